@@ -1,0 +1,211 @@
+// The import directions of the architecture, enforced. Each rule says what is wrong, why, and what to do instead.
+// `test/tidy/guards.test.ts` plants one violation per rule and sees it found; a new rule needs its plant there.
+
+const layers = {
+  contract: 'it is the API as text, and everything else may rest on it',
+  protocol: 'it is pure: bytes and strings in, values out, so that its rules are tested without a world',
+  platform:
+    'it touches the world and knows no mail, so that a resolver or a database can be replaced without reading mail rules',
+  events: 'it records what happened and must not depend on who makes it happen',
+  resources:
+    'it holds rules that finish inside one transaction; what takes time belongs to flow, which calls resources',
+  flow: 'mail takes the same path whichever port it came through',
+};
+const ports = ['http', 'smtp', 'mcp', 'cron'];
+const order = Object.keys(layers);
+
+const layerRules = order.map((layer, at) => {
+  const above = [...order.slice(at + 1), ...ports];
+  return {
+    name: `${layer}-imports-nothing-above-it`,
+    severity: 'error',
+    comment:
+      `src/${layer} imports something that stands above it (${above.join(', ')} or app.ts). Imports go one way because ${layers[layer]}. ` +
+      `Take what you need as a parameter, or move the rule down to where both can see it.`,
+    from: { path: `^src/${layer}/` },
+    to: { path: [`^src/(${above.join('|')})/`, '^src/app\\.ts$'] },
+  };
+});
+
+// These folders are one module each; inside the others every folder is a module of its own.
+const wholeModules = `(contract|events|${ports.join('|')})`;
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    ...layerRules,
+    {
+      name: 'ports-never-meet',
+      severity: 'error',
+      comment:
+        'One port imports another. HTTP, SMTP, MCP and cron are separate doors to the same verbs; a door that leads through another ' +
+        'inherits its limits and its errors. Move what both need to flow, resources or platform.',
+      from: { path: `^src/(${ports.join('|')})/` },
+      to: { path: `^src/(${ports.join('|')})/`, pathNot: '^src/$1/' },
+    },
+    {
+      name: 'only-bin-starts-the-app',
+      severity: 'error',
+      comment:
+        'src/app.ts wires everything, so whatever imports it depends on everything. Only bin/ and the tests start the program; ' +
+        'take the part you need from the index.ts of its module.',
+      from: { path: '^(src|cli|console|migrations)/' },
+      to: { path: '^src/app\\.ts$' },
+    },
+    {
+      name: 'modules-are-entered-through-index',
+      severity: 'error',
+      comment:
+        'This reaches into a file of another module. index.ts is the door: what it does not export may change at any time. ' +
+        'Import the module’s index.ts, and export the name there if it belongs to the promise.',
+      from: { path: '^src/([^/]+)/([^/]+)/' },
+      to: {
+        path: '^src/[^/]+/[^/]+/.+',
+        pathNot: ['^src/$1/$2/', '^src/[^/]+/[^/]+/index\\.ts$', `^src/${wholeModules}/`],
+      },
+    },
+    {
+      name: 'modules-are-entered-through-index-from-outside',
+      severity: 'error',
+      comment:
+        'This reaches into a file of a module from outside its layer’s folders. index.ts is the door: what it does not export may ' +
+        'change at any time. Import the module’s index.ts, and export the name there if it belongs to the promise.',
+      from: { path: '^(src|bin|cli|console)/', pathNot: '^src/[^/]+/[^/]+/' },
+      to: { path: '^src/[^/]+/[^/]+/.+', pathNot: ['^src/[^/]+/[^/]+/index\\.ts$', `^src/${wholeModules}/`] },
+    },
+    {
+      name: 'whole-folders-are-entered-through-index',
+      severity: 'error',
+      comment:
+        'contract, events and each port are one module: from outside, only their index.ts is imported. ' +
+        'Export the name there if it belongs to the promise.',
+      from: { path: '^(src|bin|cli|console)/([^/]+)/' },
+      to: { path: `^src/${wholeModules}/.+`, pathNot: ['^src/$2/', `^src/${wholeModules}/index\\.ts$`] },
+    },
+    {
+      name: 'whole-folders-are-entered-through-index-from-outside',
+      severity: 'error',
+      comment:
+        'contract, events and each port are one module: src/app.ts and bin/ import only their index.ts. ' +
+        'Export the name there if it belongs to the promise.',
+      from: { path: '^(src|bin|cli|console)/[^/]+$' },
+      to: { path: `^src/${wholeModules}/.+`, pathNot: `^src/${wholeModules}/index\\.ts$` },
+    },
+    {
+      name: 'no-cycles',
+      severity: 'error',
+      comment:
+        'These files import each other in a circle (types count), so none can be read, tested or replaced alone. ' +
+        'Move the shared part to a file that both import, or pass one as a parameter.',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'no-cycles-between-modules',
+      severity: 'error',
+      scope: 'folder',
+      comment:
+        'These modules import each other in a circle. Decide which one knows the other; ' +
+        'the other gets what it needs as a parameter, or a third module holds what both need.',
+      from: { path: '^src/(protocol|platform|resources|flow)/[^/]+$' },
+      to: { circular: true, path: '^src/(protocol|platform|resources|flow)/[^/]+$' },
+    },
+    {
+      name: 'sql-stays-in-stores',
+      severity: 'error',
+      comment:
+        'knex or a database driver is imported outside src/platform/db and *.store.ts. Both databases behave alike because the ' +
+        'SQL stands in few places. Write a function named by intent in the store of this module and call that.',
+      from: { path: '^(src|bin|cli|console)/', pathNot: ['^src/platform/db/', '\\.store\\.ts$'] },
+      to: { path: ['(^|/)node_modules/(knex|pg|better-sqlite3|sqlite3|@types/pg|@types/better-sqlite3)/'] },
+    },
+    {
+      name: 'migrations-stand-alone',
+      severity: 'error',
+      comment:
+        'A migration imports code of the program. It is never edited after its release and must do the same in every later version, ' +
+        'which it cannot when the code under it moves. Write what it needs in the migration (or beside it).',
+      from: { path: '^migrations/' },
+      to: {
+        path: '^(src|cli|console|bin)/',
+        pathNot: '^src/platform/db/index\\.ts$',
+        dependencyTypesNot: ['type-only'],
+      },
+    },
+    {
+      name: 'nothing-imports-tests',
+      severity: 'error',
+      comment:
+        'Shipped code imports from test/, which is not installed in production. ' +
+        'Move the part to src if the program needs it; if only a test needs it, the test belongs in test/ too.',
+      from: { path: '^(src|bin|cli|console|migrations)/' },
+      to: { path: '^test/' },
+    },
+    {
+      name: 'clients-see-only-the-contract',
+      severity: 'error',
+      comment:
+        'cli and console are clients of the HTTP API, often on another machine: of src they see the contract and nothing else. ' +
+        'Call the API through cli/client.',
+      from: { path: '^(cli|console)/' },
+      to: { path: '^src/', pathNot: '^src/contract/' },
+    },
+    {
+      name: 'console-uses-only-the-client-of-the-cli',
+      severity: 'error',
+      comment:
+        'The console imports a command or output part of the cli. They share the typed client and nothing else; ' +
+        'move what both need to cli/client.',
+      from: { path: '^console/' },
+      to: { path: '^cli/', pathNot: '^cli/client/' },
+    },
+    {
+      name: 'server-knows-no-client',
+      severity: 'error',
+      comment: 'The server imports its own client. Call the verb of the resource or flow module directly instead.',
+      from: { path: '^(src|migrations)/' },
+      to: { path: '^(cli|console|bin)/' },
+    },
+    {
+      name: 'console-is-entered-through-main',
+      severity: 'error',
+      comment:
+        'The cli reaches into the console. It may start it (console/main.tsx, imported when asked for) and nothing more.',
+      from: { path: '^cli/' },
+      to: { path: '^console/', pathNot: '^console/main\\.tsx$' },
+    },
+    {
+      name: 'imports-resolve',
+      severity: 'error',
+      comment:
+        'This import leads nowhere: a wrong path, or a package that package.json does not name. ' +
+        'What cannot be resolved is not checked by any other rule here.',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    {
+      name: 'no-development-packages-in-the-program',
+      severity: 'error',
+      comment:
+        'The program imports a devDependency, which production does not install. Move it to dependencies, or the import to test/. ' +
+        '(Only the generator of the contract types, which nothing imports, may use them.)',
+      from: {
+        path: '^(src|bin|cli|console|migrations)/',
+        pathNot: ['\\.test\\.tsx?$', '^src/contract/(generate|render-types)\\.ts$'],
+      },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'], pathNot: '(^|/)node_modules/@types/' },
+    },
+  ],
+  options: {
+    doNotFollow: { path: '(^|/)node_modules/' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: {
+      extensions: ['.ts', '.tsx', '.js', '.mjs', '.cjs', '.json'],
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default', 'types'],
+      mainFields: ['module', 'main', 'types'],
+    },
+    combinedDependencies: false,
+  },
+};

@@ -1,0 +1,226 @@
+#!/bin/sh
+# Installs rasket as a system service, or upgrades it: run it again from a newer copy of the program.
+#
+#   sudo sh install.sh                 install or upgrade
+#   sudo sh install.sh --uninstall     remove the program and the service; mail, keys and settings stay
+#
+#   --prefix DIR    folder of the program (default /opt/rasket)
+#   --destdir DIR   lay out the files under DIR and touch nothing else: no account, no service, no dependencies (for packages)
+#
+# What it creates: the system account `rasket`, the program (owned by root), /etc/rasket/rasket.toml (kept if it exists),
+# /var/lib/rasket (0700, yours to back up), the systemd unit, and the link /usr/local/bin/rasket.
+set -eu
+umask 022
+
+prefix=/opt/rasket
+destdir=
+uninstall=no
+
+usage() {
+  echo 'usage: sh install.sh [--prefix DIR] [--destdir DIR] [--uninstall]' >&2
+  exit 64
+}
+fail() {
+  printf 'install.sh: %s\n' "$1" >&2
+  exit 1
+}
+say() { printf '%s\n' "$1"; }
+
+while [ $# -gt 0 ]; do
+  case $1 in
+    --prefix)
+      [ $# -ge 2 ] || usage
+      prefix=$2
+      shift
+      ;;
+    --prefix=*) prefix=${1#*=} ;;
+    --destdir)
+      [ $# -ge 2 ] || usage
+      destdir=$2
+      shift
+      ;;
+    --destdir=*) destdir=${1#*=} ;;
+    --uninstall) uninstall=yes ;;
+    *) usage ;;
+  esac
+  shift
+done
+
+# The prefix ends up in a unit file and is removed by --uninstall: only a plain folder of its own will do.
+case $prefix in
+  / | /usr | /opt | /etc | /var | /home | /bin | /lib | /usr/local) fail "--prefix $prefix is a folder of the system; name one of rasket's own." ;;
+  /home/* | /root/* | /tmp/* | /var/tmp/* | /run/*)
+    fail "--prefix $prefix: the service sees no home folder and no temporary one; use /opt, /srv or /usr/local."
+    ;;
+  *[!A-Za-z0-9/._-]* | */../* | */..) fail "--prefix takes letters, digits and / . _ - only; got $prefix." ;;
+  /*) prefix=${prefix%/} ;;
+  *) fail "--prefix must be an absolute path; got $prefix." ;;
+esac
+case $destdir in
+  '' | /*) destdir=${destdir%/} ;;
+  *) destdir=$PWD/$destdir ;;
+esac
+
+staged=no
+[ -z "$destdir" ] || staged=yes
+if [ $staged = no ] && [ "$(id -u)" -ne 0 ]; then
+  fail 'it creates a system account and a service and must run as root: sudo sh install.sh'
+fi
+
+program=$destdir$prefix
+unit=$destdir/etc/systemd/system/rasket.service
+link=$destdir/usr/local/bin/rasket
+settings=$destdir/etc/rasket/rasket.toml
+state=$destdir/var/lib/rasket
+
+has_systemd() { [ $staged = no ] && [ -d /run/systemd/system ]; }
+
+if [ $uninstall = yes ]; then
+  if has_systemd && [ -e "$unit" ]; then systemctl disable --quiet --now rasket.service || true; fi
+  rm -f "$unit" "$link"
+  # A folder that is not the program (a wrong --prefix) is left alone, and so is a checkout, which someone may be working in.
+  if [ -e "$program/.git" ]; then
+    say "$program is a checkout and was left in place."
+  elif [ -f "$program/bin/rasket" ]; then
+    rm -rf "$program"
+  fi
+  if has_systemd; then systemctl daemon-reload; fi
+  say "rasket is removed. Kept: $settings, and all mail and keys in $state."
+  say "To delete those for good: rm -r $destdir/etc/rasket $state && userdel rasket"
+  exit 0
+fi
+
+case $0 in
+  */*) source=${0%/*} ;;
+  *) source=. ;;
+esac
+source=$(cd "$source" && pwd -P)
+[ -f "$source/bin/rasket" ] && [ -f "$source/package-lock.json" ] ||
+  fail "$source is not a copy of rasket: bin/rasket or package-lock.json is missing."
+
+if [ $staged = no ]; then
+  [ "$(uname -s)" = Linux ] || fail "it installs on Linux; this is $(uname -s)."
+  for tool in npm node useradd runuser; do
+    command -v $tool >/dev/null 2>&1 || fail "$tool was not found in PATH and is needed to install."
+  done
+  if ! id rasket >/dev/null 2>&1; then
+    useradd --system --user-group --home-dir /var/lib/rasket --no-create-home --shell /usr/sbin/nologin rasket
+    say 'created the system account rasket'
+  fi
+fi
+
+# The new program is made ready beside the running one, so that mail stops for seconds, not for the length of a download.
+in_place=no
+if [ "$source" = "$program" ]; then in_place=yes; fi
+fresh=$program.new
+previous=$program.previous
+if [ $in_place = no ]; then
+  rm -rf "$fresh"
+  mkdir -p "$fresh"
+  for item in package.json package-lock.json .npmrc bin src cli console migrations config LICENSE README.md CHANGELOG.md; do
+    [ ! -e "$source/$item" ] || cp -R "$source/$item" "$fresh/"
+  done
+  find "$fresh" \( -name '*.test.ts' -o -name '*.test.tsx' \) -exec rm -f {} +
+  # A checkout may have been made under a private umask; the service reads its code as another account.
+  chmod -R u=rwX,go=rX "$fresh"
+  [ -f "$fresh/bin/rasket" ] || fail 'the copy of the program is not complete.'
+  chmod 755 "$fresh/bin/rasket" "$fresh/bin/ensure-installed"
+  ready=$fresh
+else
+  ready=$program
+fi
+if [ $staged = no ]; then
+  sh "$ready/bin/ensure-installed" prod
+  chmod -R go=rX "$ready/node_modules"
+fi
+
+# As the service's account, in an environment that is the service's and not that of whoever installs.
+as_rasket() {
+  (cd / && runuser -u rasket -- env -i PATH="$PATH" RASKET_CONFIG=/etc/rasket/rasket.toml RASKET_DATA=/var/lib/rasket "$prefix/bin/rasket" "$@")
+}
+
+was_active=no
+if has_systemd && systemctl is-active --quiet rasket.service; then
+  was_active=yes
+  systemctl stop rasket.service
+  say 'stopped the service for the upgrade'
+fi
+if [ $in_place = no ]; then
+  rm -rf "$previous"
+  if [ -e "$program" ]; then mv "$program" "$previous"; fi
+  mv "$fresh" "$program"
+fi
+
+mkdir -p "$destdir/etc/systemd/system" "$destdir/usr/local/bin" "$destdir/etc/rasket" "$state"
+chmod 750 "$destdir/etc/rasket"
+chmod 700 "$state"
+ln -sfn "$prefix/bin/rasket" "$link"
+sed "s#/opt/rasket#$prefix#g" "$source/systemd/rasket.service" >"$unit"
+chmod 644 "$unit"
+if [ ! -e "$settings" ]; then
+  cat >"$settings" <<TOML
+# Settings of this installation; what is not here keeps its default.
+# Every setting, its default and the reason for it: $prefix/config/default.toml
+# Restart after a change: systemctl restart rasket
+
+[instance]
+# The public name of this machine. It must resolve to this machine's address, and that address back to it:
+# large receivers refuse mail from senders where it does not.
+# host = "mail.example.com"
+
+[http]
+# The API listens on loopback; put a TLS proxy in front and name here what callers see.
+# public_url = "https://mail.example.com"
+TOML
+fi
+chmod 640 "$settings"
+
+if [ $staged = yes ]; then
+  say "laid out under $destdir; account, dependencies and service are left to the installation on the machine itself"
+  exit 0
+fi
+
+chgrp rasket /etc/rasket "$settings"
+chown rasket:rasket "$state"
+if has_systemd; then systemctl daemon-reload; fi
+
+first=no
+if [ -e "$state/instance.key" ]; then
+  if ! as_rasket migrate; then
+    # Migrations add before they remove, so that the version before understands the database as it is now.
+    if [ -e "$previous" ]; then
+      rm -rf "$program"
+      mv "$previous" "$program"
+      if [ $was_active = yes ]; then systemctl start rasket.service; fi
+      fail 'the database could not be migrated; the previous version is back in place and the data is untouched by this script.'
+    fi
+    fail 'the database could not be migrated; see the lines above.'
+  fi
+else
+  first=yes
+  as_rasket init
+fi
+rm -rf "$previous"
+
+if [ $was_active = yes ]; then
+  systemctl start rasket.service
+  say 'upgraded; the service runs again'
+elif [ $first = no ]; then
+  say 'upgraded; the service was not running and was left so: systemctl start rasket'
+fi
+if [ $first = yes ]; then
+  cat <<'NEXT'
+
+rasket is installed. The API key above is shown this once: keep it.
+
+Next:
+  1. Name this machine:         edit instance.host in /etc/rasket/rasket.toml
+  2. DNS of that name:          an A (and AAAA) record pointing here
+  3. Reverse DNS:               ask your provider to point this address back to that name
+  4. Port 25, out and in:       many providers block it until asked; let it through your firewall
+  5. Start it:                  systemctl enable --now rasket
+  6. Look at it:                systemctl status rasket; journalctl -u rasket; rasket doctor
+  7. Your first sending domain: rasket domains create --name example.com, then publish the records that it prints
+Back up /var/lib/rasket: it holds the mail, the keys and the database, unless that is a PostgreSQL.
+NEXT
+fi

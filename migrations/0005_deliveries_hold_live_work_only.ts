@@ -1,0 +1,32 @@
+import type { Knex } from 'knex';
+import { columnsFor } from './columns.ts';
+
+export async function up(knex: Knex): Promise<void> {
+  const { id, time } = columnsFor(knex);
+  // One row for each email and destination domain; gone as soon as its last recipient has an outcome.
+  await knex.schema.createTable('deliveries', (table) => {
+    id(table, 'id').primary();
+    id(table, 'email_id').notNullable();
+    id(table, 'team_id').notNullable();
+    id(table, 'domain_id').notNullable();
+    table.text('destination').notNullable();
+    table.text('recipients').notNullable();
+    table.text('region').notNullable();
+    table.text('tls').notNullable();
+    table.integer('attempt').notNullable();
+    time(table, 'accepted_at').notNullable();
+    // When it may be claimed: the time of the next attempt or, while claimed, the end of the lease.
+    time(table, 'due_at').notNullable();
+    table.text('lease_owner');
+    // Set before the final dot of DATA may be written; from then on it is never sent again.
+    time(table, 'handed_off_at');
+    table.index(['due_at']);
+    table.index(['email_id']);
+    // A node that starts again takes back what it held.
+    table.index(['lease_owner']);
+  });
+}
+
+export async function down(knex: Knex): Promise<void> {
+  await knex.schema.dropTable('deliveries');
+}

@@ -1,0 +1,147 @@
+/** The parts of an OpenAPI 3.1 document that this program reads; what it never looks at is left out. */
+export interface OpenApiDocument {
+  openapi: string;
+  info: { title: string; version: string; summary?: string; description?: string };
+  servers: OpenApiServer[];
+  security?: Record<string, string[]>[];
+  tags: { name: string; description?: string }[];
+  paths: Record<string, PathItem>;
+  components: Components;
+  'x-errors': ErrorRow[];
+}
+
+export interface OpenApiServer {
+  url: string;
+  description?: string;
+  variables?: Record<string, { default: string; description?: string }>;
+}
+
+export interface Components {
+  schemas: Record<string, Schema>;
+  parameters: Record<string, Parameter>;
+  responses: Record<string, ResponseObject>;
+  headers: Record<string, Header>;
+  securitySchemes: Record<string, object>;
+}
+
+export const methods = ['get', 'post', 'put', 'patch', 'delete'] as const;
+export type Method = (typeof methods)[number];
+
+export type PathItem = { parameters?: OrRef<Parameter>[] } & Partial<Record<Method, Operation>>;
+
+export interface Operation {
+  operationId: string;
+  tags: string[];
+  summary: string;
+  description: string;
+  /** The least credential that reaches the operation; null when no key and no session does. */
+  'x-service-permission': 'sending_access' | 'full_access' | 'session' | 'none' | null;
+  /** The OAuth scope an access token needs; null when no token reaches the operation. */
+  'x-service-scope': string | null;
+  security?: Record<string, string[]>[];
+  parameters?: OrRef<Parameter>[];
+  requestBody?: { required?: boolean; content: Record<string, MediaType> };
+  responses: Record<string, OrRef<ResponseObject>>;
+}
+
+export interface Parameter {
+  name: string;
+  in: 'path' | 'query' | 'header' | 'cookie';
+  required?: boolean;
+  description?: string;
+  schema: OrRef<Schema>;
+  example?: unknown;
+}
+
+export interface ResponseObject {
+  description: string;
+  /** The error names that may stand under this status. */
+  'x-error-names'?: string[];
+  headers?: Record<string, OrRef<Header>>;
+  content?: Record<string, MediaType>;
+}
+
+export interface Header {
+  description?: string;
+  required?: boolean;
+  schema: OrRef<Schema>;
+}
+
+export interface MediaType {
+  schema: OrRef<Schema>;
+  example?: unknown;
+  examples?: Record<string, { summary?: string; value: unknown }>;
+}
+
+export interface Schema {
+  type?: string | string[];
+  format?: string;
+  description?: string;
+  const?: unknown;
+  enum?: unknown[];
+  default?: unknown;
+  pattern?: string;
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  maximum?: number;
+  minItems?: number;
+  maxItems?: number;
+  items?: OrRef<Schema>;
+  properties?: Record<string, OrRef<Schema>>;
+  required?: string[];
+  additionalProperties?: boolean | OrRef<Schema>;
+  anyOf?: OrRef<Schema>[];
+  /** One clause that says what would be right, shown when this schema is violated. */
+  'x-message'?: string;
+}
+
+export interface ErrorRow {
+  name: string;
+  status: number;
+  meaning: string;
+}
+
+export interface Ref {
+  $ref: string;
+}
+export type OrRef<T> = T | Ref;
+
+export interface OperationEntry {
+  operationId: string;
+  method: Method;
+  path: string;
+  operation: Operation;
+  /** Those of the path first, then the operation's own; refs are resolved. */
+  parameters: Parameter[];
+}
+
+/** All operations in the order of the document. */
+export function listOperations(document: OpenApiDocument): OperationEntry[] {
+  return Object.entries(document.paths).flatMap(([path, item]) =>
+    methods.flatMap((method) => {
+      const operation = item[method];
+      if (!operation) return [];
+      const parameters = [...(item.parameters ?? []), ...(operation.parameters ?? [])];
+      return [
+        {
+          operationId: operation.operationId,
+          method,
+          path,
+          operation,
+          parameters: parameters.map((parameter) => resolveRef(document, parameter)),
+        },
+      ];
+    }),
+  );
+}
+
+/** Follows local refs (`#/components/…`); throws when one leads nowhere. */
+export function resolveRef<T extends object>(document: OpenApiDocument, value: T | Ref): T {
+  if (!('$ref' in value)) return value;
+  const keys = value.$ref.split('/').slice(1);
+  const target = keys.reduce<unknown>((node, key) => (node as Record<string, unknown> | undefined)?.[key], document);
+  if (!value.$ref.startsWith('#/') || !target)
+    throw new Error(`The contract has a ref that leads nowhere: ${value.$ref}`);
+  return resolveRef(document, target as T | Ref);
+}

@@ -1,0 +1,41 @@
+import { parse } from 'yaml';
+import { expect, test } from 'vitest';
+import { formatContractYaml, loadContract, mergeContract } from './load.ts';
+
+const index = { file: 'openapi.yaml', content: { openapi: '3.1.0', tags: [{ name: 'a' }], paths: {}, components: {} } };
+
+test('paths and components of all parts stand in one document', () => {
+  const merged = mergeContract(index, [
+    { file: 'a.yaml', content: { paths: { '/a': {} }, components: { schemas: { A: {} } } } },
+    { file: 'errors.yaml', content: { 'x-errors': [], components: { schemas: { Error: {} } } } },
+  ]);
+  expect(Object.keys(merged.paths)).toEqual(['/a']);
+  expect(Object.keys(merged.components.schemas)).toEqual(['A', 'Error']);
+  expect(merged['x-errors']).toEqual([]);
+});
+
+test.each([
+  { what: 'a path', content: { paths: { '/a': {} } }, label: 'paths./a' },
+  { what: 'a schema', content: { components: { schemas: { A: {} } } }, label: 'components.schemas.A' },
+])('$what declared twice is refused with both file names', ({ content, label }) => {
+  const parts = [
+    { file: 'a.yaml', content },
+    { file: 'b.yaml', content },
+  ];
+  expect(() => mergeContract(index, parts)).toThrow(`${label} is declared in a.yaml and again in b.yaml`);
+});
+
+test('a key that would be lost in merging is refused', () => {
+  expect(() => mergeContract(index, [{ file: 'a.yaml', content: { path: {} } }])).toThrow('a.yaml has the key "path"');
+});
+
+test('a family without its file is refused with the path of the file', () => {
+  expect(() => loadContract('/nonexistent')).toThrow('The contract file /nonexistent/openapi.yaml cannot be read');
+});
+
+test('the YAML in one piece says the same as the document and has no anchors', () => {
+  const document = loadContract();
+  const text = formatContractYaml(document);
+  expect(parse(text)).toEqual(document);
+  expect(text).not.toMatch(/: [&*]\w/);
+});

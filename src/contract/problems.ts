@@ -1,0 +1,86 @@
+import type { ErrorObject } from 'ajv';
+import type { Schema } from './document.ts';
+
+/** One field of a request that is not as the contract says. */
+export interface Problem {
+  /** `missing`: required and absent. `unknown`: no such field or parameter. `malformed`: wrong type, length, pattern, value. */
+  kind: 'missing' | 'unknown' | 'malformed';
+  /** Where the field stands, without the part of the request: `to`, `tags.0.name`, `limit`; empty for the body itself. */
+  path: string;
+  /** What would be right, and what came instead. */
+  message: string;
+}
+
+/**
+ * Turns Ajv's errors into one problem per field. Missing fields come first, in the order of the schema.
+ * `noun` says what an unknown name is not, such as "a field of this body".
+ */
+export function describeProblems(errors: readonly ErrorObject[], noun: string): Problem[] {
+  const faults = faultsInUnions(errors);
+  const byPath = new Map<string, Problem>();
+  for (const error of errors) {
+    // The branches of a union each complain; only the union itself says what would be right.
+    if (error.keyword !== 'anyOf' && unionAround(error.instancePath, faults) !== undefined) continue;
+    const problem = describe(error, noun, faults.get(error.instancePath) ?? error);
+    if (!byPath.has(problem.path)) byPath.set(problem.path, problem);
+  }
+  const problems = [...byPath.values()];
+  return [...problems.filter(({ kind }) => kind === 'missing'), ...problems.filter(({ kind }) => kind !== 'missing')];
+}
+
+/** Each union that failed, with the first element at fault inside it; with its own error when it was given no list. */
+function faultsInUnions(errors: readonly ErrorObject[]): Map<string, ErrorObject> {
+  const faults = new Map(
+    errors.filter(({ keyword }) => keyword === 'anyOf').map((error) => [error.instancePath, error]),
+  );
+  for (const error of errors) {
+    const union = unionAround(error.instancePath, faults);
+    if (union === undefined || union === error.instancePath) continue;
+    if (faults.get(union)?.keyword === 'anyOf') faults.set(union, error);
+  }
+  return faults;
+}
+
+/** Asks the few ancestors of the path instead of all unions: a hostile body can fail thousands of them. */
+function unionAround(path: string, unions: ReadonlyMap<string, ErrorObject>): string | undefined {
+  for (let at = path; at !== ''; at = at.slice(0, at.lastIndexOf('/'))) if (unions.has(at)) return at;
+  return undefined;
+}
+
+function describe(error: ErrorObject, noun: string, fault: ErrorObject): Problem {
+  const at = fieldPath(error.instancePath);
+  const inside = (name: string) => (at ? `${at}.${name}` : name);
+  if (error.keyword === 'required') {
+    const path = inside((error.params as { missingProperty: string }).missingProperty);
+    return { kind: 'missing', path, message: `${path} is required` };
+  }
+  if (error.keyword === 'additionalProperties') {
+    const path = inside((error.params as { additionalProperty: string }).additionalProperty);
+    return { kind: 'unknown', path, message: `${path} is not ${noun}${knownNames(error.parentSchema as Schema)}` };
+  }
+  const stated = (error.parentSchema as Schema | undefined)?.['x-message'];
+  const rule = stated ?? (at ? `${at} ${error.message ?? 'is malformed'}` : 'the body must be a JSON object');
+  const came =
+    fault === error ? `got ${briefly(error.data)}` : `${fieldPath(fault.instancePath)} is ${briefly(fault.data)}`;
+  return { kind: 'malformed', path: at, message: `${rule}; ${came}` };
+}
+
+/** `/requestBody/tags/0/name` becomes `tags.0.name`: the first segment names the part of the request. */
+function fieldPath(instancePath: string): string {
+  const segments = instancePath.split('/').slice(2);
+  return segments.map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~')).join('.');
+}
+
+function knownNames(schema: Schema | undefined): string {
+  const names = Object.keys(schema?.properties ?? {});
+  return names.length > 0 ? `; known are ${names.join(', ')}` : '';
+}
+
+/** Says what came without repeating a whole body: long strings are cut, lists and objects only named. */
+function briefly(value: unknown): string {
+  if (Array.isArray(value)) return `a list of ${value.length}`;
+  if (typeof value === 'object' && value !== null) return 'an object';
+  const isLong = typeof value === 'string' && value.length > 60;
+  if (isLong) return `${JSON.stringify(value.slice(0, 60))}… (${value.length} characters)`;
+  return JSON.stringify(value) ?? 'nothing';
+}

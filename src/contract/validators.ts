@@ -1,0 +1,180 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import { OpenAPIBackend, ValidationContext, type Document } from 'openapi-backend';
+import { listOperations, resolveRef, type OpenApiDocument, type OperationEntry, type Schema } from './document.ts';
+import { describeProblems, type Problem } from './problems.ts';
+import { checkResponse, type Answer } from './response-check.ts';
+
+export interface RequestParameters {
+  path: Record<string, unknown>;
+  query: Record<string, unknown>;
+  /** Names in lower case, as Node delivers them. */
+  header: Record<string, unknown>;
+}
+
+export interface OperationValidators extends OperationEntry {
+  /**
+   * Checks path, query and header parameters; undefined when all is well. In the query, numbers and booleans are coerced
+   * in place and defaults are filled in, so pass the object the handler reads. Unknown query parameters are problems.
+   */
+  checkParameters: (parameters: RequestParameters) => Problem[] | undefined;
+  /**
+   * Checks a parsed JSON body; undefined when all is well. An absent body counts as an empty object, because clients
+   * send no bytes where they have no fields. The method itself is absent when the operation takes no body.
+   */
+  checkBody?: (body: unknown) => Problem[] | undefined;
+}
+
+export interface Validators {
+  operations: Map<string, OperationValidators>;
+  /** For tests: everything about an answer that the contract does not allow; empty when it keeps the contract. */
+  validateResponse: (operationId: string, answer: Answer) => string[];
+  /** Compiles what is not compiled yet, so that no request pays for it; takes up to a third of a second. */
+  compileAll: () => void;
+}
+
+/** How many values a refused body may hold before only its first error is reported. */
+const bodyNodesMax = 10_000;
+
+/** Compiles nothing yet: openapi-backend compiles each validator when it is first used. */
+export async function compileValidators(document: OpenApiDocument): Promise<Validators> {
+  const quick = await startBackend(document, false);
+  const thorough = await startBackend(document, true);
+  const operations = new Map<string, OperationValidators>();
+  for (const entry of listOperations(document)) {
+    operations.set(entry.operationId, validatorsOf(document, entry, quick, thorough));
+  }
+  return {
+    operations,
+    validateResponse: (operationId, answer) => {
+      const operation = operations.get(operationId)?.operation;
+      if (!operation) return [`the contract has no operation ${operationId}`];
+      return checkResponse(document, operation, thorough.validator, answer);
+    },
+    compileAll: () => {
+      for (const entry of operations.values()) {
+        compiled(thorough, entry);
+        if (entry.operation.requestBody) compiled(quick, entry);
+      }
+    },
+  };
+}
+
+function validatorsOf(
+  document: OpenApiDocument,
+  entry: OperationEntry,
+  quick: OpenAPIBackend,
+  thorough: OpenAPIBackend,
+): OperationValidators {
+  const parameters = once(() => compiled(thorough, entry).parameters);
+  const coerce = queryCoercion(document, entry);
+  const body = once(() => compiled(quick, entry).body);
+  const everyError = once(() => compiled(thorough, entry).body);
+  const validators: OperationValidators = {
+    ...entry,
+    checkParameters: (values) => {
+      coerce(values.query);
+      if (parameters()(values)) return undefined;
+      return describeProblems(parameters().errors ?? [], 'a parameter of this operation');
+    },
+  };
+  if (!entry.operation.requestBody) return validators;
+  validators.checkBody = (value = {}) => {
+    if (body()({ requestBody: value })) return undefined;
+    // Ajv makes one error object per wrong value: a large hostile body must not be answered with a million of them.
+    const validate = holdsAtMost(value, bodyNodesMax) ? everyError() : body();
+    validate({ requestBody: value });
+    return describeProblems(validate.errors ?? [], 'a field of this body');
+  };
+  return validators;
+}
+
+/** openapi-backend compiles the body first (when there is one), then the parameters, and caches them by operationId. */
+function compiled(
+  backend: OpenAPIBackend,
+  entry: OperationEntry,
+): { parameters: ValidateFunction; body: ValidateFunction } {
+  const functions = backend.validator.getRequestValidatorsForOperation(entry.operationId) as ValidateFunction[];
+  const parameters = functions.at(-1);
+  const body = functions[0];
+  if (!parameters || !body) throw new Error(`openapi-backend compiled no validators for ${entry.operationId}`);
+  return { parameters, body };
+}
+
+/**
+ * `quick` skips openapi-backend's check of the document, which knows OpenAPI 3.0 only, and compiles on first use. Its
+ * own Ajv speaks draft-07, so every context gets one Ajv of the 2020-12 dialect that OpenAPI 3.1 is written in.
+ */
+async function startBackend(document: OpenApiDocument, allErrors: boolean): Promise<OpenAPIBackend> {
+  const instances = new Map<ValidationContext, Ajv2020>();
+  const backend = new OpenAPIBackend({
+    definition: structuredClone(document) as unknown as Document,
+    quick: true,
+    strict: true,
+    customizeAjv: (_ajv, _options, context) => {
+      const known = instances.get(context);
+      if (known) return known;
+      const fresh = createAjv(context, allErrors);
+      instances.set(context, fresh);
+      return fresh;
+    },
+  });
+  await backend.init();
+  return backend;
+}
+
+function createAjv(context: ValidationContext, allErrors: boolean): Ajv2020 {
+  const isRequestBody = context === ValidationContext.RequestBody;
+  const ajv = new Ajv2020({
+    strict: false,
+    verbose: true,
+    allErrors: allErrors || !isRequestBody,
+    coerceTypes: context === ValidationContext.ResponseHeaders,
+    useDefaults: context === ValidationContext.Params,
+  });
+  formats.default(ajv);
+  // ajv-formats also takes urn:uuid:… and any offset; the contract knows bare UUIDs and UTC with milliseconds.
+  ajv.addFormat('uuid', /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i);
+  ajv.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  return ajv;
+}
+
+/** Only plain decimals become numbers: Ajv's own coercion would also take "0x10", "1e1" and " 5 " for integers. */
+function queryCoercion(document: OpenApiDocument, entry: OperationEntry): (query: Record<string, unknown>) => void {
+  const ofType = (type: string) =>
+    entry.parameters
+      .filter((parameter) => parameter.in === 'query' && resolveRef<Schema>(document, parameter.schema).type === type)
+      .map((parameter) => parameter.name);
+  const integers = ofType('integer');
+  const booleans = ofType('boolean');
+  return (query) => {
+    for (const name of integers) {
+      const value = query[name];
+      if (typeof value === 'string' && /^-?\d{1,15}$/.test(value)) query[name] = Number(value);
+    }
+    for (const name of booleans) {
+      const value = query[name];
+      if (value === 'true' || value === 'false') query[name] = value === 'true';
+    }
+  };
+}
+
+/** Counts values without walking further than `max`. */
+function holdsAtMost(value: unknown, max: number): boolean {
+  let left = max;
+  const stack = [value];
+  while (stack.length > 0) {
+    const node = stack.pop();
+    if (typeof node !== 'object' || node === null) continue;
+    const children: unknown[] = Array.isArray(node) ? node : Object.values(node);
+    left -= children.length;
+    if (left < 0) return false;
+    for (const child of children) stack.push(child);
+  }
+  return true;
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}

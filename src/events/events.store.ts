@@ -1,0 +1,53 @@
+import type { Executor } from '../platform/db/index.ts';
+import type { Ids } from '../platform/ids/index.ts';
+import type { EventType } from './vocabulary.ts';
+
+export interface NewEvent {
+  teamId: string;
+  type: EventType;
+  subjectId: string;
+  /** What the type's payload adds to its envelope; for per-recipient events `to` names the recipients concerned. */
+  data?: Record<string, unknown>;
+  at: number;
+}
+
+export interface RecordedEvent extends NewEvent {
+  id: string;
+}
+
+const COLUMNS = ['id', 'team_id', 'type', 'subject_id', 'data', 'created_at'] as const;
+
+export async function recordEvents(tx: Executor, ids: Ids, events: readonly NewEvent[]): Promise<void> {
+  if (events.length === 0) return;
+  const rows = events.map((event) => [
+    ids.uuid(),
+    event.teamId,
+    event.type,
+    event.subjectId,
+    event.data ? JSON.stringify(event.data) : null,
+    event.at,
+  ]);
+  await tx.insertMany('events', COLUMNS, rows);
+}
+
+interface EventRow {
+  id: string;
+  team_id: string;
+  type: EventType;
+  subject_id: string;
+  data: string | null;
+  created_at: number;
+}
+
+/** The history of one email, domain or suppression, oldest first. */
+export async function eventsOf(db: Executor, subjectId: string): Promise<RecordedEvent[]> {
+  const rows = await db.all<EventRow>('select * from events where subject_id = ? order by id', [subjectId]);
+  return rows.map((row) => ({
+    id: row.id,
+    teamId: row.team_id,
+    type: row.type,
+    subjectId: row.subject_id,
+    ...(row.data === null ? {} : { data: JSON.parse(row.data) as Record<string, unknown> }),
+    at: row.created_at,
+  }));
+}

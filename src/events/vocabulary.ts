@@ -1,0 +1,22 @@
+/** What can be recorded. `email.queued` is ours alone: no endpoint can subscribe to it. */
+export const EVENT_TYPES = [
+  'email.queued',
+  'email.scheduled',
+  'email.sent',
+  'email.delivery_delayed',
+  'email.delivered',
+  'email.opened',
+  'email.clicked',
+  'email.bounced',
+  'email.complained',
+  'email.failed',
+  'email.suppressed',
+  'email.canceled',
+  'domain.created',
+  'domain.updated',
+  'domain.deleted',
+  'suppression.added',
+  'suppression.removed',
+] as const;
+
+export type EventType = (typeof EVENT_TYPES)[number];

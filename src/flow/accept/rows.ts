@@ -1,0 +1,89 @@
+import { timeOfId } from '../../platform/ids/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import type { Mailbox } from '../../protocol/address/index.ts';
+import { normalizeAddress } from '../../protocol/address/index.ts';
+import type { Ctx } from '../../resources/access/index.ts';
+import type { DomainRow } from '../../resources/domains/index.ts';
+import { bodyRow, type AttachmentRow, type EmailDraft, type NewEmailRows } from '../../resources/emails/index.ts';
+import type { DeliveryRow } from '../queue/index.ts';
+
+export interface AcceptedRows extends NewEmailRows {
+  deliveries: DeliveryRow[];
+  hasBlobs: boolean;
+}
+
+/** Everything one send writes, made before its commit so that the commit itself only inserts. */
+export function rowsOf(world: World, ctx: Ctx, draft: EmailDraft, domain: DomainRow): AcceptedRows {
+  const id = world.ids.uuid();
+  const { written } = draft;
+  const body = bodyRow(world, id, draft);
+  const attachments = draft.attachments.map(
+    (attachment, position): AttachmentRow => ({
+      id: world.ids.prefixed('att_'),
+      email_id: id,
+      position,
+      filename: attachment.filename,
+      content_type: attachment.contentType,
+      content_disposition: attachment.contentId === null ? 'attachment' : 'inline',
+      content_id: attachment.contentId,
+      size: attachment.content.length,
+    }),
+  );
+  // The id decides the creation time, so that ranges of dates and ranges of ids are the same thing.
+  const createdAt = timeOfId(id);
+  return {
+    email: {
+      id,
+      team_id: ctx.teamId,
+      api_key_id: ctx.actor.kind === 'api_key' ? ctx.actor.keyId : null,
+      domain_id: domain.id,
+      sender: written.from,
+      to_list: JSON.stringify(written.to),
+      cc_list: jsonOrNull(written.cc),
+      bcc_list: jsonOrNull(written.bcc),
+      reply_to_list: jsonOrNull(written.replyTo),
+      subject: draft.subject,
+      message_id: `<${id}@${domain.name}>`,
+      tags: jsonOrNull(draft.tags),
+      headers: jsonOrNull(draft.headers),
+      topic_id: draft.topicId,
+      attachment_count: attachments.length,
+      last_event: draft.scheduledAt === null ? 'queued' : 'scheduled',
+      created_at: createdAt,
+      scheduled_at: draft.scheduledAt,
+      search_text: [draft.subject, draft.from.address, ...draft.recipients.map((to) => to.address)].join('\n').toLowerCase(),
+    },
+    body,
+    attachments,
+    deliveries: byDestination(draft.recipients).map(([destination, recipients]) => ({
+      id: world.ids.uuid(),
+      email_id: id,
+      team_id: ctx.teamId,
+      domain_id: domain.id,
+      destination,
+      recipients: JSON.stringify(recipients),
+      region: domain.region,
+      tls: domain.tls,
+      attempt: 0,
+      accepted_at: createdAt,
+      due_at: draft.scheduledAt ?? createdAt,
+      lease_owner: null,
+      handed_off_at: null,
+    })),
+    hasBlobs: body.html_in_blob + body.text_in_blob + attachments.length > 0,
+  };
+}
+
+const jsonOrNull = (list: readonly unknown[]): string | null => (list.length === 0 ? null : JSON.stringify(list));
+
+/** The envelope: each address once, in one group for each destination. */
+function byDestination(recipients: readonly Mailbox[]): [destination: string, addresses: string[]][] {
+  const groups = new Map<string, Map<string, string>>();
+  for (const { address, domain } of recipients) {
+    let group = groups.get(domain);
+    if (!group) groups.set(domain, (group = new Map()));
+    const key = normalizeAddress(address);
+    if (!group.has(key)) group.set(key, address);
+  }
+  return [...groups].map(([domain, group]) => [domain, [...group.values()]]);
+}

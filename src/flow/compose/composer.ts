@@ -1,0 +1,148 @@
+import type { World } from '../../platform/world/index.ts';
+import { formatReturnPath, parseMailbox, type Mailbox } from '../../protocol/address/index.ts';
+import { signDkim } from '../../protocol/dkim/index.ts';
+import { composeMessage, serializeHeaders, type HeaderField } from '../../protocol/mime/index.ts';
+import {
+  ATTACHMENT_BLOB,
+  attachmentsOf,
+  emailRowsByIds,
+  loadBodies,
+  type AttachmentRow,
+  type EmailBody,
+  type EmailRow,
+} from '../../resources/emails/index.ts';
+import type { OutboundMessage } from '../deliver/index.ts';
+import { createByteBudget } from './byte-budget.ts';
+import { createSigningDomains, DomainRemoved, type SigningDomain } from './signing-domains.ts';
+
+export interface Composer {
+  /** Reads what a batch of deliveries needs in a few statements; messages are composed only when asked for. */
+  open(deliveries: readonly { email_id: string; domain_id: string }[]): Promise<Batch>;
+}
+
+export interface Batch {
+  /** The envelope sender, one for each email; undefined when the email's domain is gone. */
+  returnPath(emailId: string): string | undefined;
+  message(emailId: string): Promise<OutboundMessage>;
+  /** Once for each delivery of the batch, when it needs its message no more. */
+  release(emailId: string): void;
+}
+
+const MEMORY_BYTES_MAX = 192 * 1024 * 1024;
+const BOUNCE_PREFIX = 'b';
+
+export function createComposer(world: World): Composer {
+  const signingDomains = createSigningDomains(world);
+  const budget = createByteBudget(MEMORY_BYTES_MAX);
+  const returnPathMac = (bytes: Buffer): Buffer => world.secrets.mac('return path', bytes);
+
+  return {
+    async open(deliveries) {
+      const users = new Map<string, number>();
+      for (const { email_id: id } of deliveries) users.set(id, (users.get(id) ?? 0) + 1);
+      const [rows, domains] = await Promise.all([
+        emailRowsByIds(world.db, [...users.keys()]),
+        signingDomains([...new Set(deliveries.map((delivery) => delivery.domain_id))]),
+      ]);
+      const emails = new Map(rows.map((row) => [row.id, row]));
+      const composed = new Map<string, Promise<Composed>>();
+      const domainOf = (emailId: string): SigningDomain | undefined => domains.get(emails.get(emailId)?.domain_id ?? '');
+      return {
+        returnPath(emailId) {
+          const domain = domainOf(emailId);
+          if (!domain) return undefined;
+          return formatReturnPath({ prefix: BOUNCE_PREFIX, emailId, domain: domain.returnPathDomain, mac: returnPathMac });
+        },
+        async message(emailId) {
+          const row = emails.get(emailId);
+          const domain = domainOf(emailId);
+          if (!row || !domain) throw new DomainRemoved(`the domain of email ${emailId} is gone`);
+          let made = composed.get(emailId);
+          if (!made) composed.set(emailId, (made = makeMessage(row, domain)));
+          return (await made).message;
+        },
+        release(emailId) {
+          const left = (users.get(emailId) ?? 1) - 1;
+          users.set(emailId, left);
+          if (left > 0) return;
+          const made = composed.get(emailId);
+          composed.delete(emailId);
+          made?.then(({ bytes }) => budget.give(bytes)).catch(() => undefined);
+        },
+      };
+    },
+  };
+
+  async function makeMessage(row: EmailRow, domain: SigningDomain): Promise<Composed> {
+    const attachments = row.attachment_count > 0 ? await attachmentsOf(world.db, [row.id]) : [];
+    const bytes = estimateBytes(attachments);
+    await budget.take(bytes);
+    try {
+      const bodies = await loadBodies(world, world.db, [row.id]);
+      const contents = await Promise.all(attachments.map(({ id }) => world.blobs.get(ATTACHMENT_BLOB(row.id, id))));
+      return { bytes, message: await signMessage(row, bodies.get(row.id), attachments, contents, domain) };
+    } catch (error) {
+      budget.give(bytes);
+      throw error;
+    }
+  }
+}
+
+interface Composed {
+  bytes: number;
+  message: OutboundMessage;
+}
+
+const BODY_BYTES = 16 * 1024;
+
+/** Base64 adds a third, and the content itself is held beside it while the message is made. */
+const estimateBytes = (attachments: AttachmentRow[]): number =>
+  attachments.reduce((sum, attachment) => sum + attachment.size * 2.4, BODY_BYTES);
+
+async function signMessage(
+  row: EmailRow,
+  body: EmailBody | undefined,
+  attachments: AttachmentRow[],
+  contents: Buffer[],
+  domain: SigningDomain,
+): Promise<OutboundMessage> {
+  const at = new Date(row.scheduled_at ?? row.created_at);
+  const composed = composeMessage({
+    from: readMailbox(row.sender),
+    to: readMailboxes(row.to_list),
+    cc: readMailboxes(row.cc_list),
+    bcc: readMailboxes(row.bcc_list),
+    replyTo: readMailboxes(row.reply_to_list),
+    subject: row.subject,
+    date: at,
+    messageId: row.message_id,
+    html: body?.html ?? undefined,
+    text: body?.text ?? undefined,
+    headers: row.headers === null ? [] : (JSON.parse(row.headers) as HeaderField[]),
+    attachments: attachments.map((attachment, i) => ({
+      filename: attachment.filename,
+      contentType: attachment.content_type,
+      contentId: attachment.content_id ?? undefined,
+      content: contents[i] ?? Buffer.alloc(0),
+    })),
+    boundarySeed: row.id,
+  });
+  const signature = await signDkim({ headers: composed.headers, body: composed.body, keys: domain.keys, at });
+  const head = Buffer.concat([Buffer.from(signature, 'latin1'), serializeHeaders(composed.headers), END_OF_HEADERS]);
+  return {
+    chunks: [head, composed.body],
+    size: head.length + composed.body.length,
+    needsSmtpUtf8: composed.needsSmtpUtf8,
+  };
+}
+
+const END_OF_HEADERS = Buffer.from('\r\n');
+
+const readMailboxes = (json: string | null): Mailbox[] =>
+  json === null ? [] : (JSON.parse(json) as string[]).map(readMailbox);
+
+function readMailbox(text: string): Mailbox {
+  const parsed = parseMailbox(text);
+  if (!parsed.ok) throw new Error(`an accepted email holds an address that cannot be read: ${parsed.fault}`);
+  return parsed.mailbox;
+}

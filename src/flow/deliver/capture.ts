@@ -1,0 +1,16 @@
+import type { Deliver, DeliveryJob } from './outcome.ts';
+
+/** For development: every message ends in a built-in mailbox, and its recipients hear that it was delivered. */
+export function createCapture(save: (job: DeliveryJob, message: Buffer[]) => Promise<void>): Deliver {
+  return async (job, ctx) => {
+    const message = await ctx.message();
+    await save(job, message.chunks);
+    return job.recipients.map((address) => ({
+      kind: 'delivered',
+      address,
+      reply: { code: 250, enhanced: '2.0.0', lines: ['Kept in the playground'] },
+      mx: 'playground',
+      tls: null,
+    }));
+  };
+}

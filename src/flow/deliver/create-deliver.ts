@@ -1,0 +1,158 @@
+import type { SecureVersion } from 'node:tls';
+import type { Resolver } from '../../platform/resolver/index.ts';
+import { createAddressGuard } from './address-guard.ts';
+import type { PoolStats } from './destination-pool.ts';
+import { createDestinationPool } from './destination-pool.ts';
+import type { Route } from './mx-route.ts';
+import { planRoute, planSmarthost } from './mx-route.ts';
+import type { Deliver, DeliverContext, DeliveryJob, RecipientOutcome } from './outcome.ts';
+import { forEachRecipient } from './outcome.ts';
+import { simulate } from './simulate.ts';
+import { openSession } from './smtp-session.ts';
+import type { SmtpTimeouts } from './timeouts.ts';
+import { RFC_TIMEOUTS } from './timeouts.ts';
+import { transmit } from './transmit.ts';
+
+/** A named way out of this installation; what it leaves open is taken from the options. */
+export interface Egress {
+  heloName?: string;
+  /** With an address of one family only, mail leaves by that family only. */
+  sourceAddress?: { v4?: string; v6?: string };
+  /** All mail of the region goes through this relay instead of to the recipients' own hosts. */
+  smarthost?: { host: string; port: number };
+}
+
+export interface DeliverOptions {
+  heloName: string;
+  sourceAddress?: { v4?: string; v6?: string };
+  regionOf?: (name: string) => Egress;
+  resolver: Resolver;
+  smtpPort?: number;
+  /** Ranges (CIDR) outside the public internet that mail may be sent to. */
+  allowPrivate?: string[];
+  /** Where mail must never be sent, since it is us. */
+  ownHostNames?: string[];
+  /** The domain whose addresses are answered by the mailbox simulator. */
+  simulatorDomain?: string;
+  /** Takes all other mail instead of the network. */
+  capture?: Deliver;
+  timeouts?: Partial<SmtpTimeouts>;
+  limits?: Partial<DeliverLimits>;
+  tls?: { verifyEnforced?: boolean; ca?: string; minVersion?: SecureVersion };
+  now?: () => number;
+  random?: () => number;
+  /** Told when a transaction did not end in delivery for everybody: the last steps of the session, never content. */
+  onTrouble?: (trouble: { job: DeliveryJob; mx: string; outcomes: RecipientOutcome[]; transcript: string[] }) => void;
+}
+
+export interface DeliverLimits {
+  connectionsPerDestinationMax: number;
+  connectionsTotalMax: number;
+  messagesPerConnectionMax: number;
+  idleMs: number;
+}
+
+export interface DeliverStats extends PoolStats {
+  /** Transactions by what carried them. */
+  onFreshConnection: number;
+  onReusedConnection: number;
+}
+
+export interface Delivery {
+  deliver: Deliver;
+  close(graceMs: number): Promise<void>;
+  stats(): DeliverStats;
+}
+
+export const DEFAULT_LIMITS: DeliverLimits = {
+  connectionsPerDestinationMax: 20,
+  connectionsTotalMax: 500,
+  messagesPerConnectionMax: 500,
+  idleMs: 15_000,
+};
+
+/** The one seam between "when" (the queue) and "how": simulator, then capture, then the network. */
+export function createDeliver(options: DeliverOptions): Delivery {
+  const network = createNetwork(options);
+  const simulatorDomain = options.simulatorDomain?.toLowerCase();
+  return {
+    deliver: async (job, ctx) => {
+      if (job.domain === simulatorDomain) return simulate(job);
+      return options.capture ? options.capture(job, ctx) : network.deliver(job, ctx);
+    },
+    close: network.close,
+    stats: network.stats,
+  };
+}
+
+function createNetwork(options: DeliverOptions): Delivery {
+  const timeouts = { ...RFC_TIMEOUTS, ...options.timeouts };
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const now = options.now ?? Date.now;
+  const random = options.random ?? Math.random;
+  const count = { onFreshConnection: 0, onReusedConnection: 0 };
+  const pool = createDestinationPool({
+    limits: { ...limits, connectionsMax: limits.connectionsPerDestinationMax },
+    now,
+    random,
+    quitMs: timeouts.quitMs,
+    route: createRouting(options, random),
+    open: (job, target, skip) => {
+      const egress = options.regionOf?.(job.region) ?? {};
+      const source = egress.sourceAddress ?? options.sourceAddress;
+      return openSession(target, {
+        heloName: egress.heloName ?? options.heloName,
+        localAddress: target.address.includes(':') ? source?.v6 : source?.v4,
+        timeouts,
+        tls: { policy: job.tls, verifyEnforced: false, ...options.tls, skip },
+      });
+    },
+  });
+
+  const tryOnce = async (
+    job: DeliveryJob,
+    ctx: DeliverContext,
+    fresh: boolean,
+  ): Promise<RecipientOutcome[] | 'stale'> => {
+    const lease = await pool.acquire(job, ctx.signal, fresh);
+    if (lease.kind !== 'lease') return forEachRecipient(job, lease);
+    const { session } = lease;
+    count[session.used === 0 ? 'onFreshConnection' : 'onReusedConnection'] += 1;
+    try {
+      const sent = await transmit(session, job, ctx);
+      if (sent.kind === 'stale') return 'stale';
+      if (options.onTrouble && sent.outcomes.some((outcome) => outcome.kind !== 'delivered')) {
+        const transcript = session.connection.transcript.lines();
+        options.onTrouble({ job, mx: session.mx, outcomes: sent.outcomes, transcript });
+      }
+      return sent.outcomes;
+    } finally {
+      pool.release(job, session);
+    }
+  };
+
+  return {
+    async deliver(job, ctx) {
+      const first = await tryOnce(job, ctx, false);
+      const outcomes = first === 'stale' ? await tryOnce(job, ctx, true) : first;
+      if (outcomes !== 'stale') return outcomes;
+      const detail = `The mail host of ${job.domain} closed two connections in a row before it took the sender`;
+      return forEachRecipient(job, { kind: 'deferred', reason: 'connection_lost', detail });
+    },
+    close: pool.close,
+    stats: () => ({ ...pool.stats(), ...count }),
+  };
+}
+
+function createRouting(options: DeliverOptions, random: () => number): (job: DeliveryJob) => Promise<Route> {
+  const guard = createAddressGuard(options.allowPrivate ?? []);
+  const ownHostNames = (options.ownHostNames ?? []).map((name) => name.toLowerCase());
+  return (job) => {
+    const egress = options.regionOf?.(job.region) ?? {};
+    const source = egress.sourceAddress ?? options.sourceAddress;
+    const families = source ? { v4: source.v4 !== undefined, v6: source.v6 !== undefined } : { v4: true, v6: true };
+    const { resolver, smtpPort = 25 } = options;
+    if (egress.smarthost) return planSmarthost(egress.smarthost, { resolver, families });
+    return planRoute(job.domain, { resolver, guard, random, smtpPort, ownHostNames, families });
+  };
+}

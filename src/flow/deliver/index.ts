@@ -1,0 +1,19 @@
+// Carries a message to the hosts of one destination and says, for each recipient, how that ended. It promises that the
+// final dot is never written before the hand-off is durable, that what follows the dot is never taken for retryable,
+// and that trouble of the world comes back as an outcome, not as an exception. It never decides when to try again.
+export { createCapture } from './capture.ts';
+export { createDeliver, DEFAULT_LIMITS } from './create-deliver.ts';
+export type { DeliverLimits, DeliverOptions, DeliverStats, Delivery, Egress } from './create-deliver.ts';
+export type {
+  BounceReason,
+  DeferReason,
+  Deliver,
+  DeliverContext,
+  DeliveryJob,
+  HandOff,
+  OutboundMessage,
+  RecipientOutcome,
+  TlsInfo,
+} from './outcome.ts';
+export { RFC_TIMEOUTS } from './timeouts.ts';
+export type { SmtpTimeouts } from './timeouts.ts';

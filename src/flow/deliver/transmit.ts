@@ -1,0 +1,193 @@
+import type { Reply } from '../../protocol/smtp-reply/index.ts';
+import { replyText } from '../../protocol/smtp-reply/index.ts';
+import { onAbort } from './abort-watch.ts';
+import type { EnvelopeReplies } from './envelope.ts';
+import { isAccepted, judgeEnvelope, sendEnvelope } from './envelope.ts';
+import { messageBlocks } from './message-blocks.ts';
+import type { DeliverContext, DeliveryJob, OutboundMessage, RecipientOutcome, TlsInfo, Verdict } from './outcome.ts';
+import { forEachRecipient } from './outcome.ts';
+import { isTooManyRecipients, verdictOf } from './reply-verdict.ts';
+import type { Failure } from './smtp-connection.ts';
+import type { SmtpSession } from './smtp-session.ts';
+import { REASONS } from './smtp-session.ts';
+
+/** stale: a reused connection turned out closed before it answered; nothing of the job was taken note of. */
+export type Transmission = { kind: 'done'; outcomes: RecipientOutcome[] } | { kind: 'stale' };
+
+/** One mail transaction (RFC 5321 §3.3). Afterwards the session is ready for the next one or its connection failed. */
+export async function transmit(session: SmtpSession, job: DeliveryJob, ctx: DeliverContext): Promise<Transmission> {
+  const { connection } = session;
+  const message = await ctx.message();
+  const refusal = judgeEnvelope(session, job, message);
+  if (refusal) return done(forEachRecipient(job, refusal));
+  const reused = session.used > 0;
+  session.used += 1;
+  const unwatch = onAbort(ctx.signal, () => connection.fail({ kind: 'aborted', detail: 'the delivery was aborted' }));
+  try {
+    if (ctx.signal.aborted) connection.fail({ kind: 'aborted', detail: 'the delivery was aborted' });
+    const replies = await sendEnvelope(session, job, message);
+    if (reused && isStale(replies)) {
+      connection.fail({ kind: 'lost', detail: 'the idle connection had been closed' });
+      return { kind: 'stale' };
+    }
+    const verdicts = envelopeVerdicts(session, replies, job.recipients.length);
+    const accepted = job.recipients.filter((_, index) => verdicts[index] === undefined);
+    if (accepted.length === 0) {
+      await leaveTransaction(session, replies);
+      return done(dealOut(job, verdicts, undefined));
+    }
+    const end = await handOver(session, message, accepted, ctx, unwatch);
+    return done(dealOut(job, verdicts, end));
+  } catch (defect) {
+    // The caller's own message() or intend() failed: the peer waits for content that will not come.
+    connection.fail({ kind: 'lost', detail: 'given up by us' });
+    throw defect;
+  } finally {
+    unwatch();
+  }
+}
+
+function done(outcomes: RecipientOutcome[]): Transmission {
+  return { kind: 'done', outcomes };
+}
+
+/** Nothing was answered, or only that the session is over: an idle connection the peer had given up. */
+function isStale({ mail, failure, closing }: EnvelopeReplies): boolean {
+  if (mail && mail !== closing) return false;
+  return closing !== undefined || failure?.kind === 'lost';
+}
+
+/** Per recipient: why it gets no further, or undefined when it was accepted and DATA may begin. */
+function envelopeVerdicts(session: SmtpSession, replies: EnvelopeReplies, count: number): (Verdict | undefined)[] {
+  const { mx } = session;
+  const unanswered = (): Verdict =>
+    replies.closing ? verdictOf(replies.closing, 'RCPT TO', mx) : brokenOff(session, replies.failure);
+  const verdicts: (Verdict | undefined)[] = [];
+  let accepted = 0;
+  for (let index = 0; index < count; index += 1) {
+    const rcpt = replies.rcpt[index];
+    if (!replies.mail) verdicts.push(unanswered());
+    else if (replies.mail.code !== 250) verdicts.push(verdictOf(replies.mail, 'MAIL FROM', mx));
+    else if (!rcpt) verdicts.push(unanswered());
+    else if (!isAccepted(rcpt)) verdicts.push(rcptVerdict(rcpt, mx, accepted));
+    else {
+      accepted += 1;
+      verdicts.push(dataVerdict(replies, mx, unanswered));
+    }
+  }
+  return verdicts;
+}
+
+function rcptVerdict(rcpt: Reply, mx: string, acceptedBefore: number): Verdict {
+  const verdict = verdictOf(rcpt, 'RCPT TO', mx);
+  if (!isTooManyRecipients(rcpt, acceptedBefore)) return verdict;
+  return { kind: 'deferred', reason: 'refused_for_now', detail: verdict.detail, reply: rcpt, mx };
+}
+
+function dataVerdict({ data }: EnvelopeReplies, mx: string, unanswered: () => Verdict): Verdict | undefined {
+  if (!data) return unanswered();
+  return data.code === 354 ? undefined : verdictOf(data, 'DATA', mx);
+}
+
+function brokenOff(session: SmtpSession, failure: Failure | undefined): Verdict {
+  const { kind, detail } = failure ?? session.connection.failure ?? { kind: 'lost', detail: 'no reply' };
+  return { kind: 'deferred', reason: REASONS[kind], detail: `${session.mx}: ${detail}`, mx: session.mx };
+}
+
+/** Leaves a transaction in which no recipient was accepted, so that the connection can carry the next one. */
+async function leaveTransaction(session: SmtpSession, replies: EnvelopeReplies): Promise<void> {
+  const { connection, timeouts } = session;
+  if (connection.failure) return;
+  if (replies.closing) return connection.quit(timeouts.quitMs);
+  if (replies.data && replies.data.code < 400 && replies.data.code !== 354) return loseTrack(session);
+  session.needsReset = replies.mail?.code === 250;
+  if (replies.data?.code !== 354) return;
+  if (replies.rcpt.some(isAccepted)) {
+    // The peer took recipients but not the sender: an empty message must not reach them.
+    return connection.fail({ kind: 'malformed', detail: 'content was asked for after a refused sender' });
+  }
+  // RFC 2920 §3.1: DATA was accepted although no recipient was; a single dot ends the empty transfer.
+  connection.send('.\r\n');
+  session.needsReset = true;
+  const { failure } = await connection.read(1, timeouts.dataMs);
+  if (failure) connection.fail(failure);
+}
+
+/** After an answer that fits no step, what the peer would take the next command for is anybody's guess. */
+function loseTrack({ connection }: SmtpSession): void {
+  connection.fail({ kind: 'malformed', detail: 'the peer answered out of step' });
+}
+
+type End =
+  | { kind: 'delivered'; reply: Reply; mx: string; tls: TlsInfo }
+  | { kind: 'ambiguous'; detail: string; mx: string }
+  | Verdict;
+
+const SMALL_BYTES = 64 * 1024;
+const DOT = Buffer.from('.\r\n');
+
+/**
+ * Content and final dot. The ledger entry is asked for as soon as the accepted recipients are known, so that its commit
+ * overlaps with the transfer, and the dot waits for it: a crash before the dot may be retried, one after it may not.
+ */
+async function handOver(
+  session: SmtpSession,
+  message: OutboundMessage,
+  accepted: string[],
+  { handOff, signal }: DeliverContext,
+  unwatch: () => void,
+): Promise<End> {
+  const { connection, timeouts, mx } = session;
+  const intended = handOff.intend(accepted);
+  let last = DOT;
+  if (message.size <= SMALL_BYTES) last = Buffer.concat([...messageBlocks(message.chunks), DOT]);
+  else {
+    // Marked as handled: it is awaited below, unless the transfer throws first.
+    intended.catch(() => {});
+    await sendContent(session, message);
+  }
+  await intended;
+  if (signal.aborted) connection.fail({ kind: 'aborted', detail: 'the delivery was aborted' });
+  if (connection.failure) return brokenOff(session, connection.failure);
+  if (connection.earlyReply) {
+    const verdict = verdictOf(connection.earlyReply, 'the message', mx);
+    loseTrack(session);
+    return verdict;
+  }
+  unwatch();
+  handOff.mark();
+  connection.write(last);
+  const { replies, failure } = await connection.read(1, timeouts.dataDoneMs);
+  return endOf(session, replies[0], failure);
+}
+
+function endOf(session: SmtpSession, reply: Reply | undefined, failure: Failure | undefined): End {
+  const { mx, tls } = session;
+  if (!reply) {
+    return { kind: 'ambiguous', detail: `${mx}: after the final dot: ${failure?.detail ?? 'no reply'}`, mx };
+  }
+  if (reply.code === 421) session.connection.quit(session.timeouts.quitMs);
+  if (isAccepted(reply)) return { kind: 'delivered', reply, mx, tls };
+  if (reply.code >= 400) return verdictOf(reply, 'the message', mx);
+  loseTrack(session);
+  return { kind: 'ambiguous', detail: `${mx} answered the final dot with ${replyText(reply)}`, mx };
+}
+
+/** Everything has left this process before the dot is written, so that a break during the content is never ambiguous. */
+async function sendContent({ connection, timeouts }: SmtpSession, message: OutboundMessage): Promise<void> {
+  for (const block of messageBlocks(message.chunks)) {
+    for (let at = 0; at < block.length; at += SMALL_BYTES) {
+      if (connection.failure || connection.earlyReply) return;
+      if (!connection.write(block.subarray(at, at + SMALL_BYTES))) await connection.flushed(timeouts.dataBlockMs);
+    }
+  }
+  await connection.flushed(timeouts.dataBlockMs);
+}
+
+function dealOut(job: DeliveryJob, verdicts: (Verdict | undefined)[], end: End | undefined): RecipientOutcome[] {
+  return job.recipients.map((address, index) => {
+    const verdict = verdicts[index] ?? end;
+    if (!verdict) throw new Error('a recipient that was accepted always has an end');
+    return { ...verdict, address } as RecipientOutcome;
+  });
+}

@@ -1,0 +1,8 @@
+import type { RecipientOutcome } from '../deliver/index.ts';
+
+/** How a delivery ended for one recipient: what the network said, or why it was never asked. */
+export type Outcome =
+  | Exclude<RecipientOutcome, { kind: 'suppressed' }>
+  /** `origin` is why the address is on the list; the simulator's has none. */
+  | { kind: 'suppressed'; address: string; origin?: 'bounce' | 'complaint' | 'manual' }
+  | { kind: 'failed'; address: string; reason: 'ambiguous_submission' | 'domain_removed' };

@@ -1,0 +1,209 @@
+import type { EventType, LastEvent } from '../../events/index.ts';
+import { isoTime } from '../../platform/clock/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { nextAttempt } from '../../protocol/retry-schedule/index.ts';
+import { bounceOf, replyText, type Bounce } from '../../protocol/smtp-reply/index.ts';
+import type { DeliveryRow, Outcome } from '../queue/index.ts';
+
+type Of<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>;
+
+export interface Conclusion {
+  events: { type: EventType; data: Record<string, unknown> }[];
+  states: LastEvent[];
+  suppress: { email: string; origin: 'bounce' | 'complaint' }[];
+  /** Tried again at `dueAt`; `attempt` is how many attempts count as made. */
+  retry: { recipients: string[]; dueAt: number; attempt: number } | undefined;
+  /** Never to be sent again, and failed when nobody says otherwise by then. */
+  doubt: { recipients: string[]; handedOffAt: number; dueAt: number } | undefined;
+}
+
+const HOUR_MS = 3_600_000;
+
+/** What the outcomes of one delivery mean. Pure but for the clock, the dice and the operator's log. */
+export function conclude(world: World, row: DeliveryRow, outcomes: readonly Outcome[]): Conclusion {
+  const now = world.clock.now();
+  const done: Conclusion = { events: [], states: [], suppress: [], retry: undefined, doubt: undefined };
+  const groups = Map.groupBy(outcomes, (outcome) => groupOf(outcome));
+  for (const group of groups.values()) {
+    const first = group[0];
+    if (!first) continue;
+    const to = group.map((outcome) => outcome.address);
+    switch (first.kind) {
+      case 'delivered':
+        delivered(world, row, done, group as Of<'delivered'>[], to);
+        break;
+      case 'deferred':
+        deferred(world, row, done, group as Of<'deferred'>[], to, now);
+        break;
+      case 'bounced':
+        bounced(world, row, done, group as Of<'bounced'>[], to);
+        break;
+      case 'suppressed':
+        suppressed(world, row, done, group as Of<'suppressed'>[], to);
+        break;
+      case 'failed':
+        add(done, 'failed', { to, failed: { reason: first.reason } });
+        world.mailLog.failed({ emailId: row.email_id, to, reason: first.reason });
+        break;
+      case 'ambiguous': {
+        const handedOffAt = now;
+        const dueAt = handedOffAt + world.config.delivery.ambiguous_hours * HOUR_MS;
+        done.doubt = { recipients: to, handedOffAt, dueAt };
+        world.mailLog.ambiguous({ emailId: row.email_id, to, detail: first.detail });
+        break;
+      }
+      default:
+        first satisfies never;
+    }
+  }
+  return done;
+}
+
+/** Recipients that share an event: the same kind of ending for the same reason. */
+function groupOf(outcome: Outcome): string {
+  switch (outcome.kind) {
+    case 'bounced': {
+      const { type, subType } = bounceFor(outcome);
+      return `bounced ${type} ${subType}`;
+    }
+    case 'suppressed':
+      return `suppressed ${outcome.origin}`;
+    case 'failed':
+      return `failed ${outcome.reason}`;
+    default:
+      return outcome.kind;
+  }
+}
+
+function add(done: Conclusion, state: LastEvent, data: Record<string, unknown>): void {
+  done.events.push({ type: `email.${state}` as EventType, data });
+  done.states.push(state);
+}
+
+function delivered(world: World, row: DeliveryRow, done: Conclusion, group: Of<'delivered'>[], to: string[]): void {
+  add(done, 'delivered', { to });
+  const first = group[0];
+  if (first) {
+    const tls = first.tls === null ? null : `${first.tls.version} ${first.tls.cipher}`;
+    world.mailLog.delivered({ emailId: row.email_id, to, mx: first.mx, reply: replyText(first.reply), tls });
+  }
+  const at = isoTime(world.clock.now());
+  // Only the mailbox simulator answers with what happens next.
+  for (const { address, then = [] } of group) {
+    for (const next of then) {
+      if (next === 'complained') add(done, 'complained', { to: [address] });
+      if (next === 'opened') add(done, 'opened', { to: [address], open: { ...SIMULATED_READER, timestamp: at } });
+      if (next === 'clicked') {
+        add(done, 'clicked', { to: [address], click: { ...SIMULATED_READER, link: 'https://example.com/', timestamp: at } });
+      }
+    }
+  }
+}
+
+const SIMULATED_READER = { ipAddress: '127.0.0.1', userAgent: 'mailbox simulator' };
+
+/** Reasons that are ours: the attempt does not count, because nothing was attempted. */
+const NOT_TRIED = new Set(['stopping']);
+
+function deferred(
+  world: World,
+  row: DeliveryRow,
+  done: Conclusion,
+  group: Of<'deferred'>[],
+  to: string[],
+  now: number,
+): void {
+  const first = group[0];
+  if (!first) return;
+  const { retry_minutes: minutes, give_up_hours: hours } = world.config.delivery;
+  if (NOT_TRIED.has(first.reason)) {
+    done.retry = { recipients: to, dueAt: now, attempt: row.attempt - 1 };
+    return;
+  }
+  const next = nextAttempt({
+    attempt: row.attempt,
+    firstAttemptAt: row.accepted_at,
+    now,
+    scheduleMs: minutes.map((minute) => minute * 60_000),
+    giveUpAfterMs: hours * HOUR_MS,
+    random: world.random,
+  });
+  const detail = group.map(textOf);
+  if ('giveUp' in next) {
+    const message = `Delivery was given up after ${row.attempt} attempts in ${hours} hours. The last answer: ${first.detail}`;
+    add(done, 'bounced', { to, bounce: { type: 'Transient', subType: 'General', message, diagnosticCode: detail } });
+    world.mailLog.gaveUp({ emailId: row.email_id, to, detail: first.detail, attempts: row.attempt });
+    return;
+  }
+  const dueAt = first.retryAfterMs === undefined ? next.at : now + first.retryAfterMs;
+  done.retry = { recipients: to, dueAt, attempt: row.attempt };
+  world.mailLog.deferred({
+    emailId: row.email_id,
+    to,
+    reason: first.reason,
+    detail: first.detail,
+    nextAttemptAt: isoTime(dueAt),
+  });
+  if (row.attempt > 1) return;
+  const delay = {
+    type: DELAY_TYPES[first.reason] ?? 'Undetermined',
+    expirationTime: isoTime(row.accepted_at + hours * HOUR_MS),
+    delayedRecipients: group.map((outcome) => ({ emailAddress: outcome.address, diagnosticCode: textOf(outcome) })),
+  };
+  add(done, 'delivery_delayed', { to, delay });
+}
+
+const DELAY_TYPES: Record<string, string> = {
+  dns_failure: 'RecipientServerError',
+  unreachable: 'RecipientServerError',
+  destination_down: 'RecipientServerError',
+  connection_lost: 'TransientCommunicationFailure',
+  timeout: 'TransientCommunicationFailure',
+  protocol_error: 'TransientCommunicationFailure',
+};
+
+function bounced(world: World, row: DeliveryRow, done: Conclusion, group: Of<'bounced'>[], to: string[]): void {
+  const first = group[0];
+  if (!first) return;
+  const bounce = bounceFor(first);
+  const diagnosticCode = group.map(textOf);
+  add(done, 'bounced', { to, bounce: { ...bounce, message: first.detail, diagnosticCode } });
+  world.mailLog.bounced({ emailId: row.email_id, to, reason: first.reason, detail: diagnosticCode.join(' | ') });
+  const isAnotherTeamsBusiness = row.destination === simulatorDomain(world);
+  if (bounce.type !== 'Permanent' || isAnotherTeamsBusiness) return;
+  done.suppress.push(...to.map((email) => ({ email, origin: 'bounce' as const })));
+}
+
+/** The simulator's addresses never stay suppressed, or each of them could be used once. */
+export const simulatorDomain = (world: World): string => `simulator.${world.config.instance.host}`.toLowerCase();
+
+/** What a refusal says of the address; our own verdicts say it by their reason. */
+function bounceFor(outcome: Of<'bounced'>): Bounce {
+  switch (outcome.reason) {
+    case 'no_such_domain':
+    case 'takes_no_mail':
+      return { type: 'Permanent', subType: 'NoEmail' };
+    case 'too_large':
+      return { type: 'Transient', subType: 'MessageTooLarge' };
+    case 'blocked_address':
+    case 'routing_loop':
+    case 'no_route':
+    case 'smtputf8_unsupported':
+    case 'malformed_address':
+      return { type: 'Undetermined', subType: 'Undetermined' };
+    case 'refused':
+      return outcome.reply ? bounceOf(outcome.reply) : { type: 'Undetermined', subType: 'Undetermined' };
+  }
+}
+
+const SUPPRESSED_REASONS = { bounce: 'previous_bounce', complaint: 'previous_complaint', manual: 'manual' } as const;
+
+function suppressed(world: World, row: DeliveryRow, done: Conclusion, group: Of<'suppressed'>[], to: string[]): void {
+  const reason = SUPPRESSED_REASONS[group[0]?.origin ?? 'bounce'];
+  const message = 'The address is on the suppression list of this team, so nothing was sent to it.';
+  add(done, 'suppressed', { to, suppressed: { reason, type: 'Suppressed', message, diagnosticCode: [] } });
+  world.mailLog.suppressed({ emailId: row.email_id, to });
+}
+
+const textOf = (outcome: Of<'deferred'> | Of<'bounced'>): string =>
+  outcome.reply ? `smtp; ${replyText(outcome.reply)}` : outcome.detail;

@@ -1,0 +1,5 @@
+/**
+ * Settle: from what came out of a delivery to what everybody can read. One exhaustive switch over the outcomes decides
+ * events, states, suppressions and retries; all of it is one transaction, shared with whatever else settles just then.
+ */
+export { createSettle } from './settle.ts';

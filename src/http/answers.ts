@@ -1,0 +1,66 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isDatabaseSetback } from '../platform/db/index.ts';
+import { refuse, Refusal } from '../platform/refusal/index.ts';
+import type { Log } from '../platform/log/index.ts';
+import type { RateState } from './rate-limit.ts';
+
+/** The error body of every route. */
+export function errorBody(refusal: Refusal): Record<string, unknown> {
+  return {
+    statusCode: refusal.status,
+    name: refusal.errorName,
+    message: refusal.message,
+    ...(refusal.code === undefined ? {} : { code: refusal.code }),
+    ...(refusal.errors === undefined ? {} : { errors: refusal.errors }),
+  };
+}
+
+export function setRateHeaders(reply: FastifyReply, state: RateState): void {
+  reply.header('ratelimit-limit', state.limit);
+  reply.header('ratelimit-remaining', state.remaining);
+  reply.header('ratelimit-reset', state.resetSeconds);
+}
+
+/**
+ * The one place where a failure becomes an answer: refusals as they are, setbacks of the world as 503, and anything
+ * else as our own defect, whose cause goes to the log under the request's id and nowhere else.
+ */
+export function refusalFor(error: unknown, request: FastifyRequest, log: Log): Refusal {
+  if (error instanceof Refusal) {
+    if (error.cause !== undefined) log.info({ err: error.cause, requestId: request.id }, 'request refused');
+    return error;
+  }
+  const known = fastifyRefusal(error, request);
+  if (known) return known;
+  if (isDatabaseSetback(error)) {
+    log.error({ err: error, requestId: request.id }, 'storage is not available');
+    return refuse('service_unavailable', { say: 'The service cannot store anything just now; try again later.' });
+  }
+  log.error({ err: error, requestId: request.id, method: request.method, route: request.routeOptions.url }, 'request failed');
+  return refuse('application_error', { say: `Something went wrong on our side. The request id is ${request.id}.` });
+}
+
+/** What fastify itself refuses while it reads a request. */
+function fastifyRefusal(error: unknown, request: FastifyRequest): Refusal | undefined {
+  const code = (error as { code?: unknown } | null)?.code;
+  switch (code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE': {
+      const limit = request.routeOptions.bodyLimit;
+      return refuse('validation_error', { status: 400, say: `The request body may have at most ${limit} bytes.` });
+    }
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return refuse('validation_error', { status: 400, say: 'The request body does not have the length that Content-Length says.' });
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return refuse('validation_error', { status: 400, say: 'Content-Type must be application/json.' });
+    default:
+      return undefined;
+  }
+}
+
+/** `retry-after` stands on this refusal alone, and is never 0. */
+export function rateLimited(state: RateState): Refusal {
+  return refuse('rate_limit_exceeded', {
+    say: `Too many requests: at most ${state.limit} at once. Try again in ${state.retryAfterSeconds} s.`,
+    retryAfterSeconds: state.retryAfterSeconds,
+  });
+}

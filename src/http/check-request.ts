@@ -1,0 +1,85 @@
+import { isUtf8 } from 'node:buffer';
+import type { OperationValidators, Problem, RequestParameters } from '../contract/index.ts';
+import { invalidFields, refuse } from '../platform/refusal/index.ts';
+
+const KEY_CHARS_MAX = 256;
+
+/** Fault 6 of the documented order. An absent header is none. */
+export function checkIdempotencyKey(key: string | undefined): void {
+  if (key === undefined || (key.length >= 1 && key.length <= KEY_CHARS_MAX)) return;
+  throw refuse('invalid_idempotency_key', {
+    say: `Idempotency-Key must be 1 to ${KEY_CHARS_MAX} characters long; got ${key.length}.`,
+  });
+}
+
+/** Fault 7: path, query and header parameters; the first one at fault is named. */
+export function checkParameters(operation: OperationValidators, parameters: RequestParameters): void {
+  for (const text of [...Object.values(parameters.path), ...Object.values(parameters.query)]) {
+    if (typeof text === 'string' && !isStorable(text)) {
+      throw refuse('invalid_parameter', { say: 'A parameter contains a NUL character or a broken one; remove it.' });
+    }
+  }
+  const problems = operation.checkParameters(parameters);
+  const first = problems?.[0];
+  if (!first) return;
+  throw refuse(first.kind === 'missing' ? 'missing_required_parameter' : 'invalid_parameter', { say: `${first.message}.` });
+}
+
+/** Fault 8: zero bytes are an empty body, whatever the media type says. */
+export function parseBody(bytes: Buffer | undefined, contentType: string | undefined): unknown {
+  if (bytes === undefined || bytes.length === 0) return {};
+  if (!/^application\/json\s*(;|$)/i.test(contentType ?? '')) {
+    throw badBody(`Content-Type must be application/json; got ${contentType ? JSON.stringify(contentType.slice(0, 100)) : 'none'}.`);
+  }
+  if (!isUtf8(bytes)) throw badBody('The request body must be JSON in UTF-8; it contains bytes that are not.');
+  try {
+    return JSON.parse(bytes.toString('utf8')) as unknown;
+  } catch (error) {
+    throw badBody(`The request body is not valid JSON: ${(error as Error).message.slice(0, 120)}`);
+  }
+}
+
+const badBody = (say: string) => refuse('validation_error', { status: 400, say });
+
+/** Faults 9 and 10: the first required field that is absent, or every other field at fault. */
+export function checkBody(operation: OperationValidators, body: unknown): void {
+  const problems = operation.checkBody?.(body) ?? unexpectedFields(operation, body);
+  const missing = problems.find((problem) => problem.kind === 'missing');
+  if (missing) throw refuse('missing_required_field', { say: `Missing required field: ${missing.path}.` });
+  if (problems.length === 0) problems.push(...unstorable(body));
+  if (problems.length > 0) throw invalidFields(problems.map(({ path, message }) => ({ path, message })));
+}
+
+/** An operation without a body takes an empty object, because clients send one. */
+function unexpectedFields(operation: OperationValidators, body: unknown): Problem[] {
+  if (operation.checkBody) return [];
+  if (body === null || typeof body !== 'object' || Array.isArray(body)) {
+    return [{ kind: 'malformed', path: '', message: 'this operation takes no body' }];
+  }
+  return Object.keys(body).map((name) => ({ kind: 'unknown', path: name, message: `${name} is not a field of this operation` }));
+}
+
+/** NUL cannot be stored by every database, and a lone surrogate by none: refused once, for every field there is. */
+function unstorable(body: unknown): Problem[] {
+  const problems: Problem[] = [];
+  const look = (value: unknown, path: string): void => {
+    if (typeof value === 'string') {
+      if (!isStorable(value)) {
+        problems.push({ kind: 'malformed', path, message: `${path} contains a NUL character or half of a surrogate pair; remove it` });
+      }
+    } else if (Array.isArray(value)) {
+      // A list of numbers is the bytes of a file; there may be millions.
+      if (typeof value[0] !== 'number') value.forEach((item, i) => look(item, `${path}.${i}`));
+    } else if (typeof value === 'object' && value !== null) {
+      for (const [name, field] of Object.entries(value)) {
+        const at = path === '' ? name : `${path}.${name}`;
+        look(name, at);
+        look(field, at);
+      }
+    }
+  };
+  look(body, '');
+  return problems;
+}
+
+const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();

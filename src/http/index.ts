@@ -1,0 +1,6 @@
+/**
+ * The HTTP port: fastify with the contract's operations. It checks a request in the documented order, turns it into one
+ * verb call and the result or refusal into an answer. It holds no rule of its own beyond the conventions of all routes.
+ */
+export { startHttp, type HttpPort } from './server.ts';
+export type { Services } from './operation.ts';

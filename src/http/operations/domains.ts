@@ -1,0 +1,16 @@
+import type { CreateDomainRequest, UpdateDomainRequest } from '../../contract/index.ts';
+import { createDomain, deleteDomain, getDomain, listDomains, updateDomain, verifyDomain } from '../../resources/domains/index.ts';
+import { CREATED, type KeyHandler } from '../operation.ts';
+import { pageOf } from '../page.ts';
+
+export const domains: Record<string, KeyHandler> = {
+  createDomain(ctx, { body, reply }) {
+    reply.code(CREATED);
+    return createDomain(ctx, body as CreateDomainRequest);
+  },
+  listDomains: (ctx, { query }) => listDomains(ctx, pageOf(query)),
+  getDomain: (ctx, { path }) => getDomain(ctx, path.domain_id ?? ''),
+  updateDomain: (ctx, { path, body }) => updateDomain(ctx, path.domain_id ?? '', body as UpdateDomainRequest),
+  deleteDomain: (ctx, { path }) => deleteDomain(ctx, path.domain_id ?? ''),
+  verifyDomain: (ctx, { path }) => verifyDomain(ctx, path.domain_id ?? ''),
+};

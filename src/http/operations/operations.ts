@@ -1,0 +1,45 @@
+import { formatContractYaml } from '../../contract/index.ts';
+import { docsStyleHash, renderDocsPage } from '../docs-page.ts';
+import type { Call, OpenHandler } from '../operation.ts';
+
+export const operations: Record<string, OpenHandler> = {
+  getHealth: ({ services: { version, world } }) => ({ status: 'ok', version, env: world.config.instance.env }),
+  getReady,
+  getOpenapiJson: ({ services }) => services.document,
+  getOpenapiYaml({ services, reply }) {
+    reply.type('application/yaml; charset=utf-8');
+    return (yaml ??= formatContractYaml(services.document));
+  },
+  getDocs({ services, reply }) {
+    reply.type('text/html; charset=utf-8');
+    reply.header('content-security-policy', `default-src 'none'; style-src '${docsStyleHash}'; base-uri 'none'`);
+    return (page ??= renderDocsPage(services.document));
+  },
+};
+
+/** The document does not change while the program runs. */
+let yaml: string | undefined;
+let page: string | undefined;
+
+async function getReady({ services, reply }: Call): Promise<unknown> {
+  const { world, version } = services;
+  const checks = await Promise.all(
+    Object.entries(services.checks).map(async ([name, check]) => {
+      const began = performance.now();
+      const durationMs = (): number => Math.round((performance.now() - began) * 1000) / 1000;
+      try {
+        await check();
+        return { name, ok: true, durationMs: durationMs() };
+      } catch (error) {
+        world.log.error({ err: error, check: name }, 'not ready');
+        // The cause stays in the log: this answer needs no credential.
+        return { name, ok: false, durationMs: durationMs(), error: `${name} does not answer as it should` };
+      }
+    }),
+  );
+  const failed = checks.filter((check) => !check.ok).map((check) => check.name);
+  const body = { status: failed.length === 0 ? 'ok' : 'degraded', version, env: world.config.instance.env, checks, failed };
+  if (failed.length === 0) return body;
+  reply.code(503);
+  return { ...body, statusCode: 503, name: 'service_unavailable', message: `Not ready: ${failed.join(', ')}.` };
+}

@@ -1,0 +1,80 @@
+import type { World } from '../platform/world/index.ts';
+import { takeFromSharedBucket } from './rate-limit.store.ts';
+
+/** What the three headers say. */
+export interface RateState {
+  limit: number;
+  remaining: number;
+  /** Seconds until the bucket is full again. */
+  resetSeconds: number;
+  allowed: boolean;
+  retryAfterSeconds: number;
+}
+
+export interface RateLimit {
+  /** Takes a token, if there is one. */
+  take(bucket: string): Promise<RateState> | RateState;
+  /** The state without taking anything. */
+  look(bucket: string): RateState;
+}
+
+interface Bucket {
+  tokens: number;
+  at: number;
+}
+
+const BUCKETS_MAX = 50_000;
+
+/**
+ * A token bucket for each team, and for each address of callers without a credential. On PostgreSQL the teams' buckets
+ * are shared by all nodes; addresses are each node's own business.
+ */
+export function createRateLimit(world: World): RateLimit {
+  const { requests_per_second: perSecond, burst } = world.config.rate_limit;
+  const buckets = new Map<string, Bucket>();
+
+  function filled(bucket: Bucket | undefined, now: number): number {
+    if (!bucket) return burst;
+    return Math.min(burst, bucket.tokens + (Math.max(0, now - bucket.at) * perSecond) / 1000);
+  }
+
+  function stateOf(tokens: number, allowed: boolean): RateState {
+    return {
+      limit: burst,
+      remaining: Math.max(0, Math.floor(tokens)),
+      resetSeconds: Math.ceil((burst - tokens) / perSecond),
+      allowed,
+      retryAfterSeconds: Math.max(1, Math.ceil((1 - tokens) / perSecond)),
+    };
+  }
+
+  function takeLocal(name: string): RateState {
+    const now = world.clock.now();
+    const tokens = filled(buckets.get(name), now);
+    const allowed = tokens >= 1;
+    const left = allowed ? tokens - 1 : tokens;
+    if (!buckets.has(name) && buckets.size >= BUCKETS_MAX) forgetFull(now);
+    buckets.set(name, { tokens: left, at: now });
+    return stateOf(left, allowed);
+  }
+
+  /** A full bucket is what an unknown one is; if none is full, the oldest entries go. */
+  function forgetFull(now: number): void {
+    for (const [name, bucket] of buckets) if (filled(bucket, now) >= burst) buckets.delete(name);
+    for (const name of buckets.keys()) {
+      if (buckets.size < BUCKETS_MAX) return;
+      buckets.delete(name);
+    }
+  }
+
+  return {
+    take(name) {
+      if (world.db.dialect !== 'pg' || !name.startsWith('team:')) return takeLocal(name);
+      return takeFromSharedBucket(world.db, { name, burst, perSecond, now: world.clock.now() }).then(({ tokens, allowed }) => {
+        buckets.set(name, { tokens, at: world.clock.now() });
+        return stateOf(tokens, allowed);
+      });
+    },
+    look: (name) => stateOf(filled(buckets.get(name), world.clock.now()), true),
+  };
+}

@@ -1,0 +1,201 @@
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { AddressInfo } from 'node:net';
+import { compileValidators, type OperationValidators } from '../contract/index.ts';
+import { notFound, Refusal, refuse } from '../platform/refusal/index.ts';
+import type { World } from '../platform/world/index.ts';
+import { mustReach, type Actor, type Ctx } from '../resources/access/index.ts';
+import { authenticateApiKey, createKeyUse } from '../resources/api-keys/index.ts';
+import { errorBody, rateLimited, refusalFor, setRateHeaders } from './answers.ts';
+import { checkBody, checkIdempotencyKey, checkParameters, parseBody } from './check-request.ts';
+import type { Call, KeyHandler, OpenHandler, Services } from './operation.ts';
+import { apiKeys } from './operations/api-keys.ts';
+import { domains } from './operations/domains.ts';
+import { emails } from './operations/emails.ts';
+import { operations } from './operations/operations.ts';
+import { suppressions } from './operations/suppressions.ts';
+import { createRateLimit, type RateState } from './rate-limit.ts';
+
+export interface HttpPort {
+  host: string;
+  port: number;
+  url: string;
+  /** Takes no new request and answers those under way, for `graceMs` at the most. */
+  close(graceMs: number): Promise<void>;
+}
+
+const withKey: Record<string, KeyHandler> = { ...apiKeys, ...domains, ...emails, ...suppressions };
+const withoutKey: Record<string, OpenHandler> = operations;
+
+/** An address in a path may have 254 characters, each of them percent-encoded. */
+const PATH_SEGMENT_CHARS_MAX = 1000;
+
+export async function startHttp(services: Services): Promise<HttpPort> {
+  const { world } = services;
+  const { config } = world;
+  const validators = await compileValidators(services.document);
+  const rateLimit = createRateLimit(world);
+  const noteKeyUse = createKeyUse(world);
+  const knownPaths = pathMatchers([...validators.operations.values()]);
+
+  const server: FastifyInstance = fastify({
+    genReqId: () => world.ids.uuid(),
+    bodyLimit: config.http.body_limit_bytes,
+    trustProxy: config.http.trusted_proxies.length > 0 ? [...config.http.trusted_proxies] : false,
+    routerOptions: { maxParamLength: PATH_SEGMENT_CHARS_MAX, querystringParser: parseQuery },
+    frameworkErrors: (error, request, reply) => void answerRefusal(request, reply, error),
+    forceCloseConnections: 'idle',
+    requestTimeout: 120_000,
+    keepAliveTimeout: 72_000,
+  });
+
+  // The body is only collected here; it is read after everything that is named before it has been checked.
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes));
+
+  server.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id);
+    const agent = request.headers['user-agent'];
+    if (agent === undefined || agent.trim() === '') done(missingUserAgent());
+    else done();
+  });
+  server.setErrorHandler((error, request, reply) => answerRefusal(request, reply, error));
+  server.setNotFoundHandler((request, reply) => {
+    const methods = knownPaths(request.url);
+    if (methods.length === 0) throw notFound('Route');
+    reply.header('allow', methods.join(', '));
+    throw refuse('method_not_allowed', { say: `${request.method} is not allowed here; allowed: ${methods.join(', ')}.` });
+  });
+
+  for (const operation of validators.operations.values()) addOperation(operation);
+  mustHandleAll(validators.operations);
+
+  await server.listen({ host: config.http.host, port: config.http.port });
+  const { address, port } = server.server.address() as AddressInfo;
+  const host = address.includes(':') ? `[${address}]` : address;
+  return {
+    host: address,
+    port,
+    url: config.http.public_url === '' ? `http://${host}:${port}` : config.http.public_url,
+    close: (graceMs) => closeServer(server, world, graceMs),
+  };
+
+  function answerRefusal(request: FastifyRequest, reply: FastifyReply, error: unknown): void {
+    const refusal = refusalFor(error, request, world.log);
+    if (!reply.hasHeader('ratelimit-limit')) setRateHeaders(reply, rateLimit.look(addressBucket(request)));
+    if (!reply.hasHeader('x-request-id')) reply.header('x-request-id', request.id);
+    if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', refusal.retryAfterSeconds);
+    // What is left of a body that was refused while it was read would be taken for the next request.
+    if (refusal.status === 400 && !request.raw.complete) reply.header('connection', 'close');
+    reply.code(refusal.status).type('application/json; charset=utf-8').send(errorBody(refusal));
+  }
+
+  function addOperation(operation: OperationValidators): void {
+    const { operationId } = operation;
+    const openHandler = withoutKey[operationId];
+    const keyHandler = withKey[operationId];
+    const needs = operation.operation['x-service-permission'];
+    const takesKey = operation.parameters.some((parameter) => parameter.name === 'Idempotency-Key');
+    const bodyLimit = operationId === 'sendEmail' ? config.http.email_body_limit_bytes : config.http.body_limit_bytes;
+    const actorOf = new WeakMap<FastifyRequest, { teamId: string; actor: Actor }>();
+
+    server.route({
+      method: operation.method.toUpperCase(),
+      url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+      bodyLimit,
+      // The order of these checks is the documented order of faults.
+      onRequest: async (request, reply) => {
+        const caller = needs === 'none' ? undefined : await authenticate(request);
+        if (caller) actorOf.set(request, caller);
+        const state = await rateLimit.take(caller ? `team:${caller.teamId}` : addressBucket(request));
+        setRateHeaders(reply, state);
+        mustBeAllowed(state);
+        if (caller && needs !== 'none') mustReach(caller.actor, needs === 'sending_access' ? needs : 'full_access');
+        if (takesKey) checkIdempotencyKey(request.headers['idempotency-key'] as string | undefined);
+        checkParameters(operation, callParameters(request));
+      },
+      handler: async (request, reply) => {
+        const body = parseBody(request.body as Buffer | undefined, request.headers['content-type']);
+        if (operation.method !== 'get') checkBody(operation, body);
+        const { path, query, header } = callParameters(request);
+        const call: Call = { services, path: path as Call['path'], query, header, body, reply };
+        const caller = actorOf.get(request);
+        if (!caller || !keyHandler) return openHandler?.(call);
+        if (caller.actor.kind === 'api_key') noteKeyUse(caller.actor.keyId);
+        const ctx: Ctx = { world, teamId: caller.teamId, actor: caller.actor, requestId: request.id };
+        return keyHandler(ctx, call);
+      },
+    });
+  }
+
+  /** Who has no usable credential is limited by address, and hears first what is wrong with the credential. */
+  async function authenticate(request: FastifyRequest): Promise<{ teamId: string; actor: Actor }> {
+    try {
+      const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
+      if (token === undefined) {
+        throw refuse('missing_api_key', { say: 'Send the API key in the header: Authorization: Bearer rk_…' });
+      }
+      return await authenticateApiKey(world, token);
+    } catch (error) {
+      if (error instanceof Refusal) await rateLimit.take(addressBucket(request));
+      throw error;
+    }
+  }
+}
+
+function mustBeAllowed(state: RateState): void {
+  if (!state.allowed) throw rateLimited(state);
+}
+
+const addressBucket = (request: FastifyRequest): string => `address:${request.ip}`;
+
+const callParameters = (request: FastifyRequest): { path: Record<string, unknown>; query: Record<string, unknown>; header: Record<string, unknown> } => ({
+  path: request.params as Record<string, unknown>,
+  query: request.query as Record<string, unknown>,
+  header: request.headers,
+});
+
+function missingUserAgent(): Refusal {
+  const refusal = refuse('validation_error', { status: 403, say: 'Send a User-Agent header; requests without one are refused.' });
+  refusal.code = 1010;
+  return refusal;
+}
+
+/** A parameter given twice becomes a list, which no parameter of ours is: the contract's check names it. */
+function parseQuery(text: string): Record<string, unknown> {
+  const query: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+  for (const [name, value] of new URLSearchParams(text)) {
+    const before = query[name];
+    query[name] = before === undefined ? value : Array.isArray(before) ? [...(before as unknown[]), value] : [before, value];
+  }
+  return query;
+}
+
+/** Which methods a path has, for telling an unknown path from a wrong method. */
+function pathMatchers(operationList: OperationValidators[]): (url: string) => string[] {
+  const paths = Map.groupBy(operationList, (operation) => operation.path);
+  const matchers = [...paths].map(([path, ofPath]) => ({
+    form: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+    methods: ofPath.map((operation) => operation.method.toUpperCase()),
+  }));
+  return (url) => {
+    const path = url.split('?', 1)[0] ?? '';
+    return matchers.find(({ form }) => form.test(path))?.methods ?? [];
+  };
+}
+
+/** The contract and the handlers name the same operations, or the program does not start. */
+function mustHandleAll(contract: ReadonlyMap<string, OperationValidators>): void {
+  const handled = new Set([...Object.keys(withKey), ...Object.keys(withoutKey)]);
+  const missing = [...contract.keys()].filter((id) => !handled.has(id));
+  const extra = [...handled].filter((id) => !contract.has(id));
+  if (missing.length + extra.length > 0) {
+    throw new Error(`operations without a handler: ${missing.join(', ') || 'none'}; handlers without an operation: ${extra.join(', ') || 'none'}`);
+  }
+}
+
+async function closeServer(server: FastifyInstance, world: World, graceMs: number): Promise<void> {
+  const cancel = world.clock.timer(graceMs, () => server.server.closeAllConnections());
+  if (graceMs === 0) server.server.closeAllConnections();
+  await server.close();
+  cancel();
+}

@@ -1,0 +1,76 @@
+/**
+ * The blob store: what is too large for a row, as files. A blob is whole and synced when `put` resolves; a crash in
+ * the middle leaves only a temporary name that nobody reads. Names are ours (ids), never a caller's.
+ */
+import { mkdir, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+
+export interface Blobs {
+  /** Keys are `<owner id>/<name>`; writing the same key again replaces it. */
+  put(key: string, content: Uint8Array): Promise<void>;
+  get(key: string): Promise<Buffer>;
+  /** Removes everything an owner has; removing what is not there is no fault. */
+  remove(owner: string): Promise<void>;
+  /** The owners whose folder was last changed before `beforeMs`, for the sweep of what a crash left behind. */
+  owners(beforeMs: number): AsyncIterable<string>;
+}
+
+const KEY_FORM = /^[a-z0-9_-]+\/[a-z0-9_.-]+$/i;
+
+export function openBlobs(root: string): Blobs {
+  // The last characters of a UUIDv7 are random; its first ones would put a whole day into one folder.
+  const folderOf = (owner: string): string => path.join(root, owner.slice(-2), owner);
+
+  function fileOf(key: string): { folder: string; file: string } {
+    if (!KEY_FORM.test(key)) throw new Error(`a blob key is made of ids: ${JSON.stringify(key)}`);
+    const [owner = '', name = ''] = key.split('/');
+    const folder = folderOf(owner);
+    return { folder, file: path.join(folder, name) };
+  }
+
+  return {
+    async put(key, content) {
+      const { folder, file } = fileOf(key);
+      await makeFolder(root, folder);
+      const temporary = `${file}.${process.pid}.part`;
+      const handle = await open(temporary, 'w', 0o600);
+      try {
+        await handle.writeFile(content);
+        await handle.datasync();
+      } finally {
+        await handle.close();
+      }
+      await rename(temporary, file);
+      await syncFolder(folder);
+    },
+    get: (key) => readFile(fileOf(key).file),
+    remove: (owner) => rm(folderOf(owner), { recursive: true, force: true }),
+    async *owners(beforeMs) {
+      for (const shard of await namesIn(root)) {
+        for (const owner of await namesIn(path.join(root, shard))) {
+          const folder = await stat(path.join(root, shard, owner)).catch(() => undefined);
+          if (folder && folder.mtimeMs < beforeMs) yield owner;
+        }
+      }
+    },
+  };
+}
+
+const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);
+
+/** A new folder is durable only when the folder that names it is synced. */
+async function makeFolder(root: string, folder: string): Promise<void> {
+  const made = await mkdir(folder, { recursive: true, mode: 0o700 });
+  if (made === undefined) return;
+  await syncFolder(path.dirname(folder));
+  if (made !== folder) await syncFolder(root);
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

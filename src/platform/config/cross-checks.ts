@@ -1,0 +1,108 @@
+import { findNearest } from './nearest.ts';
+import type { Config } from './settings.ts';
+
+/** A rule over several settings that does not hold; `keys` are the settings it looked at. */
+export interface Conflict {
+  readonly keys: readonly string[];
+  readonly text: string;
+}
+
+export function findConflicts(config: Config): Conflict[] {
+  return [
+    ...checkDatabase(config),
+    ...checkBodyLimits(config),
+    ...checkConnections(config),
+    ...checkLease(config),
+    ...checkRetries(config),
+    ...checkChoice('team.default_plan', config.team.default_plan, 'plans', config.plans),
+    ...checkChoice('team.default_region', config.team.default_region, 'regions', config.regions),
+    ...checkPlanNames(config),
+  ];
+}
+
+// A url beside an embedded driver is refused, not ignored: whoever set it believes that the mail is in PostgreSQL.
+function checkDatabase({ database: { driver, url } }: Config): Conflict[] {
+  const keys = ['database.driver', 'database.url'];
+  if (driver === 'pg' && url === '') {
+    const right = 'postgres://user:password@db.example.com:5432/rasket';
+    return [{ keys, text: `database.driver is "pg" but database.url is empty; give a URL such as ${right}` }];
+  }
+  if (driver !== 'pg' && url !== '') {
+    const text = `database.url is set but database.driver is "${driver}"; set database.driver to "pg", or database.url to ""`;
+    return [{ keys, text }];
+  }
+  return [];
+}
+
+function checkBodyLimits({ http }: Config): Conflict[] {
+  const { body_limit_bytes: general, email_body_limit_bytes: email } = http;
+  if (email >= general) return [];
+  const keys = ['http.body_limit_bytes', 'http.email_body_limit_bytes'];
+  return [
+    { keys, text: `http.email_body_limit_bytes is ${email}; it must be at least http.body_limit_bytes (${general})` },
+  ];
+}
+
+function checkConnections({ delivery }: Config): Conflict[] {
+  const { max_connections: all, max_connections_per_destination: one } = delivery;
+  if (one <= all) return [];
+  const keys = ['delivery.max_connections', 'delivery.max_connections_per_destination'];
+  const text = `delivery.max_connections_per_destination is ${one}; it must be at most delivery.max_connections (${all})`;
+  return [{ keys, text }];
+}
+
+// Work whose lease ends while it is still under way would be offered to a second worker.
+function checkLease({ delivery }: Config): Conflict[] {
+  const steps = ['connect_timeout_seconds', 'reply_timeout_seconds', 'data_timeout_seconds'] as const;
+  const slowest = steps.reduce((sum, step) => sum + delivery[step], 0);
+  if (delivery.lease_seconds > slowest) return [];
+  const keys = ['delivery.lease_seconds', ...steps.map((step) => `delivery.${step}`)];
+  const text = `delivery.lease_seconds is ${delivery.lease_seconds}; it must be more than the connect, reply and data timeouts together (${slowest} seconds)`;
+  return [{ keys, text }];
+}
+
+function checkRetries({ delivery }: Config): Conflict[] {
+  const { retry_minutes: waits, give_up_hours: giveUp } = delivery;
+  const conflicts: Conflict[] = [];
+  const drop = waits.findIndex((wait, index) => wait < (waits[index - 1] ?? 0));
+  if (drop > 0) {
+    const text = `delivery.retry_minutes[${drop}] is ${waits[drop]}, less than the ${waits[drop - 1]} before it; each wait must be at least as long as the last`;
+    conflicts.push({ keys: ['delivery.retry_minutes'], text });
+  }
+  const total = waits.reduce((sum, wait) => sum + wait, 0);
+  if (total > giveUp * 60) {
+    const text = `delivery.retry_minutes adds up to ${total} minutes, more than delivery.give_up_hours (${giveUp} hours, ${giveUp * 60} minutes); take waits off its end, or give up after ${Math.ceil(total / 60)} hours`;
+    conflicts.push({ keys: ['delivery.retry_minutes', 'delivery.give_up_hours'], text });
+  }
+  return conflicts;
+}
+
+function checkChoice(
+  key: string,
+  chosen: string,
+  section: string,
+  entries: Readonly<Record<string, unknown>>,
+): Conflict[] {
+  if (Object.hasOwn(entries, chosen)) return [];
+  const names = Object.keys(entries);
+  const nearest = findNearest(chosen, names);
+  const hint = nearest === undefined ? `there are ${names.join(', ')}` : `did you mean ${nearest}?`;
+  return [{ keys: [key], text: `${key} is "${chosen}", but there is no [${section}.${chosen}]; ${hint}` }];
+}
+
+function checkPlanNames({ plans }: Config): Conflict[] {
+  const firstWith = new Map<string, string>();
+  const conflicts: Conflict[] = [];
+  for (const [plan, { name }] of Object.entries(plans)) {
+    const first = firstWith.get(name);
+    if (first === undefined) firstWith.set(name, plan);
+    else {
+      const keys = [`plans.${first}.name`, `plans.${plan}.name`];
+      conflicts.push({
+        keys,
+        text: `plans.${plan}.name is "${name}" like plans.${first}.name; give each plan a name of its own`,
+      });
+    }
+  }
+  return conflicts;
+}

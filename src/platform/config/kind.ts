@@ -1,0 +1,109 @@
+/** How one setting is read, checked and shown. `expects` ends the sentence "http.port must be …". */
+export interface Kind<T> {
+  readonly expects: string;
+  /** Turns the text of an environment variable into what TOML would have held; text it cannot turn is left for `read` to refuse. */
+  fromText(text: string): unknown;
+  read(raw: unknown): Reading<T>;
+  toToml(value: T): unknown;
+  /** Present on secrets only: their values are never quoted in a fault and are shown through this. */
+  mask?(value: T): T;
+}
+
+export type Reading<T> = { readonly value: T } | { readonly unfit: readonly Unfit[] };
+
+/** One thing wrong inside a value; `at` is its place, such as `[2]` in a list. */
+export interface Unfit {
+  readonly at: string;
+  readonly expects: string;
+  readonly got: unknown;
+}
+
+export function integer(range: { min: number; max: number; unit: string }): Kind<number> {
+  const { min, max, unit } = range;
+  return kindOf(
+    `an integer from ${min} to ${max} (${unit})`,
+    (raw): raw is number => typeof raw === 'number' && Number.isInteger(raw) && raw >= min && raw <= max,
+    integerFromText,
+  );
+}
+
+/** A limit that 0 switches off: null inside the program, so that 0 cannot be mistaken for "nothing allowed". */
+export function integerOrNone(range: { max: number; unit: string }): Kind<number | null> {
+  const counted = integer({ min: 0, ...range });
+  return {
+    expects: counted.expects,
+    fromText: counted.fromText,
+    read: (raw) => (raw === 0 || raw === null ? { value: null } : counted.read(raw)),
+    toToml: (value) => value ?? 0,
+  };
+}
+
+export function flag(): Kind<boolean> {
+  return kindOf(
+    'true or false',
+    (raw): raw is boolean => typeof raw === 'boolean',
+    (text) => (text === 'true' ? true : text === 'false' ? false : text),
+  );
+}
+
+export function oneOf<const T extends string>(words: readonly T[]): Kind<T> {
+  const quoted = words.map((word) => `"${word}"`);
+  const expects = `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`;
+  return kindOf(expects, (raw): raw is T => (words as readonly unknown[]).includes(raw));
+}
+
+export function text(expects: string, fits: (value: string) => boolean): Kind<string> {
+  return kindOf(expects, (raw): raw is string => typeof raw === 'string' && fits(raw));
+}
+
+export function textOrEmpty(expects: string, fits: (value: string) => boolean): Kind<string> {
+  return text(`${expects}, or ""`, (value) => value === '' || fits(value));
+}
+
+export function list<T>(item: Kind<T>, limits: { min: number; max: number }): Kind<readonly T[]> {
+  const expects = `a list of ${limits.min} to ${limits.max} items, each ${item.expects}`;
+  return {
+    expects,
+    fromText: (line) => (line.trim() === '' ? [] : line.split(',').map((part) => item.fromText(part.trim()))),
+    read: (raw) => {
+      if (!Array.isArray(raw)) return { unfit: [{ at: '', expects, got: raw }] };
+      if (raw.length < limits.min || raw.length > limits.max) {
+        return { unfit: [{ at: '', expects: `a list of ${limits.min} to ${limits.max} items`, got: raw }] };
+      }
+      return readItems(item, raw);
+    },
+    toToml: (value) => value.map((one) => item.toToml(one)),
+  };
+}
+
+export function secret(kind: Kind<string>, mask: (value: string) => string): Kind<string> {
+  return { ...kind, mask };
+}
+
+function kindOf<T>(
+  expects: string,
+  fits: (raw: unknown) => raw is T,
+  fromText = (line: string): unknown => line,
+): Kind<T> {
+  return {
+    expects,
+    fromText,
+    read: (raw) => (fits(raw) ? { value: raw } : { unfit: [{ at: '', expects, got: raw }] }),
+    toToml: (value) => value,
+  };
+}
+
+function integerFromText(line: string): unknown {
+  return /^-?\d{1,15}$/.test(line.trim()) ? Number(line) : line;
+}
+
+function readItems<T>(item: Kind<T>, raw: readonly unknown[]): Reading<readonly T[]> {
+  const values: T[] = [];
+  const unfit: Unfit[] = [];
+  for (const [index, one] of raw.entries()) {
+    const reading = item.read(one);
+    if ('value' in reading) values.push(reading.value);
+    else unfit.push(...reading.unfit.map((fault) => ({ ...fault, at: `[${index}]${fault.at}` })));
+  }
+  return unfit.length > 0 ? { unfit } : { value: values };
+}

@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { editDistance, findNearest } from './nearest.ts';
+
+describe('the distance between two words', () => {
+  it.each([
+    { why: 'the same', from: 'port', to: 'port', distance: 0 },
+    { why: 'neighbours swapped count once', from: 'prot', to: 'port', distance: 1 },
+    { why: 'a letter left out', from: 'prt', to: 'port', distance: 1 },
+    { why: 'a letter too many', from: 'poort', to: 'port', distance: 1 },
+    { why: 'another letter', from: 'part', to: 'port', distance: 1 },
+    { why: 'nothing typed', from: '', to: 'port', distance: 4 },
+    { why: 'nothing meant', from: 'port', to: '', distance: 4 },
+    { why: 'a classic', from: 'kitten', to: 'sitting', distance: 3 },
+  ])('$why: $from, $to', ({ from, to, distance }) => {
+    expect(editDistance(from, to)).toBe(distance);
+  });
+});
+
+describe('the nearest candidate', () => {
+  it('is the one with the fewest slips', () => {
+    expect(findNearest('dns.trise', ['dns.servers', 'dns.tries', 'log.level'])).toBe('dns.tries');
+  });
+
+  it('is the same ending elsewhere rather than a likeness in letters', () => {
+    expect(findNearest('smtp.poll_ms', ['dns.timeout_ms', 'delivery.poll_ms'], '.poll_ms')).toBe('delivery.poll_ms');
+  });
+
+  it('is the name whose unit was left out', () => {
+    expect(findNearest('http.shutdown', ['http.shutdown_seconds', 'http.host'])).toBe('http.shutdown_seconds');
+  });
+
+  it('is nothing when all are far, because a wrong hint is worse than none', () => {
+    expect(findNearest('colour', ['dns.tries', 'log.level'])).toBeUndefined();
+  });
+});

@@ -1,0 +1,87 @@
+import { isIP, isIPv4, isIPv6 } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { secret, text, textOrEmpty } from './kind.ts';
+
+export const hostName = text('a host name such as mail.example.com', isHostName);
+
+export const hostNameOrEmpty = textOrEmpty('a host name such as mail.example.com', isHostName);
+
+export const listenAddress = text(
+  'an IP address or a host name of this machine, such as 127.0.0.1',
+  (value) => isAddress(value) || isHostName(value),
+);
+
+export const ipv4OrEmpty = textOrEmpty('an IPv4 address such as 192.0.2.10', isIPv4);
+
+export const ipv6OrEmpty = textOrEmpty(
+  'an IPv6 address such as 2001:db8::10',
+  (value) => isIPv6(value) && isAddress(value),
+);
+
+export const cidr = text('a CIDR range such as 10.0.0.0/8', isCidr);
+
+export const dnsServer = text('"ip" or "ip:port", such as 192.0.2.53 or [2001:db8::53]:5353', (value) => {
+  if (isAddress(value)) return true;
+  const parts = splitPort(value);
+  return parts !== undefined && isAddress(parts.host);
+});
+
+export const hostAndPortOrEmpty = textOrEmpty('"host:port", such as relay.example.com:587', (value) => {
+  const parts = splitPort(value);
+  return parts !== undefined && (isAddress(parts.host) || isHostName(parts.host));
+});
+
+export const originOrEmpty = textOrEmpty(
+  'an http or https origin without path, user or trailing slash, such as https://mail.example.com',
+  isOrigin,
+);
+
+export const postgresUrlOrEmpty = secret(
+  textOrEmpty(
+    'a URL such as postgres://user:password@db.example.com:5432/rasket, with / # ? @ : in the password percent-encoded',
+    (value) => /^postgres(ql)?:\/\//.test(value) && URL.canParse(value),
+  ),
+  maskPassword,
+);
+
+/** pg also takes a password from the query (`?password=`), so that one is hidden too. */
+function maskPassword(url: string): string {
+  if (url === '') return url;
+  if (!URL.canParse(url)) return '***';
+  const parts = new URL(url);
+  if (parts.password !== '') parts.password = '***';
+  for (const name of new Set(parts.searchParams.keys())) {
+    if (/pass|secret|token/i.test(name)) parts.searchParams.set(name, '***');
+  }
+  return parts.href;
+}
+
+// RFC 1123 §2.1: letters, digits and hyphens, 63 octets a label, 253 in all. A last label of digits only is refused,
+// because a mistyped IPv4 address would otherwise pass as a name.
+function isHostName(value: string): boolean {
+  const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i;
+  const labels = value.split('.');
+  return value.length <= 253 && labels.every((one) => label.test(one)) && !/^\d+$/.test(labels.at(-1) ?? '');
+}
+
+/** A zone such as `%eth0` is refused: it names an interface of one boot of one machine. */
+function isAddress(value: string): boolean {
+  return isIP(value) !== 0 && !value.includes('%');
+}
+
+// ipaddr.js also takes "10/8" and "0x0a.0.0.0/8"; only the spelling everyone reads alike is accepted.
+function isCidr(value: string): boolean {
+  const [address = '', prefix = ''] = value.split('/', 2);
+  return isAddress(address) && /^\d{1,3}$/.test(prefix) && ipaddr.isValidCIDR(value);
+}
+
+function isOrigin(value: string): boolean {
+  return /^https?:\/\/[^/\\?#@\s]+$/.test(value) && URL.canParse(value);
+}
+
+function splitPort(value: string): { host: string } | undefined {
+  const match = /^(?:\[(?<v6>[^\]]*:[^\]]*)\]|(?<name>[^:[\]]+)):(?<port>\d{1,5})$/.exec(value);
+  const port = Number(match?.groups?.['port']);
+  const host = match?.groups?.['v6'] ?? match?.groups?.['name'];
+  return host !== undefined && port >= 1 && port <= 65_535 ? { host } : undefined;
+}

@@ -1,0 +1,150 @@
+import { validate as isCronText } from 'node-cron';
+import { flag, integer, integerOrNone, list, oneOf, text } from './kind.ts';
+import type { Kind } from './kind.ts';
+import * as network from './network-kinds.ts';
+
+const cidrs = list(network.cidr, { min: 0, max: 100 });
+const seconds = { unit: 'seconds' };
+const bytes = { unit: 'bytes' };
+
+/** Sections whose settings are fixed. Defaults and reasons stand in config/default.toml, only kinds stand here. */
+export const sections = {
+  instance: {
+    host: network.hostName,
+    env: text('a word of 1 to 32 lower-case letters, digits and hyphens', (value) => /^[a-z0-9-]{1,32}$/.test(value)),
+  },
+  http: {
+    host: network.listenAddress,
+    port: integer({ min: 0, max: 65_535, unit: 'TCP port; 0 takes any free one' }),
+    public_url: network.originOrEmpty,
+    body_limit_bytes: integer({ min: 1024, max: 268_435_456, ...bytes }),
+    email_body_limit_bytes: integer({ min: 1024, max: 268_435_456, ...bytes }),
+    shutdown_seconds: integer({ min: 0, max: 300, ...seconds }),
+    trusted_proxies: cidrs,
+  },
+  database: {
+    driver: oneOf(['better-sqlite3', 'sqlite3', 'pg']),
+    url: network.postgresUrlOrEmpty,
+    path: text('the path of a file, not empty', (value) => value !== '' && !value.includes('\0')),
+    pool_max: integer({ min: 1, max: 1000, unit: 'connections' }),
+  },
+  dns: {
+    servers: list(network.dnsServer, { min: 0, max: 10 }),
+    timeout_ms: integer({ min: 100, max: 60_000, unit: 'milliseconds' }),
+    tries: integer({ min: 1, max: 10, unit: 'questions' }),
+  },
+  delivery: {
+    smtp_port: integer({ min: 1, max: 65_535, unit: 'TCP port' }),
+    max_connections: integer({ min: 1, max: 10_000, unit: 'connections' }),
+    max_connections_per_destination: integer({ min: 1, max: 10_000, unit: 'connections' }),
+    max_messages_per_connection: integer({ min: 1, max: 10_000, unit: 'messages' }),
+    idle_seconds: integer({ min: 0, max: 300, ...seconds }),
+    connect_timeout_seconds: integer({ min: 1, max: 600, ...seconds }),
+    reply_timeout_seconds: integer({ min: 1, max: 3600, ...seconds }),
+    data_timeout_seconds: integer({ min: 1, max: 3600, ...seconds }),
+    max_in_flight: integer({ min: 1, max: 100_000, unit: 'messages' }),
+    lease_seconds: integer({ min: 1, max: 86_400, ...seconds }),
+    retry_minutes: list(integer({ min: 1, max: 10_080, unit: 'minutes' }), { min: 1, max: 100 }),
+    give_up_hours: integer({ min: 1, max: 720, unit: 'hours' }),
+    ambiguous_hours: integer({ min: 1, max: 48, unit: 'hours' }),
+    capture: flag(),
+    poll_ms: integer({ min: 1, max: 60_000, unit: 'milliseconds' }),
+  },
+  network: {
+    mail_allow_private: cidrs,
+    http_allow_private: cidrs,
+  },
+  rate_limit: {
+    requests_per_second: integer({ min: 1, max: 100_000, unit: 'requests a second' }),
+    burst: integer({ min: 1, max: 100_000, unit: 'requests' }),
+  },
+  storage: {
+    inline_bytes: integer({ min: 0, max: 1_048_576, ...bytes }),
+  },
+  log: {
+    level: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
+    format: oneOf(['json', 'pretty']),
+  },
+  domains: {
+    spf: text(
+      'an SPF record of at most 255 characters that begins with "v=spf1 ", with {host} as its only placeholder',
+      isSpf,
+    ),
+    return_path_mx: text('a host name, or one with {host} in it, such as mx.{host}', isHostTemplate),
+    mx_priority: integer({ min: 0, max: 65_535, unit: 'MX priority' }),
+    verify_seconds: integer({ min: 0, max: 3600, ...seconds }),
+    sweep: text('cron text of five fields in UTC, such as */30 * * * *', isFiveFieldCron),
+  },
+  team: {
+    default_plan: text('the name of a plan', (value) => entryName.test(value)),
+    default_region: text('the name of a region', (value) => entryName.test(value)),
+  },
+} satisfies Record<string, Record<string, Kind<unknown>>>;
+
+/** Sections of named entries. An entry of one's own takes what it leaves out from the defaults of the entry named here. */
+export const entrySections = {
+  plans: {
+    template: 'standard',
+    fields: {
+      name: text('a name of 1 to 64 characters on one line', (value) => /^[^\p{Cc}]{1,64}$/u.test(value)),
+      included_emails: integer({ min: 0, max: 1_000_000_000, unit: 'emails a month' }),
+      daily_cap: integerOrNone({ max: 1_000_000_000, unit: 'emails a day; 0 for no limit' }),
+      domain_limit: integer({ min: 0, max: 100_000, unit: 'domains' }),
+      webhook_endpoint_limit: integer({ min: 0, max: 10_000, unit: 'endpoints' }),
+      retention_days: integer({ min: 1, max: 3650, unit: 'days' }),
+    },
+  },
+  regions: {
+    template: 'eu-west-1',
+    fields: {
+      helo_name: network.hostNameOrEmpty,
+      source_v4: network.ipv4OrEmpty,
+      source_v6: network.ipv6OrEmpty,
+      smarthost: network.hostAndPortOrEmpty,
+      sandbox: flag(),
+    },
+  },
+} satisfies Record<string, { template: string; fields: Record<string, Kind<unknown>> }>;
+
+/** Underscores are left out of entry names: `eu_west_1` and `eu-west-1` would be one name in the environment. */
+export const entryName = /^[a-z0-9]+(-[a-z0-9]+)*$/;
+
+type Values<Kinds> = { readonly [Key in keyof Kinds]: Kinds[Key] extends Kind<infer Value> ? Value : never };
+type Fixed = { readonly [Section in keyof typeof sections]: Values<(typeof sections)[Section]> };
+
+export type Plan = Values<(typeof entrySections)['plans']['fields']>;
+export type Region = Values<(typeof entrySections)['regions']['fields']>;
+
+/** Keys are spelled as in the file, so that one search finds a setting and every reader of it. Deeply frozen. */
+export interface Config extends Fixed {
+  readonly plans: Readonly<Record<string, Plan>>;
+  readonly regions: Readonly<Record<string, Region>>;
+}
+
+export type Source = 'default' | 'profile' | 'file' | 'env' | 'override';
+/** Where each value came from, by dotted key such as `regions.eu-west-1.helo_name`. */
+export type Sources = ReadonlyMap<string, Source>;
+
+export type DeepPartial<T> = T extends readonly unknown[]
+  ? T
+  : T extends object
+    ? { [Key in keyof T]?: DeepPartial<T[Key]> }
+    : T;
+
+function isSpf(value: string): boolean {
+  return /^v=spf1 [\x20-\x7e]+$/.test(value) && value.length <= 255 && hasOnlyHostPlaceholder(value);
+}
+
+function isHostTemplate(value: string): boolean {
+  return hasOnlyHostPlaceholder(value) && 'value' in network.hostName.read(value.replaceAll('{host}', 'localhost'));
+}
+
+/** SPF macros such as %{i} are no placeholders of ours (RFC 7208 §7.2). */
+function hasOnlyHostPlaceholder(value: string): boolean {
+  return !/[{}]/.test(value.replaceAll(/%\{[^{}]*\}/g, '').replaceAll('{host}', ''));
+}
+
+/** node-cron would take a sixth field for seconds, which reads like five fields shifted by one. */
+function isFiveFieldCron(value: string): boolean {
+  return value.trim().split(/\s+/).length === 5 && isCronText(value);
+}

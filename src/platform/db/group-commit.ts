@@ -1,0 +1,96 @@
+import type { Db, Executor } from './types.ts';
+
+/**
+ * Group commit: whatever is handed in while a commit is under way shares the next one. A synced commit costs the same
+ * for one row and for five hundred, so the rate rises with the load instead of queueing behind the disk.
+ */
+export interface GroupCommit {
+  /**
+   * A kind of write. `apply` takes all items that came together and answers one result each, in order; an Error as a
+   * result refuses that item alone. Lanes are applied in the order in which they were made.
+   */
+  lane<Item, Result>(apply: Lane<Item, Result>): (item: Item) => Promise<Result>;
+  /** Resolves when everything handed in so far is durable or refused. */
+  settled(): Promise<void>;
+}
+
+export type Lane<Item, Result> = (tx: Executor, items: Item[]) => Promise<(Result | Error)[]>;
+
+interface Waiting<Item, Result> {
+  item: Item;
+  resolve(result: Result): void;
+  reject(error: unknown): void;
+}
+
+/** Keeps one commit short enough that reads and the next group do not notice it. */
+const ITEMS_PER_LANE_MAX = 256;
+
+export function createGroupCommit(db: Db): GroupCommit {
+  const lanes: { waiting: Waiting<never, never>[]; apply: Lane<never, unknown> }[] = [];
+  let running: Promise<void> | undefined;
+
+  async function drain(): Promise<void> {
+    // Everything that became ready in this turn of the event loop joins the first group.
+    await new Promise((next) => setImmediate(next));
+    while (lanes.some((lane) => lane.waiting.length > 0)) {
+      await commit(lanes.map((lane) => ({ apply: lane.apply, taken: lane.waiting.splice(0, ITEMS_PER_LANE_MAX) })));
+    }
+    running = undefined;
+  }
+
+  async function commit(groups: { apply: Lane<never, unknown>; taken: Waiting<never, never>[] }[]): Promise<void> {
+    const busy = groups.filter((group) => group.taken.length > 0);
+    let results: unknown[][];
+    try {
+      results = await db.tx(async (tx) => {
+        const all: unknown[][] = [];
+        for (const group of busy) {
+          const answers = await group.apply(
+            tx,
+            group.taken.map((waiting) => waiting.item),
+          );
+          if (answers.length !== group.taken.length) throw new Error('a lane answers one result per item');
+          all.push(answers);
+        }
+        return all;
+      });
+    } catch (error) {
+      return alone(busy, error);
+    }
+    busy.forEach((group, lane) => group.taken.forEach((waiting, i) => answer(waiting, results[lane]?.[i])));
+  }
+
+  /** One bad item must not refuse its neighbours: after a failed group each item gets a transaction of its own. */
+  async function alone(
+    groups: { apply: Lane<never, unknown>; taken: Waiting<never, never>[] }[],
+    error: unknown,
+  ): Promise<void> {
+    const count = groups.reduce((sum, group) => sum + group.taken.length, 0);
+    for (const group of groups) {
+      for (const waiting of group.taken) {
+        if (count === 1) waiting.reject(error);
+        else await commit([{ apply: group.apply, taken: [waiting] }]);
+      }
+    }
+  }
+
+  return {
+    lane<Item, Result>(apply: Lane<Item, Result>) {
+      const waiting: Waiting<Item, Result>[] = [];
+      lanes.push({ waiting, apply } as unknown as (typeof lanes)[number]);
+      return (item: Item) =>
+        new Promise<Result>((resolve, reject) => {
+          waiting.push({ item, resolve, reject });
+          running ??= drain();
+        });
+    },
+    async settled() {
+      while (running) await running;
+    },
+  };
+}
+
+function answer(waiting: Waiting<never, never>, result: unknown): void {
+  if (result instanceof Error) waiting.reject(result);
+  else waiting.resolve(result as never);
+}

@@ -1,0 +1,95 @@
+import knexModule, { type Knex } from 'knex';
+import pg from 'pg';
+import type { OpenDbOptions } from './open-db.ts';
+import { SQLITE_PRAGMAS } from './pragmas.ts';
+import type { Db, Dialect, Executor, Value } from './types.ts';
+
+/** PostgreSQL sends bigint as text; every bigint of ours is a millisecond or a count, which a number holds exactly. */
+const INT8 = 20;
+pg.types.setTypeParser(INT8, Number);
+
+/** PostgreSQL, and SQLite through the asynchronous `sqlite3` driver. */
+export function openKnexDb(options: OpenDbOptions): Db {
+  const dialect: Dialect = options.driver === 'pg' ? 'pg' : 'sqlite';
+  const writer = dialect === 'pg' ? openPg(options) : openSqlite3(options.file);
+  // SQLite has one writer; reads on a connection of their own never wait for it.
+  const reader = dialect === 'pg' ? writer : openSqlite3(options.file);
+  const reading = executorOn(reader, dialect);
+  const writing = executorOn(writer, dialect);
+  return {
+    dialect,
+    knex: writer,
+    all: reading.all,
+    get: reading.get,
+    run: writing.run,
+    insertMany: (...insert) => writer.transaction((trx) => executorOn(trx, dialect).insertMany(...insert)),
+    tx: (work) => writer.transaction((trx) => work(executorOn(trx, dialect))),
+    async close() {
+      await writer.destroy();
+      if (reader !== writer) await reader.destroy();
+    },
+  };
+}
+
+function openPg(options: OpenDbOptions): Knex {
+  return knexModule({
+    client: 'pg',
+    connection: { connectionString: options.url, application_name: 'rasket' },
+    pool: { min: 0, max: options.poolMax },
+    acquireConnectionTimeout: 10_000,
+  });
+}
+
+interface Sqlite3Connection {
+  exec(sql: string, done: (error: Error | null) => void): void;
+}
+
+function openSqlite3(filename: string): Knex {
+  return knexModule({
+    client: 'sqlite3',
+    connection: { filename },
+    useNullAsDefault: true,
+    pool: {
+      min: 1,
+      max: 1,
+      afterCreate(connection: Sqlite3Connection, done: (error: Error | null) => void) {
+        connection.exec(SQLITE_PRAGMAS.map((pragma) => `PRAGMA ${pragma};`).join(''), done);
+      },
+    },
+  });
+}
+
+/** SQLite refuses a compound select of more than 500 terms, which is what knex makes of a larger multi-row insert. */
+const ROWS_PER_INSERT_MAX = 400;
+/** PostgreSQL counts parameters in 16 bits. */
+const PARAMETERS_MAX = 60_000;
+
+function executorOn(on: Knex | Knex.Transaction, dialect: Dialect): Executor {
+  const query = (sql: string, values: readonly Value[]) => on.raw(sql, values as Knex.RawBinding[]);
+  const rows = async <T>(sql: string, values: readonly Value[]): Promise<T[]> => {
+    const answer = await query(sql, values);
+    return (dialect === 'pg' ? answer.rows : answer) as T[];
+  };
+  async function run(sql: string, values: readonly Value[] = []): Promise<number> {
+    if (dialect === 'pg') return ((await query(sql, values)) as { rowCount: number | null }).rowCount ?? 0;
+    await query(sql, values);
+    return (await rows<{ n: number }>('select changes() as n', []))[0]?.n ?? 0;
+  }
+  return {
+    dialect,
+    all: (sql, values = []) => rows(sql, values),
+    get: async <T>(sql: string, values: readonly Value[] = []) => (await rows<T>(sql, values))[0],
+    run,
+    async insertMany(table, columns, records, conflict = '') {
+      const mark = `(${columns.map(() => '?').join(',')})`;
+      const chunk = Math.min(ROWS_PER_INSERT_MAX, Math.floor(PARAMETERS_MAX / columns.length));
+      let changes = 0;
+      for (let from = 0; from < records.length; from += chunk) {
+        const part = records.slice(from, from + chunk);
+        const marks = part.map(() => mark).join(',');
+        changes += await run(`insert into ${table} (${columns.join(',')}) values ${marks} ${conflict}`, part.flat());
+      }
+      return changes;
+    },
+  };
+}

@@ -1,0 +1,14 @@
+/**
+ * FULL syncs the log at every commit: an answer may not promise what a power cut would take back. The log is kept
+ * short enough that a checkpoint stays a few milliseconds.
+ */
+export const SQLITE_PRAGMAS = [
+  'journal_mode = WAL',
+  'synchronous = FULL',
+  'busy_timeout = 5000',
+  'foreign_keys = ON',
+  'cache_size = -32000',
+  'temp_store = MEMORY',
+  'wal_autocheckpoint = 4000',
+  'journal_size_limit = 67108864',
+] as const;

@@ -1,0 +1,24 @@
+import type { Knex } from 'knex';
+
+export type Dialect = 'sqlite' | 'pg';
+export type Value = string | number | null | Buffer;
+export type Row = Record<string, Value>;
+
+/** Runs statements, on its own or inside a transaction. Placeholders are `?`; booleans are stored as 0 and 1. */
+export interface Executor {
+  readonly dialect: Dialect;
+  all<T = Row>(sql: string, values?: readonly Value[]): Promise<T[]>;
+  get<T = Row>(sql: string, values?: readonly Value[]): Promise<T | undefined>;
+  /** Answers how many rows changed. */
+  run(sql: string, values?: readonly Value[]): Promise<number>;
+  /** Inserts many rows of one shape; `conflict` is the text of an ON CONFLICT clause. Answers how many were written. */
+  insertMany(table: string, columns: readonly string[], rows: readonly (readonly Value[])[], conflict?: string): Promise<number>;
+}
+
+export interface Db extends Executor {
+  /** One transaction; what `work` awaits must be this transaction's own statements and nothing else. */
+  tx<T>(work: (tx: Executor) => Promise<T>): Promise<T>;
+  /** For migrations alone. */
+  readonly knex: Knex;
+  close(): Promise<void>;
+}

@@ -1,0 +1,69 @@
+/**
+ * Keys and tokens. The instance key seals what must be read again (DKIM private keys); what must only be recognised
+ * (API keys) is kept as a hash. Nothing here is ever logged.
+ */
+import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
+import path from 'node:path';
+
+export interface Secrets {
+  /** Encrypts for storage; `purpose` is bound to the text, so a sealed value cannot be moved to another column. */
+  seal(plain: string, purpose: string): string;
+  open(sealed: string, purpose: string): string;
+  mac(purpose: string, data: Uint8Array): Buffer;
+}
+
+const KEY_BYTES = 32;
+const FORMAT = 'v1';
+
+export const instanceKeyPath = (dataDir: string): string => path.join(dataDir, 'instance.key');
+
+export function createInstanceKey(dataDir: string): void {
+  const file = openSync(instanceKeyPath(dataDir), 'wx', 0o600);
+  writeSync(file, randomBytes(KEY_BYTES).toString('base64') + '\n');
+  fsyncSync(file);
+  closeSync(file);
+}
+
+export function openSecrets(dataDir: string): Secrets {
+  const file = instanceKeyPath(dataDir);
+  const key = Buffer.from(readFileSync(file, 'utf8').trim(), 'base64');
+  if (key.length !== KEY_BYTES) throw new Error(`${file} does not hold a ${KEY_BYTES}-byte key in base64`);
+  return secretsFrom(key);
+}
+
+export function secretsFrom(instanceKey: Buffer): Secrets {
+  const derive = (use: string): Buffer => Buffer.from(hkdfSync('sha256', instanceKey, '', `rasket ${use}`, KEY_BYTES));
+  const sealKey = derive('seal');
+  const macKeys = new Map<string, Buffer>();
+  return {
+    seal(plain, purpose) {
+      const nonce = randomBytes(12);
+      const cipher = createCipheriv('aes-256-gcm', sealKey, nonce).setAAD(Buffer.from(purpose));
+      const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
+      return [FORMAT, nonce.toString('base64'), Buffer.concat([body, cipher.getAuthTag()]).toString('base64')].join('.');
+    },
+    open(sealed, purpose) {
+      const [format, nonce, body] = sealed.split('.');
+      if (format !== FORMAT || !nonce || !body) throw new Error(`a sealed ${purpose} has an unknown format`);
+      const bytes = Buffer.from(body, 'base64');
+      const decipher = createDecipheriv('aes-256-gcm', sealKey, Buffer.from(nonce, 'base64'))
+        .setAAD(Buffer.from(purpose))
+        .setAuthTag(bytes.subarray(bytes.length - 16));
+      return decipher.update(bytes.subarray(0, bytes.length - 16), undefined, 'utf8') + decipher.final('utf8');
+    },
+    mac(purpose, data) {
+      let key = macKeys.get(purpose);
+      if (!key) macKeys.set(purpose, (key = derive(`mac ${purpose}`)));
+      return createHmac('sha256', key).update(data).digest();
+    },
+  };
+}
+
+const TOKEN_BYTES = 24;
+
+/** A fresh bearer token: 192 random bits behind the kind's prefix. */
+export const newToken = (prefix: string): string => prefix + randomBytes(TOKEN_BYTES).toString('base64url');
+
+/** Tokens are random, so a plain hash is enough: there is no dictionary to try. */
+export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex');

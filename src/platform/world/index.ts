@@ -1,0 +1,28 @@
+/**
+ * Everything outside the program that a verb may touch, handed in as one value: database, clock, ids, secrets, files,
+ * DNS, settings, log. Made once by startApp; nothing reaches for the outside past it.
+ */
+import type { Blobs } from '../blobs/index.ts';
+import type { Clock } from '../clock/index.ts';
+import type { Config } from '../config/index.ts';
+import type { Db, GroupCommit } from '../db/index.ts';
+import type { Ids } from '../ids/index.ts';
+import type { Log, MailLog } from '../log/index.ts';
+import type { Resolver } from '../resolver/index.ts';
+import type { Secrets } from '../secrets/index.ts';
+
+export interface World {
+  config: Config;
+  db: Db;
+  commits: GroupCommit;
+  clock: Clock;
+  ids: Ids;
+  /** A number from 0 up to 1, for jitter and shuffling. */
+  random: () => number;
+  secrets: Secrets;
+  blobs: Blobs;
+  resolver: Resolver;
+  log: Log;
+  mailLog: MailLog;
+  dataDir: string;
+}

@@ -1,0 +1,43 @@
+const lineBytes = 57;
+const lineChars = 76;
+const alphabet = Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/');
+const pad = 61;
+
+// Twelve bits become two characters in one store; the bytes are laid down through a byte view, so byte order is no matter.
+const pairs = new Uint16Array(4096);
+const pairBytes = new Uint8Array(pairs.buffer);
+for (let bits = 0; bits < 4096; bits += 1) {
+  pairBytes[bits * 2] = alphabet[bits >> 6] ?? 0;
+  pairBytes[bits * 2 + 1] = alphabet[bits & 63] ?? 0;
+}
+const crlf = new Uint16Array(Uint8Array.of(13, 10).buffer)[0] ?? 0;
+
+/** Base64 in lines of 76 characters (RFC 2045 §6.8), every line ended by CRLF. */
+export function base64Lines(content: Uint8Array): Buffer {
+  const chars = Math.ceil(content.length / 3) * 4;
+  const out = Buffer.allocUnsafeSlow(chars + Math.ceil(chars / lineChars) * 2);
+  const words = new Uint16Array(out.buffer, 0, out.length >> 1);
+  const whole = content.length - (content.length % 3);
+  let at = 0;
+  for (let start = 0; start < whole; start += lineBytes) {
+    const end = Math.min(start + lineBytes, whole);
+    for (let index = start; index < end; index += 3) {
+      const bits = (content[index]! << 16) | (content[index + 1]! << 8) | content[index + 2]!;
+      words[at] = pairs[bits >> 12]!;
+      words[at + 1] = pairs[bits & 4095]!;
+      at += 2;
+    }
+    if (end - start === lineBytes) words[at++] = crlf;
+  }
+  const rest = content.length - whole;
+  if (rest > 0) {
+    const bits = (content[whole]! << 16) | ((rest > 1 ? content[whole + 1]! : 0) << 8);
+    words[at] = pairs[bits >> 12]!;
+    words[at + 1] = pairs[bits & 4095]!;
+    at += 2;
+    out[at * 2 - 1] = pad;
+    if (rest === 1) out[at * 2 - 2] = pad;
+  }
+  if (rest > 0 || whole % lineBytes !== 0) words[at] = crlf;
+  return out;
+}

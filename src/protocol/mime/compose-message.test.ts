@@ -1,0 +1,428 @@
+import fc from 'fast-check';
+import PostalMime from 'postal-mime';
+import { describe, expect, test } from 'vitest';
+import { parseMailbox } from '../address/index.ts';
+import type { Mailbox } from '../address/index.ts';
+import { composeMessage, guessContentType, serializeHeaders } from './index.ts';
+import type { MessageInput } from './index.ts';
+
+const mailbox = (text: string): Mailbox => {
+  const result = parseMailbox(text);
+  if (!result.ok) throw new Error(result.fault);
+  return result.mailbox;
+};
+
+const input = (changes: Partial<MessageInput> = {}): MessageInput => ({
+  from: mailbox('Acme <news@example.com>'),
+  to: [mailbox('ann@example.org')],
+  subject: 'Hello',
+  date: new Date(Date.UTC(2026, 10, 5, 7, 8, 9)),
+  messageId: 'id-1@example.com',
+  boundarySeed: 'seed',
+  ...changes,
+});
+
+const raw = (message: MessageInput): Buffer => {
+  const { headers, body } = composeMessage(message);
+  return Buffer.concat([serializeHeaders(headers), Buffer.from('\r\n'), body]);
+};
+const parse = (message: MessageInput) => PostalMime.parse(raw(message));
+const bodyOf = (message: MessageInput): string => composeMessage(message).body.toString('latin1');
+const header = (message: MessageInput, name: string): string | undefined =>
+  composeMessage(message).headers.find(([known]) => known.toLowerCase() === name.toLowerCase())?.[1];
+const lines = (text: string | undefined): string => (text ?? '').replace(/\r\n|\r|\n/g, '\n');
+// A parser shows the break that ends the last line; a single part always has one.
+const trimmed = (text: string | undefined): string => lines(text).replace(/\n+$/, '');
+
+/** What every message on the wire owes RFC 5321 and 5322. */
+const expectTransportable = (message: Buffer): void => {
+  const text = message.toString('latin1');
+  expect(text.replaceAll('\r\n', '')).not.toMatch(/[\r\n\0\x80-\xff]/);
+  expect(text.endsWith('\r\n')).toBe(true);
+  expect(Math.max(...text.split('\r\n').map((line) => line.length))).toBeLessThanOrEqual(998);
+  // A blank folded line would end the header for a sloppy reader.
+  expect(text.slice(0, text.indexOf('\r\n\r\n'))).not.toMatch(/\r\n[ \t]+(?:\r\n|$)/);
+};
+
+test('a message is written exactly so', () => {
+  expect(
+    raw(
+      input({
+        html: '<p>Grüße & "Hi"</p>\n',
+        text: 'Hi\n.\nFrom me\n',
+        cc: [mailbox('"B, C" <c@example.org>')],
+        replyTo: [mailbox('Ü <r@example.org>')],
+        headers: [['X-Entity-Ref-ID', '7']],
+      }),
+    ).toString(),
+  ).toBe(
+    [
+      'From: Acme <news@example.com>',
+      'To: ann@example.org',
+      'Cc: "B, C" <c@example.org>',
+      'Reply-To: =?UTF-8?B?w5w=?= <r@example.org>',
+      'Subject: Hello',
+      'Message-ID: <id-1@example.com>',
+      'Date: Thu, 05 Nov 2026 07:08:09 +0000',
+      'X-Entity-Ref-ID: 7',
+      'MIME-Version: 1.0',
+      'Content-Type: multipart/alternative;',
+      ' boundary="=_d91bf65986142d5408c942eefc2bb"',
+      '',
+      '--=_d91bf65986142d5408c942eefc2bb',
+      'Content-Type: text/plain; charset=utf-8',
+      'Content-Transfer-Encoding: quoted-printable',
+      '',
+      'Hi',
+      '=2E',
+      '=46rom me',
+      '',
+      '--=_d91bf65986142d5408c942eefc2bb',
+      'Content-Type: text/html; charset=utf-8',
+      'Content-Transfer-Encoding: quoted-printable',
+      '',
+      '<p>Gr=C3=BC=C3=9Fe & "Hi"</p>',
+      '',
+      '--=_d91bf65986142d5408c942eefc2bb--',
+      '',
+    ].join('\r\n'),
+  );
+});
+
+describe('structure', () => {
+  const shape = (message: MessageInput): string[] =>
+    [
+      ...raw(message)
+        .toString('latin1')
+        .matchAll(/^Content-Type: ([^;\r]+)/gm),
+    ].map(([, type]) => type ?? '');
+  const pdf = { filename: 'a.pdf', contentType: 'application/pdf', content: Buffer.from('pdf') };
+  const logo = { filename: 'l.png', contentType: 'image/png', contentId: 'logo', content: Buffer.from('png') };
+
+  test.each<[string, Partial<MessageInput>, string[]]>([
+    ['text alone', { text: 'a' }, ['text/plain']],
+    ['HTML alone', { html: 'a' }, ['text/html']],
+    ['nothing', {}, ['text/plain']],
+    ['both', { text: 'a', html: 'b' }, ['multipart/alternative', 'text/plain', 'text/html']],
+    ['an inline image', { html: 'b', attachments: [logo] }, ['multipart/related', 'text/html', 'image/png']],
+    [
+      'an inline image and text',
+      { text: 'a', html: 'b', attachments: [logo] },
+      ['multipart/alternative', 'text/plain', 'multipart/related', 'text/html', 'image/png'],
+    ],
+    ['an attachment', { text: 'a', attachments: [pdf] }, ['multipart/mixed', 'text/plain', 'application/pdf']],
+    [
+      'everything',
+      { text: 'a', html: 'b', attachments: [pdf, logo] },
+      [
+        'multipart/mixed',
+        'multipart/alternative',
+        'text/plain',
+        'multipart/related',
+        'text/html',
+        'image/png',
+        'application/pdf',
+      ],
+    ],
+    [
+      'an inline image without HTML',
+      { text: 'a', attachments: [logo] },
+      ['multipart/mixed', 'text/plain', 'image/png'],
+    ],
+  ])('%s', (_, changes, expected) => {
+    expect(shape(input(changes))).toEqual(expected);
+    expectTransportable(raw(input(changes)));
+  });
+
+  test('an inline part carries its id in angle brackets, once', async () => {
+    const parsed = await parse(
+      input({ html: '<img src="cid:logo">', attachments: [logo, { ...logo, contentId: '<b@c>' }] }),
+    );
+    expect(parsed.attachments.map((part) => [part.contentId, part.disposition])).toEqual([
+      ['<logo>', 'inline'],
+      ['<b@c>', 'inline'],
+    ]);
+  });
+
+  test('a message inside a message is not base64, and one that is 8-bit loses its type rather than its bytes', () => {
+    const eml = {
+      filename: 'm.eml',
+      contentType: guessContentType('m.eml'),
+      content: Buffer.from('Subject: x\r\n\r\nhi\r\n'),
+    };
+    expect(bodyOf(input({ text: 'a', attachments: [eml] }))).toContain(
+      'message/rfc822\r\nContent-Transfer-Encoding: 7bit',
+    );
+    const odd = { ...eml, content: Buffer.from('Subject: ü\n\nhi') };
+    expect(bodyOf(input({ text: 'a', attachments: [odd] }))).toContain(
+      'application/octet-stream\r\nContent-Transfer-Encoding: base64',
+    );
+  });
+});
+
+describe('recipients', () => {
+  test('bcc is never written, and a mail to nobody visible says so', () => {
+    const message = input({ to: [], bcc: [mailbox('secret@example.org')], text: 'a' });
+    expect(raw(message).toString()).not.toContain('secret');
+    expect(header(message, 'To')).toBe('undisclosed-recipients:;');
+    expect(header(input({ to: [], cc: [mailbox('c@example.org')], text: 'a' }), 'To')).toBeUndefined();
+  });
+
+  test('fifty recipients are folded between mailboxes', async () => {
+    const to = Array.from({ length: 50 }, (_, index) => mailbox(`Person No ${index} <person${index}@example.org>`));
+    const value = header(input({ to, text: 'a' }), 'To') ?? '';
+    for (const line of value.split('\r\n ')) expect(line).toMatch(/^(?:Person No \d+ <\S+>,? ?)+$/);
+    expect((await parse(input({ to, text: 'a' }))).to).toHaveLength(50);
+  });
+
+  test('a local part beyond ASCII is written as it is and flagged', () => {
+    const composed = composeMessage(input({ to: [mailbox('jürgen@example.org')], text: 'a' }));
+    expect(composed.needsSmtpUtf8).toBe(true);
+    expect(serializeHeaders(composed.headers).toString()).toContain('To: jürgen@example.org\r\n');
+    expect(composeMessage(input()).needsSmtpUtf8).toBe(false);
+  });
+});
+
+describe('text', () => {
+  const encodingOf = (text: string): string | undefined => header(input({ text }), 'Content-Transfer-Encoding');
+
+  test.each([
+    ['plain ASCII', 'Hello\r\nworld\r\n', '7bit'],
+    ['a line of 998', 'a'.repeat(998), '7bit'],
+    ['a line of 999', 'a'.repeat(999), 'quoted-printable'],
+    ['some umlauts', 'Viele Grüße aus dem Büro an alle', 'quoted-printable'],
+    ['Japanese', 'こんにちは世界', 'base64'],
+    ['NUL', 'Hello \0 world, and so on', 'quoted-printable'],
+  ])('%s', (_, text, encoding) => expect(encodingOf(text)).toBe(encoding));
+
+  test('every bare CR or LF becomes CRLF, so that none can end the message early', () => {
+    expect(bodyOf(input({ text: 'a\n.\nb\r.\rc\r\n.\r\n' }))).toBe('a\r\n.\r\nb\r\n.\r\nc\r\n.\r\n');
+    expect(bodyOf(input({ text: 'ü.\n.\r.\r\n.\r\n' + 'long enough to be quoted-printable' }))).toMatch(
+      /^=C3=BC\.\r\n=2E\r\n=2E\r\n=2E\r\n/,
+    );
+  });
+
+  test('quoted-printable lines have at most 76 characters, and white space never ends one', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom('a', ' ', '\t', '.', '=', 'ü', '\n', '\r', 'From ', 'b'.repeat(30)), {
+          maxLength: 120,
+        }),
+        (parts) => {
+          const message = input({ text: `${parts.join('')}é${'x'.repeat(200)}` });
+          if (header(message, 'Content-Transfer-Encoding') !== 'quoted-printable') return;
+          for (const line of bodyOf(message).split('\r\n')) {
+            expect(line.length).toBeLessThanOrEqual(76);
+            expect(line).not.toMatch(/[ \t]$|^\.|^From /);
+          }
+        },
+      ),
+    );
+  });
+
+  test('base64 of any length agrees with Node and is wrapped at 76', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => {
+        const content = Buffer.from(bytes);
+        const body = bodyOf(input({ text: 'a', attachments: [{ filename: 'f', contentType: 'a/b', content }] }));
+        const encoded = /filename="f"\r\n\r\n([A-Za-z0-9+/=\r\n]*?)--=_/.exec(body)?.[1] ?? 'none';
+        expect(encoded).toBe(
+          (content.toString('base64').match(/.{1,76}/g) ?? []).map((line) => `${line}\r\n`).join(''),
+        );
+      }),
+    );
+  });
+
+  test('a boundary that occurs in the text is not used', () => {
+    const first =
+      /boundary="([^"]+).";?/.exec(header(input({ text: 'a', html: 'b' }), 'Content-Type') ?? '')?.[1] ?? '';
+    const message = input({ text: `--${first}b--\r\n`, html: 'b' });
+    expect(header(message, 'Content-Type')).not.toContain(first);
+  });
+});
+
+describe('a break that reaches a header is a defect', () => {
+  test.each<[string, Partial<MessageInput>]>([
+    ['subject', { subject: 'a\r\nBcc: x@y.z' }],
+    ['display name', { from: { ...mailbox('a@b.c'), name: 'a\nb' } }],
+    ['address', { to: [{ ...mailbox('a@b.c'), address: 'a@b.c\r\nX: y' }] }],
+    ['header value', { headers: [['X-A', 'a\rb']] }],
+    ['header name', { headers: [['X-A: b\r\nX-B', 'c']] }],
+    ['a header of ours', { headers: [['bCC', 'x@y.z']] }],
+    ['a MIME header', { headers: [['Content-Foo', 'x']] }],
+    ['message id', { messageId: 'a\r\nb' }],
+    ['file name', { attachments: [{ filename: 'a\r\nb', contentType: 'a/b', content: Buffer.of() }] }],
+    ['content type', { attachments: [{ filename: 'a', contentType: 'a/b\r\nX: y', content: Buffer.of() }] }],
+    ['content id', { attachments: [{ filename: 'a', contentType: 'a/b', contentId: 'a\r\nb', content: Buffer.of() }] }],
+    ['NUL', { subject: 'a\0b' }],
+  ])('%s', (_, changes) => expect(() => composeMessage(input({ text: 'a', html: 'b', ...changes }))).toThrow());
+});
+
+describe('headers survive', () => {
+  const visible = (text: string): boolean => !/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(text);
+  const unicode = fc.string({ unit: 'binary', maxLength: 200 }).filter(visible);
+  const ascii = fc.string({ unit: 'binary-ascii', maxLength: 300 }).filter(visible);
+  const words = fc
+    .array(
+      fc.constantFrom(
+        'word',
+        ' ',
+        '  ',
+        'ü',
+        '日本語',
+        '=?x?=',
+        '=?UTF-8?Q?decoded?=',
+        'a'.repeat(90),
+        '"',
+        '\\',
+        '<',
+        '👩‍👩‍👧',
+      ),
+      {
+        maxLength: 40,
+      },
+    )
+    .map((parts) => parts.join(''));
+  const text = fc.oneof(unicode, ascii, words);
+
+  test('the subject, whatever it holds', async () => {
+    await fc.assert(
+      fc.asyncProperty(text, async (subject) => {
+        const message = input({ subject, text: 'a' });
+        expectTransportable(raw(message));
+        expect((await parse(message)).subject ?? '').toBe(subject);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('display names, in every address header', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 4 }), async (names) => {
+        const people = names.map((name) => ({ ...mailbox('p@example.org'), name: name.trim() }));
+        const message = input({ from: people[0]!, to: people, replyTo: people, text: 'a' });
+        expectTransportable(raw(message));
+        const parsed = await parse(message);
+        const expected = people.map(({ name }) => ({ name, address: 'p@example.org' }));
+        expect(parsed.from).toEqual(expected[0]);
+        expect(parsed.to).toEqual(expected);
+        expect(parsed.replyTo).toEqual(expected);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('extra headers, and lines that hold an encoded-word stay within 76 characters', async () => {
+    await fc.assert(
+      fc.asyncProperty(unicode, fc.stringMatching(/^X-[A-Za-z]{1,70}$/), async (value, name) => {
+        const message = input({ headers: [[name, value]], text: 'a' });
+        expectTransportable(raw(message));
+        for (const line of raw(message).toString().split('\r\n')) {
+          if (line.includes('=?UTF-8?')) expect(line.length).toBeLessThanOrEqual(76);
+          for (const [word] of line.matchAll(/=\?UTF-8\?[QB]\?[^?]*\?=/g)) expect(word.length).toBeLessThanOrEqual(75);
+        }
+      }),
+    );
+  });
+
+  test.each([
+    ['Q', 'The parcel for Mr Müller is on its way, '.repeat(12)],
+    ['B', 'こんにちは世界👩‍👩‍👧'.repeat(30)],
+  ])('each %s word has at most 75 characters and decodes on its own', (encoding, text) => {
+    const words = (header(input({ subject: text }), 'Subject') ?? '').split('\r\n ');
+    expect(words.length).toBeGreaterThan(5);
+    let decoded = '';
+    for (const word of words) {
+      expect(word.length).toBeLessThanOrEqual(75);
+      const payload = new RegExp(`^=\\?UTF-8\\?${encoding}\\?(\\S+)\\?=$`).exec(word)?.[1] ?? '';
+      const spelled = payload.replaceAll('_', ' ').replaceAll('=', '%');
+      const part = encoding === 'Q' ? decodeURIComponent(spelled) : Buffer.from(payload, 'base64').toString();
+      expect(part).not.toMatch(/\ufffd/);
+      decoded += part;
+    }
+    expect(decoded).toBe(text);
+  });
+
+  test('ASCII in an extra header is only folded, never rewritten', () => {
+    const url = `<https://example.com/${'u'.repeat(300)}>`;
+    const value = header(
+      input({ headers: [['List-Unsubscribe', `<mailto:a@b.c>, ${url}`]], text: 'a' }),
+      'List-Unsubscribe',
+    );
+    expect(value).toBe(`<mailto:a@b.c>,\r\n ${url}`);
+  });
+
+  test('a header lies within 78 columns where white space lets it', () => {
+    const value = 'word '.repeat(100).trim();
+    for (const line of (header(input({ headers: [['X-Long', value]] }), 'X-Long') ?? '').split('\r\n'))
+      expect(line.length).toBeLessThanOrEqual(78);
+  });
+
+  test('a subject of 998 bytes without a space is encoded rather than left overlong', () =>
+    expectTransportable(raw(input({ subject: 'x'.repeat(998), text: 'a' }))));
+
+  test('a Unicode name in a caller’s Reply-To is encoded without touching the address', () => {
+    const message = input({ headers: [['Reply-To', 'Jürgen <j@example.org>']], text: 'a' });
+    expect(header(message, 'Reply-To')).toMatch(/^=\?UTF-8\?.\?\S+\?= <j@example\.org>$/);
+  });
+
+  test('the reply_to field wins over a caller’s header', () => {
+    const { headers } = composeMessage(
+      input({ replyTo: [mailbox('a@b.c')], headers: [['reply-to', 'x@y.z']], text: 'a' }),
+    );
+    expect(headers.filter(([name]) => name.toLowerCase() === 'reply-to')).toEqual([['Reply-To', 'a@b.c']]);
+  });
+});
+
+test('bodies and attachments come back from a parser as they went in', async () => {
+  const content = fc.string({ unit: 'binary', maxLength: 300 }).map((text) => text.toWellFormed().replaceAll('\0', ''));
+  const filename = fc
+    .string({ unit: 'binary', minLength: 1, maxLength: 90 })
+    .filter((name) => !/[\p{Cc}\p{Cs}]/u.test(name) && name.trim() === name);
+  await fc.assert(
+    fc.asyncProperty(content, content, filename, fc.uint8Array({ maxLength: 500 }), async (text, html, name, bytes) => {
+      const message = input({
+        text,
+        html,
+        attachments: [{ filename: name, contentType: 'application/x-thing', content: Buffer.from(bytes) }],
+      });
+      expectTransportable(raw(message));
+      const parsed = await parse(message);
+      expect(trimmed(parsed.text)).toBe(trimmed(text));
+      expect(trimmed(parsed.html)).toBe(trimmed(html));
+      expect(parsed.attachments).toHaveLength(1);
+      expect(parsed.attachments[0]?.filename).toBe(name);
+      expect(Buffer.from(parsed.attachments[0]?.content as ArrayBuffer)).toEqual(Buffer.from(bytes));
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('the same input gives the same bytes, and another seed other boundaries', () => {
+  const message = input({ text: 'a', html: 'ü' });
+  expect(raw(message)).toEqual(raw(input({ text: 'a', html: 'ü' })));
+  expect(raw({ ...message, boundarySeed: 'other' })).not.toEqual(raw(message));
+});
+
+test('a file name that is not plain ASCII is written twice, by RFC 2231 and as a likeness', () => {
+  const attachment = { filename: 'Résumé "1" 日本.pdf', contentType: 'application/pdf', content: Buffer.of(1) };
+  expect(bodyOf(input({ text: 'a', attachments: [attachment] }))).toContain(
+    'Content-Disposition: attachment;\r\n filename="Resume \\"1\\" __.pdf";\r\n filename*=UTF-8\'\'R%C3%A9sum%C3%A9%20%221%22%20%E6%97%A5%E6%9C%AC.pdf\r\n',
+  );
+});
+
+test('a long file name is continued over several parameters, and its likeness keeps the extension', () => {
+  const attachment = { filename: `${'ü'.repeat(70)}.pdf`, contentType: 'application/pdf', content: Buffer.of(1) };
+  const body = bodyOf(input({ text: 'a', attachments: [attachment] }));
+  expect(body).toMatch(
+    /filename="u{56}\.pdf";\r\n filename\*0\*=UTF-8''(?:%C3%BC){8,9};\r\n filename\*1\*=(?:%C3%BC)+;/,
+  );
+  for (const line of body.split('\r\n')) expect(line.length).toBeLessThanOrEqual(78);
+});
+
+test.each([
+  ['a.PDF', 'application/pdf'],
+  ['a.tar.gz', 'application/gzip'],
+  ['noextension', 'application/octet-stream'],
+  ['a.constructor', 'application/octet-stream'],
+])('%s is guessed to be %s', (name, type) => expect(guessContentType(name)).toBe(type));

@@ -1,0 +1,100 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { MalformedReply, ReplyParser, classifyReply, parseReplyLine, replyText } from './index.ts';
+
+const read = (text: string | Buffer) => new ReplyParser().push(Buffer.from(text as string));
+
+describe('a line', () => {
+  test.each([
+    ['250 OK', { code: 250, isLast: true, text: 'OK' }],
+    ['250', { code: 250, isLast: true, text: '' }],
+    ['250-', { code: 250, isLast: false, text: '' }],
+    ['250-SIZE 1', { code: 250, isLast: false, text: 'SIZE 1' }],
+    ['550 5.1.1 No such user', { code: 550, isLast: true, enhanced: '5.1.1', text: 'No such user' }],
+    ['550 5.1.10', { code: 550, isLast: true, enhanced: '5.1.10', text: '' }],
+    ['550 4.1.1 odd', { code: 550, isLast: true, text: '4.1.1 odd' }],
+    ['220 2.mail.example', { code: 220, isLast: true, text: '2.mail.example' }],
+  ])('%j is read', (line, expected) => expect(parseReplyLine(line)).toEqual(expected));
+
+  test.each(['', '25', '2500 x', '150 x', '650 x', '250x', 'HTTP/1.1 200', ' 250 OK'])('%j is refused', (line) =>
+    expect(parseReplyLine(line)).toBeUndefined(),
+  );
+});
+
+test('replies are the same however the stream is cut', () => {
+  const stream = Buffer.from('220 hi\r\n250-a\r\n250-b\n250 c\r\n550-5.1.1 Grüße\r\n550 5.1.1 x\r\n');
+  const whole = read(stream);
+  expect(whole).toEqual([
+    { code: 220, lines: ['hi'] },
+    { code: 250, lines: ['a', 'b', 'c'] },
+    { code: 550, enhanced: '5.1.1', lines: ['Grüße', 'x'] },
+  ]);
+  fc.assert(
+    fc.property(fc.array(fc.nat(stream.length)), (cuts) => {
+      const parser = new ReplyParser();
+      const at = [0, ...cuts.sort((a, b) => a - b), stream.length];
+      const parts = at.slice(1).map((end, index) => stream.subarray(at[index], end));
+      expect(parts.flatMap((part) => parser.push(part))).toEqual(whole);
+    }),
+  );
+});
+
+test('a chunk that its socket reuses does not change a waiting line', () => {
+  const parser = new ReplyParser();
+  const chunk = Buffer.from('250 he');
+  parser.push(chunk);
+  chunk.fill(0);
+  expect(parser.push(Buffer.from('llo\r\n'))).toEqual([{ code: 250, lines: ['hello'] }]);
+});
+
+test('text that is not UTF-8 is read as Latin-1, and nothing unsafe survives', () => {
+  expect(read(Buffer.from([0x35, 0x35, 0x30, 0x20, 0xfc, 0x1b, 0x5b, 0x0d, 0x0a]))).toEqual([
+    { code: 550, lines: ['ü?['] },
+  ]);
+  expect(read('550 a\u202eb\u2028c\td\r\n')).toEqual([{ code: 550, lines: ['a?b?c d'] }]);
+});
+
+describe('a peer that breaks the protocol', () => {
+  const kindOf = (text: string): string => {
+    try {
+      read(text);
+    } catch (error) {
+      if (error instanceof MalformedReply) return error.kind;
+    }
+    return 'none';
+  };
+  test.each([
+    ['HTTP/1.1 400 Bad Request\r\n', 'malformed'],
+    ['\r\n', 'malformed'],
+    ['250-a\r\n550 b\r\n', 'code_changed'],
+    [`250 ${'a'.repeat(4093)}\r\n`, 'line_too_long'],
+    ['a'.repeat(5000), 'line_too_long'],
+    ['250-a\r\n'.repeat(257), 'too_many_lines'],
+  ])('%#: %s is refused as %s', (text, kind) => expect(kindOf(text)).toBe(kind));
+
+  test('the limits themselves are accepted', () => {
+    expect(kindOf(`250 ${'a'.repeat(4091)}\r\n`)).toBe('none');
+    expect(read(`${'250-a\r\n'.repeat(255)}250 a\r\n`)[0]?.lines).toHaveLength(256);
+  });
+
+  test('what was complete before the fault is handed out, and the fault stays', () => {
+    const parser = new ReplyParser();
+    expect(parser.push(Buffer.from('250 queued\r\ngarbage\r\n'))).toEqual([{ code: 250, lines: ['queued'] }]);
+    expect(parser.fault?.kind).toBe('malformed');
+    expect(() => parser.push(Buffer.from('250 x\r\n'))).toThrow(MalformedReply);
+  });
+});
+
+test('a reply is shown on one line', () => {
+  expect(replyText({ code: 550, enhanced: '5.1.1', lines: ['No such user', ' here '] })).toBe(
+    '550 5.1.1 No such user here',
+  );
+  expect(replyText({ code: 250, lines: [''] })).toBe('250');
+});
+
+test.each([
+  [250, 'accepted'],
+  [354, 'accepted'],
+  [421, 'transient'],
+  [550, 'permanent'],
+] as const)('%i means %s', (code, expected) => expect(classifyReply({ code })).toBe(expected));

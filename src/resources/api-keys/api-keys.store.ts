@@ -1,0 +1,81 @@
+import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page, type Value } from '../../platform/db/index.ts';
+import type { Permission } from '../access/index.ts';
+
+export interface ApiKeyRow {
+  id: string;
+  team_id: string;
+  name: string;
+  key_prefix: string;
+  permission: Permission;
+  domain_id: string | null;
+  status: 'active' | 'revoked' | 'suspended';
+  created_at: number;
+  last_used_at: number | null;
+  last_used_request_log_id: string | null;
+}
+
+export async function insertApiKey(tx: Executor, row: Omit<ApiKeyRow, 'last_used_at' | 'last_used_request_log_id'>, tokenHash: string): Promise<void> {
+  const columns = ['id', 'team_id', 'name', 'token_hash', 'key_prefix', 'permission', 'domain_id', 'status', 'created_at'];
+  const { id, team_id, name, key_prefix, permission, domain_id, status, created_at } = row;
+  await tx.insertMany('api_keys', columns, [
+    [id, team_id, name, tokenHash, key_prefix, permission, domain_id, status, created_at],
+  ]);
+}
+
+export interface Credential {
+  id: string;
+  team_id: string;
+  permission: Permission;
+  domain_id: string | null;
+  status: ApiKeyRow['status'];
+  risk_state: string;
+}
+
+export const findByTokenHash = (db: Executor, tokenHash: string): Promise<Credential | undefined> =>
+  db.get<Credential>(
+    `select api_keys.id, team_id, permission, domain_id, status, risk_state
+       from api_keys join teams on teams.id = team_id where token_hash = ?`,
+    [tokenHash],
+  );
+
+export interface KeyFilter {
+  status?: 'active' | 'revoked' | 'all' | undefined;
+  search?: string | undefined;
+  permission?: Permission | undefined;
+}
+
+export async function listKeyRows(
+  db: Executor,
+  teamId: string,
+  filter: KeyFilter,
+  page: Page,
+): Promise<{ rows: ApiKeyRow[]; hasMore: boolean }> {
+  const where = ['team_id = ?'];
+  const values: Value[] = [teamId];
+  if (filter.status !== 'all') where.push(filter.status === 'revoked' ? "status = 'revoked'" : "status <> 'revoked'");
+  if (filter.permission) {
+    where.push('permission = ?');
+    values.push(filter.permission);
+  }
+  if (filter.search === undefined) {
+    const sql = pageSql('api_keys', where.join(' and '), page);
+    return pageOf(await db.all<ApiKeyRow>(sql, [...values, ...pageValues(page)]), page);
+  }
+  // Letter case is folded here and not in SQL: SQLite folds ASCII alone. A team has few keys.
+  const wanted = filter.search.toLowerCase();
+  const everyKey = { ...page, limit: Number.MAX_SAFE_INTEGER - 1 };
+  const sql = pageSql('api_keys', where.join(' and '), everyKey);
+  const rows = await db.all<ApiKeyRow>(sql, [...values, ...pageValues(everyKey)]);
+  return pageOf(rows.filter((row) => row.name.toLowerCase().includes(wanted)).slice(0, page.limit + 1), page);
+}
+
+export const renameKey = (db: Executor, teamId: string, id: string, name: string): Promise<number> =>
+  db.run('update api_keys set name = ? where team_id = ? and id = ?', [name, teamId, id]);
+
+export const revokeKey = (db: Executor, teamId: string, id: string): Promise<number> =>
+  db.run(`update api_keys set status = 'revoked' where team_id = ? and id = ? and status <> 'revoked'`, [teamId, id]);
+
+export async function noteUse(tx: Executor, keyIds: string[], at: number): Promise<void> {
+  const among = uuidsIn(tx.dialect, 'id', keyIds);
+  await tx.run(`update api_keys set last_used_at = ? where ${among.sql}`, [at, among.value]);
+}

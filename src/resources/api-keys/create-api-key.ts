@@ -1,0 +1,33 @@
+import { invalidFields, refuse } from '../../platform/refusal/index.ts';
+import { mustReach, type Ctx, type Permission } from '../access/index.ts';
+import { findDomain } from '../domains/index.ts';
+import { issueApiKey } from './issue-api-key.ts';
+
+export interface NewApiKey {
+  name: string;
+  permission?: Permission;
+  domain_id?: string | null;
+}
+
+export async function createApiKey(ctx: Ctx, input: NewApiKey): Promise<{ id: string; token: string }> {
+  mustReach(ctx.actor, 'full_access');
+  const permission = input.permission ?? 'full_access';
+  const domainId = input.domain_id ?? null;
+  if (domainId !== null && permission === 'full_access') {
+    const message = 'domain_id can only be given with permission sending_access; a full_access key reaches every domain.';
+    throw invalidFields([{ path: 'domain_id', message }]);
+  }
+  return ctx.world.db.tx(async (tx) => {
+    if (domainId !== null) {
+      const domain = await findDomain(tx, ctx.teamId, domainId);
+      if (domain?.status !== 'verified') {
+        throw refuse('validation_error', {
+          status: 422,
+          say: `domain_id must be the id of a verified domain of this team; got ${domainId}.`,
+          errors: [{ path: 'domain_id', message: 'domain_id must be the id of a verified domain of this team.' }],
+        });
+      }
+    }
+    return issueApiKey(ctx.world, tx, { teamId: ctx.teamId, name: input.name, permission, domainId });
+  });
+}

@@ -1,0 +1,30 @@
+import type { Executor } from '../../platform/db/index.ts';
+import { hashToken, newToken } from '../../platform/secrets/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import type { Permission } from '../access/index.ts';
+import { insertApiKey } from './api-keys.store.ts';
+
+const PREFIX = 'rk_';
+const SHOWN_CHARS = 10;
+
+/** Makes a key inside the caller's transaction; the rules are the caller's. */
+export async function issueApiKey(
+  world: World,
+  tx: Executor,
+  input: { teamId: string; name: string; permission: Permission; domainId: string | null },
+): Promise<{ id: string; token: string }> {
+  const token = newToken(PREFIX);
+  const id = world.ids.uuid();
+  const row = {
+    id,
+    team_id: input.teamId,
+    name: input.name,
+    key_prefix: token.slice(0, SHOWN_CHARS),
+    permission: input.permission,
+    domain_id: input.domainId,
+    status: 'active' as const,
+    created_at: world.clock.now(),
+  };
+  await insertApiKey(tx, row, hashToken(token));
+  return { id, token };
+}

@@ -1,0 +1,50 @@
+import { recordEvents } from '../../events/index.ts';
+import { isUniqueViolation } from '../../platform/db/index.ts';
+import { refuse } from '../../platform/refusal/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import type { CheckedRecord } from './check-records.ts';
+import { saveCheck, type DomainRow, type DomainStatus, type RecordRow } from './domains.store.ts';
+import { presentDomain } from './present.ts';
+
+/** Unpublished records are waited for this long before the domain counts as failed. */
+const WAIT_MS = 72 * 3_600_000;
+
+/** Writes what a check found, and the event if the domain's status moved. */
+export async function concludeCheck(world: World, domain: DomainRow, records: RecordRow[], checked: CheckedRecord[]): Promise<DomainStatus> {
+  const now = world.clock.now();
+  const since = domain.first_checked_at ?? now;
+  const status = statusAfter(domain, checked, now - since);
+  const after: DomainRow = {
+    ...domain,
+    status,
+    checked_at: now,
+    first_checked_at: since,
+    verified_at: status === 'verified' ? (domain.verified_at ?? now) : null,
+  };
+  const recordsAfter = records.map((record, i) => ({ ...record, status: checked[i]?.status ?? record.status }));
+  try {
+    await world.db.tx(async (tx) => {
+      await saveCheck(tx, after, checked);
+      if (status === domain.status) return;
+      const data = presentDomain(after, recordsAfter);
+      await recordEvents(tx, world.ids, [
+        { teamId: domain.team_id, type: 'domain.updated', subjectId: domain.id, data, at: now },
+      ]);
+    });
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error;
+    throw nameTaken(domain.name);
+  }
+  return status;
+}
+
+export const nameTaken = (name: string) =>
+  refuse('resource_locked', { say: `The domain ${name} is verified by another team; claim it to move it to yours.` });
+
+function statusAfter(domain: DomainRow, checked: CheckedRecord[], waitedMs: number): DomainStatus {
+  if (checked.every((record) => record.status === 'verified')) return 'verified';
+  // Nobody could say anything about a domain that was fine: it stays fine until somebody says otherwise.
+  const contradicted = checked.some((record) => record.status === 'failed');
+  if (domain.status === 'verified') return contradicted ? 'failed' : 'verified';
+  return waitedMs >= WAIT_MS ? 'failed' : 'pending';
+}

@@ -1,0 +1,160 @@
+import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page, type Value } from '../../platform/db/index.ts';
+
+export type DomainStatus = 'not_started' | 'pending' | 'verified' | 'partially_verified' | 'partially_failed' | 'failed';
+export type RecordStatus = 'not_started' | 'pending' | 'verified' | 'temporary_failure' | 'failed';
+
+export interface DomainRow {
+  id: string;
+  team_id: string;
+  name: string;
+  status: DomainStatus;
+  region: string;
+  open_tracking: number;
+  click_tracking: number;
+  tracking_subdomain: string;
+  custom_return_path: string;
+  tls: 'opportunistic' | 'enforced';
+  created_at: number;
+  asked_at: number | null;
+  checked_at: number | null;
+  first_checked_at: number | null;
+  verified_at: number | null;
+}
+
+export interface RecordRow {
+  domain_id: string;
+  position: number;
+  record: 'DKIM' | 'SPF';
+  name: string;
+  type: 'TXT' | 'MX';
+  value: string;
+  priority: number | null;
+  status: RecordStatus;
+}
+
+export interface DkimKeyRow {
+  id: string;
+  domain_id: string;
+  selector: string;
+  algorithm: 'rsa-sha256';
+  private_key_sealed: string;
+  created_at: number;
+}
+
+const DOMAIN_COLUMNS = [
+  'id',
+  'team_id',
+  'name',
+  'status',
+  'region',
+  'open_tracking',
+  'click_tracking',
+  'tracking_subdomain',
+  'custom_return_path',
+  'tls',
+  'created_at',
+  'asked_at',
+  'checked_at',
+  'first_checked_at',
+  'verified_at',
+] as const;
+const RECORD_COLUMNS = ['domain_id', 'position', 'record', 'name', 'type', 'value', 'priority', 'status'] as const;
+const KEY_COLUMNS = ['id', 'domain_id', 'selector', 'algorithm', 'private_key_sealed', 'created_at'] as const;
+
+export async function insertDomain(tx: Executor, row: DomainRow, records: RecordRow[], key: DkimKeyRow): Promise<void> {
+  await tx.insertMany('domains', DOMAIN_COLUMNS, [DOMAIN_COLUMNS.map((column) => row[column])]);
+  await tx.insertMany(
+    'domain_records',
+    RECORD_COLUMNS,
+    records.map((record) => RECORD_COLUMNS.map((column) => record[column])),
+  );
+  await tx.insertMany('dkim_keys', KEY_COLUMNS, [KEY_COLUMNS.map((column) => key[column])]);
+}
+
+export const findDomain = (db: Executor, teamId: string, id: string): Promise<DomainRow | undefined> =>
+  db.get<DomainRow>('select * from domains where team_id = ? and id = ?', [teamId, id]);
+
+export const findDomainByName = (db: Executor, teamId: string, name: string): Promise<DomainRow | undefined> =>
+  db.get<DomainRow>('select * from domains where team_id = ? and name = ?', [teamId, name]);
+
+/** Whether some other team has this name verified; which one is nobody's business. */
+export async function isVerifiedElsewhere(db: Executor, teamId: string, name: string): Promise<boolean> {
+  const sql = 'select 1 as found from domains where name = ? and verified_at is not null and team_id <> ?';
+  return (await db.get(sql, [name, teamId])) !== undefined;
+}
+
+export async function countDomains(db: Executor, teamId: string): Promise<number> {
+  const row = await db.get<{ n: number }>('select count(*) as n from domains where team_id = ?', [teamId]);
+  return row?.n ?? 0;
+}
+
+export async function listDomainRows(db: Executor, teamId: string, page: Page): Promise<{ rows: DomainRow[]; hasMore: boolean }> {
+  const rows = await db.all<DomainRow>(pageSql('domains', 'team_id = ?', page), [teamId, ...pageValues(page)]);
+  return pageOf(rows, page);
+}
+
+export const recordsOf = (db: Executor, domainId: string): Promise<RecordRow[]> =>
+  db.all<RecordRow>('select * from domain_records where domain_id = ? order by position', [domainId]);
+
+/** What signing needs to know of many domains. */
+export function signingNames(
+  db: Executor,
+  domainIds: readonly string[],
+): Promise<Pick<DomainRow, 'id' | 'name' | 'custom_return_path'>[]> {
+  const among = uuidsIn(db.dialect, 'id', domainIds);
+  return db.all(`select id, name, custom_return_path from domains where ${among.sql}`, [among.value]);
+}
+
+/** The signing keys of many domains, oldest first. */
+export function dkimKeysOf(db: Executor, domainIds: readonly string[]): Promise<DkimKeyRow[]> {
+  const among = uuidsIn(db.dialect, 'domain_id', domainIds);
+  return db.all<DkimKeyRow>(`select * from dkim_keys where ${among.sql} order by id`, [among.value]);
+}
+
+/** One call a minute per domain: answers whether this one was let through, decided by the database. */
+export async function claimAsk(db: Executor, teamId: string, id: string, now: number, spacingMs: number): Promise<boolean> {
+  const sql = 'update domains set asked_at = ? where team_id = ? and id = ? and (asked_at is null or asked_at <= ?)';
+  return (await db.run(sql, [now, teamId, id, now - spacingMs])) === 1;
+}
+
+export async function saveCheck(
+  tx: Executor,
+  domain: Pick<DomainRow, 'id' | 'status' | 'checked_at' | 'first_checked_at' | 'verified_at'>,
+  records: readonly Pick<RecordRow, 'position' | 'status'>[],
+): Promise<void> {
+  await tx.run('update domains set status = ?, checked_at = ?, first_checked_at = ?, verified_at = ? where id = ?', [
+    domain.status,
+    domain.checked_at,
+    domain.first_checked_at,
+    domain.verified_at,
+    domain.id,
+  ]);
+  for (const record of records) {
+    const sql = 'update domain_records set status = ? where domain_id = ? and position = ?';
+    await tx.run(sql, [record.status, domain.id, record.position]);
+  }
+}
+
+export type DomainChange = Partial<Pick<DomainRow, 'open_tracking' | 'click_tracking' | 'tls' | 'tracking_subdomain'>>;
+
+export async function changeDomain(tx: Executor, teamId: string, id: string, change: DomainChange): Promise<void> {
+  const columns = Object.keys(change) as (keyof DomainChange)[];
+  if (columns.length === 0) return;
+  const values = columns.map((column): Value => change[column] ?? null);
+  const sets = columns.map((column) => `${column} = ?`).join(', ');
+  await tx.run(`update domains set ${sets} where team_id = ? and id = ?`, [...values, teamId, id]);
+}
+
+export async function deleteDomainRows(tx: Executor, id: string): Promise<void> {
+  await tx.run('delete from dkim_keys where domain_id = ?', [id]);
+  await tx.run('delete from domain_records where domain_id = ?', [id]);
+  await tx.run('delete from domains where id = ?', [id]);
+}
+
+/** Domains with something to look up, those not looked at for longest first. */
+export const domainsToSweep = (db: Executor, checkedBefore: number, limit: number): Promise<DomainRow[]> =>
+  db.all<DomainRow>(
+    `select * from domains where checked_at is null or checked_at < ?
+      order by coalesce(checked_at, 0) limit ?`,
+    [checkedBefore, limit],
+  );

@@ -1,0 +1,52 @@
+import type { Executor } from '../../platform/db/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { bodyRowsByIds, type BodyRow } from './emails.store.ts';
+import type { EmailDraft } from './read-email-input.ts';
+
+export interface EmailBody {
+  html: string | null;
+  text: string | null;
+}
+
+const HTML_BLOB = 'html';
+const TEXT_BLOB = 'text';
+export const ATTACHMENT_BLOB = (emailId: string, attachmentId: string): string => `${emailId}/${attachmentId}`;
+
+/** Bodies larger than the setting go to the blob store; the row says where each one is. */
+export function bodyRow(world: World, emailId: string, body: EmailBody): BodyRow {
+  const isLarge = (text: string | null): boolean => text !== null && text.length > world.config.storage.inline_bytes;
+  return {
+    email_id: emailId,
+    html: isLarge(body.html) ? null : body.html,
+    text: isLarge(body.text) ? null : body.text,
+    html_in_blob: isLarge(body.html) ? 1 : 0,
+    text_in_blob: isLarge(body.text) ? 1 : 0,
+  };
+}
+
+/** Writes everything of an email that does not fit into a row; synced when it resolves. */
+export async function writeBlobs(world: World, row: BodyRow, draft: EmailDraft, attachmentIds: string[]): Promise<void> {
+  const { blobs } = world;
+  const id = row.email_id;
+  if (row.html_in_blob) await blobs.put(`${id}/${HTML_BLOB}`, Buffer.from(draft.html ?? ''));
+  if (row.text_in_blob) await blobs.put(`${id}/${TEXT_BLOB}`, Buffer.from(draft.text ?? ''));
+  for (const [i, attachment] of draft.attachments.entries()) {
+    await blobs.put(ATTACHMENT_BLOB(id, attachmentIds[i] ?? ''), attachment.content);
+  }
+}
+
+/** The bodies of many emails in one statement; blobs are read one after the other, to bound what is held at once. */
+export async function loadBodies(world: World, db: Executor, emailIds: readonly string[]): Promise<Map<string, EmailBody>> {
+  const bodies = new Map<string, EmailBody>();
+  if (emailIds.length === 0) return bodies;
+  for (const row of await bodyRowsByIds(db, emailIds)) {
+    bodies.set(row.email_id, {
+      html: row.html_in_blob ? await readText(world, row.email_id, HTML_BLOB) : row.html,
+      text: row.text_in_blob ? await readText(world, row.email_id, TEXT_BLOB) : row.text,
+    });
+  }
+  return bodies;
+}
+
+const readText = async (world: World, emailId: string, name: string): Promise<string> =>
+  (await world.blobs.get(`${emailId}/${name}`)).toString('utf8');

@@ -1,0 +1,18 @@
+/**
+ * Emails: what was asked for and how far it got. The rules of a send are here (`readEmail`), its acceptance is flow's.
+ * A row is written once by accept; after that only `last_event` moves, and only forward.
+ */
+export { getEmail, listEmails, type EmailFilter } from './read-emails.ts';
+export { readEmail, type EmailDraft, type DraftAttachment, type SendEmailInput } from './read-email-input.ts';
+export { loadBodies, type EmailBody } from './email-bodies.ts';
+export { writeBlobs, bodyRow, ATTACHMENT_BLOB } from './email-bodies.ts';
+export {
+  advanceLastEvent,
+  attachmentsOf,
+  emailRowsByIds,
+  insertEmails,
+  type AttachmentRow,
+  type BodyRow,
+  type EmailRow,
+  type NewEmailRows,
+} from './emails.store.ts';

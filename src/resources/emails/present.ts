@@ -1,0 +1,26 @@
+import { isoTime } from '../../platform/clock/index.ts';
+import type { EmailBody } from './email-bodies.ts';
+import type { EmailRow } from './emails.store.ts';
+
+export function presentEmail(row: EmailRow, body: EmailBody | undefined) {
+  return {
+    object: 'email' as const,
+    id: row.id,
+    from: row.sender,
+    to: readList(row.to_list),
+    cc: readList(row.cc_list),
+    bcc: readList(row.bcc_list),
+    reply_to: readList(row.reply_to_list),
+    subject: row.subject,
+    html: body?.html ?? null,
+    text: body?.text ?? null,
+    message_id: row.message_id,
+    created_at: isoTime(row.created_at),
+    last_event: row.last_event,
+    scheduled_at: row.scheduled_at === null ? null : isoTime(row.scheduled_at),
+    tags: row.tags === null ? [] : (JSON.parse(row.tags) as { name: string; value: string }[]),
+    topic_id: row.topic_id,
+  };
+}
+
+const readList = (json: string | null): string[] => (json === null ? [] : (JSON.parse(json) as string[]));

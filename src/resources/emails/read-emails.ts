@@ -1,0 +1,61 @@
+import type { LastEvent } from '../../events/index.ts';
+import type { Page } from '../../platform/db/index.ts';
+import { notFound, refuse } from '../../platform/refusal/index.ts';
+import { mustReach, type Ctx } from '../access/index.ts';
+import { loadBodies } from './email-bodies.ts';
+import { findEmail, listEmailRows } from './emails.store.ts';
+import { presentEmail } from './present.ts';
+
+export interface EmailFilter {
+  status?: LastEvent | undefined;
+  api_key_id?: string | undefined;
+  start_date?: string | undefined;
+  end_date?: string | undefined;
+  search?: string | undefined;
+}
+
+export async function getEmail(ctx: Ctx, id: string) {
+  mustReach(ctx.actor, 'full_access');
+  const row = await findEmail(ctx.world.db, ctx.teamId, id);
+  if (!row) throw notFound('Email');
+  const bodies = await loadBodies(ctx.world, ctx.world.db, [id]);
+  return presentEmail(row, bodies.get(id));
+}
+
+export async function listEmails(ctx: Ctx, filter: EmailFilter, page: Page) {
+  mustReach(ctx.actor, 'full_access');
+  const createdFrom = readInstant('start_date', filter.start_date, 0);
+  // A date alone means the whole day.
+  const createdTo = readInstant('end_date', filter.end_date, DAY_MS - 1);
+  if (createdFrom !== undefined && createdTo !== undefined && createdTo < createdFrom) {
+    throw refuse('invalid_parameter', { say: 'end_date must not be before start_date.' });
+  }
+  const { status, api_key_id: apiKeyId, search } = filter;
+  const { rows, hasMore } = await listEmailRows(
+    ctx.world.db,
+    ctx.teamId,
+    { status, apiKeyId, createdFrom, createdTo, search },
+    page,
+  );
+  const bodies = await loadBodies(
+    ctx.world,
+    ctx.world.db,
+    rows.map((row) => row.id),
+  );
+  return { object: 'list' as const, has_more: hasMore, data: rows.map((row) => presentEmail(row, bodies.get(row.id))) };
+}
+
+const DAY_MS = 24 * 3_600_000;
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?$/;
+
+function readInstant(name: string, text: string | undefined, dateOffsetMs: number): number | undefined {
+  if (text === undefined) return undefined;
+  const isDate = DATE.test(text);
+  // Without an offset a time is UTC, as every time of the API.
+  const at = isDate ? Date.parse(text) + dateOffsetMs : INSTANT.test(text) ? Date.parse(/(Z|[+-]\d{2}:?\d{2})$/.test(text.slice(11)) ? text : `${text}Z`) : NaN;
+  if (!Number.isNaN(at)) return at;
+  throw refuse('invalid_parameter', {
+    say: `${name} must be an ISO 8601 date or time, such as 2027-01-31 or 2027-01-31T12:00:00Z; got ${JSON.stringify(text.slice(0, 40))}.`,
+  });
+}

@@ -1,0 +1,40 @@
+import { isoTime } from '../../platform/clock/index.ts';
+import type { Executor, Page } from '../../platform/db/index.ts';
+import { notFound, refuse } from '../../platform/refusal/index.ts';
+import { normalizeAddress, parseMailbox } from '../../protocol/address/index.ts';
+import { mustReach, type Ctx } from '../access/index.ts';
+import { findByIds, findByKeys, listSuppressionRows, type Origin, type SuppressionRow } from './suppressions.store.ts';
+
+export async function getSuppression(ctx: Ctx, idOrAddress: string) {
+  mustReach(ctx.actor, 'full_access');
+  return { object: 'suppression' as const, ...present(await suppressionNamed(ctx.world.db, ctx.teamId, idOrAddress)) };
+}
+
+export async function listSuppressions(ctx: Ctx, filter: { origin?: Origin | undefined }, page: Page) {
+  mustReach(ctx.actor, 'full_access');
+  const { rows, hasMore } = await listSuppressionRows(ctx.world.db, ctx.teamId, filter.origin, page);
+  return { object: 'list' as const, has_more: hasMore, data: rows.map(present) };
+}
+
+/** The path of a suppression is its id or the suppressed address. */
+export async function suppressionNamed(db: Executor, teamId: string, idOrAddress: string): Promise<SuppressionRow> {
+  const isId = /^sup_[0-9a-f]{32}$/.test(idOrAddress);
+  if (!isId && !parseMailbox(idOrAddress).ok) {
+    throw refuse('invalid_parameter', { say: 'A suppression is named by its id (sup_…) or by the suppressed address.' });
+  }
+  const [row] = isId
+    ? await findByIds(db, teamId, [idOrAddress])
+    : await findByKeys(db, teamId, [normalizeAddress(idOrAddress)]);
+  if (!row) throw notFound('Suppression');
+  return row;
+}
+
+function present(row: SuppressionRow) {
+  return {
+    id: row.id,
+    email: row.email,
+    origin: row.origin,
+    source_id: row.source_id,
+    created_at: isoTime(row.created_at),
+  };
+}

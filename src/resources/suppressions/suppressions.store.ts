@@ -1,0 +1,69 @@
+import { pageOf, pageSql, pageValues, textsIn, type Executor, type Page } from '../../platform/db/index.ts';
+
+export type Origin = 'bounce' | 'complaint' | 'manual';
+
+export interface SuppressionRow {
+  id: string;
+  team_id: string;
+  email: string;
+  email_key: string;
+  origin: Origin;
+  source_id: string | null;
+  created_at: number;
+}
+
+const COLUMNS = ['id', 'team_id', 'email', 'email_key', 'origin', 'source_id', 'created_at'] as const;
+
+/** Leaves addresses that are suppressed already as they are; answers how many are new. */
+export const insertSuppressions = (tx: Executor, rows: SuppressionRow[]): Promise<number> =>
+  tx.insertMany(
+    'suppressions',
+    COLUMNS,
+    rows.map((row) => COLUMNS.map((column) => row[column])),
+    'on conflict (team_id, email_key) do nothing',
+  );
+
+export function findByKeys(db: Executor, teamId: string, emailKeys: string[]): Promise<SuppressionRow[]> {
+  const among = textsIn(db.dialect, 'email_key', emailKeys);
+  return db.all<SuppressionRow>(`select * from suppressions where team_id = ? and ${among.sql}`, [teamId, among.value]);
+}
+
+export function findByIds(db: Executor, teamId: string, ids: string[]): Promise<SuppressionRow[]> {
+  const among = textsIn(db.dialect, 'id', ids);
+  return db.all<SuppressionRow>(`select * from suppressions where team_id = ? and ${among.sql}`, [teamId, among.value]);
+}
+
+export async function listSuppressionRows(
+  db: Executor,
+  teamId: string,
+  origin: Origin | undefined,
+  page: Page,
+): Promise<{ rows: SuppressionRow[]; hasMore: boolean }> {
+  const where = origin === undefined ? 'team_id = ?' : 'team_id = ? and origin = ?';
+  const values = origin === undefined ? [teamId] : [teamId, origin];
+  const rows = await db.all<SuppressionRow>(pageSql('suppressions', where, page), [...values, ...pageValues(page)]);
+  return pageOf(rows, page);
+}
+
+export async function deleteRows(tx: Executor, teamId: string, ids: string[]): Promise<void> {
+  const among = textsIn(tx.dialect, 'id', ids);
+  await tx.run(`delete from suppressions where team_id = ? and ${among.sql}`, [teamId, among.value]);
+}
+
+export interface SuppressedAddress {
+  team_id: string;
+  email_key: string;
+  origin: Origin;
+}
+
+/** Which of many addresses, of any teams, are suppressed: one statement for a whole batch of mail. */
+export function suppressionsAmong(
+  tx: Executor,
+  wanted: readonly (readonly [teamId: string, emailKey: string])[],
+): Promise<SuppressedAddress[]> {
+  const source =
+    tx.dialect === 'pg'
+      ? `jsonb_array_elements(?::jsonb) as w(pair) join suppressions on team_id = (w.pair->>0)::uuid and email_key = w.pair->>1`
+      : `json_each(?) as w join suppressions on team_id = json_extract(w.value, '$[0]') and email_key = json_extract(w.value, '$[1]')`;
+  return tx.all<SuppressedAddress>(`select team_id, email_key, origin from ${source}`, [JSON.stringify(wanted)]);
+}

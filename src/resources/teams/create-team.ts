@@ -1,0 +1,54 @@
+import { isUniqueViolation } from '../../platform/db/index.ts';
+import { refuse } from '../../platform/refusal/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { issueApiKey } from '../api-keys/index.ts';
+import { insertTeam } from './teams.store.ts';
+
+export interface NewTeam {
+  teamId: string;
+  slug: string;
+  /** Shown once; only its hash is kept. */
+  apiKey: string;
+}
+
+const NAME_CHARS_MAX = 200;
+
+/** Makes a team and its first full-access key in one transaction. */
+export async function createTeam(world: World, input: { name: string }): Promise<NewTeam> {
+  const name = input.name.trim();
+  if (name === '' || name.length > NAME_CHARS_MAX) {
+    throw refuse('validation_error', {
+      status: 422,
+      say: `A team's name has 1 to ${NAME_CHARS_MAX} characters; got ${name.length}.`,
+    });
+  }
+  const teamId = world.ids.uuid();
+  const slug = slugOf(name);
+  try {
+    return await world.db.tx(async (tx) => {
+      await insertTeam(tx, {
+        id: teamId,
+        name,
+        slug,
+        risk_state: 'normal',
+        plan_code: world.config.team.default_plan,
+        created_at: world.clock.now(),
+      });
+      const key = await issueApiKey(world, tx, { teamId, name: 'First key', permission: 'full_access', domainId: null });
+      return { teamId, slug, apiKey: key.token };
+    });
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error;
+    throw refuse('validation_error', { status: 422, say: `There is a team called ${slug} already; choose another name.` });
+  }
+}
+
+function slugOf(name: string): string {
+  const slug = name
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 60);
+  return slug || 'team';
+}

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { faultsOf, loadToml } from './config-files.ts';
+
+const conflicts = [
+  {
+    why: 'pg has nowhere to go',
+    toml: 'database.driver = "pg"',
+    fault:
+      'database.driver is "pg" but database.url is empty; give a URL such as postgres://user:password@db.example.com:5432/rasket',
+  },
+  {
+    why: 'mail would silently go to SQLite',
+    toml: 'database.url = "postgres://me:hidden@db/rasket"',
+    fault:
+      'database.url is set but database.driver is "better-sqlite3"; set database.driver to "pg", or database.url to ""',
+  },
+  {
+    why: 'no call could be larger than email',
+    toml: 'http.email_body_limit_bytes = 1024',
+    fault: 'http.email_body_limit_bytes is 1024; it must be at least http.body_limit_bytes (1048576)',
+  },
+  {
+    why: 'one destination above all',
+    toml: 'delivery.max_connections = 5',
+    fault: 'delivery.max_connections_per_destination is 10; it must be at most delivery.max_connections (5)',
+  },
+  {
+    why: 'a lease shorter than a delivery',
+    toml: 'delivery.lease_seconds = 930',
+    fault:
+      'delivery.lease_seconds is 930; it must be more than the connect, reply and data timeouts together (930 seconds)',
+  },
+  {
+    why: 'waits that shrink',
+    toml: 'delivery.retry_minutes = [1, 30, 5]',
+    fault: 'delivery.retry_minutes[2] is 5, less than the 30 before it; each wait must be at least as long as the last',
+  },
+  {
+    why: 'retries that never come',
+    toml: 'delivery.give_up_hours = 4',
+    fault:
+      'delivery.retry_minutes adds up to 2871 minutes, more than delivery.give_up_hours (4 hours, 240 minutes); take waits off its end, or give up after 48 hours',
+  },
+  {
+    why: 'a mistyped plan',
+    toml: 'team.default_plan = "standart"',
+    fault: 'team.default_plan is "standart", but there is no [plans.standart]; did you mean standard?',
+  },
+  {
+    why: 'a region that is nowhere',
+    toml: 'team.default_region = "mars"',
+    fault:
+      'team.default_region is "mars", but there is no [regions.mars]; there are us-east-1, eu-west-1, sa-east-1, ap-northeast-1',
+  },
+  {
+    why: 'two plans nobody can tell apart',
+    toml: '[plans.pro]\ndaily_cap = 5',
+    fault: 'plans.pro.name is "Standard" like plans.standard.name; give each plan a name of its own',
+  },
+];
+
+describe('settings that contradict each other stop the start', () => {
+  it.each(conflicts)('$why: $toml', ({ toml, fault }) => {
+    expect(faultsOf(() => loadToml(toml))).toEqual([fault]);
+  });
+});

@@ -1,0 +1,162 @@
+import { describe, expect, it } from 'vitest';
+import { loadConfig, showConfig } from '../../src/platform/config/index.ts';
+import { parse } from 'smol-toml';
+import { loadToml } from './config-files.ts';
+
+describe('later layers win over earlier ones', () => {
+  const env = { RASKET_LOG_FORMAT: 'json' };
+  const toml = '[log]\nformat = "pretty"\n[http]\nport = 1\n[dns]\ntries = 5';
+
+  it.each([
+    { why: 'default', load: () => loadConfig({ env: {} }), format: 'json', source: 'default' },
+    {
+      why: 'profile',
+      load: () => loadConfig({ env: {}, profile: 'development' }),
+      format: 'pretty',
+      source: 'profile',
+    },
+    { why: 'file over default', load: () => loadToml(toml), format: 'pretty', source: 'file' },
+    {
+      why: 'file over profile',
+      load: () => loadToml('log.format = "json"', { profile: 'development' }),
+      format: 'json',
+      source: 'file',
+    },
+    { why: 'environment over file', load: () => loadToml(toml, { env }), format: 'json', source: 'env' },
+    {
+      why: 'override over environment',
+      load: () => loadToml(toml, { env, overrides: { log: { format: 'pretty' } } }),
+      format: 'pretty',
+      source: 'override',
+    },
+  ] as const)('$why', ({ load, format, source }) => {
+    const { config, sources } = load();
+    expect(config.log.format).toBe(format);
+    expect(sources.get('log.format')).toBe(source);
+  });
+
+  it('key by key: a section is not replaced whole, a list is', () => {
+    const { config } = loadToml('delivery.retry_minutes = [1, 2]', { overrides: { http: { port: 0 } } });
+    expect(config.http).toMatchObject({ port: 0, host: '127.0.0.1' });
+    expect(config.delivery.retry_minutes).toEqual([1, 2]);
+  });
+
+  it('but an override that is undefined changes nothing', () => {
+    expect(loadConfig({ env: {}, overrides: { http: { port: undefined } } }).sources.get('http.port')).toBe('default');
+  });
+});
+
+describe('the profiles', () => {
+  it('production is the default and delivers', () => {
+    expect(loadConfig({ env: {} }).config).toEqual(loadConfig({ env: {}, profile: 'production' }).config);
+    expect(loadConfig({ env: {} }).config.delivery.capture).toBe(false);
+  });
+
+  it('development lets nothing leave the machine and listens on loopback', () => {
+    const { config } = loadConfig({ env: {}, profile: 'development' });
+    expect(config.delivery.capture).toBe(true);
+    expect(config.http.host).toBe('127.0.0.1');
+    expect(config.instance.env).toBe('development');
+  });
+
+  it('development repeats no default', () => {
+    const plain = showConfig(...both(loadConfig({ env: {} }))).split('\n');
+    const changed = showConfig(...both(loadConfig({ env: {}, profile: 'development' }))).split('\n');
+    const marked = changed.filter((line) => line.includes('# from the profile'));
+    expect(marked.length).toBeGreaterThan(0);
+    expect(marked.filter((line) => plain.includes(line.replace(/ {2}#.*/, '')))).toEqual([]);
+  });
+});
+
+describe('an entry of your own', () => {
+  it('takes what it leaves out from the shipped defaults, not from what you changed of another', () => {
+    const { config, sources } = loadToml(
+      '[plans.pro]\nname = "Pro"\n[plans.standard]\ndomain_limit = 1\n[regions.home]',
+    );
+    expect(config.plans['pro']).toEqual({ ...loadConfig({ env: {} }).config.plans['standard'], name: 'Pro' });
+    expect(config.regions['home']).toEqual({
+      helo_name: '',
+      source_v4: '',
+      source_v6: '',
+      smarthost: '',
+      sandbox: false,
+    });
+    expect(sources.get('plans.pro.domain_limit')).toBe('default');
+    expect(sources.get('plans.pro.name')).toBe('file');
+  });
+
+  it('can be the default of a team', () => {
+    const { config } = loadToml('team.default_plan = "pro"\nplans.pro.name = "Pro"');
+    expect(config.team.default_plan).toBe('pro');
+  });
+});
+
+describe('the configuration', () => {
+  it('retries for about two days and then gives up', () => {
+    const { delivery } = loadConfig({ env: {} }).config;
+    expect(delivery.retry_minutes.reduce((sum, wait) => sum + wait)).toBe(47 * 60 + 51);
+  });
+
+  it('cannot be changed while the program runs, lists included', () => {
+    const { config } = loadConfig({ env: {} });
+    expect(() => Object.assign(config.http, { port: 1 })).toThrow(TypeError);
+    expect(() => Object.assign(config.delivery.retry_minutes, [0])).toThrow(TypeError);
+  });
+
+  it('accepts macros of SPF beside its own placeholder', () => {
+    const spf = 'v=spf1 exists:%{i}.spf.{host} -all';
+    expect(loadConfig({ env: {}, overrides: { domains: { spf } } }).config.domains.spf).toBe(spf);
+  });
+});
+
+describe('showing the configuration', () => {
+  it('writes TOML that gives the same configuration again', () => {
+    const first = loadToml('[plans.pro]\nname = "Pro \\"1\\""\ndaily_cap = 5\n[http]\ntrusted_proxies = ["::1/128"]');
+    expect(loadToml(showConfig(...both(first))).config).toEqual(first.config);
+  });
+
+  it('says where each value comes from that is no default', () => {
+    const loaded = loadToml('[http]\nport = 1', {
+      profile: 'development',
+      env: { RASKET_REGIONS_EU_WEST_1_SANDBOX: 'true' },
+      overrides: { dns: { tries: 3 } },
+    });
+    const comments = showConfig(...both(loaded))
+      .split('\n')
+      .filter((line) => line.includes('#'));
+    expect(comments).toEqual([
+      'env = "development"  # from the profile',
+      'port = 1  # from the file',
+      'tries = 3  # from an override',
+      'capture = true  # from the profile',
+      'http_allow_private = [ "127.0.0.0/8", "::1/128" ]  # from the profile',
+      'format = "pretty"  # from the profile',
+      'sandbox = true  # from the environment, RASKET_REGIONS_EU_WEST_1_SANDBOX',
+    ]);
+  });
+
+  it.each([
+    { why: 'a password', url: 'postgres://me:hidden@db/rasket', shown: 'postgres://me:***@db/rasket' },
+    {
+      why: 'a password in the query',
+      url: 'postgres://db/rasket?user=me&password=hidden',
+      shown: 'postgres://db/rasket?user=me&password=***',
+    },
+    { why: 'an encoded password', url: 'postgres://me:hidden%23%40@db/rasket', shown: 'postgres://me:***@db/rasket' },
+    {
+      why: 'nothing to hide',
+      url: 'postgres:///rasket?host=/run/postgresql',
+      shown: 'postgres:///rasket?host=/run/postgresql',
+    },
+  ])('masks $why', ({ url, shown }) => {
+    const loaded = loadConfig({ env: { RASKET_DATABASE_DRIVER: 'pg', RASKET_DATABASE_URL: url } });
+    const text = showConfig(...both(loaded));
+    expect(loaded.config.database.url).toBe(url);
+    expect(text).not.toContain('hidden');
+    expect(parse(text)['database']).toMatchObject({ url: shown });
+  });
+});
+
+function both(loaded: ReturnType<typeof loadConfig>): Parameters<typeof showConfig> {
+  return [loaded.config, loaded.sources];
+}

@@ -1,0 +1,153 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import { describe, expect, test } from 'vitest';
+import { listOperations, loadContract, resolveRef } from '../../src/contract/index.ts';
+import type { MediaType, Operation, OrRef, ResponseObject, Schema } from '../../src/contract/index.ts';
+
+const document = loadContract();
+const operations = listOperations(document);
+const folder = join(import.meta.dirname, '../../src/contract');
+
+test('the document is valid OpenAPI 3.1', async () => {
+  const result = await new Validator().validate(structuredClone(document) as unknown as Record<string, unknown>);
+  expect(result.errors ?? []).toEqual([]);
+  expect(result.valid).toBe(true);
+  expect(document.openapi).toBe('3.1.0');
+  expect(document.info.version).toBe('1.0.0');
+});
+
+test('the two servers are the production base and a deployment below /api/v1', () => {
+  expect(document.servers.map(({ url }) => url)).toEqual(['{base_url}', '{deployment_url}/api/v1']);
+});
+
+test('every ref leads somewhere', () => {
+  const refs = collect(document, (node) => ('$ref' in node ? [String(node['$ref'])] : []));
+  expect(refs.length).toBeGreaterThan(100);
+  for (const $ref of refs) expect(() => resolveRef(document, { $ref }), $ref).not.toThrow();
+});
+
+test('every component is used', () => {
+  const refs = new Set(collect(document, (node) => ('$ref' in node ? [String(node['$ref'])] : [])));
+  for (const kind of ['schemas', 'parameters', 'responses', 'headers'] as const) {
+    for (const name of Object.keys(document.components[kind])) expect(refs).toContain(`#/components/${kind}/${name}`);
+  }
+});
+
+test('families are named like their files, and every file is a family', () => {
+  const files = readdirSync(folder).filter((name) => name.endsWith('.yaml'));
+  const families = document.tags.map(({ name }) => name);
+  expect(files.sort()).toEqual([...families, 'errors', 'openapi'].map((name) => `${name}.yaml`).sort());
+  for (const { operation } of operations) expect(families).toContain(operation.tags[0]);
+});
+
+test('operation ids are unique and camelCase', () => {
+  const ids = operations.map(({ operationId }) => operationId);
+  expect(new Set(ids).size).toBe(ids.length);
+  for (const id of ids) expect(id).toMatch(/^[a-z]+([A-Z][a-z]*)+$/);
+});
+
+describe.each(operations)('$operationId', ({ operation, method, path, parameters }) => {
+  const isOpen = operation['x-service-permission'] === 'none';
+  const statuses = Object.keys(operation.responses);
+
+  test('says which credential reaches it', () => {
+    expect(['sending_access', 'full_access', 'session', 'none', null]).toContain(operation['x-service-permission']);
+    expect(['emails:send', 'emails:read', null]).toContain(operation['x-service-scope']);
+    expect(operation.security).toEqual(isOpen ? [] : undefined);
+  });
+
+  test('declares the statuses it can answer', () => {
+    const takesBody = operation.requestBody !== undefined || method !== 'get';
+    const expected = ['403', '422', '429', '500', ...(isOpen ? [] : ['401', '503']), ...(takesBody ? ['400'] : [])];
+    expect(statuses).toEqual(expect.arrayContaining(expected));
+    expect(statuses.filter((status) => status.startsWith('2'))).toHaveLength(1);
+    if (path.includes('{')) expect(statuses).toContain('404');
+  });
+
+  test('says something for readers', () => {
+    expect(operation.summary.length).toBeGreaterThan(5);
+    expect(operation.description.length).toBeGreaterThan(10);
+    expect(operation.tags).toHaveLength(1);
+  });
+
+  test('declares every placeholder of its path, and gives each parameter an example and a message', () => {
+    const placeholders = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
+    expect(parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name)).toEqual(placeholders);
+    for (const parameter of parameters) {
+      const schema = resolveRef<Schema>(document, parameter.schema);
+      expect(schema['x-message']).toBeTruthy();
+      mustValidate(schema, parameter.example, `parameter ${parameter.name}`);
+    }
+  });
+
+  test('has examples that keep their own schemas', () => {
+    for (const { what, media } of mediaTypes(operation)) {
+      const values = [media.example, ...Object.values(media.examples ?? {}).map(({ value }) => value)];
+      const examples = values.filter((value) => value !== undefined);
+      expect(examples, `${what} has an example`).not.toEqual([]);
+      for (const example of examples) mustValidate(media.schema, example, what);
+    }
+  });
+
+  test('sends the rate limit and the request id with every answer, and retry-after with 429 alone', () => {
+    const always = ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset', 'x-request-id'];
+    for (const [status, response] of Object.entries(operation.responses)) {
+      const names = Object.keys(resolveRef<ResponseObject>(document, response).headers ?? {});
+      expect(names, status).toEqual(status === '429' ? [...always, 'retry-after'] : always);
+    }
+  });
+
+  test('names the first missing field in schema order, and explains every body field', () => {
+    const body = operation.requestBody?.content['application/json'];
+    if (!body) return;
+    const schema = resolveRef<Schema>(document, body.schema);
+    const order = Object.keys(schema.properties ?? {});
+    expect(order.filter((name) => schema.required?.includes(name))).toEqual(schema.required ?? []);
+    for (const [name, field] of Object.entries(schema.properties ?? {})) {
+      expect(resolveRef<Schema>(document, field)['x-message'], name).toBeTruthy();
+    }
+  });
+});
+
+test('no object takes fields it does not declare', () => {
+  const open = collect(document.components.schemas, (node) =>
+    node['type'] === 'object' && node['properties'] && node['additionalProperties'] !== false
+      ? [Object.keys(node['properties'] as object).join()]
+      : [],
+  );
+  // The description of the API is an OpenAPI document, whose schema is not ours to repeat.
+  expect(open).toEqual(['openapi,info,paths']);
+});
+
+function mediaTypes(operation: Operation): { what: string; media: MediaType }[] {
+  const request = Object.entries(operation.requestBody?.content ?? {}).map(([type, media]) => ({
+    what: `request ${type}`,
+    media,
+  }));
+  const responses = Object.entries(operation.responses).flatMap(([status, response]) =>
+    Object.entries(resolveRef<ResponseObject>(document, response).content ?? {}).map(([type, media]) => ({
+      what: `${status} ${type}`,
+      media,
+    })),
+  );
+  return [...request, ...responses];
+}
+
+function mustValidate(schema: OrRef<Schema>, value: unknown, what: string): void {
+  const validate = ajv.compile({ ...schema, components: document.components });
+  validate(value);
+  expect(validate.errors ?? [], what).toEqual([]);
+}
+
+/** Walks plain data and gathers what `find` sees in each object. */
+function collect<T>(node: unknown, find: (node: Record<string, unknown>) => T[]): T[] {
+  if (typeof node !== 'object' || node === null) return [];
+  const own = Array.isArray(node) ? [] : find(node as Record<string, unknown>);
+  return [...own, ...Object.values(node).flatMap((child) => collect<T>(child, find))];
+}
+
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+formats.default(ajv);

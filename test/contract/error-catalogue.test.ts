@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import { errorCatalogue, listOperations, loadContract, resolveRef } from '../../src/contract/index.ts';
+import type { ResponseObject } from '../../src/contract/index.ts';
+
+const document = loadContract();
+const inCode = Object.entries(errorCatalogue).flatMap(([name, statuses]) =>
+  statuses.map((status) => `${status} ${name}`),
+);
+const inYaml = document['x-errors'].map(({ name, status }) => `${status} ${name}`);
+
+test('errors.yaml and the catalogue in code hold the same pairs of name and status, each once', () => {
+  expect([...inYaml].sort()).toEqual([...inCode].sort());
+  expect(new Set(inYaml).size).toBe(inYaml.length);
+});
+
+test('every error in errors.yaml says when it comes', () => {
+  for (const { name, meaning } of document['x-errors']) expect(meaning, name).toMatch(/^.{10,}\.$/);
+});
+
+test('the schema of the error name is the catalogue', () => {
+  const names = document.components.schemas['ErrorName']?.enum;
+  expect([...(names ?? [])].sort()).toEqual(Object.keys(errorCatalogue).sort());
+});
+
+test('every refusal of every operation carries only names that the catalogue knows under its status', () => {
+  for (const { operationId, operation } of listOperations(document)) {
+    for (const [status, declared] of Object.entries(operation.responses)) {
+      const response = resolveRef<ResponseObject>(document, declared);
+      const names = response['x-error-names'] ?? [];
+      if (Number(status) >= 400) expect(names, `${operationId} ${status}`).not.toEqual([]);
+      for (const name of names) expect(inCode).toContain(`${status} ${name}`);
+    }
+  }
+});
+
+test('the examples of a refusal use its names, its status and nothing else', () => {
+  for (const [key, response] of Object.entries(document.components.responses)) {
+    const examples = Object.values(response.content?.['application/json']?.examples ?? {});
+    for (const { value } of examples) {
+      const { name, statusCode } = value as { name: string; statusCode: number };
+      expect(response['x-error-names'], key).toContain(name);
+      expect(inCode, key).toContain(`${statusCode} ${name}`);
+    }
+  }
+});

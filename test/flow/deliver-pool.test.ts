@@ -1,0 +1,231 @@
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import type { Zones } from '../rig/dns.ts';
+import { account, delivered, gate, MX, setScene } from './deliver-scene.ts';
+import type { Scene, SceneOptions } from './deliver-scene.ts';
+
+let scene: Scene;
+afterEach(() => scene.stop());
+
+async function given(options: SceneOptions = {}): Promise<void> {
+  scene = await setScene(options);
+}
+
+/** Waits for what the pool itself counts, since no peer can tell us. */
+async function untilPool(stats: Partial<ReturnType<Scene['delivery']['stats']>>): Promise<void> {
+  await vi.waitFor(() => expect(scene.delivery.stats()).toMatchObject(stats), { interval: 1, timeout: 5_000 });
+}
+
+const many = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
+
+describe('connections are reused', () => {
+  test('for one message after another', async () => {
+    await given();
+    for (const _ of many(5)) expect(await scene.send('a@y.example')).toEqual([delivered('a@y.example')]);
+    expect(account(scene.sink)).toEqual({ connections: 1, ehlo: 1, mail: 5, rcpt: 5, data: 5, accepted: 5 });
+    expect(scene.delivery.stats()).toMatchObject({ onFreshConnection: 1, onReusedConnection: 4, idle: 1 });
+  });
+
+  test('for as many messages as a connection may carry', async () => {
+    await given({ deliver: { limits: { messagesPerConnectionMax: 2, connectionsPerDestinationMax: 1 } } });
+    await Promise.all(many(5).map(() => scene.send('a@y.example')));
+    expect(account(scene.sink)).toMatchObject({ connections: 3, accepted: 5, quit: 2 });
+  });
+
+  test('until they were idle for too long', async () => {
+    await given({ deliver: { limits: { idleMs: 10 } } });
+    await scene.send('a@y.example');
+    await scene.sink.waitFor((sink) => sink.counts.quit === 1 && sink.open === 0);
+    await untilPool({ connections: 0, idle: 0 });
+    expect(await scene.send('a@y.example')).toEqual([delivered('a@y.example')]);
+    expect(scene.sink.counts.connections).toBe(2);
+  });
+
+  test('unless the peer closed them while they were idle', async () => {
+    await given();
+    await scene.send('a@y.example');
+    scene.sink.dropConnections();
+    await untilPool({ connections: 0 });
+    expect(await scene.send('a@y.example')).toEqual([delivered('a@y.example')]);
+    expect(scene.delivery.stats()).toMatchObject({ onFreshConnection: 2, onReusedConnection: 0 });
+  });
+});
+
+describe('a reused connection that ends before it answers', () => {
+  test.each([
+    { how: 'by closing', answer: 'drop' },
+    { how: 'with 421', answer: '421 4.4.2 Idle for too long' },
+  ])('$how costs one more connection and no delivery', async ({ answer }) => {
+    const script = (command: string, { messages }: { messages: number }): string | undefined =>
+      command.startsWith('MAIL') && messages === 1 ? answer : undefined;
+    await given({ sink: { script } });
+    for (const _ of many(2)) expect(await scene.send('a@y.example')).toEqual([delivered('a@y.example')]);
+    expect(scene.sink.counts).toMatchObject({ connections: 2, accepted: 2 });
+    expect(scene.order).toEqual(many(2).flatMap(() => ['intend a@y.example', 'durable', 'mark', 'accepted']));
+  });
+
+  test('is tried again only once', async () => {
+    const script = (command: string, { number }: { number: number }): string | undefined =>
+      command.startsWith('MAIL') && number > 1 ? 'drop' : command === 'RSET' ? 'drop' : undefined;
+    await given({ sink: { script, messagesPerConnection: 1 } });
+    await scene.send('a@y.example');
+    expect(await scene.send('a@y.example')).toMatchObject([{ kind: 'deferred', reason: 'connection_lost' }]);
+    expect(scene.sink.counts.connections).toBe(2);
+  });
+
+  test('is not tried again when the sender was already taken', async () => {
+    await given();
+    await scene.send('a@y.example');
+    expect(await scene.send('drop-at-rcpt@y.example')).toMatchObject([{ kind: 'deferred', reason: 'connection_lost' }]);
+    expect(account(scene.sink)).toMatchObject({ connections: 1, mail: 2, rcpt: 2, dropped: 1 });
+  });
+});
+
+describe('connections are limited', () => {
+  test('per destination, and who waits is served in turn', async () => {
+    await given({ deliver: { limits: { connectionsPerDestinationMax: 3 } } });
+    const sent = many(3).map((index) => scene.send(`slow+${index}@y.example`));
+    await scene.sink.waitFor((sink) => sink.counts.data === 3);
+    const waiting = many(4).map((index) => scene.send(`w${index}@y.example`));
+    expect(scene.delivery.stats()).toMatchObject({ connections: 3, waiting: 4 });
+    scene.sink.openGate();
+    await Promise.all([...sent, ...waiting]);
+    expect(account(scene.sink)).toMatchObject({ connections: 3, accepted: 7 });
+    const order = scene.sink.messages.map((message) => message.rcptTo[0] ?? '').filter((to) => to.startsWith('w'));
+    expect(order).toEqual(['w0@y.example', 'w1@y.example', 'w2@y.example', 'w3@y.example']);
+  });
+
+  test('to one as long as the destination has not answered yet', async () => {
+    await given({ sink: { greeting: '421 4.3.2 Not now' } });
+    await Promise.all(many(20).map(() => scene.send('a@y.example')));
+    expect(scene.sink.counts.connections).toBe(1);
+  });
+
+  test('in total, and an idle one makes room for another destination', async () => {
+    const zones: Zones = { '*': { MX: [`10 ${MX}`] }, [MX]: { A: ['127.0.0.1'] } };
+    await given({ zones, deliver: { limits: { connectionsTotalMax: 1 } } });
+    const domains = ['a.example', 'b.example', 'c.example', 'd.example'];
+    const sent = await Promise.all(domains.map((domain) => scene.send(`to@${domain}`)));
+    expect(sent.map(([outcome]) => outcome?.kind)).toEqual(domains.map(() => 'delivered'));
+    expect(scene.sink.counts.connections).toBe(4);
+    expect(await scene.send('to@a.example')).toMatchObject([{ kind: 'delivered' }]);
+    await untilPool({ connections: 1, waiting: 0 });
+  });
+
+  test('by the peer: what it refuses further connections to is served by those it took', async () => {
+    const script = (command: string, { number }: { number: number }): string | undefined =>
+      command.startsWith('EHLO') && number > 2 ? '421 4.7.0 Too many connections' : undefined;
+    await given({ sink: { script } });
+    const outcomes = await Promise.all(many(30).map(() => scene.send('a@y.example')));
+    expect(outcomes.every(([outcome]) => outcome?.kind === 'delivered')).toBe(true);
+    expect(scene.sink.counts.accepted).toBe(30);
+  });
+});
+
+test('a slow destination does not hold up another one', async () => {
+  const zones: Zones = { '*': { MX: [`10 ${MX}`] }, [MX]: { A: ['127.0.0.1'] } };
+  await given({ zones, deliver: { limits: { connectionsPerDestinationMax: 2 } } });
+  const slow = many(10).map((index) => scene.send(`slow+${index}@slow.example`));
+  await scene.sink.waitFor((sink) => sink.counts.data === 2);
+  for (const _ of many(5)) expect(await scene.send('a@quick.example')).toEqual([delivered('a@quick.example')]);
+  expect(scene.sink.counts.accepted).toBe(5);
+  scene.sink.openGate();
+  const outcomes = await Promise.all(slow);
+  expect(outcomes.every(([outcome]) => outcome?.kind === 'delivered')).toBe(true);
+});
+
+describe('a destination that failed', () => {
+  test('is not tried again for a while that grows, and then is', async () => {
+    let now = 1_000_000;
+    await given({ sink: { greeting: '421 4.3.2 Not now' }, deliver: { now: () => now, random: () => 0.5 } });
+    const connections: number[] = [];
+    const outcomes: unknown[] = [];
+    const waits = [0, 4_999, 1, 9_999, 1, 19_999, 1, 39_999, 1, 59_999, 1, 59_999, 1];
+    for (const waitMs of waits) {
+      now += waitMs;
+      outcomes.push(...(await scene.send('a@y.example')));
+      connections.push(scene.sink.counts.connections);
+    }
+    expect(connections).toEqual([1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7]);
+    const detail = `${MX} [127.0.0.1]: the greeting: 421 4.3.2 Not now`;
+    const reply = { code: 421, enhanced: '4.3.2', lines: ['Not now'] };
+    expect(outcomes.slice(0, 2)).toEqual([
+      { kind: 'deferred', address: 'a@y.example', reason: 'refused_for_now', detail, reply, mx: MX },
+      {
+        kind: 'deferred',
+        address: 'a@y.example',
+        reason: 'destination_down',
+        detail: `Not tried, since a moment ago: ${detail}`,
+        reply,
+        mx: MX,
+      },
+    ]);
+  });
+
+  test('is trusted again as soon as it answers', async () => {
+    let now = 1_000_000;
+    let isUp = false;
+    const script = (command: string): string | undefined =>
+      command.startsWith('EHLO') && !isUp ? '421 4.3.2 Not now' : undefined;
+    await given({ sink: { script }, deliver: { now: () => now } });
+    await scene.send('a@y.example');
+    isUp = true;
+    now += 6_001;
+    expect(await scene.send('a@y.example')).toEqual([delivered('a@y.example')]);
+    expect(await scene.send('a@y.example')).toEqual([delivered('a@y.example')]);
+  });
+
+  test('does not ask for the message of a job it does not try', async () => {
+    await given({ sink: { greeting: '421 4.3.2 Not now' } });
+    const message = (): Promise<never> => Promise.reject(new Error('asked for'));
+    for (const _ of many(2)) expect(await scene.send('a@y.example', { message })).toMatchObject([{ kind: 'deferred' }]);
+  });
+});
+
+test('an abort frees a job that waits for a connection', async () => {
+  await given({ deliver: { limits: { connectionsPerDestinationMax: 1 } } });
+  const slow = scene.send('slow@y.example');
+  await scene.sink.waitFor((sink) => sink.counts.data === 1);
+  const abort = new AbortController();
+  const waiting = scene.send('a@y.example', { signal: abort.signal });
+  const next = scene.send('b@y.example');
+  abort.abort();
+  expect(await waiting).toMatchObject([{ kind: 'deferred', reason: 'stopping' }]);
+  scene.sink.openGate();
+  expect([await slow, await next]).toEqual([[delivered('slow@y.example')], [delivered('b@y.example')]]);
+  expect(await scene.send('c@y.example', { signal: AbortSignal.abort() })).toMatchObject([
+    { kind: 'deferred', reason: 'stopping' },
+  ]);
+});
+
+describe('closing', () => {
+  test('lets transactions under way end, refuses what waits, and says goodbye', async () => {
+    await given({ deliver: { limits: { connectionsPerDestinationMax: 1 } } });
+    const slow = scene.send('slow@y.example');
+    await scene.sink.waitFor((sink) => sink.counts.data === 1);
+    const waiting = scene.send('a@y.example');
+    const closed = scene.delivery.close(5_000);
+    expect(await waiting).toMatchObject([{ kind: 'deferred', reason: 'stopping' }]);
+    expect(await scene.send('b@y.example')).toMatchObject([{ kind: 'deferred', reason: 'stopping' }]);
+    scene.sink.openGate();
+    expect(await slow).toEqual([delivered('slow@y.example')]);
+    await closed;
+    expect(account(scene.sink)).toMatchObject({ connections: 1, accepted: 1, quit: 1 });
+    expect(scene.delivery.stats()).toMatchObject({ connections: 0, idle: 0, waiting: 0 });
+  });
+
+  test('cuts what does not end in time: ambiguous after the dot, deferred before it', async () => {
+    await given();
+    const ledger = gate();
+    const after = scene.send('slow@y.example');
+    const before = scene.send('b@y.example', { handOff: { intend: () => ledger.opened } });
+    await scene.sink.waitFor((sink) => sink.counts.data === 2);
+    await vi.waitUntil(() => scene.order.includes('mark') && scene.order.includes('intend b@y.example'), {
+      interval: 1,
+    });
+    await scene.delivery.close(1);
+    ledger.open();
+    expect(await after).toMatchObject([{ kind: 'ambiguous', address: 'slow@y.example' }]);
+    expect(await before).toMatchObject([{ kind: 'deferred', reason: 'stopping' }]);
+    expect(scene.order.filter((step) => step === 'mark')).toHaveLength(1);
+  });
+});

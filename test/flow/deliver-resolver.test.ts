@@ -1,0 +1,164 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createResolver } from '../../src/platform/resolver/index.ts';
+import type { Resolver } from '../../src/platform/resolver/index.ts';
+import { startDns } from '../rig/dns.ts';
+import type { DnsRig } from '../rig/dns.ts';
+
+let dns: DnsRig;
+let resolver: Resolver;
+let now = 0;
+
+beforeEach(async () => {
+  dns = await startDns();
+  resolver = createResolver({ servers: [dns.server], timeoutMs: 200, tries: 1, now: () => now, entriesMax: 3 });
+});
+afterEach(async () => {
+  resolver.close();
+  await dns.close();
+});
+
+describe('an answer', () => {
+  test('of MX records has preferences and bare names', async () => {
+    dns.set('y.example', 'MX', ['20 Two.Y.example.', '10 one.y.example']);
+    expect(await resolver.mx('Y.Example.')).toEqual({
+      kind: 'found',
+      records: [
+        { preference: 20, host: 'two.y.example' },
+        { preference: 10, host: 'one.y.example' },
+      ],
+    });
+    dns.set('null.example', 'MX', ['0 .']);
+    expect(await resolver.mx('null.example')).toEqual({ kind: 'found', records: [{ preference: 0, host: '' }] });
+  });
+
+  test('of addresses has both families and the shortest time to live', async () => {
+    dns.set('h.example', 'A', ['192.0.2.1', '192.0.2.2']);
+    dns.set('h.example', 'AAAA', ['2001:db8::1']);
+    const records = { v4: ['192.0.2.1', '192.0.2.2'], v6: ['2001:db8::1'] };
+    expect(await resolver.addresses('h.example')).toEqual({ kind: 'found', records });
+  });
+
+  test('of a text record of several parts is one string, however long', async () => {
+    dns.set('t.example', 'TXT', [['v=DKIM1; p=', 'x'.repeat(255), 'y'.repeat(255)], 'short']);
+    const answer = await resolver.txt('t.example');
+    expect(answer).toMatchObject({ kind: 'found' });
+    expect(answer.kind === 'found' && answer.records.sort()).toEqual([
+      'short',
+      `v=DKIM1; p=${'x'.repeat(255)}${'y'.repeat(255)}`,
+    ]);
+    expect(dns.queries.map((query) => query.over)).toEqual(['udp', 'tcp']);
+  });
+
+  test('follows an alias and names it', async () => {
+    dns.set('alias.example', 'CNAME', ['Target.example']);
+    dns.set('target.example', 'A', ['192.0.2.7']);
+    expect(await resolver.addresses('alias.example')).toMatchObject({ records: { v4: ['192.0.2.7'] } });
+    expect(await resolver.cname('alias.example')).toMatchObject({ kind: 'found', records: ['target.example'] });
+  });
+
+  test('to an address or to localhost needs no name server', async () => {
+    expect(await resolver.addresses('192.0.2.1')).toEqual({ kind: 'found', records: { v4: ['192.0.2.1'], v6: [] } });
+    expect(await resolver.addresses('2001:db8::1')).toMatchObject({ records: { v4: [], v6: ['2001:db8::1'] } });
+    expect(await resolver.addresses('localhost')).toMatchObject({ records: { v4: ['127.0.0.1'], v6: ['::1'] } });
+    expect(dns.queries).toEqual([]);
+  });
+});
+
+describe('no answer', () => {
+  test('tells a name that does not exist from one without such a record', async () => {
+    dns.set('y.example', 'A', ['192.0.2.1']);
+    expect(await resolver.mx('gone.example')).toEqual({ kind: 'none', why: 'nxdomain' });
+    expect(await resolver.mx('y.example')).toEqual({ kind: 'none', why: 'nodata' });
+    expect(await resolver.txt(`${'x'.repeat(64)}.example`)).toEqual({ kind: 'none', why: 'nxdomain' });
+  });
+
+  test.each([
+    ['SERVFAIL', 'servfail'],
+    ['REFUSED', 'refused'],
+    ['TIMEOUT', 'timeout'],
+  ] as const)('because of %s is a failure that is not kept', async (fault, reason) => {
+    dns.set('y.example', 'MX', fault);
+    expect(await resolver.mx('y.example')).toEqual({ kind: 'failed', reason });
+    dns.set('y.example', 'MX', ['10 mx.y.example']);
+    expect(await resolver.mx('y.example')).toMatchObject({ kind: 'found' });
+  });
+
+  test('for one address family does not hide the other, and never passes for none', async () => {
+    dns.set('h.example', 'A', ['192.0.2.1']);
+    dns.set('h.example', 'AAAA', 'SERVFAIL');
+    expect(await resolver.addresses('h.example')).toMatchObject({ records: { v4: ['192.0.2.1'], v6: [] } });
+    dns.set('half.example', 'A', []);
+    dns.set('half.example', 'AAAA', 'SERVFAIL');
+    expect(await resolver.addresses('half.example')).toEqual({ kind: 'failed', reason: 'servfail' });
+  });
+
+  test('from a name server that is not there is a failure', async () => {
+    const nobody = createResolver({ servers: ['127.0.0.1:1'], timeoutMs: 200, tries: 1 });
+    expect(await nobody.mx('y.example')).toMatchObject({ kind: 'failed' });
+    nobody.close();
+  });
+
+  test('after closing is a failure', async () => {
+    dns.hold();
+    dns.set('y.example', 'MX', ['10 mx.y.example']);
+    const asked = resolver.mx('y.example');
+    resolver.close();
+    expect(await asked).toEqual({ kind: 'failed', reason: 'stopped' });
+  });
+});
+
+describe('look-ups', () => {
+  test('of the same name at the same time are one', async () => {
+    const release = dns.hold();
+    dns.set('y.example', 'MX', ['10 mx.y.example']);
+    const asked = [resolver.mx('y.example'), resolver.mx('Y.example.'), resolver.mx('y.example', { cache: false })];
+    release();
+    const answers = await Promise.all(asked);
+    expect(new Set(answers.map((answer) => answer.kind))).toEqual(new Set(['found']));
+    expect(dns.queries).toHaveLength(1);
+  });
+
+  test.each([
+    { what: 'MX records', keptMs: 60_000, ask: () => resolver.mx('y.example') },
+    { what: 'that there are none', keptMs: 30_000, ask: () => resolver.mx('gone.example') },
+  ])('$what are kept for $keptMs ms', async ({ keptMs, ask }) => {
+    dns.set('y.example', 'MX', ['10 mx.y.example']);
+    await ask();
+    now += keptMs - 1;
+    await ask();
+    expect(dns.queries).toHaveLength(1);
+    now += 1;
+    await ask();
+    expect(dns.queries).toHaveLength(2);
+  });
+
+  test('are kept as long as the record may live', async () => {
+    dns.set('h.example', 'A', ['192.0.2.1']);
+    dns.set('h.example', 'AAAA', ['2001:db8::1']);
+    await resolver.addresses('h.example');
+    now += 59_999;
+    await resolver.addresses('h.example');
+    expect(dns.queries).toHaveLength(2);
+    now += 1;
+    await resolver.addresses('h.example');
+    expect(dns.queries).toHaveLength(4);
+  });
+
+  test('without the cache ask again and renew what is kept', async () => {
+    dns.set('y.example', 'TXT', ['old']);
+    await resolver.txt('y.example');
+    dns.set('y.example', 'TXT', ['new']);
+    expect(await resolver.txt('y.example')).toMatchObject({ records: ['old'] });
+    expect(await resolver.txt('y.example', { cache: false })).toMatchObject({ records: ['new'] });
+    expect(await resolver.txt('y.example')).toMatchObject({ records: ['new'] });
+  });
+
+  test('are kept in bounded number', async () => {
+    dns.set('*', 'TXT', ['x']);
+    for (const name of ['a.example', 'b.example', 'c.example', 'd.example']) await resolver.txt(name);
+    await resolver.txt('d.example');
+    expect(dns.queries).toHaveLength(4);
+    await resolver.txt('a.example');
+    expect(dns.queries).toHaveLength(5);
+  });
+});

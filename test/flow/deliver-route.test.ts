@@ -1,0 +1,250 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Zones } from '../rig/dns.ts';
+import { account, delivered, MX, setScene } from './deliver-scene.ts';
+import type { Scene, SceneOptions } from './deliver-scene.ts';
+
+let scene: Scene;
+afterEach(() => scene.stop());
+
+async function given(options: SceneOptions = {}): Promise<void> {
+  scene = await setScene(options);
+}
+
+const BOTH: Zones = {
+  'y.example': { MX: ['10 first.y.example', '20 second.y.example'] },
+  'first.y.example': { A: ['127.0.0.2'] },
+  'second.y.example': { A: ['127.0.0.1'] },
+};
+
+describe('the next mail exchanger takes the mail', () => {
+  test('when the best one cannot be reached', async () => {
+    await given({ zones: BOTH });
+    expect(await scene.send('a@y.example')).toEqual([delivered('a@y.example', 'second.y.example')]);
+    expect(account(scene.sink)).toEqual({ connections: 1, ehlo: 1, mail: 1, rcpt: 1, data: 1, accepted: 1 });
+  });
+
+  test('when the best one does not exist in DNS', async () => {
+    await given({ zones: { ...BOTH, 'first.y.example': { A: 'NXDOMAIN', AAAA: 'NXDOMAIN' } } });
+    expect(await scene.send('a@y.example')).toEqual([delivered('a@y.example', 'second.y.example')]);
+  });
+
+  test.each(['421 4.3.2 Not now', '450 4.3.2 Busy', '554 5.7.1 Not you', '521 5.3.2 No mail here', 'drop'])(
+    'when the best one greets with %s',
+    async (greeting) => {
+      await given({ zones: BOTH });
+      const first = await scene.anotherSink('127.0.0.2', { greeting });
+      expect(await scene.send('a@y.example')).toEqual([delivered('a@y.example', 'second.y.example')]);
+      expect(first.counts).toMatchObject({ connections: 1, ehlo: 0, mail: 0 });
+    },
+  );
+
+  test('when the best one answers EHLO with 421', async () => {
+    await given({ zones: BOTH });
+    const script = (command: string): string | undefined =>
+      command.startsWith('EHLO') ? '421 4.3.2 Later' : undefined;
+    const first = await scene.anotherSink('127.0.0.2', { script });
+    expect(await scene.send('a@y.example')).toEqual([delivered('a@y.example', 'second.y.example')]);
+    expect(account(first)).toEqual({ connections: 1, quit: 1 });
+  });
+
+  test('but not when the best one refuses the recipient', async () => {
+    await given({ zones: BOTH });
+    await scene.anotherSink('127.0.0.2');
+    expect(await scene.send(['permfail@y.example', 'tempfail@y.example'])).toMatchObject([
+      { kind: 'bounced', mx: 'first.y.example' },
+      { kind: 'deferred', mx: 'first.y.example' },
+    ]);
+    expect(account(scene.sink)).toEqual({});
+  });
+});
+
+test('when no host greets, what they said defers the mail', async () => {
+  await given({ zones: BOTH, sink: { greeting: '554 5.7.1 Not you' } });
+  expect(await scene.send(['a@y.example', 'b@y.example'])).toEqual(
+    ['a@y.example', 'b@y.example'].map((address) => ({
+      kind: 'deferred',
+      address,
+      reason: 'refused_for_now',
+      detail: expect.stringMatching(
+        /^first\.y\.example \[127\.0\.0\.2\]: connecting: .*ECONNREFUSED.*; second\.y\.example \[127\.0\.0\.1\]: the greeting: 554 5\.7\.1 Not you$/,
+      ),
+      reply: { code: 554, enhanced: '5.7.1', lines: ['Not you'] },
+      mx: 'second.y.example',
+    })),
+  );
+});
+
+test('a domain whose only host says that it takes no mail bounces', async () => {
+  await given({ sink: { greeting: '521 5.3.2 This host takes no mail' } });
+  expect(await scene.send('a@y.example')).toMatchObject([
+    { kind: 'bounced', reason: 'takes_no_mail', reply: { code: 521 }, mx: MX },
+  ]);
+});
+
+test('a host that never greets defers the mail', async () => {
+  await given({ sink: { greeting: 'silent' }, deliver: { timeouts: { greetingMs: 30 } } });
+  expect(await scene.send('a@y.example')).toMatchObject([{ kind: 'deferred', reason: 'timeout', mx: MX }]);
+});
+
+test('IPv6 is tried before IPv4, and IPv4 when IPv6 does not answer', async () => {
+  const zones: Zones = { 'y.example': { MX: [`10 ${MX}`] }, [MX]: { A: ['127.0.0.1'], AAAA: ['::1'] } };
+  await given({ zones, deliver: { limits: { messagesPerConnectionMax: 1 } } });
+  const six = await scene.anotherSink('::1');
+  expect(await scene.send('a@y.example')).toEqual([delivered('a@y.example')]);
+  expect([six.counts.accepted, scene.sink.counts.accepted]).toEqual([1, 0]);
+  await six.close();
+  expect(await scene.send('a@y.example')).toEqual([delivered('a@y.example')]);
+  expect([six.counts.accepted, scene.sink.counts.accepted]).toEqual([1, 1]);
+});
+
+test('with a source address of one family, mail leaves by that family only', async () => {
+  const zones: Zones = { 'y.example': { MX: [`10 ${MX}`] }, [MX]: { A: ['127.0.0.1'], AAAA: ['::1'] } };
+  await given({ zones, deliver: { sourceAddress: { v4: '127.0.0.9' } } });
+  const six = await scene.anotherSink('::1');
+  expect(await scene.send('a@y.example')).toEqual([delivered('a@y.example')]);
+  expect([six.counts.connections, scene.sink.counts.accepted]).toEqual([0, 1]);
+});
+
+test('hosts of equal preference are chosen by lot', async () => {
+  const zones: Zones = {
+    'y.example': { MX: ['10 one.y.example', '10 two.y.example'] },
+    'one.y.example': { A: ['127.0.0.1'] },
+    'two.y.example': { A: ['127.0.0.2'] },
+  };
+  const lots = [0.9, 0.1, 0.1, 0.9];
+  const random = (): number => lots.shift() ?? 0.5;
+  await given({ zones, deliver: { random, limits: { messagesPerConnectionMax: 1 } } });
+  await scene.anotherSink('127.0.0.2');
+  const reached = [await scene.send('a@y.example'), await scene.send('a@y.example')];
+  expect(new Set(reached.map(([outcome]) => outcome?.kind === 'delivered' && outcome.mx))).toEqual(
+    new Set(['one.y.example', 'two.y.example']),
+  );
+});
+
+test('a domain without MX is its own mail exchanger', async () => {
+  await given({ zones: { 'y.example': { A: ['127.0.0.1'] } } });
+  expect(await scene.send('a@y.example')).toEqual([delivered('a@y.example', 'y.example')]);
+});
+
+test.each([
+  {
+    why: 'a null MX',
+    zones: { 'y.example': { MX: ['0 .'], A: ['127.0.0.1'] } },
+    outcome: { reason: 'takes_no_mail', reply: { code: 556, enhanced: '5.1.10' } },
+  },
+  {
+    why: 'a domain that does not exist',
+    zones: { 'z.example': { A: ['127.0.0.1'] } },
+    outcome: { reason: 'no_such_domain', reply: { code: 550, enhanced: '5.1.2' } },
+  },
+  {
+    why: 'exchangers without addresses',
+    zones: { 'y.example': { MX: ['10 gone.y.example'], A: ['127.0.0.1'] } },
+    outcome: { reason: 'no_route', reply: { code: 550, enhanced: '5.4.4' } },
+  },
+  {
+    why: 'no MX and no address',
+    zones: { 'y.example': { TXT: ['nothing here'] } },
+    outcome: { reason: 'no_route', reply: { code: 550, enhanced: '5.4.4' } },
+  },
+  {
+    why: 'an MX set that leads back to us',
+    zones: { 'y.example': { MX: ['10 out.rasket.test', '20 mx.y.example'] }, 'mx.y.example': { A: ['127.0.0.1'] } },
+    outcome: { reason: 'routing_loop', reply: { code: 554, enhanced: '5.4.6' } },
+  },
+  {
+    why: 'our own name without MX',
+    domain: 'out.rasket.test',
+    zones: { 'out.rasket.test': { A: ['127.0.0.1'] } },
+    outcome: { reason: 'routing_loop', reply: { code: 554, enhanced: '5.4.6' } },
+  },
+] as { why: string; domain?: string; zones: Zones; outcome: object }[])(
+  '$why bounces without a connection',
+  async ({ zones, outcome, domain }) => {
+    await given({ zones, deliver: { ownHostNames: ['Out.Rasket.Test'] } });
+    const address = `a@${domain ?? 'y.example'}`;
+    const [got] = await scene.send(address);
+    expect(got).toMatchObject({ kind: 'bounced', address, ...outcome });
+    expect(got).not.toHaveProperty('mx');
+    expect(account(scene.sink)).toEqual({});
+  },
+);
+
+test('a backup exchanger that is us still hands on to better ones', async () => {
+  const zones: Zones = {
+    'y.example': { MX: ['10 mx.y.example', '20 out.rasket.test', '30 worse.y.example'] },
+    'mx.y.example': { A: ['127.0.0.1'] },
+    'worse.y.example': { A: ['127.0.0.2'] },
+  };
+  await given({ zones, deliver: { ownHostNames: ['out.rasket.test'] } });
+  expect(await scene.send('a@y.example')).toEqual([delivered('a@y.example')]);
+});
+
+test.each([
+  {
+    why: 'the MX look-up fails',
+    zones: { 'y.example': { MX: 'SERVFAIL' } },
+    detail: 'MX look-up of y.example: servfail',
+  },
+  {
+    why: 'the MX look-up is refused',
+    zones: { 'y.example': { MX: 'REFUSED' } },
+    detail: 'MX look-up of y.example: refused',
+  },
+  {
+    why: 'the address look-up fails',
+    zones: { 'y.example': { MX: [`10 ${MX}`] }, [MX]: { A: 'SERVFAIL' } },
+    detail: `address look-up of ${MX}: servfail`,
+  },
+] as { why: string; zones: Zones; detail: string }[])('$why: the mail is deferred', async ({ zones, detail }) => {
+  await given({ zones });
+  expect(await scene.send('a@y.example')).toEqual([
+    { kind: 'deferred', address: 'a@y.example', reason: 'dns_failure', detail },
+  ]);
+});
+
+test.each(['127.0.0.1', '10.1.2.3', '169.254.169.254', '192.168.1.1', '100.64.0.1', '0.0.0.0'])(
+  'an MX record that points to %s reaches nobody',
+  async (address) => {
+    const zones: Zones = { 'y.example': { MX: [`10 ${MX}`] }, [MX]: { A: [address] } };
+    await given({ zones, deliver: { allowPrivate: [] } });
+    expect(await scene.send('a@y.example')).toMatchObject([
+      {
+        kind: 'bounced',
+        reason: 'blocked_address',
+        detail: `The mail exchangers of y.example have only addresses that are not on the public internet (${address})`,
+        reply: { code: 550, enhanced: '5.4.4' },
+      },
+    ]);
+    expect(account(scene.sink)).toEqual({});
+  },
+);
+
+test.each(['::1', 'fe80::1', 'fd00::1', '::ffff:127.0.0.1', '64:ff9b::7f00:1'])(
+  'an AAAA record that points to %s reaches nobody',
+  async (address) => {
+    const text = address === '::ffff:127.0.0.1' ? '::ffff:7f00:1' : address;
+    const zones: Zones = { 'y.example': { MX: [`10 ${MX}`] }, [MX]: { AAAA: [text] } };
+    await given({ zones, deliver: { allowPrivate: ['10.0.0.0/8'] } });
+    expect(await scene.send('a@y.example')).toMatchObject([{ kind: 'bounced', reason: 'blocked_address' }]);
+    expect(account(scene.sink)).toEqual({});
+  },
+);
+
+test('the mail of a region with a smarthost goes there, whatever DNS says of the domain', async () => {
+  await given({ zones: { 'relay.internal': { A: ['127.0.0.1'] } } });
+  const smarthost = { host: 'relay.internal', port: scene.sink.port };
+  await scene.stop();
+  await given({
+    sink: { port: smarthost.port },
+    zones: { 'relay.internal': { A: ['127.0.0.1'] } },
+    deliver: {
+      smtpPort: 1,
+      allowPrivate: [],
+      regionOf: (name) => (name === 'eu' ? { smarthost, heloName: 'eu.rasket.test' } : {}),
+    },
+  });
+  expect(await scene.send('a@y.example')).toEqual([delivered('a@y.example', 'relay.internal')]);
+  expect(scene.sink.commands[0]).toBe('EHLO eu.rasket.test');
+  expect(await scene.send('a@y.example', { region: 'us' })).toMatchObject([{ kind: 'bounced' }]);
+});

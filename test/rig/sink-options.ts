@@ -1,0 +1,76 @@
+import type { Certificate } from './tls.ts';
+
+export type SinkTls = 'none' | 'starttls' | 'bad-cert' | 'broken-handshake' | 'refused' | 'injected';
+
+export interface SinkOptions {
+  host?: '127.0.0.1' | '::1' | (string & {});
+  port?: number;
+  tls?: SinkTls;
+  certificate?: Certificate;
+  /** Instead of the usual greeting; 'silent' never greets, 'drop' closes. */
+  greeting?: string;
+  pipelining?: boolean;
+  ehlo?: boolean;
+  smtpUtf8?: boolean;
+  size?: number;
+  multiLine?: boolean;
+  byteByByte?: boolean;
+  /** After that many messages, MAIL is answered with 421. */
+  messagesPerConnection?: number;
+  /** DATA is answered with 354 even when no recipient was accepted. */
+  lenientData?: boolean;
+  /** Has the first word on any command; undefined leaves it to the sink. */
+  script?: (command: string, session: { messages: number; number: number }) => string | 'drop' | 'hang' | undefined;
+  /** After this command the peer reads no further. */
+  stopReadingAt?: string;
+  /** false counts messages without keeping them. */
+  keep?: boolean;
+  onMessage?: (message: SinkMessage) => void;
+}
+
+export interface SinkMessage {
+  mailFrom: string;
+  rcptTo: string[];
+  /** Without dot-stuffing and the final dot. */
+  data: Buffer;
+  tls: boolean;
+  connection: number;
+  at: number;
+}
+
+export const NO_COUNTS = {
+  connections: 0,
+  ehlo: 0,
+  helo: 0,
+  starttls: 0,
+  secured: 0,
+  mail: 0,
+  rcpt: 0,
+  data: 0,
+  rset: 0,
+  quit: 0,
+  accepted: 0,
+  refused: 0,
+  dropped: 0,
+  /** Commands that came before the previous one was answered although PIPELINING was not offered. */
+  tooEarly: 0,
+};
+export type SinkCounts = typeof NO_COUNTS;
+
+export interface Sink {
+  port: number;
+  host: string;
+  certificate: Certificate;
+  messages: SinkMessage[];
+  counts: SinkCounts;
+  open: number;
+  /** What the sink saw, per connection: commands as they came. */
+  commands: string[];
+  /** Resolves as soon as that many messages were accepted, or the predicate holds. */
+  waitFor(wanted: number | ((sink: Sink) => boolean)): Promise<void>;
+  /** slow@ and slow-rcpt@ are answered only after this. */
+  openGate(): void;
+  /** Closes what clients left open, as a server does that has waited long enough. */
+  dropConnections(): void;
+  close(): Promise<void>;
+}

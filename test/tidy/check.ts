@@ -1,0 +1,93 @@
+// `npm run check`: everything that can be said about the code without running the program.
+// One line per check with its time; the output of a check is shown only when it fails.
+import { spawn } from 'node:child_process';
+import fs from 'node:fs';
+import { createRequire } from 'node:module';
+import os from 'node:os';
+import path from 'node:path';
+
+type Check = { name: string; file: string; args: string[] };
+type Verdict = { name: string; passed: boolean; output: string; ms: number };
+
+const root = path.resolve(import.meta.dirname, '../..');
+const require = createRequire(import.meta.url);
+
+// The command of a package, run by our own Node: the scripts in node_modules/.bin would take whichever the PATH has.
+function command(pack: string, bin = pack): string {
+  const manifest = path.join(root, 'node_modules', pack, 'package.json');
+  const { bin: bins } = require(manifest) as { bin: string | Record<string, string> };
+  const file = typeof bins === 'string' ? bins : bins[bin];
+  if (!file) throw new Error(`${pack} has no command ${bin}`);
+  return path.join(path.dirname(manifest), file);
+}
+
+const cacheDir = path.join(root, '.cache');
+
+// The slowest first, so that no core is left waiting for it at the end.
+const checks: Check[] = [
+  { name: 'tidy tests', file: command('vitest'), args: ['run', '--project', 'tidy', '--reporter', 'dot'] },
+  { name: 'eslint', file: command('eslint'), args: ['.', '--max-warnings', '0'] },
+  { name: 'types', file: command('typescript', 'tsc'), args: ['--noEmit'] },
+  {
+    name: 'format',
+    file: command('prettier'),
+    args: ['--check', '.', '--log-level', 'warn', '--cache', '--cache-location', path.join(cacheDir, 'prettier')],
+  },
+  { name: 'imports', file: path.join(import.meta.dirname, 'cruise.ts'), args: [] },
+  { name: 'contract types', file: path.join(root, 'src/contract/generate.ts'), args: ['--check'] },
+];
+
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !checks.some((check) => check.name === name));
+if (unknown.length > 0) {
+  console.error(`No check is called ${unknown.join(', ')}; there are: ${checks.map(({ name }) => name).join(', ')}.`);
+  process.exit(64);
+}
+
+const started = performance.now();
+fs.mkdirSync(cacheDir, { recursive: true });
+const waiting = checks.filter(({ name }) => wanted.length === 0 || wanted.includes(name));
+const verdicts: Verdict[] = [];
+const lanes = Math.min(os.availableParallelism(), 4);
+await Promise.all(Array.from({ length: lanes }, work));
+
+const failed = verdicts.filter(({ passed }) => !passed);
+for (const { name, output } of failed) console.error(`\n── ${name} ──\n${output.trim()}`);
+const seconds = ((performance.now() - started) / 1000).toFixed(1);
+if (failed.length > 0) {
+  console.error(
+    `\n${failed.length} of ${verdicts.length} checks failed (${failed.map(({ name }) => name).join(', ')}), ${seconds} s`,
+  );
+  process.exitCode = 1;
+} else {
+  console.log(`${verdicts.length} checks passed, ${seconds} s`);
+}
+
+async function work(): Promise<void> {
+  for (let check = waiting.shift(); check; check = waiting.shift()) {
+    const verdict = await run(check);
+    verdicts.push(verdict);
+    console.log(
+      `${verdict.passed ? '✓' : '✗'} ${verdict.name.padEnd(16)} ${(verdict.ms / 1000).toFixed(1).padStart(5)} s`,
+    );
+  }
+}
+
+function run({ name, file, args }: Check): Promise<Verdict> {
+  const from = performance.now();
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, [file, ...args], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    const collect = (chunk: Buffer): void => {
+      output += chunk.toString();
+    };
+    child.stdout.on('data', collect);
+    child.stderr.on('data', collect);
+    const conclude = (passed: boolean): void => resolve({ name, passed, output, ms: performance.now() - from });
+    child.once('error', (error) => {
+      output += String(error);
+      conclude(false);
+    });
+    child.once('close', (code) => conclude(code === 0));
+  });
+}

@@ -1,0 +1,67 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { entriesOf, type Problem } from './tree.ts';
+
+type Tree = {
+  folder: string;
+  /** The family an entry of the folder belongs to, or undefined where the entry is shared by all. */
+  familyOf: (entry: string) => string | undefined;
+  /** Families of the contract that have no place here, and why. */
+  without: Record<string, string>;
+  /** Entries that are no family of the contract, and why. */
+  besides: Record<string, string>;
+};
+
+const aboutTheServer = 'it describes the server itself and keeps no state';
+
+const folderName = (entry: string): string | undefined => (entry.includes('.') ? undefined : entry);
+const fileName = (entry: string): string | undefined => {
+  const stem = /^([a-z0-9-]+)\.tsx?$/.exec(entry)?.[1];
+  return stem === 'index' ? undefined : stem;
+};
+
+export const trees: Tree[] = [
+  {
+    folder: 'src/resources',
+    familyOf: folderName,
+    without: { operations: aboutTheServer },
+    besides: {
+      teams: 'the owner of everything; no operation is named after it yet',
+      access: 'who may do what: asked by every family, owned by none',
+    },
+  },
+  { folder: 'src/http/operations', familyOf: fileName, without: {}, besides: {} },
+  { folder: 'cli/commands', familyOf: folderName, without: { operations: aboutTheServer }, besides: {} },
+  { folder: 'test/api', familyOf: folderName, without: {}, besides: {} },
+];
+
+/** A family is a file of the contract that holds operations; the same word stands in every tree. */
+export function contractFamilies(root: string): string[] {
+  return (entriesOf(root, 'src/contract') ?? [])
+    .filter((name) => name.endsWith('.yaml') && name !== 'openapi.yaml')
+    .filter((name) => /^\s+operationId:/m.test(fs.readFileSync(path.join(root, 'src/contract', name), 'utf8')))
+    .map((name) => name.replace(/\.yaml$/, ''));
+}
+
+export function findFamilyGaps(root: string): Problem[] {
+  const families = contractFamilies(root);
+  return trees.flatMap(({ folder, familyOf, without, besides }) => {
+    const entries = entriesOf(root, folder);
+    // A tree that does not exist at all has not been begun; one that exists is complete.
+    if (!entries) return [];
+    const present = new Set(entries.map(familyOf).filter((name) => name !== undefined));
+    const missing = families
+      .filter((family) => !present.has(family) && !(family in without))
+      .map((family) => ({
+        at: `${folder}/${family}`,
+        says: `is missing: src/contract/${family}.yaml has operations.`,
+      }));
+    const strays = [...present]
+      .filter((name) => !families.includes(name) && !(name in besides))
+      .map((name) => ({
+        at: `${folder}/${name}`,
+        says: `is no family of the contract (${families.join(', ')}). Use the contract's word, or say in test/tidy/families.ts why it stands alone.`,
+      }));
+    return [...missing, ...strays];
+  });
+}

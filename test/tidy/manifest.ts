@@ -1,0 +1,42 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { listFiles, type Problem } from './tree.ts';
+
+type Manifest = Record<'dependencies' | 'optionalDependencies' | 'devDependencies', Record<string, string> | undefined>;
+
+/** An installation of today and one of next year are the same program. */
+export function findInexactVersions(root: string): Problem[] {
+  const manifest = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8')) as Manifest;
+  return (['dependencies', 'optionalDependencies', 'devDependencies'] as const).flatMap((kind) =>
+    Object.entries(manifest[kind] ?? {})
+      .filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))
+      .map(([name, version]) => ({
+        at: 'package.json',
+        says: `${kind}.${name} is "${version}"; write one exact version.`,
+      })),
+  );
+}
+
+/** A download address in the lockfile ties every installation to the registry of whoever wrote it. */
+export function findRecordedAddresses(root: string): Problem[] {
+  const count = fs.readFileSync(path.join(root, 'package-lock.json'), 'utf8').split('"resolved"').length - 1;
+  if (count === 0) return [];
+  const says = `records ${count} download addresses; .npmrc's omit-lockfile-registry-resolved keeps them out: run npm install again.`;
+  return [{ at: 'package-lock.json', says }];
+}
+
+const machinePath = /(?:^|[\s"'`(=:])\/(?:work|farm|root|Users\/\w+|home\/(?!rasket\b)\w+|tmp\/bash)\/[\w.-]/;
+const registryHost = /\bregistry\.(?!example\b)[a-z0-9-]+\.[a-z]{2,}/;
+
+/** The tree says nothing about the machine it was written on. */
+export function findMachinePaths(root: string): Problem[] {
+  return listFiles(root)
+    .filter((file) => file !== 'package-lock.json' && !/\.(png|gz|db|eml|msg|bin|pem)$/.test(file))
+    .flatMap((file) => {
+      const lines = fs.readFileSync(path.join(root, file), 'utf8').split('\n');
+      return lines.flatMap((line, index) => {
+        const found = machinePath.exec(line) ?? registryHost.exec(line);
+        return found ? [{ at: `${file}:${index + 1}`, says: `names a place of one machine: ${found[0].trim()}` }] : [];
+      });
+    });
+}

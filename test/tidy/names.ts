@@ -1,0 +1,72 @@
+import { entriesOf, listFiles, type Problem } from './tree.ts';
+
+const banned = new Set(['utils', 'util', 'helpers', 'helper', 'common', 'misc', 'manager', 'service', 'base']);
+
+/** Names that say nothing collect whatever nobody could place. */
+export function findEmptyNames(root: string): Problem[] {
+  return listFiles(root)
+    .filter((file) => /^(bin|src|cli|console|migrations|test)\//.test(file))
+    .flatMap((file) => {
+      const word = file
+        .split('/')
+        .flatMap(wordsOf)
+        .find((part) => banned.has(part));
+      if (!word) return [];
+      return [
+        {
+          at: file,
+          says: `"${word}" names no concept. Name what is inside; if it has no name, it belongs where it is used.`,
+        },
+      ];
+    });
+}
+
+// Of `pool-manager.store.ts` the last word of the stem counts, and the whole of it: a "base64" is no base.
+function wordsOf(part: string): string[] {
+  const stem = part.replace(/\..*$/, '').toLowerCase();
+  return [stem, stem.split(/[-_]/).at(-1) ?? stem];
+}
+
+export function findUnusualCase(root: string): Problem[] {
+  return listFiles(root)
+    .filter((file) => /^(bin|src|cli|console|migrations|test)\/.*\.tsx?$/.test(file))
+    .filter((file) => !/^migrations\/\d{4}_[a-z0-9_]+\.ts$/.test(file))
+    .flatMap((file) => {
+      const name = file.split('/').at(-1) ?? file;
+      if (/^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9-]+)*\.tsx?$/.test(name)) return [];
+      return [{ at: file, says: 'file names are kebab-case, as in rotate-secret.ts.' }];
+    });
+}
+
+/** A test that vitest.config.ts matches to no project never runs, and nobody notices. */
+export function findTestsNobodyRuns(root: string): Problem[] {
+  return listFiles(root)
+    .filter((file) => /\.(test|spec)\.[cm]?[jt]sx?$/.test(file))
+    .flatMap((file) => {
+      if (/^test\/bench\//.test(file))
+        return [{ at: file, says: 'test/bench holds measurements, which npm test does not run.' }];
+      if (/^(bin|src|cli|console|migrations|test)\/.*\.test\.tsx?$/.test(file)) return [];
+      return [
+        {
+          at: file,
+          says: 'no project of vitest.config.ts runs it. Call it <name>.test.ts under src, cli, console or test.',
+        },
+      ];
+    });
+}
+
+const topLevel = new Set([
+  ...['package.json', 'package-lock.json', 'tsconfig.json', 'vitest.config.ts', 'eslint.config.js'],
+  ...['README.md', 'CHANGELOG.md', 'LICENSE', 'install.sh'],
+  ...['bin', 'src', 'cli', 'console', 'migrations', 'config', 'systemd', 'test'],
+  ...['node_modules', 'data', 'coverage'],
+]);
+
+export function findTopLevelStrangers(root: string): Problem[] {
+  return (entriesOf(root, '.') ?? [])
+    .filter((name) => !name.startsWith('.') && !name.endsWith('.log') && !topLevel.has(name))
+    .map((name) => ({
+      at: name,
+      says: 'is no part of the layout. The folders of the first level are fixed; src/README.md says what goes where.',
+    }));
+}

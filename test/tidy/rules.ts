@@ -1,0 +1,25 @@
+import { findDeadCitations } from './citations.ts';
+import { findFamilyGaps } from './families.ts';
+import { findInexactVersions, findMachinePaths, findRecordedAddresses } from './manifest.ts';
+import { findEmptyNames, findTestsNobodyRuns, findTopLevelStrangers, findUnusualCase } from './names.ts';
+import { findLongFiles, findLongFunctions } from './sizes.ts';
+import { findUnexplainedSkips } from './skips.ts';
+import type { Problem } from './tree.ts';
+
+export type Rule = { promise: string; find: (root: string) => Problem[] };
+
+/** Every rule of this folder; guards.test.ts has one planted violation for each. */
+export const rules: Rule[] = [
+  { promise: 'no file is longer than 400 lines without a reason on its first line', find: findLongFiles },
+  { promise: 'no function is longer than 70 lines, and the known long ones only shrink', find: findLongFunctions },
+  { promise: 'no file or folder has a name that names nothing', find: findEmptyNames },
+  { promise: 'file names are kebab-case', find: findUnusualCase },
+  { promise: 'every test file belongs to a project that runs it', find: findTestsNobodyRuns },
+  { promise: 'the first level holds the fixed names only', find: findTopLevelStrangers },
+  { promise: 'every path that a README cites exists', find: findDeadCitations },
+  { promise: 'a family has the same name in every tree', find: findFamilyGaps },
+  { promise: 'a test that does not run says why', find: findUnexplainedSkips },
+  { promise: 'package.json names exact versions', find: findInexactVersions },
+  { promise: 'the lockfile records no download address', find: findRecordedAddresses },
+  { promise: 'nothing names a path or a registry of one machine', find: findMachinePaths },
+];
