@@ -33,6 +33,7 @@ export async function startHttp(services: Services): Promise<HttpPort> {
   const { world } = services;
   const { config } = world;
   const validators = await compileValidators(services.document);
+  validators.compileAll();
   const rateLimit = createRateLimit(world);
   const noteKeyUse = createKeyUse(world);
   const knownPaths = pathMatchers([...validators.operations.values()]);

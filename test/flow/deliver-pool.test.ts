@@ -80,6 +80,16 @@ describe('a reused connection that ends before it answers', () => {
   });
 });
 
+test('a peer that answers out of turn is never believed to have taken mail', async () => {
+  // The second answer to EHLO stands where the answer to MAIL is expected.
+  const script = (command: string): string | undefined =>
+    command.startsWith('EHLO') ? '250-sink.test\r\n250 PIPELINING\r\n250 Again' : undefined;
+  await given({ sink: { script } });
+  expect(await scene.send('a@y.example')).toMatchObject([{ kind: 'deferred', reason: 'protocol_error' }]);
+  expect(scene.order).toEqual([]);
+  await scene.sink.waitFor((sink) => sink.open === 0);
+});
+
 describe('connections are limited', () => {
   test('per destination, and who waits is served in turn', async () => {
     await given({ deliver: { limits: { connectionsPerDestinationMax: 3 } } });
@@ -211,6 +221,16 @@ describe('closing', () => {
     await closed;
     expect(account(scene.sink)).toMatchObject({ connections: 1, accepted: 1, quit: 1 });
     expect(scene.delivery.stats()).toMatchObject({ connections: 0, idle: 0, waiting: 0 });
+  });
+
+  test('gives up hosts that are just being spoken to', async () => {
+    await given({ sink: { greeting: 'silent' } });
+    const opening = scene.send('a@y.example');
+    await scene.sink.waitFor((sink) => sink.open === 1);
+    await scene.delivery.close(5_000);
+    expect(await opening).toMatchObject([{ kind: 'deferred', reason: 'stopping' }]);
+    expect(scene.delivery.stats()).toMatchObject({ connections: 0, waiting: 0, down: 0 });
+    await scene.sink.waitFor((sink) => sink.open === 0);
   });
 
   test('cuts what does not end in time: ambiguous after the dot, deferred before it', async () => {

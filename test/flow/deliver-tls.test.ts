@@ -34,6 +34,15 @@ test('a protected connection carries many messages', async () => {
   expect(account(scene.sink)).toMatchObject({ connections: 1, secured: 1, accepted: 3 });
 });
 
+test('a protected connection that was idle for too long is closed, and its place is free again', async () => {
+  await given({ sink: { tls: 'starttls' }, deliver: { limits: { idleMs: 10, connectionsTotalMax: 1 } } });
+  for (let count = 0; count < 2; count += 1) {
+    expect(await scene.send('a@y.example')).toMatchObject([{ kind: 'delivered' }]);
+    await scene.sink.waitFor((sink) => sink.open === 0);
+  }
+  expect(account(scene.sink)).toMatchObject({ connections: 2, secured: 2, quit: 2 });
+});
+
 test('opportunistic mail goes in the clear to a peer whose handshake fails, which is not asked for one again', async () => {
   await given({
     sink: { tls: 'broken-handshake' },

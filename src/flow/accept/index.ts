@@ -4,3 +4,4 @@
  */
 export { createAccept, type Accept } from './accept-email.ts';
 export { hashRequest, type Idempotency } from './idempotency.ts';
+export { deleteExpiredAnswers } from './idempotency.store.ts';

@@ -13,9 +13,18 @@ export function createAddressGuard(allowedCidrs: string[]): AddressGuard {
   return (text) => {
     if (!ipaddr.isValid(text)) return false;
     const address = ipaddr.process(text);
-    if (address.range() === 'unicast') return true;
+    if (isPublic(address)) return true;
     return allowed.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits));
   };
+}
+
+// RFC 4291 §2.4, IANA: so far, all global unicast addresses of IPv6 begin with 001. The rest of what is not special, such
+// as the old IPv4-compatible ::/96, leads nowhere good.
+const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3');
+
+function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
+  if (address.range() !== 'unicast') return false;
+  return address.kind() === 'ipv4' || address.match(...GLOBAL_UNICAST);
 }
 
 function wholeAddress(address: string): string {

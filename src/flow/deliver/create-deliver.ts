@@ -97,13 +97,14 @@ function createNetwork(options: DeliverOptions): Delivery {
     random,
     quitMs: timeouts.quitMs,
     route: createRouting(options, random),
-    open: (job, target, skip) => {
+    open: (job, target, skip, signal) => {
       const egress = options.regionOf?.(job.region) ?? {};
       const source = egress.sourceAddress ?? options.sourceAddress;
       return openSession(target, {
         heloName: egress.heloName ?? options.heloName,
         localAddress: target.address.includes(':') ? source?.v6 : source?.v4,
         timeouts,
+        signal,
         tls: { policy: job.tls, verifyEnforced: false, ...options.tls, skip },
       });
     },

@@ -8,7 +8,7 @@ import type { Opened, SmtpSession } from './smtp-session.ts';
 export interface DestinationPoolOptions {
   limits: DestinationLimits & { connectionsTotalMax: number };
   route: (job: DeliveryJob) => Promise<Route>;
-  open: (job: DeliveryJob, target: Target, skipTls: boolean) => Promise<Opened>;
+  open: (job: DeliveryJob, target: Target, skipTls: boolean, signal: AbortSignal) => Promise<Opened>;
   now: () => number;
   random: () => number;
   quitMs: number;
@@ -54,7 +54,7 @@ export function createDestinationPool(options: DestinationPoolOptions): Destinat
       slots,
       idleSessions,
       route: () => options.route(job),
-      open: (target, skipTls) => options.open(job, target, skipTls),
+      open: (target, skipTls, signal) => options.open(job, target, skipTls, signal),
       now: options.now,
       random: options.random,
       quitMs: options.quitMs,
@@ -74,7 +74,6 @@ export function createDestinationPool(options: DestinationPoolOptions): Destinat
       const hasEnded = (): boolean => [...destinations.values()].every((each) => each.connections === 0);
       await untilTrue(hasEnded, graceMs);
       for (const destination of destinations.values()) destination.abandon();
-      // Aborted sockets close at once; hosts that are just being opened end with their next step.
       await untilTrue(hasEnded, options.quitMs);
     },
   };

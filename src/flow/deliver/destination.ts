@@ -14,7 +14,7 @@ export interface DestinationOptions {
   limits: DestinationLimits;
   slots: ConnectionSlots;
   route: () => Promise<Route>;
-  open: (target: Target, skipTls: boolean) => Promise<Opened>;
+  open: (target: Target, skipTls: boolean, signal: AbortSignal) => Promise<Opened>;
   now: () => number;
   random: () => number;
   quitMs: number;
@@ -46,7 +46,7 @@ export class Destination implements SlotHolder {
   #down: { until: number; verdict: Verdict } | undefined;
   #failuresInARow = 0;
   #plainUntil = new Map<string, number>();
-  #isStopped = false;
+  #stopping = new AbortController();
 
   constructor(options: DestinationOptions) {
     this.#options = options;
@@ -54,7 +54,7 @@ export class Destination implements SlotHolder {
 
   /** A connection for one transaction, or why there is none. `fresh` passes over idle ones, which may be dead too. */
   acquire(signal: AbortSignal, fresh: boolean): Promise<Lease> {
-    if (this.#isStopped || signal.aborted) return Promise.resolve(STOPPING);
+    if (this.#stopping.signal.aborted || signal.aborted) return Promise.resolve(STOPPING);
     const idle = fresh ? undefined : this.#idle.pop();
     if (idle) {
       this.#unpark(idle);
@@ -81,7 +81,8 @@ export class Destination implements SlotHolder {
   }
 
   release(session: SmtpSession): void {
-    const isUsable = !session.connection.failure && !this.#isStopped;
+    const { failure, earlyReply } = session.connection;
+    const isUsable = !failure && !earlyReply && !this.#stopping.signal.aborted;
     if (!isUsable || session.used >= this.#options.limits.messagesPerConnectionMax) return this.#retire(session);
     this.#hand(session);
   }
@@ -89,7 +90,7 @@ export class Destination implements SlotHolder {
   /** Opens connections while somebody waits; only one until the destination has shown that it answers. */
   grow(): void {
     const { connectionsMax } = this.#options.limits;
-    while (this.#waitingCount > this.#opening && !this.#isStopped) {
+    while (this.#waitingCount > this.#opening && !this.#stopping.signal.aborted) {
       if (this.#sessions.size + this.#opening + this.#closing >= connectionsMax) return;
       if (this.#sessions.size === 0 && this.#opening > 0) return;
       if (this.#sessions.size > 0 && this.#isDown()) return;
@@ -106,10 +107,10 @@ export class Destination implements SlotHolder {
     this.#retire(session);
   }
 
-  /** Refuses who waits, closes what is idle; transactions under way may end. */
+  /** Refuses who waits, gives up opening, closes what is idle; transactions under way may end. */
   stop(): void {
-    this.#isStopped = true;
     this.#refuseAll(STOPPING);
+    this.#stopping.abort();
     for (const session of [...this.#idle]) this.yieldIdle(session);
   }
 
@@ -156,9 +157,9 @@ export class Destination implements SlotHolder {
     if (route.kind !== 'route') return route;
     const failures: FailedTarget[] = [];
     for (const target of route.targets) {
-      if (this.#isStopped) return STOPPING;
+      if (this.#stopping.signal.aborted) return STOPPING;
       const skipTls = (this.#plainUntil.get(target.address) ?? 0) > this.#options.now();
-      const opened = await this.#options.open(target, skipTls);
+      const opened = await this.#options.open(target, skipTls, this.#stopping.signal);
       if (opened.kind === 'open') {
         if (opened.handshakeFailed) this.#plainUntil.set(target.address, this.#options.now() + HANDSHAKE_MEMORY_MS);
         return { kind: 'lease', session: opened.session };
@@ -172,7 +173,7 @@ export class Destination implements SlotHolder {
     for (let waiter = this.#waiting.shift(); waiter; waiter = this.#waiting.shift()) {
       if (!waiter.isGone) return waiter.settle({ kind: 'lease', session });
     }
-    if (this.#options.slots.isScarce) return this.#retire(session);
+    if (this.#options.slots.isScarce || this.#stopping.signal.aborted) return this.#retire(session);
     this.#park(session);
   }
 
@@ -216,7 +217,8 @@ export class Destination implements SlotHolder {
   }
 
   #remember(verdict: Verdict): void {
-    if (verdict.kind === 'bounced' || verdict === STOPPING) return this.#refuseAll(verdict);
+    if (this.#stopping.signal.aborted) return this.#refuseAll(STOPPING);
+    if (verdict.kind === 'bounced') return this.#refuseAll(verdict);
     const { now, random } = this.#options;
     const pauseMs = Math.min(DOWN_MS_MAX, DOWN_MS_MIN * 2 ** this.#failuresInARow);
     this.#failuresInARow += 1;

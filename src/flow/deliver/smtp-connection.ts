@@ -50,38 +50,16 @@ export class SmtpConnection {
   #connected = false;
   #closed = false;
 
-  private constructor(socket: Socket) {
-    this.#socket = socket;
-    this.#listen(socket);
+  constructor(target: Target, localAddress?: string) {
+    const source = localAddress ? { localAddress } : {};
+    this.#socket = connect({ host: target.address, port: target.port, noDelay: true, ...source });
+    this.#listen(this.#socket);
   }
 
-  static open(
-    target: Target,
-    { connectMs, localAddress }: { connectMs: number; localAddress?: string | undefined },
-  ): Promise<SmtpConnection> {
-    const socket = connect({
-      host: target.address,
-      port: target.port,
-      noDelay: true,
-      ...(localAddress ? { localAddress } : {}),
-    });
-    const connection = new SmtpConnection(socket);
-    return new Promise((done) => {
-      const timer = setTimeout(
-        () => connection.fail({ kind: 'unreachable', detail: `no connection after ${connectMs} ms` }),
-        connectMs,
-      );
-      const settled = (): void => {
-        clearTimeout(timer);
-        connection.#wake = undefined;
-        done(connection);
-      };
-      connection.#wake = settled;
-      socket.once('connect', () => {
-        connection.#connected = true;
-        settled();
-      });
-    });
+  /** Resolves when the connection stands or failed. */
+  async connected(connectMs: number): Promise<void> {
+    await this.#event('connect', connectMs, { kind: 'unreachable', detail: `no connection after ${connectMs} ms` });
+    this.#connected = this.failure === undefined;
   }
 
   get isClosed(): boolean {
@@ -176,16 +154,7 @@ export class SmtpConnection {
     this.#socket = secure;
     this.#parser = new ReplyParser();
     this.#listen(secure);
-    await new Promise<void>((done) => {
-      const timer = setTimeout(() => this.fail({ kind: 'timeout', detail: `no TLS after ${timeoutMs} ms` }), timeoutMs);
-      const settled = (): void => {
-        clearTimeout(timer);
-        this.#wake = undefined;
-        done();
-      };
-      this.#wake = settled;
-      secure.once('secureConnect', settled);
-    });
+    await this.#event('secureConnect', timeoutMs, { kind: 'timeout', detail: `no TLS after ${timeoutMs} ms` });
     return this.failure ? null : tlsInfo(secure);
   }
 
@@ -198,6 +167,20 @@ export class SmtpConnection {
     const timer = setTimeout(() => this.#socket.destroy(), quitMs);
     timer.unref();
     this.#socket.once('close', () => clearTimeout(timer));
+  }
+
+  /** Waits for an event of the socket, or for the failure that comes instead. */
+  #event(name: 'connect' | 'secureConnect', limitMs: number, otherwise: Failure): Promise<void> {
+    return new Promise((done) => {
+      const timer = setTimeout(() => this.fail(otherwise), limitMs);
+      const settled = (): void => {
+        clearTimeout(timer);
+        this.#wake = undefined;
+        done();
+      };
+      this.#wake = settled;
+      this.#socket.once(name, settled);
+    });
   }
 
   #listen(socket: Socket): void {

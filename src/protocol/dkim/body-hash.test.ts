@@ -59,3 +59,11 @@ test('hashing leaves the body as it was', () => {
   bodyHash(body);
   expect(body.toString()).toBe('a  b \r\n\r\n');
 });
+
+test('no mixture of white space makes hashing slower than the body is long', () => {
+  for (const byte of ['\t', ' ', '  ', '\t ']) {
+    const body = `${'x'.repeat(100)}${byte}`.repeat(80_000);
+    const canonical = `${'x'.repeat(100)} `.repeat(80_000).slice(0, -1);
+    expect(bodyHash(Buffer.from(body))).toBe(sha256(`${canonical}\r\n`));
+  }
+});

@@ -31,6 +31,8 @@ function reduceWhitespace(body: Buffer): Buffer {
   // Start of the bytes that are not copied yet because they stay as they are.
   let kept = 0;
   let quiet = 0;
+  let spaceAt = -1;
+  let tabAt = -1;
   let at = 0;
   while (at < end) {
     const first = body[at]!;
@@ -39,7 +41,10 @@ function reduceWhitespace(body: Buffer): Buffer {
       quiet += 1;
       if (quiet < strideBytes) continue;
       quiet = 0;
-      at = farWhitespace(body, at);
+      // Each search starts where the last one of its kind ended: a body can hold one kind only, in any number.
+      spaceAt = indexFrom(body, space, at, spaceAt);
+      tabAt = indexFrom(body, tab, at, tabAt);
+      at = Math.min(spaceAt, tabAt);
       continue;
     }
     quiet = 0;
@@ -59,12 +64,11 @@ function reduceWhitespace(body: Buffer): Buffer {
   return out.subarray(0, written);
 }
 
-function farWhitespace(body: Buffer, from: number): number {
-  const nextSpace = body.indexOf(space, from);
-  const before = nextSpace < 0 ? body.length : nextSpace;
-  // Looking for a tab only up to that space keeps the whole scan linear.
-  const nextTab = body.subarray(from, before).indexOf(tab);
-  return nextTab < 0 ? before : from + nextTab;
+/** Where `byte` next stands at or behind `from`, or the end; `known` is the last answer. */
+function indexFrom(body: Buffer, byte: number, from: number, known: number): number {
+  if (known >= from) return known;
+  const found = body.indexOf(byte, from);
+  return found < 0 ? body.length : found;
 }
 
 function endsWithCrlf(bytes: Buffer, end: number): boolean {

@@ -1,0 +1,15 @@
+/**
+ * Where the launcher hands over. The version is answered before anything is loaded; every command's code is loaded only
+ * when it is asked for, so that `rasket send` does not pay for the server.
+ */
+import { readFileSync } from 'node:fs';
+
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
+
+const [first, ...rest] = process.argv.slice(2);
+if (rest.length === 0 && (first === '--version' || first === '-V')) {
+  console.log(version);
+} else {
+  const { runProgram } = await import('./program.ts');
+  process.exitCode = await runProgram(process.argv, version);
+}

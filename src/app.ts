@@ -1,0 +1,211 @@
+/**
+ * Wires everything, and is the only file that does: config in, running ports out. What it starts it also stops, in the
+ * opposite order: ports first, then the queue, then the database.
+ */
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { loadContract } from './contract/index.ts';
+import { startCron, type CronJob } from './cron/index.ts';
+import { createAccept } from './flow/accept/index.ts';
+import { createComposer } from './flow/compose/index.ts';
+import { createCapture, createDeliver, type DeliverOptions } from './flow/deliver/index.ts';
+import { catchMessage } from './flow/playground/index.ts';
+import { createQueue, openHandOffLog, recoverDeliveries, type Queue } from './flow/queue/index.ts';
+import { createSettle } from './flow/settle/index.ts';
+import { forgetIdempotencyKeys, removeOrphanBlobs } from './flow/sweep/index.ts';
+import { startHttp, type HttpPort } from './http/index.ts';
+import { openBlobs } from './platform/blobs/index.ts';
+import { systemClock, type Clock } from './platform/clock/index.ts';
+import type { Config } from './platform/config/index.ts';
+import { createGroupCommit, holdDataFolder, migrate, openDb } from './platform/db/index.ts';
+import { createIds } from './platform/ids/index.ts';
+import { createLog, createMailLog, type Log } from './platform/log/index.ts';
+import { createResolver } from './platform/resolver/index.ts';
+import { openSecrets } from './platform/secrets/index.ts';
+import type { World } from './platform/world/index.ts';
+import { sweepDomains } from './resources/domains/index.ts';
+
+export const ROLES = ['http', 'delivery', 'scheduler'] as const;
+export type Role = (typeof ROLES)[number];
+
+export interface WorldOptions {
+  config: Config;
+  dataDir: string;
+  clock?: Clock;
+  random?: () => number;
+  log?: Log;
+}
+
+export interface AppOptions extends WorldOptions {
+  version: string;
+  roles?: readonly Role[];
+}
+
+export interface App {
+  world: World;
+  http: HttpPort | undefined;
+  queue: Queue | undefined;
+  /** The jobs of the cron table, to be run by hand too. */
+  jobs: readonly CronJob[];
+  /** Stops taking work, lets what is in hand end within `graceMs`, and lets go of the data folder. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Everything a verb needs, without any port: for `init` and other commands of the operator. Close it with `db.close()`. */
+export async function openWorld(options: WorldOptions): Promise<World> {
+  const { config, dataDir } = options;
+  const clock = options.clock ?? systemClock;
+  const log = options.log ?? createLog(config.log);
+  const secrets = openSecrets(dataDir);
+  const { driver, url, path: file, pool_max: poolMax } = config.database;
+  const db = await openDb({ driver, url, file: path.resolve(dataDir, file), poolMax });
+  const { servers, timeout_ms: timeoutMs, tries } = config.dns;
+  return {
+    config,
+    db,
+    commits: createGroupCommit(db),
+    clock,
+    ids: createIds(clock),
+    random: options.random ?? Math.random,
+    secrets,
+    blobs: openBlobs(path.join(dataDir, 'blobs')),
+    resolver: createResolver({ servers: [...servers], timeoutMs, tries, now: () => clock.now() }),
+    log,
+    mailLog: createMailLog(log),
+    dataDir,
+  };
+}
+
+export async function startApp(options: AppOptions): Promise<App> {
+  const roles = new Set<Role>(options.roles ?? ROLES);
+  const runDir = path.join(options.dataDir, 'run');
+  mkdirSync(runDir, { recursive: true, mode: 0o700 });
+  const letGo = holdDataFolder(options.dataDir);
+  const undo: (() => Promise<void> | void)[] = [letGo];
+  try {
+    const world = await openWorld(options);
+    undo.push(() => closeWorld(world));
+    await migrate(world.db);
+    const mail = roles.has('delivery') ? await startDelivery(world, runDir) : undefined;
+    if (mail) undo.push(() => mail.close(0));
+    const jobs = cronTable(world);
+    const cron = roles.has('scheduler') ? startCron(world, jobs) : undefined;
+    if (cron) undo.push(() => cron.stop());
+    const http = roles.has('http') ? await startHttpPort(world, options.version, mail?.queue) : undefined;
+    mail?.queue.start();
+    return {
+      world,
+      http,
+      queue: mail?.queue,
+      jobs,
+      async close(graceMs) {
+        await Promise.all([cron?.stop(), http?.close(graceMs)]);
+        await mail?.close(graceMs);
+        await closeWorld(world);
+        letGo();
+      },
+    };
+  } catch (error) {
+    for (const step of undo.reverse()) await step();
+    throw error;
+  }
+}
+
+async function closeWorld(world: World): Promise<void> {
+  await world.commits.settled();
+  world.resolver.close();
+  await world.db.close();
+}
+
+function startHttpPort(world: World, version: string, queue: Queue | undefined): Promise<HttpPort> {
+  const checks = {
+    database: async () => void (await world.db.get('select 1 as one')),
+    storage: () => world.blobs.check(),
+  };
+  const accept = createAccept(world, () => queue?.wake());
+  return startHttp({ world, version, checks, accept, document: loadContract() });
+}
+
+async function startDelivery(world: World, runDir: string): Promise<{ queue: Queue; close(graceMs: number): Promise<void> }> {
+  const recovered = await recoverDeliveries(world, runDir);
+  if (recovered.released + recovered.inDoubt > 0) world.log.warn(recovered, 'took back what an earlier process held');
+  const handOffLog = openHandOffLog(runDir, world.ids.uuid());
+  const delivery = createDeliver(deliverOptions(world));
+  const queue = createQueue({
+    world,
+    deliver: delivery.deliver,
+    composer: createComposer(world),
+    settle: createSettle(world),
+    handOffLog,
+  });
+  return {
+    queue,
+    async close(graceMs) {
+      await queue.stop(graceMs);
+      await delivery.close(0);
+      handOffLog.close();
+    },
+  };
+}
+
+function deliverOptions(world: World): DeliverOptions {
+  const { config, resolver, log } = world;
+  const { delivery, instance, network, regions } = config;
+  const replyMs = delivery.reply_timeout_seconds * 1000;
+  return {
+    heloName: instance.host,
+    resolver,
+    smtpPort: delivery.smtp_port,
+    allowPrivate: [...network.mail_allow_private],
+    ownHostNames: [instance.host],
+    simulatorDomain: `simulator.${instance.host}`,
+    ...(delivery.capture ? { capture: createCapture((job, message) => catchMessage(world, job, message)) } : {}),
+    regionOf(name) {
+      const region = regions[name];
+      if (!region) return {};
+      const [host = '', port = ''] = splitHostPort(region.smarthost);
+      return {
+        ...(region.helo_name === '' ? {} : { heloName: region.helo_name }),
+        ...(region.source_v4 + region.source_v6 === ''
+          ? {}
+          : {
+              sourceAddress: {
+                ...(region.source_v4 === '' ? {} : { v4: region.source_v4 }),
+                ...(region.source_v6 === '' ? {} : { v6: region.source_v6 }),
+              },
+            }),
+        ...(host === '' ? {} : { smarthost: { host, port: Number(port) } }),
+      };
+    },
+    timeouts: {
+      connectMs: delivery.connect_timeout_seconds * 1000,
+      greetingMs: replyMs,
+      ehloMs: replyMs,
+      mailMs: replyMs,
+      rcptMs: replyMs,
+      dataDoneMs: delivery.data_timeout_seconds * 1000,
+    },
+    limits: {
+      connectionsPerDestinationMax: delivery.max_connections_per_destination,
+      connectionsTotalMax: delivery.max_connections,
+      messagesPerConnectionMax: delivery.max_messages_per_connection,
+      idleMs: delivery.idle_seconds * 1000,
+    },
+    now: () => world.clock.now(),
+    random: world.random,
+    onTrouble: ({ job, mx, transcript }) => log.debug({ emailId: job.emailId, mx, transcript }, 'smtp session'),
+  };
+}
+
+function splitHostPort(text: string): string[] {
+  const at = text.lastIndexOf(':');
+  return at < 0 ? [] : [text.slice(0, at).replace(/^\[|\]$/g, ''), text.slice(at + 1)];
+}
+
+function cronTable(world: World): readonly CronJob[] {
+  return [
+    { name: 'sweep-domains', schedule: world.config.domains.sweep, run: () => sweepDomains(world) },
+    { name: 'forget-idempotency-keys', schedule: '7 * * * *', run: () => forgetIdempotencyKeys(world) },
+    { name: 'remove-orphan-blobs', schedule: '23 3 * * *', run: () => removeOrphanBlobs(world) },
+  ];
+}

@@ -1,0 +1,49 @@
+/**
+ * Cron: the table of what happens by itself and when. Each job is one verb of flow or resources; a job runs once per
+ * slot among all nodes, never twice at a time, and a failure waits for the next slot.
+ */
+import cron from 'node-cron';
+import { takeSlot } from '../flow/sweep/index.ts';
+import type { World } from '../platform/world/index.ts';
+
+export interface CronJob {
+  name: string;
+  /** Five fields, in UTC. */
+  schedule: string;
+  run(): Promise<unknown>;
+}
+
+const SLOT_MS = 60_000;
+
+export function startCron(world: World, jobs: readonly CronJob[]): { stop(): Promise<void> } {
+  const running = new Set<Promise<void>>();
+  const tasks = jobs.map((job) =>
+    cron.schedule(
+      job.schedule,
+      () => {
+        const work = runOnce(world, job).finally(() => running.delete(work));
+        running.add(work);
+        return work;
+      },
+      { name: job.name, timezone: 'UTC', noOverlap: true },
+    ),
+  );
+  return {
+    async stop() {
+      await Promise.all(tasks.map((task) => task.destroy()));
+      await Promise.allSettled(running);
+    },
+  };
+}
+
+async function runOnce(world: World, job: CronJob): Promise<void> {
+  try {
+    const slot = Math.floor(world.clock.now() / SLOT_MS);
+    if (!(await takeSlot(world.db, job.name, slot))) return;
+    const began = performance.now();
+    const result = await job.run();
+    world.log.info({ job: job.name, result, ms: Math.round(performance.now() - began) }, 'cron job done');
+  } catch (error) {
+    world.log.error({ err: error, job: job.name }, 'cron job failed');
+  }
+}

@@ -1,0 +1,6 @@
+/**
+ * Playground: the development profile's catch-all mailbox. It takes the very bytes that would have gone over the wire,
+ * so that what a developer looks at is what a recipient would have got. Nothing in it ever leaves the machine.
+ */
+export { catchMessage } from './catch-message.ts';
+export { listCaught, readCaught, playgroundOwners, type CaughtRow } from './playground.store.ts';

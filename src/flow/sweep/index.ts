@@ -1,0 +1,7 @@
+/**
+ * Sweep: what has to go when its time is over. Each verb removes in small steps, may be interrupted anywhere, and never
+ * touches anything that is not sent yet.
+ */
+export { forgetIdempotencyKeys } from './forget-idempotency-keys.ts';
+export { removeOrphanBlobs } from './remove-orphan-blobs.ts';
+export { takeSlot } from './cron-runs.store.ts';

@@ -1,0 +1,120 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { composeMessage } from './index.ts';
+import { expectTransportable, header, input, lines, mailbox, parse, raw } from './sample-message.ts';
+
+describe('headers survive', () => {
+  const visible = (text: string): boolean => !/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(text);
+  const unicode = fc.string({ unit: 'binary', maxLength: 200 }).filter(visible);
+  const ascii = fc.string({ unit: 'binary-ascii', maxLength: 300 }).filter(visible);
+  const words = fc
+    .array(
+      fc.constantFrom(
+        'word',
+        ' ',
+        '  ',
+        'ü',
+        '日本語',
+        '=?x?=',
+        '=?UTF-8?Q?decoded?=',
+        'a'.repeat(90),
+        '"',
+        '\\',
+        '<',
+        '👩‍👩‍👧',
+      ),
+      {
+        maxLength: 40,
+      },
+    )
+    .map((parts) => parts.join(''));
+  const text = fc.oneof(unicode, ascii, words);
+
+  test('the subject, whatever it holds', async () => {
+    await fc.assert(
+      fc.asyncProperty(text, async (subject) => {
+        const message = input({ subject, text: 'a' });
+        expectTransportable(raw(message));
+        expect((await parse(message)).subject ?? '').toBe(subject);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('display names, in every address header', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 4 }), async (names) => {
+        const people = names.map((name) => ({ ...mailbox('p@example.org'), name: name.trim() }));
+        const message = input({ from: people[0]!, to: people, replyTo: people, text: 'a' });
+        expectTransportable(raw(message));
+        const parsed = await parse(message);
+        const expected = people.map(({ name }) => ({ name, address: 'p@example.org' }));
+        expect(parsed.from).toEqual(expected[0]);
+        expect(parsed.to).toEqual(expected);
+        expect(parsed.replyTo).toEqual(expected);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('extra headers, and lines that hold an encoded-word stay within 76 characters', async () => {
+    await fc.assert(
+      fc.asyncProperty(unicode, fc.stringMatching(/^X-[A-Za-z]{1,70}$/), async (value, name) => {
+        const message = input({ headers: [[name, value]], text: 'a' });
+        expectTransportable(raw(message));
+        for (const line of raw(message).toString().split('\r\n')) {
+          if (line.includes('=?UTF-8?')) expect(line.length).toBeLessThanOrEqual(76);
+          for (const [word] of line.matchAll(/=\?UTF-8\?[QB]\?[^?]*\?=/g)) expect(word.length).toBeLessThanOrEqual(75);
+        }
+      }),
+    );
+  });
+
+  test.each([
+    ['Q', 'The parcel for Mr Müller is on its way, '.repeat(12)],
+    ['B', 'こんにちは世界👩‍👩‍👧'.repeat(30)],
+  ])('each %s word has at most 75 characters and decodes on its own', (encoding, text) => {
+    const words = (header(input({ subject: text }), 'Subject') ?? '').split('\r\n ');
+    expect(words.length).toBeGreaterThan(5);
+    let decoded = '';
+    for (const word of words) {
+      expect(word.length).toBeLessThanOrEqual(75);
+      const payload = new RegExp(`^=\\?UTF-8\\?${encoding}\\?(\\S+)\\?=$`).exec(word)?.[1] ?? '';
+      const spelled = payload.replaceAll('_', ' ').replaceAll('=', '%');
+      const part = encoding === 'Q' ? decodeURIComponent(spelled) : Buffer.from(payload, 'base64').toString();
+      expect(part).not.toMatch(/\ufffd/);
+      decoded += part;
+    }
+    expect(decoded).toBe(text);
+  });
+
+  test('ASCII in an extra header is only folded, never rewritten', () => {
+    const url = `<https://example.com/${'u'.repeat(300)}>`;
+    const value = header(
+      input({ headers: [['List-Unsubscribe', `<mailto:a@b.c>, ${url}`]], text: 'a' }),
+      'List-Unsubscribe',
+    );
+    expect(value).toBe(`<mailto:a@b.c>,\r\n ${url}`);
+  });
+
+  test('a header lies within 78 columns where white space lets it', () => {
+    const value = 'word '.repeat(100).trim();
+    for (const line of (header(input({ headers: [['X-Long', value]] }), 'X-Long') ?? '').split('\r\n'))
+      expect(line.length).toBeLessThanOrEqual(78);
+  });
+
+  test('a subject of 998 bytes without a space is encoded rather than left overlong', () =>
+    expectTransportable(raw(input({ subject: 'x'.repeat(998), text: 'a' }))));
+
+  test('a Unicode name in a caller’s Reply-To is encoded without touching the address', () => {
+    const message = input({ headers: [['Reply-To', 'Jürgen <j@example.org>']], text: 'a' });
+    expect(header(message, 'Reply-To')).toMatch(/^=\?UTF-8\?.\?\S+\?= <j@example\.org>$/);
+  });
+
+  test('the reply_to field wins over a caller’s header', () => {
+    const { headers } = composeMessage(
+      input({ replyTo: [mailbox('a@b.c')], headers: [['reply-to', 'x@y.z']], text: 'a' }),
+    );
+    expect(headers.filter(([name]) => name.toLowerCase() === 'reply-to')).toEqual([['Reply-To', 'a@b.c']]);
+  });
+});
