@@ -14,7 +14,11 @@ export function explain(error: unknown): string[] {
     case 'EADDRNOTAVAIL':
       return [`${address} is not an address of this machine; set RASKET_HTTP_HOST to one that is`];
     case 'EACCES':
-      return [port === undefined ? `${path} may not be read or written by this user` : `port ${port} needs a privilege; choose one above 1023`];
+      return [
+        port === undefined
+          ? `${path} may not be read or written by this user`
+          : `port ${port} needs a privilege; choose one above 1023`,
+      ];
     case 'ENOSPC':
     case 'SQLITE_FULL':
       return ['the disk is full; nothing that was accepted is lost. Free some space and start again'];

@@ -34,7 +34,9 @@ function addOperatorCommands(program: Command, version: string): void {
   program
     .command('dev')
     .summary('run the development profile')
-    .description('Runs everything on this machine with a ready team, key and domain. No mail leaves the machine: it is caught for `rasket playground`.')
+    .description(
+      'Runs everything on this machine with a ready team, key and domain. No mail leaves the machine: it is caught for `rasket playground`.',
+    )
     .option('--data <dir>', 'the data folder (RASKET_DATA; default .rasket beside the program)')
     .option(...CONFIG)
     .option('--watch', 'start again whenever a source or configuration file changes')
@@ -53,7 +55,9 @@ function addOperatorCommands(program: Command, version: string): void {
   program
     .command('init')
     .summary('make a data folder with a first team and its API key')
-    .description('Makes the data folder, the instance key, the database, and a team with a full-access API key, which is printed once. With --team on a folder that exists, adds another team.')
+    .description(
+      'Makes the data folder, the instance key, the database, and a team with a full-access API key, which is printed once. With --team on a folder that exists, adds another team.',
+    )
     .option(...DATA)
     .option(...CONFIG)
     .option('--team <name>', 'the name of the team')
@@ -63,7 +67,9 @@ function addOperatorCommands(program: Command, version: string): void {
   program
     .command('serve')
     .summary('run the server')
-    .description('Runs the HTTP API, delivery and the scheduler in one process until SIGTERM. When ready, writes <data>/run/ready.json.')
+    .description(
+      'Runs the HTTP API, delivery and the scheduler in one process until SIGTERM. When ready, writes <data>/run/ready.json.',
+    )
     .option(...DATA)
     .option(...CONFIG)
     .option('--roles <list>', 'run only these, separated by commas: http, delivery, scheduler')

@@ -126,7 +126,10 @@ function startHttpPort(world: World, version: string, queue: Queue | undefined):
   return startHttp({ world, version, checks, accept, document: loadContract() });
 }
 
-async function startDelivery(world: World, runDir: string): Promise<{ queue: Queue; close(graceMs: number): Promise<void> }> {
+async function startDelivery(
+  world: World,
+  runDir: string,
+): Promise<{ queue: Queue; close(graceMs: number): Promise<void> }> {
   const recovered = await recoverDeliveries(world, runDir);
   if (recovered.released + recovered.inDoubt > 0) world.log.warn(recovered, 'took back what an earlier process held');
   const handOffLog = openHandOffLog(runDir, world.ids.uuid());

@@ -34,7 +34,11 @@ export async function dev(options: DevOptions): Promise<void> {
   mustBeOurs(dataDir);
   const config = developmentConfig(options);
   makeDataFolder(dataDir);
-  writeFileSync(path.join(dataDir, DEVELOPMENT_MARK), 'The data folder of the development profile; nothing in it is real.\n', { mode: 0o600 });
+  writeFileSync(
+    path.join(dataDir, DEVELOPMENT_MARK),
+    'The data folder of the development profile; nothing in it is real.\n',
+    { mode: 0o600 },
+  );
   const log = createLog(config.log);
   const app = await start(config, dataDir, options, log);
   const access = await ready(app.world, dataDir);
@@ -48,14 +52,18 @@ export async function dev(options: DevOptions): Promise<void> {
 /** A folder of the production profile holds real mail, which must not be caught instead of sent. */
 function mustBeOurs(dataDir: string): void {
   if (!existsSync(instanceKeyPath(dataDir)) || existsSync(path.join(dataDir, DEVELOPMENT_MARK))) return;
-  throw new OperatorFault(`${dataDir} is not a folder of the development profile; choose another with --data, or run it with: rasket serve --data ${dataDir}`);
+  throw new OperatorFault(
+    `${dataDir} is not a folder of the development profile; choose another with --data, or run it with: rasket serve --data ${dataDir}`,
+  );
 }
 
 function developmentConfig(options: DevOptions): { config: Config; isPortChosen: boolean }['config'] {
   const file = options.config ?? process.env.RASKET_CONFIG;
   const { config } = loadConfig({ ...(file === undefined ? {} : { file }), profile: 'development', env: process.env });
   if (!config.delivery.capture) {
-    throw new OperatorFault('delivery.capture cannot be switched off in the development profile; to send real mail run: rasket serve');
+    throw new OperatorFault(
+      'delivery.capture cannot be switched off in the development profile; to send real mail run: rasket serve',
+    );
   }
   if (!ipaddr.isValid(config.http.host) || ipaddr.process(config.http.host).range() !== 'loopback') {
     throw new OperatorFault(`the development profile listens on loopback only; http.host is ${config.http.host}`);
@@ -64,7 +72,12 @@ function developmentConfig(options: DevOptions): { config: Config; isPortChosen:
 }
 
 /** Port 3000 is popular: unless a port was asked for, any free one will do. */
-async function start(config: Config, dataDir: string, options: DevOptions, log: ReturnType<typeof createLog>): Promise<App> {
+async function start(
+  config: Config,
+  dataDir: string,
+  options: DevOptions,
+  log: ReturnType<typeof createLog>,
+): Promise<App> {
   const app = { dataDir, version: options.version, log };
   try {
     return await startApp({ ...app, config });
@@ -115,7 +128,17 @@ async function isLive(world: World, token: string): Promise<boolean> {
   return (await world.db.get(sql, [hashToken(token)])) !== undefined;
 }
 
-function panel({ version, url, apiKey, dataDir }: { version: string; url: string; apiKey: string; dataDir: string }): string {
+function panel({
+  version,
+  url,
+  apiKey,
+  dataDir,
+}: {
+  version: string;
+  url: string;
+  apiKey: string;
+  dataDir: string;
+}): string {
   const email = { from: `You <you@${DOMAIN}>`, to: 'someone@example.com', subject: 'Hello', html: '<p>It works.</p>' };
   const folder = path.relative(process.cwd(), dataDir) || '.';
   const data = dataDir === path.join(programRoot, '.rasket') ? '' : ` --data ${folder}`;
@@ -145,8 +168,14 @@ Ctrl-C stops it.
 
 /** Node's own watcher restarts the program; signals reach the child because it is in the same group. */
 async function watch(options: DevOptions): Promise<void> {
-  const paths = ['src', 'bin', 'cli', 'config', 'migrations'].map((name) => `--watch-path=${path.join(programRoot, name)}`);
-  const words = ['dev', ...(options.data ? ['--data', options.data] : []), ...(options.config ? ['--config', options.config] : [])];
+  const paths = ['src', 'bin', 'cli', 'config', 'migrations'].map(
+    (name) => `--watch-path=${path.join(programRoot, name)}`,
+  );
+  const words = [
+    'dev',
+    ...(options.data ? ['--data', options.data] : []),
+    ...(options.config ? ['--config', options.config] : []),
+  ];
   const main = path.join(programRoot, 'bin', 'main.ts');
   const child = spawn(process.execPath, [...paths, '--watch-preserve-output', main, ...words], { stdio: 'inherit' });
   const pass = (signal: NodeJS.Signals): void => void child.kill(signal);

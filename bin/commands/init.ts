@@ -20,7 +20,9 @@ export async function init(options: InitOptions): Promise<void> {
   const made = await withWorld(config, dataDir, async (world) => {
     const teams = await listTeams(world.db);
     if (teams.length > 0 && options.team === undefined) {
-      throw new OperatorFault(`${dataDir} has a team already; add another one with: rasket init --data ${dataDir} --team NAME`);
+      throw new OperatorFault(
+        `${dataDir} has a team already; add another one with: rasket init --data ${dataDir} --team NAME`,
+      );
     }
     return createTeam(world, { name: options.team ?? FIRST_TEAM });
   });
@@ -29,7 +31,11 @@ export async function init(options: InitOptions): Promise<void> {
 
 /** Safe to repeat: what is there already is kept, so an attempt that failed half-way can be made again. */
 export function makeDataFolder(dataDir: string): void {
-  if (!existsSync(instanceKeyPath(dataDir)) && existsSync(dataDir) && readdirSync(dataDir).some((name) => name !== 'run')) {
+  if (
+    !existsSync(instanceKeyPath(dataDir)) &&
+    existsSync(dataDir) &&
+    readdirSync(dataDir).some((name) => name !== 'run')
+  ) {
     throw new OperatorFault(`${dataDir} has other files in it; choose an empty or a new folder with --data`);
   }
   mkdirSync(path.join(dataDir, 'run'), { recursive: true, mode: 0o700 });

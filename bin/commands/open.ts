@@ -19,7 +19,8 @@ export const programRoot = fileURLToPath(new URL('../../', import.meta.url));
 /** The file that marks a data folder of the development profile. */
 export const DEVELOPMENT_MARK = 'development';
 
-export const dataFolder = (options: DataOptions): string => path.resolve(options.data ?? process.env.RASKET_DATA ?? 'data');
+export const dataFolder = (options: DataOptions): string =>
+  path.resolve(options.data ?? process.env.RASKET_DATA ?? 'data');
 
 export const developmentFolder = (options: DataOptions): string =>
   path.resolve(options.data ?? process.env.RASKET_DATA ?? path.join(programRoot, '.rasket'));

@@ -41,7 +41,9 @@ function print(rows: CaughtRow[], asJson: boolean): void {
   if (asJson) return console.log(JSON.stringify(rows.map(present)));
   if (rows.length === 0) return console.log('Nothing was caught yet. Send an email to any address and look again.');
   for (const row of rows.map(present)) {
-    console.log(`${row.id}  ${row.created_at.slice(0, 19).replace('T', ' ')}  ${clean(row.recipients.join(', '))}  ${clean(row.subject)}`);
+    console.log(
+      `${row.id}  ${row.created_at.slice(0, 19).replace('T', ' ')}  ${clean(row.recipients.join(', '))}  ${clean(row.subject)}`,
+    );
   }
 }
 

@@ -15,7 +15,9 @@ export async function serve(options: ServeOptions): Promise<void> {
   const dataDir = dataFolder(options);
   mustBeInitialised(dataDir);
   if (existsSync(path.join(dataDir, DEVELOPMENT_MARK))) {
-    throw new OperatorFault(`${dataDir} belongs to the development profile, whose domain nobody owns; run it with: rasket dev --data ${dataDir}`);
+    throw new OperatorFault(
+      `${dataDir} belongs to the development profile, whose domain nobody owns; run it with: rasket dev --data ${dataDir}`,
+    );
   }
   const roles = readRoles(options.roles);
   const log = createLog(config.log);

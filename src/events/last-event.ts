@@ -22,11 +22,16 @@ export const LAST_EVENTS = [
 export type LastEvent = (typeof LAST_EVENTS)[number];
 
 /** The states that `state` may replace. */
-export const statesBefore = (state: LastEvent): readonly LastEvent[] => LAST_EVENTS.slice(0, LAST_EVENTS.indexOf(state));
+export const statesBefore = (state: LastEvent): readonly LastEvent[] =>
+  LAST_EVENTS.slice(0, LAST_EVENTS.indexOf(state));
 
 /** The state after all these events, whatever the order in which they arrived. */
 export function foldLastEvent(types: readonly EventType[]): LastEvent {
   let furthest = 0;
-  for (const type of types) furthest = Math.max(furthest, LAST_EVENTS.findIndex((state) => `email.${state}` === type));
+  for (const type of types)
+    furthest = Math.max(
+      furthest,
+      LAST_EVENTS.findIndex((state) => `email.${state}` === type),
+    );
   return LAST_EVENTS[furthest] ?? 'queued';
 }

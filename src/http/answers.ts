@@ -36,7 +36,10 @@ export function refusalFor(error: unknown, request: FastifyRequest, log: Log): R
     log.error({ err: error, requestId: request.id }, 'storage is not available');
     return refuse('service_unavailable', { say: 'The service cannot store anything just now; try again later.' });
   }
-  log.error({ err: error, requestId: request.id, method: request.method, route: request.routeOptions.url }, 'request failed');
+  log.error(
+    { err: error, requestId: request.id, method: request.method, route: request.routeOptions.url },
+    'request failed',
+  );
   return refuse('application_error', { say: `Something went wrong on our side. The request id is ${request.id}.` });
 }
 
@@ -49,7 +52,10 @@ function fastifyRefusal(error: unknown, request: FastifyRequest): Refusal | unde
       return refuse('validation_error', { status: 400, say: `The request body may have at most ${limit} bytes.` });
     }
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return refuse('validation_error', { status: 400, say: 'The request body does not have the length that Content-Length says.' });
+      return refuse('validation_error', {
+        status: 400,
+        say: 'The request body does not have the length that Content-Length says.',
+      });
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return refuse('validation_error', { status: 400, say: 'Content-Type must be application/json.' });
     default:

@@ -22,14 +22,18 @@ export function checkParameters(operation: OperationValidators, parameters: Requ
   const problems = operation.checkParameters(parameters);
   const first = problems?.[0];
   if (!first) return;
-  throw refuse(first.kind === 'missing' ? 'missing_required_parameter' : 'invalid_parameter', { say: `${first.message}.` });
+  throw refuse(first.kind === 'missing' ? 'missing_required_parameter' : 'invalid_parameter', {
+    say: `${first.message}.`,
+  });
 }
 
 /** Fault 8: zero bytes are an empty body, whatever the media type says. */
 export function parseBody(bytes: Buffer | undefined, contentType: string | undefined): unknown {
   if (bytes === undefined || bytes.length === 0) return {};
   if (!/^application\/json\s*(;|$)/i.test(contentType ?? '')) {
-    throw badBody(`Content-Type must be application/json; got ${contentType ? JSON.stringify(contentType.slice(0, 100)) : 'none'}.`);
+    throw badBody(
+      `Content-Type must be application/json; got ${contentType ? JSON.stringify(contentType.slice(0, 100)) : 'none'}.`,
+    );
   }
   if (!isUtf8(bytes)) throw badBody('The request body must be JSON in UTF-8; it contains bytes that are not.');
   try {
@@ -56,7 +60,11 @@ function unexpectedFields(operation: OperationValidators, body: unknown): Proble
   if (body === null || typeof body !== 'object' || Array.isArray(body)) {
     return [{ kind: 'malformed', path: '', message: 'this operation takes no body' }];
   }
-  return Object.keys(body).map((name) => ({ kind: 'unknown', path: name, message: `${name} is not a field of this operation` }));
+  return Object.keys(body).map((name) => ({
+    kind: 'unknown',
+    path: name,
+    message: `${name} is not a field of this operation`,
+  }));
 }
 
 /** NUL cannot be stored by every database, and a lone surrogate by none: refused once, for every field there is. */
@@ -65,7 +73,11 @@ function unstorable(body: unknown): Problem[] {
   const look = (value: unknown, path: string): void => {
     if (typeof value === 'string') {
       if (!isStorable(value)) {
-        problems.push({ kind: 'malformed', path, message: `${path} contains a NUL character or half of a surrogate pair; remove it` });
+        problems.push({
+          kind: 'malformed',
+          path,
+          message: `${path} contains a NUL character or half of a surrogate pair; remove it`,
+        });
       }
     } else if (Array.isArray(value)) {
       // A list of numbers is the bytes of a file; there may be millions.

@@ -70,10 +70,12 @@ export function createRateLimit(world: World): RateLimit {
   return {
     take(name) {
       if (world.db.dialect !== 'pg' || !name.startsWith('team:')) return takeLocal(name);
-      return takeFromSharedBucket(world.db, { name, burst, perSecond, now: world.clock.now() }).then(({ tokens, allowed }) => {
-        buckets.set(name, { tokens, at: world.clock.now() });
-        return stateOf(tokens, allowed);
-      });
+      return takeFromSharedBucket(world.db, { name, burst, perSecond, now: world.clock.now() }).then(
+        ({ tokens, allowed }) => {
+          buckets.set(name, { tokens, at: world.clock.now() });
+          return stateOf(tokens, allowed);
+        },
+      );
     },
     look: (name) => stateOf(filled(buckets.get(name), world.clock.now()), true),
   };

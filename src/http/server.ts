@@ -64,7 +64,9 @@ export async function startHttp(services: Services): Promise<HttpPort> {
     const methods = knownPaths(request.url);
     if (methods.length === 0) throw notFound('Route');
     reply.header('allow', methods.join(', '));
-    throw refuse('method_not_allowed', { say: `${request.method} is not allowed here; allowed: ${methods.join(', ')}.` });
+    throw refuse('method_not_allowed', {
+      say: `${request.method} is not allowed here; allowed: ${methods.join(', ')}.`,
+    });
   });
 
   for (const operation of validators.operations.values()) addOperation(operation);
@@ -149,14 +151,19 @@ function mustBeAllowed(state: RateState): void {
 
 const addressBucket = (request: FastifyRequest): string => `address:${request.ip}`;
 
-const callParameters = (request: FastifyRequest): { path: Record<string, unknown>; query: Record<string, unknown>; header: Record<string, unknown> } => ({
+const callParameters = (
+  request: FastifyRequest,
+): { path: Record<string, unknown>; query: Record<string, unknown>; header: Record<string, unknown> } => ({
   path: request.params as Record<string, unknown>,
   query: request.query as Record<string, unknown>,
   header: request.headers,
 });
 
 function missingUserAgent(): Refusal {
-  const refusal = refuse('validation_error', { status: 403, say: 'Send a User-Agent header; requests without one are refused.' });
+  const refusal = refuse('validation_error', {
+    status: 403,
+    say: 'Send a User-Agent header; requests without one are refused.',
+  });
   refusal.code = 1010;
   return refusal;
 }
@@ -166,7 +173,8 @@ function parseQuery(text: string): Record<string, unknown> {
   const query: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   for (const [name, value] of new URLSearchParams(text)) {
     const before = query[name];
-    query[name] = before === undefined ? value : Array.isArray(before) ? [...(before as unknown[]), value] : [before, value];
+    query[name] =
+      before === undefined ? value : Array.isArray(before) ? [...(before as unknown[]), value] : [before, value];
   }
   return query;
 }
@@ -190,7 +198,9 @@ function mustHandleAll(contract: ReadonlyMap<string, OperationValidators>): void
   const missing = [...contract.keys()].filter((id) => !handled.has(id));
   const extra = [...handled].filter((id) => !contract.has(id));
   if (missing.length + extra.length > 0) {
-    throw new Error(`operations without a handler: ${missing.join(', ') || 'none'}; handlers without an operation: ${extra.join(', ') || 'none'}`);
+    throw new Error(
+      `operations without a handler: ${missing.join(', ') || 'none'}; handlers without an operation: ${extra.join(', ') || 'none'}`,
+    );
   }
 }
 

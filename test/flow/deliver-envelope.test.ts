@@ -179,6 +179,16 @@ test('421 to one recipient defers it and everybody behind it', async () => {
   ]);
 });
 
+test('what stands behind a 421 answers nothing', async () => {
+  const script = (command: string): string | undefined => (command.includes('<a@') ? '421 4.3.2 Bye' : undefined);
+  await given({ sink: { script } });
+  expect(await scene.send(['a@y.example', 'b@y.example'])).toEqual([
+    deferred('a@y.example', 'RCPT TO', 421, '4.3.2', 'Bye'),
+    deferred('b@y.example', 'RCPT TO', 421, '4.3.2', 'Bye'),
+  ]);
+  expect(scene.order).toEqual([]);
+});
+
 test('a peer that does not answer in time defers the mail', async () => {
   await given({ deliver: { timeouts: { mailMs: 30, rcptMs: 30, dataMs: 30 } } });
   const detail = `${MX}: no reply within 30 ms`;
@@ -190,6 +200,16 @@ test('a peer that does not answer in time defers the mail', async () => {
 test('a peer that speaks no SMTP defers the mail', async () => {
   await given({ sink: { script: (command) => (command.startsWith('MAIL') ? 'HTTP/1.1 200 OK' : undefined) } });
   expect(await scene.send('a@y.example')).toMatchObject([{ kind: 'deferred', reason: 'protocol_error', mx: MX }]);
+});
+
+test('a peer that breaks off speaking SMTP is not waited for, and what it said before counts', async () => {
+  const script = (command: string): string | undefined =>
+    command.includes('<a@') ? '550 5.1.1 No such user\r\nHTTP/1.1 200 OK' : undefined;
+  await given({ sink: { script } });
+  expect(await scene.send(['a@y.example', 'timeout@y.example'])).toMatchObject([
+    { kind: 'bounced', reply: { code: 550 } },
+    { kind: 'deferred', reason: 'protocol_error' },
+  ]);
 });
 
 test('a message over the announced size is not offered', async () => {

@@ -129,6 +129,20 @@ describe('connections are limited', () => {
     expect(outcomes.every(([outcome]) => outcome?.kind === 'delivered')).toBe(true);
     expect(scene.sink.counts.accepted).toBe(30);
   });
+
+  test('by the peer, which is not asked for more at once', async () => {
+    const script = (command: string, { number }: { number: number }): string | undefined =>
+      command.startsWith('EHLO') && number > 1 ? '421 4.7.0 Too many connections' : undefined;
+    await given({ sink: { script } });
+    const slow = scene.send('slow@y.example');
+    await scene.sink.waitFor((sink) => sink.counts.data === 1);
+    const second = scene.send('b@y.example');
+    await untilPool({ connections: 1, waiting: 1, down: 1 });
+    const third = scene.send('c@y.example');
+    scene.sink.openGate();
+    await Promise.all([slow, second, third]);
+    expect(scene.sink.counts).toMatchObject({ connections: 2, accepted: 3 });
+  });
 });
 
 test('a slow destination does not hold up another one', async () => {
@@ -176,12 +190,22 @@ describe('a destination that failed', () => {
     let isUp = false;
     const script = (command: string): string | undefined =>
       command.startsWith('EHLO') && !isUp ? '421 4.3.2 Not now' : undefined;
-    await given({ sink: { script }, deliver: { now: () => now } });
-    await scene.send('a@y.example');
-    isUp = true;
-    now += 6_001;
-    expect(await scene.send('a@y.example')).toEqual([delivered('a@y.example')]);
-    expect(await scene.send('a@y.example')).toEqual([delivered('a@y.example')]);
+    const limits = { messagesPerConnectionMax: 1 };
+    await given({ sink: { script }, deliver: { now: () => now, random: () => 0.5, limits } });
+    const kinds: unknown[] = [];
+    for (const [waitMs, up] of [
+      [0, false],
+      [5_000, true],
+      [0, true],
+      [0, false],
+      [5_000, true],
+    ] as const) {
+      now += waitMs;
+      isUp = up;
+      kinds.push((await scene.send('a@y.example'))[0]?.kind);
+      await untilPool({ connections: 0 });
+    }
+    expect(kinds).toEqual(['deferred', 'delivered', 'delivered', 'deferred', 'delivered']);
   });
 
   test('does not ask for the message of a job it does not try', async () => {

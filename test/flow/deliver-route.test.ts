@@ -81,6 +81,13 @@ test('a domain whose only host says that it takes no mail bounces', async () => 
   ]);
 });
 
+test('a refusal in the greeting is about us, and never condemns the recipient', async () => {
+  await given({ sink: { greeting: '554 5.7.1 Your address is on a list' } });
+  expect(await scene.send('a@y.example')).toMatchObject([
+    { kind: 'deferred', reason: 'refused_for_now', reply: { code: 554 }, mx: MX },
+  ]);
+});
+
 test('a host that never greets defers the mail', async () => {
   await given({ sink: { greeting: 'silent' }, deliver: { timeouts: { greetingMs: 30 } } });
   expect(await scene.send('a@y.example')).toMatchObject([{ kind: 'deferred', reason: 'timeout', mx: MX }]);

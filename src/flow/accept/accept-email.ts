@@ -4,7 +4,13 @@ import { refuse } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
 import { findDomain, findDomainByName, type DomainRow } from '../../resources/domains/index.ts';
-import { insertEmails, readEmail, writeBlobs, type EmailDraft, type SendEmailInput } from '../../resources/emails/index.ts';
+import {
+  insertEmails,
+  readEmail,
+  writeBlobs,
+  type EmailDraft,
+  type SendEmailInput,
+} from '../../resources/emails/index.ts';
 import { insertDeliveries } from '../queue/index.ts';
 import { keepAnswers, storedAnswer, type Idempotency } from './idempotency.ts';
 import { rowsOf, type AcceptedRows } from './rows.ts';
@@ -27,7 +33,11 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
   });
   const inFlight = new Set<string>();
 
-  async function accept(ctx: Ctx, input: SendEmailInput, idempotency: Idempotency | undefined): Promise<{ id: string }> {
+  async function accept(
+    ctx: Ctx,
+    input: SendEmailInput,
+    idempotency: Idempotency | undefined,
+  ): Promise<{ id: string }> {
     if (idempotency) {
       const stored = await storedAnswer<{ id: string }>(world.db, ctx.teamId, idempotency, world.clock.now());
       if (stored) return stored;
@@ -35,13 +45,22 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
     const draft = readEmail(input, world.clock.now());
     const domain = await sendingDomain(ctx, draft);
     const rows = rowsOf(world, ctx, draft, domain);
-    if (rows.hasBlobs) await writeBlobs(world, rows.body, draft, rows.attachments.map((row) => row.id));
+    if (rows.hasBlobs)
+      await writeBlobs(
+        world,
+        rows.body,
+        draft,
+        rows.attachments.map((row) => row.id),
+      );
     let accepted: { id: string };
     try {
       accepted = await commit({ teamId: ctx.teamId, rows, idempotency });
     } catch (error) {
       // Another node took the same key in the meantime: its answer is the answer.
-      const stored = idempotency && isUniqueViolation(error) ? await storedAnswer<{ id: string }>(world.db, ctx.teamId, idempotency, world.clock.now()) : undefined;
+      const stored =
+        idempotency && isUniqueViolation(error)
+          ? await storedAnswer<{ id: string }>(world.db, ctx.teamId, idempotency, world.clock.now())
+          : undefined;
       if (!stored) throw error;
       accepted = stored;
     }

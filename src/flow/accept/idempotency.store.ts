@@ -11,12 +11,20 @@ export interface AnswerRow {
 const COLUMNS = ['team_id', 'key', 'request_hash', 'response', 'expires_at'] as const;
 
 export const findAnswer = (db: Executor, teamId: string, key: string, now: number): Promise<AnswerRow | undefined> =>
-  db.get<AnswerRow>('select * from idempotency_keys where team_id = ? and key = ? and expires_at > ?', [teamId, key, now]);
+  db.get<AnswerRow>('select * from idempotency_keys where team_id = ? and key = ? and expires_at > ?', [
+    teamId,
+    key,
+    now,
+  ]);
 
 /** An expired row is overwritten; a live one makes the transaction fail, which is how a race between nodes is decided. */
 export async function insertAnswers(tx: Executor, rows: readonly AnswerRow[], now: number): Promise<void> {
   for (const row of rows) {
-    await tx.run('delete from idempotency_keys where team_id = ? and key = ? and expires_at <= ?', [row.team_id, row.key, now]);
+    await tx.run('delete from idempotency_keys where team_id = ? and key = ? and expires_at <= ?', [
+      row.team_id,
+      row.key,
+      now,
+    ]);
   }
   await tx.insertMany(
     'idempotency_keys',

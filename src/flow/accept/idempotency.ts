@@ -23,7 +23,12 @@ function canonicalJson(value: unknown): string {
 }
 
 /** The stored answer to this very request, a refusal if the key was used for another, nothing if the key is new. */
-export async function storedAnswer<T>(db: Executor, teamId: string, idempotency: Idempotency, now: number): Promise<T | undefined> {
+export async function storedAnswer<T>(
+  db: Executor,
+  teamId: string,
+  idempotency: Idempotency,
+  now: number,
+): Promise<T | undefined> {
   const row = await findAnswer(db, teamId, idempotency.key, now);
   if (!row) return undefined;
   if (row.request_hash === idempotency.requestHash) return JSON.parse(row.response) as T;

@@ -17,18 +17,16 @@ export function rowsOf(world: World, ctx: Ctx, draft: EmailDraft, domain: Domain
   const id = world.ids.uuid();
   const { written } = draft;
   const body = bodyRow(world, id, draft);
-  const attachments = draft.attachments.map(
-    (attachment, position): AttachmentRow => ({
-      id: world.ids.prefixed('att_'),
-      email_id: id,
-      position,
-      filename: attachment.filename,
-      content_type: attachment.contentType,
-      content_disposition: attachment.contentId === null ? 'attachment' : 'inline',
-      content_id: attachment.contentId,
-      size: attachment.content.length,
-    }),
-  );
+  const attachments = draft.attachments.map((attachment, position): AttachmentRow => ({
+    id: world.ids.prefixed('att_'),
+    email_id: id,
+    position,
+    filename: attachment.filename,
+    content_type: attachment.contentType,
+    content_disposition: attachment.contentId === null ? 'attachment' : 'inline',
+    content_id: attachment.contentId,
+    size: attachment.content.length,
+  }));
   // The id decides the creation time, so that ranges of dates and ranges of ids are the same thing.
   const createdAt = timeOfId(id);
   return {
@@ -51,7 +49,9 @@ export function rowsOf(world: World, ctx: Ctx, draft: EmailDraft, domain: Domain
       last_event: draft.scheduledAt === null ? 'queued' : 'scheduled',
       created_at: createdAt,
       scheduled_at: draft.scheduledAt,
-      search_text: [draft.subject, draft.from.address, ...draft.recipients.map((to) => to.address)].join('\n').toLowerCase(),
+      search_text: [draft.subject, draft.from.address, ...draft.recipients.map((to) => to.address)]
+        .join('\n')
+        .toLowerCase(),
     },
     body,
     attachments,

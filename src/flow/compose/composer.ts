@@ -46,12 +46,18 @@ export function createComposer(world: World): Composer {
       ]);
       const emails = new Map(rows.map((row) => [row.id, row]));
       const composed = new Map<string, Promise<Composed>>();
-      const domainOf = (emailId: string): SigningDomain | undefined => domains.get(emails.get(emailId)?.domain_id ?? '');
+      const domainOf = (emailId: string): SigningDomain | undefined =>
+        domains.get(emails.get(emailId)?.domain_id ?? '');
       return {
         returnPath(emailId) {
           const domain = domainOf(emailId);
           if (!domain) return undefined;
-          return formatReturnPath({ prefix: BOUNCE_PREFIX, emailId, domain: domain.returnPathDomain, mac: returnPathMac });
+          return formatReturnPath({
+            prefix: BOUNCE_PREFIX,
+            emailId,
+            domain: domain.returnPathDomain,
+            mac: returnPathMac,
+          });
         },
         async message(emailId) {
           const row = emails.get(emailId);

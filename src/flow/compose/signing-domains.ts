@@ -21,10 +21,7 @@ const KEYS_CACHED_MAX = 1000;
 export function createSigningDomains(world: World): (domainIds: string[]) => Promise<Map<string, SigningDomain>> {
   const opened = new Map<string, KeyObject>();
   return async (domainIds) => {
-    const [names, keyRows] = await Promise.all([
-      signingNames(world.db, domainIds),
-      dkimKeysOf(world.db, domainIds),
-    ]);
+    const [names, keyRows] = await Promise.all([signingNames(world.db, domainIds), dkimKeysOf(world.db, domainIds)]);
     const domains = new Map<string, SigningDomain>();
     for (const { id, name, custom_return_path: label } of names) {
       domains.set(id, { name, returnPathDomain: `${label}.${name}`, keys: [] });

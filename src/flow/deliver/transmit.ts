@@ -107,7 +107,7 @@ async function leaveTransaction(session: SmtpSession, replies: EnvelopeReplies):
   if (replies.data && replies.data.code < 400 && replies.data.code !== 354) return loseTrack(session);
   session.needsReset = replies.mail?.code === 250;
   if (replies.data?.code !== 354) return;
-  if (false as boolean) {
+  if (replies.rcpt.some(isAccepted)) {
     // The peer took recipients but not the sender: an empty message must not reach them.
     return connection.fail({ kind: 'malformed', detail: 'content was asked for after a refused sender' });
   }
@@ -139,7 +139,7 @@ async function handOver(
   session: SmtpSession,
   message: OutboundMessage,
   accepted: string[],
-  { handOff, signal }: DeliverContext,
+  { handOff }: DeliverContext,
   unwatch: () => void,
 ): Promise<End> {
   const { connection, timeouts, mx } = session;
@@ -152,7 +152,6 @@ async function handOver(
     await sendContent(session, message);
   }
   await intended;
-  if (signal.aborted) connection.fail({ kind: 'aborted', detail: 'the delivery was aborted' });
   if (connection.failure) return brokenOff(session, connection.failure);
   if (connection.earlyReply) {
     const verdict = verdictOf(connection.earlyReply, 'the message', mx);

@@ -1,7 +1,6 @@
 import { uuidsIn, type Executor } from '../../platform/db/index.ts';
 import type { Blobs } from '../../platform/blobs/index.ts';
 
-
 export interface CaughtRow {
   id: string;
   email_id: string;
@@ -31,7 +30,11 @@ export const listCaught = (db: Executor, limit: number): Promise<CaughtRow[]> =>
   db.all<CaughtRow>('select * from playground_messages order by id desc limit ?', [limit]);
 
 /** By its own id, by the id of the email, or by the beginning of either. */
-export async function readCaught(db: Executor, blobs: Blobs, idPrefix: string): Promise<{ row: CaughtRow; message: Buffer } | undefined> {
+export async function readCaught(
+  db: Executor,
+  blobs: Blobs,
+  idPrefix: string,
+): Promise<{ row: CaughtRow; message: Buffer } | undefined> {
   const text = db.dialect === 'pg' ? '::text' : '';
   const sql = `select * from playground_messages where id${text} like ? or email_id${text} like ? order by id desc limit 1`;
   const prefix = `${idPrefix.replaceAll(/[^0-9a-f-]/gi, '')}%`;
@@ -41,5 +44,7 @@ export async function readCaught(db: Executor, blobs: Blobs, idPrefix: string): 
 
 export async function playgroundOwners(db: Executor, ids: readonly string[]): Promise<string[]> {
   const among = uuidsIn(db.dialect, 'id', ids);
-  return (await db.all<{ id: string }>(`select id from playground_messages where ${among.sql}`, [among.value])).map((row) => row.id);
+  return (await db.all<{ id: string }>(`select id from playground_messages where ${among.sql}`, [among.value])).map(
+    (row) => row.id,
+  );
 }

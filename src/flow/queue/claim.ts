@@ -34,7 +34,11 @@ export async function claimDeliveries(world: World, tx: Executor, request: Claim
   const suppressed = await suppressedAmong(tx, claimed);
   const deliveries = claimed.map(({ row, addresses }): ClaimedDelivery => {
     if (row.handed_off_at !== null) {
-      const decided = addresses.map((address): Outcome => ({ kind: 'failed', address, reason: 'ambiguous_submission' }));
+      const decided = addresses.map((address): Outcome => ({
+        kind: 'failed',
+        address,
+        reason: 'ambiguous_submission',
+      }));
       return { row, recipients: [], decided };
     }
     const recipients: string[] = [];

@@ -126,7 +126,8 @@ export function createQueue(options: QueueOptions): Queue {
     batch: Awaited<ReturnType<Composer['open']>>,
   ): Promise<Outcome[]> {
     const mailFrom = batch.returnPath(row.email_id);
-    if (mailFrom === undefined) return recipients.map((address) => ({ kind: 'failed', address, reason: 'domain_removed' }));
+    if (mailFrom === undefined)
+      return recipients.map((address) => ({ kind: 'failed', address, reason: 'domain_removed' }));
     const job = {
       id: row.id,
       emailId: row.email_id,
@@ -140,7 +141,11 @@ export function createQueue(options: QueueOptions): Queue {
     };
     const handOff: HandOff = { intend: () => intend(row.id), mark: () => options.handOffLog.mark(row.id) };
     try {
-      return await options.deliver(job, { message: () => batch.message(row.email_id), handOff, signal: interrupt.signal });
+      return await options.deliver(job, {
+        message: () => batch.message(row.email_id),
+        handOff,
+        signal: interrupt.signal,
+      });
     } catch (error) {
       if (!(error instanceof DomainRemoved)) throw error;
       return recipients.map((address) => ({ kind: 'failed', address, reason: 'domain_removed' }));

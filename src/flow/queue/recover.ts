@@ -35,7 +35,11 @@ export async function recoverDeliveries(world: World, runDir: string): Promise<R
         recovered[isInDoubt ? 'inDoubt' : 'released']++;
         if (!isInDoubt) continue;
         const to = JSON.parse(row.recipients) as string[];
-        world.mailLog.ambiguous({ emailId: row.email_id, to, detail: 'the process ended between the final dot and the reply' });
+        world.mailLog.ambiguous({
+          emailId: row.email_id,
+          to,
+          detail: 'the process ended between the final dot and the reply',
+        });
       }
     });
   }

@@ -94,7 +94,10 @@ function delivered(world: World, row: DeliveryRow, done: Conclusion, group: Of<'
       if (next === 'complained') add(done, 'complained', { to: [address] });
       if (next === 'opened') add(done, 'opened', { to: [address], open: { ...SIMULATED_READER, timestamp: at } });
       if (next === 'clicked') {
-        add(done, 'clicked', { to: [address], click: { ...SIMULATED_READER, link: 'https://example.com/', timestamp: at } });
+        add(done, 'clicked', {
+          to: [address],
+          click: { ...SIMULATED_READER, link: 'https://example.com/', timestamp: at },
+        });
       }
     }
   }

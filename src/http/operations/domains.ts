@@ -1,5 +1,12 @@
 import type { CreateDomainRequest, UpdateDomainRequest } from '../../contract/index.ts';
-import { createDomain, deleteDomain, getDomain, listDomains, updateDomain, verifyDomain } from '../../resources/domains/index.ts';
+import {
+  createDomain,
+  deleteDomain,
+  getDomain,
+  listDomains,
+  updateDomain,
+  verifyDomain,
+} from '../../resources/domains/index.ts';
 import { CREATED, type KeyHandler } from '../operation.ts';
 import { pageOf } from '../page.ts';
 

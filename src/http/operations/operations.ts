@@ -38,7 +38,13 @@ async function getReady({ services, reply }: Call): Promise<unknown> {
     }),
   );
   const failed = checks.filter((check) => !check.ok).map((check) => check.name);
-  const body = { status: failed.length === 0 ? 'ok' : 'degraded', version, env: world.config.instance.env, checks, failed };
+  const body = {
+    status: failed.length === 0 ? 'ok' : 'degraded',
+    version,
+    env: world.config.instance.env,
+    checks,
+    failed,
+  };
   if (failed.length === 0) return body;
   reply.code(503);
   return { ...body, statusCode: 503, name: 'service_unavailable', message: `Not ready: ${failed.join(', ')}.` };

@@ -1,4 +1,8 @@
-import type { AddSuppressionsRequest, CreateSuppressionRequest, RemoveSuppressionsRequest } from '../../contract/index.ts';
+import type {
+  AddSuppressionsRequest,
+  CreateSuppressionRequest,
+  RemoveSuppressionsRequest,
+} from '../../contract/index.ts';
 import {
   addSuppressions,
   createSuppression,

@@ -12,7 +12,12 @@ export interface Executor {
   /** Answers how many rows changed. */
   run(sql: string, values?: readonly Value[]): Promise<number>;
   /** Inserts many rows of one shape; `conflict` is the text of an ON CONFLICT clause. Answers how many were written. */
-  insertMany(table: string, columns: readonly string[], rows: readonly (readonly Value[])[], conflict?: string): Promise<number>;
+  insertMany(
+    table: string,
+    columns: readonly string[],
+    rows: readonly (readonly Value[])[],
+    conflict?: string,
+  ): Promise<number>;
 }
 
 export interface Db extends Executor {

@@ -41,7 +41,9 @@ export function secretsFrom(instanceKey: Buffer): Secrets {
       const nonce = randomBytes(12);
       const cipher = createCipheriv('aes-256-gcm', sealKey, nonce).setAAD(Buffer.from(purpose));
       const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
-      return [FORMAT, nonce.toString('base64'), Buffer.concat([body, cipher.getAuthTag()]).toString('base64')].join('.');
+      return [FORMAT, nonce.toString('base64'), Buffer.concat([body, cipher.getAuthTag()]).toString('base64')].join(
+        '.',
+      );
     },
     open(sealed, purpose) {
       const [format, nonce, body] = sealed.split('.');

@@ -30,27 +30,22 @@ function reduceWhitespace(body: Buffer): Buffer {
   let written = 0;
   // Start of the bytes that are not copied yet because they stay as they are.
   let kept = 0;
-  let quiet = 0;
   let spaceAt = -1;
   let tabAt = -1;
   let at = 0;
-  while (at < end) {
-    const first = body[at]!;
-    if (first !== space && first !== tab) {
-      at += 1;
-      quiet += 1;
-      if (quiet < strideBytes) continue;
-      quiet = 0;
+  for (;;) {
+    const near = Math.min(at + strideBytes, end);
+    at = skipContent(body, at, near);
+    if (at === near && near < end) {
       // Each search starts where the last one of its kind ended: a body can hold one kind only, in any number.
       spaceAt = indexFrom(body, space, at, spaceAt);
       tabAt = indexFrom(body, tab, at, tabAt);
       at = Math.min(spaceAt, tabAt);
-      continue;
     }
-    quiet = 0;
-    let after = at + 1;
-    while (after < end && (body[after] === space || body[after] === tab)) after += 1;
-    const endsLine = after === end || (body[after] === cr && body[after + 1] === lf);
+    if (at >= end) break;
+    const first = body[at];
+    const after = skipWhitespace(body, at + 1, end);
+    const endsLine = after === end || (body[after] === cr && after + 1 < end && body[after + 1] === lf);
     if (endsLine || first === tab || after - at > 1) {
       out ??= Buffer.allocUnsafe(end);
       written += body.copy(out, written, kept, at);
@@ -62,6 +57,26 @@ function reduceWhitespace(body: Buffer): Buffer {
   if (out === undefined) return body;
   written += body.copy(out, written, kept, end);
   return out.subarray(0, written);
+}
+
+function skipContent(body: Buffer, from: number, end: number): number {
+  let at = from;
+  while (at < end) {
+    const byte = body[at]!;
+    if (byte === space || byte === tab) break;
+    at += 1;
+  }
+  return at;
+}
+
+function skipWhitespace(body: Buffer, from: number, end: number): number {
+  let at = from;
+  while (at < end) {
+    const byte = body[at]!;
+    if (byte !== space && byte !== tab) break;
+    at += 1;
+  }
+  return at;
 }
 
 /** Where `byte` next stands at or behind `from`, or the end; `known` is the last answer. */

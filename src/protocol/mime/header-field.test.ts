@@ -1,7 +1,20 @@
 import fc from 'fast-check';
+import PostalMime from 'postal-mime';
 import { describe, expect, test } from 'vitest';
 import { composeMessage } from './index.ts';
-import { expectTransportable, header, input, lines, mailbox, parse, raw } from './sample-message.ts';
+import { header, input, mailbox, raw } from './sample-message.ts';
+
+const parse = (message: Parameters<typeof raw>[0]) => PostalMime.parse(raw(message));
+
+/** What every message on the wire owes RFC 5321 and 5322. */
+const expectTransportable = (message: Buffer): void => {
+  const text = message.toString('latin1');
+  expect(text.replaceAll('\r\n', '')).not.toMatch(/[\r\n\0\x80-\xff]/);
+  expect(text.endsWith('\r\n')).toBe(true);
+  expect(Math.max(...text.split('\r\n').map((line) => line.length))).toBeLessThanOrEqual(998);
+  // A blank folded line would end the header for a sloppy reader.
+  expect(text.slice(0, text.indexOf('\r\n\r\n'))).not.toMatch(/\r\n[ \t]+(?:\r\n|$)/);
+};
 
 describe('headers survive', () => {
   const visible = (text: string): boolean => !/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(text);

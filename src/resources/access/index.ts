@@ -8,8 +8,7 @@ import type { World } from '../../platform/world/index.ts';
 export type Permission = 'full_access' | 'sending_access';
 
 export type Actor =
-  | { kind: 'api_key'; keyId: string; permission: Permission; domainId: string | null }
-  | { kind: 'operator' };
+  { kind: 'api_key'; keyId: string; permission: Permission; domainId: string | null } | { kind: 'operator' };
 
 export interface Ctx {
   world: World;

@@ -14,8 +14,22 @@ export interface ApiKeyRow {
   last_used_request_log_id: string | null;
 }
 
-export async function insertApiKey(tx: Executor, row: Omit<ApiKeyRow, 'last_used_at' | 'last_used_request_log_id'>, tokenHash: string): Promise<void> {
-  const columns = ['id', 'team_id', 'name', 'token_hash', 'key_prefix', 'permission', 'domain_id', 'status', 'created_at'];
+export async function insertApiKey(
+  tx: Executor,
+  row: Omit<ApiKeyRow, 'last_used_at' | 'last_used_request_log_id'>,
+  tokenHash: string,
+): Promise<void> {
+  const columns = [
+    'id',
+    'team_id',
+    'name',
+    'token_hash',
+    'key_prefix',
+    'permission',
+    'domain_id',
+    'status',
+    'created_at',
+  ];
   const { id, team_id, name, key_prefix, permission, domain_id, status, created_at } = row;
   await tx.insertMany('api_keys', columns, [
     [id, team_id, name, tokenHash, key_prefix, permission, domain_id, status, created_at],

@@ -14,7 +14,8 @@ export async function createApiKey(ctx: Ctx, input: NewApiKey): Promise<{ id: st
   const permission = input.permission ?? 'full_access';
   const domainId = input.domain_id ?? null;
   if (domainId !== null && permission === 'full_access') {
-    const message = 'domain_id can only be given with permission sending_access; a full_access key reaches every domain.';
+    const message =
+      'domain_id can only be given with permission sending_access; a full_access key reaches every domain.';
     throw invalidFields([{ path: 'domain_id', message }]);
   }
   return ctx.world.db.tx(async (tx) => {

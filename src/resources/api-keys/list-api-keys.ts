@@ -4,7 +4,11 @@ import { mustReach, type Ctx } from '../access/index.ts';
 import { listKeyRows, type ApiKeyRow, type KeyFilter } from './api-keys.store.ts';
 import { presentApiKey } from './present.ts';
 
-export async function listApiKeys(ctx: Ctx, filter: KeyFilter, page: Page): Promise<{ object: 'list'; has_more: boolean; data: ReturnType<typeof presentApiKey>[] }> {
+export async function listApiKeys(
+  ctx: Ctx,
+  filter: KeyFilter,
+  page: Page,
+): Promise<{ object: 'list'; has_more: boolean; data: ReturnType<typeof presentApiKey>[] }> {
   mustReach(ctx.actor, 'full_access');
   if (filter.search !== undefined && filter.search.trim() === '') {
     throw refuse('invalid_parameter', { say: 'search must contain something other than spaces.' });

@@ -1,8 +1,6 @@
 import { isoTime } from '../../platform/clock/index.ts';
 import type { ApiKeyRow } from './api-keys.store.ts';
 
-
-
 export function presentApiKey(row: ApiKeyRow) {
   return {
     id: row.id,

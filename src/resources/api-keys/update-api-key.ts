@@ -2,7 +2,11 @@ import { notFound } from '../../platform/refusal/index.ts';
 import { mustReach, type Ctx } from '../access/index.ts';
 import { renameKey } from './api-keys.store.ts';
 
-export async function updateApiKey(ctx: Ctx, id: string, input: { name: string }): Promise<{ object: 'api_key'; id: string }> {
+export async function updateApiKey(
+  ctx: Ctx,
+  id: string,
+  input: { name: string },
+): Promise<{ object: 'api_key'; id: string }> {
   mustReach(ctx.actor, 'full_access');
   if ((await renameKey(ctx.world.db, ctx.teamId, id, input.name)) === 0) throw notFound('API key');
   return { object: 'api_key', id };

@@ -4,7 +4,11 @@ import type { RecordRow, RecordStatus } from './domains.store.ts';
 export type CheckedRecord = Pick<RecordRow, 'position' | 'status'>;
 
 /** Asks DNS for every record. The answers under way are shared, so two records of one name cost one question a type. */
-export function checkRecords(resolver: Resolver, records: readonly RecordRow[], options: { cache: boolean }): Promise<CheckedRecord[]> {
+export function checkRecords(
+  resolver: Resolver,
+  records: readonly RecordRow[],
+  options: { cache: boolean },
+): Promise<CheckedRecord[]> {
   return Promise.all(
     records.map(async (record) => {
       const answer =

@@ -10,7 +10,12 @@ import { presentDomain } from './present.ts';
 const WAIT_MS = 72 * 3_600_000;
 
 /** Writes what a check found, and the event if the domain's status moved. */
-export async function concludeCheck(world: World, domain: DomainRow, records: RecordRow[], checked: CheckedRecord[]): Promise<DomainStatus> {
+export async function concludeCheck(
+  world: World,
+  domain: DomainRow,
+  records: RecordRow[],
+  checked: CheckedRecord[],
+): Promise<DomainStatus> {
   const now = world.clock.now();
   const since = domain.first_checked_at ?? now;
   const status = statusAfter(domain, checked, now - since);

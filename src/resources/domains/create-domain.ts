@@ -6,7 +6,14 @@ import { parseDomainName } from '../../protocol/address/index.ts';
 import { mustReach, type Ctx } from '../access/index.ts';
 import { nameTaken } from './conclude-check.ts';
 import { newDkimKey } from './dkim-key.ts';
-import { countDomains, findDomainByName, insertDomain, isVerifiedElsewhere, type DomainRow, type RecordRow } from './domains.store.ts';
+import {
+  countDomains,
+  findDomainByName,
+  insertDomain,
+  isVerifiedElsewhere,
+  type DomainRow,
+  type RecordRow,
+} from './domains.store.ts';
 import { expectedRecords } from './expected-records.ts';
 import { presentDomain } from './present.ts';
 
@@ -33,7 +40,13 @@ export async function createDomain(ctx: Ctx, input: NewDomain) {
     await world.db.tx(async (tx) => {
       await insertDomain(tx, made.row, made.records, made.key.row);
       await recordEvents(tx, world.ids, [
-        { teamId, type: 'domain.created', subjectId: made.row.id, data: presentDomain(made.row, made.records), at: made.row.created_at },
+        {
+          teamId,
+          type: 'domain.created',
+          subjectId: made.row.id,
+          data: presentDomain(made.row, made.records),
+          at: made.row.created_at,
+        },
       ]);
     });
   } catch (error) {
@@ -72,7 +85,11 @@ export async function composeDomain(world: World, teamId: string, name: string, 
 export function mustNotAskForReceiving(capabilities: NewDomain['capabilities']): void {
   if (capabilities?.receiving !== 'enabled') return;
   const message = 'capabilities.receiving cannot be enabled: this installation sends only.';
-  throw refuse('validation_error', { status: 422, say: message, errors: [{ path: 'capabilities.receiving', message }] });
+  throw refuse('validation_error', {
+    status: 422,
+    say: message,
+    errors: [{ path: 'capabilities.receiving', message }],
+  });
 }
 
 function readName(text: string): string {

@@ -4,7 +4,8 @@ import { findDomainByName, insertDomain, saveCheck, type DomainRow } from './dom
 
 /** The development profile's domain, verified by decree: nothing it signs can leave the machine. */
 export async function createVerifiedDomain(world: World, teamId: string, name: string): Promise<DomainRow> {
-  if (!world.config.delivery.capture) throw new Error('a domain is verified without DNS only where nothing can leave the machine');
+  if (!world.config.delivery.capture)
+    throw new Error('a domain is verified without DNS only where nothing can leave the machine');
   const made = await composeDomain(world, teamId, name, {});
   const now = world.clock.now();
   const row: DomainRow = { ...made.row, status: 'verified', checked_at: now, first_checked_at: now, verified_at: now };

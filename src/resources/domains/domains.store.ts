@@ -1,6 +1,7 @@
 import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page, type Value } from '../../platform/db/index.ts';
 
-export type DomainStatus = 'not_started' | 'pending' | 'verified' | 'partially_verified' | 'partially_failed' | 'failed';
+export type DomainStatus =
+  'not_started' | 'pending' | 'verified' | 'partially_verified' | 'partially_failed' | 'failed';
 export type RecordStatus = 'not_started' | 'pending' | 'verified' | 'temporary_failure' | 'failed';
 
 export interface DomainRow {
@@ -88,7 +89,11 @@ export async function countDomains(db: Executor, teamId: string): Promise<number
   return row?.n ?? 0;
 }
 
-export async function listDomainRows(db: Executor, teamId: string, page: Page): Promise<{ rows: DomainRow[]; hasMore: boolean }> {
+export async function listDomainRows(
+  db: Executor,
+  teamId: string,
+  page: Page,
+): Promise<{ rows: DomainRow[]; hasMore: boolean }> {
   const rows = await db.all<DomainRow>(pageSql('domains', 'team_id = ?', page), [teamId, ...pageValues(page)]);
   return pageOf(rows, page);
 }
@@ -112,7 +117,13 @@ export function dkimKeysOf(db: Executor, domainIds: readonly string[]): Promise<
 }
 
 /** One call a minute per domain: answers whether this one was let through, decided by the database. */
-export async function claimAsk(db: Executor, teamId: string, id: string, now: number, spacingMs: number): Promise<boolean> {
+export async function claimAsk(
+  db: Executor,
+  teamId: string,
+  id: string,
+  now: number,
+  spacingMs: number,
+): Promise<boolean> {
   const sql = 'update domains set asked_at = ? where team_id = ? and id = ? and (asked_at is null or asked_at <= ?)';
   return (await db.run(sql, [now, teamId, id, now - spacingMs])) === 1;
 }

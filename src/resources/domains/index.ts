@@ -9,5 +9,12 @@ export { getDomain, listDomains } from './read-domains.ts';
 export { sweepDomains } from './sweep-domains.ts';
 export { updateDomain } from './update-domain.ts';
 export { verifyDomain } from './verify-domain.ts';
-export { dkimKeysOf, findDomain, findDomainByName, signingNames, type DkimKeyRow, type DomainRow } from './domains.store.ts';
+export {
+  dkimKeysOf,
+  findDomain,
+  findDomainByName,
+  signingNames,
+  type DkimKeyRow,
+  type DomainRow,
+} from './domains.store.ts';
 export { openDkimKey } from './dkim-key.ts';

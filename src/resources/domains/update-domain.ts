@@ -5,9 +5,16 @@ import { mustNotAskForReceiving, type NewDomain } from './create-domain.ts';
 import { changeDomain, findDomain, recordsOf, type DomainChange } from './domains.store.ts';
 import { presentDomain } from './present.ts';
 
-export type DomainPatch = Pick<NewDomain, 'open_tracking' | 'click_tracking' | 'tls' | 'tracking_subdomain' | 'capabilities'>;
+export type DomainPatch = Pick<
+  NewDomain,
+  'open_tracking' | 'click_tracking' | 'tls' | 'tracking_subdomain' | 'capabilities'
+>;
 
-export async function updateDomain(ctx: Ctx, id: string, input: DomainPatch): Promise<{ object: 'domain'; id: string }> {
+export async function updateDomain(
+  ctx: Ctx,
+  id: string,
+  input: DomainPatch,
+): Promise<{ object: 'domain'; id: string }> {
   mustReach(ctx.actor, 'full_access');
   mustNotAskForReceiving(input.capabilities);
   const { world, teamId } = ctx;

@@ -25,7 +25,12 @@ export function bodyRow(world: World, emailId: string, body: EmailBody): BodyRow
 }
 
 /** Writes everything of an email that does not fit into a row; synced when it resolves. */
-export async function writeBlobs(world: World, row: BodyRow, draft: EmailDraft, attachmentIds: string[]): Promise<void> {
+export async function writeBlobs(
+  world: World,
+  row: BodyRow,
+  draft: EmailDraft,
+  attachmentIds: string[],
+): Promise<void> {
   const { blobs } = world;
   const id = row.email_id;
   if (row.html_in_blob) await blobs.put(`${id}/${HTML_BLOB}`, Buffer.from(draft.html ?? ''));
@@ -36,7 +41,11 @@ export async function writeBlobs(world: World, row: BodyRow, draft: EmailDraft, 
 }
 
 /** The bodies of many emails in one statement; blobs are read one after the other, to bound what is held at once. */
-export async function loadBodies(world: World, db: Executor, emailIds: readonly string[]): Promise<Map<string, EmailBody>> {
+export async function loadBodies(
+  world: World,
+  db: Executor,
+  emailIds: readonly string[],
+): Promise<Map<string, EmailBody>> {
   const bodies = new Map<string, EmailBody>();
   if (emailIds.length === 0) return bodies;
   for (const row of await bodyRowsByIds(db, emailIds)) {

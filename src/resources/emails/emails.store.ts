@@ -1,5 +1,14 @@
 import { statesBefore, type LastEvent } from '../../events/index.ts';
-import { pageOf, pageSql, pageValues, textsIn, uuidsIn, type Executor, type Page, type Value } from '../../platform/db/index.ts';
+import {
+  pageOf,
+  pageSql,
+  pageValues,
+  textsIn,
+  uuidsIn,
+  type Executor,
+  type Page,
+  type Value,
+} from '../../platform/db/index.ts';
 import { firstIdAt } from '../../platform/ids/index.ts';
 
 /** Lists are JSON text; they are written once and read whole. */

@@ -28,7 +28,8 @@ export function readAttachments(inputs: AttachmentInput[]): DraftAttachment[] {
 
 function readAttachment(input: AttachmentInput, path: string): DraftAttachment {
   const filename = input.filename ?? '';
-  if (filename === '') throw invalid(`${path}.filename`, `${path}.filename is missing; name the file, such as "invoice.pdf".`);
+  if (filename === '')
+    throw invalid(`${path}.filename`, `${path}.filename is missing; name the file, such as "invoice.pdf".`);
   const fault = filenameFault(filename);
   if (fault) throw invalid(`${path}.filename`, `${path}.filename ${fault}`);
   if (input.content === undefined) {
@@ -53,7 +54,8 @@ function filenameFault(filename: string): string | undefined {
 /** Base64 text, with or without line breaks, or what JSON makes of a Node Buffer. */
 function readContent(content: NonNullable<AttachmentInput['content']>, path: string): Buffer {
   if (typeof content !== 'string') {
-    if (content.data.every((byte) => Number.isInteger(byte) && byte >= 0 && byte <= 255)) return Buffer.from(content.data);
+    if (content.data.every((byte) => Number.isInteger(byte) && byte >= 0 && byte <= 255))
+      return Buffer.from(content.data);
     throw invalid(path, `${path}.data must be a list of bytes from 0 to 255.`);
   }
   const bytes = decodeBase64(content);
@@ -82,4 +84,5 @@ function isBase64(text: string): boolean {
   return true;
 }
 
-const invalid = (path: string, message: string) => refuse('invalid_attachment', { say: message, errors: [{ path, message }] });
+const invalid = (path: string, message: string) =>
+  refuse('invalid_attachment', { say: message, errors: [{ path, message }] });

@@ -76,7 +76,13 @@ export function readEmail(input: SendEmailInput, now: number): EmailDraft {
   const sender = from.mailboxes[0];
   if (!sender) throw new Error('from was read without a fault and without a mailbox');
   return {
-    written: { from: from.written[0] ?? '', to: to.written, cc: cc.written, bcc: bcc.written, replyTo: replyTo.written },
+    written: {
+      from: from.written[0] ?? '',
+      to: to.written,
+      cc: cc.written,
+      bcc: bcc.written,
+      replyTo: replyTo.written,
+    },
     from: sender,
     recipients,
     subject: input.subject,

@@ -53,7 +53,11 @@ function readInstant(name: string, text: string | undefined, dateOffsetMs: numbe
   if (text === undefined) return undefined;
   const isDate = DATE.test(text);
   // Without an offset a time is UTC, as every time of the API.
-  const at = isDate ? Date.parse(text) + dateOffsetMs : INSTANT.test(text) ? Date.parse(/(Z|[+-]\d{2}:?\d{2})$/.test(text.slice(11)) ? text : `${text}Z`) : NaN;
+  const at = isDate
+    ? Date.parse(text) + dateOffsetMs
+    : INSTANT.test(text)
+      ? Date.parse(/(Z|[+-]\d{2}:?\d{2})$/.test(text.slice(11)) ? text : `${text}Z`)
+      : NaN;
   if (!Number.isNaN(at)) return at;
   throw refuse('invalid_parameter', {
     say: `${name} must be an ISO 8601 date or time, such as 2027-01-31 or 2027-01-31T12:00:00Z; got ${JSON.stringify(text.slice(0, 40))}.`,

@@ -7,7 +7,11 @@ export interface ReadMailboxes {
 }
 
 /** Reads an address field, one address or a list; one fault per address, by its place in the list. */
-export function readMailboxes(field: string, value: string | string[] | null | undefined, faults: FieldFault[]): ReadMailboxes {
+export function readMailboxes(
+  field: string,
+  value: string | string[] | null | undefined,
+  faults: FieldFault[],
+): ReadMailboxes {
   const isList = Array.isArray(value);
   const written = value === null || value === undefined ? [] : isList ? value : [value];
   const mailboxes: Mailbox[] = [];

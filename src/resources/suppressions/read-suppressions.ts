@@ -20,7 +20,9 @@ export async function listSuppressions(ctx: Ctx, filter: { origin?: Origin | und
 export async function suppressionNamed(db: Executor, teamId: string, idOrAddress: string): Promise<SuppressionRow> {
   const isId = /^sup_[0-9a-f]{32}$/.test(idOrAddress);
   if (!isId && !parseMailbox(idOrAddress).ok) {
-    throw refuse('invalid_parameter', { say: 'A suppression is named by its id (sup_…) or by the suppressed address.' });
+    throw refuse('invalid_parameter', {
+      say: 'A suppression is named by its id (sup_…) or by the suppressed address.',
+    });
   }
   const [row] = isId
     ? await findByIds(db, teamId, [idOrAddress])

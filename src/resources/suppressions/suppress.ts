@@ -46,5 +46,11 @@ export async function suppress(
 }
 
 export function eventData(row: SuppressionRow): Record<string, unknown> {
-  return { id: row.id, email: row.email, origin: row.origin, source_id: row.source_id, created_at: isoTime(row.created_at) };
+  return {
+    id: row.id,
+    email: row.email,
+    origin: row.origin,
+    source_id: row.source_id,
+    created_at: isoTime(row.created_at),
+  };
 }

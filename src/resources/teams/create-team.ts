@@ -34,12 +34,20 @@ export async function createTeam(world: World, input: { name: string }): Promise
         plan_code: world.config.team.default_plan,
         created_at: world.clock.now(),
       });
-      const key = await issueApiKey(world, tx, { teamId, name: 'First key', permission: 'full_access', domainId: null });
+      const key = await issueApiKey(world, tx, {
+        teamId,
+        name: 'First key',
+        permission: 'full_access',
+        domainId: null,
+      });
       return { teamId, slug, apiKey: key.token };
     });
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
-    throw refuse('validation_error', { status: 422, say: `There is a team called ${slug} already; choose another name.` });
+    throw refuse('validation_error', {
+      status: 422,
+      say: `There is a team called ${slug} already; choose another name.`,
+    });
   }
 }
 

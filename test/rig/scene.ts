@@ -1,0 +1,177 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { startApp, type App, type Role } from '../../src/app.ts';
+import { eventsOf, type RecordedEvent } from '../../src/events/index.ts';
+import { loadConfig, type Config, type DeepPartial } from '../../src/platform/config/index.ts';
+import { createLog } from '../../src/platform/log/index.ts';
+import { createInstanceKey } from '../../src/platform/secrets/index.ts';
+import { createTeam } from '../../src/resources/teams/index.ts';
+import { createApi, type Api } from './api.ts';
+import { createManualClock, type ManualClock } from './clock.ts';
+import { makeDatabase } from './database.ts';
+import { startDns, type DnsRig } from './dns.ts';
+import { startSink, type Sink, type SinkOptions } from './sink.ts';
+
+export interface SceneOptions {
+  config?: DeepPartial<Config>;
+  sink?: SinkOptions;
+  roles?: readonly Role[];
+  /** Settings of every test: generous limits, so that only tests about limits meet them. */
+  ratePerSecond?: number;
+}
+
+export interface Team {
+  id: string;
+  key: string;
+  /** A domain that DNS publishes and that is verified through the API. */
+  domain(name?: string): Promise<{ id: string; name: string }>;
+  sendingKey(input?: { domain_id?: string }): Promise<string>;
+}
+
+/** Everything that happened to one email: what the world got and what the team is told. */
+export interface Account {
+  state: string;
+  events: string[];
+}
+
+export interface Scene extends AsyncDisposable {
+  app: App;
+  url: string;
+  api: Api;
+  clock: ManualClock;
+  sink: Sink;
+  dns: DnsRig;
+  dataDir: string;
+  log: string[];
+  team(name?: string): Promise<Team>;
+  /** Resolves when nothing is due and nothing is under way. */
+  settled(): Promise<void>;
+  events(subjectId: string): Promise<RecordedEvent[]>;
+  account(team: Team, emailId: string): Promise<Account>;
+  /** Stops the app as SIGTERM would and starts it again on the same data. */
+  restart(): Promise<void>;
+  close(): Promise<void>;
+}
+
+let domains = 0;
+
+/**
+ * The real app on free ports with its own database, a DNS server that knows only what the test says, and a mail sink:
+ * `example.org`, `example.net` and every other name get their mail there until the test says otherwise.
+ */
+export async function startScene(options: SceneOptions = {}): Promise<Scene> {
+  const dataDir = mkdtempSync(path.join(os.tmpdir(), 'rasket-test-'));
+  mkdirSync(path.join(dataDir, 'run'), { mode: 0o700 });
+  createInstanceKey(dataDir);
+  const database = await makeDatabase();
+  const sink = await startSink(options.sink ?? {});
+  const dns = await startDns({ '*': { MX: ['10 mx.sink.test'] }, 'mx.sink.test': { A: ['127.0.0.1'] } });
+  const clock = createManualClock();
+  const log: string[] = [];
+  const { config } = loadConfig({
+    env: {},
+    overrides: merge(
+      {
+        instance: { host: 'rasket.test', env: 'test' },
+        http: { port: 0 },
+        database: database.settings,
+        dns: { servers: [dns.server], timeout_ms: 2000, tries: 1 },
+        delivery: { smtp_port: sink.port },
+        network: { mail_allow_private: ['127.0.0.0/8', '::1/128'] },
+        rate_limit: { requests_per_second: options.ratePerSecond ?? 100_000, burst: options.ratePerSecond ?? 100_000 },
+      },
+      options.config ?? {},
+    ),
+  });
+  const start = (): Promise<App> =>
+    startApp({
+      config,
+      dataDir,
+      clock,
+      version: '0.0.0-test',
+      log: createLog({ level: 'debug', format: 'json', write: (line) => void log.push(line) }),
+      // Cron runs by the wall clock; tests run its jobs by hand.
+      roles: options.roles ?? ['http', 'delivery'],
+    });
+  let app = await start();
+  let api = createApi(app.http?.url ?? '');
+
+  const scene: Scene = {
+    get app() {
+      return app;
+    },
+    get url() {
+      return app.http?.url ?? '';
+    },
+    api: (method, target, call) => api(method, target, call),
+    clock,
+    sink,
+    dns,
+    dataDir,
+    log,
+    async team(name = `Team ${++domains}-${Math.random().toString(36).slice(2)}`) {
+      const made = await createTeam(app.world, { name });
+      return teamOf(scene, made.teamId, made.apiKey);
+    },
+    async settled() {
+      await app.queue?.idle();
+    },
+    events: (subjectId) => eventsOf(app.world.db, subjectId),
+    async account(team, emailId) {
+      const { body } = await api('GET', `/emails/${emailId}`, { key: team.key });
+      const events = await eventsOf(app.world.db, emailId);
+      return { state: body.last_event as string, events: events.map((event) => event.type) };
+    },
+    async restart() {
+      await app.close(0);
+      app = await start();
+      api = createApi(app.http?.url ?? '');
+    },
+    async close() {
+      await app.close(0);
+      await sink.close();
+      await dns.close();
+      await database.drop();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+    [Symbol.asyncDispose]: () => scene.close(),
+  };
+  return scene;
+}
+
+function teamOf(scene: Scene, id: string, key: string): Team {
+  return {
+    id,
+    key,
+    async domain(name = `d${++domains}.example.com`) {
+      const created = await scene.api('POST', '/domains', { key, body: { name } });
+      publish(scene.dns, created.body);
+      await scene.api('POST', `/domains/${created.body.id}/verify`, { key });
+      return { id: created.body.id as string, name };
+    },
+    async sendingKey(input = {}) {
+      const body = { name: 'Sending', permission: 'sending_access', ...input };
+      return (await scene.api('POST', '/api-keys', { key, body })).body.token as string;
+    },
+  };
+}
+
+/** Puts a domain's records into DNS, as its owner would. */
+export function publish(
+  dns: DnsRig,
+  domain: { records: { type: 'TXT' | 'MX'; name: string; value: string; priority?: number }[] },
+): void {
+  for (const record of domain.records) {
+    if (record.type === 'MX') dns.set(record.name, 'MX', [`${record.priority} ${record.value}`]);
+    else dns.set(record.name, 'TXT', [record.value.match(/.{1,255}/g) ?? []]);
+  }
+}
+
+function merge(base: DeepPartial<Config>, over: DeepPartial<Config>): DeepPartial<Config> {
+  const merged: Record<string, unknown> = { ...base };
+  for (const [section, values] of Object.entries(over)) {
+    merged[section] = { ...(merged[section] as object | undefined), ...(values as object) };
+  }
+  return merged as DeepPartial<Config>;
+}
