@@ -71,6 +71,7 @@ export async function setScene(options: SceneOptions = {}): Promise<Scene> {
     resolver,
     smtpPort: sink.port,
     allowPrivate: ['127.0.0.0/8', '::1'],
+    random: Math.random,
     ...deliver,
     timeouts: { ...QUICK, ...timeouts },
   });

@@ -1,4 +1,6 @@
 import type { SecureVersion } from 'node:tls';
+import { systemClock } from '../../platform/clock/index.ts';
+import type { Clock } from '../../platform/clock/index.ts';
 import type { Resolver } from '../../platform/resolver/index.ts';
 import { createAddressGuard } from './address-guard.ts';
 import type { PoolStats } from './destination-pool.ts';
@@ -39,8 +41,12 @@ export interface DeliverOptions {
   timeouts?: Partial<SmtpTimeouts>;
   limits?: Partial<DeliverLimits>;
   tls?: { verifyEnforced?: boolean; ca?: string; minVersion?: SecureVersion };
+  /** Measures every wait. */
+  clock?: Clock;
+  /** Dates what is remembered of failures; the clock's own time unless given. */
   now?: () => number;
-  random?: () => number;
+  /** Shuffles equal hosts and spreads second tries. */
+  random: () => number;
   /** Told when a transaction did not end in delivery for everybody: the last steps of the session, never content. */
   onTrouble?: (trouble: { job: DeliveryJob; mx: string; outcomes: RecipientOutcome[]; transcript: string[] }) => void;
 }
@@ -88,12 +94,12 @@ export function createDeliver(options: DeliverOptions): Delivery {
 function createNetwork(options: DeliverOptions): Delivery {
   const timeouts = { ...RFC_TIMEOUTS, ...options.timeouts };
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  const now = options.now ?? Date.now;
-  const random = options.random ?? Math.random;
+  const { clock = systemClock, random } = options;
   const count = { onFreshConnection: 0, onReusedConnection: 0 };
   const pool = createDestinationPool({
     limits: { ...limits, connectionsMax: limits.connectionsPerDestinationMax },
-    now,
+    clock,
+    now: options.now ?? (() => clock.now()),
     random,
     quitMs: timeouts.quitMs,
     route: createRouting(options, random),
@@ -101,6 +107,7 @@ function createNetwork(options: DeliverOptions): Delivery {
       const egress = options.regionOf?.(job.region) ?? {};
       const source = egress.sourceAddress ?? options.sourceAddress;
       return openSession(target, {
+        clock,
         heloName: egress.heloName ?? options.heloName,
         localAddress: target.address.includes(':') ? source?.v6 : source?.v4,
         timeouts,

@@ -1,3 +1,4 @@
+import type { Clock } from '../../platform/clock/index.ts';
 import { createConnectionSlots } from './connection-slots.ts';
 import type { DestinationLimits, DestinationOptions, Lease } from './destination.ts';
 import { Destination } from './destination.ts';
@@ -9,6 +10,7 @@ export interface DestinationPoolOptions {
   limits: DestinationLimits & { connectionsTotalMax: number };
   route: (job: DeliveryJob) => Promise<Route>;
   open: (job: DeliveryJob, target: Target, skipTls: boolean, signal: AbortSignal) => Promise<Opened>;
+  clock: Clock;
   now: () => number;
   random: () => number;
   quitMs: number;
@@ -43,6 +45,20 @@ export function createDestinationPool(options: DestinationPoolOptions): Destinat
     for (const [session, destination] of idleSessions) return destination.yieldIdle(session);
   });
   let isClosing = false;
+  let onLeft = (): void => {};
+
+  const isEmpty = (): boolean => [...destinations.values()].every((each) => each.connections === 0);
+  const untilEmpty = async (limitMs: number): Promise<void> => {
+    if (limitMs <= 0 || isEmpty()) return;
+    await new Promise<void>((done) => {
+      const cancel = options.clock.timer(limitMs, done);
+      onLeft = () => {
+        if (!isEmpty()) return;
+        cancel();
+        done();
+      };
+    });
+  };
 
   const destinationOf = (job: DeliveryJob): Destination => {
     const key = `${job.domain} ${job.region} ${job.tls}`;
@@ -55,9 +71,11 @@ export function createDestinationPool(options: DestinationPoolOptions): Destinat
       idleSessions,
       route: () => options.route(job),
       open: (target, skipTls, signal) => options.open(job, target, skipTls, signal),
+      clock: options.clock,
       now: options.now,
       random: options.random,
       quitMs: options.quitMs,
+      onLeft: () => onLeft(),
     });
     if (isClosing) destination.stop();
     destinations.set(key, destination);
@@ -71,10 +89,9 @@ export function createDestinationPool(options: DestinationPoolOptions): Destinat
     async close(graceMs) {
       isClosing = true;
       for (const destination of destinations.values()) destination.stop();
-      const hasEnded = (): boolean => [...destinations.values()].every((each) => each.connections === 0);
-      await untilTrue(hasEnded, graceMs);
+      await untilEmpty(graceMs);
       for (const destination of destinations.values()) destination.abandon();
-      await untilTrue(hasEnded, options.quitMs);
+      await untilEmpty(options.quitMs);
     },
   };
 }
@@ -93,13 +110,4 @@ function statsOf(destinations: Map<string, Destination>): PoolStats {
     if (isDown) stats.down += 1;
   }
   return stats;
-}
-
-const LOOK_AGAIN_MS = 10;
-
-/** Shutting down is rare enough to look now and then instead of wiring a signal through every connection. */
-async function untilTrue(isTrue: () => boolean, limitMs: number): Promise<void> {
-  for (let leftMs = limitMs; leftMs > 0 && !isTrue(); leftMs -= LOOK_AGAIN_MS) {
-    await new Promise((done) => setTimeout(done, LOOK_AGAIN_MS));
-  }
 }

@@ -1,3 +1,4 @@
+import type { Clock } from '../../platform/clock/index.ts';
 import type { ConnectionSlots, SlotHolder } from './connection-slots.ts';
 import type { Verdict } from './outcome.ts';
 import type { Route, Target } from './mx-route.ts';
@@ -15,9 +16,12 @@ export interface DestinationOptions {
   slots: ConnectionSlots;
   route: () => Promise<Route>;
   open: (target: Target, skipTls: boolean, signal: AbortSignal) => Promise<Opened>;
+  clock: Clock;
   now: () => number;
   random: () => number;
   quitMs: number;
+  /** A connection is gone. */
+  onLeft: () => void;
   /** The connections that do nothing, in all destinations, longest idle first. */
   idleSessions: Map<SmtpSession, Destination>;
 }
@@ -37,7 +41,7 @@ const HANDSHAKE_MEMORY_MS = 600_000;
 export class Destination implements SlotHolder {
   #options: DestinationOptions;
   #idle: SmtpSession[] = [];
-  #idleTimers = new Map<SmtpSession, NodeJS.Timeout>();
+  #idleTimers = new Map<SmtpSession, () => void>();
   #sessions = new Set<SmtpSession>();
   #opening = 0;
   #closing = 0;
@@ -139,7 +143,8 @@ export class Destination implements SlotHolder {
     this.#opening -= 1;
     if (opened.kind !== 'lease') {
       this.#options.slots.give();
-      return this.#remember(opened);
+      this.#remember(opened);
+      return this.#options.onLeft();
     }
     const { session } = opened;
     this.#failuresInARow = 0;
@@ -178,19 +183,20 @@ export class Destination implements SlotHolder {
   }
 
   #park(session: SmtpSession): void {
-    const { idleSessions, limits } = this.#options;
+    const { clock, idleSessions, limits } = this.#options;
     this.#idle.push(session);
     idleSessions.set(session, this);
     session.connection.onStir = () => this.yieldIdle(session);
-    const timer = setTimeout(() => this.yieldIdle(session), limits.idleMs);
-    timer.unref();
-    this.#idleTimers.set(session, timer);
+    this.#idleTimers.set(
+      session,
+      clock.timer(limits.idleMs, () => this.yieldIdle(session)),
+    );
   }
 
   #unpark(session: SmtpSession): void {
     this.#options.idleSessions.delete(session);
     session.connection.onStir = () => {};
-    clearTimeout(this.#idleTimers.get(session));
+    this.#idleTimers.get(session)?.();
     this.#idleTimers.delete(session);
   }
 
@@ -213,6 +219,7 @@ export class Destination implements SlotHolder {
   #left(): void {
     this.#closing -= 1;
     this.#options.slots.give();
+    this.#options.onLeft();
     this.grow();
   }
 

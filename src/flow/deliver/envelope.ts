@@ -40,9 +40,7 @@ export function judgeEnvelope(session: SmtpSession, job: DeliveryJob, message: O
 }
 
 // A control character would end the command and start another one; angle brackets would end the path.
-// eslint-disable-next-line no-control-regex -- finding control characters is the point.
 const UNSPEAKABLE = /[\u0000-\u001f\u007f<>]/;
-// eslint-disable-next-line no-control-regex -- the range is all of ASCII.
 const BEYOND_ASCII = /[^\u0000-\u007f]/;
 
 /** Speaks MAIL, RCPT and DATA: in one breath when the peer allows it (RFC 2920), otherwise one by one. */

@@ -2,6 +2,7 @@ import { connect, isIP } from 'node:net';
 import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { SecureVersion, TLSSocket } from 'node:tls';
+import type { Clock } from '../../platform/clock/index.ts';
 import type { Reply } from '../../protocol/smtp-reply/index.ts';
 import { ReplyParser } from '../../protocol/smtp-reply/index.ts';
 import type { Target } from './mx-route.ts';
@@ -29,7 +30,8 @@ const LINE_FEED = 10;
 interface Waiter {
   count: number;
   resolve: (read: Read) => void;
-  timer: NodeJS.Timeout;
+  silenceMs: number;
+  cancel: () => void;
 }
 
 /** One TCP connection that speaks lines of SMTP. Worldly trouble never throws: it is a Failure, and stays one. */
@@ -40,6 +42,7 @@ export class SmtpConnection {
   onClosed: () => void = () => {};
   /** Called when the connection fails or the peer speaks while nobody reads. */
   onStir: () => void = () => {};
+  #clock: Clock;
   #socket: Socket;
   #parser = new ReplyParser();
   #replies: Reply[] = [];
@@ -50,7 +53,8 @@ export class SmtpConnection {
   #connected = false;
   #closed = false;
 
-  constructor(target: Target, localAddress?: string) {
+  constructor(clock: Clock, target: Target, localAddress?: string) {
+    this.#clock = clock;
     const source = localAddress ? { localAddress } : {};
     this.#socket = connect({ host: target.address, port: target.port, noDelay: true, ...source });
     this.#listen(this.#socket);
@@ -58,7 +62,8 @@ export class SmtpConnection {
 
   /** Resolves when the connection stands or failed. */
   async connected(connectMs: number): Promise<void> {
-    await this.#event('connect', connectMs, { kind: 'unreachable', detail: `no connection after ${connectMs} ms` });
+    const failure: Failure = { kind: 'unreachable', detail: `no connection after ${connectMs} ms` };
+    await this.#within(connectMs, failure, (settled) => this.#socket.once('connect', settled));
     this.#connected = this.failure === undefined;
   }
 
@@ -85,20 +90,9 @@ export class SmtpConnection {
   /** Resolves when everything written has left for the kernel, or when the connection fails or speaks up. */
   async flushed(blockMs: number): Promise<void> {
     if (this.failure || this.earlyReply || this.#socket.writableLength === 0) return;
-    await new Promise<void>((done) => {
-      const timer = setTimeout(
-        () => this.fail({ kind: 'timeout', detail: `the peer took no content for ${blockMs} ms` }),
-        blockMs,
-      );
-      const settled = (): void => {
-        clearTimeout(timer);
-        this.#wake = undefined;
-        done();
-      };
-      this.#wake = settled;
-      // A write below the high-water mark never announces a drain; the callback of an empty one comes after all others.
-      this.#socket.write('', settled);
-    });
+    const failure: Failure = { kind: 'timeout', detail: `the peer took no content for ${blockMs} ms` };
+    // A write below the high-water mark never announces a drain; the callback of an empty one comes after all others.
+    await this.#within(blockMs, failure, (settled) => this.#socket.write('', settled));
   }
 
   read(count: number, silenceMs: number): Promise<Read> {
@@ -107,11 +101,7 @@ export class SmtpConnection {
       return Promise.resolve(this.#take(count));
     }
     return new Promise((resolve) => {
-      const timer = setTimeout(
-        () => this.fail({ kind: 'timeout', detail: `no reply within ${silenceMs} ms` }),
-        silenceMs,
-      );
-      this.#waiter = { count, resolve, timer };
+      this.#waiter = { count, resolve, silenceMs, cancel: this.#silence(silenceMs) };
     });
   }
 
@@ -154,7 +144,8 @@ export class SmtpConnection {
     this.#socket = secure;
     this.#parser = new ReplyParser();
     this.#listen(secure);
-    await this.#event('secureConnect', timeoutMs, { kind: 'timeout', detail: `no TLS after ${timeoutMs} ms` });
+    const failure: Failure = { kind: 'timeout', detail: `no TLS after ${timeoutMs} ms` };
+    await this.#within(timeoutMs, failure, (settled) => secure.once('secureConnect', settled));
     return this.failure ? null : tlsInfo(secure);
   }
 
@@ -164,22 +155,26 @@ export class SmtpConnection {
     this.onStir = () => {};
     this.send('QUIT\r\n');
     this.#socket.end();
-    const timer = setTimeout(() => this.#socket.destroy(), quitMs);
-    timer.unref();
-    this.#socket.once('close', () => clearTimeout(timer));
+    const cancel = this.#clock.timer(quitMs, () => this.#socket.destroy());
+    this.#socket.once('close', cancel);
   }
 
-  /** Waits for an event of the socket, or for the failure that comes instead. */
-  #event(name: 'connect' | 'secureConnect', limitMs: number, otherwise: Failure): Promise<void> {
+  #silence(silenceMs: number): () => void {
+    const failure: Failure = { kind: 'timeout', detail: `no reply within ${silenceMs} ms` };
+    return this.#clock.timer(silenceMs, () => this.fail(failure));
+  }
+
+  /** Waits for what `start` sets going, for the failure that comes instead, or for the limit, which is a failure too. */
+  #within(limitMs: number, otherwise: Failure, start: (settled: () => void) => void): Promise<void> {
     return new Promise((done) => {
-      const timer = setTimeout(() => this.fail(otherwise), limitMs);
+      const cancel = this.#clock.timer(limitMs, () => this.fail(otherwise));
       const settled = (): void => {
-        clearTimeout(timer);
+        cancel();
         this.#wake = undefined;
         done();
       };
       this.#wake = settled;
-      this.#socket.once(name, settled);
+      start(settled);
     });
   }
 
@@ -226,15 +221,19 @@ export class SmtpConnection {
       this.#wake?.();
       return this.onStir();
     }
-    waiter.timer.refresh();
-    if (this.#replies.length >= waiter.count || this.#replies[this.#replies.length - 1]?.code === 421) this.#answer();
+    if (!isReply) return;
+    if (this.#replies.length >= waiter.count || this.#replies[this.#replies.length - 1]?.code === 421)
+      return this.#answer();
+    // Only whole replies count as signs of life: single bytes could keep us waiting for days.
+    waiter.cancel();
+    waiter.cancel = this.#silence(waiter.silenceMs);
   }
 
   #answer(): void {
     const waiter = this.#waiter;
     if (!waiter) return;
     this.#waiter = undefined;
-    clearTimeout(waiter.timer);
+    waiter.cancel();
     waiter.resolve(this.#take(waiter.count));
   }
 

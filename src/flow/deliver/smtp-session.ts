@@ -1,3 +1,4 @@
+import type { Clock } from '../../platform/clock/index.ts';
 import type { Reply } from '../../protocol/smtp-reply/index.ts';
 import { replyText } from '../../protocol/smtp-reply/index.ts';
 import { onAbort } from './abort-watch.ts';
@@ -8,6 +9,7 @@ import { SmtpConnection } from './smtp-connection.ts';
 import type { SmtpTimeouts } from './timeouts.ts';
 
 export interface SessionOptions {
+  clock: Clock;
   heloName: string;
   localAddress?: string | undefined;
   timeouts: SmtpTimeouts;
@@ -61,7 +63,7 @@ export async function openSession(target: Target, options: SessionOptions): Prom
 type Attempt = Extract<Opened, { kind: 'open' }> | (Extract<Opened, { kind: 'failed' }> & { handshakeFailed: boolean });
 
 async function openOnce(target: Target, options: SessionOptions): Promise<Attempt> {
-  const connection = new SmtpConnection(target, options.localAddress);
+  const connection = new SmtpConnection(options.clock, target, options.localAddress);
   const unwatch = onAbort(options.signal, () => connection.fail({ kind: 'aborted', detail: 'the server is stopping' }));
   try {
     await connection.connected(options.timeouts.connectMs);
