@@ -1,16 +1,16 @@
-// Writes types.gen.ts from the contract; with --check it writes nothing and fails when the file is stale.
+// Writes openapi.gen.json and types.gen.ts from the YAML files; with --check it writes nothing and fails when one is stale.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadContract } from './load.ts';
-import { renderTypes } from './render-types.ts';
+import { generatedFiles } from './generated-files.ts';
 
-const file = join(import.meta.dirname, 'types.gen.ts');
-const text = await renderTypes(loadContract());
-if (!process.argv.includes('--check')) {
-  writeFileSync(file, text);
-} else if (readIfPresent(file) !== text) {
-  console.error('src/contract/types.gen.ts does not match the contract; run: node src/contract/generate.ts');
-  process.exitCode = 1;
+for (const { name, text } of await generatedFiles()) {
+  const file = join(import.meta.dirname, name);
+  if (!process.argv.includes('--check')) {
+    writeFileSync(file, text);
+  } else if (readIfPresent(file) !== text) {
+    console.error(`src/contract/${name} does not match the contract; run: npm run types`);
+    process.exitCode = 1;
+  }
 }
 
 function readIfPresent(path: string): string | undefined {

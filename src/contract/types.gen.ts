@@ -1746,6 +1746,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["NameTaken"];
             422: components["responses"]["InvalidParameter"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];

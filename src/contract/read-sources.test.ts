@@ -1,6 +1,7 @@
 import { parse } from 'yaml';
 import { expect, test } from 'vitest';
-import { formatContractYaml, loadContract, mergeContract } from './load.ts';
+import { formatContractYaml, loadContract } from './load.ts';
+import { mergeContract, readContractSources } from './read-sources.ts';
 
 const index = { file: 'openapi.yaml', content: { openapi: '3.1.0', tags: [{ name: 'a' }], paths: {}, components: {} } };
 
@@ -30,12 +31,14 @@ test('a key that would be lost in merging is refused', () => {
 });
 
 test('a family without its file is refused with the path of the file', () => {
-  expect(() => loadContract('/nonexistent')).toThrow('The contract file /nonexistent/openapi.yaml cannot be read');
+  expect(() => readContractSources('/nonexistent')).toThrow(
+    'The contract file /nonexistent/openapi.yaml cannot be read',
+  );
 });
 
-test('the YAML in one piece says the same as the document and has no anchors', () => {
+test('the YAML in one piece says the same as the document and has no anchors', async () => {
   const document = loadContract();
-  const text = formatContractYaml(document);
+  const text = await formatContractYaml(document);
   expect(parse(text)).toEqual(document);
   expect(text).not.toMatch(/: [&*]\w/);
 });
