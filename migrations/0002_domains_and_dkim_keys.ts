@@ -25,8 +25,6 @@ export async function up(knex: Knex): Promise<void> {
     table.unique(['team_id', 'name']);
     // GET /domains.
     table.index(['team_id', 'id']);
-    // The sweep takes the domains not looked at for longest.
-    table.index(['status', 'checked_at']);
   });
   // One team at a time may send from a name; the database decides the race between two verifications.
   await knex.raw('create unique index domains_name_verified_once on domains (name) where verified_at is not null');

@@ -32,7 +32,15 @@ export const trees: Tree[] = [
   },
   { folder: 'src/http/operations', familyOf: fileName, without: {}, besides: {} },
   { folder: 'cli/commands', familyOf: folderName, without: { operations: aboutTheServer }, besides: {} },
-  { folder: 'test/api', familyOf: folderName, without: {}, besides: {} },
+  {
+    folder: 'test/api',
+    familyOf: folderName,
+    without: {},
+    besides: {
+      conventions: 'what every operation has in common',
+      teams: 'the operator makes them; that they see nothing of each other shows in every family',
+    },
+  },
 ];
 
 /** A family is a file of the contract that holds operations; the same word stands in every tree. */

@@ -17,32 +17,42 @@ export interface Blobs {
   check(): Promise<void>;
 }
 
-const KEY_FORM = /^[a-z0-9_-]+\/[a-z0-9_.-]+$/i;
+/** No dot in an owner and none at the start of a name: neither can step out of its folder. */
+const OWNER_FORM = /^[a-z0-9_-]{2,}$/i;
+const NAME_FORM = /^[a-z0-9_-][a-z0-9_.-]*$/i;
+
+/** How the name of a file ends while it is written. */
+const PART = '.part';
 
 export function openBlobs(root: string): Blobs {
   // The last characters of a UUIDv7 are random; its first ones would put a whole day into one folder.
-  const folderOf = (owner: string): string => path.join(root, owner.slice(-2), owner);
+  function folderOf(owner: string): string {
+    if (!OWNER_FORM.test(owner)) throw new Error(`the owner of a blob is an id: ${JSON.stringify(owner)}`);
+    return path.join(root, owner.slice(-2), owner);
+  }
 
   function fileOf(key: string): { folder: string; file: string } {
-    if (!KEY_FORM.test(key)) throw new Error(`a blob key is made of ids: ${JSON.stringify(key)}`);
-    const [owner = '', name = ''] = key.split('/');
+    const [owner = '', name = '', ...rest] = key.split('/');
+    const isKey = NAME_FORM.test(name) && !name.endsWith(PART) && rest.length === 0;
+    if (!isKey) throw new Error(`a blob key is <owner id>/<name>: ${JSON.stringify(key)}`);
     const folder = folderOf(owner);
     return { folder, file: path.join(folder, name) };
   }
+  let puts = 0;
 
   return {
     async put(key, content) {
       const { folder, file } = fileOf(key);
       await makeFolder(root, folder);
-      const temporary = `${file}.${process.pid}.part`;
-      const handle = await open(temporary, 'w', 0o600);
+      const temporary = `${file}.${process.pid}-${++puts}${PART}`;
       try {
-        await handle.writeFile(content);
-        await handle.datasync();
-      } finally {
-        await handle.close();
+        await writeSynced(temporary, content);
+        await rename(temporary, file);
+      } catch (error) {
+        // On a full disk the half that was written must not stay in the way of the next try.
+        await rm(temporary, { force: true }).catch(() => undefined);
+        throw error;
       }
-      await rename(temporary, file);
       await syncFolder(folder);
     },
     async check() {
@@ -51,11 +61,12 @@ export function openBlobs(root: string): Blobs {
       await writeFile(probe, '', { mode: 0o600 });
       await rm(probe, { force: true });
     },
-    get: (key) => readFile(fileOf(key).file),
-    remove: (owner) => rm(folderOf(owner), { recursive: true, force: true }),
+    get: async (key) => readFile(fileOf(key).file),
+    remove: async (owner) => rm(folderOf(owner), { recursive: true, force: true }),
     async *owners(beforeMs) {
       for (const shard of await namesIn(root)) {
         for (const owner of await namesIn(path.join(root, shard))) {
+          if (!OWNER_FORM.test(owner)) continue;
           const folder = await stat(path.join(root, shard, owner)).catch(() => undefined);
           if (folder && folder.mtimeMs < beforeMs) yield owner;
         }
@@ -65,6 +76,16 @@ export function openBlobs(root: string): Blobs {
 }
 
 const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);
+
+async function writeSynced(file: string, content: Uint8Array): Promise<void> {
+  const handle = await open(file, 'w', 0o600);
+  try {
+    await handle.writeFile(content);
+    await handle.datasync();
+  } finally {
+    await handle.close();
+  }
+}
 
 /** A new folder is durable only when the folder that names it is synced. */
 async function makeFolder(root: string, folder: string): Promise<void> {

@@ -7,8 +7,15 @@ export function isUniqueViolation(error: unknown): boolean {
 
 /** A full disk, a lost connection, a lock held too long: the world's fault, worth another try later. */
 export function isDatabaseSetback(error: unknown): boolean {
-  const code = codeOf(error);
-  return SETBACK_CODES.some((setback) => code.startsWith(setback));
+  return isDatabaseGone(error) || hasCode(error, SETBACK_CODES);
+}
+
+/** Nobody answers: whatever else is tried now fails the same way, after as long a wait. */
+export function isDatabaseGone(error: unknown): boolean {
+  if (hasCode(error, GONE_CODES)) return true;
+  // knex and pg name these two by their text alone.
+  const { name, message } = error instanceof Error ? error : { name: '', message: '' };
+  return name === 'KnexTimeoutError' || message.startsWith('Connection terminated');
 }
 
 const SETBACK_CODES = [
@@ -20,13 +27,28 @@ const SETBACK_CODES = [
   'ENOSPC',
   'EDQUOT',
   'EROFS',
-  'ECONNREFUSED',
-  'ECONNRESET',
-  // PostgreSQL: connection lost, out of resources, shutting down, serialisation and deadlock.
-  '08',
+  // PostgreSQL: out of resources, read-only after a fail-over, serialisation and deadlock.
   '53',
-  '57P',
+  '25006',
   '40',
 ];
+
+const GONE_CODES = [
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EPIPE',
+  'ETIMEDOUT',
+  // PostgreSQL: connection lost, shutting down.
+  '08',
+  '57P',
+];
+
+function hasCode(error: unknown, codes: readonly string[]): boolean {
+  const code = codeOf(error);
+  return codes.some((start) => code.startsWith(start));
+}
 
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '');

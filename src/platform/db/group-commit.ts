@@ -1,3 +1,4 @@
+import { isDatabaseGone } from './faults.ts';
 import type { Db, Executor } from './types.ts';
 
 /**
@@ -22,6 +23,8 @@ interface Waiting<Item, Result> {
   reject(error: unknown): void;
 }
 
+/** A group that is still growing is held back this long: less than a synced commit costs on most disks. */
+const GATHER_MS_MAX = 3;
 /** Keeps one commit short enough that reads and the next group do not notice it. */
 const ITEMS_PER_LANE_MAX = 256;
 
@@ -30,12 +33,22 @@ export function createGroupCommit(db: Db): GroupCommit {
   let running: Promise<void> | undefined;
 
   async function drain(): Promise<void> {
-    // Everything that became ready in this turn of the event loop joins the first group.
-    await new Promise((next) => setImmediate(next));
     while (lanes.some((lane) => lane.waiting.length > 0)) {
+      await gather();
       await commit(lanes.map((lane) => ({ apply: lane.apply, taken: lane.waiting.splice(0, ITEMS_PER_LANE_MAX) })));
     }
     running = undefined;
+  }
+
+  /** Waits while every turn of the event loop brings more: a lone item goes at once, a crowd goes together. */
+  async function gather(): Promise<void> {
+    const count = (): number => lanes.reduce((sum, lane) => sum + lane.waiting.length, 0);
+    const until = performance.now() + GATHER_MS_MAX;
+    let before: number;
+    do {
+      before = count();
+      await new Promise((next) => setImmediate(next));
+    } while (count() > before && performance.now() < until);
   }
 
   async function commit(groups: { apply: Lane<never, unknown>; taken: Waiting<never, never>[] }[]): Promise<void> {
@@ -60,7 +73,10 @@ export function createGroupCommit(db: Db): GroupCommit {
     busy.forEach((group, lane) => group.taken.forEach((waiting, i) => answer(waiting, results[lane]?.[i])));
   }
 
-  /** One bad item must not refuse its neighbours: after a failed group each item gets a transaction of its own. */
+  /**
+   * One bad item must not refuse its neighbours: after a failed group each item gets a transaction of its own. A
+   * database that does not answer is no item's fault, and hundreds of tries would each wait for it.
+   */
   async function alone(
     groups: { apply: Lane<never, unknown>; taken: Waiting<never, never>[] }[],
     error: unknown,
@@ -68,7 +84,7 @@ export function createGroupCommit(db: Db): GroupCommit {
     const count = groups.reduce((sum, group) => sum + group.taken.length, 0);
     for (const group of groups) {
       for (const waiting of group.taken) {
-        if (count === 1) waiting.reject(error);
+        if (count === 1 || isDatabaseGone(error)) waiting.reject(error);
         else await commit([{ apply: group.apply, taken: [waiting] }]);
       }
     }

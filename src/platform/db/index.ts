@@ -2,10 +2,10 @@
  * The database behind one small seam: SQL text with `?` in, rows out, the same on SQLite and PostgreSQL.
  * It promises that a transaction is durable when its promise resolves. It knows no table.
  */
-export { openDb, type OpenDbOptions } from './open-db.ts';
+export { openDb } from './open-db.ts';
 export { migrate, schemaState, SchemaTooNew } from './migrate.ts';
 export { createGroupCommit, type GroupCommit, type Lane } from './group-commit.ts';
 export { holdDataFolder, DataFolderInUse } from './data-folder-lock.ts';
 export { isDatabaseSetback, isUniqueViolation } from './faults.ts';
 export { pageOf, pageSql, pageValues, textsIn, uuidsIn, type Page } from './lists.ts';
-export type { Db, Executor, Row, Dialect, Value } from './types.ts';
+export type { Db, Executor, OpenDbOptions, Row, Dialect, Value } from './types.ts';

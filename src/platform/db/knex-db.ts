@@ -1,8 +1,7 @@
 import knexModule, { type Knex } from 'knex';
 import pg from 'pg';
-import type { OpenDbOptions } from './open-db.ts';
 import { SQLITE_PRAGMAS } from './pragmas.ts';
-import type { Db, Dialect, Executor, Value } from './types.ts';
+import type { Db, Dialect, Executor, OpenDbOptions, Value } from './types.ts';
 
 /** PostgreSQL sends bigint as text; every bigint of ours is a millisecond or a count, which a number holds exactly. */
 const INT8 = 20;
@@ -15,21 +14,30 @@ export function openKnexDb(options: OpenDbOptions): Db {
   // SQLite has one writer; reads on a connection of their own never wait for it.
   const reader = dialect === 'pg' ? writer : openSqlite3(options.file);
   const reading = executorOn(reader, dialect);
-  const writing = executorOn(writer, dialect);
   return {
     dialect,
     knex: writer,
     all: reading.all,
     get: reading.get,
-    run: writing.run,
-    insertMany: (...insert) => writer.transaction((trx) => executorOn(trx, dialect).insertMany(...insert)),
-    tx: (work) => writer.transaction((trx) => work(executorOn(trx, dialect))),
+    // `changes()` speaks of the connection's latest statement: nothing else may run between it and ours.
+    run: dialect === 'pg' ? executorOn(writer, dialect).run : (...statement) => transact((tx) => tx.run(...statement)),
+    insertMany: (...insert) => transact((tx) => tx.insertMany(...insert)),
+    tx: transact,
     async close() {
       await writer.destroy();
       if (reader !== writer) await reader.destroy();
     },
   };
+
+  function transact<T>(work: (tx: Executor) => Promise<T>): Promise<T> {
+    return writer.transaction((trx) => work(executorOn(trx, dialect)));
+  }
 }
+
+/** knex writes to standard output, which belongs to answers; every error it reports it also throws. */
+const SILENT: Knex.Logger = { warn: ignore, error: ignore, deprecate: ignore, debug: ignore };
+
+function ignore(): void {}
 
 function openPg(options: OpenDbOptions): Knex {
   return knexModule({
@@ -37,6 +45,7 @@ function openPg(options: OpenDbOptions): Knex {
     connection: { connectionString: options.url, application_name: 'rasket' },
     pool: { min: 0, max: options.poolMax },
     acquireConnectionTimeout: 10_000,
+    log: SILENT,
   });
 }
 
@@ -49,6 +58,7 @@ function openSqlite3(filename: string): Knex {
     client: 'sqlite3',
     connection: { filename },
     useNullAsDefault: true,
+    log: SILENT,
     pool: {
       min: 1,
       max: 1,
@@ -61,8 +71,8 @@ function openSqlite3(filename: string): Knex {
 
 /** SQLite refuses a compound select of more than 500 terms, which is what knex makes of a larger multi-row insert. */
 const ROWS_PER_INSERT_MAX = 400;
-/** PostgreSQL counts parameters in 16 bits. */
-const PARAMETERS_MAX = 60_000;
+/** PostgreSQL counts parameters in 16 bits, SQLite takes 32,766 of them. */
+const PARAMETERS_MAX = { pg: 60_000, sqlite: 32_000 };
 
 function executorOn(on: Knex | Knex.Transaction, dialect: Dialect): Executor {
   const query = (sql: string, values: readonly Value[]) => on.raw(sql, values as Knex.RawBinding[]);
@@ -82,7 +92,7 @@ function executorOn(on: Knex | Knex.Transaction, dialect: Dialect): Executor {
     run,
     async insertMany(table, columns, records, conflict = '') {
       const mark = `(${columns.map(() => '?').join(',')})`;
-      const chunk = Math.min(ROWS_PER_INSERT_MAX, Math.floor(PARAMETERS_MAX / columns.length));
+      const chunk = Math.min(ROWS_PER_INSERT_MAX, Math.floor(PARAMETERS_MAX[dialect] / columns.length));
       let changes = 0;
       for (let from = 0; from < records.length; from += chunk) {
         const part = records.slice(from, from + chunk);

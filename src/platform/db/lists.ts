@@ -1,3 +1,4 @@
+import { isUuid } from '../ids/index.ts';
 import type { Dialect, Value } from './types.ts';
 
 interface Fragment {
@@ -5,8 +6,12 @@ interface Fragment {
   value: Value;
 }
 
-/** `column in (any number of uuids)` as one parameter, so that the statement stays the same and stays prepared. */
-export function uuidsIn(dialect: Dialect, column: string, uuids: readonly string[]): Fragment {
+/**
+ * `column in (any number of uuids)` as one parameter, so that the statement stays the same and stays prepared. A text
+ * that is no uuid is no row's id: PostgreSQL would refuse the whole statement for it.
+ */
+export function uuidsIn(dialect: Dialect, column: string, texts: readonly string[]): Fragment {
+  const uuids = texts.filter(isUuid);
   return dialect === 'pg'
     ? { sql: `${column} = any(?::uuid[])`, value: `{${uuids.join(',')}}` }
     : { sql: `${column} in (select value from json_each(?))`, value: JSON.stringify(uuids) };

@@ -27,10 +27,12 @@ class MigrationFolder implements Knex.MigrationSource<string> {
   }
 }
 
-export async function schemaState(db: Db): Promise<SchemaState> {
+export const schemaState = (db: Db): Promise<SchemaState> => stateOf(db.knex);
+
+async function stateOf(knex: Knex): Promise<SchemaState> {
   const known = await new MigrationFolder().getMigrations();
-  const done = (await db.knex.schema.hasTable(TABLE))
-    ? (await db.knex<{ name: string }>(TABLE).select('name').orderBy('id')).map((row) => row.name)
+  const done = (await knex.schema.hasTable(TABLE))
+    ? (await knex<{ name: string }>(TABLE).select('name').orderBy('id')).map((row) => row.name)
     : [];
   const unknown = done.find((name) => !known.includes(name));
   if (unknown !== undefined) {
@@ -41,10 +43,21 @@ export async function schemaState(db: Db): Promise<SchemaState> {
   return { done, pending: known.filter((name) => !done.includes(name)) };
 }
 
-/** Brings the schema up to this program's; refuses a database of a newer one. Answers what it did. */
+/** Any number that nobody else takes: the name of our lock among the advisory locks of a PostgreSQL server. */
+const LOCK = 7_236_501;
+
+/**
+ * Brings the schema up to this program's, all of it or nothing; refuses a database of a newer one. Answers what it did.
+ * Nodes that start together on PostgreSQL take turns; on SQLite the data folder's lock keeps a second one away.
+ */
 export async function migrate(db: Db): Promise<string[]> {
-  const { pending } = await schemaState(db);
-  if (pending.length === 0) return [];
-  await db.knex.migrate.latest({ migrationSource: new MigrationFolder(), tableName: TABLE });
-  return pending;
+  if ((await schemaState(db)).pending.length === 0) return [];
+  return db.knex.transaction(async (trx) => {
+    if (db.dialect === 'pg') await trx.raw('select pg_advisory_xact_lock(?)', [LOCK]);
+    const { pending } = await stateOf(trx);
+    if (pending.length > 0) {
+      await trx.migrate.latest({ migrationSource: new MigrationFolder(), tableName: TABLE });
+    }
+    return pending;
+  });
 }

@@ -20,6 +20,15 @@ export interface Executor {
   ): Promise<number>;
 }
 
+export interface OpenDbOptions {
+  driver: 'better-sqlite3' | 'sqlite3' | 'pg';
+  /** The SQLite file; unused with PostgreSQL. */
+  file: string;
+  /** The PostgreSQL address; unused with SQLite. */
+  url: string;
+  poolMax: number;
+}
+
 export interface Db extends Executor {
   /** One transaction; what `work` awaits must be this transaction's own statements and nothing else. */
   tx<T>(work: (tx: Executor) => Promise<T>): Promise<T>;

@@ -2,7 +2,7 @@
  * Identifiers. A UUIDv7 carries its millisecond, and ids of one process never run backwards, so "newest first" is
  * an order of ids and a creation date is a range of ids. Ids are never secrets.
  */
-import { randomFillSync } from 'node:crypto';
+import { randomBytes, randomFillSync } from 'node:crypto';
 import type { Clock } from '../clock/index.ts';
 
 export interface Ids {
@@ -10,6 +10,8 @@ export interface Ids {
   uuid(): string;
   /** A new id with a family's prefix, e.g. `sup_0199…`; it sorts like the UUID behind it. */
   prefixed(prefix: string): string;
+  /** That many random bytes as hexadecimal text, for names that must not meet. */
+  hex(bytes: number): string;
 }
 
 const UUID_FORM = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -37,13 +39,17 @@ export function createIds(clock: Clock): Ids {
       used = 0;
     }
     const time = lastMs.toString(16).padStart(12, '0');
-    const tail = hex(pool, used, 8, 0x80);
+    const tail = randomPart(pool, used, 8, 0x80);
     used += 8;
     const counter = sequence.toString(16).padStart(3, '0');
     return `${time.slice(0, 8)}-${time.slice(8)}-7${counter}-${tail.slice(0, 4)}-${tail.slice(4)}`;
   }
 
-  return { uuid, prefixed: (prefix) => prefix + uuid().replaceAll('-', '') };
+  return {
+    uuid,
+    prefixed: (prefix) => prefix + uuid().replaceAll('-', ''),
+    hex: (bytes) => randomBytes(bytes).toString('hex'),
+  };
 }
 
 /** The smallest id that could have been made at `ms`; every id made later or in that millisecond is not below it. */
@@ -60,7 +66,7 @@ export function timeOfId(id: string): number {
 
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
-function hex(bytes: Uint8Array, from: number, count: number, variant: number): string {
+function randomPart(bytes: Uint8Array, from: number, count: number, variant: number): string {
   let text = HEX[((bytes[from] ?? 0) & 0x3f) | variant] ?? '';
   for (let i = 1; i < count; i++) text += HEX[bytes[from + i] ?? 0];
   return text;

@@ -15,6 +15,9 @@ export interface Secrets {
 
 const KEY_BYTES = 32;
 const FORMAT = 'v1';
+const CIPHER = 'aes-256-gcm';
+/** Said outright, or a shortened tag would be taken for a whole one and could be guessed. */
+const TAG = { authTagLength: 16 };
 
 export const instanceKeyPath = (dataDir: string): string => path.join(dataDir, 'instance.key');
 
@@ -23,6 +26,10 @@ export function createInstanceKey(dataDir: string): void {
   writeSync(file, randomBytes(KEY_BYTES).toString('base64') + '\n');
   fsyncSync(file);
   closeSync(file);
+  // Without the folder's own sync a power cut could take the key and leave what it sealed.
+  const folder = openSync(dataDir, 'r');
+  fsyncSync(folder);
+  closeSync(folder);
 }
 
 export function openSecrets(dataDir: string): Secrets {
@@ -39,7 +46,7 @@ export function secretsFrom(instanceKey: Buffer): Secrets {
   return {
     seal(plain, purpose) {
       const nonce = randomBytes(12);
-      const cipher = createCipheriv('aes-256-gcm', sealKey, nonce).setAAD(Buffer.from(purpose));
+      const cipher = createCipheriv(CIPHER, sealKey, nonce, TAG).setAAD(Buffer.from(purpose));
       const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
       return [FORMAT, nonce.toString('base64'), Buffer.concat([body, cipher.getAuthTag()]).toString('base64')].join(
         '.',
@@ -49,10 +56,10 @@ export function secretsFrom(instanceKey: Buffer): Secrets {
       const [format, nonce, body] = sealed.split('.');
       if (format !== FORMAT || !nonce || !body) throw new Error(`a sealed ${purpose} has an unknown format`);
       const bytes = Buffer.from(body, 'base64');
-      const decipher = createDecipheriv('aes-256-gcm', sealKey, Buffer.from(nonce, 'base64'))
+      const decipher = createDecipheriv(CIPHER, sealKey, Buffer.from(nonce, 'base64'), TAG)
         .setAAD(Buffer.from(purpose))
-        .setAuthTag(bytes.subarray(bytes.length - 16));
-      return decipher.update(bytes.subarray(0, bytes.length - 16), undefined, 'utf8') + decipher.final('utf8');
+        .setAuthTag(bytes.subarray(-TAG.authTagLength));
+      return decipher.update(bytes.subarray(0, -TAG.authTagLength), undefined, 'utf8') + decipher.final('utf8');
     },
     mac(purpose, data) {
       let key = macKeys.get(purpose);

@@ -76,12 +76,14 @@ export async function listKeyRows(
     return pageOf(await db.all<ApiKeyRow>(sql, [...values, ...pageValues(page)]), page);
   }
   // Letter case is folded here and not in SQL: SQLite folds ASCII alone. A team has few keys.
-  const wanted = filter.search.toLowerCase();
+  const wanted = folded(filter.search);
   const everyKey = { ...page, limit: Number.MAX_SAFE_INTEGER - 1 };
   const sql = pageSql('api_keys', where.join(' and '), everyKey);
   const rows = await db.all<ApiKeyRow>(sql, [...values, ...pageValues(everyKey)]);
-  return pageOf(rows.filter((row) => row.name.toLowerCase().includes(wanted)).slice(0, page.limit + 1), page);
+  return pageOf(rows.filter((row) => folded(row.name).includes(wanted)).slice(0, page.limit + 1), page);
 }
+
+const folded = (text: string): string => text.normalize('NFC').toLowerCase();
 
 export const renameKey = (db: Executor, teamId: string, id: string, name: string): Promise<number> =>
   db.run('update api_keys set name = ? where team_id = ? and id = ?', [name, teamId, id]);
@@ -89,7 +91,9 @@ export const renameKey = (db: Executor, teamId: string, id: string, name: string
 export const revokeKey = (db: Executor, teamId: string, id: string): Promise<number> =>
   db.run(`update api_keys set status = 'revoked' where team_id = ? and id = ? and status <> 'revoked'`, [teamId, id]);
 
-export async function noteUse(tx: Executor, keyIds: string[], at: number): Promise<void> {
+/** Other nodes and the process before this one may have written since `unlessAfter`. */
+export async function noteUse(tx: Executor, keyIds: string[], at: number, unlessAfter: number): Promise<void> {
   const among = uuidsIn(tx.dialect, 'id', keyIds);
-  await tx.run(`update api_keys set last_used_at = ? where ${among.sql}`, [at, among.value]);
+  const sql = `update api_keys set last_used_at = ? where ${among.sql} and (last_used_at is null or last_used_at <= ?)`;
+  await tx.run(sql, [at, among.value, unlessAfter]);
 }

@@ -12,7 +12,8 @@ export interface NewApiKey {
 export async function createApiKey(ctx: Ctx, input: NewApiKey): Promise<{ id: string; token: string }> {
   mustReach(ctx.actor, 'full_access');
   const permission = input.permission ?? 'full_access';
-  const domainId = input.domain_id ?? null;
+  // The letter case of a UUID means nothing (RFC 9562 §4); SQLite compares it as text.
+  const domainId = input.domain_id?.toLowerCase() ?? null;
   if (domainId !== null && permission === 'full_access') {
     const message =
       'domain_id can only be given with permission sending_access; a full_access key reaches every domain.';

@@ -8,7 +8,8 @@ const KEYS_REMEMBERED_MAX = 10_000;
 export function createKeyUse(world: World): (keyId: string) => void {
   const written = new Map<string, number>();
   const write = world.commits.lane<string, void>(async (tx, keyIds) => {
-    await noteUse(tx, [...new Set(keyIds)], world.clock.now());
+    const now = world.clock.now();
+    await noteUse(tx, [...new Set(keyIds)], now, now - REFRESH_MS);
     return keyIds.map(() => undefined);
   });
   return (keyId) => {

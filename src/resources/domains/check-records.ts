@@ -1,19 +1,25 @@
 import type { Lookup, Resolver } from '../../platform/resolver/index.ts';
-import type { RecordRow, RecordStatus } from './domains.store.ts';
+import type { DomainStatus, RecordRow, RecordStatus } from './domains.store.ts';
 
 export type CheckedRecord = Pick<RecordRow, 'position' | 'status'>;
 
-/** Asks DNS for every record. The answers under way are shared, so two records of one name cost one question a type. */
+/**
+ * Asks DNS for every record of a domain in the given status. The answers under way are shared, so two records of one name cost one
+ * question a type.
+ */
 export function checkRecords(
   resolver: Resolver,
+  domain: { status: DomainStatus },
   records: readonly RecordRow[],
   options: { cache: boolean },
 ): Promise<CheckedRecord[]> {
+  // A record that is absent is waited for only until its domain is decided.
+  const whenAbsent = domain.status === 'verified' || domain.status === 'failed' ? 'failed' : 'pending';
   return Promise.all(
     records.map(async (record) => {
       const answer =
         record.type === 'MX' ? await mxTexts(resolver, record.name, options) : await resolver.txt(record.name, options);
-      return { position: record.position, status: judge(record, answer) };
+      return { position: record.position, status: judge(record, answer, whenAbsent) };
     }),
   );
 }
@@ -23,36 +29,45 @@ async function mxTexts(resolver: Resolver, name: string, options: { cache: boole
   return answer.kind === 'found' ? { kind: 'found', records: answer.records.map((mx) => mx.host) } : answer;
 }
 
-function judge(record: RecordRow, answer: Lookup<string[]>): RecordStatus {
+function judge(record: RecordRow, answer: Lookup<string[]>, whenAbsent: RecordStatus): RecordStatus {
   switch (answer.kind) {
     case 'failed':
       // Nobody could say; what was known before may still hold.
       return record.status === 'verified' ? 'verified' : 'temporary_failure';
     case 'none':
-      return record.status === 'verified' ? 'failed' : 'pending';
+      return whenAbsent;
     case 'found':
-      if (answer.records.some((found) => says(record, found))) return 'verified';
-      return 'failed';
+      return publishes(record, answer.records) ? 'verified' : 'failed';
   }
 }
 
-function says(record: RecordRow, found: string): boolean {
-  if (record.type === 'MX') return found.toLowerCase() === record.value.toLowerCase();
-  if (record.record === 'DKIM') return dkimKeyIn(found) !== '' && dkimKeyIn(found) === dkimKeyIn(record.value);
-  return spfTerms(record.value).every((term) => spfTerms(found).includes(term));
+function publishes(record: RecordRow, found: readonly string[]): boolean {
+  if (record.type === 'MX') return found.some((host) => host.toLowerCase() === record.value.toLowerCase());
+  if (record.record === 'DKIM') return found.some((text) => dkimKeyIn(text) === dkimKeyIn(record.value));
+  // RFC 7208 §4.5: with two SPF records nothing is permitted, whatever each of them says.
+  const [spf, ...others] = found.filter(isSpf);
+  if (spf === undefined || others.length > 0) return false;
+  return spfTerms(record.value).every((term) => spfTerms(spf).includes(term));
 }
 
-/** White space inside the key is folding that panels add (RFC 6376 §3.6.1). */
+/** RFC 6376 §3.6.1: `v` is the first tag or absent. White space inside the key is folding that panels add. */
 function dkimKeyIn(text: string): string {
-  for (const tag of text.split(';')) {
-    const [name = '', ...value] = tag.split('=');
-    if (name.trim() === 'p') return value.join('=').replace(/\s+/g, '');
-  }
-  return '';
+  const tags = text.split(';').map((tag): [name: string, value: string] => {
+    const at = tag.indexOf('=');
+    return [tag.slice(0, at).trim(), tag.slice(at + 1).replace(/\s+/g, '')];
+  });
+  const isOdd = tags.some(([name, value], i) => name === 'v' && (i > 0 || value !== 'DKIM1'));
+  return isOdd ? '' : (tags.find(([name]) => name === 'p')?.[1] ?? '');
 }
 
-/** A team may add senders of its own to the record; our mechanisms must be among them. The final `all` is its choice. */
+const isSpf = (text: string): boolean => /^v=spf1(?: |$)/i.test(text);
+
+/**
+ * The mechanisms that are looked at. A team may add senders of its own to the record; ours must be among them. The
+ * final `all` is its choice, and what stands behind it counts for nothing (RFC 7208 §5.1).
+ */
 function spfTerms(text: string): string[] {
-  const terms = text.trim().toLowerCase().split(/\s+/);
-  return terms[0] === 'v=spf1' ? terms.filter((term) => !/^[-~?+]?all$/.test(term)) : [];
+  const terms = text.toLowerCase().split(/\s+/).slice(1);
+  const all = terms.findIndex((term) => /^[-~?+]?all$/.test(term));
+  return (all < 0 ? terms : terms.slice(0, all)).map((term) => term.replace(/^\+/, ''));
 }

@@ -1,5 +1,5 @@
 import { recordEvents } from '../../events/index.ts';
-import { isUniqueViolation } from '../../platform/db/index.ts';
+import { isUniqueViolation, type Executor } from '../../platform/db/index.ts';
 import { invalidFields, refuse } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { parseDomainName } from '../../protocol/address/index.ts';
@@ -9,6 +9,7 @@ import { newDkimKey } from './dkim-key.ts';
 import {
   countDomains,
   findDomainByName,
+  holdPlanOf,
   insertDomain,
   isVerifiedElsewhere,
   type DomainRow,
@@ -32,12 +33,14 @@ export async function createDomain(ctx: Ctx, input: NewDomain) {
   mustReach(ctx.actor, 'full_access');
   const { world, teamId } = ctx;
   const name = readName(input.name);
-  mustNotAskForReceiving(input.capabilities);
-  await mustHaveRoom(ctx);
-  if (await isVerifiedElsewhere(world.db, teamId, name)) throw nameTaken(name);
+  mustBeCapable(input.capabilities);
+  // Asked twice: now, because making a key is dear, and in the transaction, because others ask at the same time.
+  await mustBeAddable(world, world.db, teamId, name);
   const made = await composeDomain(world, teamId, name, input);
+  mustFitDns(made.records);
   try {
     await world.db.tx(async (tx) => {
+      await mustBeAddable(world, tx, teamId, name);
       await insertDomain(tx, made.row, made.records, made.key.row);
       await recordEvents(tx, world.ids, [
         {
@@ -50,10 +53,7 @@ export async function createDomain(ctx: Ctx, input: NewDomain) {
       ]);
     });
   } catch (error) {
-    if (isUniqueViolation(error) && (await findDomainByName(world.db, teamId, name))) {
-      throw refuse('resource_locked', { say: `The domain ${name} is registered by this team already.` });
-    }
-    throw error;
+    throw isUniqueViolation(error) ? registeredAlready(name) : error;
   }
   return presentDomain(made.row, made.records);
 }
@@ -68,8 +68,8 @@ export async function composeDomain(world: World, teamId: string, name: string, 
     region: input.region ?? world.config.team.default_region,
     open_tracking: input.open_tracking ? 1 : 0,
     click_tracking: input.click_tracking ? 1 : 0,
-    tracking_subdomain: input.tracking_subdomain ?? 'track',
-    custom_return_path: input.custom_return_path ?? 'send',
+    tracking_subdomain: (input.tracking_subdomain ?? 'track').toLowerCase(),
+    custom_return_path: (input.custom_return_path ?? 'send').toLowerCase(),
     tls: input.tls ?? 'opportunistic',
     created_at: world.clock.now(),
     asked_at: null,
@@ -82,13 +82,22 @@ export async function composeDomain(world: World, teamId: string, name: string, 
   return { row, records, key };
 }
 
-export function mustNotAskForReceiving(capabilities: NewDomain['capabilities']): void {
-  if (capabilities?.receiving !== 'enabled') return;
-  const message = 'capabilities.receiving cannot be enabled: this installation sends only.';
-  throw refuse('validation_error', {
+/** Sending is the only capability today, so a domain can neither receive nor be without it. */
+export function mustBeCapable(capabilities: NewDomain['capabilities']): void {
+  if (capabilities?.receiving === 'enabled') {
+    throw refusedCapability('receiving', 'cannot be enabled: this installation sends only.');
+  }
+  if (capabilities?.sending === 'disabled') {
+    throw refusedCapability('sending', 'cannot be disabled: it is all a domain is for; delete the domain instead.');
+  }
+}
+
+function refusedCapability(name: string, why: string) {
+  const message = `capabilities.${name} ${why}`;
+  return refuse('validation_error', {
     status: 422,
     say: message,
-    errors: [{ path: 'capabilities.receiving', message }],
+    errors: [{ path: `capabilities.${name}`, message }],
   });
 }
 
@@ -98,14 +107,30 @@ function readName(text: string): string {
   return parsed.domain;
 }
 
-async function mustHaveRoom(ctx: Ctx): Promise<void> {
-  const { config, db } = ctx.world;
-  const team = await db.get<{ plan_code: string }>('select plan_code from teams where id = ?', [ctx.teamId]);
-  const limit = config.plans[team?.plan_code ?? config.team.default_plan]?.domain_limit;
-  const count = await countDomains(db, ctx.teamId);
+/** RFC 1035 §2.3.4: 253 characters, which our own labels in front of the name count towards. */
+const DNS_NAME_CHARS_MAX = 253;
+
+function mustFitDns(records: readonly RecordRow[]): void {
+  const tooLong = records.find((record) => record.name.length > DNS_NAME_CHARS_MAX);
+  if (!tooLong) return;
+  const { name } = tooLong;
+  const message = `name: its record ${name.slice(0, 60)}… would have ${name.length} characters; at most ${DNS_NAME_CHARS_MAX} are possible.`;
+  throw invalidFields([{ path: 'name', message }]);
+}
+
+async function mustBeAddable(world: World, db: Executor, teamId: string, name: string): Promise<void> {
+  const { config } = world;
+  const plan = await holdPlanOf(db, teamId);
+  const limit = config.plans[plan ?? config.team.default_plan]?.domain_limit;
+  const count = await countDomains(db, teamId);
+  if (await isVerifiedElsewhere(db, teamId, name)) throw nameTaken(name);
+  if (await findDomainByName(db, teamId, name)) throw registeredAlready(name);
   if (limit === undefined || count < limit) return;
   throw refuse('validation_error', {
     status: 422,
     say: `The plan of this team allows ${limit} domains and it has ${count}; delete one first.`,
   });
 }
+
+const registeredAlready = (name: string) =>
+  refuse('resource_locked', { say: `The domain ${name} is registered by this team already.` });

@@ -1,7 +1,7 @@
 import { recordEvents } from '../../events/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
 import { mustReach, type Ctx } from '../access/index.ts';
-import { deleteDomainRows, findDomain, recordsOf } from './domains.store.ts';
+import { deleteDomainRows, holdDomain, recordsOf } from './domains.store.ts';
 import { presentDomain } from './present.ts';
 
 /** Sent emails are kept; what is still queued cannot be signed any more and fails when its turn comes. */
@@ -9,7 +9,7 @@ export async function deleteDomain(ctx: Ctx, id: string): Promise<{ object: 'dom
   mustReach(ctx.actor, 'full_access');
   const { world, teamId } = ctx;
   await world.db.tx(async (tx) => {
-    const domain = await findDomain(tx, teamId, id);
+    const domain = await holdDomain(tx, teamId, id);
     if (!domain) throw notFound('Domain');
     const data = presentDomain(domain, await recordsOf(tx, id));
     await deleteDomainRows(tx, id);

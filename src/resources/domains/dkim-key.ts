@@ -1,4 +1,4 @@
-import { createPrivateKey, generateKeyPair, randomBytes, type KeyObject } from 'node:crypto';
+import { createPrivateKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { World } from '../../platform/world/index.ts';
 import { dkimPublicRecord } from '../../protocol/dkim/index.ts';
@@ -21,7 +21,7 @@ export async function newDkimKey(world: World, domainId: string): Promise<NewDki
   const row: DkimKeyRow = {
     id: world.ids.uuid(),
     domain_id: domainId,
-    selector: `rk${randomBytes(4).toString('hex')}`,
+    selector: `rk${world.ids.hex(4)}`,
     algorithm: 'rsa-sha256',
     private_key_sealed: world.secrets.seal(pem, SEALED_FOR),
     created_at: world.clock.now(),

@@ -78,10 +78,22 @@ export const findDomain = (db: Executor, teamId: string, id: string): Promise<Do
 export const findDomainByName = (db: Executor, teamId: string, name: string): Promise<DomainRow | undefined> =>
   db.get<DomainRow>('select * from domains where team_id = ? and name = ?', [teamId, name]);
 
+/** The domain as it is now, held to the end of the transaction, so that what is decided about it still holds then. */
+export function holdDomain(tx: Executor, teamId: string, id: string): Promise<DomainRow | undefined> {
+  const held = tx.dialect === 'pg' ? 'for update' : '';
+  return tx.get<DomainRow>(`select * from domains where team_id = ? and id = ? ${held}`, [teamId, id]);
+}
+
 /** Whether some other team has this name verified; which one is nobody's business. */
 export async function isVerifiedElsewhere(db: Executor, teamId: string, name: string): Promise<boolean> {
   const sql = 'select 1 as found from domains where name = ? and verified_at is not null and team_id <> ?';
   return (await db.get(sql, [name, teamId])) !== undefined;
+}
+
+/** Held to the end of the transaction: domains of one team are counted and added one at a time. */
+export async function holdPlanOf(tx: Executor, teamId: string): Promise<string | undefined> {
+  const held = tx.dialect === 'pg' ? 'for no key update' : '';
+  return (await tx.get<{ plan_code: string }>(`select plan_code from teams where id = ? ${held}`, [teamId]))?.plan_code;
 }
 
 export async function countDomains(db: Executor, teamId: string): Promise<number> {
@@ -145,6 +157,10 @@ export async function saveCheck(
     await tx.run(sql, [record.status, domain.id, record.position]);
   }
 }
+
+/** The sweep has been here and could decide nothing. */
+export const noteChecked = (db: Executor, id: string, now: number): Promise<number> =>
+  db.run('update domains set checked_at = ? where id = ?', [now, id]);
 
 export type DomainChange = Partial<Pick<DomainRow, 'open_tracking' | 'click_tracking' | 'tls' | 'tracking_subdomain'>>;
 

@@ -17,7 +17,7 @@ export async function getDomain(ctx: Ctx, id: string) {
   const records = await recordsOf(db, id);
   // Never asked for and nothing can be published: the development profile's domain, and a domain nobody verified yet.
   if (config.delivery.capture || domain.checked_at === null) return presentDomain(domain, records);
-  const checked = await checkRecords(resolver, records, { cache: true });
+  const checked = await checkRecords(resolver, domain, records, { cache: true });
   return presentDomain(
     domain,
     records.map((record, i) => ({ ...record, status: checked[i]?.status ?? record.status })),

@@ -2,7 +2,7 @@ import { Refusal } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { checkRecords } from './check-records.ts';
 import { concludeCheck } from './conclude-check.ts';
-import { domainsToSweep, recordsOf } from './domains.store.ts';
+import { domainsToSweep, noteChecked, recordsOf } from './domains.store.ts';
 
 const BATCH = 50;
 
@@ -16,12 +16,19 @@ export async function sweepDomains(world: World): Promise<number> {
     const settled = await Promise.allSettled(
       domains.map(async (domain) => {
         const records = await recordsOf(world.db, domain.id);
-        await concludeCheck(world, domain, records, await checkRecords(world.resolver, records, { cache: false }));
+        const checked = await checkRecords(world.resolver, domain, records, { cache: false });
+        try {
+          await concludeCheck(world, domain, records, checked);
+        } catch (error) {
+          // Another team has the name: theirs to delete or ours to claim, and nothing to look up before the next sweep.
+          if (!(error instanceof Refusal)) throw error;
+          await noteChecked(world.db, domain.id, world.clock.now());
+        }
       }),
     );
     const failed = settled.filter((result) => result.status === 'rejected');
     for (const { reason } of failed) {
-      if (!(reason instanceof Refusal)) world.log.error({ err: reason }, 'a domain could not be swept');
+      world.log.error({ err: reason }, 'a domain could not be swept');
     }
     swept += domains.length;
     // A domain that cannot be concluded keeps its old date and would be offered again at once.

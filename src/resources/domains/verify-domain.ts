@@ -22,7 +22,7 @@ export async function verifyDomain(ctx: Ctx, id: string): Promise<{ object: 'dom
   // The development profile has no DNS to ask, and its domain is verified already.
   if (world.config.delivery.capture && domain.status === 'verified') return { object: 'domain', id };
   const records = await recordsOf(world.db, id);
-  const checked = await checkRecords(world.resolver, records, { cache: false });
-  await concludeCheck(world, domain, records, checked);
+  const checked = await checkRecords(world.resolver, domain, records, { cache: false });
+  if ((await concludeCheck(world, domain, records, checked)) === undefined) throw notFound('Domain');
   return { object: 'domain', id };
 }

@@ -10,6 +10,7 @@ import {
   type Value,
 } from '../../platform/db/index.ts';
 import { firstIdAt } from '../../platform/ids/index.ts';
+import { foldForSearch } from './search-text.ts';
 
 /** Lists are JSON text; they are written once and read whole. */
 export interface EmailRow {
@@ -171,7 +172,7 @@ export async function listEmailRows(
   if (filter.createdTo !== undefined) narrow('id < ?', firstIdAt(filter.createdTo + 1));
   if (filter.search !== undefined) {
     const position = db.dialect === 'pg' ? 'strpos(search_text, ?) > 0' : 'instr(search_text, ?) > 0';
-    narrow(position, filter.search.toLowerCase());
+    narrow(position, foldForSearch(filter.search));
   }
   const sql = pageSql('emails', where.join(' and '), page);
   return pageOf(await db.all<EmailRow>(sql, [...values, ...pageValues(page)]), page);

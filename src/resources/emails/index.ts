@@ -16,3 +16,4 @@ export {
   type EmailRow,
   type NewEmailRows,
 } from './emails.store.ts';
+export { searchTextOf } from './search-text.ts';

@@ -4,7 +4,9 @@ import { notFound, refuse } from '../../platform/refusal/index.ts';
 import { mustReach, type Ctx } from '../access/index.ts';
 import { loadBodies } from './email-bodies.ts';
 import { findEmail, listEmailRows } from './emails.store.ts';
+import { parseIsoTime } from './iso-time.ts';
 import { presentEmail } from './present.ts';
+import { canBeFound } from './search-text.ts';
 
 export interface EmailFilter {
   status?: LastEvent | undefined;
@@ -31,6 +33,7 @@ export async function listEmails(ctx: Ctx, filter: EmailFilter, page: Page) {
     throw refuse('invalid_parameter', { say: 'end_date must not be before start_date.' });
   }
   const { status, api_key_id: apiKeyId, search } = filter;
+  if (search !== undefined && !canBeFound(search)) return { object: 'list' as const, has_more: false, data: [] };
   const { rows, hasMore } = await listEmailRows(
     ctx.world.db,
     ctx.teamId,
@@ -46,19 +49,11 @@ export async function listEmails(ctx: Ctx, filter: EmailFilter, page: Page) {
 }
 
 const DAY_MS = 24 * 3_600_000;
-const DATE = /^\d{4}-\d{2}-\d{2}$/;
-const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?$/;
 
 function readInstant(name: string, text: string | undefined, dateOffsetMs: number): number | undefined {
   if (text === undefined) return undefined;
-  const isDate = DATE.test(text);
-  // Without an offset a time is UTC, as every time of the API.
-  const at = isDate
-    ? Date.parse(text) + dateOffsetMs
-    : INSTANT.test(text)
-      ? Date.parse(/(Z|[+-]\d{2}:?\d{2})$/.test(text.slice(11)) ? text : `${text}Z`)
-      : NaN;
-  if (!Number.isNaN(at)) return at;
+  const time = parseIsoTime(text);
+  if (time) return time.ms + (time.isDateAlone ? dateOffsetMs : 0);
   throw refuse('invalid_parameter', {
     say: `${name} must be an ISO 8601 date or time, such as 2027-01-31 or 2027-01-31T12:00:00Z; got ${JSON.stringify(text.slice(0, 40))}.`,
   });

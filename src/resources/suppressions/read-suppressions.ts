@@ -1,8 +1,8 @@
 import { isoTime } from '../../platform/clock/index.ts';
 import type { Executor, Page } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
-import { normalizeAddress, parseMailbox } from '../../protocol/address/index.ts';
 import { mustReach, type Ctx } from '../access/index.ts';
+import { keyOf } from './email-key.ts';
 import { findByIds, findByKeys, listSuppressionRows, type Origin, type SuppressionRow } from './suppressions.store.ts';
 
 export async function getSuppression(ctx: Ctx, idOrAddress: string) {
@@ -19,14 +19,13 @@ export async function listSuppressions(ctx: Ctx, filter: { origin?: Origin | und
 /** The path of a suppression is its id or the suppressed address. */
 export async function suppressionNamed(db: Executor, teamId: string, idOrAddress: string): Promise<SuppressionRow> {
   const isId = /^sup_[0-9a-f]{32}$/.test(idOrAddress);
-  if (!isId && !parseMailbox(idOrAddress).ok) {
+  const key = keyOf(idOrAddress);
+  if (!isId && key === undefined) {
     throw refuse('invalid_parameter', {
       say: 'A suppression is named by its id (sup_…) or by the suppressed address.',
     });
   }
-  const [row] = isId
-    ? await findByIds(db, teamId, [idOrAddress])
-    : await findByKeys(db, teamId, [normalizeAddress(idOrAddress)]);
+  const [row] = isId ? await findByIds(db, teamId, [idOrAddress]) : await findByKeys(db, teamId, [key ?? '']);
   if (!row) throw notFound('Suppression');
   return row;
 }

@@ -1,9 +1,9 @@
 import { recordEvents } from '../../events/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
-import { refuse } from '../../platform/refusal/index.ts';
+import { notFound, refuse } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
-import { normalizeAddress } from '../../protocol/address/index.ts';
 import { mustReach, type Ctx } from '../access/index.ts';
+import { keyOf } from './email-key.ts';
 import { suppressionNamed } from './read-suppressions.ts';
 import { eventData } from './suppress.ts';
 import { deleteRows, findByIds, findByKeys, type SuppressionRow } from './suppressions.store.ts';
@@ -18,8 +18,9 @@ export async function deleteSuppression(ctx: Ctx, idOrAddress: string): Promise<
   mustReach(ctx.actor, 'full_access');
   return ctx.world.db.tx(async (tx) => {
     const row = await suppressionNamed(tx, ctx.teamId, idOrAddress);
-    await remove(ctx.world, tx, [row]);
-    return removed(row);
+    const [gone] = await remove(ctx.world, tx, [row]);
+    if (!gone) throw notFound('Suppression');
+    return removed(gone);
   });
 }
 
@@ -35,28 +36,29 @@ export async function removeSuppressions(
     throw refuse('invalid_parameter', { say: `Give exactly one of emails and ids; got ${given}.` });
   }
   return ctx.world.db.tx(async (tx) => {
-    const rows = emails
-      ? await findByKeys(tx, ctx.teamId, emails.map(normalizeAddress))
-      : await findByIds(tx, ctx.teamId, ids ?? []);
-    await remove(ctx.world, tx, rows);
-    return { data: rows.map(removed) };
+    // What is no address cannot be suppressed, and what is not suppressed is skipped.
+    const names = [...new Set(emails ? emails.map(keyOf).filter((key) => key !== undefined) : ids)];
+    const found = emails ? await findByKeys(tx, ctx.teamId, names) : await findByIds(tx, ctx.teamId, names);
+    const byName = new Map(found.map((row) => [emails ? row.email_key : row.id, row]));
+    const asked = names.map((name) => byName.get(name)).filter((row) => row !== undefined);
+    return { data: (await remove(ctx.world, tx, asked)).map(removed) };
   });
 }
 
-async function remove(world: World, tx: Executor, rows: SuppressionRow[]): Promise<void> {
-  const teamId = rows[0]?.team_id;
-  if (teamId === undefined) return;
-  await deleteRows(
-    tx,
-    teamId,
-    rows.map((row) => row.id),
-  );
+/** Answers those that this call removed and recorded. */
+async function remove(world: World, tx: Executor, asked: SuppressionRow[]): Promise<SuppressionRow[]> {
+  const teamId = asked[0]?.team_id;
+  if (teamId === undefined) return [];
+  const ids = asked.map((row) => row.id);
+  const deleted = await deleteRows(tx, teamId, ids);
+  const rows = asked.filter((row) => deleted.has(row.id));
   const at = world.clock.now();
   await recordEvents(
     tx,
     world.ids,
     rows.map((row) => ({ teamId, type: 'suppression.removed', subjectId: row.id, data: eventData(row), at })),
   );
+  return rows;
 }
 
 const removed = (row: SuppressionRow): Removed => ({ object: 'suppression', id: row.id, deleted: true });

@@ -15,13 +15,16 @@ export interface SuppressionRow {
 const COLUMNS = ['id', 'team_id', 'email', 'email_key', 'origin', 'source_id', 'created_at'] as const;
 
 /** Leaves addresses that are suppressed already as they are; answers how many are new. */
-export const insertSuppressions = (tx: Executor, rows: SuppressionRow[]): Promise<number> =>
-  tx.insertMany(
+export function insertSuppressions(tx: Executor, rows: readonly SuppressionRow[]): Promise<number> {
+  // In one order for everybody: two batches with the same addresses would otherwise wait for each other for ever.
+  const ordered = rows.toSorted((a, b) => (a.email_key < b.email_key ? -1 : a.email_key > b.email_key ? 1 : 0));
+  return tx.insertMany(
     'suppressions',
     COLUMNS,
-    rows.map((row) => COLUMNS.map((column) => row[column])),
+    ordered.map((row) => COLUMNS.map((column) => row[column])),
     'on conflict (team_id, email_key) do nothing',
   );
+}
 
 export function findByKeys(db: Executor, teamId: string, emailKeys: string[]): Promise<SuppressionRow[]> {
   const among = textsIn(db.dialect, 'email_key', emailKeys);
@@ -45,9 +48,11 @@ export async function listSuppressionRows(
   return pageOf(rows, page);
 }
 
-export async function deleteRows(tx: Executor, teamId: string, ids: string[]): Promise<void> {
+/** Answers the ids of what this call deleted: of two that delete the same row, one did. */
+export async function deleteRows(tx: Executor, teamId: string, ids: string[]): Promise<Set<string>> {
   const among = textsIn(tx.dialect, 'id', ids);
-  await tx.run(`delete from suppressions where team_id = ? and ${among.sql}`, [teamId, among.value]);
+  const sql = `delete from suppressions where team_id = ? and ${among.sql} returning id`;
+  return new Set((await tx.all<{ id: string }>(sql, [teamId, among.value])).map((row) => row.id));
 }
 
 export interface SuppressedAddress {

@@ -51,12 +51,14 @@ export async function createTeam(world: World, input: { name: string }): Promise
   }
 }
 
+/** Letters of every script stay, or all names in another one would share a slug. */
 function slugOf(name: string): string {
   const slug = name
     .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .normalize('NFC')
     .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-+|-+$/g, '')
-    .slice(0, 60);
-  return slug || 'team';
+    .replace(/[^\p{L}\p{N}]+/gu, '-')
+    .replace(/^-+|-+$/g, '');
+  return [...slug].slice(0, 60).join('') || 'team';
 }

@@ -1,3 +1,3 @@
 /** Teams: everything belongs to exactly one. A team is made by the operator, never through the API. */
 export { createTeam, type NewTeam } from './create-team.ts';
-export { findTeamBySlug, listTeams, type TeamRow } from './teams.store.ts';
+export { listTeams, type TeamRow } from './teams.store.ts';

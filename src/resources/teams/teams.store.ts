@@ -17,7 +17,4 @@ export async function insertTeam(tx: Executor, team: TeamRow): Promise<void> {
   );
 }
 
-export const findTeamBySlug = (db: Executor, slug: string): Promise<TeamRow | undefined> =>
-  db.get<TeamRow>('select * from teams where slug = ?', [slug]);
-
 export const listTeams = (db: Executor): Promise<TeamRow[]> => db.all<TeamRow>('select * from teams order by id');

@@ -1,0 +1,151 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { isDatabaseSetback } from '../db/index.ts';
+import { openBlobs, type Blobs } from './index.ts';
+
+const OWNER = '018bcfe5-6800-7000-8000-0000000000ab';
+let root: string;
+let blobs: Blobs;
+beforeEach(() => {
+  root = path.join(mkdtempSync(path.join(os.tmpdir(), 'rasket-blobs-')), 'blobs');
+  blobs = openBlobs(root);
+});
+afterEach(() => rmSync(path.dirname(root), { recursive: true, force: true }));
+
+const folder = () => path.join(root, 'ab', OWNER);
+async function ownersBefore(ms: number): Promise<string[]> {
+  const owners: string[] = [];
+  for await (const owner of blobs.owners(ms)) owners.push(owner);
+  return owners;
+}
+
+describe('put and get', () => {
+  it('gives back the bytes, any bytes', async () => {
+    for (const bytes of [Buffer.alloc(0), Buffer.from([0, 255, 10, 13]), Buffer.alloc(3_000_000, 'x')]) {
+      await blobs.put(`${OWNER}/body`, bytes);
+      expect((await blobs.get(`${OWNER}/body`)).equals(bytes)).toBe(true);
+    }
+  });
+
+  it('the same key again replaces what was there', async () => {
+    await blobs.put(`${OWNER}/body`, Buffer.from('a long first text'));
+    await blobs.put(`${OWNER}/body`, Buffer.from('second'));
+    expect((await blobs.get(`${OWNER}/body`)).toString()).toBe('second');
+    expect(readdirSync(folder())).toEqual(['body']);
+  });
+
+  it('writers of one key at one time leave one of their texts, whole', async () => {
+    const texts = Array.from({ length: 8 }, (_, i) => Buffer.alloc(200_000 + i, String(i)));
+    await Promise.all(texts.map((text) => blobs.put(`${OWNER}/body`, text)));
+    const kept = await blobs.get(`${OWNER}/body`);
+    expect(texts.some((text) => text.equals(kept))).toBe(true);
+    expect(readdirSync(folder())).toEqual(['body']);
+  });
+
+  it('nobody else may read files or folders', async () => {
+    await blobs.put(`${OWNER}/body`, Buffer.from('x'));
+    expect(statSync(path.join(folder(), 'body')).mode & 0o777).toBe(0o600);
+    expect(statSync(folder()).mode & 0o777).toBe(0o700);
+  });
+
+  it('what was never put is not there', async () => {
+    await expect(blobs.get(`${OWNER}/body`)).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+});
+
+describe('a key steps out of nowhere', () => {
+  it.each([
+    'body',
+    '/body',
+    `${OWNER}/`,
+    `${OWNER}/..`,
+    `${OWNER}/.`,
+    `${OWNER}/.hidden`,
+    `${OWNER}/../other`,
+    `../${OWNER}`,
+    `../../etc/passwd`,
+    `${OWNER}/a/b`,
+    `${OWNER}/body.1-1.part`,
+    `${OWNER}/bo\0dy`,
+    `a/b`,
+    `${OWNER}/body\n`,
+  ])('%j is refused', async (key) => {
+    await expect(blobs.put(key, Buffer.from('x'))).rejects.toThrow(/blob/);
+    await expect(blobs.get(key)).rejects.toThrow(/blob/);
+    expect(existsSync(root)).toBe(false);
+  });
+
+  it.each(['', '.', '..', '/', 'a', `${OWNER}/body`, '../blobs'])('removing %j is refused', async (owner) => {
+    await blobs.put(`${OWNER}/body`, Buffer.from('x'));
+    await expect(blobs.remove(owner)).rejects.toThrow(/the owner of a blob is an id/);
+    expect((await blobs.get(`${OWNER}/body`)).toString()).toBe('x');
+  });
+});
+
+describe('remove', () => {
+  it('takes all of one owner and nothing of another; twice is no fault', async () => {
+    const other = OWNER.replace('018b', '018c');
+    for (const key of [`${OWNER}/a`, `${OWNER}/b`, `${other}/a`]) await blobs.put(key, Buffer.from(key));
+    await blobs.remove(OWNER);
+    await blobs.remove(OWNER);
+    await expect(blobs.get(`${OWNER}/a`)).rejects.toMatchObject({ code: 'ENOENT' });
+    expect((await blobs.get(`${other}/a`)).toString()).toBe(`${other}/a`);
+  });
+});
+
+describe('owners', () => {
+  it('are those whose folder is older, and nothing else that lies about', async () => {
+    expect(await ownersBefore(Date.now())).toEqual([]);
+    await blobs.put(`${OWNER}/a`, Buffer.from('x'));
+    const young = OWNER.replace('018b', '018c');
+    await blobs.put(`${young}/a`, Buffer.from('x'));
+    mkdirSync(path.join(root, 'ab', 'lost+found'));
+    await blobs.check();
+    const longAgo = new Date(1_000_000);
+    for (const name of [OWNER, 'lost+found']) utimesSync(path.join(root, 'ab', name), longAgo, longAgo);
+    expect(await ownersBefore(2_000_000)).toEqual([OWNER]);
+  });
+});
+
+describe('when things go wrong', () => {
+  it('the half a crash left behind is never read and does not stop the next try', async () => {
+    mkdirSync(folder(), { recursive: true });
+    writeFileSync(path.join(folder(), `body.${process.pid}-1.part`), 'hal');
+    await expect(blobs.get(`${OWNER}/body`)).rejects.toMatchObject({ code: 'ENOENT' });
+    await blobs.put(`${OWNER}/body`, Buffer.from('whole'));
+    expect((await blobs.get(`${OWNER}/body`)).toString()).toBe('whole');
+  });
+
+  it('a full disk is a setback, leaves no half and keeps what was there', async () => {
+    await blobs.put(`${OWNER}/body`, Buffer.from('before'));
+    // Every write to this device fails as on a full disk.
+    symlinkSync('/dev/full', path.join(folder(), `body.${process.pid}-2.part`));
+    const failure: unknown = await blobs.put(`${OWNER}/body`, Buffer.from('after')).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 'ENOSPC' });
+    expect(isDatabaseSetback(failure)).toBe(true);
+    expect(readdirSync(folder())).toEqual(['body']);
+    expect((await blobs.get(`${OWNER}/body`)).toString()).toBe('before');
+    await blobs.put(`${OWNER}/body`, Buffer.from('after'));
+    expect((await blobs.get(`${OWNER}/body`)).toString()).toBe('after');
+  });
+
+  it('check says whether anything can be written', async () => {
+    await blobs.check();
+    expect(readdirSync(root)).toEqual([]);
+    rmSync(root, { recursive: true });
+    writeFileSync(root, 'a file where the folder should be');
+    await expect(blobs.check()).rejects.toThrow();
+  });
+});

@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest';
+import { isDatabaseGone, isDatabaseSetback, isUniqueViolation } from './faults.ts';
+
+const fault = (code: string, message = '') => Object.assign(new Error(message), { code });
+
+describe('a setback is no fault of ours', () => {
+  it.each([
+    ...['SQLITE_FULL', 'SQLITE_IOERR_WRITE', 'SQLITE_BUSY', 'SQLITE_BUSY_SNAPSHOT', 'SQLITE_READONLY_DBMOVED'],
+    ...['ENOSPC', 'EDQUOT', 'EROFS', 'ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'ENOTFOUND'],
+    ...['08006', '53100', '53300', '57P01', '40001', '40P01', '25006'],
+  ])('%s', (code) => expect(isDatabaseSetback(fault(code))).toBe(true));
+
+  it.each([
+    fault('', 'Connection terminated unexpectedly'),
+    fault('', 'Connection terminated due to connection timeout'),
+    Object.assign(new Error('Knex: Timeout acquiring a connection.'), { name: 'KnexTimeoutError' }),
+  ])('%s', (error) => expect(isDatabaseGone(error) && isDatabaseSetback(error)).toBe(true));
+
+  it.each(['SQLITE_ERROR', 'SQLITE_CONSTRAINT_UNIQUE', '23505', '42P01', '22P02', 'ENOENT', ''])(
+    '%s is none, but ours',
+    (code) => expect(isDatabaseSetback(fault(code))).toBe(false),
+  );
+
+  it.each([undefined, null, 'text', {}, new TypeError('x')])('%s is none', (error) => {
+    expect([isDatabaseSetback(error), isDatabaseGone(error), isUniqueViolation(error)]).toEqual([false, false, false]);
+  });
+});
+
+it('a full disk and a lost race are worth a try item by item; a database that is gone is not', () => {
+  for (const code of ['SQLITE_FULL', '40001', '53100']) expect(isDatabaseGone(fault(code))).toBe(false);
+  for (const code of ['ECONNREFUSED', '57P03', '08001']) expect(isDatabaseGone(fault(code))).toBe(true);
+});

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { createLog, createMailLog } from './index.ts';
+
+function logTo(format: 'json' | 'pretty', level = 'info') {
+  const lines: string[] = [];
+  return { log: createLog({ level, format, write: (line) => void lines.push(line) }), lines };
+}
+
+describe('a line', () => {
+  it('is one JSON object with a time, a level and a phrase', () => {
+    const { log, lines } = logTo('json');
+    log.info({ emailId: 'e1', text: 'two\nlines' }, 'email accepted');
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(/^[^\n]*\n$/);
+    expect(JSON.parse(lines[0] ?? '')).toEqual({
+      level: 30,
+      time: expect.stringMatching(/^\d{4}-.*Z$/),
+      emailId: 'e1',
+      text: 'two\nlines',
+      msg: 'email accepted',
+    });
+  });
+
+  it('for people is one line too', () => {
+    const { log, lines } = logTo('pretty');
+    log.warn({ n: 1, text: 'x' }, 'careful');
+    expect(lines).toEqual([expect.stringMatching(/^\d\d:\d\d:\d\d warn careful n=1 text=x\n$/)]);
+  });
+
+  it('below the level is not written', () => {
+    const { log, lines } = logTo('json', 'warn');
+    log.info('no');
+    log.warn('yes');
+    expect(lines).toHaveLength(1);
+  });
+
+  it('never shows a credential, wherever it stands', () => {
+    const { log, lines } = logTo('json');
+    log.info({ token: 'rk_s3cret', password: 's3cret', authorization: 'Bearer s3cret' }, 'top');
+    log.info({ headers: { authorization: 'Bearer s3cret' }, key: { token: 's3cret', private_key: 's3cret' } }, 'below');
+    expect(lines).toHaveLength(2);
+    expect(lines.join('')).not.toContain('s3cret');
+  });
+});
+
+it('every line about mail has a phrase of its own', () => {
+  const { log, lines } = logTo('json');
+  const mail = createMailLog(log);
+  const common = { emailId: 'e', to: ['a@example.org'], detail: 'd', reason: 'r' };
+  mail.accepted({ emailId: 'e', teamId: 't', recipients: 1 });
+  mail.delivered({ ...common, mx: 'mx', reply: '250 ok', tls: null });
+  mail.deferred({ ...common, nextAttemptAt: 'later' });
+  mail.bounced(common);
+  mail.gaveUp({ ...common, attempts: 3 });
+  mail.suppressed(common);
+  mail.ambiguous(common);
+  mail.failed(common);
+  const phrases = lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
+  expect(phrases).toHaveLength(Object.keys(mail).length);
+  expect(new Set(phrases).size).toBe(phrases.length);
+});

@@ -1,0 +1,250 @@
+import { createPrivateKey, createPublicKey } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openDkimKey } from '../../../src/resources/domains/index.ts';
+import { publish, startScene, type Scene, type Team } from '../../rig/scene.ts';
+
+let scene: Scene;
+beforeAll(async () => {
+  scene = await startScene({ config: { plans: { standard: { domain_limit: 12 } } } });
+});
+afterAll(() => scene.close());
+
+const create = (team: Team, body: unknown) => scene.api('POST', '/domains', { key: team.key, body });
+
+describe('201', () => {
+  it('answers the domain with the records to publish, and every default', async () => {
+    const team = await scene.team();
+    const { status, body } = await create(team, { name: 'mail.example.com' });
+    expect(status).toBe(201);
+    const [dkim, mx, spf] = body.records;
+    expect(body).toEqual({
+      object: 'domain',
+      id: expect.any(String),
+      name: 'mail.example.com',
+      status: 'not_started',
+      created_at: new Date(scene.clock.now()).toISOString(),
+      region: 'eu-west-1',
+      open_tracking: false,
+      click_tracking: false,
+      tracking_subdomain: 'track',
+      capabilities: { sending: 'pending', receiving: 'unsupported' },
+      records: [
+        { record: 'DKIM', type: 'TXT', ttl: 'Auto', status: 'not_started', name: dkim.name, value: dkim.value },
+        {
+          record: 'SPF',
+          type: 'MX',
+          ttl: 'Auto',
+          status: 'not_started',
+          name: 'send.mail.example.com',
+          value: 'rasket.test',
+          priority: 10,
+        },
+        {
+          record: 'SPF',
+          type: 'TXT',
+          ttl: 'Auto',
+          status: 'not_started',
+          name: 'send.mail.example.com',
+          value: 'v=spf1 a:rasket.test ~all',
+        },
+      ],
+    });
+    expect(dkim.name).toMatch(/^rk[0-9a-f]{8}\._domainkey\.mail\.example\.com$/);
+    expect(dkim.value).toMatch(/^v=DKIM1; k=rsa; p=[A-Za-z0-9+/]+=*$/);
+    expect([mx, spf].map((record) => 'priority' in record)).toEqual([true, false]);
+  });
+
+  it('keeps the private key sealed, and it belongs to the published one', async () => {
+    const team = await scene.team();
+    const { body } = await create(team, { name: 'sealed.example.com' });
+    const row = await scene.app.world.db.get('select * from dkim_keys where domain_id = ?', [body.id]);
+    expect(row?.private_key_sealed).toMatch(/^v1\./);
+    expect(JSON.stringify(row)).not.toContain('PRIVATE');
+    const privateKey = openDkimKey(scene.app.world, row as unknown as Parameters<typeof openDkimKey>[1]);
+    const published = createPublicKey(createPrivateKey(privateKey.export({ type: 'pkcs8', format: 'pem' })));
+    const p = published.export({ type: 'spki', format: 'der' }).toString('base64');
+    expect(body.records[0].value).toBe(`v=DKIM1; k=rsa; p=${p}`);
+    expect(privateKey.asymmetricKeyDetails?.modulusLength).toBe(2048);
+    expect(scene.log.join('\n')).not.toContain('PRIVATE KEY');
+  });
+
+  it('takes every option, labels in lower case', async () => {
+    const team = await scene.team();
+    const { status, body } = await create(team, {
+      name: 'options.example.com',
+      region: 'sa-east-1',
+      open_tracking: true,
+      click_tracking: true,
+      tracking_subdomain: 'Links',
+      custom_return_path: 'Bounce-1',
+      tls: 'enforced',
+      capabilities: { sending: 'enabled', receiving: 'disabled' },
+    });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({
+      region: 'sa-east-1',
+      open_tracking: true,
+      click_tracking: true,
+      tracking_subdomain: 'links',
+    });
+    const returnPath = body.records.filter((record: { record: string }) => record.record === 'SPF');
+    expect(returnPath.map((record: { name: string }) => record.name)).toEqual([
+      'bounce-1.options.example.com',
+      'bounce-1.options.example.com',
+    ]);
+    const row = await scene.app.world.db.get('select tls from domains where id = ?', [body.id]);
+    expect(row).toEqual({ tls: 'enforced' });
+  });
+
+  it.each([
+    ['MAIL.Example.COM', 'mail.example.com', 'letter case means nothing'],
+    ['bücher.example', 'xn--bcher-kva.example', 'an internationalised name is kept as DNS knows it'],
+    ['BÜCHER.例え', 'xn--bcher-kva.xn--r8jz45g', 'in every script'],
+    ['a.b.c.d.e.example.com', 'a.b.c.d.e.example.com', 'a subdomain is a domain of its own'],
+    ['1.2.3.4.example', '1.2.3.4.example', 'digits are letters of a name'],
+  ])('%s is %s: %s', async (name, written) => {
+    const team = await scene.team();
+    const { status, body } = await create(team, { name });
+    expect([status, body.name]).toEqual([201, written]);
+    expect(body.records[1].name).toBe(`send.${written}`);
+  });
+
+  it('two teams may register one name, each with keys and selectors of its own', async () => {
+    const [one, two] = [await scene.team(), await scene.team()];
+    const [first, second] = [await create(one, { name: 'both.example' }), await create(two, { name: 'both.example' })];
+    expect([first.status, second.status]).toEqual([201, 201]);
+    expect(first.body.records[0].name).not.toBe(second.body.records[0].name);
+    expect(first.body.records[0].value).not.toBe(second.body.records[0].value);
+  });
+});
+
+describe('400', () => {
+  it.each([
+    ['example.com.', 'a dot at the end'],
+    ['127.0.0.1', 'an address'],
+    ['[127.0.0.1]', 'an address literal'],
+    ['::1', 'an IPv6 address'],
+    ['0x7f.1', 'an address in disguise'],
+    ['localhost', 'one label'],
+    ['*.example.com', 'a wildcard'],
+    ['https://example.com', 'a URL'],
+    ['a@example.com', 'a mailbox'],
+    ['example..com', 'an empty label'],
+    ['-a.example.com', 'a hyphen at the start of a label'],
+    ['a_b.example.com', 'an underscore'],
+    ['exa mple.com', 'a space'],
+    ['example.com\r\nBcc: x@example.org', 'a line break'],
+    [`${'a'.repeat(64)}.example.com`, 'a label of 64'],
+    [`${'a'.repeat(60)}.${'b'.repeat(60)}.${'c'.repeat(60)}.${'d'.repeat(60)}.com`, 'no room for our labels'],
+    ['', 'nothing'],
+  ])('%j is refused: %s', async (name) => {
+    const team = await scene.team();
+    const { status, body } = await create(team, { name });
+    expect([status, body.name]).toEqual([400, 'validation_error']);
+    expect(body.errors).toEqual([{ path: 'name', message: expect.stringContaining('name') }]);
+    expect((await scene.api('GET', '/domains', { key: team.key })).body.data).toEqual([]);
+  });
+
+  it.each([
+    ['region', 'mars-1'],
+    ['tls', 'always'],
+    ['custom_return_path', 'a.b'],
+    ['custom_return_path', '-a'],
+    ['custom_return_path', ''],
+    ['custom_return_path', 'a'.repeat(64)],
+    ['tracking_subdomain', 'a_b'],
+    ['open_tracking', 'yes'],
+    ['capabilities', 'sending'],
+  ])('%s: %j is refused and named', async (field, value) => {
+    const team = await scene.team();
+    expect(await create(team, { name: 'fields.example.com', [field]: value })).toMatchObject({
+      status: 400,
+      body: { name: 'validation_error', errors: [{ path: field }] },
+    });
+  });
+});
+
+describe('422', () => {
+  it('without a name', async () => {
+    const team = await scene.team();
+    expect(await create(team, {})).toMatchObject({ status: 422, body: { name: 'missing_required_field' } });
+  });
+
+  it.each([
+    [{ receiving: 'enabled' }, 'capabilities.receiving'],
+    [{ sending: 'disabled' }, 'capabilities.sending'],
+  ])('capabilities %j, which no domain can have', async (capabilities, path) => {
+    const team = await scene.team();
+    expect(await create(team, { name: 'capable.example.com', capabilities })).toMatchObject({
+      status: 422,
+      body: { name: 'validation_error', errors: [{ path }] },
+    });
+  });
+
+  it('more domains than the plan allows, also when they are asked for at once', async () => {
+    const team = await scene.team();
+    const { db } = scene.app.world;
+    for (let n = 0; n < 11; n++) {
+      await db.run(
+        `insert into domains (id, team_id, name, status, region, open_tracking, click_tracking, tracking_subdomain,
+           custom_return_path, tls, created_at) values (?, ?, ?, 'not_started', 'eu-west-1', 0, 0, 'track', 'send',
+           'opportunistic', 0)`,
+        [scene.app.world.ids.uuid(), team.id, `n${n}.example.com`],
+      );
+    }
+    const answers = await Promise.all(['a', 'b', 'c'].map((name) => create(team, { name: `${name}.limit.example` })));
+    expect(answers.map((answer) => answer.status).sort()).toEqual([201, 422, 422]);
+    const refused = answers.find((answer) => answer.status === 422);
+    expect(refused?.body).toMatchObject({ name: 'validation_error', message: expect.stringContaining('12') });
+    const { body } = await scene.api('GET', '/domains?limit=100', { key: team.key });
+    expect(body.data).toHaveLength(12);
+    await scene.api('DELETE', `/domains/${body.data[0].id}`, { key: team.key });
+    expect((await create(team, { name: 'room.limit.example' })).status).toBe(201);
+  });
+});
+
+describe('409 resource_locked', () => {
+  it('a name the team has already, in any spelling, also when asked for at once', async () => {
+    const team = await scene.team();
+    expect((await create(team, { name: 'twice.example' })).status).toBe(201);
+    expect(await create(team, { name: 'TWICE.example' })).toMatchObject({
+      status: 409,
+      body: { name: 'resource_locked', message: expect.stringContaining('twice.example') },
+    });
+    const race = await Promise.all([create(team, { name: 'race.example' }), create(team, { name: 'race.example' })]);
+    expect(race.map((answer) => answer.status).sort()).toEqual([201, 409]);
+  });
+
+  it('a name another team has verified; one that is only registered there is free', async () => {
+    const [owner, other] = [await scene.team(), await scene.team()];
+    const { name } = await owner.domain('owned.example');
+    const refused = await create(other, { name });
+    expect(refused).toMatchObject({ status: 409, body: { name: 'resource_locked' } });
+    expect(refused.text).not.toContain(owner.id);
+    expect((await scene.api('GET', '/domains', { key: other.key })).body.data).toEqual([]);
+    const { body } = await scene.api('GET', '/domains', { key: owner.key });
+    await scene.api('DELETE', `/domains/${body.data[0].id}`, { key: owner.key });
+    expect((await create(other, { name })).status).toBe(201);
+  });
+});
+
+it('of two teams that verify one name at the same moment, one gets it and the other is told', async () => {
+  const teams = [await scene.team(), await scene.team()];
+  const made = await Promise.all(teams.map((team) => create(team, { name: 'contested.example' })));
+  for (const { body } of made) publish(scene.dns, body);
+  const open = scene.dns.hold();
+  const verifying = teams.map((team, i) => scene.api('POST', `/domains/${made[i]?.body.id}/verify`, { key: team.key }));
+  await expect.poll(() => scene.dns.queries.filter(({ name }) => name.endsWith('contested.example')).length).toBe(4);
+  open();
+  const answers = await Promise.all(verifying);
+  expect(answers.map((answer) => answer.status).sort()).toEqual([200, 409]);
+  const winner = answers.findIndex((answer) => answer.status === 200);
+  const statuses = await Promise.all(
+    teams.map(
+      async (team, i) => (await scene.api('GET', `/domains/${made[i]?.body.id}`, { key: team.key })).body.status,
+    ),
+  );
+  expect(statuses[winner]).toBe('verified');
+  expect(statuses[1 - winner]).toBe('not_started');
+  expect(answers[1 - winner]?.body).toMatchObject({ name: 'resource_locked' });
+});

@@ -1,0 +1,341 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { publish, startScene, type Scene, type Team } from '../../rig/scene.ts';
+
+interface DnsRecord {
+  record: string;
+  type: 'TXT' | 'MX';
+  name: string;
+  value: string;
+  priority?: number;
+}
+interface Domain {
+  id: string;
+  name: string;
+  records: [dkim: DnsRecord, mx: DnsRecord, spf: DnsRecord];
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+let scene: Scene;
+beforeAll(async () => {
+  scene = await startScene({ config: { dns: { timeout_ms: 250, tries: 1 } } });
+});
+afterAll(() => scene.close());
+
+let made = 0;
+async function register(team: Team): Promise<Domain> {
+  const name = `v${++made}.example.com`;
+  const { body } = await scene.api('POST', '/domains', { key: team.key, body: { name } });
+  // The scene's name server has an MX for every name; here nothing is published yet.
+  for (const record of body.records) scene.dns.set(record.name, 'A', []);
+  return body;
+}
+const verify = (team: Team, domain: Domain) => scene.api('POST', `/domains/${domain.id}/verify`, { key: team.key });
+async function statuses(team: Team, domain: Domain): Promise<string[]> {
+  const { body } = await scene.api('GET', `/domains/${domain.id}`, { key: team.key });
+  return [body.status, ...body.records.map((record: { status: string }) => record.status)];
+}
+const storedStatus = async (domain: Domain) =>
+  (await scene.app.world.db.get('select status from domains where id = ?', [domain.id]))?.status;
+const eventsOf = async (domain: Domain) =>
+  (await scene.events(domain.id)).map((event) => `${event.type} ${String(event.data?.['status'])}`);
+const sweep = () => scene.app.jobs.find((job) => job.name === 'sweep-domains')?.run();
+
+describe('what DNS says', () => {
+  it('all records published: verified, and the domain may send', async () => {
+    const team = await scene.team();
+    const domain = await register(team);
+    publish(scene.dns, domain);
+    const answer = await verify(team, domain);
+    expect([answer.status, answer.body]).toEqual([200, { object: 'domain', id: domain.id }]);
+    expect(await statuses(team, domain)).toEqual(['verified', 'verified', 'verified', 'verified']);
+    const { body } = await scene.api('GET', `/domains/${domain.id}`, { key: team.key });
+    expect(body.capabilities).toEqual({ sending: 'verified', receiving: 'unsupported' });
+    expect(await eventsOf(domain)).toEqual(['domain.created not_started', 'domain.updated verified']);
+  });
+
+  it('nothing published: pending, and nobody may send from it', async () => {
+    const team = await scene.team();
+    const domain = await register(team);
+    await verify(team, domain);
+    expect(await statuses(team, domain)).toEqual(['pending', 'pending', 'pending', 'pending']);
+    const body = { from: `a@${domain.name}`, to: 'x@example.org', subject: 'Hello', text: 'Hello' };
+    expect(await scene.api('POST', '/emails', { key: team.key, body })).toMatchObject({
+      status: 403,
+      body: { name: 'validation_error' },
+    });
+    expect(await eventsOf(domain)).toEqual(['domain.created not_started', 'domain.updated pending']);
+  });
+
+  const published = (domain: Domain) => publish(scene.dns, domain);
+  const cases: { why: string; change: (domain: Domain) => void; after: string[] }[] = [
+    {
+      why: 'one record is missing',
+      change: ({ records: [dkim] }) => scene.dns.set(dkim.name, 'TXT', []),
+      after: ['pending', 'pending', 'verified', 'verified'],
+    },
+    {
+      why: 'the DKIM key is another one',
+      change: ({ records: [dkim] }) => scene.dns.set(dkim.name, 'TXT', ['v=DKIM1; k=rsa; p=MIIBIjANBgkq']),
+      after: ['pending', 'failed', 'verified', 'verified'],
+    },
+    {
+      why: 'the DKIM key is revoked',
+      change: ({ records: [dkim] }) => scene.dns.set(dkim.name, 'TXT', ['v=DKIM1; p=']),
+      after: ['pending', 'failed', 'verified', 'verified'],
+    },
+    {
+      why: 'the DKIM record does not begin with its version',
+      change: ({ records: [dkim] }) =>
+        scene.dns.set(dkim.name, 'TXT', [`${dkim.value.replace('v=DKIM1; ', '')}; v=DKIM1`.match(/.{1,255}/g) ?? []]),
+      after: ['pending', 'failed', 'verified', 'verified'],
+    },
+    {
+      why: 'the DKIM key is folded and has other tags beside it',
+      change: ({ records: [dkim] }) => {
+        const key = dkim.value.replace(/.*p=/, '');
+        scene.dns.set(dkim.name, 'TXT', [['v=DKIM1;t=s; p = ', `${key.slice(0, 200)} `, ` ${key.slice(200)} ; k=rsa`]]);
+      },
+      after: ['verified', 'verified', 'verified', 'verified'],
+    },
+    {
+      why: 'there are other texts beside the SPF record and other senders in it',
+      change: ({ records: [, , spf] }) =>
+        scene.dns.set(spf.name, 'TXT', [
+          'some-proof=1',
+          'V=SPF1 include:example.net +A:rasket.test ip4:192.0.2.1 -all',
+        ]),
+      after: ['verified', 'verified', 'verified', 'verified'],
+    },
+    {
+      why: 'the SPF record does not name us',
+      change: ({ records: [, , spf] }) => scene.dns.set(spf.name, 'TXT', ['v=spf1 include:example.net ~all']),
+      after: ['pending', 'verified', 'verified', 'failed'],
+    },
+    {
+      why: 'the SPF record names us behind its end',
+      change: ({ records: [, , spf] }) => scene.dns.set(spf.name, 'TXT', ['v=spf1 -all a:rasket.test']),
+      after: ['pending', 'verified', 'verified', 'failed'],
+    },
+    {
+      why: 'there are two SPF records, which is as bad as none',
+      change: ({ records: [, , spf] }) =>
+        scene.dns.set(spf.name, 'TXT', [spf.value, 'v=spf1 include:example.net ~all']),
+      after: ['pending', 'verified', 'verified', 'failed'],
+    },
+    {
+      why: 'the MX is somebody else',
+      change: ({ records: [, mx] }) => scene.dns.set(mx.name, 'MX', ['10 mx.example.net']),
+      after: ['pending', 'verified', 'failed', 'verified'],
+    },
+    {
+      why: 'the MX is a null MX',
+      change: ({ records: [, mx] }) => scene.dns.set(mx.name, 'MX', ['0 .']),
+      after: ['pending', 'verified', 'failed', 'verified'],
+    },
+    {
+      why: 'the MX is written in capitals and stands beside another one',
+      change: ({ records: [, mx] }) => scene.dns.set(mx.name, 'MX', ['5 mx.example.net', '10 RASKET.Test']),
+      after: ['verified', 'verified', 'verified', 'verified'],
+    },
+    {
+      why: 'the name server fails on one name',
+      change: ({ records: [dkim] }) => scene.dns.set(dkim.name, 'TXT', 'SERVFAIL'),
+      after: ['pending', 'temporary_failure', 'verified', 'verified'],
+    },
+    {
+      why: 'the name server does not answer for one name',
+      change: ({ records: [dkim] }) => scene.dns.set(dkim.name, 'TXT', 'TIMEOUT'),
+      after: ['pending', 'temporary_failure', 'verified', 'verified'],
+    },
+    {
+      why: 'one name does not exist at all',
+      change: ({ records: [dkim] }) => scene.dns.set(dkim.name, 'TXT', 'NXDOMAIN'),
+      after: ['pending', 'pending', 'verified', 'verified'],
+    },
+  ];
+  it.each(cases)('$why', async ({ change, after }) => {
+    const team = await scene.team();
+    const domain = await register(team);
+    published(domain);
+    change(domain);
+    await verify(team, domain);
+    expect(await storedStatus(domain)).toBe(after[0]);
+    expect(await statuses(team, domain)).toEqual(after);
+  });
+
+  it('a record may stand behind an alias', async () => {
+    const team = await scene.team();
+    const domain = await register(team);
+    const [dkim, ...others] = domain.records;
+    publish(scene.dns, { records: [{ ...dkim, name: `keys.${domain.name}` }, ...others] });
+    scene.dns.set(dkim.name, 'CNAME', [`keys.${domain.name}`]);
+    await verify(team, domain);
+    expect(await storedStatus(domain)).toBe('verified');
+  });
+});
+
+describe('once a minute', () => {
+  it('a second call is refused with the seconds to wait, and asks DNS nothing', async () => {
+    const team = await scene.team();
+    const domain = await register(team);
+    await verify(team, domain);
+    scene.clock.advance(15_500);
+    const asked = scene.dns.queries.length;
+    const refused = await verify(team, domain);
+    expect(refused).toMatchObject({ status: 429, body: { name: 'rate_limit_exceeded' } });
+    expect(refused.headers.get('retry-after')).toBe('45');
+    expect(scene.dns.queries.length).toBe(asked);
+    scene.clock.advance(44_499);
+    expect((await verify(team, domain)).headers.get('retry-after')).toBe('1');
+    scene.clock.advance(1);
+    expect((await verify(team, domain)).status).toBe(200);
+  });
+
+  it('of calls at the same moment one gets through, and other domains are not held up', async () => {
+    const team = await scene.team();
+    const [domain, other] = [await register(team), await register(team)];
+    const answers = await Promise.all([verify(team, domain), verify(team, domain), verify(team, domain)]);
+    expect(answers.map((answer) => answer.status).sort()).toEqual([200, 429, 429]);
+    expect((await verify(team, other)).status).toBe(200);
+  });
+
+  it('a foreign or missing domain is 404 and uses up nothing', async () => {
+    const [team, stranger] = [await scene.team(), await scene.team()];
+    const domain = await register(team);
+    expect(await verify(stranger, domain)).toMatchObject({ status: 404, body: { name: 'not_found' } });
+    expect((await verify(team, domain)).status).toBe(200);
+  });
+});
+
+describe('memory', () => {
+  it('reading remembers that a record was absent; verifying asks again', async () => {
+    const team = await scene.team();
+    const domain = await register(team);
+    await verify(team, domain);
+    publish(scene.dns, domain);
+    expect((await statuses(team, domain))[0]).toBe('pending');
+    expect((await statuses(team, domain))[1]).toBe('pending');
+    scene.clock.advance(MINUTE_MS);
+    await verify(team, domain);
+    expect(await statuses(team, domain)).toEqual(['verified', 'verified', 'verified', 'verified']);
+  });
+
+  it('reading shows what DNS says by now and changes nothing', async () => {
+    const team = await scene.team();
+    const domain = await register(team);
+    await verify(team, domain);
+    publish(scene.dns, domain);
+    scene.clock.advance(31_000);
+    expect(await statuses(team, domain)).toEqual(['pending', 'verified', 'verified', 'verified']);
+    expect(await storedStatus(domain)).toBe('pending');
+    const before = scene.dns.queries.length;
+    await statuses(team, domain);
+    expect(scene.dns.queries.length).toBe(before);
+  });
+
+  it('a domain nobody asked to verify is read without asking DNS', async () => {
+    const team = await scene.team();
+    const domain = await register(team);
+    const before = scene.dns.queries.length;
+    expect(await statuses(team, domain)).toEqual(['not_started', 'not_started', 'not_started', 'not_started']);
+    expect(scene.dns.queries.length).toBe(before);
+  });
+});
+
+describe('the sweep', () => {
+  it('verifies without being asked, and asks for nothing that the team did not', async () => {
+    const team = await scene.team();
+    const domain = await register(team);
+    publish(scene.dns, domain);
+    await sweep();
+    expect(await storedStatus(domain)).toBe('verified');
+    expect((await verify(team, domain)).status).toBe(200);
+  });
+
+  it('waits 72 hours for records, then the domain has failed, and late ones still verify it', async () => {
+    const team = await scene.team();
+    const domain = await register(team);
+    await verify(team, domain);
+    scene.clock.advance(72 * HOUR_MS - 1);
+    await sweep();
+    expect(await storedStatus(domain)).toBe('pending');
+    scene.clock.advance(1);
+    await sweep();
+    expect(await statuses(team, domain)).toEqual(['failed', 'failed', 'failed', 'failed']);
+    publish(scene.dns, domain);
+    scene.clock.advance(HOUR_MS);
+    await sweep();
+    expect(await storedStatus(domain)).toBe('verified');
+    expect(await eventsOf(domain)).toEqual([
+      'domain.created not_started',
+      'domain.updated pending',
+      'domain.updated failed',
+      'domain.updated verified',
+    ]);
+  });
+
+  it('a verified domain whose record is gone fails once, stays failed and cannot send', async () => {
+    const team = await scene.team();
+    const domain = await register(team);
+    publish(scene.dns, domain);
+    await verify(team, domain);
+    scene.dns.set(domain.records[0].name, 'TXT', []);
+    scene.clock.advance(HOUR_MS);
+    await sweep();
+    expect(await statuses(team, domain)).toEqual(['failed', 'failed', 'verified', 'verified']);
+    scene.clock.advance(HOUR_MS);
+    await sweep();
+    expect(await storedStatus(domain)).toBe('failed');
+    expect((await eventsOf(domain)).slice(1)).toEqual(['domain.updated verified', 'domain.updated failed']);
+    const body = { from: `a@${domain.name}`, to: 'x@example.org', subject: 'Hello', text: 'Hello' };
+    expect((await scene.api('POST', '/emails', { key: team.key, body })).status).toBe(403);
+    // Nobody holds the name any more.
+    const other = await scene.team();
+    const again = await scene.api('POST', '/domains', { key: other.key, body: { name: domain.name } });
+    expect(again.status).toBe(201);
+  });
+
+  it.each(['SERVFAIL', 'TIMEOUT'] as const)('a verified domain stays so through %s', async (fault) => {
+    const team = await scene.team();
+    const domain = await register(team);
+    publish(scene.dns, domain);
+    await verify(team, domain);
+    for (const record of domain.records) scene.dns.set(record.name, record.type, fault);
+    scene.clock.advance(HOUR_MS);
+    await sweep();
+    expect(await storedStatus(domain)).toBe('verified');
+    expect(await eventsOf(domain)).toHaveLength(2);
+  });
+
+  it('passes over a name that another team holds', async () => {
+    const [owner, other] = [await scene.team(), await scene.team()];
+    const domain = await register(other);
+    const held = await scene.api('POST', '/domains', { key: owner.key, body: { name: domain.name } });
+    for (const body of [held.body, domain]) publish(scene.dns, body);
+    await scene.api('POST', `/domains/${held.body.id}/verify`, { key: owner.key });
+    scene.clock.advance(HOUR_MS);
+    await sweep();
+    expect(await storedStatus(domain)).toBe('not_started');
+    expect(await storedStatus(held.body)).toBe('verified');
+    await scene.api('DELETE', `/domains/${held.body.id}`, { key: owner.key });
+    scene.clock.advance(HOUR_MS);
+    await sweep();
+    expect(await storedStatus(domain)).toBe('verified');
+  });
+});
+
+it('a domain deleted while DNS is asked is gone: 404, and no event comes after its deletion', async () => {
+  const team = await scene.team();
+  const domain = await register(team);
+  publish(scene.dns, domain);
+  const asked = scene.dns.queries.length;
+  const open = scene.dns.hold();
+  const verifying = verify(team, domain);
+  await expect.poll(() => scene.dns.queries.length).toBe(asked + 3);
+  expect((await scene.api('DELETE', `/domains/${domain.id}`, { key: team.key })).status).toBe(200);
+  open();
+  expect((await verifying).status).toBe(404);
+  expect(await eventsOf(domain)).toEqual(['domain.created not_started', 'domain.deleted not_started']);
+});

@@ -1,0 +1,44 @@
+import { accessSync, constants } from 'node:fs';
+import path from 'node:path';
+import { describe, it } from 'vitest';
+import { findMailDkim } from './verifiers.ts';
+
+export type Peer = 'postfix' | 'opendkim' | 'Mail::DKIM';
+
+/**
+ * A chapter about other people's software. Where that is absent, one test stands in its place and is skipped with the
+ * reason; with RASKET_TEST_PEERS=required it fails instead, so that the CI run cannot pass without having looked.
+ */
+export function describePeers(title: string, peers: Peer[], chapter: () => void): void {
+  const reason = peers.map(whyAbsent).find((found) => found !== undefined);
+  if (reason === undefined) return void describe(title, chapter);
+  describe(title, () => {
+    it(`has ${peers.join(', ')} to talk to`, (ctx) => {
+      if (process.env.RASKET_TEST_PEERS === 'required') throw new Error(`RASKET_TEST_PEERS=required, but ${reason}`);
+      ctx.skip(reason);
+    });
+  });
+}
+
+/** Debian keeps these in sbin folders, which are not on everybody's PATH. */
+export function findProgram(name: string): string | undefined {
+  const folders = [...(process.env.PATH ?? '').split(':'), '/usr/local/sbin', '/usr/sbin', '/sbin'];
+  return folders.map((folder) => path.join(folder, name)).find(isExecutable);
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function whyAbsent(peer: Peer): string | undefined {
+  if (peer === 'Mail::DKIM') return findMailDkim() ? undefined : 'Mail::DKIM is not installed (libmail-dkim-perl)';
+  const program = peer === 'postfix' ? 'postconf' : peer;
+  if (!findProgram(program)) return `${peer} is not installed`;
+  if (peer === 'postfix' && process.getuid?.() !== 0) return 'postfix can be started by root only';
+  return undefined;
+}

@@ -1,0 +1,239 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  isUniqueViolation,
+  pageOf,
+  pageSql,
+  pageValues,
+  textsIn,
+  uuidsIn,
+  type Db,
+  type Page,
+  type Value,
+} from '../../src/platform/db/index.ts';
+import { openScratchDb, type ScratchDb } from './scratch-db.ts';
+
+const HOSTILE = [
+  "'; drop table things; --",
+  '"',
+  '\\',
+  '{}',
+  '{a,b}',
+  '["a"]',
+  '? ?? $1 :name @p',
+  '%_',
+  'a,b',
+  '\n\r\t',
+  'null',
+  '',
+  'Ünïcödé 例え',
+  '👩‍👩‍👧 🚀',
+  '\u{10ffff}',
+];
+
+/** What every driver promises in the same way. */
+export function describeSeam(): void {
+  let scratch: ScratchDb;
+  let db: Db;
+  beforeAll(async () => {
+    scratch = await openScratchDb();
+    db = scratch.db;
+    const [uuid, bytes] = db.dialect === 'pg' ? ['uuid', 'bytea'] : ['text', 'blob'];
+    await db.run(
+      `create table things (id ${uuid} primary key, name text unique, n bigint, body ${bytes}, ratio double precision)`,
+    );
+  });
+  afterAll(() => scratch.close());
+  beforeEach(async () => void (await db.run('delete from things')));
+
+  const count = async () => (await db.get<{ n: number }>('select count(*) as n from things'))?.n;
+  const row = (name: string | null, n: number | null = 0): Value[] => [randomUUID(), name, n];
+  const insert = (rows: Value[][], conflict?: string) => db.insertMany('things', ['id', 'name', 'n'], rows, conflict);
+
+  describe('values', () => {
+    it('come back as they were written: null, bytes, large numbers, fractions, any text', async () => {
+      const body = Buffer.from([0, 1, 255, 39, 92]);
+      for (const [i, name] of HOSTILE.entries()) {
+        const id = randomUUID();
+        const n = 2 ** 53 - 1 - i;
+        await db.insertMany('things', ['id', 'name', 'n', 'body', 'ratio'], [[id, name, n, body, 0.1]]);
+        const back = await db.get('select * from things where name = ?', [name]);
+        expect(back).toEqual({ id, name, n, body, ratio: 0.1 });
+      }
+      const id = randomUUID();
+      await db.insertMany('things', ['id', 'name', 'n', 'body', 'ratio'], [[id, null, null, null, null]]);
+      expect(await db.get('select * from things where id = ?', [id])).toEqual({
+        id,
+        name: null,
+        n: null,
+        body: null,
+        ratio: null,
+      });
+    });
+
+    it('a row that is not there is undefined, and no rows are an empty list', async () => {
+      expect(await db.get('select * from things where n = ?', [1])).toBeUndefined();
+      expect(await db.all('select * from things where n = ?', [1])).toEqual([]);
+    });
+
+    it('a count is a number', async () => {
+      expect(await count()).toBe(0);
+    });
+  });
+
+  describe('run', () => {
+    it('answers how many rows changed', async () => {
+      await insert([row('a', 1), row('b', 1), row('c', 2)]);
+      expect(await db.run('update things set n = 5 where n = ?', [1])).toBe(2);
+      expect(await db.run('update things set n = 5 where n = ?', [99])).toBe(0);
+      expect(await db.run('delete from things where n = ?', [2])).toBe(1);
+    });
+
+    it('answers its own count when many run at once', async () => {
+      await insert(Array.from({ length: 20 }, (_, i) => row(`n${i}`, i)));
+      const counts = await Promise.all(
+        Array.from({ length: 40 }, (_, i) => db.run('update things set n = n where n = ?', [i])),
+      );
+      expect(counts).toEqual(Array.from({ length: 40 }, (_, i) => (i < 20 ? 1 : 0)));
+    });
+  });
+
+  describe('insertMany', () => {
+    it.each([0, 1, 400, 401, 1000])('writes %d rows and says so', async (n) => {
+      expect(await insert(Array.from({ length: n }, (_, i) => row(`n${i}`, i)))).toBe(n);
+      expect(await count()).toBe(n);
+    });
+
+    it('leaves out what is there when told to, also twice in one call, and counts what it wrote', async () => {
+      await insert([row('b', 1)]);
+      const rows = [row('a', 2), row('b', 2), row('c', 2), row('a', 3)];
+      expect(await insert(rows, 'on conflict (name) do nothing')).toBe(2);
+      const names = await db.all<{ name: string; n: number }>('select name, n from things order by name');
+      expect(names.map((found) => [found.name, found.n])).toEqual([
+        ['a', 2],
+        ['b', 1],
+        ['c', 2],
+      ]);
+    });
+
+    it('is all or nothing, also across its own pieces', async () => {
+      const rows = Array.from({ length: 900 }, (_, i) => row(i === 899 ? 'n0' : `n${i}`));
+      const failure = await insert(rows).catch((error: unknown) => error);
+      expect(isUniqueViolation(failure)).toBe(true);
+      expect(await count()).toBe(0);
+    });
+  });
+
+  it('a broken unique constraint is known as such, another fault is not', async () => {
+    await insert([row('a')]);
+    expect(isUniqueViolation(await insert([row('a')]).catch((error: unknown) => error))).toBe(true);
+    expect(isUniqueViolation(await db.run('select nonsense').catch((error: unknown) => error))).toBe(false);
+    expect(isUniqueViolation(undefined)).toBe(false);
+  });
+
+  describe('a transaction', () => {
+    it('is taken back as a whole when the work throws, and the error comes through', async () => {
+      const fault = new Error('changed my mind');
+      const work = db.tx(async (tx) => {
+        await tx.insertMany('things', ['id', 'name', 'n'], [row('a'), row('b')]);
+        expect(await tx.get('select count(*) as n from things')).toEqual({ n: 2 });
+        throw fault;
+      });
+      await expect(work).rejects.toBe(fault);
+      expect(await count()).toBe(0);
+      await db.tx((tx) => tx.insertMany('things', ['id', 'name', 'n'], [row('a')]));
+      expect(await count()).toBe(1);
+    });
+
+    it('is taken back when a statement fails and the work goes on', async () => {
+      const work = db.tx(async (tx) => {
+        await tx.insertMany('things', ['id', 'name', 'n'], [row('a')]);
+        await tx.run('update nothing set n = 1');
+      });
+      await expect(work).rejects.toThrow();
+      expect(await count()).toBe(0);
+    });
+
+    it('answers what the work answered', async () => {
+      expect(await db.tx(async () => 'value')).toBe('value');
+    });
+
+    it('is not seen from outside before it is committed', async () => {
+      let seenInside: unknown;
+      await db.tx(async (tx) => {
+        await tx.insertMany('things', ['id', 'name', 'n'], [row('a')]);
+        seenInside = await count();
+      });
+      expect([seenInside, await count()]).toEqual([0, 1]);
+    });
+
+    it('many at once lose nothing', async () => {
+      await insert([row('counter', 0)]);
+      const add = () => db.tx((tx) => tx.run("update things set n = n + 1 where name = 'counter'"));
+      await Promise.all(Array.from({ length: 25 }, add));
+      expect(await db.get("select n from things where name = 'counter'")).toEqual({ n: 25 });
+    });
+  });
+
+  describe('lists as one parameter', () => {
+    it.each([0, 1, 1000])('finds %d of them', async (n) => {
+      const rows = Array.from({ length: n }, (_, i) => row(`n${i}`, i));
+      await insert([...rows, row('another', 1)]);
+      const ids = uuidsIn(
+        db.dialect,
+        'id',
+        rows.map(([id]) => String(id)),
+      );
+      const names = textsIn(
+        db.dialect,
+        'name',
+        rows.map(([, name]) => String(name)),
+      );
+      for (const among of [ids, names]) {
+        expect(await db.all(`select id from things where ${among.sql}`, [among.value])).toHaveLength(n);
+      }
+    });
+
+    it('hostile texts are texts', async () => {
+      await insert(HOSTILE.map((name) => row(name)));
+      const among = textsIn(db.dialect, 'name', HOSTILE);
+      expect(await db.all(`select id from things where ${among.sql}`, [among.value])).toHaveLength(HOSTILE.length);
+      const one = textsIn(db.dialect, 'name', ["'; drop table things; --"]);
+      expect(await db.all(`select id from things where ${one.sql}`, [one.value])).toHaveLength(1);
+    });
+
+    it('what is no uuid is the id of nothing, and spoils nothing beside it', async () => {
+      const kept = row('kept');
+      await insert([kept]);
+      const among = uuidsIn(db.dialect, 'id', [...HOSTILE, String(kept[0])]);
+      expect(await db.all(`select name from things where ${among.sql}`, [among.value])).toEqual([{ name: 'kept' }]);
+    });
+  });
+
+  it('pages meet without gap or overlap in both directions', async () => {
+    const ids = Array.from({ length: 7 }, (_, i) => `018bcfe5-6800-7000-8000-00000000000${i}`);
+    await insert(ids.map((id, i) => [id, `n${i}`, i % 2]));
+    const newestFirst = ids.toReversed();
+    const read = async (page: Page) => {
+      const rows = await db.all<{ id: string }>(pageSql('things', 'n >= ?', page, 'id'), [0, ...pageValues(page)]);
+      const { rows: kept, hasMore } = pageOf(rows, page);
+      return { ids: kept.map(({ id }) => id), hasMore };
+    };
+    for (const limit of [1, 2, 3, 7, 8]) {
+      const down: string[] = [];
+      for (let after: string | undefined; ; after = down.at(-1)) {
+        const page = await read({ limit, after });
+        down.push(...page.ids);
+        if (!page.hasMore) break;
+      }
+      expect(down).toEqual(newestFirst);
+      const up: string[] = [];
+      for (let before: string | undefined = ids[0]; ; before = up[0]) {
+        const page = await read({ limit, before });
+        up.unshift(...page.ids);
+        if (!page.hasMore) break;
+      }
+      expect(up).toEqual(newestFirst.slice(0, -1));
+    }
+  });
+}

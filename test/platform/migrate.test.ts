@@ -1,0 +1,75 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { migrate, openDb, schemaState, SchemaTooNew } from '../../src/platform/db/index.ts';
+import { driver } from '../rig/database.ts';
+import { openScratchDb, type ScratchDb } from './scratch-db.ts';
+
+let scratch: ScratchDb;
+beforeEach(async () => {
+  scratch = await openScratchDb();
+});
+afterEach(() => scratch.close());
+
+const tables = async (): Promise<string[]> => {
+  const sql =
+    scratch.db.dialect === 'pg'
+      ? "select table_name as name from information_schema.tables where table_schema = 'public'"
+      : "select name from sqlite_master where type = 'table'";
+  return (await scratch.db.all<{ name: string }>(sql)).map((row) => row.name).sort();
+};
+
+describe('migrate', () => {
+  it('brings an empty database up, says what it did, and the second time does nothing', async () => {
+    const before = await schemaState(scratch.db);
+    expect(before.done).toEqual([]);
+    const done = await migrate(scratch.db);
+    expect(done).toEqual(before.pending);
+    expect(done[0]).toBe('0001_teams_and_api_keys');
+    const made = await tables();
+    expect(made).toEqual(expect.arrayContaining(['api_keys', 'deliveries', 'domains', 'emails', 'events', 'teams']));
+    expect(await migrate(scratch.db)).toEqual([]);
+    expect(await tables()).toEqual(made);
+    expect(await schemaState(scratch.db)).toEqual({ done, pending: [] });
+  });
+
+  // runs only on PostgreSQL: on SQLite the second process is kept away by the lock of the data folder.
+  it.runIf(driver === 'pg')('two processes that start at once both end with the schema', async () => {
+    const other = await openDb(scratch.options);
+    try {
+      const done = await Promise.all([migrate(scratch.db), migrate(other)]);
+      expect(done.map((names) => names.length).sort()).toEqual([0, (await schemaState(other)).done.length]);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('can be taken back step by step, and brought up again', async () => {
+    const empty = await tables();
+    const done = await migrate(scratch.db);
+    for (const name of done.toReversed()) {
+      const step = (await import(new URL(`../../migrations/${name}.ts`, import.meta.url).href)) as {
+        down(knex: unknown): Promise<void>;
+      };
+      await step.down(scratch.db.knex);
+    }
+    const left = (await tables()).filter((name) => !/^(schema_migrations|sqlite_)/.test(name));
+    expect(left).toEqual(empty);
+    await scratch.db.run('delete from schema_migrations');
+    expect(await migrate(scratch.db)).toEqual(done);
+  });
+});
+
+describe('a database of a newer rasket', () => {
+  it('is refused by name and left as it is', async () => {
+    await migrate(scratch.db);
+    await scratch.db.run(
+      "insert into schema_migrations (name, batch, migration_time) values ('9999_from_the_future', 2, current_timestamp)",
+    );
+    const before = await tables();
+    for (const look of [schemaState, migrate]) {
+      const failure: unknown = await look(scratch.db).catch((error: unknown) => error);
+      expect(failure).toBeInstanceOf(SchemaTooNew);
+      expect((failure as Error).message).toContain('9999_from_the_future');
+    }
+    expect(await tables()).toEqual(before);
+  });
+});

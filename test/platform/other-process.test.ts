@@ -1,0 +1,75 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { DataFolderInUse, holdDataFolder } from '../../src/platform/db/index.ts';
+import { openScratchDb } from './scratch-db.ts';
+
+const children: ChildProcess[] = [];
+afterEach(async () => {
+  for (const child of children.splice(0)) await kill(child);
+});
+
+async function start(...args: string[]): Promise<ChildProcess> {
+  const file = path.join(import.meta.dirname, 'process-that-dies.ts');
+  const child = spawn(process.execPath, [file, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
+  children.push(child);
+  const [said] = (await once(child.stdout, 'data')) as [Buffer];
+  expect(said.toString()).toBe('ready\n');
+  return child;
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exited;
+}
+
+describe('a data folder', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(path.join(os.tmpdir(), 'rasket-hold-'));
+    mkdirSync(path.join(folder, 'run'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('that another process holds is refused with its name and a way out', async () => {
+    await start('hold', folder);
+    expect(() => holdDataFolder(folder)).toThrow(DataFolderInUse);
+    expect(() => holdDataFolder(folder)).toThrow(
+      `another rasket process is using ${folder}; stop it first, or name another folder with --data`,
+    );
+  });
+
+  it('is free again as soon as its process is dead, however it died', async () => {
+    const child = await start('hold', folder);
+    await kill(child);
+    holdDataFolder(folder)();
+  });
+
+  it('cannot be held twice in one process, and is free when it was let go', () => {
+    const letGo = holdDataFolder(folder);
+    expect(() => holdDataFolder(folder)).toThrow(DataFolderInUse);
+    letGo();
+    holdDataFolder(folder)();
+  });
+});
+
+it('a process that is killed in the middle of a transaction leaves what it committed and nothing of the half', async () => {
+  const scratch = await openScratchDb();
+  try {
+    await scratch.db.run('create table notes (word text)');
+    await scratch.db.run("insert into notes (word) values ('before')");
+    const child = await start('write', JSON.stringify(scratch.options));
+    await kill(child);
+    const words = async () => (await scratch.db.all('select word from notes order by word')).map((row) => row.word);
+    expect(await words()).toEqual(['before', 'committed']);
+    await scratch.db.run("insert into notes (word) values ('after')");
+    expect(await words()).toEqual(['after', 'before', 'committed']);
+  } finally {
+    await scratch.close();
+  }
+});
