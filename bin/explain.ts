@@ -1,45 +1,94 @@
-import { ConfigFault } from '../src/platform/config/index.ts';
-
 /** A fault of whoever typed the command: one line, no stack. */
 export class OperatorFault extends Error {}
 
+interface SystemFault extends Error {
+  code?: string;
+  path?: string;
+  address?: string;
+  port?: number;
+  hostname?: string;
+  errors?: unknown[];
+  /** Of a ConfigFault: one line for each thing to correct. */
+  faults?: readonly string[];
+}
+
 /** One clear line for each thing that went wrong. A stack trace is for our own defects alone. */
 export function explain(error: unknown): string[] {
-  if (error instanceof ConfigFault) return [...error.faults];
   if (!(error instanceof Error)) return [String(error)];
-  const { code, path, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number };
+  const fault: SystemFault = error;
+  if (fault.name === 'ConfigFault' && fault.faults) return [...fault.faults];
+  if (EXPECTED.has(error.name) || EXPECTED.has(error.constructor.name)) return [error.message];
+  const line = explainSystem(fault) ?? explainDatabase(fault);
+  return line === undefined ? (error.stack ?? error.message).split('\n') : [line];
+}
+
+const EXPECTED = new Set(['OperatorFault', 'DataFolderInUse', 'SchemaTooNew', 'Refusal']);
+
+function explainSystem({ code = '', path, address, port, hostname }: SystemFault): string | undefined {
   switch (code) {
     case 'EADDRINUSE':
-      return [`port ${port} on ${address} is in use; stop the other program or set RASKET_HTTP_PORT to another port`];
+      return `port ${port} on ${address} is in use; stop the other program or set RASKET_HTTP_PORT to another port`;
     case 'EADDRNOTAVAIL':
-      return [`${address} is not an address of this machine; set RASKET_HTTP_HOST to one that is`];
+      return `${address} is not an address of this machine; set RASKET_HTTP_HOST to one that is`;
     case 'EACCES':
-      return [
-        port === undefined
-          ? `${path} may not be read or written by this user`
-          : `port ${port} needs a privilege; choose one above 1023`,
-      ];
+    case 'EPERM':
+      return port === undefined
+        ? `${path} may not be read or written by this user`
+        : `port ${port} needs a privilege; choose one above 1023`;
+    case 'EROFS':
+      return `${path} is on a file system that is read-only; choose another folder with --data, or mount it for writing`;
+    case 'ENOTDIR':
+    case 'EEXIST':
+      return `${path} cannot be made a folder, because a file has that name or stands above it; choose another with --data`;
     case 'ENOSPC':
+    case 'EDQUOT':
+    case 'EFBIG':
     case 'SQLITE_FULL':
-      return ['the disk is full; nothing that was accepted is lost. Free some space and start again'];
+      return 'the disk is full; nothing that was accepted is lost. Free some space and start again';
+    case 'EMFILE':
+    case 'ENFILE':
+      return 'too many files are open; raise the limit (ulimit -n) and start again';
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `the name ${hostname} has no address; correct it in the configuration`;
+    default:
+      return undefined;
+  }
+}
+
+function explainDatabase({ code = '', name, message, address, port }: SystemFault): string | undefined {
+  switch (code) {
     case 'SQLITE_NOTADB':
     case 'SQLITE_CORRUPT':
-      return [`the database file is damaged or no SQLite database (${error.message}); restore it from a backup`];
+      return `the database file is damaged or no SQLite database (${message}); restore it from a backup`;
     case 'SQLITE_BUSY':
-      return ['the database is locked by another program; stop it and start again'];
+    case 'SQLITE_LOCKED':
+      return 'the database is locked by another program; stop it and start again';
     case 'SQLITE_CANTOPEN':
     case 'SQLITE_READONLY':
-      return ['the database file cannot be opened for writing by this user'];
+    case 'SQLITE_PERM':
+      return 'the database file cannot be opened for writing; look at its owner, its mode and the folder around it';
     case 'ECONNREFUSED':
-      return [`nothing listens at ${address}:${port}; is PostgreSQL running there?`];
+    case 'ECONNRESET':
+    case 'ETIMEDOUT':
+      return `PostgreSQL cannot be reached${address === undefined ? '' : ` at ${address}:${port}`} (${code}); is it running there?`;
     case '3D000':
     case '28P01':
     case '28000':
-      return [`PostgreSQL refused the connection: ${error.message}`];
+    case '42501':
+    case '53300':
+    case '57P03':
+      return `PostgreSQL refused: ${message}`;
     default:
   }
-  if (EXPECTED.has(error.name) || EXPECTED.has(error.constructor.name)) return [error.message];
-  return (error.stack ?? error.message).split('\n');
+  // Extended codes say where it happened (SQLITE_IOERR_WRITE, SQLITE_CORRUPT_INDEX), which helps nobody here.
+  if (code.startsWith('SQLITE_IOERR')) {
+    return `the database file cannot be read or written (${code}); look at the disk: free space, file size limits, errors. Nothing that was accepted is lost`;
+  }
+  const plain = /^SQLITE_[A-Z]+/.exec(code)?.[0];
+  if (plain !== undefined && plain !== code) {
+    return explainDatabase({ name, message, code: plain });
+  }
+  if (name === 'KnexTimeoutError') return 'the database did not answer in time; is it running and reachable?';
+  return undefined;
 }
-
-const EXPECTED = new Set(['OperatorFault', 'DataFolderInUse', 'SchemaTooNew', 'Refusal', 'CliFault']);

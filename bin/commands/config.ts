@@ -1,5 +1,4 @@
 import { loadConfig, showConfig } from '../../src/platform/config/index.ts';
-import { OperatorFault } from '../explain.ts';
 
 export async function checkConfig(file: string | undefined): Promise<void> {
   const named = file ?? process.env.RASKET_CONFIG;
@@ -7,11 +6,8 @@ export async function checkConfig(file: string | undefined): Promise<void> {
   console.log(named === undefined ? 'The settings of the environment are good.' : `${named} is good.`);
 }
 
-export async function printConfig(options: { config?: string; profile: string }): Promise<void> {
+export async function printConfig(options: { config?: string; profile: 'production' | 'development' }): Promise<void> {
   const { profile } = options;
-  if (profile !== 'production' && profile !== 'development') {
-    throw new OperatorFault(`--profile must be production or development; got ${JSON.stringify(profile)}`);
-  }
   const file = options.config ?? process.env.RASKET_CONFIG;
   const { config, sources } = loadConfig({ ...(file === undefined ? {} : { file }), profile, env: process.env });
   console.log(showConfig(config, sources));

@@ -5,16 +5,15 @@ import ipaddr from 'ipaddr.js';
 import { ROLES, startApp, type App } from '../../src/app.ts';
 import { loadConfig, type Config } from '../../src/platform/config/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
-import { hashToken } from '../../src/platform/secrets/index.ts';
+import { hashToken, instanceKeyPath } from '../../src/platform/secrets/index.ts';
 import type { World } from '../../src/platform/world/index.ts';
 import { issueApiKey } from '../../src/resources/api-keys/index.ts';
 import { createVerifiedDomain, findDomainByName } from '../../src/resources/domains/index.ts';
 import { createTeam, listTeams } from '../../src/resources/teams/index.ts';
-import { instanceKeyPath } from '../../src/platform/secrets/index.ts';
 import { OperatorFault } from '../explain.ts';
-import { makeDataFolder } from './init.ts';
-import { DEVELOPMENT_MARK, developmentFolder, programRoot, type DataOptions } from './open.ts';
-import { announce, untilStopped } from './serve.ts';
+import { makeDataFolder, mustBeEmpty } from './init.ts';
+import { DEVELOPMENT_MARK, developmentFolder, programRoot, withWorld, type DataOptions } from './open.ts';
+import { announce, forgetDeadReady, listenForStop, untilStopped } from './serve.ts';
 
 export interface DevOptions extends DataOptions {
   version: string;
@@ -33,20 +32,23 @@ export async function dev(options: DevOptions): Promise<void> {
   const dataDir = developmentFolder(options);
   mustBeOurs(dataDir);
   const config = developmentConfig(options);
-  makeDataFolder(dataDir);
+  // A queue of somebody's real mail would be caught instead of sent.
+  if (makeDataFolder(dataDir) && config.database.driver === 'pg') await withWorld(config, dataDir, mustBeEmpty);
   writeFileSync(
     path.join(dataDir, DEVELOPMENT_MARK),
     'The data folder of the development profile; nothing in it is real.\n',
     { mode: 0o600 },
   );
   const log = createLog(config.log);
+  forgetDeadReady(dataDir);
   const app = await start(config, dataDir, options, log);
   const access = await ready(app.world, dataDir);
   const url = app.http?.url ?? '';
   writeFileSync(devFile(dataDir), JSON.stringify({ url, ...access, domain: DOMAIN }), { mode: 0o600 });
+  const stop = listenForStop(log);
   announce(app, dataDir, ROLES, options.version);
   console.log(panel({ version: options.version, url, apiKey: access.api_key, dataDir }));
-  await untilStopped(app, dataDir, 2000, log);
+  await untilStopped(stop, app, dataDir, 2000);
 }
 
 /** A folder of the production profile holds real mail, which must not be caught instead of sent. */
@@ -57,7 +59,7 @@ function mustBeOurs(dataDir: string): void {
   );
 }
 
-function developmentConfig(options: DevOptions): { config: Config; isPortChosen: boolean }['config'] {
+function developmentConfig(options: DevOptions): Config {
   const file = options.config ?? process.env.RASKET_CONFIG;
   const { config } = loadConfig({ ...(file === undefined ? {} : { file }), profile: 'development', env: process.env });
   if (!config.delivery.capture) {
@@ -140,7 +142,8 @@ function panel({
   dataDir: string;
 }): string {
   const email = { from: `You <you@${DOMAIN}>`, to: 'someone@example.com', subject: 'Hello', html: '<p>It works.</p>' };
-  const folder = path.relative(process.cwd(), dataDir) || '.';
+  const folder = shownPath(dataDir);
+  const rasket = shownPath(path.join(programRoot, 'bin', 'rasket'));
   const data = dataDir === path.join(programRoot, '.rasket') ? '' : ` --data ${folder}`;
   return `
 rasket ${version} is running for development. No mail leaves this machine.
@@ -157,13 +160,23 @@ Send the first email:
     -H 'Content-Type: application/json' \\
     -d '${JSON.stringify(email)}'
 
+Or without curl:
+
+  ${rasket} send${data} --from '${email.from}' --to ${email.to} --subject ${email.subject} --text 'It works.'
+
 Then look at what arrived:
 
-  bin/rasket playground${data}
-  bin/rasket playground${data} latest
+  ${rasket} playground${data}
+  ${rasket} playground${data} latest
 
 Ctrl-C stops it.
 `;
+}
+
+/** As short as it can be pasted where the program was started. */
+function shownPath(target: string): string {
+  const relative = path.relative(process.cwd(), target) || '.';
+  return relative.startsWith('..') ? target : relative;
 }
 
 /** Node's own watcher restarts the program; signals reach the child because it is in the same group. */

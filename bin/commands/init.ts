@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { Config } from '../../src/platform/config/index.ts';
 import { createInstanceKey, instanceKeyPath } from '../../src/platform/secrets/index.ts';
+import type { World } from '../../src/platform/world/index.ts';
 import { createTeam, listTeams } from '../../src/resources/teams/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { dataFolder, readConfig, withWorld, type DataOptions } from './open.ts';
@@ -16,8 +17,9 @@ export interface InitOptions extends DataOptions {
 export async function init(options: InitOptions): Promise<void> {
   const config = readConfig(options);
   const dataDir = dataFolder(options);
-  makeDataFolder(dataDir);
+  const isNew = makeDataFolder(dataDir);
   const made = await withWorld(config, dataDir, async (world) => {
+    if (isNew) await mustBeEmpty(world);
     const teams = await listTeams(world.db);
     if (teams.length > 0 && options.team === undefined) {
       throw new OperatorFault(
@@ -26,38 +28,68 @@ export async function init(options: InitOptions): Promise<void> {
     }
     return createTeam(world, { name: options.team ?? FIRST_TEAM });
   });
-  printTeam({ ...made, dataDir, config }, options.json ?? false);
+  printTeam({ ...made, dataDir, config }, options);
 }
 
-/** Safe to repeat: what is there already is kept, so an attempt that failed half-way can be made again. */
-export function makeDataFolder(dataDir: string): void {
-  if (
-    !existsSync(instanceKeyPath(dataDir)) &&
-    existsSync(dataDir) &&
-    readdirSync(dataDir).some((name) => name !== 'run')
-  ) {
+/** Safe to repeat: what is there already is kept, so an attempt that failed half-way can be made again. Answers whether the folder is new. */
+export function makeDataFolder(dataDir: string): boolean {
+  if (isInitialised(dataDir)) return false;
+  if (existsSync(dataDir) && readdirSync(dataDir).some((name) => !LEFT_BY_AN_ATTEMPT.includes(name))) {
     throw new OperatorFault(`${dataDir} has other files in it; choose an empty or a new folder with --data`);
   }
   mkdirSync(path.join(dataDir, 'run'), { recursive: true, mode: 0o700 });
-  if (!existsSync(instanceKeyPath(dataDir))) createInstanceKey(dataDir);
+  // A folder that somebody made beforehand has the mode that the system gave it.
+  chmodSync(dataDir, 0o700);
+  chmodSync(path.join(dataDir, 'run'), 0o700);
+  // Where the disk was full, the key is a file without content; nothing can have been sealed with it.
+  rmSync(instanceKeyPath(dataDir), { force: true });
+  createInstanceKey(dataDir);
+  return true;
 }
 
-export function printTeam(
-  made: { teamId: string; slug: string; apiKey: string; dataDir: string; config: Config },
-  asJson: boolean,
-): void {
-  const { config } = made;
-  const url = config.http.public_url === '' ? `http://${config.http.host}:${config.http.port}` : config.http.public_url;
-  if (asJson) {
+/** What a database server holds already was sealed with another folder's key, and a new key could not read it. */
+export async function mustBeEmpty({ db, dataDir }: World): Promise<void> {
+  if ((await listTeams(db)).length === 0) return;
+  rmSync(instanceKeyPath(dataDir));
+  throw new OperatorFault(
+    `the database belongs to another data folder; copy that folder's instance.key to ${dataDir} first, or name another database`,
+  );
+}
+
+const LEFT_BY_AN_ATTEMPT = ['run', path.basename(instanceKeyPath(''))];
+
+const isInitialised = (dataDir: string): boolean =>
+  (statSync(instanceKeyPath(dataDir), { throwIfNoEntry: false })?.size ?? 0) > 0;
+
+export interface PrintedTeam {
+  teamId: string;
+  slug: string;
+  apiKey: string;
+  dataDir: string;
+  config: Config;
+}
+
+export function printTeam(made: PrintedTeam, options: DataOptions & { json?: boolean }): void {
+  const url = urlOf(made.config);
+  if (options.json) {
     const answer = { team_id: made.teamId, team: made.slug, api_key: made.apiKey, url, data: made.dataDir };
-    console.log(JSON.stringify(answer));
+    process.stdout.write(`${JSON.stringify(answer)}\n`);
     return;
   }
-  console.log(`Team     ${made.slug} (${made.teamId})
+  const config = options.config === undefined ? '' : ` --config ${options.config}`;
+  process.stdout.write(`Team     ${made.slug} (${made.teamId})
 API key  ${made.apiKey}
          This is the only time it is shown; keep it safe.
 Data     ${made.dataDir}
 
-Next: start the server with  rasket serve --data ${made.dataDir}
-      and add a domain with  RASKET_API_KEY=… rasket domains create example.com`);
+Next: start the server with    rasket serve --data ${made.dataDir}${config}
+      keep the key with        rasket login --url ${url}
+      and add a domain with    rasket domains create mail.example.com
+`);
+}
+
+/** The address that the configuration gives; with port 0 the real one stands in ready.json once the server runs. */
+function urlOf({ http }: Config): string {
+  if (http.public_url !== '') return http.public_url;
+  return `http://${http.host.includes(':') ? `[${http.host}]` : http.host}:${http.port}`;
 }

@@ -1,7 +1,6 @@
 import { openWorld } from '../../src/app.ts';
-import { migrate } from '../../src/platform/db/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
-import { dataFolder, mustBeInitialised, readConfig, type DataOptions } from './open.ts';
+import { dataFolder, migrateAlone, mustBeInitialised, readConfig, type DataOptions } from './open.ts';
 
 export async function migrateDatabase(options: DataOptions): Promise<void> {
   const config = readConfig(options);
@@ -9,7 +8,7 @@ export async function migrateDatabase(options: DataOptions): Promise<void> {
   mustBeInitialised(dataDir);
   const world = await openWorld({ config, dataDir, log: createLog({ level: 'error', format: 'pretty' }) });
   try {
-    const done = await migrate(world.db);
+    const done = await migrateAlone(world);
     for (const name of done) console.log(`applied  ${name}`);
     console.log(done.length === 0 ? 'The database is up to date.' : 'The database is up to date now.');
   } finally {

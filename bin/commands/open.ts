@@ -1,9 +1,9 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openWorld } from '../../src/app.ts';
 import { loadConfig, type Config } from '../../src/platform/config/index.ts';
-import { migrate, schemaState } from '../../src/platform/db/index.ts';
+import { holdDataFolder, migrate, schemaState } from '../../src/platform/db/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { instanceKeyPath } from '../../src/platform/secrets/index.ts';
 import type { World } from '../../src/platform/world/index.ts';
@@ -30,9 +30,31 @@ export function readConfig(options: DataOptions, profile: 'production' | 'develo
   return loadConfig({ ...(file === undefined ? {} : { file }), profile, env: process.env }).config;
 }
 
-export function mustBeInitialised(dataDir: string): void {
+export function mustBeInitialised(dataDir: string, make = `rasket init --data ${dataDir}`): void {
   if (!existsSync(dataDir) || !statSync(dataDir).isDirectory() || !existsSync(instanceKeyPath(dataDir))) {
-    throw new OperatorFault(`${dataDir} is no data folder of rasket; make one with: rasket init --data ${dataDir}`);
+    throw new OperatorFault(`${dataDir} is no data folder of rasket; make one with: ${make}`);
+  }
+  const key = instanceKeyPath(dataDir);
+  if (Buffer.from(readFileSync(key, 'utf8').trim(), 'base64').length !== INSTANCE_KEY_BYTES) {
+    throw new OperatorFault(
+      `${key} is damaged; restore it from a backup, because what the database holds encrypted cannot be read without it`,
+    );
+  }
+}
+
+const INSTANCE_KEY_BYTES = 32;
+
+/** A server that runs relies on the schema it found, so a pending migration waits until it is stopped. */
+export async function migrateAlone({ db, dataDir }: World): Promise<string[]> {
+  if ((await schemaState(db)).pending.length === 0) return [];
+  // On a database server, migrations lock one another out, and are made so that the release before goes on beside them.
+  if (db.dialect === 'pg') return migrate(db);
+  mkdirSync(path.join(dataDir, 'run'), { recursive: true, mode: 0o700 });
+  const letGo = holdDataFolder(dataDir);
+  try {
+    return await migrate(db);
+  } finally {
+    letGo();
   }
 }
 
@@ -42,7 +64,7 @@ export async function withWorld<T>(config: Config, dataDir: string, work: (world
   const log = createLog({ level: 'error', format: 'pretty' });
   const world = await openWorld({ config, dataDir, log });
   try {
-    if ((await schemaState(world.db)).pending.length > 0) await migrate(world.db);
+    await migrateAlone(world);
     return await work(world);
   } finally {
     await world.commits.settled();

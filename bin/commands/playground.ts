@@ -1,34 +1,32 @@
 import { listCaught, readCaught, type CaughtRow } from '../../src/flow/playground/index.ts';
-import { loadConfig } from '../../src/platform/config/index.ts';
 import { OperatorFault } from '../explain.ts';
-import { developmentFolder, withWorld, type DataOptions } from './open.ts';
+import { developmentFolder, mustBeInitialised, readConfig, withWorld, type DataOptions } from './open.ts';
 
 export interface PlaygroundOptions extends DataOptions {
   raw?: boolean;
   json?: boolean;
-  limit: string;
+  limit: number;
 }
 
-const LIMIT_MAX = 1000;
-
 export async function playground(id: string | undefined, options: PlaygroundOptions): Promise<void> {
-  const { config } = loadConfig({ profile: 'development', env: process.env });
+  const config = readConfig(options, 'development');
   const dataDir = developmentFolder(options);
+  mustBeInitialised(dataDir, options.data === undefined ? 'npm start' : `rasket dev --data ${options.data}`);
   await withWorld(config, dataDir, async ({ db, blobs }) => {
-    if (id === undefined) return print(await listCaught(db, readLimit(options.limit)), options.json ?? false);
+    if (id === undefined) return print(await listCaught(db, options.limit), options.json ?? false);
     const wanted = id === 'latest' ? (await listCaught(db, 1))[0]?.id : id;
     const caught = wanted === undefined ? undefined : await readCaught(db, blobs, wanted);
-    if (!caught) throw new OperatorFault(`nothing caught has the id ${id}; list what there is with: rasket playground`);
+    if (!caught) {
+      throw new OperatorFault(
+        id === 'latest'
+          ? 'nothing was caught yet; send an email to any address and look again'
+          : `nothing caught has the id ${id}; list what there is with: rasket playground`,
+      );
+    }
     if (options.json) console.log(JSON.stringify({ ...present(caught.row), message: caught.message.toString('utf8') }));
     else if (options.raw) process.stdout.write(caught.message);
     else show(caught.row, caught.message);
   });
-}
-
-function readLimit(text: string): number {
-  const limit = Number(text);
-  if (Number.isInteger(limit) && limit >= 1 && limit <= LIMIT_MAX) return limit;
-  throw new OperatorFault(`--limit must be a number from 1 to ${LIMIT_MAX}; got ${JSON.stringify(text)}`);
 }
 
 const present = (row: CaughtRow) => ({
@@ -48,9 +46,10 @@ function print(rows: CaughtRow[], asJson: boolean): void {
 }
 
 /** What a caller wrote must not steer the terminal. */
-const clean = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}]/gu, '�');
+const clean = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}]/gu, '\uFFFD');
 
 function show(row: CaughtRow, message: Buffer): void {
-  const envelope = `Envelope from  ${row.mail_from}\nEnvelope to    ${present(row).recipients.join(', ')}\n\n`;
-  process.stdout.write(envelope + message.toString('utf8').replaceAll(/[^\P{Cc}\r\n\t]/gu, '�'));
+  const envelope = `Envelope from  ${clean(row.mail_from)}\nEnvelope to    ${clean(present(row).recipients.join(', '))}\n\n`;
+  const lines = message.toString('utf8').split('\r\n');
+  process.stdout.write(envelope + lines.map((line) => line.split('\t').map(clean).join('\t')).join('\n'));
 }

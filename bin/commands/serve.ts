@@ -1,12 +1,13 @@
-import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { ROLES, startApp, type App, type Role } from '../../src/app.ts';
 import { createLog, type Log } from '../../src/platform/log/index.ts';
 import { OperatorFault } from '../explain.ts';
+import { outliveReaders } from '../output.ts';
 import { dataFolder, DEVELOPMENT_MARK, mustBeInitialised, readConfig, type DataOptions } from './open.ts';
 
 export interface ServeOptions extends DataOptions {
-  roles?: string;
+  roles?: Role[];
   version: string;
 }
 
@@ -19,37 +20,59 @@ export async function serve(options: ServeOptions): Promise<void> {
       `${dataDir} belongs to the development profile, whose domain nobody owns; run it with: rasket dev --data ${dataDir}`,
     );
   }
-  const roles = readRoles(options.roles);
+  const roles = options.roles ?? ROLES;
   const log = createLog(config.log);
+  forgetDeadReady(dataDir);
   const app = await startApp({ config, dataDir, roles, version: options.version, log });
+  const stop = listenForStop(log);
   announce(app, dataDir, roles, options.version);
-  await untilStopped(app, dataDir, config.http.shutdown_seconds * 1000, log);
-}
-
-function readRoles(text: string | undefined): readonly Role[] {
-  if (text === undefined) return ROLES;
-  const names = text.split(',').map((name) => name.trim());
-  const unknown = names.find((name) => !(ROLES as readonly string[]).includes(name));
-  if (unknown !== undefined) {
-    throw new OperatorFault(`${JSON.stringify(unknown)} is no role; the roles are ${ROLES.join(', ')}`);
-  }
-  return names as Role[];
+  await untilStopped(stop, app, dataDir, config.http.shutdown_seconds * 1000);
 }
 
 const readyFile = (dataDir: string): string => path.join(dataDir, 'run', 'ready.json');
+
+/** A process that was killed left its file behind, and a script that waits for ours must not take it for ours. */
+export function forgetDeadReady(dataDir: string): void {
+  if (!isRunning(dataDir)) rmSync(readyFile(dataDir), { force: true });
+}
+
+function isRunning(dataDir: string): boolean {
+  const pid = readyPid(dataDir);
+  // In a container every process has the id of the one before it.
+  if (pid === undefined || pid === process.pid) return false;
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+function readyPid(dataDir: string): number | undefined {
+  try {
+    return (JSON.parse(readFileSync(readyFile(dataDir), 'utf8')) as { pid: number }).pid;
+  } catch {
+    return undefined;
+  }
+}
 
 /** Says once, to programs and to people, that everything listens. Scripts wait for the file to appear. */
 export function announce(app: App, dataDir: string, roles: readonly Role[], version: string): void {
   const http = app.http && { host: app.http.host, port: app.http.port, url: app.http.url };
   const ready = { pid: process.pid, version, roles, listeners: http ? { http } : {} };
   const file = readyFile(dataDir);
+  outliveReaders();
   writeFileSync(`${file}.part`, JSON.stringify(ready), { mode: 0o600 });
   renameSync(`${file}.part`, file);
   app.world.log.info({ ...ready, data: dataDir }, 'ready');
 }
 
-/** The first signal lets what is in hand end, a second one stops at once. */
-export async function untilStopped(app: App, dataDir: string, graceMs: number, log: Log): Promise<void> {
+export interface Stop {
+  /** The signal that asked for it. */
+  asked: Promise<NodeJS.Signals>;
+}
+
+/** The first signal lets what is in hand end, a second one stops at once. Set up before anybody is told that we are ready. */
+export function listenForStop(log: Log): Stop {
   const first = Promise.withResolvers<NodeJS.Signals>();
   let signals = 0;
   const onSignal = (signal: NodeJS.Signals): void => {
@@ -59,11 +82,17 @@ export async function untilStopped(app: App, dataDir: string, graceMs: number, l
     process.exit(1);
   };
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
+  return { asked: first.promise };
+}
+
+export async function untilStopped(stop: Stop, app: App, dataDir: string, graceMs: number): Promise<void> {
+  const { log } = app.world;
   // Listeners keep the process up, but a process with the delivery role alone has none.
   const keepUp = setInterval(() => undefined, 2 ** 30);
-  const signal = await first.promise;
+  const signal = await stop.asked;
   log.info({ signal, graceMs }, 'stopping');
-  rmSync(readyFile(dataDir), { force: true });
+  // Where processes share a folder, the file is that of the latest.
+  if (readyPid(dataDir) === process.pid) rmSync(readyFile(dataDir), { force: true });
   await app.close(graceMs);
   clearInterval(keepUp);
   log.info('stopped');

@@ -6,7 +6,7 @@ export async function createNamedTeam(name: string, options: DataOptions & { jso
   const config = readConfig(options);
   const dataDir = dataFolder(options);
   const made = await withWorld(config, dataDir, (world) => createTeam(world, { name }));
-  printTeam({ ...made, dataDir, config }, options.json ?? false);
+  printTeam({ ...made, dataDir, config }, options);
 }
 
 export async function printTeams(options: DataOptions & { json?: boolean }): Promise<void> {
@@ -20,5 +20,5 @@ export async function printTeams(options: DataOptions & { json?: boolean }): Pro
     created_at: new Date(team.created_at).toISOString(),
   }));
   if (options.json) console.log(JSON.stringify(rows));
-  else for (const row of rows) console.log([row.id, row.created_at.slice(0, 10), row.slug, row.name].join('  '));
+  else for (const row of rows) console.log([row.id, row.created_at.slice(0, 10), row.slug, row.name].join('\t'));
 }

@@ -1,0 +1,129 @@
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import type { Role } from '../src/app.ts';
+
+const DATA = ['--data <dir>', 'the data folder (RASKET_DATA; default ./data)'] as const;
+const CONFIG = ['--config <file>', 'the configuration file (RASKET_CONFIG)'] as const;
+const JSON_OUTPUT = ['--json', 'print JSON'] as const;
+
+const LISTED_MAX = 1000;
+const ROLES: readonly string[] = ['http', 'delivery', 'scheduler'] satisfies Role[];
+
+export function addOperatorCommands(program: Command, version: string): void {
+  program.commandsGroup('On this machine:');
+  addDevelopment(program, version);
+  addServer(program, version);
+  addTeams(program.command('teams').summary('list and create teams on this installation'));
+  addConfig(program.command('config').summary('check and show the configuration'));
+}
+
+function addDevelopment(program: Command, version: string): void {
+  program
+    .command('dev')
+    .summary('run the development profile')
+    .description(
+      'Runs everything on this machine with a ready team, key and domain. No mail leaves the machine: it is caught for `rasket playground`.',
+    )
+    .option('--data <dir>', 'the data folder (RASKET_DATA; default .rasket beside the program)')
+    .option(...CONFIG)
+    .option('--watch', 'start again whenever a source or configuration file changes')
+    .addHelpText('after', '\nExample:\n  rasket dev --data try')
+    .action(async (options) => (await import('./commands/dev.ts')).dev({ ...options, version }));
+
+  program
+    .command('playground')
+    .summary('list or show what the development profile caught')
+    .argument('[id]', 'a message, by its id or the email’s, or the beginning of either; `latest` for the newest')
+    .option('--data <dir>', 'the data folder (RASKET_DATA; default .rasket beside the program)')
+    .option('--raw', 'print the message exactly as it would have been sent')
+    .option(...CONFIG)
+    .option('--limit <n>', `how many to list, 1 to ${LISTED_MAX}`, listed, 20)
+    .option(...JSON_OUTPUT)
+    .addHelpText('after', '\nExample:\n  rasket playground latest')
+    .action(async (id, options) => (await import('./commands/playground.ts')).playground(id, options));
+}
+
+function addServer(program: Command, version: string): void {
+  program
+    .command('init')
+    .summary('make a data folder with a first team and its API key')
+    .description(
+      'Makes the data folder, the instance key, the database, and a team with a full-access API key, which is printed once. With --team on a folder that exists, adds another team.',
+    )
+    .option(...DATA)
+    .option(...CONFIG)
+    .option('--team <name>', 'the name of the team')
+    .option(...JSON_OUTPUT)
+    .addHelpText('after', '\nExample:\n  rasket init --data /var/lib/rasket')
+    .action(async (options) => (await import('./commands/init.ts')).init(options));
+
+  program
+    .command('serve')
+    .summary('run the server')
+    .description(
+      'Runs the HTTP API, delivery and the scheduler in one process until SIGTERM. When ready, writes <data>/run/ready.json.',
+    )
+    .option(...DATA)
+    .option(...CONFIG)
+    .option('--roles <list>', 'run only these, separated by commas: http, delivery, scheduler', someRoles)
+    .addHelpText('after', '\nExample:\n  rasket serve --data /var/lib/rasket --config /etc/rasket.toml')
+    .action(async (options) => (await import('./commands/serve.ts')).serve({ ...options, version }));
+
+  program
+    .command('migrate')
+    .summary('bring the database up to this version')
+    .option(...DATA)
+    .option(...CONFIG)
+    .addHelpText('after', '\nExample:\n  rasket migrate --data /var/lib/rasket')
+    .action(async (options) => (await import('./commands/migrate.ts')).migrateDatabase(options));
+}
+
+function addTeams(teams: Command): void {
+  teams
+    .command('create')
+    .argument('<name>', 'the name of the team')
+    .summary('create a team with a key of its own')
+    .option(...DATA)
+    .option(...CONFIG)
+    .option(...JSON_OUTPUT)
+    .addHelpText('after', '\nExample:\n  rasket teams create Marketing --data /var/lib/rasket')
+    .action(async (name, options) => (await import('./commands/teams.ts')).createNamedTeam(name, options));
+  teams
+    .command('list')
+    .summary('list the teams')
+    .option(...DATA)
+    .option(...CONFIG)
+    .option(...JSON_OUTPUT)
+    .addHelpText('after', '\nExample:\n  rasket teams list --data /var/lib/rasket')
+    .action(async (options) => (await import('./commands/teams.ts')).printTeams(options));
+}
+
+function addConfig(config: Command): void {
+  config
+    .command('check')
+    .argument('[file]', 'the file to check (RASKET_CONFIG)')
+    .summary('say whether a configuration is good')
+    .addHelpText('after', '\nExample:\n  rasket config check /etc/rasket.toml')
+    .action(async (file) => (await import('./commands/config.ts')).checkConfig(file));
+  config
+    .command('show')
+    .summary('print every setting in force, secrets masked')
+    .option(...CONFIG)
+    .addOption(
+      new Option('--profile <name>', 'which profile').choices(['production', 'development']).default('production'),
+    )
+    .addHelpText('after', '\nExample:\n  rasket config show --config /etc/rasket.toml')
+    .action(async (options) => (await import('./commands/config.ts')).printConfig(options));
+}
+
+function listed(text: string): number {
+  const count = Number(text);
+  if (Number.isInteger(count) && count >= 1 && count <= LISTED_MAX) return count;
+  throw new InvalidArgumentError(`It must be a whole number from 1 to ${LISTED_MAX}.`);
+}
+
+function someRoles(text: string): string[] {
+  const names = text.split(',').map((name) => name.trim());
+  const unknown = names.find((name) => !ROLES.includes(name));
+  if (unknown === undefined) return [...new Set(names)];
+  throw new InvalidArgumentError(`${JSON.stringify(unknown)} is no role; the roles are ${ROLES.join(', ')}.`);
+}

@@ -1,0 +1,124 @@
+import type { ErrorBody } from '../../src/contract/index.ts';
+import { ApiFault, noAnswer, NoAnswer } from './faults.ts';
+import { routes, type AnswerOf, type CallOf, type OperationId } from './routes.ts';
+
+export interface ClientOptions {
+  url: string;
+  apiKey?: string | undefined;
+  version: string;
+  timeoutMs?: number;
+  /** How to wait, so that a test need not. */
+  wait?: (ms: number) => Promise<void>;
+}
+
+export interface Client {
+  readonly url: string;
+  /** Answers what the contract says; throws an ApiFault for a refusal and NoAnswer where there was none. */
+  call<Id extends OperationId>(operation: Id, call: CallOf<Id>): Promise<AnswerOf<Id>>;
+}
+
+const TIMEOUT_MS = 120_000;
+/** A rate limit clears within seconds; whoever asks for more than this is told so instead of being kept waiting. */
+const RETRY_AFTER_SECONDS_MAX = 30;
+
+interface LooseCall {
+  path?: Record<string, string>;
+  query?: Record<string, unknown>;
+  header?: Record<string, string | undefined>;
+  body?: unknown;
+}
+
+export function createClient(options: ClientOptions): Client {
+  const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
+  const wait = options.wait ?? ((ms: number) => new Promise<void>((resolve) => void setTimeout(resolve, ms)));
+
+  async function attempt(operation: OperationId, request: Prepared): Promise<unknown> {
+    let response: Response;
+    let text: string;
+    try {
+      response = await fetch(request.url, { ...request.init, signal: AbortSignal.timeout(timeoutMs) });
+      text = await response.text();
+    } catch (error) {
+      throw noAnswer(options.url, error, timeoutMs);
+    }
+    return readAnswer(operation, options.url, response, text);
+  }
+
+  return {
+    url: options.url,
+    async call<Id extends OperationId>(operation: Id, call: CallOf<Id>): Promise<AnswerOf<Id>> {
+      const request = buildRequest(operation, call as LooseCall, options);
+      try {
+        return (await attempt(operation, request)) as AnswerOf<Id>;
+      } catch (error) {
+        // A refusal of the rate limit was counted and nothing else, so that asking again is safe for every operation.
+        if (!(error instanceof ApiFault) || error.status !== 429) throw error;
+        const seconds = error.retryAfterSeconds;
+        if (seconds === undefined || seconds > RETRY_AFTER_SECONDS_MAX) throw error;
+        await wait(seconds * 1000);
+        return (await attempt(operation, request)) as AnswerOf<Id>;
+      }
+    },
+  };
+}
+
+interface Prepared {
+  url: string;
+  init: RequestInit;
+}
+
+function buildRequest(operation: OperationId, call: LooseCall, { url, apiKey, version }: ClientOptions): Prepared {
+  const [method, template] = routes[operation];
+  const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(call.path?.[name] ?? ''));
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(call.query ?? {})) {
+    if (value !== undefined) query.set(name, String(value));
+  }
+  const headers = new Headers({ 'user-agent': `rasket-cli/${version}`, accept: 'application/json' });
+  if (apiKey !== undefined) headers.set('authorization', `Bearer ${apiKey}`);
+  if (call.body !== undefined) headers.set('content-type', 'application/json');
+  for (const [name, value] of Object.entries(call.header ?? {})) {
+    if (value !== undefined) headers.set(name, value);
+  }
+  const body = call.body === undefined ? null : JSON.stringify(call.body);
+  // A redirect would carry the key to an address that nobody chose.
+  const init: RequestInit = { method, headers, body, redirect: 'manual' };
+  return { url: `${url}${path}${query.size > 0 ? `?${query}` : ''}`, init };
+}
+
+function readAnswer(operation: OperationId, url: string, response: Response, text: string): unknown {
+  const body = parseJson(text);
+  if (response.ok && body !== undefined) return body;
+  if (isErrorBody(body)) {
+    const retryAfter = response.headers.get('retry-after');
+    throw new ApiFault({
+      operation,
+      status: response.status,
+      body,
+      requestId: response.headers.get('x-request-id') ?? '',
+      retryAfterSeconds: retryAfter !== null && /^\d+$/.test(retryAfter) ? Number(retryAfter) : undefined,
+    });
+  }
+  const location = response.headers.get('location');
+  throw new NoAnswer({
+    url,
+    cause:
+      location === null
+        ? `${url} answered ${response.status}, but not as this API does; is it the right address?`
+        : `${url} redirects to ${location}; use that address itself.`,
+    next: location === null ? 'rasket login --url URL' : `rasket login --url ${location}`,
+  });
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isErrorBody(body: unknown): body is ErrorBody {
+  const { name, message } = (body ?? {}) as { name?: unknown; message?: unknown };
+  return typeof name === 'string' && typeof message === 'string';
+}

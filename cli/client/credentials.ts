@@ -1,0 +1,171 @@
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** Where to call and with which key, and who said so: a person with several of each needs to know. */
+export interface Target {
+  url: string;
+  urlFrom: string;
+  apiKey?: string;
+  keyFrom: string;
+  /** Says why there is no key, where one was nearly found. */
+  note?: string;
+}
+
+export interface TargetInput {
+  url?: string | undefined;
+  apiKey?: string | undefined;
+  data?: string | undefined;
+  env: Readonly<Record<string, string | undefined>>;
+}
+
+export interface Credentials {
+  url: string;
+  api_key: string;
+}
+
+/** A fault of the address, the key or the file they stand in; the message says what to do. */
+export class CredentialsFault extends Error {}
+
+export const DEFAULT_URL = 'http://127.0.0.1:3000';
+
+/**
+ * What was typed wins over the environment, that over the development server, that over `rasket login`. A key from a
+ * file goes to its own address and nowhere else: naming another server must not hand it over.
+ */
+export function findTarget({ url, apiKey, data, env }: TargetInput): Target {
+  const development = readDevelopment(data ?? env.RASKET_DATA);
+  const login = readCredentials(env);
+  const stored: (Credentials & { from: string })[] = [
+    ...(development?.isRunning ? [development] : []),
+    ...(login ? [{ ...login, from: credentialsFile(env) }] : []),
+    ...(development && !development.isRunning ? [development] : []),
+  ];
+  const address = namedUrl(url, env);
+  const key = namedKey(apiKey, env);
+  const match = stored.find((entry) => address === undefined || isSame(entry.url, address.url));
+  const where = address ?? (match ? { url: match.url, urlFrom: match.from } : { url: DEFAULT_URL, urlFrom: 'default' });
+  if (key) return { ...where, ...key };
+  if (match) return { ...where, apiKey: checkKey(match.api_key, match.from), keyFrom: match.from };
+  const other = stored[0];
+  return {
+    ...where,
+    keyFrom: 'none',
+    ...(other ? { note: `The key in ${other.from} is for ${other.url}.` } : {}),
+  };
+}
+
+function namedUrl(flag: string | undefined, env: TargetInput['env']): { url: string; urlFrom: string } | undefined {
+  if (flag !== undefined) return { url: readUrl(flag, '--url'), urlFrom: '--url' };
+  if (env.RASKET_URL) return { url: readUrl(env.RASKET_URL, 'RASKET_URL'), urlFrom: 'RASKET_URL' };
+  return undefined;
+}
+
+function namedKey(flag: string | undefined, env: TargetInput['env']): { apiKey: string; keyFrom: string } | undefined {
+  if (flag !== undefined) return { apiKey: checkKey(flag, '--api-key'), keyFrom: '--api-key' };
+  if (env.RASKET_API_KEY) return { apiKey: checkKey(env.RASKET_API_KEY, 'RASKET_API_KEY'), keyFrom: 'RASKET_API_KEY' };
+  return undefined;
+}
+
+/** Answers the address without a slash at its end, so that paths can be put behind it. */
+export function readUrl(text: string, shownAs: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol) || url.username !== '' || url.search !== '' || url.hash !== '') {
+    throw new CredentialsFault(
+      `${shownAs} must be an address such as https://mail.example.com; got ${JSON.stringify(text)}`,
+    );
+  }
+  return url.href.replace(/\/+$/, '');
+}
+
+/** The value is never part of the message: it is a secret, or nearly one. */
+export function checkKey(text: string, shownAs: string): string {
+  const key = text.trim();
+  if (/^[\x21-\x7e]+$/.test(key)) return key;
+  throw new CredentialsFault(
+    `The API key in ${shownAs} is ${key === '' ? 'empty' : 'not one word of plain characters'}; keys look like rk_…`,
+  );
+}
+
+function isSame(one: string, other: string): boolean {
+  const plain = (text: string): string => {
+    const url = new URL(text);
+    if (['localhost', '[::1]'].includes(url.hostname)) url.hostname = '127.0.0.1';
+    return url.href.replace(/\/+$/, '');
+  };
+  return plain(one) === plain(other);
+}
+
+interface Development extends Credentials {
+  from: string;
+  isRunning: boolean;
+}
+
+function readDevelopment(data: string | undefined): Development | undefined {
+  const folder = path.resolve(data ?? fileURLToPath(new URL('../../.rasket', import.meta.url)));
+  const from = path.join(folder, 'run', 'dev.json');
+  const access = readJson(from) as Partial<Credentials> | undefined;
+  if (typeof access?.url !== 'string' || typeof access.api_key !== 'string' || !URL.canParse(access.url))
+    return undefined;
+  const ready = readJson(path.join(folder, 'run', 'ready.json')) as { pid?: unknown } | undefined;
+  return { url: access.url, api_key: access.api_key, from, isRunning: isAlive(ready?.pid) };
+}
+
+function isAlive(pid: unknown): boolean {
+  if (typeof pid !== 'number') return false;
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+function readJson(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+export const credentialsFile = (env: TargetInput['env']): string =>
+  path.join(env.XDG_CONFIG_HOME || path.join(env.HOME || os.homedir(), '.config'), 'rasket', 'credentials.json');
+
+function readCredentials(env: TargetInput['env']): Credentials | undefined {
+  const file = credentialsFile(env);
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (!found) return undefined;
+  if ((found.mode & 0o077) !== 0) {
+    throw new CredentialsFault(`${file} can be read by other users; close it with: chmod 600 ${file}`);
+  }
+  const held = readJson(file) as Partial<Credentials> | undefined;
+  if (typeof held?.url !== 'string' || typeof held.api_key !== 'string' || !URL.canParse(held.url)) {
+    throw new CredentialsFault(`${file} does not hold a url and an api_key; write it anew with: rasket login`);
+  }
+  return { url: held.url, api_key: held.api_key };
+}
+
+/** Written beside and moved into place, so that an interrupted login leaves the former one whole. */
+export function writeCredentials(env: TargetInput['env'], credentials: Credentials): string {
+  const file = credentialsFile(env);
+  const folder = path.dirname(file);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  chmodSync(folder, 0o700);
+  const part = `${file}.${process.pid}.part`;
+  try {
+    writeFileSync(part, `${JSON.stringify(credentials)}\n`, { mode: 0o600, flag: 'wx' });
+    renameSync(part, file);
+  } finally {
+    rmSync(part, { force: true });
+  }
+  return file;
+}
+
+/** Answers the file that was removed, or undefined where there was none. */
+export function removeCredentials(env: TargetInput['env']): string | undefined {
+  const file = credentialsFile(env);
+  if (!statSync(file, { throwIfNoEntry: false })) return undefined;
+  rmSync(file);
+  return file;
+}

@@ -1,0 +1,20 @@
+/**
+ * The typed client of the API, shared by the command line and the console: where to call, with which key, one call per
+ * operation of the contract, and failures as two kinds. It promises that a key read from a file reaches no other
+ * server than its own; it never prints, and it never imports the server.
+ */
+export { createClient, type Client, type ClientOptions } from './client.ts';
+export {
+  CredentialsFault,
+  checkKey,
+  DEFAULT_URL,
+  findTarget,
+  readUrl,
+  removeCredentials,
+  writeCredentials,
+  type Credentials,
+  type Target,
+  type TargetInput,
+} from './credentials.ts';
+export { ApiFault, NoAnswer } from './faults.ts';
+export { routes, type AnswerOf, type BodyOf, type CallOf, type OperationId, type QueryOf } from './routes.ts';

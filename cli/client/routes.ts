@@ -1,0 +1,60 @@
+import type { operations } from '../../src/contract/index.ts';
+
+/** The operations that answer JSON; the pages and the YAML text are for a browser. */
+export type OperationId = Exclude<keyof operations, 'getDocs' | 'getOpenapiYaml' | 'getOpenapiJson'>;
+
+/** Where each operation is found. The compiler asks for every operation, and a test holds the table against the contract. */
+export const routes = {
+  sendEmail: ['POST', '/emails'],
+  listEmails: ['GET', '/emails'],
+  getEmail: ['GET', '/emails/{email_id}'],
+  createDomain: ['POST', '/domains'],
+  listDomains: ['GET', '/domains'],
+  getDomain: ['GET', '/domains/{domain_id}'],
+  updateDomain: ['PATCH', '/domains/{domain_id}'],
+  deleteDomain: ['DELETE', '/domains/{domain_id}'],
+  verifyDomain: ['POST', '/domains/{domain_id}/verify'],
+  createApiKey: ['POST', '/api-keys'],
+  listApiKeys: ['GET', '/api-keys'],
+  updateApiKey: ['PATCH', '/api-keys/{api_key_id}'],
+  deleteApiKey: ['DELETE', '/api-keys/{api_key_id}'],
+  createSuppression: ['POST', '/suppressions'],
+  listSuppressions: ['GET', '/suppressions'],
+  getSuppression: ['GET', '/suppressions/{suppression}'],
+  deleteSuppression: ['DELETE', '/suppressions/{suppression}'],
+  addSuppressions: ['POST', '/suppressions/batch/add'],
+  removeSuppressions: ['POST', '/suppressions/batch/remove'],
+  getHealth: ['GET', '/health'],
+  getReady: ['GET', '/ready'],
+} as const satisfies Record<OperationId, readonly [string, string]>;
+
+type Parameters<Id extends OperationId> = operations[Id]['parameters'];
+type Defined<T> = Exclude<T, undefined>;
+
+export type QueryOf<Id extends OperationId> = Defined<Parameters<Id>['query']>;
+export type PathOf<Id extends OperationId> = Defined<Parameters<Id>['path']>;
+export type HeaderOf<Id extends OperationId> = Defined<Parameters<Id>['header']>;
+export type BodyOf<Id extends OperationId> = operations[Id] extends {
+  requestBody: { content: { 'application/json': infer Body } };
+}
+  ? Body
+  : never;
+
+/** What an operation answers when it does what it was asked. */
+export type AnswerOf<Id extends OperationId> = JsonUnder<operations[Id]['responses'], 200 | 201>;
+type JsonUnder<Responses, Status> = {
+  [Key in keyof Responses]: Key extends Status
+    ? Responses[Key] extends { content: { 'application/json': infer Body } }
+      ? Body
+      : never
+    : never;
+}[keyof Responses];
+
+type Needed<Name extends string, T> = [T] extends [never] ? unknown : Record<Name, T>;
+type Allowed<Name extends string, T> = [T] extends [never] ? unknown : Partial<Record<Name, T>>;
+
+/** What a call may carry, exactly as the contract says: path and body where they are needed, query and headers where allowed. */
+export type CallOf<Id extends OperationId> = Needed<'path', PathOf<Id>> &
+  Needed<'body', BodyOf<Id>> &
+  Allowed<'query', QueryOf<Id>> &
+  Allowed<'header', HeaderOf<Id>>;

@@ -1,0 +1,84 @@
+import { ApiFault, NoAnswer } from '../client/index.ts';
+import { explainFault, formatPairs } from '../output/index.ts';
+import type { Session } from './declare.ts';
+import { isSendingKey } from './login.ts';
+import { askReady, formatChecks } from './operations/ready.ts';
+
+interface Findings {
+  version: string;
+  url: string;
+  url_from: string;
+  key: string | null;
+  key_from: string;
+  /** What the server says about the key; null where it was not asked. */
+  key_state: string | null;
+  ready: Awaited<ReturnType<typeof askReady>> | null;
+  problems: string[];
+}
+
+/** Looks at everything that has to work for any other command to work, and stops at nothing. */
+export async function examine(session: Session): Promise<void> {
+  const { terminal, isJson, fail, target } = session;
+  const findings = await look(session);
+  if (findings.problems.length > 0) fail();
+  if (isJson) return terminal.printJson(findings);
+  const pairs = formatPairs(terminal, [
+    ['Version', findings.version],
+    ['Server', `${findings.url} (${findings.url_from})`],
+    [
+      'API key',
+      findings.key === null
+        ? `none${target.note === undefined ? '' : `. ${target.note}`}`
+        : `${findings.key} (${findings.key_from})`,
+    ],
+    ['It is', findings.key_state],
+  ]);
+  const checks = findings.ready ? formatChecks(terminal, findings.ready.checks) : undefined;
+  terminal.print([pairs, checks, ...findings.problems].filter((part) => part !== undefined).join('\n\n'));
+}
+
+async function look({ client, target, version }: Session): Promise<Findings> {
+  const problems: string[] = [];
+  const note = (error: unknown): null => {
+    const explanation = explainFault(error);
+    if (!explanation) throw error;
+    problems.push(explanation.lines.join('\n'));
+    return null;
+  };
+  const findings: Findings = {
+    version,
+    url: target.url,
+    url_from: target.urlFrom,
+    key: target.apiKey === undefined ? null : `${target.apiKey.slice(0, SHOWN)}…`,
+    key_from: target.keyFrom,
+    key_state: null,
+    ready: null,
+    problems,
+  };
+  findings.ready = await askReady(client).catch(note);
+  if (findings.ready?.status === 'degraded') problems.push(findings.ready.message);
+  if (target.apiKey === undefined) problems.push('No API key is set. Set one with: rasket login');
+  else if (findings.ready)
+    findings.key_state = await client
+      .call('listEmails', { query: { limit: 1 } })
+      .then(() => 'accepted', tellApart(note));
+  if (isInClear(target.url))
+    problems.push(`${target.url} is not encrypted: whoever is on the way can read the key. Use https.`);
+  return findings;
+}
+
+/** The prefix by which `rasket keys list` shows a key. */
+const SHOWN = 10;
+
+function tellApart(note: (error: unknown) => null): (error: unknown) => string | null {
+  return (error) => {
+    if (error instanceof ApiFault && isSendingKey(error)) return 'accepted, for sending only';
+    note(error);
+    return error instanceof NoAnswer ? null : 'refused';
+  };
+}
+
+function isInClear(text: string): boolean {
+  const { protocol, hostname } = new URL(text);
+  return protocol === 'http:' && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+}

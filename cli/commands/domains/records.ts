@@ -1,0 +1,35 @@
+import type { DomainObject, DomainRecord } from '../../../src/contract/index.ts';
+import { formatPairs, formatTable, type Style, type Terminal } from '../../output/index.ts';
+import { zoneLine } from './zone-line.ts';
+
+/** A domain, and its records in the form in which a DNS host asks for them. */
+export function printDomain(terminal: Terminal, domain: DomainObject, asZone: boolean): void {
+  if (asZone) return terminal.print(domain.records.map(zoneLine).join('\n'));
+  const records = formatTable<DomainRecord>(terminal, domain.records, [
+    { title: 'FOR', value: (record) => record.record },
+    { title: 'STATUS', value: (record) => record.status, style: (record) => styleOf(record.status) },
+    { title: 'TYPE', value: (record) => record.type },
+    { title: 'NAME', value: (record) => record.name, isWhole: true },
+    { title: 'PRIORITY', value: (record) => record.priority },
+    // Last and never shortened, so that it can be copied.
+    { title: 'VALUE', value: (record) => record.value, isWhole: true },
+  ]);
+  if (!terminal.isTty) return terminal.print(records);
+  const fields = formatPairs(terminal, [
+    ['Domain', domain.name],
+    ['Id', domain.id],
+    ['Status', domain.status],
+    ['Region', domain.region],
+    ['Sending', domain.capabilities.sending],
+    ['Receiving', domain.capabilities.receiving],
+    ['Open tracking', domain.open_tracking ? 'on' : 'off'],
+    ['Click tracking', domain.click_tracking ? 'on' : 'off'],
+  ]);
+  terminal.print(`${fields}\n\n${records}`);
+}
+
+export function styleOf(status: DomainObject['status'] | DomainRecord['status']): Style {
+  if (status === 'verified') return 'green';
+  if (status === 'not_started' || status === 'pending') return 'plain';
+  return status === 'failed' ? 'red' : 'yellow';
+}

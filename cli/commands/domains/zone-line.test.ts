@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import type { DomainRecord } from '../../../src/contract/index.ts';
+import { zoneLine } from './zone-line.ts';
+
+const record = (given: Partial<DomainRecord>): DomainRecord => ({
+  record: 'SPF',
+  name: 'send.example.com',
+  type: 'TXT',
+  ttl: 'Auto',
+  status: 'not_started',
+  value: 'v=spf1 -all',
+  ...given,
+});
+
+describe('zoneLine', () => {
+  it.each([
+    { why: 'a short text is one string', given: {}, line: 'send.example.com.\tIN\tTXT\t"v=spf1 -all"' },
+    {
+      why: 'a TTL in seconds stands in the line',
+      given: { ttl: '300' },
+      line: 'send.example.com.\t300\tIN\tTXT\t"v=spf1 -all"',
+    },
+    {
+      why: 'an MX target is absolute',
+      given: { type: 'MX', value: 'mx.example.net', priority: 10 },
+      line: 'send.example.com.\tIN\tMX\t10 mx.example.net.',
+    },
+    {
+      why: 'a dot that is there already is not doubled',
+      given: { type: 'CNAME', name: 'track.example.com.', value: 'links.example.net.' },
+      line: 'track.example.com.\tIN\tCNAME\tlinks.example.net.',
+    },
+    {
+      why: 'quotes, backslashes and bytes beyond ASCII are escaped',
+      given: { value: 'a"b\\c\né' },
+      line: 'send.example.com.\tIN\tTXT\t"a\\"b\\\\c\\010\\195\\169"',
+    },
+    {
+      why: 'a value cannot open a line of its own',
+      given: { type: 'CNAME', value: 'x\nevil IN A 192.0.2.1 ;' },
+      line: 'send.example.com.\tIN\tCNAME\tx\\010evil IN A 192.0.2.1 \\059.',
+    },
+  ] as { why: string; given: Partial<DomainRecord>; line: string }[])('$why', ({ given, line }) => {
+    expect(zoneLine(record(given))).toBe(line);
+  });
+
+  it('splits a text of more than 255 bytes into strings that read as one', () => {
+    const value = `v=DKIM1; k=rsa; p=${'A'.repeat(392)}`;
+    const line = zoneLine(record({ value }));
+    const strings = [...line.matchAll(/"([^"]*)"/g)].map((found) => found[1] ?? '');
+    expect(strings.map((text) => text.length)).toEqual([255, 155]);
+    expect(strings.join('')).toBe(value);
+  });
+});

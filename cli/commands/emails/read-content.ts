@@ -1,0 +1,64 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { SendEmailAttachment, SendEmailRequest } from '../../../src/contract/index.ts';
+import { CliFault } from '../../output/index.ts';
+import { readStdin } from '../stdin.ts';
+
+/** A body from a file, or from standard input where the file is called `-`. */
+export async function readText(file: string, flag: string): Promise<string> {
+  const bytes = file === '-' ? await readStdin() : await readNamed(file, flag);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    const name = file === '-' ? 'standard input' : `${flag} ${file}`;
+    throw new CliFault(`${name} is not UTF-8; convert it first, for example with iconv -t utf-8`);
+  }
+}
+
+export function readHeaders(fields: readonly string[]): NonNullable<SendEmailRequest['headers']> {
+  const headers: Record<string, string> = {};
+  for (const field of fields) {
+    const colon = field.indexOf(':');
+    if (colon < 1) throw new CliFault(`--header takes 'Name: value'; got ${JSON.stringify(field)}`, 2);
+    const name = field.slice(0, colon).trim();
+    const double = Object.keys(headers).find((other) => other.toLowerCase() === name.toLowerCase());
+    if (double !== undefined) throw new CliFault(`--header names ${name} twice; a header can be given once`, 2);
+    headers[name] = field.slice(colon + 1).trim();
+  }
+  return headers;
+}
+
+export function readTag(pair: string): { name: string; value: string } {
+  const equals = pair.indexOf('=');
+  if (equals < 1) throw new CliFault(`--tag takes name=value; got ${JSON.stringify(pair)}`, 2);
+  return { name: pair.slice(0, equals), value: pair.slice(equals + 1) };
+}
+
+const SETTINGS = /;(filename|content_type|content_id)=([^;]*)$/;
+
+/** The settings stand behind the file name, so that a name with a semicolon of its own still works. */
+export async function readAttachment(given: string): Promise<SendEmailAttachment> {
+  const settings: Partial<Record<'filename' | 'content_type' | 'content_id', string>> = {};
+  let file = given;
+  for (let found = SETTINGS.exec(file); found; found = SETTINGS.exec(file)) {
+    settings[found[1] as keyof typeof settings] = found[2] ?? '';
+    file = file.slice(0, found.index);
+  }
+  const content = (await readNamed(file, '--attach')).toString('base64');
+  return { filename: path.basename(file), content, ...settings };
+}
+
+async function readNamed(file: string, flag: string): Promise<Buffer> {
+  try {
+    return await readFile(file);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    throw new CliFault(`${flag} ${file} cannot be read: ${WHY[code] ?? code}`);
+  }
+}
+
+const WHY: Record<string, string> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'this user may not read it',
+  EISDIR: 'it is a folder',
+};

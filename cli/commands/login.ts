@@ -1,0 +1,50 @@
+import {
+  ApiFault,
+  checkKey,
+  createClient,
+  DEFAULT_URL,
+  readUrl,
+  writeCredentials,
+  type TargetInput,
+} from '../client/index.ts';
+import { CliFault, type Terminal } from '../output/index.ts';
+import { readSecret } from './stdin.ts';
+
+interface Surroundings {
+  terminal: Terminal;
+  version: string;
+  env: TargetInput['env'];
+}
+
+/** A key that the server does not take is not kept: the former one may still be good. */
+export async function login(
+  { terminal, version, env }: Surroundings,
+  options: { url?: string; apiKey?: string },
+): Promise<void> {
+  const url = readUrl(
+    options.url ?? (env.RASKET_URL || DEFAULT_URL),
+    options.url === undefined ? 'RASKET_URL' : '--url',
+  );
+  const typed = options.apiKey ?? (await readSecret(`API key for ${url}: `));
+  const apiKey = checkKey(typed, options.apiKey === undefined ? 'standard input' : '--api-key');
+  const client = createClient({ url, apiKey, version });
+  try {
+    await client.call('listEmails', { query: { limit: 1 } });
+  } catch (error) {
+    // A key that may only send is refused here, and is a good key all the same.
+    if (!(error instanceof ApiFault) || !isSendingKey(error)) throw sayWhich(error);
+  }
+  const file = writeCredentials(env, { url, api_key: apiKey });
+  terminal.print(`The key for ${url} is kept in ${file}.`);
+  if (env.RASKET_API_KEY) terminal.hint('RASKET_API_KEY is set too, and wins over it.');
+}
+
+export const isSendingKey = (fault: ApiFault): boolean =>
+  fault.body.name === 'restricted_api_key' && fault.status === 401;
+
+function sayWhich(error: unknown): unknown {
+  if (!(error instanceof ApiFault) || error.body.name !== 'invalid_api_key') return error;
+  return new CliFault(
+    'The API key was not accepted (invalid_api_key), and nothing was changed. Make one with: rasket keys create NAME',
+  );
+}

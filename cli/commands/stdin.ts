@@ -1,0 +1,50 @@
+import { CliFault } from '../output/index.ts';
+
+/** Everything on standard input; at a terminal, until Ctrl-D. */
+export async function readStdin(): Promise<Buffer> {
+  if (process.stdin.isTTY) process.stderr.write('Reading from the terminal; end with Ctrl-D on a line of its own.\n');
+  const chunks: Buffer[] = [];
+  for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
+
+/** One line typed at a terminal that nobody can read over a shoulder; from a pipe, its first line. */
+export async function readSecret(prompt: string): Promise<string> {
+  const { stdin } = process;
+  if (!stdin.isTTY) return (await readStdin()).toString('utf8').split(/\r?\n/, 1)[0] ?? '';
+  // Raw before the prompt: what is typed at its sight must not be echoed.
+  stdin.setRawMode(true);
+  process.stderr.write(prompt);
+  try {
+    return await readHidden(stdin);
+  } finally {
+    stdin.setRawMode(false);
+    stdin.pause();
+    process.stderr.write('\n');
+  }
+}
+
+const INTERRUPT = '\u0003';
+const END = '\u0004';
+
+function readHidden(stdin: NodeJS.ReadStream): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let line = '';
+    const done = (): void => void stdin.off('data', onData).off('end', onEnd);
+    const onEnd = (): void => {
+      done();
+      resolve(line);
+    };
+    const onData = (chunk: string): void => {
+      for (const typed of chunk) {
+        if (typed === '\r' || typed === '\n' || typed === END) return onEnd();
+        if (typed === INTERRUPT) {
+          done();
+          return reject(new CliFault('nothing was changed'));
+        }
+        line = typed === '\u007f' || typed === '\b' ? line.slice(0, -1) : line + typed;
+      }
+    };
+    stdin.setEncoding('utf8').on('data', onData).on('end', onEnd).resume();
+  });
+}

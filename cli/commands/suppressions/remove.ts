@@ -1,0 +1,21 @@
+import { CliFault } from '../../output/index.ts';
+import type { Session } from '../declare.ts';
+
+export async function removeSuppressions(session: Session, words: readonly unknown[]): Promise<void> {
+  const { client, terminal, isJson } = session;
+  const named = words.flat() as string[];
+  const [suppression] = named;
+  if (named.length === 1 && suppression !== undefined) {
+    const removed = await client.call('deleteSuppression', { path: { suppression } });
+    return isJson ? terminal.printJson(removed) : terminal.print(removed.id);
+  }
+  const ids = named.filter((word) => !word.includes('@'));
+  if (ids.length > 0 && ids.length < named.length) {
+    throw new CliFault('name either addresses or ids (sup_…), not both in one call', 2);
+  }
+  const removed = await client.call('removeSuppressions', { body: ids.length > 0 ? { ids } : { emails: named } });
+  if (isJson) return terminal.printJson(removed);
+  for (const item of removed.data) terminal.print(item.id);
+  const skipped = named.length - removed.data.length;
+  if (skipped > 0) terminal.hint(`${skipped} of ${named.length} were not suppressed.`);
+}

@@ -1,0 +1,25 @@
+/**
+ * What a stranger wrote must not steer the terminal: control characters, bidirectional overrides and the like become
+ * visible marks. The joiners of emoji and of some scripts are Cf too, and harmless.
+ */
+export const clean = (text: string): string => text.toWellFormed().replaceAll(STEERING, '\uFFFD');
+
+/** The same for a text of several lines, which keeps its line ends and tabs. */
+export const cleanLines = (text: string): string =>
+  text
+    .replaceAll(/\r\n?/g, '\n')
+    .split('\n')
+    .map((line) => line.split('\t').map(clean).join('\t'))
+    .join('\n');
+
+/** JSON of exactly this value, in which steering characters stand as escapes. */
+export const cleanJson = (value: unknown, indent = 0): string =>
+  JSON.stringify(value, undefined, indent).replaceAll(
+    // JSON.stringify escapes the C0 range itself; line ends in its output are its own.
+    /[\u007f-\u009f\u2028\u2029]|(?![\u200c\u200d])\p{Cf}/gu,
+    (found) => [...Array(found.length).keys()].map((at) => escape(found.charCodeAt(at))).join(''),
+  );
+
+const STEERING = /[\p{Cc}\u2028\u2029]|(?![\u200c\u200d])\p{Cf}/gu;
+
+const escape = (unit: number): string => `\\u${unit.toString(16).padStart(4, '0')}`;

@@ -1,0 +1,62 @@
+import { ApiFault, CredentialsFault, NoAnswer, routes } from '../client/index.ts';
+import { clean } from './clean.ts';
+import { CliFault } from './cli-fault.ts';
+
+export interface Explanation {
+  lines: string[];
+  exitCode: 1 | 2;
+}
+
+/** The cause first, then what to type next; undefined for a defect of ours, which deserves its stack trace. */
+export function explainFault(error: unknown): Explanation | undefined {
+  if (error instanceof CliFault) return { lines: error.message.split('\n').map(clean), exitCode: error.exitCode };
+  if (error instanceof CredentialsFault) return { lines: [clean(error.message)], exitCode: 1 };
+  if (error instanceof NoAnswer) return { lines: explainSilence(error), exitCode: 1 };
+  if (error instanceof ApiFault) return { lines: explainRefusal(error), exitCode: 1 };
+  return undefined;
+}
+
+function explainSilence(fault: NoAnswer): string[] {
+  const doubt = fault.isInDoubt
+    ? ['The request may have been carried out all the same; look before you repeat it.']
+    : [];
+  return [clean(`${fault.message} Next: ${fault.next}`), ...doubt];
+}
+
+function explainRefusal(fault: ApiFault): string[] {
+  const { name, message, errors = [] } = fault.body;
+  if (name === 'invalid_api_key') return ['The API key was not accepted (invalid_api_key). Set one with: rasket login'];
+  const listed = new Set(errors.map((error) => error.message));
+  const next = nextStep(fault);
+  const cause = `${message.replace(/\.?$/, '')} (${name}).${next === undefined ? '' : ` ${next}`}`;
+  // A single field's message is the message of the whole; twice it would only look like two faults.
+  const fields = errors.length === 1 && listed.has(message) ? [] : errors;
+  return [clean(cause), ...fields.map((field) => clean(`  ${field.path}: ${field.message}`))];
+}
+
+function nextStep({ body, status, operation, requestId, retryAfterSeconds }: ApiFault): string | undefined {
+  switch (body.name) {
+    case 'missing_api_key':
+      return 'Set one with: rasket login';
+    case 'restricted_api_key':
+    case 'suspended_api_key':
+    case 'invalid_permission':
+      return 'Use another key: rasket login, or --api-key';
+    case 'not_found':
+      return `See what there is with: rasket ${familyOf(operation)} list`;
+    case 'rate_limit_exceeded':
+      return retryAfterSeconds === undefined ? undefined : `Try again in ${retryAfterSeconds} s.`;
+    case 'application_error':
+      return requestId === '' ? undefined : `The server’s log has more under: ${requestId}`;
+    case 'service_unavailable':
+      return 'See what is wrong with: rasket ready';
+    default:
+      if (status === 403 && operation === 'sendEmail') return 'See your domains with: rasket domains list';
+      return undefined;
+  }
+}
+
+const familyOf = (operation: ApiFault['operation']): string => {
+  const family = routes[operation][1].split('/')[1] ?? '';
+  return family === 'api-keys' ? 'keys' : family;
+};

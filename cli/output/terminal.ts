@@ -1,0 +1,51 @@
+import { cleanJson } from './clean.ts';
+
+export type Style = 'plain' | 'bold' | 'dim' | 'red' | 'green' | 'yellow';
+
+/** Where answers go, and what the reader can see: a person at a terminal, or a program at a pipe. */
+export interface Terminal {
+  isTty: boolean;
+  columns: number;
+  /** Answers, to standard output. */
+  print(text: string): void;
+  /** What the API answered, whole: indented for a person, on one line for a program. */
+  printJson(value: unknown): void;
+  /** What a person may like to know, to standard error; a program that reads a pipe is not told. */
+  hint(text: string): void;
+  /** Replaces the line of progress, where somebody is watching; the empty text removes it. */
+  progress(text: string): void;
+  paint(style: Style, text: string): string;
+}
+
+type Stream = Pick<NodeJS.WriteStream, 'write' | 'isTTY' | 'columns'>;
+
+export interface TerminalInput {
+  out: Stream;
+  err: Stream;
+  env: Readonly<Record<string, string | undefined>>;
+}
+
+const COLUMNS = 80;
+
+export function openTerminal({ out, err, env }: TerminalInput): Terminal {
+  const isTty = out.isTTY === true;
+  const isPlain = Boolean(env.NO_COLOR) || env.TERM === 'dumb' || !isTty;
+  let isProgressShown = false;
+  return {
+    isTty,
+    columns: (isTty && out.columns) || COLUMNS,
+    print: (text) => void out.write(`${text}\n`),
+    printJson: (value) => void out.write(`${cleanJson(value, isTty ? 2 : 0)}\n`),
+    hint(text) {
+      if (isTty && err.isTTY) err.write(`${text}\n`);
+    },
+    progress(text) {
+      if (!err.isTTY || env.TERM === 'dumb' || (text === '' && !isProgressShown)) return;
+      isProgressShown = text !== '';
+      err.write(`\r\u001B[K${text}`);
+    },
+    paint: (style, text) => (isPlain || style === 'plain' ? text : `\u001B[${CODES[style]}m${text}\u001B[0m`),
+  };
+}
+
+const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 } as const;

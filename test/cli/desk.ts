@@ -1,0 +1,184 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { expect, vi } from 'vitest';
+import { makeDatabase, type TestDatabase } from '../rig/database.ts';
+
+export const root = path.resolve(import.meta.dirname, '../..');
+
+export interface Ended {
+  stdout: string;
+  stderr: string;
+  code: number | null;
+}
+
+export interface Running {
+  pid: number;
+  /** What it has written so far. */
+  readonly stdout: string;
+  readonly stderr: string;
+  write(text: string): void;
+  kill(signal: NodeJS.Signals): void;
+  ended: Promise<Ended>;
+}
+
+export interface Surroundings {
+  /** An undefined value takes the variable away. */
+  env?: Record<string, string | undefined>;
+  cwd?: string;
+  /** What standard input holds; without it there is none. */
+  input?: string;
+  /** Keeps standard input open, for `write`. */
+  isOpen?: boolean;
+}
+
+/** Nothing here takes a minute; what does, hangs. */
+const PATIENCE_MS = 60_000;
+
+/**
+ * Somebody at a machine of their own: a home, a folder to work in, `rasket` in the PATH, and a database where it is not
+ * a file. Everything they start is real, and is stopped with them.
+ */
+export class Desk implements AsyncDisposable {
+  readonly folder = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'rasket-cli-')));
+  #children: ChildProcess[] = [];
+  #databases: TestDatabase[] = [];
+  #cache = path.join(os.tmpdir(), `rasket-cli-cache-${process.getuid?.() ?? 0}`);
+
+  constructor() {
+    fs.mkdirSync(this.at('path'));
+    fs.symlinkSync(path.join(root, 'bin/rasket'), this.at('path/rasket'));
+  }
+
+  at(...names: string[]): string {
+    return path.join(this.folder, ...names);
+  }
+
+  write(name: string, content: string | Uint8Array): string {
+    fs.mkdirSync(path.dirname(this.at(name)), { recursive: true });
+    fs.writeFileSync(this.at(name), content);
+    return this.at(name);
+  }
+
+  /** The settings that give a data folder a database of its own; none for SQLite, whose file is in the folder. */
+  async database(): Promise<Record<string, string>> {
+    const made = await makeDatabase();
+    this.#databases.push(made);
+    const { driver, url } = made.settings;
+    return { RASKET_DATABASE_DRIVER: driver, ...(url === '' ? {} : { RASKET_DATABASE_URL: url }) };
+  }
+
+  start(
+    command: string,
+    args: string[],
+    { env = {}, cwd = this.folder, input, isOpen = false }: Surroundings = {},
+  ): Running {
+    const child = spawn(command, args, {
+      cwd,
+      env: { ...this.surroundings(), ...env },
+      stdio: [input === undefined && !isOpen ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    });
+    this.#children.push(child);
+    const running = {
+      pid: child.pid ?? 0,
+      stdout: '',
+      stderr: '',
+      write: (text: string) => void child.stdin?.write(text),
+      kill: (signal: NodeJS.Signals) => void child.kill(signal),
+    };
+    child.stdout?.on('data', (chunk: Buffer) => (running.stdout += chunk.toString()));
+    child.stderr?.on('data', (chunk: Buffer) => (running.stderr += chunk.toString()));
+    child.stdin?.on('error', () => undefined);
+    if (input !== undefined) child.stdin?.end(input);
+    const late = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);
+    const ended = new Promise<Ended>((resolve, reject) => {
+      child.once('error', reject);
+      child.once('close', (code) => {
+        clearTimeout(late);
+        resolve({ stdout: running.stdout, stderr: running.stderr, code });
+      });
+    });
+    return Object.assign(running, { ended });
+  }
+
+  rasket(args: string[], surroundings: Surroundings = {}): Promise<Ended> {
+    return this.start(this.at('path/rasket'), args, surroundings).ended;
+  }
+
+  /** A line as it would be typed. */
+  type(line: string, surroundings: Surroundings = {}): Promise<Ended> {
+    return this.start('/bin/sh', ['-c', line], surroundings).ended;
+  }
+
+  /** Starts `serve` or `dev` and waits until it says that it is ready. */
+  async serve(args: string[], surroundings: Surroundings = {}): Promise<Server> {
+    const env = { RASKET_HTTP_PORT: '0', ...surroundings.env };
+    const running = this.start(this.at('path/rasket'), args, { ...surroundings, env });
+    return this.whenReady(running, this.at(args[args.indexOf('--data') + 1] ?? '', 'run/ready.json'));
+  }
+
+  async whenReady(running: Running, file: string): Promise<Server> {
+    const isOver = running.ended.then((ended) => {
+      throw new Error(`the server ended with ${ended.code}:\n${ended.stdout}${ended.stderr}`);
+    });
+    isOver.catch(() => undefined);
+    const isReady = vi.waitFor(() => expect(readyOf(file, running.pid)).toBeDefined(), { timeout: 30_000 });
+    await Promise.race([isReady, isOver]);
+    const ready = readyOf(file, running.pid) as Ready;
+    const stop = async (): Promise<Ended> => {
+      running.kill('SIGTERM');
+      return running.ended;
+    };
+    return Object.assign(running, { ready, url: ready.listeners.http?.url ?? '', readyFile: file, stop });
+  }
+
+  surroundings(): Record<string, string> {
+    return {
+      PATH: `${this.at('path')}:${process.env.PATH ?? ''}`,
+      HOME: this.folder,
+      XDG_CONFIG_HOME: this.at('config'),
+      // Compiled code outlives one desk; without it every command costs twice the time.
+      XDG_CACHE_HOME: this.#cache,
+      RASKET_DATA: this.at('nowhere'),
+      LC_ALL: 'C.UTF-8',
+      TERM: 'xterm',
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.clear();
+  }
+
+  async clear(): Promise<void> {
+    for (const child of this.#children) if (child.exitCode === null) child.kill('SIGKILL');
+    await Promise.all(this.#databases.map((database) => database.drop()));
+    fs.rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+export interface Ready {
+  pid: number;
+  version: string;
+  roles: string[];
+  listeners: { http?: { host: string; port: number; url: string } };
+}
+
+export type Server = Running & { ready: Ready; url: string; readyFile: string; stop(): Promise<Ended> };
+
+function readyOf(file: string, pid: number): Ready | undefined {
+  try {
+    const ready = JSON.parse(fs.readFileSync(file, 'utf8')) as Ready;
+    return ready.pid === pid ? ready : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** One line that says what is wrong, and no trace of where in our code it was noticed. */
+export function expectOneLine(ended: Ended, line: RegExp, code = 1): void {
+  expect(ended, ended.stderr).toMatchObject({ code, stdout: '' });
+  expect(ended.stderr).toMatch(/^rasket: [^\n]+\n$/);
+  expect(ended.stderr).toMatch(line);
+  expect(ended.stderr).not.toMatch(/^\s+at |node:internal|\.ts:\d/m);
+}

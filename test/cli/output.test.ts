@@ -1,0 +1,281 @@
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { startAnswering, type Asked, type Reply } from './contract-server.ts';
+import { Desk, expectOneLine, root, type Ended, type Running, type Surroundings } from './desk.ts';
+
+type Answering = Awaited<ReturnType<typeof startAnswering>>;
+
+vi.setConfig({ testTimeout: 60_000 });
+
+let desk: Desk;
+let server: Answering | undefined;
+beforeEach(() => {
+  desk = new Desk();
+});
+afterEach(async () => {
+  server?.close();
+  await desk.clear();
+});
+
+async function answering(answer: (asked: Asked, count: number) => Reply | 'hang up'): Promise<Surroundings> {
+  server = await startAnswering(answer);
+  return { env: { RASKET_URL: server.url, RASKET_API_KEY: 'rk_test' } };
+}
+
+// Clears the screen, rings, colours, turns the writing direction, and begins a line of its own.
+const EVIL = '\u001B[2J\u0007a\u202Eb\u009B31mc\u007F\r\nd\te\u2028f';
+const email = (given: object = {}): Record<string, unknown> => ({
+  object: 'email',
+  id: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
+  from: 'a@example.com',
+  to: ['b@example.org'],
+  cc: [],
+  bcc: [],
+  reply_to: [],
+  subject: 'Hello',
+  html: null,
+  text: 'One\nTwo',
+  message_id: '<x@example.com>',
+  created_at: '2026-11-20T09:30:00.000Z',
+  scheduled_at: null,
+  last_event: 'delivered',
+  tags: [],
+  topic_id: null,
+  ...given,
+});
+const listOf = (...data: object[]): Reply => ({ status: 200, body: { object: 'list', has_more: true, data } });
+const steering = /(?![\n\t])[\p{Cc}\u2028]|(?![\u200c\u200d])\p{Cf}/u;
+
+describe('what a stranger wrote', () => {
+  const evil = email({
+    subject: EVIL,
+    from: EVIL,
+    text: `${EVIL}\nlast line`,
+    to: [EVIL],
+    tags: [{ name: EVIL, value: EVIL }],
+  });
+
+  it.each([
+    { words: ['emails', 'list'], reply: listOf(evil) },
+    { words: ['emails', 'get', 'x'], reply: { status: 200, body: evil } },
+    { words: ['emails', 'list', '--json'], reply: listOf(evil) },
+    { words: ['emails', 'get', 'x'], reply: { status: 422, body: { statusCode: 422, name: EVIL, message: EVIL } } },
+    {
+      words: ['emails', 'get', 'x'],
+      reply: {
+        status: 400,
+        body: { statusCode: 400, name: 'x', message: 'y', errors: [{ path: EVIL, message: EVIL }] },
+      },
+    },
+    {
+      words: ['health'],
+      reply: { status: 302, body: '', headers: { location: 'http://x/\u202E'.replace('\u202E', '%1B') } },
+    },
+  ])('never steers the terminal: $words.0 $words.1', async ({ words, reply }) => {
+    const around = await answering(() => reply);
+    const ended = await desk.rasket(words, around);
+    expect(ended.stdout + ended.stderr).not.toMatch(steering);
+    if (words.includes('--json')) expect(JSON.parse(ended.stdout)).toEqual(reply.body);
+  });
+});
+
+describe('answers that are none', () => {
+  it('waits for a rate limit once, as long as it is told', async () => {
+    const limited: Reply = {
+      status: 429,
+      headers: { 'retry-after': '1' },
+      body: { statusCode: 429, name: 'rate_limit_exceeded', message: 'Too many requests.' },
+    };
+    const around = await answering((_, count) => (count === 1 ? limited : listOf(email())));
+    const began = performance.now();
+    expect(await desk.rasket(['emails', 'list'], around)).toMatchObject({ code: 0, stderr: '' });
+    expect(performance.now() - began).toBeGreaterThan(1000);
+    expect(server?.asked).toHaveLength(2);
+    server?.close();
+
+    const always = await answering(() => limited);
+    const ended = await desk.rasket(['emails', 'list'], always);
+    expectOneLine(ended, /Too many requests \(rate_limit_exceeded\)\. Try again in 1 s\./);
+    expect(server?.asked).toHaveLength(2);
+  });
+
+  it('does not ask again where waiting does not help', async () => {
+    const body = { statusCode: 429, name: 'daily_quota_exceeded', message: 'No more today.' };
+    const around = await answering(() => ({ status: 429, body }));
+    expectOneLine(await desk.rasket(['emails', 'list'], around), /No more today \(daily_quota_exceeded\)\./);
+    expect(server?.asked).toHaveLength(1);
+  });
+
+  it('takes no other program for the server, and follows nobody with the key', async () => {
+    const other = await startAnswering(() => ({ status: 200, body: {} }));
+    const around = await answering((asked) =>
+      asked.path === '/emails'
+        ? { status: 302, body: '', headers: { location: other.url } }
+        : { status: 502, body: '<html>Bad gateway</html>' },
+    );
+    expectOneLine(await desk.rasket(['emails', 'list'], around), new RegExp(`redirects to ${other.url}; use that`));
+    expectOneLine(await desk.rasket(['health'], around), /answered 502, but not as this API does/);
+    expect(other.asked).toEqual([]);
+    other.close();
+  });
+
+  it('says what may have happened when the connection breaks', async () => {
+    const around = await answering(() => 'hang up');
+    const ended = await desk.rasket(['emails', 'list'], around);
+    expect(ended).toMatchObject({ code: 1, stdout: '' });
+    expect(ended.stderr).toMatch(
+      /^rasket: The connection to \S+ broke before the answer came .*\nThe request may have been/,
+    );
+    const { url = '' } = server ?? {};
+    server?.close();
+    await vi.waitFor(async () => {
+      expectOneLine(
+        await desk.rasket(['health'], { env: { RASKET_URL: url } }),
+        /Nothing answers at .*Next: rasket serve/,
+      );
+    });
+  });
+});
+
+describe('readers', () => {
+  const long = listOf(...Array.from({ length: 100 }, () => email({ subject: 'x'.repeat(5000) })));
+
+  it('that have seen enough end a command quietly', async () => {
+    const around = await answering(() => long);
+    const ended = await desk.type('{ rasket emails list; echo $? >code; } | head -c 10', around);
+    expect(ended).toMatchObject({ stderr: '' });
+    expect(fs.readFileSync(desk.at('code'), 'utf8')).toBe('0\n');
+  });
+
+  it('that cannot take the answer make it fail', async () => {
+    const around = await answering(() => long);
+    expectOneLine(
+      await desk.type('rasket emails list >/dev/full', around),
+      /standard output cannot be written \(ENOSPC\)/,
+    );
+    expectOneLine(
+      await desk.type('rasket init --data d --json >/dev/full'),
+      /standard output cannot be written \(ENOSPC\)/,
+    );
+  });
+});
+
+// skipped because a terminal is made by script(1) of util-linux, which is not everywhere
+describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal', () => {
+  const atTerminal = (line: string, around: Surroundings): Running =>
+    desk.start('script', ['-qec', line, '/dev/null'], { isOpen: true, ...around });
+  const shown = async (line: string, around: Surroundings): Promise<Ended> => atTerminal(line, around).ended;
+
+  it('a table has titles, fits and is coloured, unless NO_COLOR is set', async () => {
+    const around = await answering(() => listOf(email({ subject: `Grüße ${'x'.repeat(500)}`, last_event: 'bounced' })));
+    const { stdout } = await shown('stty cols 100; rasket emails list', around);
+    expect(stdout).toContain('\u001B[31mbounced\u001B[0m');
+    const plain = await shown('stty cols 100; NO_COLOR=1 rasket emails list', around);
+    expect(plain.stdout).not.toContain('\u001B');
+    const lines = plain.stdout.trimEnd().split('\r\n');
+    expect(lines).toEqual([
+      expect.stringMatching(/^ID +CREATED +STATE +TO +SUBJECT$/),
+      expect.stringMatching(/^019a\S+ {2}2026-11-20 09:30Z {2}bounced {2}b@example\.org {2}Grüße x+…$/),
+      'There are more; go on with: rasket emails list --after 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
+    ]);
+    expect(lines[1]).toHaveLength(100);
+  });
+
+  it('what is to be copied is whole', async () => {
+    const value = `v=DKIM1; k=rsa; p=${'A'.repeat(392)}`;
+    const record = {
+      record: 'DKIM',
+      name: `s._domainkey.${'long.'.repeat(20)}example.com`,
+      type: 'TXT',
+      ttl: 'Auto',
+      status: 'pending',
+      value,
+    };
+    const domain = {
+      ...{ object: 'domain', id: 'x', name: 'example.com', status: 'pending', region: 'eu-west-1', records: [record] },
+      ...{ open_tracking: false, click_tracking: true, capabilities: { sending: 'pending', receiving: 'unsupported' } },
+    };
+    const around = await answering(() => ({ status: 201, body: domain }));
+    const { stdout } = await shown('stty cols 80; NO_COLOR=1 rasket domains create example.com', around);
+    expect(stdout).toContain(value);
+    expect(stdout).toContain(record.name);
+    expect(stdout).toContain('Publish these records, then run: rasket domains verify example.com');
+  });
+
+  it('waiting shows how far it has come, and leaves only the outcome', async () => {
+    const around = await answering(({ method }, count) =>
+      method === 'POST'
+        ? { status: 200, body: { id: email().id } }
+        : { status: 200, body: email({ last_event: count < 4 ? 'queued' : 'delivered' }) },
+    );
+    const words = '--from a@example.com --to b@example.org --subject Hi --text x --wait';
+    const { stdout, code } = await shown(`NO_COLOR=1 rasket send ${words}`, around);
+    expect(code).toBe(0);
+    expect(stdout).toContain(`${String(email().id)}  queued, 0 s`);
+    expect(stdout.split('\u001B[K').at(-1)).toBe(`delivered  ${String(email().id)}\r\n`);
+    expect(server?.asked).toHaveLength(4);
+  });
+
+  it('a key is typed without being seen', async () => {
+    const around = await answering(({ headers }) =>
+      headers.authorization === 'Bearer rk_hidden'
+        ? listOf()
+        : { status: 401, body: { statusCode: 401, name: 'invalid_api_key', message: 'No.' } },
+    );
+    const running = atTerminal('rasket login', { env: { ...around.env, RASKET_API_KEY: '' } });
+    await vi.waitFor(() => expect(running.stdout).toContain('API key for'), { timeout: 20_000 });
+    running.write('rk_hiddem\u007Fn\r');
+    const ended = await running.ended;
+    expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('is kept in') });
+    expect(ended.stdout).not.toContain('hidde');
+    expect(JSON.parse(fs.readFileSync(desk.at('config/rasket/credentials.json'), 'utf8'))).toEqual({
+      url: server?.url,
+      api_key: 'rk_hidden',
+    });
+  });
+
+  it('Ctrl-C at the question changes nothing', async () => {
+    const around = await answering(() => listOf());
+    const running = atTerminal('rasket login', { env: { ...around.env, RASKET_API_KEY: '' } });
+    await vi.waitFor(() => expect(running.stdout).toContain('API key for'), { timeout: 20_000 });
+    running.write('rk_half\u0003');
+    expect(await running.ended).toMatchObject({ code: 1, stdout: expect.stringContaining('nothing was changed') });
+    expect(fs.existsSync(desk.at('config'))).toBe(false);
+  });
+});
+
+describe('what is loaded', () => {
+  /** Every file of the program and every package that one run loads. */
+  async function loadedBy(words: string[], around: Surroundings = {}): Promise<string[]> {
+    const coverage = desk.at('coverage');
+    const ended = await desk.rasket(words, { env: { ...around.env, NODE_V8_COVERAGE: coverage } });
+    expect(ended, ended.stderr).toMatchObject({ code: 0 });
+    const urls = fs.readdirSync(coverage).flatMap((name) => {
+      const { result } = JSON.parse(fs.readFileSync(desk.at('coverage', name), 'utf8')) as {
+        result: { url: string }[];
+      };
+      return result.map((script) => script.url);
+    });
+    const ours = urls
+      .filter((url) => url.startsWith(`file://${root}/`))
+      .map((url) => url.slice(`file://${root}/`.length));
+    return [...new Set(ours.map((file) => file.replace(/^node_modules\/((@[^/]+\/)?[^/]+)\/.*/, '$1')))];
+  }
+
+  it('the version is answered by one file', async () => {
+    expect(await loadedBy(['--version'])).toEqual(['bin/main.ts']);
+  });
+
+  it('sending loads the client and nothing of the server', async () => {
+    const around = await answering(() => ({ status: 200, body: { id: email().id } }));
+    const loaded = await loadedBy(
+      ['send', '--from', 'a@example.com', '--to', 'b@example.org', '--subject', 'Hi', '--text', 'x'],
+      around,
+    );
+    expect(loaded).toContain('cli/commands/emails/send.ts');
+    expect(
+      loaded.filter((file) => !/^(bin\/(main|program|operator-commands|output)\.ts|cli\/.*|commander)$/.test(file)),
+    ).toEqual([]);
+  });
+});

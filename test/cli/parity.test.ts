@@ -1,0 +1,231 @@
+import { Command } from 'commander';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { addClientCommands } from '../../cli/index.ts';
+import { routes } from '../../cli/client/index.ts';
+import {
+  compileValidators,
+  listOperations,
+  loadContract,
+  resolveRef,
+  type OperationEntry,
+} from '../../src/contract/index.ts';
+import { startAnswering } from './contract-server.ts';
+import { Desk } from './desk.ts';
+
+const ID = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77';
+const OTHER = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e78';
+const paging = ['--limit', '5', '--after', ID, '--before', OTHER];
+const tracking = ['--open-tracking', '--no-click-tracking', '--tracking-subdomain', 'links', '--tls', 'enforced'];
+const settings = [...tracking, '--sending', 'enabled', '--receiving', 'disabled'];
+
+interface Line {
+  /** The command with every flag that has a field of the operation. */
+  words: string[];
+  /** Flags that stand for no field of their own, and why. */
+  beside?: Record<string, string>;
+  /** The body as it must arrive, where a field has parts of its own. */
+  body?: object;
+  /** Fields that no flag sets, and why. */
+  without?: Record<string, string>;
+}
+
+const lines: Record<string, Line> = {
+  sendEmail: {
+    words: [
+      ...['send', '--from', 'a@example.com', '--to', 'b@example.com', '--subject', 'S', '--text', 'T', '--html', 'H'],
+      ...['--cc', 'c@example.com', '--bcc', 'd@example.com', '--reply-to', 'e@example.com', '--header', 'X-A: b'],
+      ...['--tag', 'kind=receipt', '--attach', 'FILE;filename=f.txt;content_type=text/plain;content_id=cid'],
+      ...['--scheduled-at', '2030-01-01T00:00:00Z', '--idempotency-key', 'once'],
+    ],
+    beside: {
+      '--text-file': 'text, from a file',
+      '--html-file': 'html, from a file',
+      '--wait': 'asks getEmail',
+      '--wait-seconds': 'asks getEmail',
+    },
+    body: {
+      from: 'a@example.com',
+      to: ['b@example.com'],
+      subject: 'S',
+      text: 'T',
+      html: 'H',
+      cc: ['c@example.com'],
+      bcc: ['d@example.com'],
+      reply_to: ['e@example.com'],
+      headers: { 'X-A': 'b' },
+      tags: [{ name: 'kind', value: 'receipt' }],
+      attachments: [{ filename: 'f.txt', content: 'Y29udGVudA==', content_type: 'text/plain', content_id: 'cid' }],
+      scheduled_at: '2030-01-01T00:00:00Z',
+    },
+    without: { topic_id: 'the contract reserves it for later' },
+  },
+  listEmails: {
+    words: [
+      ...['emails', 'list', ...paging, '--status', 'bounced', '--api-key-id', ID, '--search', 'x'],
+      ...['--start-date', '2026-01-01', '--end-date', '2026-02-01'],
+    ],
+  },
+  getEmail: { words: ['emails', 'get', ID] },
+  createDomain: {
+    words: ['domains', 'create', 'example.com', '--region', 'eu-west-1', '--custom-return-path', 'send', ...settings],
+    beside: { '--zone': 'how to print the answer' },
+  },
+  listDomains: { words: ['domains', 'list', ...paging] },
+  getDomain: { words: ['domains', 'get', ID], beside: { '--zone': 'how to print the answer' } },
+  updateDomain: {
+    words: ['domains', 'update', ID, ...settings],
+    body: {
+      open_tracking: true,
+      click_tracking: false,
+      tracking_subdomain: 'links',
+      tls: 'enforced',
+      capabilities: { sending: 'enabled', receiving: 'disabled' },
+    },
+  },
+  deleteDomain: { words: ['domains', 'delete', ID] },
+  verifyDomain: { words: ['domains', 'verify', ID] },
+  createApiKey: { words: ['keys', 'create', 'N', '--permission', 'sending_access', '--domain', ID] },
+  listApiKeys: {
+    words: ['keys', 'list', ...paging, '--status', 'all', '--search', 'x', '--permission', 'full_access'],
+  },
+  updateApiKey: { words: ['keys', 'update', ID, '--name', 'N'] },
+  deleteApiKey: { words: ['keys', 'revoke', ID] },
+  createSuppression: { words: ['suppressions', 'add', 'a@example.com'] },
+  addSuppressions: { words: ['suppressions', 'add', 'a@example.com', 'b@example.com'] },
+  listSuppressions: {
+    words: ['suppressions', 'list', '--limit', '5', '--after', 'sup_1', '--before', 'sup_2', '--origin', 'bounce'],
+  },
+  getSuppression: { words: ['suppressions', 'get', 'a@example.com'] },
+  deleteSuppression: { words: ['suppressions', 'remove', 'sup_1'] },
+  removeSuppressions: {
+    words: ['suppressions', 'remove', 'a@example.com', 'b@example.com'],
+    without: { ids: 'set by naming ids instead; the contract takes one of the two' },
+  },
+  getHealth: { words: ['health'] },
+  getReady: { words: ['ready'] },
+};
+
+/** Operations without a command, and why. */
+const commandless: Record<string, string> = {
+  getOpenapiJson: 'a document for tools, which fetch it themselves',
+  getOpenapiYaml: 'a document for tools, which fetch it themselves',
+  getDocs: 'a page for a browser',
+};
+
+const contract = loadContract();
+const validators = await compileValidators(contract);
+const entries = listOperations(contract).filter(({ operationId }) => !(operationId in commandless));
+const common = ['--json', '--url', '--api-key', '--data'];
+
+describe('the command line and the contract', () => {
+  it('every operation has a command or a reason, and nothing else has one', () => {
+    const named = [...Object.keys(lines), ...Object.keys(commandless)].sort();
+    expect(named).toEqual(
+      listOperations(contract)
+        .map((entry) => entry.operationId)
+        .sort(),
+    );
+  });
+
+  it('the client’s table of routes is the contract’s', () => {
+    const table = entries.map((entry) => [entry.operationId, [entry.method.toUpperCase(), entry.path]]);
+    expect(routes).toEqual(Object.fromEntries(table));
+  });
+
+  it.each(entries.map((entry) => [entry.operationId, entry] as const))('%s: every flag is tried here', (id) => {
+    const { words, beside = {} } = lines[id] ?? { words: [] };
+    const flags = commandOf(words).options.map((option) => option.long?.replace(/^--no-/, '--') ?? '');
+    const tried = words.filter((word) => word.startsWith('--')).map((word) => word.replace(/^--no-/, '--'));
+    expect([...new Set(flags)].sort()).toEqual([...new Set([...common, ...Object.keys(beside), ...tried])].sort());
+  });
+
+  describe('on the wire', () => {
+    let desk: Desk;
+    beforeEach(() => {
+      desk = new Desk();
+      vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+    });
+    afterEach(async () => {
+      vi.restoreAllMocks();
+      vi.unstubAllEnvs();
+      await desk.clear();
+    });
+
+    it.each(entries.map((entry) => [entry.operationId, entry] as const))(
+      '%s: every field arrives',
+      async (id, entry) => {
+        const { words, body, without = {} } = lines[id] ?? { words: [] };
+        const server = await startAnswering(({ method, path }) => exampleOf(method, path));
+        vi.stubEnv('RASKET_URL', server.url);
+        vi.stubEnv('RASKET_API_KEY', 'rk_test');
+        const file = desk.write('attached', 'content');
+        await program().parseAsync(['node', 'rasket', ...words.map((word) => word.replace(/^FILE/, file))]);
+        expect(process.exitCode).toBeUndefined();
+        const asked = server.asked.find((call) => isCallOf(entry, call.method, call.path));
+        server.close();
+        if (!asked) throw new Error(`${words.join(' ')} never called ${id}`);
+        expect(asked.headers['user-agent']).toBe('rasket-cli/9.9.9');
+        expect(asked.headers.authorization).toBe('Bearer rk_test');
+        const sent = { ...asked.query, ...Object.fromEntries(fieldsOf(asked.body)) };
+        const header = 'idempotency-key' in asked.headers ? ['Idempotency-Key'] : [];
+        expect([...Object.keys(sent), ...header, ...Object.keys(without)].sort()).toEqual(
+          fieldsOfContract(entry).sort(),
+        );
+        if (body) expect(asked.body).toEqual(body);
+        const operation = validators.operations.get(id);
+        expect(operation?.checkBody?.(asked.body)).toBeUndefined();
+        const parameters = { path: {}, query: { ...asked.query }, header: asked.headers };
+        const problems = operation?.checkParameters(parameters) ?? [];
+        expect(problems.filter((problem) => !entry.path.includes(`{${String(problem.path)}}`))).toEqual([]);
+      },
+    );
+  });
+
+  it('an attachment and the capabilities of a domain are complete too', () => {
+    const schemas = contract.components.schemas;
+    expect(Object.keys(schemas.SendEmailAttachment?.properties ?? {}).sort()).toEqual([
+      'content',
+      'content_id',
+      'content_type',
+      'filename',
+    ]);
+    expect(Object.keys(schemas.DomainCapabilitiesRequest?.properties ?? {}).sort()).toEqual(['receiving', 'sending']);
+  });
+});
+
+function program(): Command {
+  const made = new Command('rasket').version('9.9.9').exitOverride();
+  addClientCommands(made);
+  return made;
+}
+
+function commandOf(words: string[]): Command {
+  let command = program();
+  for (const word of words) {
+    const next = command.commands.find((other) => other.name() === word);
+    if (!next) break;
+    command = next;
+  }
+  return command;
+}
+
+const isCallOf = (entry: OperationEntry, method: string, path: string): boolean =>
+  entry.method === method.toLowerCase() && new RegExp(`^${entry.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path);
+
+function exampleOf(method: string, path: string): { status: number; body: unknown } {
+  // A fixed path goes before one with a parameter: /suppressions/batch/add is no suppression.
+  const entry = entries
+    .filter((other) => isCallOf(other, method, path))
+    .sort((a, b) => a.path.split('{').length - b.path.split('{').length)[0];
+  const [status = '', response] = Object.entries(entry?.operation.responses ?? {})[0] ?? [];
+  const content = response ? resolveRef(contract, response).content : undefined;
+  return { status: Number(status), body: content?.['application/json']?.example };
+}
+
+const fieldsOf = (body: unknown): [string, unknown][] => Object.entries((body ?? {}) as object);
+
+function fieldsOfContract(entry: OperationEntry): string[] {
+  const parameters = entry.parameters.filter((parameter) => parameter.in !== 'path').map((parameter) => parameter.name);
+  const schema = entry.operation.requestBody?.content['application/json']?.schema;
+  return [...parameters, ...Object.keys((schema && resolveRef(contract, schema).properties) ?? {})];
+}
