@@ -15,11 +15,13 @@ export function errorBody(refusal: Refusal): Record<string, unknown> {
   };
 }
 
-export function setRateHeaders(reply: FastifyReply, state: RateState): void {
-  reply.header('ratelimit-limit', state.limit);
-  reply.header('ratelimit-remaining', state.remaining);
-  reply.header('ratelimit-reset', state.resetSeconds);
-}
+export const rateHeaders = (state: RateState) => ({
+  'ratelimit-limit': state.limit,
+  'ratelimit-remaining': state.remaining,
+  'ratelimit-reset': state.resetSeconds,
+});
+
+export const setRateHeaders = (reply: FastifyReply, state: RateState): void => void reply.headers(rateHeaders(state));
 
 /**
  * The one place where a failure becomes an answer: refusals as they are, setbacks of the world as 503, and anything
@@ -45,6 +47,10 @@ export function refusalFor(error: unknown, request: FastifyRequest, log: Log): R
 
 /** What fastify itself refuses while it reads a request. */
 function fastifyRefusal(error: unknown, request: FastifyRequest): Refusal | undefined {
+  // The caller went away; nobody hears this, and no store of ours has failed.
+  if (request.raw.destroyed && !request.raw.complete) {
+    return refuse('validation_error', { status: 400, say: 'The connection ended before the request body did.' });
+  }
   const code = (error as { code?: unknown } | null)?.code;
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE': {

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { OperationValidators, Problem, RequestParameters } from '../contract/index.ts';
+import type { OperationValidators, Problem, RequestParameters, Schema } from '../contract/index.ts';
 import { invalidFields, refuse } from '../platform/refusal/index.ts';
 
 const KEY_CHARS_MAX = 256;
@@ -15,16 +15,28 @@ export function checkIdempotencyKey(key: string | undefined): void {
 /** Fault 7: path, query and header parameters; the first one at fault is named. */
 export function checkParameters(operation: OperationValidators, parameters: RequestParameters): void {
   for (const text of [...Object.values(parameters.path), ...Object.values(parameters.query)]) {
-    if (typeof text === 'string' && !isStorable(text)) {
-      throw refuse('invalid_parameter', { say: 'A parameter contains a NUL character or a broken one; remove it.' });
+    // U+FFFD stands where escapes were not UTF-8.
+    if (typeof text === 'string' && (!isStorable(text) || text.includes('\uFFFD'))) {
+      throw refuse('invalid_parameter', {
+        say: 'A path or query parameter contains a NUL character or is not UTF-8; write it percent-encoded in UTF-8.',
+      });
     }
   }
   const problems = operation.checkParameters(parameters);
   const first = problems?.[0];
-  if (!first) return;
+  if (!first) return lowerUuids(operation, parameters);
   throw refuse(first.kind === 'missing' ? 'missing_required_parameter' : 'invalid_parameter', {
     say: `${first.message}.`,
   });
+}
+
+/** RFC 9562 §4: UUIDs are read in either letter case; SQLite, which keeps them as text, knows only the one. */
+function lowerUuids(operation: OperationValidators, { path, query }: RequestParameters): void {
+  for (const { name, in: place, schema } of operation.parameters) {
+    const values = place === 'path' ? path : query;
+    const value = values[name];
+    if ((schema as Schema).format === 'uuid' && typeof value === 'string') values[name] = value.toLowerCase();
+  }
 }
 
 /** Fault 8: zero bytes are an empty body, whatever the media type says. */

@@ -6,6 +6,7 @@ import type { World } from '../platform/world/index.ts';
 import { mustReach, type Actor, type Ctx } from '../resources/access/index.ts';
 import { authenticateApiKey, createKeyUse } from '../resources/api-keys/index.ts';
 import { errorBody, rateLimited, refusalFor, setRateHeaders } from './answers.ts';
+import { createBrokenRequests } from './broken-requests.ts';
 import { checkBody, checkIdempotencyKey, checkParameters, parseBody } from './check-request.ts';
 import type { Call, KeyHandler, OpenHandler, Services } from './operation.ts';
 import { apiKeys } from './operations/api-keys.ts';
@@ -14,6 +15,7 @@ import { emails } from './operations/emails.ts';
 import { operations } from './operations/operations.ts';
 import { suppressions } from './operations/suppressions.ts';
 import { createRateLimit, type RateState } from './rate-limit.ts';
+import { contractTarget, parseQuery, pathMatchers } from './target.ts';
 
 export interface HttpPort {
   host: string;
@@ -26,8 +28,8 @@ export interface HttpPort {
 const withKey: Record<string, KeyHandler> = { ...apiKeys, ...domains, ...emails, ...suppressions };
 const withoutKey: Record<string, OpenHandler> = operations;
 
-/** An address in a path may have 254 characters, each of them percent-encoded. */
-const PATH_SEGMENT_CHARS_MAX = 1000;
+/** More than Node takes for a request line: what is too long for an id is the contract's to say. */
+const PATH_SEGMENT_CHARS_MAX = 64 * 1024;
 
 export async function startHttp(services: Services): Promise<HttpPort> {
   const { world } = services;
@@ -43,7 +45,11 @@ export async function startHttp(services: Services): Promise<HttpPort> {
     bodyLimit: config.http.body_limit_bytes,
     trustProxy: config.http.trusted_proxies.length > 0 ? [...config.http.trusted_proxies] : false,
     routerOptions: { maxParamLength: PATH_SEGMENT_CHARS_MAX, querystringParser: parseQuery },
+    rewriteUrl: (request) => contractTarget(request.url ?? '/'),
     frameworkErrors: (error, request, reply) => void answerRefusal(request, reply, error),
+    clientErrorHandler: createBrokenRequests(world, (address) => rateLimit.look(`address:${address}`)),
+    // Node's own refusal carries none of our headers; the hook below says the same.
+    http: { requireHostHeader: false },
     forceCloseConnections: 'idle',
     requestTimeout: 120_000,
     keepAliveTimeout: 72_000,
@@ -55,20 +61,14 @@ export async function startHttp(services: Services): Promise<HttpPort> {
 
   server.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
+    reply.header('x-content-type-options', 'nosniff');
     const agent = request.headers['user-agent'];
     if (agent === undefined || agent.trim() === '') done(missingUserAgent());
-    else done();
+    else done(hostFault(request, reply) ?? targetFault(request, reply));
   });
   server.setErrorHandler((error, request, reply) => answerRefusal(request, reply, error));
-  server.setNotFoundHandler((request, reply) => {
-    const methods = knownPaths(request.url);
-    if (methods.length === 0) throw notFound('Route');
-    reply.header('allow', methods.join(', '));
-    throw refuse('method_not_allowed', {
-      say: `${request.method} is not allowed here; allowed: ${methods.join(', ')}.`,
-    });
-  });
-
+  // An expectation may be ignored (RFC 9110 §10.1.1); Node would answer a bare 417.
+  server.server.on('checkExpectation', (request, response) => server.server.emit('request', request, response));
   for (const operation of validators.operations.values()) addOperation(operation);
   mustHandleAll(validators.operations);
 
@@ -81,6 +81,18 @@ export async function startHttp(services: Services): Promise<HttpPort> {
     url: config.http.public_url === '' ? `http://${host}:${port}` : config.http.public_url,
     close: (graceMs) => closeServer(server, world, graceMs),
   };
+
+  /** Named before the credential, and before any byte of a body is read. */
+  function targetFault(request: FastifyRequest, reply: FastifyReply): Refusal | undefined {
+    const isEmptySegment = Object.values((request.params ?? {}) as Record<string, string>).includes('');
+    if (!request.is404 && !isEmptySegment) return undefined;
+    const methods = knownPaths(request.url);
+    if (methods.length === 0) return notFound('Route');
+    reply.header('allow', methods.join(', '));
+    return refuse('method_not_allowed', {
+      say: `${request.method} is not allowed here; allowed: ${methods.join(', ')}.`,
+    });
+  }
 
   function answerRefusal(request: FastifyRequest, reply: FastifyReply, error: unknown): void {
     const refusal = refusalFor(error, request, world.log);
@@ -159,6 +171,13 @@ const callParameters = (
   header: request.headers,
 });
 
+/** RFC 9112 §3.2: an HTTP/1.1 request without Host is answered with 400. */
+function hostFault(request: FastifyRequest, reply: FastifyReply): Refusal | undefined {
+  if (request.headers.host !== undefined || request.raw.httpVersion === '1.0') return undefined;
+  reply.header('connection', 'close');
+  return refuse('validation_error', { status: 400, say: 'Send a Host header; HTTP/1.1 requests need one.' });
+}
+
 function missingUserAgent(): Refusal {
   const refusal = refuse('validation_error', {
     status: 403,
@@ -166,30 +185,6 @@ function missingUserAgent(): Refusal {
   });
   refusal.code = 1010;
   return refusal;
-}
-
-/** A parameter given twice becomes a list, which no parameter of ours is: the contract's check names it. */
-function parseQuery(text: string): Record<string, unknown> {
-  const query: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
-  for (const [name, value] of new URLSearchParams(text)) {
-    const before = query[name];
-    query[name] =
-      before === undefined ? value : Array.isArray(before) ? [...(before as unknown[]), value] : [before, value];
-  }
-  return query;
-}
-
-/** Which methods a path has, for telling an unknown path from a wrong method. */
-function pathMatchers(operationList: OperationValidators[]): (url: string) => string[] {
-  const paths = Map.groupBy(operationList, (operation) => operation.path);
-  const matchers = [...paths].map(([path, ofPath]) => ({
-    form: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
-    methods: ofPath.map((operation) => operation.method.toUpperCase()),
-  }));
-  return (url) => {
-    const path = url.split('?', 1)[0] ?? '';
-    return matchers.find(({ form }) => form.test(path))?.methods ?? [];
-  };
 }
 
 /** The contract and the handlers name the same operations, or the program does not start. */

@@ -49,7 +49,7 @@ describe('migrate', () => {
       const step = (await import(new URL(`../../migrations/${name}.ts`, import.meta.url).href)) as {
         down(knex: unknown): Promise<void>;
       };
-      await step.down(scratch.db.knex);
+      await scratch.db.withKnex((knex) => step.down(knex));
     }
     const left = (await tables()).filter((name) => !/^(schema_migrations|sqlite_)/.test(name));
     expect(left).toEqual(empty);

@@ -4,7 +4,13 @@ import type { Mailbox } from '../../protocol/address/index.ts';
 import { normalizeAddress } from '../../protocol/address/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
 import type { DomainRow } from '../../resources/domains/index.ts';
-import { bodyRow, type AttachmentRow, type EmailDraft, type NewEmailRows } from '../../resources/emails/index.ts';
+import {
+  bodyRow,
+  searchTextOf,
+  type AttachmentRow,
+  type EmailDraft,
+  type NewEmailRows,
+} from '../../resources/emails/index.ts';
 import type { DeliveryRow } from '../queue/index.ts';
 
 export interface AcceptedRows extends NewEmailRows {
@@ -49,9 +55,7 @@ export function rowsOf(world: World, ctx: Ctx, draft: EmailDraft, domain: Domain
       last_event: draft.scheduledAt === null ? 'queued' : 'scheduled',
       created_at: createdAt,
       scheduled_at: draft.scheduledAt,
-      search_text: [draft.subject, draft.from.address, ...draft.recipients.map((to) => to.address)]
-        .join('\n')
-        .toLowerCase(),
+      search_text: searchTextOf(draft.subject, [draft.from, ...draft.recipients]),
     },
     body,
     attachments,
@@ -65,7 +69,7 @@ export function rowsOf(world: World, ctx: Ctx, draft: EmailDraft, domain: Domain
       region: domain.region,
       tls: domain.tls,
       attempt: 0,
-      accepted_at: createdAt,
+      accepted_at: draft.scheduledAt ?? createdAt,
       due_at: draft.scheduledAt ?? createdAt,
       lease_owner: null,
       handed_off_at: null,

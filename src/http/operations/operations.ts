@@ -12,13 +12,22 @@ export const operations: Record<string, OpenHandler> = {
   },
   getDocs({ services, reply }) {
     reply.type('text/html; charset=utf-8');
-    reply.header('content-security-policy', `default-src 'none'; style-src '${docsStyleHash}'; base-uri 'none'`);
+    reply.header('content-security-policy', docsPolicy);
     return (page ??= renderDocsPage(services.document));
   },
 };
 
+/** `default-src` covers neither the base, nor where forms go, nor who may put the page into a frame. */
+const docsPolicy = [
+  "default-src 'none'",
+  `style-src '${docsStyleHash}'`,
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
 /** The document does not change while the program runs. */
-let yaml: string | undefined;
+let yaml: Promise<string> | undefined;
 let page: string | undefined;
 
 async function getReady({ services, reply }: Call): Promise<unknown> {

@@ -1,5 +1,5 @@
 import Sqlite from 'better-sqlite3';
-import knexModule from 'knex';
+import type { Knex } from 'knex';
 import type { Db, Executor, Value } from './types.ts';
 import { SQLITE_PRAGMAS } from './pragmas.ts';
 
@@ -12,13 +12,8 @@ export function openBetterSqlite(file: string): Db {
   const writer = connect(file);
   const reader = connect(file);
   const writing = executorOn(writer);
-  const reading = executorOn(reader);
-  const knex = knexModule({
-    client: 'better-sqlite3',
-    connection: { filename: file },
-    useNullAsDefault: true,
-    pool: { min: 0, max: 1, afterCreate: setPragmas },
-  });
+  const reads = createReadSpan(reader);
+  const reading = executorOn(reader, reads.extend);
   const begin = writer.prepare('begin immediate');
   const commit = writer.prepare('commit');
   const rollback = writer.prepare('rollback');
@@ -33,15 +28,15 @@ export function openBetterSqlite(file: string): Db {
 
   return {
     dialect: 'sqlite',
-    knex,
+    withKnex: (work) => withKnexOn(file, work),
     all: reading.all,
     get: reading.get,
-    run: (sql, values) => inTurn(() => writing.run(sql, values)),
+    run: (sql, values) => inTurn(() => transact((tx) => tx.run(sql, values))),
     insertMany: (...insert) => inTurn(() => transact((tx) => tx.insertMany(...insert))),
     tx: (work) => inTurn(() => transact(work)),
     async close() {
       await turn;
-      await knex.destroy();
+      reads.end();
       reader.close();
       writer.close();
     },
@@ -52,12 +47,29 @@ export function openBetterSqlite(file: string): Db {
     try {
       const value = await work(writing);
       commit.run();
+      // Whoever waited for this commit reads what it wrote.
+      reads.end();
       return value;
     } catch (error) {
       // A full disk rolls back by itself; a second rollback would hide the first error.
       if (writer.inTransaction) rollback.run();
       throw error;
     }
+  }
+}
+
+async function withKnexOn<T>(file: string, work: (knex: Knex) => Promise<T>): Promise<T> {
+  const { default: knexModule } = await import('knex');
+  const knex = knexModule({
+    client: 'better-sqlite3',
+    connection: { filename: file },
+    useNullAsDefault: true,
+    pool: { min: 0, max: 1, afterCreate: setPragmas },
+  });
+  try {
+    return await work(knex);
+  } finally {
+    await knex.destroy();
   }
 }
 
@@ -76,9 +88,34 @@ function setPragmas(connection: Sqlite.Database, done: () => void): void {
 
 const STATEMENTS_CACHED_MAX = 500;
 
-function executorOn(connection: Sqlite.Database): Executor {
+/**
+ * One read transaction for everything that is read in one turn of the event loop: taking and releasing SQLite's locks
+ * costs more than a look-up. It ends with the turn and with every commit, so that nobody reads what is outdated.
+ */
+function createReadSpan(reader: Sqlite.Database): { extend(): void; end(): void } {
+  const begin = reader.prepare('begin');
+  const commit = reader.prepare('commit');
+  let isOpen = false;
+  const end = (): void => {
+    if (!isOpen) return;
+    isOpen = false;
+    if (reader.inTransaction) commit.run();
+  };
+  return {
+    end,
+    extend() {
+      if (isOpen) return;
+      begin.run();
+      isOpen = true;
+      setImmediate(end);
+    },
+  };
+}
+
+function executorOn(connection: Sqlite.Database, before: () => void = ignore): Executor {
   const statements = new Map<string, Sqlite.Statement>();
   function prepared(sql: string): Sqlite.Statement {
+    before();
     let statement = statements.get(sql);
     if (!statement) {
       statement = connection.prepare(sql);

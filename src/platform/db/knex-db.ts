@@ -16,7 +16,7 @@ export function openKnexDb(options: OpenDbOptions): Db {
   const reading = executorOn(reader, dialect);
   return {
     dialect,
-    knex: writer,
+    withKnex: (work) => work(writer),
     all: reading.all,
     get: reading.get,
     // `changes()` speaks of the connection's latest statement: nothing else may run between it and ours.

@@ -27,13 +27,23 @@ class MigrationFolder implements Knex.MigrationSource<string> {
   }
 }
 
-export const schemaState = (db: Db): Promise<SchemaState> => stateOf(db.knex);
+export async function schemaState(db: Db): Promise<SchemaState> {
+  const exists =
+    db.dialect === 'pg'
+      ? `select 1 as found where to_regclass('${TABLE}') is not null`
+      : `select 1 as found from sqlite_master where type = 'table' and name = '${TABLE}'`;
+  const rows = (await db.get(exists)) ? await db.all<{ name: string }>(`select name from ${TABLE} order by id`) : [];
+  return compare(rows);
+}
 
-async function stateOf(knex: Knex): Promise<SchemaState> {
+async function stateWithin(trx: Knex.Transaction): Promise<SchemaState> {
+  const exists = await trx.schema.hasTable(TABLE);
+  return compare(exists ? await trx<{ name: string }>(TABLE).select('name').orderBy('id') : []);
+}
+
+async function compare(rows: readonly { name: string }[]): Promise<SchemaState> {
   const known = await new MigrationFolder().getMigrations();
-  const done = (await knex.schema.hasTable(TABLE))
-    ? (await knex<{ name: string }>(TABLE).select('name').orderBy('id')).map((row) => row.name)
-    : [];
+  const done = rows.map((row) => row.name);
   const unknown = done.find((name) => !known.includes(name));
   if (unknown !== undefined) {
     throw new SchemaTooNew(
@@ -52,12 +62,14 @@ const LOCK = 7_236_501;
  */
 export async function migrate(db: Db): Promise<string[]> {
   if ((await schemaState(db)).pending.length === 0) return [];
-  return db.knex.transaction(async (trx) => {
-    if (db.dialect === 'pg') await trx.raw('select pg_advisory_xact_lock(?)', [LOCK]);
-    const { pending } = await stateOf(trx);
-    if (pending.length > 0) {
-      await trx.migrate.latest({ migrationSource: new MigrationFolder(), tableName: TABLE });
-    }
-    return pending;
-  });
+  return db.withKnex((knex) =>
+    knex.transaction(async (trx) => {
+      if (db.dialect === 'pg') await trx.raw('select pg_advisory_xact_lock(?)', [LOCK]);
+      const { pending } = await stateWithin(trx);
+      if (pending.length > 0) {
+        await trx.migrate.latest({ migrationSource: new MigrationFolder(), tableName: TABLE });
+      }
+      return pending;
+    }),
+  );
 }

@@ -1,7 +1,8 @@
-import { openBetterSqlite } from './better-sqlite-db.ts';
-import { openKnexDb } from './knex-db.ts';
 import type { Db, OpenDbOptions } from './types.ts';
 
+/** Each driver is loaded only where it is used. */
 export async function openDb(options: OpenDbOptions): Promise<Db> {
-  return options.driver === 'better-sqlite3' ? openBetterSqlite(options.file) : openKnexDb(options);
+  if (options.driver === 'better-sqlite3')
+    return (await import('./better-sqlite-db.ts')).openBetterSqlite(options.file);
+  return (await import('./knex-db.ts')).openKnexDb(options);
 }

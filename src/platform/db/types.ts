@@ -32,7 +32,7 @@ export interface OpenDbOptions {
 export interface Db extends Executor {
   /** One transaction; what `work` awaits must be this transaction's own statements and nothing else. */
   tx<T>(work: (tx: Executor) => Promise<T>): Promise<T>;
-  /** For migrations alone. */
-  readonly knex: Knex;
+  /** For migrations alone: loading knex costs memory that a server with an up-to-date schema does not need. */
+  withKnex<T>(work: (knex: Knex) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }

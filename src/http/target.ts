@@ -1,0 +1,58 @@
+import type { OperationValidators } from '../contract/index.ts';
+
+const ESCAPES = /(?:%[0-9a-f]{2})+/gi;
+const STRAY_PERCENT = /%(?![0-9a-f]{2})/gi;
+const REPLACEMENT = '%EF%BF%BD';
+
+// The second server of the contract: every path stands below it too, for clients that know only that base.
+const DEPLOYMENT_BASE = '/api/v1';
+
+/** The path as the contract writes it, whichever of its servers the caller uses. */
+export function contractTarget(target: string): string {
+  const isBelow = target.startsWith(`${DEPLOYMENT_BASE}/`);
+  return decodableTarget(isBelow ? target.slice(DEPLOYMENT_BASE.length) : target);
+}
+
+/**
+ * Makes every path one that can be decoded, so that a broken escape is a fault of its parameter and is named in its
+ * turn: a percent sign that begins no escape stands for itself, and escapes that are not UTF-8 for U+FFFD.
+ */
+function decodableTarget(target: string): string {
+  if (!target.includes('%')) return target;
+  const end = target.indexOf('?');
+  const path = end < 0 ? target : target.slice(0, end);
+  return path.replace(STRAY_PERCENT, '%25').replace(ESCAPES, utf8OrReplacement) + target.slice(path.length);
+}
+
+function utf8OrReplacement(escapes: string): string {
+  try {
+    decodeURIComponent(escapes);
+    return escapes;
+  } catch {
+    return REPLACEMENT;
+  }
+}
+
+/** A parameter given twice becomes a list, which no parameter of ours is: the contract's check names it. */
+export function parseQuery(text: string): Record<string, unknown> {
+  const query: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+  for (const [name, value] of new URLSearchParams(text)) {
+    const before = query[name];
+    query[name] =
+      before === undefined ? value : Array.isArray(before) ? [...(before as unknown[]), value] : [before, value];
+  }
+  return query;
+}
+
+/** Which methods a path has, for telling an unknown path from a wrong method. HEAD is answered wherever GET is. */
+export function pathMatchers(operationList: OperationValidators[]): (target: string) => string[] {
+  const paths = Map.groupBy(operationList, (operation) => operation.path);
+  const matchers = [...paths].map(([path, ofPath]) => ({
+    form: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+    methods: ofPath.flatMap(({ method }) => (method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()])),
+  }));
+  return (target) => {
+    const path = target.split('?', 1)[0] ?? '';
+    return matchers.find(({ form }) => form.test(path))?.methods ?? [];
+  };
+}

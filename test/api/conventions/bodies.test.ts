@@ -1,0 +1,213 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+import { keyed, labelOf, makers, sampleCall, withBody } from './sample-calls.ts';
+
+describe('request bodies', () => {
+  let scene: Scene;
+  let team: Team;
+  const own: Record<string, string> = {};
+  beforeAll(async () => {
+    scene = await startScene();
+    team = await scene.team();
+    for (const [name, make] of Object.entries(makers)) own[name] = await make(scene, team);
+  });
+  afterAll(() => scene.close());
+
+  const writing = keyed.filter(({ method }) => method !== 'get');
+  const badBody = { status: 400, body: { statusCode: 400, name: 'validation_error' } };
+
+  it.each([
+    ['half of a document', '{"name":'],
+    ['a word', 'hello'],
+    ['form fields', 'name=x'],
+    ['two documents', '{}{}'],
+    ['a comment', '{/* */}'],
+    ['a trailing comma', '{"name":"x",}'],
+    ['NaN', '{"name":NaN}'],
+    ['a line break in a string', '{"name":"a\nb"}'],
+    ['only a space', ' '],
+    ['bytes that are not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
+    ['an overlong slash', Buffer.concat([Buffer.from('{"name":"'), Buffer.from([0xc0, 0xaf]), Buffer.from('"}')])],
+    ['UTF-16', Buffer.from('{"name":"x"}', 'utf16le')],
+    ['a deep nest', '['.repeat(200_000)],
+  ])('what is no JSON (%s) is 400 validation_error on every operation that writes', async (_, body) => {
+    for (const operation of writing) {
+      const { method, path } = sampleCall(operation, own);
+      expect(await scene.api(method, path, { key: team.key, body }), labelOf(operation)).toMatchObject(badBody);
+    }
+  });
+
+  it.each(['[]', '[{}]', 'null', 'true', '7', '"text"', `${'['.repeat(200_000)}${']'.repeat(200_000)}`])(
+    'JSON that is no object (%.20s) is 400 validation_error with one entry in errors',
+    async (body) => {
+      for (const operation of writing) {
+        const { method, path } = sampleCall(operation, own);
+        const answer = await scene.api(method, path, { key: team.key, body });
+        expect(answer, labelOf(operation)).toMatchObject(badBody);
+        expect(answer.body.errors, labelOf(operation)).toEqual([{ path: '', message: expect.any(String) }]);
+      }
+    },
+  );
+
+  it.each([
+    null,
+    '',
+    'text/plain',
+    'application/jsonp',
+    'application/x-www-form-urlencoded',
+    'text/json',
+    ';',
+    '\u00e9',
+  ])('a body of the media type %j is 400 validation_error that names application/json', async (type) => {
+    for (const operation of writing) {
+      const { method, path, body = {} } = sampleCall(operation, own);
+      const answer = await scene.api(method, path, { key: team.key, body, headers: { 'content-type': type } });
+      expect(answer, labelOf(operation)).toMatchObject(badBody);
+      expect(answer.body.message).toContain('application/json');
+    }
+  });
+
+  it('the media type is read in any letter case and with parameters', async () => {
+    for (const type of ['APPLICATION/JSON', 'application/json; charset=utf-8', 'application/json;charset="UTF-8"']) {
+      const answer = await scene.api('POST', '/suppressions', {
+        key: team.key,
+        body: { email: 'media@example.org' },
+        headers: { 'content-type': type },
+      });
+      expect(answer.status, type).toBe(201);
+    }
+  });
+
+  it('every unknown field has its own entry in errors, beside those of the wrong type', async () => {
+    for (const operation of writing) {
+      const { method, path, body = {} } = sampleCall(operation, own);
+      const unknown = { surprise: 1, Name: 'x', '': null, 'a.b': {}, constructor: 1, '\u0000': 1, '\ud800': 1 };
+      const text = JSON.stringify({ ...body, ...unknown }).replace('"surprise"', '"__proto__":{"x":1},"surprise"');
+      const answer = await scene.api(method, path, { key: team.key, body: text });
+      expect(answer, labelOf(operation)).toMatchObject(badBody);
+      const paths = answer.body.errors.map((error: { path: string }) => error.path);
+      expect(paths.sort(), labelOf(operation)).toEqual([...Object.keys(unknown), '__proto__'].sort());
+    }
+  });
+
+  it('a wrong type in every field of a body gives one entry for each, named by its path', async () => {
+    for (const operation of withBody) {
+      const { method, path, body = {} } = sampleCall(operation, own);
+      const wrong = Object.fromEntries(Object.keys(body).map((name) => [name, 7]));
+      const answer = await scene.api(method, path, { key: team.key, body: wrong });
+      expect(answer, labelOf(operation)).toMatchObject(badBody);
+      const paths = answer.body.errors.map((error: { path: string }) => error.path);
+      expect(paths.sort(), labelOf(operation)).toEqual(Object.keys(body).sort());
+    }
+  });
+
+  it('the first required field that is absent is named, in the order of the schema', async () => {
+    for (const operation of withBody) {
+      const { method, path, body = {} } = sampleCall(operation, own);
+      const schema = operation.operation.requestBody?.content['application/json']?.schema;
+      const answer = await scene.api(method, path, { key: team.key, body: {} });
+      if (answer.status === 200) continue;
+      expect(answer, `${labelOf(operation)} ${JSON.stringify(schema)}`).toMatchObject({ status: 422 });
+      if (answer.body.name === 'invalid_parameter') continue;
+      const first = Object.keys(body)[0] ?? '';
+      expect(answer.body, labelOf(operation)).toMatchObject({
+        name: 'missing_required_field',
+        message: expect.stringContaining(first),
+      });
+    }
+    for (const [body, first] of [
+      [{}, 'from'],
+      [{ from: 'a@example.com' }, 'to'],
+      [{ subject: 'x', to: 'a@example.org' }, 'from'],
+      [{ from: 'a@example.com', to: 'a@example.org' }, 'subject'],
+    ] as const) {
+      const answer = await scene.api('POST', '/emails', { key: team.key, body });
+      expect(answer.body).toMatchObject({
+        name: 'missing_required_field',
+        message: `Missing required field: ${first}.`,
+      });
+    }
+  });
+
+  it('a field of null is a wrong type, not an absent field', async () => {
+    const answer = await scene.api('POST', '/suppressions', { key: team.key, body: { email: null } });
+    expect(answer).toMatchObject({ ...badBody, body: { errors: [{ path: 'email' }] } });
+  });
+
+  it('NUL and half a surrogate pair are refused in every text of every body, and named', async () => {
+    for (const operation of withBody) {
+      const { method, path, body = {} } = sampleCall(operation, own);
+      for (const [name, value] of Object.entries(body)) {
+        if (typeof value !== 'string') continue;
+        for (const bad of ['\u0000', '\ud800', '\udfff', 'a\u0000b', 'a\ud83d']) {
+          const answer = await scene.api(method, path, { key: team.key, body: { ...body, [name]: bad } });
+          expect(answer, `${labelOf(operation)} ${name}`).toMatchObject({
+            ...badBody,
+            body: { errors: [{ path: name }] },
+          });
+        }
+      }
+    }
+    for (const bad of ['a\u0000b', 'a\ud800b']) {
+      const send = { from: 'a@example.com', to: ['x@example.org'], subject: 'Hello', text: 'x' };
+      const cases = {
+        'to.0': { ...send, to: [`${bad}@example.org`] },
+        'headers.X-A': { ...send, headers: { 'X-A': bad } },
+        'attachments.0.filename': { ...send, attachments: [{ filename: bad, content: '' }] },
+        'attachments.0.content_id': { ...send, attachments: [{ filename: 'a', content: '', content_id: bad }] },
+      };
+      for (const [path, body] of Object.entries(cases)) {
+        const answer = await scene.api('POST', '/emails', { key: team.key, body });
+        expect(answer, path).toMatchObject({ ...badBody, body: { errors: [{ path }] } });
+      }
+    }
+  });
+
+  it('no bytes at all are an empty body, whatever the media type says', async () => {
+    const fresh = await scene.team();
+    const types = ['application/json', 'text/plain', 'application/octet-stream', null];
+    for (const type of types) {
+      const { body: domain } = await scene.api('POST', '/domains', {
+        key: fresh.key,
+        body: { name: 'zero.example.com' },
+      });
+      const { body: key } = await scene.api('POST', '/api-keys', { key: fresh.key, body: { name: 'Zero' } });
+      await scene.api('POST', '/suppressions', { key: fresh.key, body: { email: 'zero@example.org' } });
+      for (const [method, path] of [
+        ['POST', `/domains/${domain.id}/verify`],
+        ['PATCH', `/domains/${domain.id}`],
+        ['DELETE', `/domains/${domain.id}`],
+        ['DELETE', `/api-keys/${key.id}`],
+        ['DELETE', '/suppressions/zero@example.org'],
+      ] as const) {
+        const answer = await scene.api(method, path, { key: fresh.key, headers: { 'content-type': type } });
+        expect(answer.status, `${method} ${path}`).toBe(200);
+      }
+      const send = await scene.api('POST', '/emails', { key: fresh.key, headers: { 'content-type': type } });
+      expect(send).toMatchObject({ status: 422, body: { name: 'missing_required_field' } });
+    }
+  });
+
+  it('an operation without a body takes an empty object and refuses anything in it', async () => {
+    const { body: key } = await scene.api('POST', '/api-keys', { key: team.key, body: { name: 'Empty' } });
+    const path = `/api-keys/${key.id}`;
+    const refused = await scene.api('DELETE', path, { key: team.key, body: { force: true } });
+    expect(refused).toMatchObject({ ...badBody, body: { errors: [{ path: 'force' }] } });
+    expect((await scene.api('DELETE', path, { key: team.key, body: {} })).status).toBe(200);
+  });
+
+  it('a GET minds no body', async () => {
+    for (const body of ['{}', 'nonsense', '[]']) {
+      expect((await scene.api('GET', '/emails', { key: team.key, body })).status).toBe(200);
+    }
+  });
+
+  it('ten thousand unknown fields are refused without trouble', async () => {
+    const body = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`field${i}`, i]));
+    const answer = await scene.api('POST', '/suppressions', {
+      key: team.key,
+      body: { email: 'x@example.org', ...body },
+    });
+    expect(answer).toMatchObject(badBody);
+  });
+});

@@ -1,0 +1,120 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ApiAnswer } from '../../rig/api.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+import { keyed, labelOf, makers, sampleCall } from './sample-calls.ts';
+
+// A difference between "not yours" and "not there" would tell a caller which ids exist.
+describe('what belongs to another team answers byte for byte as what does not exist', () => {
+  let scene: Scene;
+  let owner: Team;
+  let stranger: Team;
+  const theirs: Record<string, string> = {};
+  const nobodys: Record<string, string> = {};
+  beforeAll(async () => {
+    scene = await startScene();
+    owner = await scene.team();
+    stranger = await scene.team();
+    for (const [name, make] of Object.entries(makers)) {
+      theirs[name] = await make(scene, owner);
+      nobodys[name] = name === 'suppression' ? `sup_${randomUUID().replaceAll('-', '')}` : randomUUID();
+    }
+  });
+  afterAll(() => scene.close());
+
+  const taking = keyed.filter((operation) => operation.parameters.some((parameter) => parameter.in === 'path'));
+
+  it.each(taking.map((operation) => [labelOf(operation), operation] as const))('%s', async (_, operation) => {
+    const ask = async (ids: Record<string, string>): Promise<ApiAnswer> => {
+      // The bucket is full again, so that what is left of it says nothing either.
+      scene.clock.advance(10_000);
+      const { method, path, body } = sampleCall(operation, ids);
+      return scene.api(method, path, { key: stranger.key, body });
+    };
+    const [foreign, absent] = [await ask(theirs), await ask(nobodys)];
+    expect(foreign).toMatchObject({ status: 404, body: { name: 'not_found' } });
+    expect(comparable(foreign)).toEqual(comparable(absent));
+  });
+
+  it('every id that stands in a path is tried', () => {
+    const names = taking.flatMap(({ parameters }) => parameters.filter((p) => p.in === 'path').map((p) => p.name));
+    expect(Object.keys(makers).sort()).toEqual([...new Set(names)].sort());
+  });
+
+  it('an id of one family is a 404 in every other', async () => {
+    const uuids = Object.entries(theirs).filter(([name]) => name !== 'suppression');
+    for (const operation of taking) {
+      const own = operation.parameters.find((parameter) => parameter.in === 'path')?.name ?? '';
+      if (own === 'suppression') continue;
+      for (const [name, id] of uuids.filter(([other]) => other !== own)) {
+        const { method, path, body } = sampleCall(operation, { [own]: id });
+        const answer = await scene.api(method, path, { key: owner.key, body });
+        expect(answer.status, `${labelOf(operation)} with a ${name}`).toBe(404);
+      }
+    }
+  });
+
+  it('a suppressed address of another team', async () => {
+    for (const method of ['GET', 'DELETE']) {
+      scene.clock.advance(10_000);
+      const foreign = await scene.api(method, '/suppressions/gone@example.org', { key: stranger.key });
+      scene.clock.advance(10_000);
+      const absent = await scene.api(method, '/suppressions/none@example.org', { key: stranger.key });
+      expect(foreign.status).toBe(404);
+      expect(comparable(foreign)).toEqual(comparable(absent));
+    }
+  });
+
+  it('a domain_id in the body of POST /api-keys', async () => {
+    const ask = async (id: string): Promise<ApiAnswer> => {
+      scene.clock.advance(10_000);
+      const body = { name: 'Pinned', permission: 'sending_access', domain_id: id };
+      return scene.api('POST', '/api-keys', { key: stranger.key, body });
+    };
+    const [theirId, nobodysId] = [theirs['domain_id'] ?? '', randomUUID()];
+    const [foreign, absent] = [await ask(theirId), await ask(nobodysId)];
+    expect(foreign.status).toBe(422);
+    expect(comparable(foreign).text.replaceAll(theirId, 'ID')).toBe(
+      comparable(absent).text.replaceAll(nobodysId, 'ID'),
+    );
+  });
+
+  it('ids and addresses in the body of POST /suppressions/batch/remove', async () => {
+    const ask = (body: object) => scene.api('POST', '/suppressions/batch/remove', { key: stranger.key, body });
+    for (const body of [{ ids: [theirs['suppression']] }, { emails: ['gone@example.org'] }]) {
+      expect(await ask(body)).toMatchObject({ status: 200, body: { data: [] } });
+    }
+    const kept = await scene.api('GET', '/suppressions/gone@example.org', { key: owner.key });
+    expect(kept.status).toBe(200);
+  });
+
+  it('cursors and filters that are ids of another team show nothing of it', async () => {
+    const paths = [
+      `/emails?after=${theirs['email_id']}`,
+      `/emails?before=${theirs['email_id']}`,
+      `/domains?before=${theirs['domain_id']}`,
+      `/api-keys?after=${theirs['api_key_id']}`,
+      `/suppressions?before=${theirs['suppression']}`,
+      `/emails?api_key_id=${theirs['api_key_id']}`,
+    ];
+    for (const path of paths) {
+      const answer = await scene.api('GET', path, { key: stranger.key });
+      expect(answer.status, path).toBe(200);
+      for (const id of Object.values(theirs)) expect(answer.text, path).not.toContain(id);
+    }
+  });
+
+  it('nothing of the owner was changed by any of this', async () => {
+    for (const [name, id] of Object.entries(theirs)) {
+      const path = { email_id: '/emails', domain_id: '/domains', suppression: '/suppressions' }[name];
+      if (path) expect((await scene.api('GET', `${path}/${id}`, { key: owner.key })).status).toBe(200);
+    }
+    const keys = await scene.api('GET', '/api-keys', { key: owner.key });
+    expect(keys.body.data.map((key: { id: string }) => key.id)).toContain(theirs['api_key_id']);
+  });
+
+  function comparable(answer: ApiAnswer): { status: number; text: string; headers: [string, string][] } {
+    const headers = [...answer.headers].filter(([name]) => name !== 'x-request-id' && name !== 'date');
+    return { status: answer.status, text: answer.text, headers };
+  }
+});

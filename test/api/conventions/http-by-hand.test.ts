@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectRaw, type RawAnswer } from '../../rig/raw-http.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+
+const AGENT = 'User-Agent: by-hand/1';
+
+describe('what no client would send', () => {
+  let scene: Scene;
+  let team: Team;
+  beforeAll(async () => {
+    scene = await startScene({ config: { http: { email_body_limit_bytes: 200_000, body_limit_bytes: 100_000 } } });
+    team = await scene.team();
+  });
+  afterAll(() => scene.close());
+
+  const lines = (...all: string[]): string => `${all.join('\r\n')}\r\n\r\n`;
+  const auth = () => `Authorization: Bearer ${team.key}`;
+
+  async function exchange(text: string): Promise<{ answer: RawAnswer; rest: Promise<string> }> {
+    const connection = await connectRaw(scene.url);
+    connection.write(text);
+    return { answer: await connection.answer(), rest: connection.closed() };
+  }
+
+  it.each([
+    ['a method that is none', lines('FOO /emails HTTP/1.1', 'Host: x', AGENT)],
+    ['no HTTP at all', 'hello\r\n\r\n'],
+    ['a header without a colon', lines('GET /health HTTP/1.1', 'Host: x', AGENT, 'nonsense')],
+    ['a control character in a header', lines('GET /health HTTP/1.1', 'Host: x', AGENT, 'X-A: a\u0001b')],
+    ['a NUL in a header', lines('GET /health HTTP/1.1', 'Host: x', AGENT, 'X-A: a\0b')],
+    ['a space in the path', lines('GET /a b HTTP/1.1', 'Host: x', AGENT)],
+    ['an HTTP version that is none', lines('GET /health HTTP/9.9', 'Host: x', AGENT)],
+    ['a length that is no number', lines('POST /emails HTTP/1.1', 'Host: x', AGENT, 'Content-Length: ten')],
+    ['two lengths', lines('POST /emails HTTP/1.1', 'Host: x', AGENT, 'Content-Length: 1', 'Content-Length: 2')],
+    [
+      'a length and chunks, from which two servers could read two requests',
+      lines('POST /emails HTTP/1.1', 'Host: x', AGENT, 'Content-Length: 4', 'Transfer-Encoding: chunked') + '0\r\n\r\n',
+    ],
+    ['a transfer coding that is none', lines('POST /emails HTTP/1.1', 'Host: x', AGENT, 'Transfer-Encoding: zip')],
+    ['headers without end', lines('GET /health HTTP/1.1', 'Host: x', AGENT, `X-A: ${'a'.repeat(20_000)}`)],
+    ['no Host', lines('GET /health HTTP/1.1', AGENT)],
+  ])('%s is 400 validation_error with every header, and the connection is closed', async (_, text) => {
+    const { answer, rest } = await exchange(text);
+    expect(answer).toMatchObject({ status: 400, body: { statusCode: 400, name: 'validation_error' } });
+    expect(answer.headers['connection']).toBe('close');
+    expect(await rest).toBe('');
+  });
+
+  it('a chunk that is none, in the middle of a body', async () => {
+    const head = lines('POST /emails HTTP/1.1', 'Host: x', AGENT, auth(), 'Transfer-Encoding: chunked');
+    const { answer, rest } = await exchange(`${head}zz\r\n`);
+    expect(answer).toMatchObject({ status: 400, body: { name: 'validation_error' } });
+    expect(await rest).toBe('');
+  });
+
+  it('an expectation is met or ignored, never a bare 417', async () => {
+    for (const expectation of ['100-continue', 'the-moon']) {
+      const { answer } = await exchange(
+        lines('GET /health HTTP/1.1', 'Host: x', AGENT, `Expect: ${expectation}`, 'Connection: close'),
+      );
+      expect(answer.status).toBe(200);
+    }
+  });
+
+  it('an upgrade to what we do not speak is answered as a plain request', async () => {
+    const { answer } = await exchange(
+      lines('GET /health HTTP/1.1', 'Host: x', AGENT, 'Upgrade: websocket', 'Connection: upgrade'),
+    );
+    expect(answer.status).toBe(200);
+  });
+
+  it('requests that come in one breath are answered one by one, in order', async () => {
+    const connection = await connectRaw(scene.url);
+    const get = (path: string) => lines(`GET ${path} HTTP/1.1`, 'Host: x', AGENT, auth());
+    connection.write(get('/health') + get('/nothing') + get('/emails') + get('/emails/x') + get('/%zz'));
+    const statuses: number[] = [];
+    for (let i = 0; i < 5; i++) statuses.push((await connection.answer()).status);
+    expect(statuses).toEqual([200, 404, 200, 422, 404]);
+    connection.socket.destroy();
+  });
+
+  describe('a body over the limit', () => {
+    const chunk = (bytes: number): string => `${bytes.toString(16)}\r\n${'a'.repeat(bytes)}\r\n`;
+    const head = (path: string, ...more: string[]) =>
+      lines(`POST ${path} HTTP/1.1`, 'Host: x', AGENT, auth(), 'Content-Type: application/json', ...more);
+
+    it.each([
+      ['/emails', 200_000],
+      ['/domains', 100_000],
+    ])('%s is refused as soon as the limit is passed, although more is to come', async (path, limit) => {
+      const connection = await connectRaw(scene.url);
+      connection.write(head(path, 'Transfer-Encoding: chunked'));
+      for (let sent = 0; sent <= limit; sent += 10_000) {
+        connection.write(chunk(10_000));
+        await new Promise((next) => setImmediate(next));
+      }
+      const answer = await connection.answer();
+      expect(answer).toMatchObject({ status: 400, body: { name: 'validation_error' } });
+      expect(answer.body.message).toContain(String(limit));
+      expect(answer.headers['connection']).toBe('close');
+      // What follows is never taken for another request.
+      connection.write(chunk(10) + '0\r\n\r\n' + lines('GET /health HTTP/1.1', 'Host: x', AGENT));
+      expect(await connection.closed()).toBe('');
+    });
+
+    it('is refused by its length before any of it is read', async () => {
+      const connection = await connectRaw(scene.url);
+      connection.write(head('/emails', 'Content-Length: 200001'));
+      expect((await connection.answer()).status).toBe(400);
+      expect(await connection.closed()).toBe('');
+    });
+
+    it('does not keep a client that is busy sending from reading the answer', async () => {
+      const body = JSON.stringify({ subject: 'a'.repeat(20_000_000) });
+      for (const path of ['/emails', '/domains']) {
+        const answer = await scene.api('POST', path, { key: team.key, body });
+        expect(answer).toMatchObject({ status: 400, body: { name: 'validation_error' } });
+      }
+    });
+
+    it('of the largest size allowed is read whole', async () => {
+      const frame = JSON.stringify({ name: '' }).length;
+      for (const [over, status] of [
+        [0, 400],
+        [1, 400],
+      ] as const) {
+        const body = JSON.stringify({ name: 'a'.repeat(100_000 - frame + over) });
+        const answer = await scene.api('POST', '/domains', { key: team.key, body });
+        expect(answer.status).toBe(status);
+        expect(answer.body.errors === undefined, 'only a body that was read has fields at fault').toBe(over === 1);
+      }
+    });
+  });
+
+  it('a client that leaves in the middle of its body is no trouble of ours', async () => {
+    const connection = await connectRaw(scene.url);
+    connection.write(
+      lines('POST /emails HTTP/1.1', 'Host: x', AGENT, auth(), 'Content-Type: application/json', 'Content-Length: 99'),
+    );
+    connection.write('{"from":');
+    // Once another request is answered, the first one has been begun.
+    await scene.api('GET', '/emails', { key: team.key });
+    connection.socket.destroy();
+    await connection.closed();
+    await scene.api('GET', '/emails', { key: team.key });
+    expect(scene.log.filter((line) => /"level":("error"|50|"warn"|40)/.test(line))).toEqual([]);
+    expect(scene.log.join('\n')).not.toContain('storage is not available');
+  });
+
+  it('a body of no chunks is an empty one', async () => {
+    const { body } = await scene.api('POST', '/api-keys', { key: team.key, body: { name: 'Chunked' } });
+    const { answer } = await exchange(
+      lines(`DELETE /api-keys/${body.id} HTTP/1.1`, 'Host: x', AGENT, auth(), 'Transfer-Encoding: chunked') +
+        '0\r\n\r\n',
+    );
+    expect(answer).toMatchObject({ status: 200, body: { deleted: true } });
+  });
+
+  it('a body left unread by a refusal is not taken for the next request', async () => {
+    const smuggled = lines('GET /openapi.json HTTP/1.1', 'Host: x', AGENT);
+    const connection = await connectRaw(scene.url);
+    const length = `Content-Length: ${smuggled.length}`;
+    connection.write(lines('POST /nothing HTTP/1.1', 'Host: x', AGENT, length) + smuggled);
+    connection.write(lines('GET /health HTTP/1.1', 'Host: x', AGENT));
+    expect((await connection.answer()).status).toBe(404);
+    expect((await connection.answer()).body).toMatchObject({ status: 'ok' });
+    connection.socket.destroy();
+  });
+});

@@ -1,0 +1,196 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+import { labelOf, lists } from './sample-calls.ts';
+
+const COUNT = 45;
+
+interface Listed {
+  family: string;
+  path: string;
+  make: (scene: Scene, team: Team, i: number) => Promise<string>;
+  /** Filters that leave every second item, the first made among them. */
+  half: (team: Team) => string;
+  every: (team: Team) => string;
+}
+
+const kept: { sendingKey: string; sendingKeyId: string; domain: string } = {
+  sendingKey: '',
+  sendingKeyId: '',
+  domain: '',
+};
+
+const listed: Listed[] = [
+  {
+    family: 'emails',
+    path: '/emails',
+    async make(scene, team, i) {
+      const body = {
+        from: `a@${kept.domain}`,
+        to: 'x@example.org',
+        subject: i % 2 === 0 ? `Even ${i}` : `Odd ${i}`,
+        text: 'x',
+      };
+      const key = i % 2 === 0 ? kept.sendingKey : team.key;
+      return (await scene.api('POST', '/emails', { key, body })).body.id;
+    },
+    half: () => `search=even&api_key_id=${kept.sendingKeyId}&status=queued&start_date=2020-01-01&end_date=2100-01-01`,
+    every: () => 'status=queued',
+  },
+  {
+    family: 'domains',
+    path: '/domains',
+    make: async (scene, team, i) =>
+      (await scene.api('POST', '/domains', { key: team.key, body: { name: `n${i}.example.com` } })).body.id,
+    half: () => '',
+    every: () => '',
+  },
+  {
+    family: 'api-keys',
+    path: '/api-keys',
+    make: async (scene, team, i) =>
+      (
+        await scene.api('POST', '/api-keys', {
+          key: team.key,
+          body: { name: i % 2 === 0 ? `Even ${i}` : `Odd ${i}`, permission: 'sending_access' },
+        })
+      ).body.id,
+    half: () => 'search=EVEN&permission=sending_access&status=all',
+    every: () => 'permission=sending_access',
+  },
+  {
+    family: 'suppressions',
+    path: '/suppressions',
+    async make(scene, team, i) {
+      const { id } = (await scene.api('POST', '/suppressions', { key: team.key, body: { email: `n${i}@example.org` } }))
+        .body;
+      if (i % 2 === 0) await scene.app.world.db.run('update suppressions set origin = ? where id = ?', ['bounce', id]);
+      return id;
+    },
+    half: () => 'origin=bounce',
+    every: () => '',
+  },
+];
+
+describe.each(listed)('paging through 45 $family', (list) => {
+  let scene: Scene;
+  let team: Team;
+  /** Newest first, as lists are. */
+  const all: string[] = [];
+  beforeAll(async () => {
+    // Nothing is delivered, so that every email stays queued.
+    scene = await startScene({ roles: ['http'] });
+    team = await scene.team();
+    const other = await scene.team();
+    if (list.family === 'emails') {
+      kept.domain = (await team.domain()).name;
+      kept.sendingKey = await team.sendingKey();
+      const { body } = await scene.api('GET', '/api-keys?permission=sending_access', { key: team.key });
+      kept.sendingKeyId = body.data[0].id;
+    }
+    for (let i = 0; i < COUNT; i++) {
+      all.unshift(await list.make(scene, team, i));
+      // Some in the same millisecond, some not, and another team's in between.
+      if (i % 3 === 0) scene.clock.advance(1);
+      if (i % 9 === 0 && list.family === 'suppressions') await list.make(scene, other, i);
+    }
+  });
+  afterAll(() => scene.close());
+
+  const page = async (query: string) => {
+    const { status, body } = await scene.api('GET', `${list.path}?${query}`, { key: team.key });
+    expect(status, query).toBe(200);
+    expect(Object.keys(body).sort()).toEqual(['data', 'has_more', 'object']);
+    expect(body.object).toBe('list');
+    return { ids: body.data.map((item: { id: string }) => item.id) as string[], hasMore: body.has_more as boolean };
+  };
+
+  it.each([1, 7, 15, 20, 44, 45, 46, 100])('by %i, forwards: each item once, newest first', async (limit) => {
+    const seen: string[] = [];
+    for (let cursor = '', hasMore = true; hasMore;) {
+      const { ids, hasMore: more } = await page(`limit=${limit}${cursor}&${list.every(team)}`);
+      expect(ids).toHaveLength(Math.min(limit, COUNT - seen.length));
+      seen.push(...ids);
+      hasMore = more;
+      cursor = `&after=${ids.at(-1)}`;
+      expect(more).toBe(seen.length < COUNT);
+    }
+    expect(seen).toEqual(all);
+  });
+
+  it.each([1, 7, 22, 44, 100])(
+    'by %i, backwards from the oldest: each item once, every page newest first',
+    async (limit) => {
+      const oldest = all.at(-1) ?? '';
+      let seen = [oldest];
+      for (let hasMore = true; hasMore;) {
+        const { ids, hasMore: more } = await page(`limit=${limit}&before=${seen[0]}&${list.every(team)}`);
+        seen = [...ids, ...seen];
+        hasMore = more;
+        expect(more).toBe(seen.length < COUNT);
+      }
+      expect(seen).toEqual(all);
+    },
+  );
+
+  it('twenty at a time where nothing is said', async () => {
+    const first = await page(list.every(team));
+    expect(first).toEqual({ ids: all.slice(0, 20), hasMore: true });
+  });
+
+  it('beyond either end there is an empty page', async () => {
+    expect(await page(`after=${all.at(-1)}&${list.every(team)}`)).toEqual({ ids: [], hasMore: false });
+    expect(await page(`before=${all[0]}&${list.every(team)}`)).toEqual({ ids: [], hasMore: false });
+  });
+
+  it('a page back leads to the page one came from', async () => {
+    const [one, two] = [all.slice(0, 10), all.slice(10, 20)];
+    expect((await page(`limit=10&after=${one.at(-1)}&${list.every(team)}`)).ids).toEqual(two);
+    expect((await page(`limit=10&before=${two[0]}&${list.every(team)}`)).ids).toEqual(one);
+  });
+
+  it('filters apply before paging', async () => {
+    if (list.half(team) === '') return;
+    const even = all.filter((_, i) => (COUNT - 1 - i) % 2 === 0);
+    for (const limit of [4, 23, 22]) {
+      const seen: string[] = [];
+      for (let cursor = '', hasMore = true; hasMore; cursor = `&after=${seen.at(-1)}`) {
+        const { ids, hasMore: more } = await page(`limit=${limit}${cursor}&${list.half(team)}`);
+        seen.push(...ids);
+        hasMore = more;
+        expect(more).toBe(seen.length < even.length);
+      }
+      expect(seen).toEqual(even);
+    }
+    // A cursor marks a place in the list, also where its own item is filtered out.
+    const odd = all[2 * 5 + 1] ?? '';
+    expect((await page(`limit=3&after=${odd}&${list.half(team)}`)).ids).toEqual(
+      all
+        .slice(all.indexOf(odd) + 1)
+        .filter((id) => even.includes(id))
+        .slice(0, 3),
+    );
+  });
+
+  it('an item that comes in meanwhile moves no page', async () => {
+    const first = await page(`limit=10&${list.every(team)}`);
+    const fresh = await list.make(scene, team, COUNT + (list.family === 'emails' ? 1 : 2));
+    const second = await page(`limit=10&after=${first.ids.at(-1)}&${list.every(team)}`);
+    expect(second.ids).toEqual(all.slice(10, 20));
+    expect((await page(`before=${first.ids[0]}&${list.every(team)}`)).ids).toEqual([fresh]);
+  });
+});
+
+describe('lists', () => {
+  it('every list of the contract is paged here', () => {
+    expect(lists.map(labelOf).sort()).toEqual(listed.map(({ path }) => `GET ${path}`).sort());
+  });
+
+  it('a team without anything gets an empty list', async () => {
+    await using scene = await startScene({ roles: ['http'] });
+    const { key } = await scene.team();
+    for (const { path } of listed.filter(({ family }) => family !== 'api-keys')) {
+      const { body } = await scene.api('GET', path, { key });
+      expect(body).toEqual({ object: 'list', has_more: false, data: [] });
+    }
+  });
+});

@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+import { labelOf, lists, makers, operations, sampleCall } from './sample-calls.ts';
+
+describe('path and query parameters', () => {
+  let scene: Scene;
+  let team: Team;
+  const own: Record<string, string> = {};
+  beforeAll(async () => {
+    scene = await startScene();
+    team = await scene.team();
+    for (const [name, make] of Object.entries(makers)) own[name] = await make(scene, team);
+  });
+  afterAll(() => scene.close());
+
+  const refused = (name: string | RegExp) => ({
+    status: 422,
+    body: { name: 'invalid_parameter', message: expect.stringMatching(name) as string },
+  });
+
+  it('an unknown query parameter is 422 on every operation, and named', async () => {
+    for (const operation of operations) {
+      const { method, path, body } = sampleCall(operation, own);
+      for (const query of ['surprise=1', 'surprise', 'surprise=', '__proto__=1', 'constructor=1']) {
+        const answer = await scene.api(method, `${path}?${query}`, { key: team.key, body });
+        expect(answer, labelOf(operation)).toMatchObject(refused(query.split('=')[0] ?? ''));
+      }
+    }
+  });
+
+  it('an empty query is no query', async () => {
+    for (const path of ['/emails?', '/emails?&', '/emails?&&']) {
+      expect((await scene.api('GET', path, { key: team.key })).status).toBe(200);
+    }
+  });
+
+  it('a query parameter given twice is 422, on every parameter of every operation', async () => {
+    for (const operation of operations) {
+      for (const parameter of operation.parameters.filter(({ in: place }) => place === 'query')) {
+        const { method, path } = sampleCall(operation, own);
+        const pair = `${parameter.name}=${encodeURIComponent(String(parameter.example))}`;
+        const answer = await scene.api(method, `${path}?${pair}&${pair}`, { key: team.key });
+        expect(answer, `${labelOf(operation)}?${pair}`).toMatchObject(refused(parameter.name));
+      }
+    }
+  });
+
+  it('an id in a path that is no id is 422 and named, on every operation', async () => {
+    const wrong = ['x', '1', '00000000-0000-0000-0000-00000000000', `${randomUUID()}0`, '%20', '%00', '%F0%9F%98%80'];
+    const taking = operations.filter(({ parameters }) => parameters.some((p) => p.in === 'path'));
+    for (const operation of taking) {
+      const name = operation.parameters.find((p) => p.in === 'path')?.name ?? '';
+      for (const id of wrong) {
+        const { method, path, body } = sampleCall(operation, { [name]: id });
+        const answer = await scene.api(method, path, { key: team.key, body });
+        expect(answer, `${method} ${path}`).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } });
+      }
+    }
+  });
+
+  it('a cursor that is no id of the list is 422', async () => {
+    for (const operation of lists) {
+      for (const cursor of ['after', 'before']) {
+        for (const value of ['', 'x', '1', '%00', `${randomUUID()}x`]) {
+          const answer = await scene.api('GET', `${operation.path}?${cursor}=${value}`, { key: team.key });
+          expect(answer, `${labelOf(operation)}?${cursor}=${value}`).toMatchObject({ status: 422 });
+        }
+      }
+    }
+  });
+
+  it('after and before exclude each other', async () => {
+    for (const operation of lists) {
+      const cursor = operation.path === '/suppressions' ? own['suppression'] : randomUUID();
+      const answer = await scene.api('GET', `${operation.path}?after=${cursor}&before=${cursor}`, { key: team.key });
+      expect(answer, labelOf(operation)).toMatchObject(refused(/after and before/));
+    }
+  });
+
+  const badLimits = ['0', '101', '-1', 'abc', '1.5', '', '%20', '1e1', '0x10', '%2B5', '٣', '9'.repeat(30), 'null'];
+  it.each(badLimits)('limit=%s is 422 on every list', async (limit) => {
+    for (const operation of lists) {
+      const answer = await scene.api('GET', `${operation.path}?limit=${encodeURI(limit)}`, { key: team.key });
+      expect(answer, labelOf(operation)).toMatchObject(refused('limit must be a whole number from 1 to 100'));
+    }
+  });
+
+  it.each(['1', '100', '20'])('limit=%s is taken on every list', async (limit) => {
+    for (const operation of lists) {
+      const answer = await scene.api('GET', `${operation.path}?limit=${limit}`, { key: team.key });
+      expect(answer.status, labelOf(operation)).toBe(200);
+    }
+  });
+
+  it('a value outside the list of values is 422 and says which there are', async () => {
+    for (const operation of operations) {
+      for (const parameter of operation.parameters) {
+        const values = (parameter.schema as { enum?: string[] }).enum;
+        if (parameter.in !== 'query' || !values) continue;
+        for (const value of ['nonsense', '', values[0]?.toUpperCase()]) {
+          const answer = await scene.api('GET', `${operation.path}?${parameter.name}=${value}`, { key: team.key });
+          expect(answer, `${labelOf(operation)}?${parameter.name}=${value}`).toMatchObject(refused(values[0] ?? ''));
+        }
+      }
+    }
+  });
+
+  it('text that no database could keep is 422: NUL, and bytes that are not UTF-8', async () => {
+    for (const text of ['a%00', '%00', '%ff', 'a%C3', '%ED%A0%80', '%C0%80']) {
+      for (const path of [`/emails?search=${text}`, `/api-keys?search=${text}`, `/suppressions/${text}@example.org`]) {
+        const answer = await scene.api('GET', path, { key: team.key });
+        expect(answer, path).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } });
+      }
+    }
+  });
+
+  it('a percent sign that begins no escape is a percent sign', async () => {
+    const query = await scene.api('GET', '/emails?search=100%', { key: team.key });
+    expect(query).toMatchObject({ status: 200, body: { data: [] } });
+    const path = await scene.api('GET', '/suppressions/a%zz@example.org', { key: team.key });
+    expect(path).toMatchObject({ status: 404, body: { name: 'not_found' } });
+  });
+
+  it('an address stands in a path as it is, or percent-encoded', async () => {
+    const email = 'a+b!#$&*=@example.org';
+    await scene.api('POST', '/suppressions', { key: team.key, body: { email } });
+    for (const path of ['a+b!%23$&*=@example.org', encodeURIComponent(email), 'A+B!%23$&*=@EXAMPLE.org']) {
+      const answer = await scene.api('GET', `/suppressions/${path}`, { key: team.key });
+      expect(answer, path).toMatchObject({ status: 200, body: { email } });
+    }
+  });
+});

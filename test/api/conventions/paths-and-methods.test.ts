@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectRaw } from '../../rig/raw-http.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+import { labelOf, operations, sampleCall } from './sample-calls.ts';
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY'];
+
+describe('paths and methods', () => {
+  let scene: Scene;
+  let team: Team;
+  beforeAll(async () => {
+    scene = await startScene();
+    team = await scene.team();
+  });
+  afterAll(() => scene.close());
+
+  const notFound = { status: 404, body: { statusCode: 404, name: 'not_found' } };
+
+  it.each([
+    '/',
+    '/nothing',
+    '/emails/',
+    '//emails',
+    '/emails//',
+    '/Emails',
+    '/api/v2/emails',
+    '/emails/a/b/c/d',
+    '/emails;x=1',
+    '/emails%2F',
+    '/%65mails/x/y',
+    '/.',
+    '/..',
+    '/emails/../domains/..',
+    '/openapi',
+    '/openapixjson',
+    '/docs/',
+    '/%',
+    '/%zz',
+    '/%ff%fe',
+    '/%00',
+    '/*',
+    `/${'a'.repeat(8000)}`,
+    `/${'a/'.repeat(4000)}`,
+    `/${'%41'.repeat(2500)}`,
+    '/constructor',
+    '/__proto__',
+  ])('the unknown path %.40s is 404 for whoever asks', async (path) => {
+    for (const method of ['GET', 'POST', 'DELETE', 'PUT', 'OPTIONS']) {
+      expect(await scene.api(method, path), `${method} ${path}`).toMatchObject(notFound);
+      expect(await scene.api(method, path, { key: team.key }), `${method} ${path}`).toMatchObject(notFound);
+    }
+  });
+
+  it('an unknown path tells nothing about the credential, and a body is not read for it', async () => {
+    for (const call of [{ key: 'rk_wrong' }, { key: team.key, body: '{' }, { key: team.key, body: 'x'.repeat(3e6) }]) {
+      expect(await scene.api('POST', '/nothing', call)).toMatchObject(notFound);
+    }
+  });
+
+  it('a wrong method on a known path is 405 and Allow names the right ones, for whoever asks', async () => {
+    for (const path of new Set(operations.map((operation) => operation.path))) {
+      const known = operations.filter((operation) => operation.path === path);
+      const allowed = known.map((operation) => operation.method.toUpperCase());
+      if (allowed.includes('GET')) allowed.push('HEAD');
+      const target = sampleCall(known[0] ?? (undefined as never)).path;
+      for (const method of METHODS.filter((name) => !allowed.includes(name))) {
+        for (const key of [undefined, team.key]) {
+          const answer = await scene.api(method, target, { key });
+          const body = method === 'HEAD' ? '' : { statusCode: 405, name: 'method_not_allowed' };
+          expect(answer, `${method} ${target}`).toMatchObject({ status: 405, body });
+          expect(answer.headers.get('allow')?.split(', ').sort()).toEqual(allowed.sort());
+        }
+      }
+    }
+  });
+
+  it('every path stands below the base of the second server too', async () => {
+    for (const operation of operations) {
+      const { method, path, body } = sampleCall(operation);
+      const url = `/api/v1${path}`;
+      const refused = await scene.api(method, url, { key: team.key, body, headers: { 'user-agent': null } });
+      expect(refused.body.code, labelOf(operation)).toBe(1010);
+      const wrong = await scene.api('PUT', url, { key: team.key });
+      expect(wrong, labelOf(operation)).toMatchObject({ status: 405, body: { name: 'method_not_allowed' } });
+    }
+    for (const path of ['/api/v1', '/api/v1/', '/api/v1/api/v1/emails', '/api/v1emails', '/api/v1/nothing']) {
+      expect(await scene.api('GET', path, { key: team.key }), path).toMatchObject(notFound);
+    }
+    const connection = await connectRaw(scene.url);
+    const get = (path: string) =>
+      `GET ${path} HTTP/1.1\r\nHost: x\r\nUser-Agent: x\r\nAuthorization: Bearer ${team.key}\r\n\r\n`;
+    connection.write(get('/api/v1/domains?limit=5') + get('/domains?limit=5'));
+    const [below, above] = [await connection.answer(), await connection.answer()];
+    connection.socket.destroy();
+    expect(below.status).toBe(200);
+    expect(below.text).toBe(above.text);
+  });
+
+  it('HEAD answers as GET does, without the body', async () => {
+    for (const operation of operations.filter(({ method }) => method === 'get')) {
+      const { path } = sampleCall(operation);
+      const get = await scene.api('GET', path, { key: team.key });
+      const head = await scene.api('HEAD', path, { key: team.key });
+      expect(head.status, labelOf(operation)).toBe(get.status);
+      expect(head.headers.get('content-type')).toBe(get.headers.get('content-type'));
+      // How long a check took is part of the answer, so its length may differ by a digit.
+      if (path !== '/ready') expect(head.headers.get('content-length')).toBe(get.headers.get('content-length'));
+    }
+    expect((await scene.api('HEAD', '/emails')).status).toBe(401);
+    expect((await scene.api('HEAD', '/nothing')).status).toBe(404);
+  });
+
+  it.each(['%', '%zz', '%f', '%ff', '%C0%80', '%ED%A0%80', 'a'.repeat(1001), 'a'.repeat(8000), '%41'.repeat(2000)])(
+    'the path parameter %.20s is a parameter at fault: the credential is asked first, then it is 422',
+    async (id) => {
+      for (const operation of operations.filter(
+        ({ path }) => path.includes('{') && !path.startsWith('/suppressions'),
+      )) {
+        const { method, body } = sampleCall(operation);
+        const path = operation.path.replace(/\{\w+\}/, id);
+        expect(await scene.api(method, path, { body })).toMatchObject({
+          status: 401,
+          body: { name: 'missing_api_key' },
+        });
+        const answer = await scene.api(method, path, { key: team.key, body });
+        expect(answer, labelOf(operation)).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } });
+        const agent = await scene.api(method, path, { key: team.key, body, headers: { 'user-agent': null } });
+        expect(agent, labelOf(operation)).toMatchObject({ status: 403, body: { code: 1010 } });
+      }
+    },
+  );
+
+  it('no answer repeats a long path or parameter in full', async () => {
+    const long = 'q'.repeat(8000);
+    for (const path of [`/${long}`, `/emails/${long}`, `/emails?limit=${long}`]) {
+      expect((await scene.api('GET', path, { key: team.key })).text.length, path.slice(0, 20)).toBeLessThan(2000);
+    }
+  });
+
+  it('none of this counts as a defect in the log', () => {
+    expect(scene.log.filter((line) => line.includes('"level":"error"') || line.includes('"level":50'))).toEqual([]);
+  });
+});

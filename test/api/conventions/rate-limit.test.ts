@@ -1,0 +1,156 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { loadConfig } from '../../../src/platform/config/index.ts';
+import type { ApiAnswer } from '../../rig/api.ts';
+import { startScene, type Scene } from '../../rig/scene.ts';
+
+const rateOf = ({ status, headers }: ApiAnswer) => ({
+  status,
+  limit: headers.get('ratelimit-limit'),
+  remaining: headers.get('ratelimit-remaining'),
+  reset: headers.get('ratelimit-reset'),
+  retryAfter: headers.get('retry-after'),
+});
+
+describe('the rate limit, with the default settings', () => {
+  let scene: Scene;
+  beforeAll(async () => {
+    const { rate_limit: defaults } = loadConfig({ env: {} }).config;
+    scene = await startScene({ config: { rate_limit: defaults } });
+  });
+  afterEach(() => scene.clock.advance(60_000));
+  afterAll(() => scene.close());
+
+  it('a team has ten requests at once, and the eleventh is told when to come back', async () => {
+    const { key } = await scene.team();
+    for (let left = 9; left >= 0; left--) {
+      expect(rateOf(await scene.api('GET', '/domains', { key }))).toEqual({
+        status: 200,
+        limit: '10',
+        remaining: String(left),
+        reset: '1',
+        retryAfter: null,
+      });
+    }
+    const refused = await scene.api('GET', '/domains', { key });
+    expect(refused.body).toMatchObject({ statusCode: 429, name: 'rate_limit_exceeded' });
+    expect(rateOf(refused)).toEqual({ status: 429, limit: '10', remaining: '0', reset: '1', retryAfter: '1' });
+  });
+
+  it('the bucket refills by one each tenth of a second, up to ten and no further', async () => {
+    const { key } = await scene.team();
+    const ask = async () => (await scene.api('GET', '/domains', { key })).status;
+    for (let i = 0; i < 10; i++) await ask();
+    expect(await ask()).toBe(429);
+    scene.clock.advance(99);
+    expect(await ask()).toBe(429);
+    scene.clock.advance(1);
+    expect([await ask(), await ask()]).toEqual([200, 429]);
+    scene.clock.advance(500);
+    expect([await ask(), await ask(), await ask(), await ask(), await ask(), await ask()]).toEqual([
+      ...[200, 200, 200, 200, 200],
+      429,
+    ]);
+    scene.clock.advance(3_600_000);
+    const burst: number[] = [];
+    for (let i = 0; i < 12; i++) burst.push(await ask());
+    expect(burst.filter((status) => status === 200)).toHaveLength(10);
+  });
+
+  it('a caller who goes on asking gets its share all the same', async () => {
+    const { key } = await scene.team();
+    const statuses: number[] = [];
+    for (let i = 0; i < 60; i++) {
+      statuses.push((await scene.api('GET', '/domains', { key })).status);
+      scene.clock.advance(50);
+    }
+    // 10 at once and one each 100 ms of the 3 s.
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(38);
+    expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(40);
+  });
+
+  it('all keys of a team share one bucket, and two teams share none', async () => {
+    const [one, other] = [await scene.team(), await scene.team()];
+    const { body: second } = await scene.api('POST', '/api-keys', { key: one.key, body: { name: 'Second' } });
+    const sending = await one.sendingKey();
+    scene.clock.advance(10_000);
+    for (let i = 0; i < 5; i++) {
+      await scene.api('GET', '/domains', { key: one.key });
+      await scene.api('GET', '/domains', { key: second.token });
+    }
+    for (const key of [one.key, second.token]) expect((await scene.api('GET', '/domains', { key })).status).toBe(429);
+    expect((await scene.api('POST', '/emails', { key: sending, body: {} })).status).toBe(429);
+    expect((await scene.api('GET', '/domains', { key: other.key })).status).toBe(200);
+  });
+
+  it('twenty requests at once are ten answers and ten refusals', async () => {
+    const { key } = await scene.team();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => scene.api('GET', '/domains', { key })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(10).fill(200), ...Array(10).fill(429)]);
+    const left = answers
+      .filter(({ status }) => status === 200)
+      .map(({ headers }) => headers.get('ratelimit-remaining'));
+    expect(left.map(Number).sort((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  });
+
+  it('a refused request costs as much as an accepted one', async () => {
+    const { key } = await scene.team();
+    for (let i = 0; i < 10; i++) expect((await scene.api('GET', '/emails/x', { key })).status).toBe(422);
+    expect((await scene.api('GET', '/domains', { key })).status).toBe(429);
+  });
+
+  it('who has no key is limited by its address, and takes nothing from any team', async () => {
+    const { key } = await scene.team();
+    const statuses: number[] = [];
+    for (let i = 0; i < 11; i++) statuses.push((await scene.api('GET', '/health')).status);
+    expect(statuses).toEqual([...Array(10).fill(200), 429]);
+    expect(rateOf(await scene.api('GET', '/openapi.json'))).toMatchObject({ status: 429, retryAfter: '1' });
+    expect(rateOf(await scene.api('GET', '/domains', { key }))).toMatchObject({ status: 200, remaining: '9' });
+    scene.clock.advance(100);
+    expect((await scene.api('GET', '/ready')).status).toBe(200);
+  });
+
+  it('requests with a credential at fault take from the bucket of the address', async () => {
+    const calls = [{}, { key: 'rk_nobody' }, { headers: { authorization: 'Basic x' } }];
+    for (const [i, call] of calls.entries()) {
+      const answer = rateOf(await scene.api('GET', '/emails', call));
+      expect(answer).toMatchObject({ status: 401, limit: '10', remaining: String(9 - i), retryAfter: null });
+    }
+    expect(rateOf(await scene.api('GET', '/health'))).toMatchObject({ remaining: '6' });
+  });
+
+  it('every other refusal carries the three headers and no retry-after', async () => {
+    const { key } = await scene.team();
+    const calls: [string, string, Parameters<Scene['api']>[2]][] = [
+      ['GET', '/nothing', {}],
+      ['PUT', '/emails', {}],
+      ['GET', '/emails', {}],
+      ['GET', '/emails', { headers: { 'user-agent': null } }],
+      ['GET', '/emails/x', { key }],
+      ['POST', '/emails', { key, body: '{' }],
+      ['POST', '/emails', { key, body: {} }],
+      ['GET', '/%zz', {}],
+    ];
+    for (const [method, path, call] of calls) {
+      const answer = rateOf(await scene.api(method, path, call));
+      expect(answer, `${method} ${path}`).toMatchObject({ limit: '10', retryAfter: null });
+      expect(Number(answer.remaining)).toBeGreaterThanOrEqual(0);
+      expect(Number(answer.reset)).toBeLessThanOrEqual(1);
+    }
+  });
+
+  it('a clock that steps back neither fills nor empties a bucket', async () => {
+    const { key } = await scene.team();
+    for (let i = 0; i < 10; i++) await scene.api('GET', '/domains', { key });
+    scene.clock.advance(-5_000);
+    expect((await scene.api('GET', '/domains', { key })).status).toBe(429);
+    scene.clock.advance(5_100);
+    expect((await scene.api('GET', '/domains', { key })).status).toBe(200);
+  });
+
+  it('every answer has an id of its own', async () => {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => scene.api('GET', '/nothing')));
+    expect(new Set(answers.map(({ headers }) => headers.get('x-request-id'))).size).toBe(20);
+    const echoed = await scene.api('GET', '/nothing', { headers: { 'x-request-id': 'mine' } });
+    expect(echoed.headers.get('x-request-id')).not.toBe('mine');
+  });
+});

@@ -1,0 +1,194 @@
+import { Resolver } from 'node:dns/promises';
+import { createRequire } from 'node:module';
+import PostalMime from 'postal-mime';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+import type { SinkMessage } from '../../rig/sink.ts';
+
+// The verifier has no types for this module.
+const { dkimVerify } = createRequire(import.meta.url)('mailauth/lib/dkim/verify') as {
+  dkimVerify: (
+    message: Buffer,
+    options: { resolver: (name: string, type: string) => Promise<string[][]> },
+  ) => Promise<{ results: { status: { result: string }; signingDomain: string; selector: string }[] }>;
+};
+
+describe('what arrives', () => {
+  let scene: Scene;
+  let team: Team;
+  let domain: { id: string; name: string };
+  beforeAll(async () => {
+    scene = await startScene();
+    team = await scene.team();
+    domain = await team.domain();
+  });
+  afterAll(() => scene.close());
+
+  async function arrive(fields: Record<string, unknown>): Promise<{ id: string; messages: SinkMessage[] }> {
+    const body = { from: `a@${domain.name}`, to: 'x@example.org', subject: 'Hello', text: 'It works.', ...fields };
+    const sent = await scene.api('POST', '/emails', { key: team.key, body });
+    expect(sent.status).toBe(200);
+    await scene.settled();
+    const id = sent.body.id as string;
+    return { id, messages: scene.sink.messages.filter(({ data }) => data.includes(id)) };
+  }
+
+  const headOf = (message: SinkMessage): string => message.data.toString('utf8').split('\r\n\r\n', 1)[0] ?? '';
+  const verify = (data: Buffer) => {
+    const dns = new Resolver();
+    dns.setServers([scene.dns.server]);
+    return dkimVerify(data, { resolver: (name) => dns.resolveTxt(name) });
+  };
+
+  it('from, to, cc, reply-to, subject and both bodies stand in the message as they were sent', async () => {
+    const { id, messages } = await arrive({
+      from: `"Example, Zoë" <a@${domain.name}>`,
+      to: ['Ann <x@example.org>', 'y@example.org'],
+      cc: ['Bört <c@example.org>'],
+      reply_to: ['r1@example.net', 'R <r2@example.net>'],
+      subject: 'Grüße 日本 😀 und ein langer Betreff, der über eine Zeile hinausgeht und gefaltet werden muss',
+      html: '<p>Schöne Grüße</p>',
+      text: 'Schöne Grüße\n.\n..zwei Punkte\nFrom here',
+    });
+    expect(messages).toHaveLength(1);
+    const mail = await PostalMime.parse(messages[0]?.data ?? '');
+    expect(mail.from).toEqual({ name: 'Example, Zoë', address: `a@${domain.name}` });
+    expect(mail.to).toEqual([
+      { name: 'Ann', address: 'x@example.org' },
+      { name: '', address: 'y@example.org' },
+    ]);
+    expect(mail.cc).toEqual([{ name: 'Bört', address: 'c@example.org' }]);
+    expect(mail.replyTo).toEqual([
+      { name: '', address: 'r1@example.net' },
+      { name: 'R', address: 'r2@example.net' },
+    ]);
+    expect(mail.subject).toBe(
+      'Grüße 日本 😀 und ein langer Betreff, der über eine Zeile hinausgeht und gefaltet werden muss',
+    );
+    expect(mail.html?.trim()).toBe('<p>Schöne Grüße</p>');
+    expect(mail.text?.trimEnd()).toBe('Schöne Grüße\n.\n..zwei Punkte\nFrom here');
+    expect(mail.messageId).toBe(`<${id}@${domain.name}>`);
+    const { body } = await scene.api('GET', `/emails/${id}`, { key: team.key });
+    expect(body.message_id).toBe(mail.messageId);
+    expect(messages[0]?.rcptTo).toEqual(['x@example.org', 'y@example.org', 'c@example.org']);
+  });
+
+  it('bcc recipients get the message and stand nowhere in it', async () => {
+    const { messages } = await arrive({
+      cc: 'c@example.org',
+      bcc: ['Hidden <hidden@example.org>', 'far@example.net', 'x@example.org'],
+    });
+    const recipients = messages.flatMap(({ rcptTo }) => rcptTo).sort();
+    expect(recipients).toEqual(['c@example.org', 'far@example.net', 'hidden@example.org', 'x@example.org']);
+    for (const { data } of messages) {
+      expect(data.toString('latin1')).not.toMatch(/bcc|hidden|far@example\.net/i);
+    }
+  });
+
+  it('a message to bcc alone is one too', async () => {
+    const { messages } = await arrive({ to: 'x@example.org', bcc: 'x@example.org', cc: 'X@EXAMPLE.ORG' });
+    expect(messages.flatMap(({ rcptTo }) => rcptTo)).toEqual(['x@example.org']);
+  });
+
+  it('headers of the caller stand as they were written, each once', async () => {
+    const long = 'word '.repeat(60).trim();
+    const { messages } = await arrive({
+      headers: {
+        'X-Entity-Ref-ID': '10042',
+        'X-Umlaut': 'Grüße',
+        'X-Long': long,
+        'In-Reply-To': '<1@example.org>',
+        __proto__x: 'p',
+      },
+      reply_to: 'r@example.net',
+    });
+    const mail = await PostalMime.parse(messages[0]?.data ?? '');
+    const header = (key: string) => mail.headers.filter((entry) => entry.key === key).map(({ value }) => value);
+    expect(header('x-entity-ref-id')).toEqual(['10042']);
+    expect(header('x-long').map((value) => value.replace(/\s+/g, ' '))).toEqual([long]);
+    expect(mail.inReplyTo).toBe('<1@example.org>');
+    expect(header('x-umlaut')).toHaveLength(1);
+    for (const name of ['from', 'to', 'subject', 'date', 'message-id', 'mime-version', 'reply-to']) {
+      expect(header(name), name).toHaveLength(1);
+    }
+    for (const line of headOf(messages[0] as SinkMessage).split('\r\n'))
+      expect(Buffer.byteLength(line)).toBeLessThan(999);
+  });
+
+  it('Reply-To among the headers counts as reply_to does, and never stands twice', async () => {
+    const alone = await arrive({ headers: { 'Reply-To': 'h@example.net' } });
+    expect(headOf(alone.messages[0] as SinkMessage).match(/^Reply-To:.*$/gim)).toEqual(['Reply-To: h@example.net']);
+    const both = await arrive({ headers: { 'reply-to': 'h@example.net' }, reply_to: 'field@example.net' });
+    expect(headOf(both.messages[0] as SinkMessage).match(/^Reply-To:.*$/gim)).toHaveLength(1);
+  });
+
+  it('the return path is one of our own for each email, below the domain, and no header names it', async () => {
+    const [one, other] = [await arrive({}), await arrive({})];
+    const paths = [one, other].map(({ messages }) => messages[0]?.mailFrom ?? '');
+    for (const path of paths) expect(path).toMatch(new RegExp(`^b-[0-9a-v]{26}-[0-9a-v]{10}@send\\.${domain.name}$`));
+    expect(new Set(paths).size).toBe(2);
+    expect(headOf(one.messages[0] as SinkMessage)).not.toMatch(/^return-path:/im);
+  });
+
+  it('all recipients of an email share its return path and its bytes', async () => {
+    const { messages } = await arrive({ to: ['x@example.org', 'y@example.net', 'z@example.com'] });
+    expect(new Set(messages.map(({ mailFrom }) => mailFrom)).size).toBe(1);
+    expect(new Set(messages.map(({ data }) => data.toString('base64'))).size).toBe(1);
+  });
+
+  it.each([
+    ['plain text', {}],
+    ['text beyond ASCII with long lines', { text: `é${'x'.repeat(5000)}\n` }],
+    ['an empty text', { text: '' }],
+    ['trailing spaces and empty lines', { text: 'a  \n\n\n  \n' }],
+    ['html with an attachment', { html: '<p>é</p>', attachments: [{ filename: 'a.bin', content: 'AAEC' }] }],
+    ['headers of the caller', { headers: { 'X-A': '  a   b\tc', 'In-Reply-To': '<1@example.org>' }, subject: '' }],
+    ['a long list of recipients', { to: Array.from({ length: 50 }, (_, i) => `Nöme ${i} <n${i}@example.org>`) }],
+  ])('%s: the DKIM signature is verified against the published record', async (_, fields) => {
+    const { messages } = await arrive(fields);
+    const { results } = await verify(messages[0]?.data ?? Buffer.alloc(0));
+    expect(results.map(({ status, signingDomain }) => [status.result, signingDomain])).toEqual([['pass', domain.name]]);
+    const tampered = Buffer.from(
+      (messages[0]?.data.toString('latin1') ?? '').replace(/^From: /im, 'From: x'),
+      'latin1',
+    );
+    expect((await verify(tampered)).results[0]?.status.result).not.toBe('pass');
+  });
+
+  it('an internationalised domain signs and sends as its A-label', async () => {
+    const idn = await team.domain('grüße.example.com');
+    const { messages } = await arrive({ from: `Zoë <a@${idn.name}>`, to: 'x@bücher.example' });
+    expect(messages[0]?.rcptTo).toEqual(['x@xn--bcher-kva.example']);
+    expect(messages[0]?.mailFrom).toMatch(/@send\.xn--gre-6ka8l\.example\.com$/);
+    const { results } = await verify(messages[0]?.data ?? Buffer.alloc(0));
+    expect(results[0]).toMatchObject({ status: { result: 'pass' }, signingDomain: 'xn--gre-6ka8l.example.com' });
+  });
+
+  it('tags are for the team: read back, and nowhere in the message', async () => {
+    const tags = [
+      { name: 'kind', value: 'receipt-7f3a' },
+      { name: 'kind', value: 'second-7f3a' },
+    ];
+    const { id, messages } = await arrive({ tags });
+    expect((await scene.api('GET', `/emails/${id}`, { key: team.key })).body.tags).toEqual(tags);
+    expect(messages[0]?.data.toString('latin1')).not.toContain('7f3a');
+  });
+
+  it('a scheduled email leaves at its time and not before, dated by that time', async () => {
+    const at = new Date(scene.clock.now() + 3_600_000);
+    const scheduled = await arrive({ scheduled_at: at.toISOString() });
+    expect(scheduled.messages).toEqual([]);
+    scene.clock.advance(3_599_000);
+    await scene.settled();
+    expect((await scene.account(team, scheduled.id)).state).toBe('scheduled');
+    scene.clock.advance(1_000);
+    await scene.settled();
+    const message = scene.sink.messages.find(({ data }) => data.includes(scheduled.id));
+    const mail = await PostalMime.parse(message?.data ?? '');
+    expect(new Date(mail.date ?? '').getTime()).toBe(Math.floor(at.getTime() / 1000) * 1000);
+    expect(await scene.account(team, scheduled.id)).toEqual({
+      state: 'delivered',
+      events: ['email.scheduled', 'email.sent', 'email.delivered'],
+    });
+  });
+});

@@ -1,0 +1,9 @@
+import fastify from 'fastify';
+import { answerOrders } from './children.ts';
+
+/** The floor under any HTTP server here: parse the same JSON, answer an id, check and store nothing. */
+const server = fastify();
+server.post('/emails', (request) => ({ id: (request.body as { subject: string }).subject.slice(0, 36) }));
+const url = await server.listen({ host: '127.0.0.1', port: 0 });
+
+answerOrders(() => ({ url }));
