@@ -39,9 +39,15 @@ function lowerUuids(operation: OperationValidators, { path, query }: RequestPara
   }
 }
 
+export interface ParsedBody {
+  value: unknown;
+  /** Only by an escape can JSON in UTF-8 say a NUL or half of a surrogate pair. */
+  hasEscapes: boolean;
+}
+
 /** Fault 8: zero bytes are an empty body, whatever the media type says. */
-export function parseBody(bytes: Buffer | undefined, contentType: string | undefined): unknown {
-  if (bytes === undefined || bytes.length === 0) return {};
+export function parseBody(bytes: Buffer | undefined, contentType: string | undefined): ParsedBody {
+  if (bytes === undefined || bytes.length === 0) return { value: {}, hasEscapes: false };
   if (!/^application\/json\s*(;|$)/i.test(contentType ?? '')) {
     throw badBody(
       `Content-Type must be application/json; got ${contentType ? JSON.stringify(contentType.slice(0, 100)) : 'none'}.`,
@@ -49,7 +55,7 @@ export function parseBody(bytes: Buffer | undefined, contentType: string | undef
   }
   if (!isUtf8(bytes)) throw badBody('The request body must be JSON in UTF-8; it contains bytes that are not.');
   try {
-    return JSON.parse(bytes.toString('utf8')) as unknown;
+    return { value: JSON.parse(bytes.toString('utf8')) as unknown, hasEscapes: bytes.includes('\\u') };
   } catch (error) {
     throw badBody(`The request body is not valid JSON: ${(error as Error).message.slice(0, 120)}`);
   }
@@ -58,11 +64,11 @@ export function parseBody(bytes: Buffer | undefined, contentType: string | undef
 const badBody = (say: string) => refuse('validation_error', { status: 400, say });
 
 /** Faults 9 and 10: the first required field that is absent, or every other field at fault. */
-export function checkBody(operation: OperationValidators, body: unknown): void {
+export function checkBody(operation: OperationValidators, { value: body, hasEscapes }: ParsedBody): void {
   const problems = operation.checkBody?.(body) ?? unexpectedFields(operation, body);
   const missing = problems.find((problem) => problem.kind === 'missing');
   if (missing) throw refuse('missing_required_field', { say: `Missing required field: ${missing.path}.` });
-  if (problems.length === 0) problems.push(...unstorable(body));
+  if (problems.length === 0 && hasEscapes) problems.push(...unstorable(body));
   if (problems.length > 0) throw invalidFields(problems.map(({ path, message }) => ({ path, message })));
 }
 

@@ -129,10 +129,10 @@ export async function startHttp(services: Services): Promise<HttpPort> {
         checkParameters(operation, callParameters(request));
       },
       handler: async (request, reply) => {
-        const body = parseBody(request.body as Buffer | undefined, request.headers['content-type']);
-        if (operation.method !== 'get') checkBody(operation, body);
+        const parsed = parseBody(request.body as Buffer | undefined, request.headers['content-type']);
+        if (operation.method !== 'get') checkBody(operation, parsed);
         const { path, query, header } = callParameters(request);
-        const call: Call = { services, path: path as Call['path'], query, header, body, reply };
+        const call: Call = { services, path: path as Call['path'], query, header, body: parsed.value, reply };
         const caller = actorOf.get(request);
         if (!caller || !keyHandler) return openHandler?.(call);
         if (caller.actor.kind === 'api_key') noteKeyUse(caller.actor.keyId);

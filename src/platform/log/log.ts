@@ -10,9 +10,24 @@ export interface LogOptions {
 }
 
 export function createLog(options: LogOptions): Log {
-  const write = options.write ?? ((line: string) => void process.stderr.write(line));
+  const write = options.write ?? oncePerTurn((text) => void process.stderr.write(text));
   const sink = { write: options.format === 'pretty' ? (line: string) => write(readable(line)) : write };
   return pino({ level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime, redact: REDACTED }, sink);
+}
+
+/** The lines of one turn of the event loop leave together; a process that ends writes what it still holds. */
+function oncePerTurn(write: (text: string) => void): (line: string) => void {
+  let held = '';
+  const flush = (): void => {
+    const text = held;
+    held = '';
+    if (text !== '') write(text);
+  };
+  process.on('exit', flush);
+  return (line) => {
+    if (held === '') setImmediate(flush);
+    held += line;
+  };
 }
 
 /** Removing an entry here is the dangerous change. */
