@@ -80,33 +80,32 @@ export async function startApp(options: AppOptions): Promise<App> {
   const roles = new Set<Role>(options.roles ?? ROLES);
   const runDir = path.join(options.dataDir, 'run');
   mkdirSync(runDir, { recursive: true, mode: 0o700 });
-  const letGo = holdDataFolder(options.dataDir);
-  const undo: (() => Promise<void> | void)[] = [letGo];
+  const toStop: ((graceMs: number) => Promise<void> | void)[] = [];
+  const close = async (graceMs: number): Promise<void> => {
+    const faults: unknown[] = [];
+    // One part that cannot stop keeps no other from stopping.
+    for (let stop = toStop.pop(); stop; stop = toStop.pop()) {
+      await Promise.resolve(stop(graceMs)).catch((fault: unknown) => faults.push(fault));
+    }
+    if (faults.length > 0) throw faults[0];
+  };
   try {
+    // With PostgreSQL the processes of one machine share its folder, for the blobs in it; SQLite bears one process.
+    if (options.config.database.driver !== 'pg') toStop.push(holdDataFolder(options.dataDir));
     const world = await openWorld(options);
-    undo.push(() => closeWorld(world));
+    toStop.push(() => closeWorld(world));
     await migrate(world.db);
     const mail = roles.has('delivery') ? await startDelivery(world, runDir) : undefined;
-    if (mail) undo.push(() => mail.close(0));
+    if (mail) toStop.push(mail.close);
     const jobs = cronTable(world);
     const cron = roles.has('scheduler') ? startCron(world, jobs) : undefined;
-    if (cron) undo.push(() => cron.stop());
+    if (cron) toStop.push(cron.stop);
     const http = roles.has('http') ? await startHttpPort(world, options.version, mail?.queue) : undefined;
+    if (http) toStop.push(http.close);
     mail?.queue.start();
-    return {
-      world,
-      http,
-      queue: mail?.queue,
-      jobs,
-      async close(graceMs) {
-        await Promise.all([cron?.stop(), http?.close(graceMs)]);
-        await mail?.close(graceMs);
-        await closeWorld(world);
-        letGo();
-      },
-    };
+    return { world, http, queue: mail?.queue, jobs, close };
   } catch (error) {
-    for (const step of undo.reverse()) await step();
+    await close(0);
     throw error;
   }
 }
@@ -130,22 +129,22 @@ async function startDelivery(
   world: World,
   runDir: string,
 ): Promise<{ queue: Queue; close(graceMs: number): Promise<void> }> {
-  const recovered = await recoverDeliveries(world, runDir);
-  if (recovered.released + recovered.inDoubt > 0) world.log.warn(recovered, 'took back what an earlier process held');
+  const recovery = await recoverDeliveries(world, runDir);
   const handOffLog = openHandOffLog(runDir, world.ids.uuid());
   const delivery = createDeliver(deliverOptions(world));
   const queue = createQueue({
     world,
     deliver: delivery.deliver,
     composer: createComposer(world),
-    settle: createSettle(world),
+    settle: createSettle(world, handOffLog.owner),
     handOffLog,
   });
   return {
     queue,
     async close(graceMs) {
-      await queue.stop(graceMs);
-      await delivery.close(0);
+      // Together: a transaction that waits for the reply to its dot ends only when its connection is cut.
+      await Promise.all([queue.stop(graceMs), delivery.close(graceMs)]);
+      await recovery.stop();
       handOffLog.close();
     },
   };

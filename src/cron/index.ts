@@ -30,7 +30,7 @@ export function startCron(world: World, jobs: readonly CronJob[]): { stop(): Pro
   );
   return {
     async stop() {
-      await Promise.all(tasks.map((task) => task.destroy()));
+      for (const task of tasks) await task.destroy();
       await Promise.allSettled(running);
     },
   };

@@ -1,4 +1,4 @@
-import type { Executor } from '../platform/db/index.ts';
+import { textsIn, type Executor } from '../platform/db/index.ts';
 import type { Ids } from '../platform/ids/index.ts';
 import type { EventType } from './vocabulary.ts';
 
@@ -50,4 +50,13 @@ export async function eventsOf(db: Executor, subjectId: string): Promise<Recorde
     ...(row.data === null ? {} : { data: JSON.parse(row.data) as Record<string, unknown> }),
     at: row.created_at,
   }));
+}
+
+/** Which of these subjects have no event of this type yet. */
+export async function withoutEvent(tx: Executor, subjectIds: readonly string[], type: EventType): Promise<string[]> {
+  if (subjectIds.length === 0) return [];
+  const among = textsIn(tx.dialect, 'subject_id', subjectIds);
+  const sql = `select subject_id from events where ${among.sql} and type = ?`;
+  const have = new Set((await tx.all<{ subject_id: string }>(sql, [among.value, type])).map((row) => row.subject_id));
+  return subjectIds.filter((id) => !have.has(id));
 }

@@ -17,18 +17,29 @@ import { createSigningDomains, DomainRemoved, type SigningDomain } from './signi
 
 export interface Composer {
   /** Reads what a batch of deliveries needs in a few statements; messages are composed only when asked for. */
-  open(deliveries: readonly { email_id: string; domain_id: string }[]): Promise<Batch>;
+  open(deliveries: readonly BatchDelivery[]): Promise<Batch>;
+}
+
+interface BatchDelivery {
+  id: string;
+  email_id: string;
+  domain_id: string;
 }
 
 export interface Batch {
   /** The envelope sender, one for each email; undefined when the email's domain is gone. */
   returnPath(emailId: string): string | undefined;
-  message(emailId: string): Promise<OutboundMessage>;
+  message(delivery: BatchDelivery): Promise<OutboundMessage>;
   /** Once for each delivery of the batch, when it needs its message no more. */
-  release(emailId: string): void;
+  release(delivery: BatchDelivery): void;
 }
 
 const MEMORY_BYTES_MAX = 192 * 1024 * 1024;
+/**
+ * Small messages are kept for the other destinations of their email. A large one is made again for each: kept while
+ * nobody sends it, it could wait for a connection that is held by somebody who waits for its memory.
+ */
+const KEPT_BYTES_MAX = 64 * 1024;
 const BOUNCE_PREFIX = 'b';
 
 export function createComposer(world: World): Composer {
@@ -38,14 +49,14 @@ export function createComposer(world: World): Composer {
 
   return {
     async open(deliveries) {
-      const users = new Map<string, number>();
-      for (const { email_id: id } of deliveries) users.set(id, (users.get(id) ?? 0) + 1);
+      const left = new Map<string, number>();
+      for (const { email_id: id } of deliveries) left.set(id, (left.get(id) ?? 0) + 1);
       const [rows, domains] = await Promise.all([
-        emailRowsByIds(world.db, [...users.keys()]),
+        emailRowsByIds(world.db, [...left.keys()]),
         signingDomains([...new Set(deliveries.map((delivery) => delivery.domain_id))]),
       ]);
       const emails = new Map(rows.map((row) => [row.id, row]));
-      const composed = new Map<string, Promise<Composed>>();
+      const composed = new Map<string, Composed>();
       const domainOf = (emailId: string): SigningDomain | undefined =>
         domains.get(emails.get(emailId)?.domain_id ?? '');
       return {
@@ -59,34 +70,46 @@ export function createComposer(world: World): Composer {
             mac: returnPathMac,
           });
         },
-        async message(emailId) {
+        async message({ id, email_id: emailId }) {
           const row = emails.get(emailId);
           const domain = domainOf(emailId);
           if (!row || !domain) throw new DomainRemoved(`the domain of email ${emailId} is gone`);
-          let made = composed.get(emailId);
-          if (!made) composed.set(emailId, (made = makeMessage(row, domain)));
-          return (await made).message;
+          let message = composed.get(emailId);
+          if (!message) composed.set(emailId, (message = { made: makeMessage(row, domain), senders: new Set() }));
+          message.senders.add(id);
+          return (await message.made).message;
         },
-        release(emailId) {
-          const left = (users.get(emailId) ?? 1) - 1;
-          users.set(emailId, left);
-          if (left > 0) return;
-          const made = composed.get(emailId);
-          composed.delete(emailId);
-          made?.then(({ bytes }) => budget.give(bytes)).catch(() => undefined);
+        release({ id, email_id: emailId }) {
+          left.set(emailId, (left.get(emailId) ?? 1) - 1);
+          const message = composed.get(emailId);
+          message?.senders.delete(id);
+          message?.made.then(
+            ({ bytes }) => {
+              if (message.senders.size > 0 || composed.get(emailId) !== message) return;
+              if (left.get(emailId) !== 0 && bytes <= KEPT_BYTES_MAX) return;
+              composed.delete(emailId);
+              budget.give(bytes);
+            },
+            () => undefined,
+          );
         },
       };
     },
   };
 
-  async function makeMessage(row: EmailRow, domain: SigningDomain): Promise<Composed> {
+  async function makeMessage(
+    row: EmailRow,
+    domain: SigningDomain,
+  ): Promise<{ bytes: number; message: OutboundMessage }> {
+    if (domain.fault !== undefined)
+      throw new Error(`the keys of ${domain.name} cannot be used`, { cause: domain.fault });
     const attachments = row.attachment_count > 0 ? await attachmentsOf(world.db, [row.id]) : [];
-    const bytes = estimateBytes(attachments);
+    const body = (await loadBodies(world, world.db, [row.id])).get(row.id);
+    const bytes = estimateBytes(body, attachments);
     await budget.take(bytes);
     try {
-      const bodies = await loadBodies(world, world.db, [row.id]);
       const contents = await Promise.all(attachments.map(({ id }) => world.blobs.get(ATTACHMENT_BLOB(row.id, id))));
-      return { bytes, message: await signMessage(row, bodies.get(row.id), attachments, contents, domain) };
+      return { bytes, message: await signMessage(row, body, attachments, contents, domain) };
     } catch (error) {
       budget.give(bytes);
       throw error;
@@ -95,15 +118,18 @@ export function createComposer(world: World): Composer {
 }
 
 interface Composed {
-  bytes: number;
-  message: OutboundMessage;
+  made: Promise<{ bytes: number; message: OutboundMessage }>;
+  /** The deliveries that are sending it now. */
+  senders: Set<string>;
 }
 
-const BODY_BYTES = 16 * 1024;
+const HEAD_BYTES = 8 * 1024;
 
 /** Base64 adds a third, and the content itself is held beside it while the message is made. */
-const estimateBytes = (attachments: AttachmentRow[]): number =>
-  attachments.reduce((sum, attachment) => sum + attachment.size * 2.4, BODY_BYTES);
+function estimateBytes(body: EmailBody | undefined, attachments: AttachmentRow[]): number {
+  const contents = attachments.reduce((sum, attachment) => sum + attachment.size, 0);
+  return HEAD_BYTES + ((body?.html?.length ?? 0) + (body?.text?.length ?? 0) + contents) * 2.4;
+}
 
 async function signMessage(
   row: EmailRow,

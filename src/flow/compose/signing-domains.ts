@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { World } from '../../platform/world/index.ts';
 import type { DkimKey } from '../../protocol/dkim/index.ts';
-import { dkimKeysOf, openDkimKey, signingNames } from '../../resources/domains/index.ts';
+import { dkimKeysOf, openDkimKey, signingNames, type DkimKeyRow } from '../../resources/domains/index.ts';
 
 /** The domain an email was accepted for is gone: nothing can sign it any more. */
 export class DomainRemoved extends Error {}
@@ -10,6 +10,8 @@ export interface SigningDomain {
   name: string;
   returnPathDomain: string;
   keys: DkimKey[];
+  /** Why its keys cannot be used; it must not keep the mail of other domains from being signed. */
+  fault?: unknown;
 }
 
 const KEYS_CACHED_MAX = 1000;
@@ -29,13 +31,22 @@ export function createSigningDomains(world: World): (domainIds: string[]) => Pro
     for (const row of keyRows) {
       const domain = domains.get(row.domain_id);
       if (!domain) continue;
-      let privateKey = opened.get(row.id);
-      if (!privateKey) {
-        if (opened.size >= KEYS_CACHED_MAX) opened.clear();
-        opened.set(row.id, (privateKey = openDkimKey(world, row)));
+      try {
+        const privateKey = open(row);
+        domain.keys.push({ domain: domain.name, selector: row.selector, privateKey, algorithm: row.algorithm });
+      } catch (error) {
+        domain.fault = error;
       }
-      domain.keys.push({ domain: domain.name, selector: row.selector, privateKey, algorithm: row.algorithm });
     }
     return domains;
   };
+
+  function open(row: DkimKeyRow): KeyObject {
+    let privateKey = opened.get(row.id);
+    if (!privateKey) {
+      if (opened.size >= KEYS_CACHED_MAX) opened.clear();
+      opened.set(row.id, (privateKey = openDkimKey(world, row)));
+    }
+    return privateKey;
+  }
 }

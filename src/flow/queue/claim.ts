@@ -1,4 +1,4 @@
-import { recordEvents } from '../../events/index.ts';
+import { recordEvents, withoutEvent } from '../../events/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { normalizeAddress } from '../../protocol/address/index.ts';
@@ -56,12 +56,25 @@ export async function claimDeliveries(world: World, tx: Executor, request: Claim
 
 async function recordSent(world: World, tx: Executor, deliveries: ClaimedDelivery[], now: number): Promise<void> {
   const teamOf = new Map<string, string>();
-  for (const { row, recipients } of deliveries) if (recipients.length > 0) teamOf.set(row.email_id, row.team_id);
+  const overtaken = new Set<string>();
+  for (const { row, recipients } of deliveries) {
+    if (recipients.length === 0) continue;
+    teamOf.set(row.email_id, row.team_id);
+    if (row.attempt === 1) overtaken.add(row.email_id);
+  }
   const moved = await advanceLastEvent(tx, [...teamOf.keys()], 'sent');
+  for (const emailId of moved) overtaken.delete(emailId);
+  // Another destination of the email may have ended before, and moved its state on without anything being sent.
+  const late = await withoutEvent(tx, [...overtaken], 'email.sent');
   await recordEvents(
     tx,
     world.ids,
-    moved.map((emailId) => ({ teamId: teamOf.get(emailId) ?? '', type: 'email.sent', subjectId: emailId, at: now })),
+    [...moved, ...late].map((emailId) => ({
+      teamId: teamOf.get(emailId) ?? '',
+      type: 'email.sent',
+      subjectId: emailId,
+      at: now,
+    })),
   );
 }
 

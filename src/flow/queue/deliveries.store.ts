@@ -10,10 +10,14 @@ export interface DeliveryRow {
   recipients: string;
   region: string;
   tls: 'opportunistic' | 'enforced';
+  /** Attempts that ended; while claimed, the one under way included. */
   attempt: number;
+  /** When it was due for the first time: two days of retries are counted from here. */
   accepted_at: number;
+  /** When it may be claimed: its next attempt, or the end of the lease, or the end of the doubt. */
   due_at: number;
   lease_owner: string | null;
+  /** Set while a final dot may have been written whose reply nobody knows: such a row is never delivered again. */
   handed_off_at: number | null;
 }
 
@@ -42,56 +46,87 @@ export async function insertDeliveries(tx: Executor, rows: readonly DeliveryRow[
 }
 
 /**
- * Claims up to `limit` due rows for `owner`, oldest due first; a claim not settled by `leaseUntil` is offered again.
- * On PostgreSQL nodes skip each other's claims instead of waiting for them.
+ * Claims up to `limit` due rows for `owner`, oldest due first; a claim not settled by `leaseUntil` is offered to others.
+ * What `owner` holds already is never offered to it again, however late it is. A claim taken over from somebody who is
+ * gone goes on counting as the attempt it was. On PostgreSQL nodes skip each other's claims instead of waiting for them.
  */
-export function claimDue(
+export async function claimDue(
   tx: Executor,
   claim: { owner: string; now: number; leaseUntil: number; limit: number; exceptDestinations: string[] },
 ): Promise<DeliveryRow[]> {
   const busy = textsIn(tx.dialect, 'destination', claim.exceptDestinations);
   const notBusy = claim.exceptDestinations.length === 0 ? '' : `and not (${busy.sql})`;
   const skip = tx.dialect === 'pg' ? 'for update skip locked' : '';
-  const sql = `update deliveries set lease_owner = ?, due_at = ?, attempt = attempt + 1
-    where id in (select id from deliveries where due_at <= ? ${notBusy} order by due_at limit ? ${skip}) returning *`;
+  const sql = `update deliveries set lease_owner = ?, due_at = ?,
+      attempt = attempt + case when lease_owner is null then 1 else 0 end
+    where id in (select id from deliveries where due_at <= ? and ${NOT_HELD_BY} ${notBusy}
+      order by due_at limit ? ${skip}) returning *`;
   const excepted = claim.exceptDestinations.length === 0 ? [] : [busy.value];
-  return tx.all<DeliveryRow>(sql, [claim.owner, claim.leaseUntil, claim.now, ...excepted, claim.limit]);
+  return tx.all<DeliveryRow>(sql, [claim.owner, claim.leaseUntil, claim.now, claim.owner, ...excepted, claim.limit]);
 }
 
-export async function nextDueAt(db: Executor): Promise<number | undefined> {
-  return (await db.get<{ due_at: number }>('select due_at from deliveries order by due_at limit 1'))?.due_at;
+const NOT_HELD_BY = '(lease_owner is null or lease_owner <> ?)';
+
+/** When there is something for `owner` to claim, as far as is known now. */
+export async function nextDueAt(db: Executor, owner: string): Promise<number | undefined> {
+  const sql = `select due_at from deliveries where ${NOT_HELD_BY} order by due_at limit 1`;
+  return (await db.get<{ due_at: number }>(sql, [owner]))?.due_at;
 }
 
-/** Writes the hand-off ledger; answers the ids that are still this owner's, for only they may be handed off. */
-export async function recordHandOffs(tx: Executor, owner: string, ids: string[], now: number): Promise<Set<string>> {
-  const among = uuidsIn(tx.dialect, 'id', ids);
-  const sql = `update deliveries set handed_off_at = ? where ${among.sql} and lease_owner = ? returning id`;
-  return new Set((await tx.all<{ id: string }>(sql, [now, among.value, owner])).map((row) => row.id));
+/** What `owner` has handed off waits for its reply under a date of its own and needs no lease. */
+export function renewLeases(db: Executor, owner: string, leaseUntil: number): Promise<number> {
+  return db.run('update deliveries set due_at = ? where lease_owner = ? and handed_off_at is null', [
+    leaseUntil,
+    owner,
+  ]);
 }
 
-export async function deleteDeliveries(tx: Executor, ids: readonly string[]): Promise<void> {
-  if (ids.length === 0) return;
-  const among = uuidsIn(tx.dialect, 'id', ids);
-  await tx.run(`delete from deliveries where ${among.sql}`, [among.value]);
-}
-
-export async function setRecipients(tx: Executor, id: string, recipients: readonly string[]): Promise<void> {
-  await tx.run('update deliveries set recipients = ? where id = ?', [JSON.stringify(recipients), id]);
-}
-
-/** Gives a claimed row back to the queue, to be offered at `dueAt`. */
-export async function rescheduleDelivery(
+/**
+ * Writes the hand-off ledger: from here on a row is only ever settled, or failed at `doubtUntil`. Answers the ids that
+ * are still this owner's, for only they may be handed off.
+ */
+export async function recordHandOffs(
   tx: Executor,
-  row: Pick<DeliveryRow, 'id' | 'attempt' | 'due_at' | 'handed_off_at'> & { recipients: readonly string[] },
-): Promise<void> {
-  await tx.run(
-    'update deliveries set recipients = ?, attempt = ?, due_at = ?, handed_off_at = ?, lease_owner = null where id = ?',
-    [JSON.stringify(row.recipients), row.attempt, row.due_at, row.handed_off_at, row.id],
-  );
+  owner: string,
+  ids: string[],
+  at: { now: number; doubtUntil: number },
+): Promise<Set<string>> {
+  const among = uuidsIn(tx.dialect, 'id', ids);
+  const sql = `update deliveries set handed_off_at = ?, due_at = ? where ${among.sql} and lease_owner = ? returning id`;
+  const rows = await tx.all<{ id: string }>(sql, [at.now, at.doubtUntil, among.value, owner]);
+  return new Set(rows.map((row) => row.id));
 }
 
-/** What `owner` claimed and did not reach the hand-off with: offered again at once, as if it had not been claimed. */
-export async function releaseUnsent(tx: Executor, owner: string, now: number): Promise<number> {
+/** Ends deliveries; answers those that `owner` still held. A claim ends once, whoever tries to end it again. */
+export async function endClaims(tx: Executor, owner: string, ids: readonly string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const among = uuidsIn(tx.dialect, 'id', ids);
+  const sql = `delete from deliveries where ${among.sql} and lease_owner = ? returning id`;
+  return new Set((await tx.all<{ id: string }>(sql, [among.value, owner])).map((row) => row.id));
+}
+
+/** Gives a claimed row back to the queue, to be offered at `due_at`; answers whether `owner` still held it. */
+export async function reschedule(
+  tx: Executor,
+  owner: string,
+  row: Pick<DeliveryRow, 'id' | 'attempt' | 'due_at' | 'handed_off_at'> & { recipients: readonly string[] },
+): Promise<boolean> {
+  const sql = `update deliveries set recipients = ?, attempt = ?, due_at = ?, handed_off_at = ?, lease_owner = null
+    where id = ? and lease_owner = ?`;
+  const values = [JSON.stringify(row.recipients), row.attempt, row.due_at, row.handed_off_at, row.id, owner];
+  return (await tx.run(sql, values)) === 1;
+}
+
+/** Undoes claims: offered again at once, as if they had not been claimed. */
+export async function unclaim(tx: Executor, owner: string, ids: readonly string[], now: number): Promise<void> {
+  const among = uuidsIn(tx.dialect, 'id', ids);
+  const sql = `update deliveries set lease_owner = null, due_at = ?, attempt = attempt - 1
+    where ${among.sql} and lease_owner = ?`;
+  await tx.run(sql, [now, among.value, owner]);
+}
+
+/** Undoes every claim of `owner` that did not come to the hand-off; answers how many. */
+export function unclaimUnsent(tx: Executor, owner: string, now: number): Promise<number> {
   const sql = `update deliveries set lease_owner = null, due_at = ?, attempt = attempt - 1
     where lease_owner = ? and handed_off_at is null`;
   return tx.run(sql, [now, owner]);

@@ -1,4 +1,5 @@
 import { closeSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 
 /**
@@ -26,12 +27,12 @@ export function openHandOffLog(runDir: string, owner: string): HandOffLog {
   const buffer = Buffer.alloc(SLOT_BYTES, '\n');
   const slotOf = new Map<string, number>();
   const free: number[] = [];
-  let slots = 1;
+  let slots = HEADER_SLOTS;
   const write = (slot: number, text: string): void => {
-    buffer.write(text.padEnd(UUID_CHARS), 0, UUID_CHARS, 'latin1');
+    buffer.write(text.slice(0, UUID_CHARS).padEnd(UUID_CHARS), 0, UUID_CHARS, 'latin1');
     writeSync(handle, buffer, 0, SLOT_BYTES, slot * SLOT_BYTES);
   };
-  write(0, bootId() ?? 'unknown');
+  writer().forEach((text, slot) => write(slot, text));
   return {
     owner,
     mark(deliveryId) {
@@ -39,11 +40,12 @@ export function openHandOffLog(runDir: string, owner: string): HandOffLog {
       slotOf.set(deliveryId, slot);
       write(slot, deliveryId);
     },
-    // A slot need not be wiped: an id whose delivery is settled means nothing to anybody.
+    // Wiped, because a deferred delivery comes back under the same id, and has not reached its dot again.
     clear(deliveryId) {
       const slot = slotOf.get(deliveryId);
       if (slot === undefined) return;
       slotOf.delete(deliveryId);
+      write(slot, '');
       free.push(slot);
     },
     close() {
@@ -60,23 +62,49 @@ export interface LeftLog {
   remove(): void;
 }
 
-/** The logs of processes that did not close theirs. */
-export function leftHandOffLogs(runDir: string): LeftLog[] {
+/**
+ * The logs of processes that ended without closing theirs. With `isAlone` the caller knows that no other process uses
+ * this folder; otherwise a log counts as left only when its writer is known to be gone: a process of another machine
+ * may well be alive.
+ */
+export function leftHandOffLogs(runDir: string, { isAlone }: { isAlone: boolean }): LeftLog[] {
   return readdirSync(runDir).flatMap((name) => {
     const owner = NAME.exec(name)?.[1];
     if (owner === undefined) return [];
     const file = path.join(runDir, name);
-    const [boot, ...slots] = readFileSync(file, 'latin1').split('\n');
-    const sameBoot = boot !== undefined && boot.trim() === bootId();
-    const marked = sameBoot ? new Set(slots.map((slot) => slot.trim()).filter((id) => id !== '')) : undefined;
+    const slots = readFileSync(file, 'latin1')
+      .split('\n')
+      .map((slot) => slot.trim());
+    const [boot = '', writerProcess = '', host = ''] = slots;
+    const isSameBoot = boot !== '' && boot === bootId();
+    const isAlive =
+      host !== hostSlot() || (isSameBoot && processSlot(Number.parseInt(writerProcess)) === writerProcess);
+    if (isAlive && !isAlone) return [];
+    const marked = isSameBoot ? new Set(slots.slice(HEADER_SLOTS).filter((id) => id !== '')) : undefined;
     return [{ owner, marked, remove: () => rmSync(file, { force: true }) }];
   });
 }
 
+/** Who writes the log: the start of the machine, the process, and the machine. */
+const writer = (): string[] => [bootId() ?? '', processSlot(process.pid) ?? '', hostSlot()];
+const HEADER_SLOTS = 3;
+
+const hostSlot = (): string => os.hostname().slice(0, UUID_CHARS).trim();
+
 /** Changes with every start of the machine; absent where the system has no such thing. */
-function bootId(): string | undefined {
+const bootId = (): string | undefined => readSystem('/proc/sys/kernel/random/boot_id')?.trim();
+
+/** A process by its number and its start, for numbers are given again; nothing when it has ended. */
+function processSlot(pid: number): string | undefined {
+  const stat = readSystem(`/proc/${pid}/stat`);
+  // The name in parentheses may hold spaces; the start is the twentieth field behind it.
+  const startedAt = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+  return startedAt === undefined ? undefined : `${pid} ${startedAt}`;
+}
+
+function readSystem(file: string): string | undefined {
   try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
+    return readFileSync(file, 'latin1');
   } catch {
     return undefined;
   }

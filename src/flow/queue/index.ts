@@ -3,9 +3,10 @@
  * delivery is either settled, offered again, or known to stand after its final dot and never sent a second time.
  * It knows `deliver(job) -> outcomes` and nothing of SMTP.
  */
-export { createQueue, type Queue, type QueueOptions, type Settle } from './queue.ts';
+export { createQueue, type Queue, type QueueOptions } from './queue.ts';
+export type { Settle } from './carry.ts';
 export type { Outcome } from './outcome.ts';
 export type { ClaimedDelivery } from './claim.ts';
 export { openHandOffLog, type HandOffLog } from './hand-off-log.ts';
 export { recoverDeliveries } from './recover.ts';
-export { deleteDeliveries, insertDeliveries, rescheduleDelivery, type DeliveryRow } from './deliveries.store.ts';
+export { endClaims, insertDeliveries, reschedule, type DeliveryRow } from './deliveries.store.ts';

@@ -5,4 +5,6 @@ export type Outcome =
   | Exclude<RecipientOutcome, { kind: 'suppressed' }>
   /** `origin` is why the address is on the list; the simulator's has none. */
   | { kind: 'suppressed'; address: string; origin?: 'bounce' | 'complaint' | 'manual' }
-  | { kind: 'failed'; address: string; reason: 'ambiguous_submission' | 'domain_removed' };
+  | { kind: 'failed'; address: string; reason: 'ambiguous_submission' | 'domain_removed' }
+  /** A defect or a setback of our own kept the message from being made or handed over; the log says which. */
+  | { kind: 'deferred'; address: string; reason: 'local_trouble'; detail: string; reply?: never; retryAfterMs?: never };

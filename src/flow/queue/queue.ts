@@ -1,13 +1,11 @@
 import type { World } from '../../platform/world/index.ts';
-import { DomainRemoved, type Composer } from '../compose/index.ts';
-import type { Deliver, HandOff } from '../deliver/index.ts';
+import type { Batch, Composer } from '../compose/index.ts';
+import type { Deliver } from '../deliver/index.ts';
+import { createCarry, LeaseLost, untilWritten, type Settle } from './carry.ts';
 import { claimDeliveries, type ClaimedDelivery, type ClaimRequest } from './claim.ts';
-import { nextDueAt, recordHandOffs, type DeliveryRow } from './deliveries.store.ts';
+import { nextDueAt, recordHandOffs, renewLeases, unclaim } from './deliveries.store.ts';
 import type { HandOffLog } from './hand-off-log.ts';
-import type { Outcome } from './outcome.ts';
-
-/** Writes what came out of one delivery; durable when it resolves. */
-export type Settle = (row: DeliveryRow, outcomes: Outcome[]) => Promise<void>;
+import { createRoom } from './room.ts';
 
 export interface QueueOptions {
   world: World;
@@ -24,155 +22,121 @@ export interface Queue {
   /** Claims nothing more and gives what is under way `graceMs` to end; the rest is interrupted and offered again. */
   stop(graceMs: number): Promise<void>;
   inFlight(): number;
-  /** Resolves when nothing is due and nothing is under way. */
+  /** Resolves when nothing that can be taken is due and nothing is under way. */
   idle(): Promise<void>;
 }
 
 const CLAIM_MAX = 200;
 
 export function createQueue(options: QueueOptions): Queue {
-  const { world, composer } = options;
-  const { max_in_flight: inFlightMax, poll_ms: pollMs } = world.config.delivery;
-  const interrupt = new AbortController();
+  const { world, composer, handOffLog } = options;
+  const { owner } = handOffLog;
+  const { max_in_flight: inFlightMax, poll_ms: pollMs, lease_seconds: leaseSeconds } = world.config.delivery;
+  const room = createRoom(inFlightMax);
   const underWay = new Set<Promise<void>>();
-  const perDestination = new Map<string, number>();
+  const interrupt = new AbortController();
+  const ledger = createLedger(world, owner);
+  const carry = createCarry({ ...options, intend: ledger.intend, interrupt: interrupt.signal });
+
   let state: 'new' | 'running' | 'stopped' = 'new';
-  let looking = false;
+  /** The look at the queue that is under way; whoever wakes us meanwhile makes it look once more. */
+  let looking: Promise<void> | undefined;
   let lookAgain = false;
-  let cancelTimer: (() => void) | undefined;
+  /** Work was left where it is, for want of room; how many have ended since then. */
+  let leftBehind = false;
+  let endedSince = 0;
+  const enoughEnded = Math.max(1, Math.min(CLAIM_MAX, Math.floor(inFlightMax / 10)));
+  let cancelPoll = (): void => undefined;
+  let cancelRenewal = (): void => undefined;
   let idleWaiters: (() => void)[] = [];
 
-  const claim = world.commits.lane<Omit<ClaimRequest, 'owner'>, ClaimedDelivery[]>(async (tx, requests) => {
-    const claims: ClaimedDelivery[][] = [];
-    for (const request of requests) {
-      claims.push(await claimDeliveries(world, tx, { ...request, owner: options.handOffLog.owner }));
-    }
-    return claims;
-  });
-  const intend = world.commits.lane<string, void>(async (tx, ids) => {
-    const held = await recordHandOffs(tx, options.handOffLog.owner, ids, world.clock.now());
-    return ids.map((id) => (held.has(id) ? undefined : new Error('the lease of this delivery is no longer ours')));
-  });
+  function wake(): void {
+    if (state !== 'running') return;
+    lookAgain = true;
+    looking ??= look();
+  }
 
   async function look(): Promise<void> {
-    if (looking) {
-      lookAgain = true;
-      return;
-    }
-    looking = true;
-    cancelTimer?.();
-    do {
-      lookAgain = false;
-      try {
+    cancelPoll();
+    let waitMs = pollMs;
+    try {
+      while (lookAgain && state === 'running') {
+        lookAgain = false;
         await claimAll();
-      } catch (error) {
-        world.log.error({ err: error }, 'could not claim from the queue');
+        waitMs = await untilNextDue();
       }
-    } while (lookAgain && state === 'running');
-    await setTimer();
-    looking = false;
-    if (underWay.size === 0) tellIdle();
+    } catch (error) {
+      world.log.error({ err: error }, 'could not take work from the queue');
+    }
+    looking = undefined;
+    if (state === 'running') cancelPoll = world.clock.timer(waitMs, wake);
+    tellIdle();
   }
 
   async function claimAll(): Promise<void> {
+    leftBehind = false;
+    endedSince = 0;
     while (state === 'running') {
-      const limit = Math.min(CLAIM_MAX, inFlightMax - underWay.size);
-      if (limit <= 0) return;
-      // One slow destination may fill half of what is in memory, and no more: the other half is everybody else's.
-      const exceptDestinations = [...perDestination].filter(([, n]) => n >= inFlightMax / 2).map(([name]) => name);
-      const claimed = await claim({ limit, exceptDestinations });
-      if (claimed.length === 0) return;
-      const batch = await composer.open(claimed.map((delivery) => delivery.row));
-      for (const delivery of claimed) begin(delivery, batch);
+      const limit = Math.min(CLAIM_MAX, room.free);
+      const exceptDestinations = room.crowded();
+      leftBehind = limit === 0 || exceptDestinations.length > 0;
+      if (limit === 0) return;
+      const claimed = await ledger.claim({ limit, exceptDestinations });
+      if (claimed.length > 0) await beginAll(claimed);
       if (claimed.length < limit) return;
     }
   }
 
-  function begin(delivery: ClaimedDelivery, batch: Awaited<ReturnType<Composer['open']>>): void {
+  /** Claims that cannot be begun are given back at once, not when their lease runs out. */
+  async function beginAll(claimed: ClaimedDelivery[]): Promise<void> {
+    const giveBack = (): Promise<boolean> =>
+      untilWritten(world, interrupt.signal, () => ledger.unclaim(claimed.map(({ row }) => row.id)));
+    let batch: Batch;
+    try {
+      batch = await composer.open(claimed.map(({ row }) => row));
+    } catch (error) {
+      await giveBack();
+      throw error;
+    }
+    if (state !== 'running') return void (await giveBack());
+    for (const delivery of claimed) begin(delivery, batch);
+  }
+
+  function begin(delivery: ClaimedDelivery, batch: Batch): void {
     const { destination } = delivery.row;
-    perDestination.set(destination, (perDestination.get(destination) ?? 0) + 1);
-    const work = run(delivery, batch)
-      .catch((error: unknown) => {
-        // The lease runs out and the delivery is offered again, or it stands behind its dot and waits.
-        world.log.error({ err: error, emailId: delivery.row.email_id }, 'a delivery could not be carried through');
-      })
-      .finally(() => {
-        underWay.delete(work);
-        options.handOffLog.clear(delivery.row.id);
-        const left = (perDestination.get(destination) ?? 1) - 1;
-        if (left === 0) perDestination.delete(destination);
-        else perDestination.set(destination, left);
-        if (underWay.size < inFlightMax / 2 && (wantsMore || underWay.size === 0)) wake();
-      });
+    room.enter(destination);
+    const work = carry(delivery, batch).finally(() => {
+      underWay.delete(work);
+      room.leave(destination);
+      endedSince++;
+      if (room.isEmpty || (leftBehind && endedSince >= enoughEnded)) wake();
+    });
     underWay.add(work);
-    if (underWay.size >= inFlightMax) wantsMore = true;
-  }
-  let wantsMore = false;
-
-  async function run(delivery: ClaimedDelivery, batch: Awaited<ReturnType<Composer['open']>>): Promise<void> {
-    const { row, recipients } = delivery;
-    const outcomes: Outcome[] = [...delivery.decided];
-    try {
-      if (recipients.length > 0) outcomes.push(...(await attempt(row, recipients, batch)));
-    } finally {
-      batch.release(row.email_id);
-    }
-    await options.settle(row, outcomes);
   }
 
-  async function attempt(
-    row: DeliveryRow,
-    recipients: string[],
-    batch: Awaited<ReturnType<Composer['open']>>,
-  ): Promise<Outcome[]> {
-    const mailFrom = batch.returnPath(row.email_id);
-    if (mailFrom === undefined)
-      return recipients.map((address) => ({ kind: 'failed', address, reason: 'domain_removed' }));
-    const job = {
-      id: row.id,
-      emailId: row.email_id,
-      teamId: row.team_id,
-      domain: row.destination,
-      recipients,
-      mailFrom,
-      region: row.region,
-      tls: row.tls,
-      attempt: row.attempt,
-    };
-    const handOff: HandOff = { intend: () => intend(row.id), mark: () => options.handOffLog.mark(row.id) };
-    try {
-      return await options.deliver(job, {
-        message: () => batch.message(row.email_id),
-        handOff,
-        signal: interrupt.signal,
-      });
-    } catch (error) {
-      if (!(error instanceof DomainRemoved)) throw error;
-      return recipients.map((address) => ({ kind: 'failed', address, reason: 'domain_removed' }));
-    }
+  async function untilNextDue(): Promise<number> {
+    const next = await nextDueAt(world.db, owner);
+    const waitMs = (next ?? Infinity) - world.clock.now();
+    // What is due and was left behind is looked for when room is made, not in a busy loop.
+    return waitMs > 0 ? Math.min(pollMs, waitMs) : pollMs;
   }
 
-  async function setTimer(): Promise<void> {
-    if (state !== 'running') return;
-    let waitMs = pollMs;
-    try {
-      const next = await nextDueAt(world.db);
-      if (next !== undefined) waitMs = Math.min(pollMs, Math.max(1, next - world.clock.now()));
-    } catch (error) {
-      world.log.error({ err: error }, 'could not look at the queue');
-    }
-    // Another look may have begun while the database was asked.
-    if (state === 'running') cancelTimer = world.clock.timer(waitMs, wake);
+  /** However long a delivery takes, nobody else is offered it while this process lives. */
+  function renewLater(): void {
+    const leaseMs = leaseSeconds * 1000;
+    cancelRenewal = world.clock.timer(leaseMs / 3, () => {
+      renewLater();
+      if (room.isEmpty) return;
+      renewLeases(world.db, owner, world.clock.now() + leaseMs).catch((error: unknown) =>
+        world.log.error({ err: error }, 'could not renew the leases of what is under way'),
+      );
+    });
   }
 
-  function wake(): void {
-    if (state !== 'running') return;
-    wantsMore = false;
-    void look();
-  }
+  const isIdle = (): boolean => looking === undefined && room.isEmpty;
 
   function tellIdle(): void {
-    if (looking || underWay.size > 0) return;
+    if (!isIdle()) return;
     const waiters = idleWaiters;
     idleWaiters = [];
     for (const tell of waiters) tell();
@@ -181,28 +145,55 @@ export function createQueue(options: QueueOptions): Queue {
   return {
     start() {
       state = 'running';
+      renewLater();
       wake();
     },
     wake,
     async stop(graceMs) {
       state = 'stopped';
-      cancelTimer?.();
-      const ended = Promise.allSettled(underWay);
-      const timer = setGrace(graceMs, () => interrupt.abort());
-      await ended;
-      timer();
+      cancelPoll();
+      const cancelGrace = afterGrace(world, graceMs, () => interrupt.abort());
+      // A claim may be under way still: what it takes is given back, so nothing begins any more.
+      await looking;
+      await Promise.all(underWay);
+      cancelGrace();
+      cancelRenewal();
       await world.commits.settled();
+      tellIdle();
     },
-    inFlight: () => underWay.size,
+    inFlight: () => room.count,
     async idle() {
-      if (!looking && underWay.size === 0) return;
-      await new Promise<void>((resolve) => idleWaiters.push(resolve));
+      if (!isIdle()) await new Promise<void>((resolve) => idleWaiters.push(resolve));
     },
   };
+}
 
-  function setGrace(graceMs: number, fire: () => void): () => void {
-    if (graceMs > 0) return world.clock.timer(graceMs, fire);
-    fire();
-    return () => undefined;
-  }
+function afterGrace(world: World, graceMs: number, fire: () => void): () => void {
+  if (graceMs > 0) return world.clock.timer(graceMs, fire);
+  fire();
+  return () => undefined;
+}
+
+/** What the queue writes about its own claims; everything that comes together is one commit. */
+interface Ledger {
+  claim(request: Omit<ClaimRequest, 'owner'>): Promise<ClaimedDelivery[]>;
+  intend(deliveryId: string): Promise<void>;
+  unclaim(deliveryIds: string[]): Promise<void>;
+}
+
+function createLedger(world: World, owner: string): Ledger {
+  const ambiguousMs = world.config.delivery.ambiguous_hours * 3_600_000;
+  return {
+    claim: world.commits.lane(async (tx, requests) => {
+      const claims: ClaimedDelivery[][] = [];
+      for (const request of requests) claims.push(await claimDeliveries(world, tx, { ...request, owner }));
+      return claims;
+    }),
+    intend: world.commits.lane<string, void>(async (tx, ids) => {
+      const now = world.clock.now();
+      const held = await recordHandOffs(tx, owner, ids, { now, doubtUntil: now + ambiguousMs });
+      return ids.map((id) => (held.has(id) ? undefined : new LeaseLost('another node holds this delivery now')));
+    }),
+    unclaim: (ids) => world.db.tx((tx) => unclaim(tx, owner, ids, world.clock.now())),
+  };
 }

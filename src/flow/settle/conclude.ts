@@ -105,9 +105,6 @@ function delivered(world: World, row: DeliveryRow, done: Conclusion, group: Of<'
 
 const SIMULATED_READER = { ipAddress: '127.0.0.1', userAgent: 'mailbox simulator' };
 
-/** Reasons that are ours: the attempt does not count, because nothing was attempted. */
-const NOT_TRIED = new Set(['stopping']);
-
 function deferred(
   world: World,
   row: DeliveryRow,
@@ -116,13 +113,14 @@ function deferred(
   to: string[],
   now: number,
 ): void {
-  const first = group[0];
-  if (!first) return;
-  const { retry_minutes: minutes, give_up_hours: hours } = world.config.delivery;
-  if (NOT_TRIED.has(first.reason)) {
+  const tried = group.filter((outcome) => outcome.reason !== 'stopping');
+  const first = tried[0];
+  if (!first) {
+    // The attempt does not count, because nothing was attempted.
     done.retry = { recipients: to, dueAt: now, attempt: row.attempt - 1 };
     return;
   }
+  const { retry_minutes: minutes, give_up_hours: hours } = world.config.delivery;
   const next = nextAttempt({
     attempt: row.attempt,
     firstAttemptAt: row.accepted_at,
@@ -131,29 +129,30 @@ function deferred(
     giveUpAfterMs: hours * HOUR_MS,
     random: world.random,
   });
-  const detail = group.map(textOf);
   if ('giveUp' in next) {
     const message = `Delivery was given up after ${row.attempt} attempts in ${hours} hours. The last answer: ${first.detail}`;
-    add(done, 'bounced', { to, bounce: { type: 'Transient', subType: 'General', message, diagnosticCode: detail } });
+    const diagnosticCode = group.map(textOf);
+    add(done, 'bounced', { to, bounce: { type: 'Transient', subType: 'General', message, diagnosticCode } });
     world.mailLog.gaveUp({ emailId: row.email_id, to, detail: first.detail, attempts: row.attempt });
     return;
   }
   const dueAt = first.retryAfterMs === undefined ? next.at : now + first.retryAfterMs;
   done.retry = { recipients: to, dueAt, attempt: row.attempt };
-  world.mailLog.deferred({
-    emailId: row.email_id,
-    to,
-    reason: first.reason,
-    detail: first.detail,
-    nextAttemptAt: isoTime(dueAt),
-  });
-  if (row.attempt > 1) return;
-  const delay = {
-    type: DELAY_TYPES[first.reason] ?? 'Undetermined',
-    expirationTime: isoTime(row.accepted_at + hours * HOUR_MS),
-    delayedRecipients: group.map((outcome) => ({ emailAddress: outcome.address, diagnosticCode: textOf(outcome) })),
+  const { reason, detail } = first;
+  world.mailLog.deferred({ emailId: row.email_id, to, reason, detail, nextAttemptAt: isoTime(dueAt) });
+  // Later deferrals of the same recipients are no news.
+  if (row.attempt === 1) add(done, 'delivery_delayed', delayOf(tried, row.accepted_at + hours * HOUR_MS));
+}
+
+function delayOf(group: Of<'deferred'>[], expiresAt: number): Record<string, unknown> {
+  return {
+    to: group.map((outcome) => outcome.address),
+    delay: {
+      type: DELAY_TYPES[group[0]?.reason ?? ''] ?? 'Undetermined',
+      expirationTime: isoTime(expiresAt),
+      delayedRecipients: group.map((outcome) => ({ emailAddress: outcome.address, diagnosticCode: textOf(outcome) })),
+    },
   };
-  add(done, 'delivery_delayed', { to, delay });
 }
 
 const DELAY_TYPES: Record<string, string> = {
@@ -172,13 +171,18 @@ function bounced(world: World, row: DeliveryRow, done: Conclusion, group: Of<'bo
   const diagnosticCode = group.map(textOf);
   add(done, 'bounced', { to, bounce: { ...bounce, message: first.detail, diagnosticCode } });
   world.mailLog.bounced({ emailId: row.email_id, to, reason: first.reason, detail: diagnosticCode.join(' | ') });
-  const isAnotherTeamsBusiness = row.destination === simulatorDomain(world);
-  if (bounce.type !== 'Permanent' || isAnotherTeamsBusiness) return;
-  done.suppress.push(...to.map((email) => ({ email, origin: 'bounce' as const })));
+  // The simulator's addresses never stay suppressed, or each of them could be used once.
+  if (bounce.type !== 'Permanent' || row.destination === simulatorDomain(world)) return;
+  done.suppress.push(...group.filter(isCondemned).map(({ address: email }) => ({ email, origin: 'bounce' as const })));
 }
 
-/** The simulator's addresses never stay suppressed, or each of them could be used once. */
-export const simulatorDomain = (world: World): string => `simulator.${world.config.instance.host}`.toLowerCase();
+/** One reply to several recipients speaks of the message or of its sender, and tells nothing about any of them. */
+function isCondemned(outcome: Of<'bounced'>, _index: number, group: Of<'bounced'>[]): boolean {
+  if (outcome.reason !== 'refused') return true;
+  return !group.some((other) => other !== outcome && other.reply === outcome.reply);
+}
+
+const simulatorDomain = (world: World): string => `simulator.${world.config.instance.host}`.toLowerCase();
 
 /** What a refusal says of the address; our own verdicts say it by their reason. */
 function bounceFor(outcome: Of<'bounced'>): Bounce {

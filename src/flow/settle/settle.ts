@@ -4,9 +4,9 @@ import type { World } from '../../platform/world/index.ts';
 import { advanceLastEvent } from '../../resources/emails/index.ts';
 import { suppress } from '../../resources/suppressions/index.ts';
 import {
-  deleteDeliveries,
+  endClaims,
   insertDeliveries,
-  rescheduleDelivery,
+  reschedule,
   type DeliveryRow,
   type Outcome,
   type Settle,
@@ -18,19 +18,53 @@ interface Settled {
   conclusion: Conclusion;
 }
 
-export function createSettle(world: World): Settle {
+/** Settles what `owner` claimed. What it holds no more was settled already, or is somebody else's to settle. */
+export function createSettle(world: World, owner: string): Settle {
   const write = world.commits.lane<Settled, void>(async (tx, items) => {
-    await writeAll(world, tx, items);
+    const held = await endTheirClaims(world, tx, owner, items);
+    await writeDown(world, tx, held);
     return items.map(() => undefined);
   });
   return (row, outcomes: Outcome[]) => write({ row, conclusion: conclude(world, row, outcomes) });
 }
 
-async function writeAll(world: World, tx: Executor, items: Settled[]): Promise<void> {
+async function endTheirClaims(world: World, tx: Executor, owner: string, items: Settled[]): Promise<Settled[]> {
+  const isOver = ({ conclusion }: Settled): boolean => !conclusion.retry && !conclusion.doubt;
+  const over = await endClaims(
+    tx,
+    owner,
+    items.filter(isOver).map(({ row }) => row.id),
+  );
+  const held: Settled[] = [];
+  for (const item of items) {
+    // Taken out of the set, so that a delivery that is settled twice in one commit counts once.
+    const wasHeld = isOver(item) ? over.delete(item.row.id) : await keep(world, tx, owner, item);
+    if (wasHeld) held.push(item);
+    else world.log.warn({ emailId: item.row.email_id }, 'an outcome came for a delivery that is held no more');
+  }
+  return held;
+}
+
+/** What goes on: recipients to try again stay in the row; those in doubt stand in a row that is never sent again. */
+async function keep(world: World, tx: Executor, owner: string, { row, conclusion }: Settled): Promise<boolean> {
+  const { retry, doubt } = conclusion;
+  const inDoubt = doubt && { handed_off_at: doubt.handedOffAt, due_at: doubt.dueAt, attempt: row.attempt };
+  if (!retry) {
+    return inDoubt ? reschedule(tx, owner, { id: row.id, recipients: doubt.recipients, ...inDoubt }) : true;
+  }
+  const { recipients, attempt, dueAt } = retry;
+  const wasHeld = await reschedule(tx, owner, { id: row.id, recipients, attempt, due_at: dueAt, handed_off_at: null });
+  if (wasHeld && inDoubt) {
+    const apart = { id: world.ids.uuid(), recipients: JSON.stringify(doubt.recipients), lease_owner: null };
+    await insertDeliveries(tx, [{ ...row, ...inDoubt, ...apart }]);
+  }
+  return wasHeld;
+}
+
+async function writeDown(world: World, tx: Executor, items: Settled[]): Promise<void> {
   const at = world.clock.now();
   const events: NewEvent[] = [];
   const moves = new Map<LastEvent, string[]>();
-  const finished: string[] = [];
   for (const { row, conclusion } of items) {
     for (const event of conclusion.events) {
       events.push({ teamId: row.team_id, type: event.type, subjectId: row.email_id, data: event.data, at });
@@ -40,37 +74,12 @@ async function writeAll(world: World, tx: Executor, items: Settled[]): Promise<v
       if (emails) emails.push(row.email_id);
       else moves.set(state, [row.email_id]);
     }
-    if (conclusion.retry === undefined && conclusion.doubt === undefined) finished.push(row.id);
   }
-  await deleteDeliveries(tx, finished);
   await recordEvents(tx, world.ids, events);
   for (const state of LAST_EVENTS) await advanceLastEvent(tx, moves.get(state) ?? [], state);
   for (const { row, conclusion } of items) {
-    if (conclusion.retry ?? conclusion.doubt) await keep(world, tx, row, conclusion);
-    if (conclusion.suppress.length > 0) {
-      const additions = conclusion.suppress.map((addition) => ({ ...addition, sourceId: row.email_id }));
-      await suppress(world, tx, row.team_id, additions);
-    }
+    if (conclusion.suppress.length === 0) continue;
+    const additions = conclusion.suppress.map((addition) => ({ ...addition, sourceId: row.email_id }));
+    await suppress(world, tx, row.team_id, additions);
   }
-}
-
-/** What goes on: recipients to try again stay in the row; those in doubt stand in a row that is never sent again. */
-async function keep(world: World, tx: Executor, row: DeliveryRow, { retry, doubt }: Conclusion): Promise<void> {
-  if (retry) {
-    await rescheduleDelivery(tx, {
-      id: row.id,
-      recipients: retry.recipients,
-      attempt: retry.attempt,
-      due_at: retry.dueAt,
-      handed_off_at: null,
-    });
-  }
-  if (!doubt) return;
-  const inDoubt = { handed_off_at: doubt.handedOffAt, due_at: doubt.dueAt, attempt: row.attempt };
-  if (!retry) {
-    await rescheduleDelivery(tx, { id: row.id, recipients: doubt.recipients, ...inDoubt });
-    return;
-  }
-  const recipients = JSON.stringify(doubt.recipients);
-  await insertDeliveries(tx, [{ ...row, ...inDoubt, id: world.ids.uuid(), recipients, lease_owner: null }]);
 }

@@ -1,0 +1,128 @@
+import type { World } from '../../platform/world/index.ts';
+import { DomainRemoved, type Batch } from '../compose/index.ts';
+import type { Deliver, DeliveryJob, HandOff } from '../deliver/index.ts';
+import type { ClaimedDelivery } from './claim.ts';
+import type { DeliveryRow } from './deliveries.store.ts';
+import type { HandOffLog } from './hand-off-log.ts';
+import type { Outcome } from './outcome.ts';
+
+/** Writes what came out of one delivery; durable when it resolves. Writing it again changes nothing. */
+export type Settle = (row: DeliveryRow, outcomes: Outcome[]) => Promise<void>;
+
+export interface CarryOptions {
+  world: World;
+  deliver: Deliver;
+  settle: Settle;
+  handOffLog: HandOffLog;
+  /** Resolves when the ledger says that this delivery is about to be handed off; rejects with LeaseLost. */
+  intend(deliveryId: string): Promise<void>;
+  /** No more patience: what is under way is broken off. */
+  interrupt: AbortSignal;
+}
+
+/** Somebody else holds the delivery now; it is theirs to deliver and to settle. */
+export class LeaseLost extends Error {}
+
+export type Carry = (claimed: ClaimedDelivery, batch: Batch) => Promise<void>;
+
+/** Carries one claimed delivery from the claim to its settled outcomes. It never rejects. */
+export function createCarry(options: CarryOptions): Carry {
+  const { world, handOffLog, interrupt } = options;
+
+  return async ({ row, recipients, decided }, batch) => {
+    let outcomes: Outcome[] | undefined = decided;
+    if (recipients.length > 0) {
+      const attempted = await attempt(row, recipients, batch);
+      outcomes = attempted && [...decided, ...attempted];
+    }
+    batch.release(row);
+    if (!outcomes) return handOffLog.clear(row.id);
+    const settled = outcomes;
+    const isWritten = await untilWritten(world, interrupt, () => options.settle(row, settled));
+    // An outcome nobody could write stays marked, so that whoever finds the row knows that it went out.
+    if (isWritten) handOffLog.clear(row.id);
+  };
+
+  /** Nothing when the delivery is no longer ours. */
+  async function attempt(row: DeliveryRow, recipients: string[], batch: Batch): Promise<Outcome[] | undefined> {
+    const removed = (): Outcome[] =>
+      recipients.map((address) => ({ kind: 'failed', address, reason: 'domain_removed' }));
+    const mailFrom = batch.returnPath(row.email_id);
+    if (mailFrom === undefined) return removed();
+    let isHandedOff = false;
+    const handOff: HandOff = {
+      intend: () => options.intend(row.id),
+      mark() {
+        handOffLog.mark(row.id);
+        isHandedOff = true;
+      },
+    };
+    const message = () => batch.message(row);
+    try {
+      return await options.deliver(jobOf(row, recipients, mailFrom), { message, handOff, signal: interrupt });
+    } catch (error) {
+      if (error instanceof DomainRemoved) return removed();
+      if (error instanceof LeaseLost) {
+        world.log.warn({ emailId: row.email_id }, 'a delivery was taken over by another node before its hand-off');
+        return undefined;
+      }
+      world.log.error({ err: error, emailId: row.email_id }, 'a delivery could not be carried through');
+      const detail = 'The message could not be sent because of a local problem';
+      return recipients.map((address) =>
+        isHandedOff
+          ? { kind: 'ambiguous', address, detail }
+          : { kind: 'deferred', address, reason: 'local_trouble', detail },
+      );
+    }
+  }
+}
+
+function jobOf(row: DeliveryRow, recipients: string[], mailFrom: string): DeliveryJob {
+  return {
+    id: row.id,
+    emailId: row.email_id,
+    teamId: row.team_id,
+    domain: row.destination,
+    recipients,
+    mailFrom,
+    region: row.region,
+    tls: row.tls,
+    attempt: row.attempt,
+  };
+}
+
+const PAUSE_MS_MIN = 500;
+const PAUSE_MS_MAX = 30_000;
+
+/**
+ * Writes what must not be forgotten, again and again while the database cannot take it: a delivered message whose
+ * outcome is lost would be sent twice or reported as failed. Answers false when it was interrupted first.
+ */
+export async function untilWritten(
+  world: World,
+  interrupt: AbortSignal,
+  write: () => Promise<unknown>,
+): Promise<boolean> {
+  for (let pauseMs = PAUSE_MS_MIN; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MS_MAX)) {
+    try {
+      await write();
+      return true;
+    } catch (error) {
+      world.log.error({ err: error }, 'what became of a delivery could not be written');
+      if (interrupt.aborted) return false;
+    }
+    await pause(world, pauseMs, interrupt);
+  }
+}
+
+function pause(world: World, pauseMs: number, interrupt: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      cancel();
+      interrupt.removeEventListener('abort', end);
+      resolve();
+    };
+    const cancel = world.clock.timer(pauseMs, end);
+    interrupt.addEventListener('abort', end);
+  });
+}

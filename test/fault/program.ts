@@ -1,0 +1,121 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import { onTestFinished } from 'vitest';
+import { createApi, type Api } from '../rig/api.ts';
+import { makeDatabase, type TestDatabase } from '../rig/database.ts';
+import { startDns, type DnsRig } from '../rig/dns.ts';
+import { publish } from '../rig/scene.ts';
+import type { Sink } from '../rig/sink.ts';
+
+const LAUNCHER = path.resolve(import.meta.dirname, '../../bin/rasket');
+const DOMAIN = 'sender.example.com';
+
+export interface LogLine {
+  msg: string;
+  [field: string]: unknown;
+}
+
+/** The program as its operator runs it, in a process of its own, to be killed and started again on the same data. */
+export interface Program {
+  dataDir: string;
+  database: TestDatabase['settings'];
+  teamId: string;
+  apiKey: string;
+  from: string;
+  /** Resolves with the address as soon as the program listens, also after the next start. */
+  listening(): Promise<string>;
+  /** Resolves when the program of now is ready. */
+  start(): Promise<void>;
+  /** SIGKILL; resolves when the process is gone. */
+  kill(): Promise<void>;
+  /** SIGTERM; resolves when the process is gone. */
+  stop(): Promise<void>;
+}
+
+/** Installed, started and with a verified domain; it ends with the test, even one that ran out of time. */
+export async function installProgram(sink: Sink, onLog: (line: LogLine) => void): Promise<Program> {
+  const dataDir = path.join(mkdtempSync(path.join(os.tmpdir(), 'rasket-fault-')), 'data');
+  const database = await makeDatabase();
+  const dns = await startDns({ '*': { MX: ['10 mx.sink.test'] }, 'mx.sink.test': { A: ['127.0.0.1'] } });
+  const env = {
+    ...process.env,
+    RASKET_DATA: dataDir,
+    RASKET_INSTANCE_HOST: 'rasket.test',
+    RASKET_HTTP_PORT: '0',
+    RASKET_DATABASE_DRIVER: database.settings.driver,
+    RASKET_DATABASE_URL: database.settings.url,
+    RASKET_DNS_SERVERS: dns.server,
+    RASKET_DELIVERY_SMTP_PORT: String(sink.port),
+    RASKET_NETWORK_MAIL_ALLOW_PRIVATE: '127.0.0.0/8',
+    RASKET_RATE_LIMIT_REQUESTS_PER_SECOND: '100000',
+    RASKET_RATE_LIMIT_BURST: '100000',
+    RASKET_LOG_LEVEL: 'info',
+  };
+  let child: ChildProcess | undefined;
+  let up = Promise.withResolvers<string>();
+
+  const end = async (signal: 'SIGKILL' | 'SIGTERM'): Promise<void> => {
+    const ending = child;
+    if (!ending || ending.exitCode !== null || ending.signalCode !== null) return;
+    up = Promise.withResolvers<string>();
+    const gone = new Promise((done) => ending.once('exit', done));
+    ending.kill(signal);
+    await gone;
+  };
+
+  onTestFinished(async () => {
+    await end('SIGKILL');
+    await dns.close();
+    await database.drop();
+    rmSync(path.dirname(dataDir), { recursive: true, force: true });
+  });
+  const { stdout } = await promisify(execFile)(LAUNCHER, ['init', '--json'], { env });
+  const made = JSON.parse(stdout) as { team_id: string; api_key: string };
+
+  const program: Program = {
+    dataDir,
+    database: database.settings,
+    teamId: made.team_id,
+    apiKey: made.api_key,
+    from: `Fault <fault@${DOMAIN}>`,
+    listening: () => up.promise,
+    async start() {
+      const starting = spawn(LAUNCHER, ['serve'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+      child = starting;
+      const complaints: string[] = [];
+      const ready = new Promise<string>((done, fail) => {
+        createInterface({ input: starting.stderr }).on('line', (text) => {
+          if (!text.startsWith('{')) return void complaints.push(text);
+          const line = JSON.parse(text) as LogLine;
+          if (line.level === 50) complaints.push(text);
+          onLog(line);
+          if (line.msg === 'ready') done((line as unknown as Ready).listeners.http.url);
+        });
+        starting.once('exit', (code) => fail(new Error(`the program ended with ${code}: ${complaints.join('\n')}`)));
+      });
+      // Who waits for it must hear as well that it did not come up.
+      up.promise.catch(() => undefined);
+      await ready.then(up.resolve, up.reject);
+      await up.promise;
+    },
+    kill: () => end('SIGKILL'),
+    stop: () => end('SIGTERM'),
+  };
+  await program.start();
+  await verifyDomain(createApi(await program.listening()), made.api_key, dns);
+  return program;
+}
+
+interface Ready {
+  listeners: { http: { url: string } };
+}
+
+async function verifyDomain(api: Api, key: string, dns: DnsRig): Promise<void> {
+  const created = await api('POST', '/domains', { key, body: { name: DOMAIN } });
+  publish(dns, created.body);
+  await api('POST', `/domains/${created.body.id}/verify`, { key });
+}

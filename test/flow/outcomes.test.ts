@@ -1,0 +1,202 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startScene, type Scene } from '../rig/scene.ts';
+import { advanceToNextAttempt, mailIn, messagesOf, MINUTE, SECOND } from './mail.ts';
+
+describe('what becomes of an email', () => {
+  let scene: Scene;
+  beforeAll(async () => {
+    scene = await startScene();
+  });
+  afterAll(() => scene.close());
+
+  it('goes to each destination once, with all its recipients there', async () => {
+    const mail = await mailIn(scene);
+    const id = await mail.send(['a@one.example', 'b@one.example'], { cc: ['c@two.example'], bcc: ['d@three.example'] });
+    await scene.settled();
+    const account = await mail.account(id);
+    expect({ ...account, events: account.events.sort(), arrived: account.arrived.sort() }).toEqual({
+      state: 'delivered',
+      events: [
+        'email.delivered a@one.example b@one.example',
+        'email.delivered c@two.example',
+        'email.delivered d@three.example',
+        'email.queued',
+        'email.sent',
+      ],
+      arrived: ['a@one.example b@one.example', 'c@two.example', 'd@three.example'],
+      suppressed: [],
+      waiting: [],
+    });
+  });
+
+  it('hides who got a blind copy from everybody, and sends all the same bytes', async () => {
+    const mail = await mailIn(scene);
+    const id = await mail.send('seen@one.example', { bcc: ['hidden@one.example', 'hidden@two.example'] });
+    await scene.settled();
+    const texts = messagesOf(scene, id).map((message) => message.data.toString('latin1'));
+    expect(texts).toHaveLength(2);
+    expect(new Set(texts).size).toBe(1);
+    expect(texts[0]).toContain('seen@one.example');
+    expect(texts[0]).not.toMatch(/hidden|bcc/i);
+  });
+
+  it('gives an address that is named twice one copy', async () => {
+    const mail = await mailIn(scene);
+    const id = await mail.send(['x@one.example', 'x@ONE.example'], { cc: ['x@one.example'] });
+    await scene.settled();
+    expect((await mail.account(id)).arrived).toEqual(['x@one.example']);
+  });
+
+  it('tells accepted, refused and deferred recipients of one transaction apart', async () => {
+    const mail = await mailIn(scene);
+    const id = await mail.send(['ok@mixed.example', 'permfail@mixed.example', 'tempfail-once+m@mixed.example']);
+    await scene.settled();
+    const early = await mail.account(id);
+    expect({ ...early, events: early.events.sort() }).toEqual({
+      state: 'bounced',
+      events: [
+        'email.bounced permfail@mixed.example',
+        'email.delivered ok@mixed.example',
+        'email.delivery_delayed tempfail-once+m@mixed.example',
+        'email.queued',
+        'email.sent',
+      ],
+      arrived: ['ok@mixed.example'],
+      suppressed: ['permfail@mixed.example'],
+      waiting: ['tempfail-once+m@mixed.example'],
+    });
+    await advanceToNextAttempt(scene, id);
+    const late = await mail.account(id);
+    expect(late.events.slice(5)).toEqual(['email.delivered tempfail-once+m@mixed.example']);
+    expect([late.arrived, late.waiting]).toEqual([['ok@mixed.example', 'tempfail-once+m@mixed.example'], []]);
+    expect(late.state, 'a trouble is not covered up by a later success').toBe('bounced');
+  });
+
+  it('bounces a refused recipient once, says why, and suppresses the address', async () => {
+    const mail = await mailIn(scene);
+    const id = await mail.send('permfail@refused.example');
+    await scene.settled();
+    expect(await mail.account(id)).toEqual({
+      state: 'bounced',
+      events: ['email.queued', 'email.sent', 'email.bounced permfail@refused.example'],
+      arrived: [],
+      suppressed: ['permfail@refused.example'],
+      waiting: [],
+    });
+    const { bounce } = await mail.detail(id, 'email.bounced');
+    expect(bounce).toMatchObject({ type: 'Permanent', diagnosticCode: ['smtp; 550 5.1.1 No such user'] });
+    const { body } = await scene.api('GET', '/suppressions/permfail@refused.example', { key: mail.team.key });
+    expect(body).toMatchObject({ origin: 'bounce', source_id: id });
+  });
+
+  it('bounces when the whole message is refused after its dot', async () => {
+    const mail = await mailIn(scene);
+    const id = await mail.send('dot-554-message-refused@refused.example');
+    await scene.settled();
+    const account = await mail.account(id);
+    expect([account.state, account.arrived, account.waiting]).toEqual(['bounced', [], []]);
+  });
+
+  it('suppresses nobody when one reply refuses several recipients, for it speaks of none of them', async () => {
+    const mail = await mailIn(scene);
+    const id = await mail.send(['dot-permfail@refused.example', 'mate@refused.example']);
+    await scene.settled();
+    expect(await mail.account(id)).toEqual({
+      state: 'bounced',
+      events: ['email.queued', 'email.sent', 'email.bounced dot-permfail@refused.example mate@refused.example'],
+      arrived: [],
+      suppressed: [],
+      waiting: [],
+    });
+  });
+
+  it('is retried after a temporary refusal of its dot, for then nobody has taken it', async () => {
+    const mail = await mailIn(scene);
+    const id = await mail.send('dot-tempfail-once@later.example');
+    await scene.settled();
+    expect((await mail.account(id)).state).toBe('delivery_delayed');
+    await advanceToNextAttempt(scene, id);
+    expect(await mail.account(id)).toMatchObject({ state: 'delivered', arrived: ['dot-tempfail-once@later.example'] });
+  });
+
+  it('bounces without a connection when the domain takes no mail (RFC 7505)', async () => {
+    scene.dns.set('null.example', 'MX', ['0 .']);
+    const mail = await mailIn(scene);
+    const { connections } = scene.sink.counts;
+    const id = await mail.send('x@null.example');
+    await scene.settled();
+    expect(await mail.account(id)).toEqual({
+      state: 'bounced',
+      events: ['email.queued', 'email.sent', 'email.bounced x@null.example'],
+      arrived: [],
+      suppressed: ['x@null.example'],
+      waiting: [],
+    });
+    expect(scene.sink.counts.connections).toBe(connections);
+    expect((await mail.detail(id, 'email.bounced')).bounce).toMatchObject({ type: 'Permanent', subType: 'NoEmail' });
+  });
+
+  it('waits when no name server answers, and goes out when one does', async () => {
+    scene.dns.set('broken-dns.example', 'ANY', 'SERVFAIL');
+    const mail = await mailIn(scene);
+    const id = await mail.send('x@broken-dns.example');
+    await scene.settled();
+    expect((await mail.account(id)).events.slice(2)).toEqual(['email.delivery_delayed x@broken-dns.example']);
+    scene.dns.set('mended.sink.test', 'A', ['127.0.0.1']);
+    scene.dns.set('broken-dns.example', 'ANY', []);
+    scene.dns.set('broken-dns.example', 'MX', ['5 mended.sink.test']);
+    await advanceToNextAttempt(scene, id);
+    expect(await mail.account(id)).toMatchObject({ state: 'delivered', arrived: ['x@broken-dns.example'] });
+  });
+
+  it('waits until it is due when it is scheduled, and costs nothing before', async () => {
+    const mail = await mailIn(scene);
+    const questions = scene.dns.queries.length;
+    const id = await mail.send('x@one.example', {
+      scheduled_at: new Date(scene.clock.now() + 30 * MINUTE).toISOString(),
+    });
+    scene.clock.advance(30 * MINUTE - SECOND);
+    await scene.settled();
+    expect(await mail.account(id)).toEqual({
+      state: 'scheduled',
+      events: ['email.scheduled'],
+      arrived: [],
+      suppressed: [],
+      waiting: ['x@one.example'],
+    });
+    expect(scene.dns.queries.length).toBe(questions);
+    scene.clock.advance(SECOND);
+    await scene.settled();
+    expect(await mail.account(id)).toMatchObject({
+      state: 'delivered',
+      events: ['email.scheduled', 'email.sent', 'email.delivered x@one.example'],
+      arrived: ['x@one.example'],
+    });
+  });
+
+  it('has its two days of retries counted from the time it was scheduled for', async () => {
+    const mail = await mailIn(scene);
+    const inTenDays = new Date(scene.clock.now() + 10 * 24 * 60 * MINUTE).toISOString();
+    const id = await mail.send('tempfail-once+ten@days.example', { scheduled_at: inTenDays });
+    await advanceToNextAttempt(scene, id);
+    await advanceToNextAttempt(scene, id);
+    expect(await mail.account(id)).toMatchObject({ state: 'delivered', arrived: ['tempfail-once+ten@days.example'] });
+  });
+
+  it('fails when its domain was removed before it was due', async () => {
+    const mail = await mailIn(scene);
+    const id = await mail.send('x@one.example', {
+      scheduled_at: new Date(scene.clock.now() + 30 * MINUTE).toISOString(),
+    });
+    await scene.api('DELETE', `/domains/${mail.domain.id}`, { key: mail.team.key });
+    scene.clock.advance(30 * MINUTE);
+    await scene.settled();
+    expect(await mail.account(id)).toMatchObject({
+      state: 'failed',
+      events: ['email.scheduled', 'email.sent', 'email.failed x@one.example'],
+      arrived: [],
+      waiting: [],
+    });
+    expect((await mail.detail(id, 'email.failed')).failed).toEqual({ reason: 'domain_removed' });
+  });
+});
