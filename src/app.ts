@@ -6,7 +6,7 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { loadContract } from './contract/index.ts';
 import { startCron, type CronJob } from './cron/index.ts';
-import { createAccept } from './flow/accept/index.ts';
+import { createAccept, type Accept } from './flow/accept/index.ts';
 import { createComposer } from './flow/compose/index.ts';
 import { createCapture, createDeliver, type DeliverOptions } from './flow/deliver/index.ts';
 import { catchMessage } from './flow/playground/index.ts';
@@ -95,12 +95,13 @@ export async function startApp(options: AppOptions): Promise<App> {
     const world = await openWorld(options);
     toStop.push(() => closeWorld(world));
     await migrate(world.db);
-    const mail = roles.has('delivery') ? await startDelivery(world, runDir) : undefined;
+    const accept = createAccept(world, () => mail?.queue.wake());
+    const mail = roles.has('delivery') ? await startDelivery(world, runDir, accept) : undefined;
     if (mail) toStop.push(mail.close);
     const jobs = cronTable(world);
     const cron = roles.has('scheduler') ? startCron(world, jobs) : undefined;
     if (cron) toStop.push(cron.stop);
-    const http = roles.has('http') ? await startHttpPort(world, options.version, mail?.queue) : undefined;
+    const http = roles.has('http') ? await startHttpPort(world, options.version, accept) : undefined;
     if (http) toStop.push(http.close);
     mail?.queue.start();
     return { world, http, queue: mail?.queue, jobs, close };
@@ -116,18 +117,18 @@ async function closeWorld(world: World): Promise<void> {
   await world.db.close();
 }
 
-function startHttpPort(world: World, version: string, queue: Queue | undefined): Promise<HttpPort> {
+function startHttpPort(world: World, version: string, accept: Accept): Promise<HttpPort> {
   const checks = {
     database: async () => void (await world.db.get('select 1 as one')),
     storage: () => world.blobs.check(),
   };
-  const accept = createAccept(world, () => queue?.wake());
   return startHttp({ world, version, checks, accept, document: loadContract() });
 }
 
 async function startDelivery(
   world: World,
   runDir: string,
+  accept: Accept,
 ): Promise<{ queue: Queue; close(graceMs: number): Promise<void> }> {
   const recovery = await recoverDeliveries(world, runDir);
   const handOffLog = openHandOffLog(runDir, world.ids.uuid());
@@ -138,6 +139,7 @@ async function startDelivery(
     composer: createComposer(world),
     settle: createSettle(world, handOffLog.owner),
     handOffLog,
+    isPressed: accept.isPressed,
   });
   return {
     queue,

@@ -253,6 +253,7 @@ function openLife(
   const handOffLog = openHandOffLog(runDir(scene), world.ids.uuid());
   const settle = createSettle(world, handOffLog.owner);
   const queue = createQueue({
+    isPressed: () => false,
     world,
     deliver,
     composer: createComposer(world),

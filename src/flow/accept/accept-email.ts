@@ -17,7 +17,13 @@ import { rowsOf, type AcceptedRows } from './rows.ts';
 
 export interface Accept {
   acceptEmail(ctx: Ctx, input: SendEmailInput, idempotency?: Idempotency): Promise<{ id: string }>;
+  /** Whether callers wait in a crowd; delivery makes way for them. */
+  isPressed(): boolean;
 }
+
+const CROWD = 12;
+/** A crowd that was just served counts as one for a while: its next requests are on their way. */
+const CROWD_MS = 250;
 
 interface Item {
   teamId: string;
@@ -32,6 +38,8 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
     return items.map((item) => ({ id: item.rows.email.id }));
   });
   const inFlight = new Set<string>();
+  let waiting = 0;
+  let crowdedUntil = 0;
 
   async function accept(
     ctx: Ctx,
@@ -54,7 +62,8 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
       );
     let accepted: { id: string };
     try {
-      accepted = await commit({ teamId: ctx.teamId, rows, idempotency });
+      if (++waiting >= CROWD) crowdedUntil = performance.now() + CROWD_MS;
+      accepted = await commit({ teamId: ctx.teamId, rows, idempotency }).finally(() => waiting--);
     } catch (error) {
       // Another node took the same key in the meantime: its answer is the answer.
       const stored =
@@ -70,6 +79,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
   }
 
   return {
+    isPressed: () => performance.now() < crowdedUntil,
     async acceptEmail(ctx, input, idempotency) {
       if (!idempotency) return accept(ctx, input, undefined);
       const held = `${ctx.teamId} ${idempotency.key}`;

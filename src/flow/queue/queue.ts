@@ -13,6 +13,8 @@ export interface QueueOptions {
   composer: Composer;
   settle: Settle;
   handOffLog: HandOffLog;
+  /** Whether more callers wait for their answer than one commit can serve. */
+  isPressed(): boolean;
 }
 
 export interface Queue {
@@ -27,6 +29,9 @@ export interface Queue {
 }
 
 const CLAIM_MAX = 200;
+const UNDER_PRESSURE_MAX = 16;
+const LONG_LOOK_MS = 10;
+const RESTS_PER_LOOK = 20;
 
 export function createQueue(options: QueueOptions): Queue {
   const { world, composer, handOffLog } = options;
@@ -45,6 +50,8 @@ export function createQueue(options: QueueOptions): Queue {
   /** Work was left where it is, for want of room; how many have ended since then. */
   let leftBehind = false;
   let endedSince = 0;
+  /** On the clock of `performance`: how long statements take has nothing to do with the time of day. */
+  let lookPastFrom = 0;
   const enoughEnded = Math.max(1, Math.min(CLAIM_MAX, Math.floor(inFlightMax / 10)));
   let cancelPoll = (): void => undefined;
   let cancelRenewal = (): void => undefined;
@@ -77,14 +84,26 @@ export function createQueue(options: QueueOptions): Queue {
     leftBehind = false;
     endedSince = 0;
     while (state === 'running') {
-      const limit = Math.min(CLAIM_MAX, room.free);
+      const limit = Math.min(CLAIM_MAX, room.free, roomUnderPressure());
       const exceptDestinations = room.crowded();
       leftBehind = limit === 0 || exceptDestinations.length > 0;
-      if (limit === 0) return;
+      if (limit === 0 || (exceptDestinations.length > 0 && performance.now() < lookPastFrom)) return;
+      const began = performance.now();
       const claimed = await ledger.claim({ limit, exceptDestinations });
+      if (exceptDestinations.length > 0) restAfter(performance.now() - began);
       if (claimed.length > 0) await beginAll(claimed);
       if (claimed.length < limit) return;
     }
+  }
+
+  /** While callers wait in a crowd, accepting goes first: delivery keeps a share, and catches up when they are gone. */
+  function roomUnderPressure(): number {
+    return options.isPressed() ? Math.max(0, UNDER_PRESSURE_MAX - room.count) : Number.POSITIVE_INFINITY;
+  }
+
+  /** Looking past a crowded destination reads its whole backlog: a long one is not read again and again. */
+  function restAfter(tookMs: number): void {
+    if (tookMs > LONG_LOOK_MS) lookPastFrom = performance.now() + tookMs * RESTS_PER_LOOK;
   }
 
   /** Claims that cannot be begun are given back at once, not when their lease runs out. */

@@ -5,15 +5,17 @@ import { SQLITE_PRAGMAS } from './pragmas.ts';
 
 /**
  * The embedded default. Statements run in this thread on prepared, cached statements: a knex round trip costs more
- * than the statement itself. One connection writes, another reads, so that a list never waits for a commit; both see
- * what is committed, because every write goes through `tx` or a statement of its own.
+ * than the statement itself. Reads use the connection that writes, because another one forgets all the pages it has
+ * cached whenever this one commits; only while a transaction is open are they done aside, on what is committed.
  */
 export function openBetterSqlite(file: string): Db {
   const writer = connect(file);
   const reader = connect(file);
   const writing = executorOn(writer);
-  const reads = createReadSpan(reader);
-  const reading = executorOn(reader, reads.extend);
+  const reads = createReadSpan(writer);
+  const readingHere = executorOn(writer, reads.extend);
+  const readingAside = executorOn(reader);
+  const reading = (): Executor => (writer.inTransaction && !reads.isOpen() ? readingAside : readingHere);
   const begin = writer.prepare('begin immediate');
   const commit = writer.prepare('commit');
   const rollback = writer.prepare('rollback');
@@ -28,9 +30,9 @@ export function openBetterSqlite(file: string): Db {
 
   return {
     dialect: 'sqlite',
-    withKnex: (work) => withKnexOn(file, work),
-    all: reading.all,
-    get: reading.get,
+    withKnex: (work) => withKnexOn(file, work).finally(reads.end),
+    all: (sql, values) => reading().all(sql, values),
+    get: (sql, values) => reading().get(sql, values),
     run: (sql, values) => inTurn(() => transact((tx) => tx.run(sql, values))),
     insertMany: (...insert) => inTurn(() => transact((tx) => tx.insertMany(...insert))),
     tx: (work) => inTurn(() => transact(work)),
@@ -43,12 +45,11 @@ export function openBetterSqlite(file: string): Db {
   };
 
   async function transact<T>(work: (tx: Executor) => Promise<T>): Promise<T> {
+    reads.end();
     begin.run();
     try {
       const value = await work(writing);
       commit.run();
-      // Whoever waited for this commit reads what it wrote.
-      reads.end();
       return value;
     } catch (error) {
       // A full disk rolls back by itself; a second rollback would hide the first error.
@@ -90,18 +91,19 @@ const STATEMENTS_CACHED_MAX = 500;
 
 /**
  * One read transaction for everything that is read in one turn of the event loop: taking and releasing SQLite's locks
- * costs more than a look-up. It ends with the turn and with every commit, so that nobody reads what is outdated.
+ * costs more than a look-up. It ends with the turn, and before anything is written.
  */
-function createReadSpan(reader: Sqlite.Database): { extend(): void; end(): void } {
-  const begin = reader.prepare('begin');
-  const commit = reader.prepare('commit');
+function createReadSpan(connection: Sqlite.Database): { isOpen(): boolean; extend(): void; end(): void } {
+  const begin = connection.prepare('begin');
+  const commit = connection.prepare('commit');
   let isOpen = false;
   const end = (): void => {
     if (!isOpen) return;
     isOpen = false;
-    if (reader.inTransaction) commit.run();
+    if (connection.inTransaction) commit.run();
   };
   return {
+    isOpen: () => isOpen,
     end,
     extend() {
       if (isOpen) return;
