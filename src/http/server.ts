@@ -4,7 +4,7 @@ import { compileValidators, type OperationValidators } from '../contract/index.t
 import { notFound, Refusal, refuse } from '../platform/refusal/index.ts';
 import type { World } from '../platform/world/index.ts';
 import { mustReach, type Actor, type Ctx } from '../resources/access/index.ts';
-import { authenticateApiKey, createKeyUse } from '../resources/api-keys/index.ts';
+import { createAuthentication, createKeyUse } from '../resources/api-keys/index.ts';
 import { errorBody, rateLimited, refusalFor, setRateHeaders } from './answers.ts';
 import { createBrokenRequests } from './broken-requests.ts';
 import { checkBody, checkIdempotencyKey, checkParameters, parseBody } from './check-request.ts';
@@ -38,6 +38,7 @@ export async function startHttp(services: Services): Promise<HttpPort> {
   validators.compileAll();
   const rateLimit = createRateLimit(world);
   const noteKeyUse = createKeyUse(world);
+  const authenticateToken = createAuthentication(world);
   const knownPaths = pathMatchers([...validators.operations.values()]);
 
   const server: FastifyInstance = fastify({
@@ -149,7 +150,7 @@ export async function startHttp(services: Services): Promise<HttpPort> {
       if (token === undefined) {
         throw refuse('missing_api_key', { say: 'Send the API key in the header: Authorization: Bearer rk_…' });
       }
-      return await authenticateApiKey(world, token);
+      return await authenticateToken(token);
     } catch (error) {
       if (error instanceof Refusal) await rateLimit.take(addressBucket(request));
       throw error;

@@ -37,6 +37,10 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
     await writeItems(world, tx, items);
     return items.map((item) => ({ id: item.rows.email.id }));
   });
+  const findSendingDomain = world.db.memo(['domains'], (key) => {
+    const [teamId = '', name = ''] = key.split(' ');
+    return findDomainByName(world.db, teamId, name);
+  });
   const inFlight = new Set<string>();
   let waiting = 0;
   let crowdedUntil = 0;
@@ -51,7 +55,8 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
       if (stored) return stored;
     }
     const draft = readEmail(input, world.clock.now());
-    const domain = await sendingDomain(ctx, draft);
+    const named = await findSendingDomain(`${ctx.teamId} ${draft.from.domain}`);
+    const domain = await mayBeSentFrom(ctx, draft, named);
     const rows = rowsOf(world, ctx, draft, domain);
     if (rows.hasBlobs)
       await writeBlobs(
@@ -125,10 +130,9 @@ async function writeItems(world: World, tx: Executor, items: Item[]): Promise<vo
 }
 
 /** A verified domain does not verify its subdomains: the name must be the very one. */
-async function sendingDomain(ctx: Ctx, draft: EmailDraft): Promise<DomainRow> {
+async function mayBeSentFrom(ctx: Ctx, draft: EmailDraft, domain: DomainRow | undefined): Promise<DomainRow> {
   const { db } = ctx.world;
   const name = draft.from.domain;
-  const domain = await findDomainByName(db, ctx.teamId, name);
   const pinned = ctx.actor.kind === 'api_key' ? ctx.actor.domainId : null;
   if (pinned !== null && pinned !== domain?.id) {
     const allowed = await findDomain(db, ctx.teamId, pinned);

@@ -1,6 +1,7 @@
 import Sqlite from 'better-sqlite3';
 import type { Knex } from 'knex';
 import type { Db, Executor, Value } from './types.ts';
+import { createTableVersions, memoOver, tableWrittenBy } from './memo.ts';
 import { SQLITE_PRAGMAS } from './pragmas.ts';
 
 /**
@@ -11,8 +12,10 @@ import { SQLITE_PRAGMAS } from './pragmas.ts';
 export function openBetterSqlite(file: string): Db {
   const writer = connect(file);
   const reader = connect(file);
-  const writing = executorOn(writer);
-  const reads = createReadSpan(writer);
+  const versions = createTableVersions();
+  const touched = new Set<string>();
+  const writing = executorOn(writer, ignore, (table) => void touched.add(table));
+  const reads = createReadSpan(writer, versions.changedOutside);
   const readingHere = executorOn(writer, reads.extend);
   const readingAside = executorOn(reader);
   const reading = (): Executor => (writer.inTransaction && !reads.isOpen() ? readingAside : readingHere);
@@ -30,6 +33,11 @@ export function openBetterSqlite(file: string): Db {
 
   return {
     dialect: 'sqlite',
+    memo: (tables, load) =>
+      memoOver(() => {
+        if (!writer.inTransaction) reads.extend();
+        return versions.of(tables);
+      }, load),
     withKnex: (work) => withKnexOn(file, work).finally(reads.end),
     all: (sql, values) => reading().all(sql, values),
     get: (sql, values) => reading().get(sql, values),
@@ -46,10 +54,12 @@ export function openBetterSqlite(file: string): Db {
 
   async function transact<T>(work: (tx: Executor) => Promise<T>): Promise<T> {
     reads.end();
+    touched.clear();
     begin.run();
     try {
       const value = await work(writing);
       commit.run();
+      versions.committed(touched);
       return value;
     } catch (error) {
       // A full disk rolls back by itself; a second rollback would hide the first error.
@@ -93,9 +103,15 @@ const STATEMENTS_CACHED_MAX = 500;
  * One read transaction for everything that is read in one turn of the event loop: taking and releasing SQLite's locks
  * costs more than a look-up. It ends with the turn, and before anything is written.
  */
-function createReadSpan(connection: Sqlite.Database): { isOpen(): boolean; extend(): void; end(): void } {
+function createReadSpan(
+  connection: Sqlite.Database,
+  onOutsideChange: () => void,
+): { isOpen(): boolean; extend(): void; end(): void } {
   const begin = connection.prepare('begin');
   const commit = connection.prepare('commit');
+  // Changes when another connection has committed, such as a command of the operator.
+  const dataVersion = connection.prepare('pragma data_version').pluck();
+  let seenVersion = dataVersion.get();
   let isOpen = false;
   const end = (): void => {
     if (!isOpen) return;
@@ -110,21 +126,30 @@ function createReadSpan(connection: Sqlite.Database): { isOpen(): boolean; exten
       begin.run();
       isOpen = true;
       setImmediate(end);
+      const version = dataVersion.get();
+      if (version === seenVersion) return;
+      seenVersion = version;
+      onOutsideChange();
     },
   };
 }
 
-function executorOn(connection: Sqlite.Database, before: () => void = ignore): Executor {
-  const statements = new Map<string, Sqlite.Statement>();
+function executorOn(
+  connection: Sqlite.Database,
+  before: () => void = ignore,
+  onWrite: (table: string) => void = ignore,
+): Executor {
+  const statements = new Map<string, { statement: Sqlite.Statement; writesTo: string | undefined }>();
   function prepared(sql: string): Sqlite.Statement {
     before();
-    let statement = statements.get(sql);
-    if (!statement) {
-      statement = connection.prepare(sql);
+    let known = statements.get(sql);
+    if (!known) {
+      known = { statement: connection.prepare(sql), writesTo: tableWrittenBy(sql) };
       if (statements.size >= STATEMENTS_CACHED_MAX) statements.clear();
-      statements.set(sql, statement);
+      statements.set(sql, known);
     }
-    return statement;
+    if (known.writesTo !== undefined) onWrite(known.writesTo);
+    return known.statement;
   }
   return {
     dialect: 'sqlite',

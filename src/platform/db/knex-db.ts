@@ -17,6 +17,7 @@ export function openKnexDb(options: OpenDbOptions): Db {
   return {
     dialect,
     withKnex: (work) => work(writer),
+    memo: (_tables, load) => load,
     all: reading.all,
     get: reading.get,
     // `changes()` speaks of the connection's latest statement: nothing else may run between it and ours.

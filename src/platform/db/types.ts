@@ -32,6 +32,11 @@ export interface OpenDbOptions {
 export interface Db extends Executor {
   /** One transaction; what `work` awaits must be this transaction's own statements and nothing else. */
   tx<T>(work: (tx: Executor) => Promise<T>): Promise<T>;
+  /**
+   * `load`, remembered per key until anybody writes to one of `tables`. On PostgreSQL other nodes write unseen, so
+   * nothing is remembered there.
+   */
+  memo<T>(tables: readonly string[], load: (key: string) => Promise<T>): (key: string) => Promise<T>;
   /** For migrations alone: loading knex costs memory that a server with an up-to-date schema does not need. */
   withKnex<T>(work: (knex: Knex) => Promise<T>): Promise<T>;
   close(): Promise<void>;

@@ -2,11 +2,17 @@ import { refuse } from '../../platform/refusal/index.ts';
 import { hashToken } from '../../platform/secrets/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import type { Actor } from '../access/index.ts';
-import { findByTokenHash } from './api-keys.store.ts';
+import { findByTokenHash, type Credential } from './api-keys.store.ts';
 
-/** Asks the database every time: a revoked key is refused by the very next request, on every node. */
-export async function authenticateApiKey(world: World, token: string): Promise<{ teamId: string; actor: Actor }> {
-  const key = await findByTokenHash(world.db, hashToken(token));
+export type Authenticate = (token: string) => Promise<{ teamId: string; actor: Actor }>;
+
+/** A revoked key is refused by the very next request: what is remembered of it lasts until keys or teams are written. */
+export function createAuthentication(world: World): Authenticate {
+  const findKey = world.db.memo(['api_keys', 'teams'], (tokenHash) => findByTokenHash(world.db, tokenHash));
+  return async (token) => callerOf(await findKey(hashToken(token)));
+}
+
+function callerOf(key: Credential | undefined): { teamId: string; actor: Actor } {
   if (!key) throw refuse('invalid_api_key', { say: 'The API key is not valid.' });
   if (key.status === 'revoked') {
     throw refuse('restricted_api_key', { status: 403, say: 'This API key has been revoked.' });

@@ -2,7 +2,7 @@
  * API keys: the credential of an application. A token is shown once and kept as a hash; a revoked key stays as a row,
  * so that what it sent can still be told apart.
  */
-export { authenticateApiKey } from './authenticate-api-key.ts';
+export { createAuthentication } from './authenticate-api-key.ts';
 export { createApiKey } from './create-api-key.ts';
 export { createKeyUse } from './note-key-use.ts';
 export { deleteApiKey } from './delete-api-key.ts';

@@ -1,0 +1,44 @@
+/** Counts the writes to each table, so that what was read can be remembered until somebody writes there. */
+export interface TableVersions {
+  /** A number that changes with every committed write to any of the tables. */
+  of(tables: readonly string[]): number;
+  committed(tables: Iterable<string>): void;
+  /** Somebody else wrote, nobody knows where. */
+  changedOutside(): void;
+}
+
+export function createTableVersions(): TableVersions {
+  const versions = new Map<string, number>();
+  let outside = 0;
+  return {
+    of: (tables) => tables.reduce((sum, table) => sum + (versions.get(table) ?? 0), outside),
+    committed(tables) {
+      for (const table of tables) versions.set(table, (versions.get(table) ?? 0) + 1);
+    },
+    changedOutside() {
+      outside++;
+    },
+  };
+}
+
+const ENTRIES_MAX = 10_000;
+
+/** Remembers what was found, never that nothing was: unknown names are endless. */
+export function memoOver<T>(version: () => number, load: (key: string) => Promise<T>): (key: string) => Promise<T> {
+  const entries = new Map<string, { version: number; value: T }>();
+  return async (key) => {
+    const now = version();
+    const entry = entries.get(key);
+    if (entry?.version === now) return entry.value;
+    const value = await load(key);
+    if (value === undefined) return value;
+    if (entries.size >= ENTRIES_MAX) entries.clear();
+    entries.set(key, { version: now, value });
+    return value;
+  };
+}
+
+const WRITES_TO = /^\s*(?:insert\s+into|update|delete\s+from)\s+(\w+)/i;
+
+/** The table a statement writes to. */
+export const tableWrittenBy = (sql: string): string | undefined => WRITES_TO.exec(sql)?.[1];
