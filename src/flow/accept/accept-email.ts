@@ -17,13 +17,13 @@ import { rowsOf, type AcceptedRows } from './rows.ts';
 
 export interface Accept {
   acceptEmail(ctx: Ctx, input: SendEmailInput, idempotency?: Idempotency): Promise<{ id: string }>;
-  /** Whether callers wait in a crowd; delivery makes way for them. */
+  /** Whether callers wait in a crowd; delivery asks before each claim, and makes way for them. */
   isPressed(): boolean;
 }
 
 const CROWD = 12;
-/** A crowd that was just served counts as one for a while: its next requests are on their way. */
-const CROWD_MS = 250;
+/** A crowd that was just served counts as one a few times more: its next requests are on their way. */
+const ASKS_PER_CROWD = 8;
 
 interface Item {
   teamId: string;
@@ -43,7 +43,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
   });
   const inFlight = new Set<string>();
   let waiting = 0;
-  let crowdedUntil = 0;
+  let pressedAsks = 0;
 
   async function accept(
     ctx: Ctx,
@@ -67,7 +67,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
       );
     let accepted: { id: string };
     try {
-      if (++waiting >= CROWD) crowdedUntil = performance.now() + CROWD_MS;
+      if (++waiting >= CROWD) pressedAsks = ASKS_PER_CROWD;
       accepted = await commit({ teamId: ctx.teamId, rows, idempotency }).finally(() => waiting--);
     } catch (error) {
       // Another node took the same key in the meantime: its answer is the answer.
@@ -84,7 +84,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
   }
 
   return {
-    isPressed: () => performance.now() < crowdedUntil,
+    isPressed: () => pressedAsks > 0 && pressedAsks-- > 0,
     async acceptEmail(ctx, input, idempotency) {
       if (!idempotency) return accept(ctx, input, undefined);
       const held = `${ctx.teamId} ${idempotency.key}`;

@@ -1,3 +1,4 @@
+import { stopwatch } from '../../platform/clock/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import type { Batch, Composer } from '../compose/index.ts';
 import type { Deliver } from '../deliver/index.ts';
@@ -30,8 +31,8 @@ export interface Queue {
 
 const CLAIM_MAX = 200;
 const UNDER_PRESSURE_MAX = 16;
-const LONG_LOOK_MS = 10;
-const RESTS_PER_LOOK = 20;
+const LONG_LOOK_MS = 100;
+const RESTS_PER_LOOK = 10;
 
 export function createQueue(options: QueueOptions): Queue {
   const { world, composer, handOffLog } = options;
@@ -50,8 +51,10 @@ export function createQueue(options: QueueOptions): Queue {
   /** Work was left where it is, for want of room; how many have ended since then. */
   let leftBehind = false;
   let endedSince = 0;
-  /** On the clock of `performance`: how long statements take has nothing to do with the time of day. */
-  let lookPastFrom = 0;
+  let isResting = (): boolean => false;
+  let isPressed = false;
+  let begunUnderPressure = 0;
+  let polled = false;
   const enoughEnded = Math.max(1, Math.min(CLAIM_MAX, Math.floor(inFlightMax / 10)));
   let cancelPoll = (): void => undefined;
   let cancelRenewal = (): void => undefined;
@@ -61,6 +64,11 @@ export function createQueue(options: QueueOptions): Queue {
     if (state !== 'running') return;
     lookAgain = true;
     looking ??= look();
+  }
+
+  function poll(): void {
+    polled = true;
+    wake();
   }
 
   async function look(): Promise<void> {
@@ -76,7 +84,7 @@ export function createQueue(options: QueueOptions): Queue {
       world.log.error({ err: error }, 'could not take work from the queue');
     }
     looking = undefined;
-    if (state === 'running') cancelPoll = world.clock.timer(waitMs, wake);
+    if (state === 'running') cancelPoll = world.clock.timer(waitMs, poll);
     tellIdle();
   }
 
@@ -87,23 +95,31 @@ export function createQueue(options: QueueOptions): Queue {
       const limit = Math.min(CLAIM_MAX, room.free, roomUnderPressure());
       const exceptDestinations = room.crowded();
       leftBehind = limit === 0 || exceptDestinations.length > 0;
-      if (limit === 0 || (exceptDestinations.length > 0 && performance.now() < lookPastFrom)) return;
-      const began = performance.now();
-      const claimed = await ledger.claim({ limit, exceptDestinations });
-      if (exceptDestinations.length > 0) restAfter(performance.now() - began);
+      if (limit === 0 || (exceptDestinations.length > 0 && isResting())) return;
+      const { claimed, tookMs } = await ledger.claim({ limit, exceptDestinations });
+      if (exceptDestinations.length > 0) restAfter(tookMs);
       if (claimed.length > 0) await beginAll(claimed);
       if (claimed.length < limit) return;
     }
   }
 
-  /** While callers wait in a crowd, accepting goes first: delivery keeps a share, and catches up when they are gone. */
+  /**
+   * While callers wait in a crowd, accepting goes first: delivery keeps a share, and catches up when they are gone. Every
+   * poll lets a few more through, because those under way may be slow ones.
+   */
   function roomUnderPressure(): number {
-    return options.isPressed() ? Math.max(0, UNDER_PRESSURE_MAX - room.count) : Number.POSITIVE_INFINITY;
+    isPressed = options.isPressed();
+    if (!isPressed) return Number.POSITIVE_INFINITY;
+    const isPoll = polled;
+    polled = false;
+    return isPoll ? UNDER_PRESSURE_MAX : Math.max(0, UNDER_PRESSURE_MAX - begunUnderPressure);
   }
 
   /** Looking past a crowded destination reads its whole backlog: a long one is not read again and again. */
   function restAfter(tookMs: number): void {
-    if (tookMs > LONG_LOOK_MS) lookPastFrom = performance.now() + tookMs * RESTS_PER_LOOK;
+    if (tookMs <= LONG_LOOK_MS) return;
+    const elapsedMs = stopwatch();
+    isResting = () => elapsedMs() < tookMs * RESTS_PER_LOOK;
   }
 
   /** Claims that cannot be begun are given back at once, not when their lease runs out. */
@@ -123,8 +139,11 @@ export function createQueue(options: QueueOptions): Queue {
 
   function begin(delivery: ClaimedDelivery, batch: Batch): void {
     const { destination } = delivery.row;
+    const underPressure = isPressed ? 1 : 0;
+    begunUnderPressure += underPressure;
     room.enter(destination);
     const work = carry(delivery, batch).finally(() => {
+      begunUnderPressure -= underPressure;
       underWay.delete(work);
       room.leave(destination);
       endedSince++;
@@ -195,7 +214,8 @@ function afterGrace(world: World, graceMs: number, fire: () => void): () => void
 
 /** What the queue writes about its own claims; everything that comes together is one commit. */
 interface Ledger {
-  claim(request: Omit<ClaimRequest, 'owner'>): Promise<ClaimedDelivery[]>;
+  /** `tookMs`: the statements alone, without the wait for a commit. */
+  claim(request: Omit<ClaimRequest, 'owner'>): Promise<{ claimed: ClaimedDelivery[]; tookMs: number }>;
   intend(deliveryId: string): Promise<void>;
   unclaim(deliveryIds: string[]): Promise<void>;
 }
@@ -204,8 +224,12 @@ function createLedger(world: World, owner: string): Ledger {
   const ambiguousMs = world.config.delivery.ambiguous_hours * 3_600_000;
   return {
     claim: world.commits.lane(async (tx, requests) => {
-      const claims: ClaimedDelivery[][] = [];
-      for (const request of requests) claims.push(await claimDeliveries(world, tx, { ...request, owner }));
+      const claims: Awaited<ReturnType<Ledger['claim']>>[] = [];
+      for (const request of requests) {
+        const elapsedMs = stopwatch();
+        const claimed = await claimDeliveries(world, tx, { ...request, owner });
+        claims.push({ claimed, tookMs: elapsedMs() });
+      }
       return claims;
     }),
     intend: world.commits.lane<string, void>(async (tx, ids) => {
