@@ -1,3 +1,4 @@
+import { stopwatch } from '../../platform/clock/index.ts';
 import { recordEvents } from '../../events/index.ts';
 import { isUniqueViolation, type Executor } from '../../platform/db/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
@@ -22,8 +23,8 @@ export interface Accept {
 }
 
 const CROWD = 12;
-/** A crowd that was just served counts as one a few times more: its next requests are on their way. */
-const ASKS_PER_CROWD = 8;
+/** A crowd that was just served counts as one for a while: its next requests are on their way. */
+const CROWD_MS = 250;
 
 interface Item {
   teamId: string;
@@ -43,7 +44,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
   });
   const inFlight = new Set<string>();
   let waiting = 0;
-  let pressedAsks = 0;
+  let sinceCrowdMs = (): number => Number.POSITIVE_INFINITY;
 
   async function accept(
     ctx: Ctx,
@@ -67,7 +68,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
       );
     let accepted: { id: string };
     try {
-      if (++waiting >= CROWD) pressedAsks = ASKS_PER_CROWD;
+      if (++waiting >= CROWD) sinceCrowdMs = stopwatch();
       accepted = await commit({ teamId: ctx.teamId, rows, idempotency }).finally(() => waiting--);
     } catch (error) {
       // Another node took the same key in the meantime: its answer is the answer.
@@ -84,7 +85,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
   }
 
   return {
-    isPressed: () => pressedAsks > 0 && pressedAsks-- > 0,
+    isPressed: () => sinceCrowdMs() < CROWD_MS,
     async acceptEmail(ctx, input, idempotency) {
       if (!idempotency) return accept(ctx, input, undefined);
       const held = `${ctx.teamId} ${idempotency.key}`;
