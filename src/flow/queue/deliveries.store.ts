@@ -73,12 +73,11 @@ export async function nextDueAt(db: Executor, owner: string): Promise<number | u
   return (await db.get<{ due_at: number }>(sql, [owner]))?.due_at;
 }
 
-/** What `owner` has handed off waits for its reply under a date of its own and needs no lease. */
-export function renewLeases(db: Executor, owner: string, leaseUntil: number): Promise<number> {
-  return db.run('update deliveries set due_at = ? where lease_owner = ? and handed_off_at is null', [
-    leaseUntil,
-    owner,
-  ]);
+/** By id, because the backlog may be long. What has been handed off waits under a date of its own and needs no lease. */
+export function renewLeases(db: Executor, owner: string, ids: string[], leaseUntil: number): Promise<number> {
+  const among = uuidsIn(db.dialect, 'id', ids);
+  const sql = `update deliveries set due_at = ? where ${among.sql} and lease_owner = ? and handed_off_at is null`;
+  return db.run(sql, [leaseUntil, among.value, owner]);
 }
 
 /**

@@ -39,7 +39,8 @@ export function createQueue(options: QueueOptions): Queue {
   const { owner } = handOffLog;
   const { max_in_flight: inFlightMax, poll_ms: pollMs, lease_seconds: leaseSeconds } = world.config.delivery;
   const room = createRoom(inFlightMax);
-  const underWay = new Set<Promise<void>>();
+  /** By delivery. */
+  const underWay = new Map<string, Promise<void>>();
   const interrupt = new AbortController();
   const ledger = createLedger(world, owner);
   const carry = createCarry({ ...options, intend: ledger.intend, interrupt: interrupt.signal });
@@ -144,12 +145,12 @@ export function createQueue(options: QueueOptions): Queue {
     room.enter(destination);
     const work = carry(delivery, batch).finally(() => {
       begunUnderPressure -= underPressure;
-      underWay.delete(work);
+      underWay.delete(delivery.row.id);
       room.leave(destination);
       endedSince++;
       if (room.isEmpty || (leftBehind && endedSince >= enoughEnded)) wake();
     });
-    underWay.add(work);
+    underWay.set(delivery.row.id, work);
   }
 
   async function untilNextDue(): Promise<number> {
@@ -165,7 +166,7 @@ export function createQueue(options: QueueOptions): Queue {
     cancelRenewal = world.clock.timer(leaseMs / 3, () => {
       renewLater();
       if (room.isEmpty) return;
-      renewLeases(world.db, owner, world.clock.now() + leaseMs).catch((error: unknown) =>
+      renewLeases(world.db, owner, [...underWay.keys()], world.clock.now() + leaseMs).catch((error: unknown) =>
         world.log.error({ err: error }, 'could not renew the leases of what is under way'),
       );
     });
@@ -193,7 +194,7 @@ export function createQueue(options: QueueOptions): Queue {
       const cancelGrace = afterGrace(world, graceMs, () => interrupt.abort());
       // A claim may be under way still: what it takes is given back, so nothing begins any more.
       await looking;
-      await Promise.all(underWay);
+      await Promise.all(underWay.values());
       cancelGrace();
       cancelRenewal();
       await world.commits.settled();
