@@ -15,7 +15,7 @@ import { createSettle } from './flow/settle/index.ts';
 import { forgetIdempotencyKeys, removeOrphanBlobs } from './flow/sweep/index.ts';
 import { startHttp, type HttpPort } from './http/index.ts';
 import { openBlobs } from './platform/blobs/index.ts';
-import { systemClock, type Clock } from './platform/clock/index.ts';
+import { stopwatch, systemClock, type Clock } from './platform/clock/index.ts';
 import type { Config } from './platform/config/index.ts';
 import { createGroupCommit, holdDataFolder, migrate, openDb } from './platform/db/index.ts';
 import { createIds } from './platform/ids/index.ts';
@@ -84,8 +84,9 @@ export async function startApp(options: AppOptions): Promise<App> {
   const close = async (graceMs: number): Promise<void> => {
     const faults: unknown[] = [];
     // One part that cannot stop keeps no other from stopping.
+    const elapsedMs = stopwatch();
     for (let stop = toStop.pop(); stop; stop = toStop.pop()) {
-      await Promise.resolve(stop(graceMs)).catch((fault: unknown) => faults.push(fault));
+      await Promise.resolve(stop(Math.max(0, graceMs - elapsedMs()))).catch((fault: unknown) => faults.push(fault));
     }
     if (faults.length > 0) throw faults[0];
   };

@@ -501,12 +501,12 @@ export interface components {
              */
             region?: "us-east-1" | "eu-west-1" | "sa-east-1" | "ap-northeast-1";
             /**
-             * @description Count opens.
+             * @description Kept for the domain; nothing counts opens yet.
              * @default false
              */
             open_tracking?: boolean;
             /**
-             * @description Count clicks on links.
+             * @description Kept for the domain; nothing counts clicks yet.
              * @default false
              */
             click_tracking?: boolean;
@@ -529,9 +529,9 @@ export interface components {
             capabilities?: components["schemas"]["DomainCapabilitiesRequest"];
         };
         UpdateDomainRequest: {
-            /** @description Count opens. */
+            /** @description Kept for the domain; nothing counts opens yet. */
             open_tracking?: boolean;
-            /** @description Count clicks on links. */
+            /** @description Kept for the domain; nothing counts clicks yet. */
             click_tracking?: boolean;
             /**
              * @description `enforced` refuses delivery to a server without TLS.
@@ -2385,8 +2385,8 @@ export interface operations {
                      *         {
                      *           "name": "database",
                      *           "ok": false,
-                     *           "durationMs": 1000,
-                     *           "error": "no answer within 1 s"
+                     *           "durationMs": 2000.1,
+                     *           "error": "database does not answer as it should"
                      *         }
                      *       ],
                      *       "failed": [

@@ -12,6 +12,7 @@ export function errorBody(refusal: Refusal): Record<string, unknown> {
     message: refusal.message,
     ...(refusal.code === undefined ? {} : { code: refusal.code }),
     ...(refusal.errors === undefined ? {} : { errors: refusal.errors }),
+    ...(refusal.details === undefined ? {} : { details: refusal.details }),
   };
 }
 

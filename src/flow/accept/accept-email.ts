@@ -15,6 +15,7 @@ import {
 import { insertDeliveries } from '../queue/index.ts';
 import { keepAnswers, storedAnswer, type Idempotency } from './idempotency.ts';
 import { rowsOf, type AcceptedRows } from './rows.ts';
+import { mayLeaveSandbox } from './sandbox.ts';
 
 export interface Accept {
   acceptEmail(ctx: Ctx, input: SendEmailInput, idempotency?: Idempotency): Promise<{ id: string }>;
@@ -58,6 +59,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
     const draft = readEmail(input, world.clock.now());
     const named = await findSendingDomain(`${ctx.teamId} ${draft.from.domain}`);
     const domain = await mayBeSentFrom(ctx, draft, named);
+    await mayLeaveSandbox(ctx, draft, domain);
     const rows = rowsOf(world, ctx, draft, domain);
     if (rows.hasBlobs)
       await writeBlobs(

@@ -5,6 +5,10 @@ const watched = new WeakMap<AbortSignal, Set<() => void>>();
  * signal, and adding and removing an event listener for each would cost more than the rest of the bookkeeping.
  */
 export function onAbort(signal: AbortSignal, act: () => void): () => void {
+  if (signal.aborted) {
+    act();
+    return () => undefined;
+  }
   let acts = watched.get(signal);
   if (!acts) {
     const all = new Set<() => void>();

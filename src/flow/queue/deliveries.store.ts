@@ -124,6 +124,14 @@ export async function unclaim(tx: Executor, owner: string, ids: readonly string[
   await tx.run(sql, [now, among.value, owner]);
 }
 
+/** Undoes the claims of `owner` that it does not carry; they have never come near their hand-off. */
+export async function unclaimAllBut(tx: Executor, owner: string, ids: readonly string[], now: number): Promise<void> {
+  const carried = uuidsIn(tx.dialect, 'id', ids);
+  const sql = `update deliveries set lease_owner = null, due_at = ?, attempt = attempt - 1
+    where lease_owner = ? and handed_off_at is null and not (${carried.sql})`;
+  await tx.run(sql, [now, owner, carried.value]);
+}
+
 /** Undoes every claim of `owner` that did not come to the hand-off; answers how many. */
 export function unclaimUnsent(tx: Executor, owner: string, now: number): Promise<number> {
   const sql = `update deliveries set lease_owner = null, due_at = ?, attempt = attempt - 1

@@ -4,7 +4,7 @@ import type { Batch, Composer } from '../compose/index.ts';
 import type { Deliver } from '../deliver/index.ts';
 import { createCarry, LeaseLost, untilWritten, type Settle } from './carry.ts';
 import { claimDeliveries, type ClaimedDelivery, type ClaimRequest } from './claim.ts';
-import { nextDueAt, recordHandOffs, renewLeases, unclaim } from './deliveries.store.ts';
+import { nextDueAt, recordHandOffs, renewLeases, unclaim, unclaimAllBut } from './deliveries.store.ts';
 import type { HandOffLog } from './hand-off-log.ts';
 import { createRoom } from './room.ts';
 
@@ -53,9 +53,11 @@ export function createQueue(options: QueueOptions): Queue {
   let leftBehind = false;
   let endedSince = 0;
   let isResting = (): boolean => false;
+  /** A claim whose answer was lost may stand all the same: rows we hold and do not carry. */
+  let mayHoldStrays = false;
   let isPressed = false;
   let begunUnderPressure = 0;
-  let polled = false;
+  let sinceExtraMs = stopwatch();
   const enoughEnded = Math.max(1, Math.min(CLAIM_MAX, Math.floor(inFlightMax / 10)));
   let cancelPoll = (): void => undefined;
   let cancelRenewal = (): void => undefined;
@@ -65,11 +67,6 @@ export function createQueue(options: QueueOptions): Queue {
     if (state !== 'running') return;
     lookAgain = true;
     looking ??= look();
-  }
-
-  function poll(): void {
-    polled = true;
-    wake();
   }
 
   async function look(): Promise<void> {
@@ -82,16 +79,19 @@ export function createQueue(options: QueueOptions): Queue {
         waitMs = await untilNextDue();
       }
     } catch (error) {
+      mayHoldStrays = true;
       world.log.error({ err: error }, 'could not take work from the queue');
     }
     looking = undefined;
-    if (state === 'running') cancelPoll = world.clock.timer(waitMs, poll);
+    if (state === 'running') cancelPoll = world.clock.timer(waitMs, wake);
     tellIdle();
   }
 
   async function claimAll(): Promise<void> {
     leftBehind = false;
     endedSince = 0;
+    if (mayHoldStrays) await ledger.unclaimAllBut([...underWay.keys()]);
+    mayHoldStrays = false;
     while (state === 'running') {
       const limit = Math.min(CLAIM_MAX, room.free, roomUnderPressure());
       const exceptDestinations = room.crowded();
@@ -106,14 +106,16 @@ export function createQueue(options: QueueOptions): Queue {
 
   /**
    * While callers wait in a crowd, accepting goes first: delivery keeps a share, and catches up when they are gone. Every
-   * poll lets a few more through, because those under way may be slow ones.
+   * `poll_ms` a few more get through, because those under way may be slow ones.
    */
   function roomUnderPressure(): number {
     isPressed = options.isPressed();
     if (!isPressed) return Number.POSITIVE_INFINITY;
-    const isPoll = polled;
-    polled = false;
-    return isPoll ? UNDER_PRESSURE_MAX : Math.max(0, UNDER_PRESSURE_MAX - begunUnderPressure);
+    const share = UNDER_PRESSURE_MAX - begunUnderPressure;
+    if (share > 0) return share;
+    if (sinceExtraMs() < pollMs) return 0;
+    sinceExtraMs = stopwatch();
+    return UNDER_PRESSURE_MAX;
   }
 
   /** Looking past a crowded destination reads its whole backlog: a long one is not read again and again. */
@@ -219,6 +221,7 @@ interface Ledger {
   claim(request: Omit<ClaimRequest, 'owner'>): Promise<{ claimed: ClaimedDelivery[]; tookMs: number }>;
   intend(deliveryId: string): Promise<void>;
   unclaim(deliveryIds: string[]): Promise<void>;
+  unclaimAllBut(deliveryIds: string[]): Promise<void>;
 }
 
 function createLedger(world: World, owner: string): Ledger {
@@ -238,6 +241,7 @@ function createLedger(world: World, owner: string): Ledger {
       const held = await recordHandOffs(tx, owner, ids, { now, doubtUntil: now + ambiguousMs });
       return ids.map((id) => (held.has(id) ? undefined : new LeaseLost('another node holds this delivery now')));
     }),
+    unclaimAllBut: (ids) => world.db.tx((tx) => unclaimAllBut(tx, owner, ids, world.clock.now())),
     unclaim: (ids) => world.db.tx((tx) => unclaim(tx, owner, ids, world.clock.now())),
   };
 }

@@ -1,5 +1,6 @@
 import type { EventType, LastEvent } from '../../events/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
+import type { MailLog } from '../../platform/log/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { nextAttempt } from '../../protocol/retry-schedule/index.ts';
 import { bounceOf, replyText, type Bounce } from '../../protocol/smtp-reply/index.ts';
@@ -11,6 +12,8 @@ export interface Conclusion {
   events: { type: EventType; data: Record<string, unknown> }[];
   states: LastEvent[];
   suppress: { email: string; origin: 'bounce' | 'complaint' }[];
+  /** The operator's lines, for when all this is written. */
+  tell: ((log: MailLog) => void)[];
   /** Tried again at `dueAt`; `attempt` is how many attempts count as made. */
   retry: { recipients: string[]; dueAt: number; attempt: number } | undefined;
   /** Never to be sent again, and failed when nobody says otherwise by then. */
@@ -19,10 +22,10 @@ export interface Conclusion {
 
 const HOUR_MS = 3_600_000;
 
-/** What the outcomes of one delivery mean. Pure but for the clock, the dice and the operator's log. */
+/** What the outcomes of one delivery mean. Pure but for the clock and the dice. */
 export function conclude(world: World, row: DeliveryRow, outcomes: readonly Outcome[]): Conclusion {
   const now = world.clock.now();
-  const done: Conclusion = { events: [], states: [], suppress: [], retry: undefined, doubt: undefined };
+  const done: Conclusion = { events: [], states: [], suppress: [], tell: [], retry: undefined, doubt: undefined };
   const groups = Map.groupBy(outcomes, (outcome) => groupOf(outcome));
   for (const group of groups.values()) {
     const first = group[0];
@@ -39,17 +42,17 @@ export function conclude(world: World, row: DeliveryRow, outcomes: readonly Outc
         bounced(world, row, done, group as Of<'bounced'>[], to);
         break;
       case 'suppressed':
-        suppressed(world, row, done, group as Of<'suppressed'>[], to);
+        suppressed(row, done, group as Of<'suppressed'>[], to);
         break;
       case 'failed':
         add(done, 'failed', { to, failed: { reason: first.reason } });
-        world.mailLog.failed({ emailId: row.email_id, to, reason: first.reason });
+        done.tell.push((log) => log.failed({ emailId: row.email_id, to, reason: first.reason }));
         break;
       case 'ambiguous': {
         const handedOffAt = now;
         const dueAt = handedOffAt + world.config.delivery.ambiguous_hours * HOUR_MS;
         done.doubt = { recipients: to, handedOffAt, dueAt };
-        world.mailLog.ambiguous({ emailId: row.email_id, to, detail: first.detail });
+        done.tell.push((log) => log.ambiguous({ emailId: row.email_id, to, detail: first.detail }));
         break;
       }
       default:
@@ -85,7 +88,9 @@ function delivered(world: World, row: DeliveryRow, done: Conclusion, group: Of<'
   const first = group[0];
   if (first) {
     const tls = first.tls === null ? null : `${first.tls.version} ${first.tls.cipher}`;
-    world.mailLog.delivered({ emailId: row.email_id, to, mx: first.mx, reply: replyText(first.reply), tls });
+    done.tell.push((log) =>
+      log.delivered({ emailId: row.email_id, to, mx: first.mx, reply: replyText(first.reply), tls }),
+    );
   }
   const at = isoTime(world.clock.now());
   // Only the mailbox simulator answers with what happens next.
@@ -133,13 +138,13 @@ function deferred(
     const message = `Delivery was given up after ${row.attempt} attempts in ${hours} hours. The last answer: ${first.detail}`;
     const diagnosticCode = group.map(textOf);
     add(done, 'bounced', { to, bounce: { type: 'Transient', subType: 'General', message, diagnosticCode } });
-    world.mailLog.gaveUp({ emailId: row.email_id, to, detail: first.detail, attempts: row.attempt });
+    done.tell.push((log) => log.gaveUp({ emailId: row.email_id, to, detail: first.detail, attempts: row.attempt }));
     return;
   }
   const dueAt = first.retryAfterMs === undefined ? next.at : now + first.retryAfterMs;
   done.retry = { recipients: to, dueAt, attempt: row.attempt };
   const { reason, detail } = first;
-  world.mailLog.deferred({ emailId: row.email_id, to, reason, detail, nextAttemptAt: isoTime(dueAt) });
+  done.tell.push((log) => log.deferred({ emailId: row.email_id, to, reason, detail, nextAttemptAt: isoTime(dueAt) }));
   // Later deferrals of the same recipients are no news.
   if (row.attempt === 1) add(done, 'delivery_delayed', delayOf(tried, row.accepted_at + hours * HOUR_MS));
 }
@@ -170,7 +175,9 @@ function bounced(world: World, row: DeliveryRow, done: Conclusion, group: Of<'bo
   const bounce = bounceFor(first);
   const diagnosticCode = group.map(textOf);
   add(done, 'bounced', { to, bounce: { ...bounce, message: first.detail, diagnosticCode } });
-  world.mailLog.bounced({ emailId: row.email_id, to, reason: first.reason, detail: diagnosticCode.join(' | ') });
+  done.tell.push((log) =>
+    log.bounced({ emailId: row.email_id, to, reason: first.reason, detail: diagnosticCode.join(' | ') }),
+  );
   // The simulator's addresses never stay suppressed, or each of them could be used once.
   if (bounce.type !== 'Permanent' || row.destination === simulatorDomain(world)) return;
   done.suppress.push(...group.filter(isCondemned).map(({ address: email }) => ({ email, origin: 'bounce' as const })));
@@ -205,11 +212,11 @@ function bounceFor(outcome: Of<'bounced'>): Bounce {
 
 const SUPPRESSED_REASONS = { bounce: 'previous_bounce', complaint: 'previous_complaint', manual: 'manual' } as const;
 
-function suppressed(world: World, row: DeliveryRow, done: Conclusion, group: Of<'suppressed'>[], to: string[]): void {
+function suppressed(row: DeliveryRow, done: Conclusion, group: Of<'suppressed'>[], to: string[]): void {
   const reason = SUPPRESSED_REASONS[group[0]?.origin ?? 'bounce'];
   const message = 'The address is on the suppression list of this team, so nothing was sent to it.';
   add(done, 'suppressed', { to, suppressed: { reason, type: 'Suppressed', message, diagnosticCode: [] } });
-  world.mailLog.suppressed({ emailId: row.email_id, to });
+  done.tell.push((log) => log.suppressed({ emailId: row.email_id, to }));
 }
 
 const textOf = (outcome: Of<'deferred'> | Of<'bounced'>): string =>

@@ -20,12 +20,15 @@ interface Settled {
 
 /** Settles what `owner` claimed. What it holds no more was settled already, or is somebody else's to settle. */
 export function createSettle(world: World, owner: string): Settle {
-  const write = world.commits.lane<Settled, void>(async (tx, items) => {
+  const write = world.commits.lane<Settled, boolean>(async (tx, items) => {
     const held = await endTheirClaims(world, tx, owner, items);
     await writeDown(world, tx, held);
-    return items.map(() => undefined);
+    return items.map((item) => held.includes(item));
   });
-  return (row, outcomes: Outcome[]) => write({ row, conclusion: conclude(world, row, outcomes) });
+  return async (row, outcomes: Outcome[]) => {
+    const conclusion = conclude(world, row, outcomes);
+    if (await write({ row, conclusion })) for (const tell of conclusion.tell) tell(world.mailLog);
+  };
 }
 
 async function endTheirClaims(world: World, tx: Executor, owner: string, items: Settled[]): Promise<Settled[]> {

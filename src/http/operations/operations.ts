@@ -30,6 +30,17 @@ const docsPolicy = [
 let yaml: Promise<string> | undefined;
 let page: string | undefined;
 
+const CHECK_MS_MAX = 2000;
+
+/** A probe has to answer while something it asks about does not. */
+function withinLimit(world: Call['services']['world'], check: Promise<void>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const late = (): void => reject(new Error(`no answer within ${CHECK_MS_MAX} ms`));
+    const cancel = world.clock.timer(CHECK_MS_MAX, late);
+    check.then(resolve, reject).finally(cancel);
+  });
+}
+
 async function getReady({ services, reply }: Call): Promise<unknown> {
   const { world, version } = services;
   const checks = await Promise.all(
@@ -37,7 +48,7 @@ async function getReady({ services, reply }: Call): Promise<unknown> {
       const began = performance.now();
       const durationMs = (): number => Math.round((performance.now() - began) * 1000) / 1000;
       try {
-        await check();
+        await withinLimit(world, check());
         return { name, ok: true, durationMs: durationMs() };
       } catch (error) {
         world.log.error({ err: error, check: name }, 'not ready');

@@ -42,7 +42,7 @@ export const sections = {
     connect_timeout_seconds: integer({ min: 1, max: 600, ...seconds }),
     reply_timeout_seconds: integer({ min: 1, max: 3600, ...seconds }),
     data_timeout_seconds: integer({ min: 1, max: 3600, ...seconds }),
-    max_in_flight: integer({ min: 1, max: 100_000, unit: 'messages' }),
+    max_in_flight: integer({ min: 1, max: 2000, unit: 'messages' }),
     lease_seconds: integer({ min: 1, max: 86_400, ...seconds }),
     retry_minutes: list(integer({ min: 1, max: 10_080, unit: 'minutes' }), { min: 1, max: 100 }),
     give_up_hours: integer({ min: 1, max: 720, unit: 'hours' }),

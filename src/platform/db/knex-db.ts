@@ -16,7 +16,7 @@ export function openKnexDb(options: OpenDbOptions): Db {
   const reading = executorOn(reader, dialect);
   return {
     dialect,
-    withKnex: (work) => work(writer),
+    withKnex: (work) => (dialect === 'pg' ? withPatience(options, work) : work(writer)),
     memo: (_tables, load) => load,
     all: reading.all,
     get: reading.get,
@@ -35,15 +35,30 @@ export function openKnexDb(options: OpenDbOptions): Db {
   }
 }
 
+/** A migration of a large table takes as long as it takes. */
+async function withPatience<T>(options: OpenDbOptions, work: (knex: Knex) => Promise<T>): Promise<T> {
+  const patient = openPg(options, {});
+  try {
+    return await work(patient);
+  } finally {
+    await patient.destroy();
+  }
+}
+
 /** knex writes to standard output, which belongs to answers; every error it reports it also throws. */
 const SILENT: Knex.Logger = { warn: ignore, error: ignore, deprecate: ignore, debug: ignore };
 
 function ignore(): void {}
 
-function openPg(options: OpenDbOptions): Knex {
+/** A server that vanished without a word must not hold every commit of this node for ever. */
+const QUERY_MS_MAX = 60_000;
+
+function openPg(options: OpenDbOptions, limits: { query_timeout?: number } = { query_timeout: QUERY_MS_MAX }): Knex {
   return knexModule({
     client: 'pg',
-    connection: { connectionString: options.url, application_name: 'rasket' },
+    connection: { connectionString: options.url, application_name: 'rasket', keepAlive: true, ...limits },
+    // knex would write the values of a failed statement into its error, and so into the log.
+    compileSqlOnError: false,
     pool: { min: 0, max: options.poolMax },
     acquireConnectionTimeout: 10_000,
     log: SILENT,
@@ -57,6 +72,7 @@ interface Sqlite3Connection {
 function openSqlite3(filename: string): Knex {
   return knexModule({
     client: 'sqlite3',
+    compileSqlOnError: false,
     connection: { filename },
     useNullAsDefault: true,
     log: SILENT,

@@ -41,6 +41,16 @@ describe('a line', () => {
     expect(lines).toHaveLength(2);
     expect(lines.join('')).not.toContain('s3cret');
   });
+
+  it('shows of an error what it says and where it happened, and not the row a database puts beside it', () => {
+    const { log, lines } = logTo('json');
+    const cause = Object.assign(new Error('null value in column'), { code: '23502', detail: 'Failing row: s3cret' });
+    log.error({ err: new Error('request failed', { cause }) }, 'failed');
+    expect(JSON.parse(lines.join(''))).toMatchObject({
+      err: { message: 'request failed', cause: { code: '23502', message: 'null value in column' } },
+    });
+    expect(lines.join('')).not.toContain('s3cret');
+  });
 });
 
 it('every line about mail has a phrase of its own', () => {

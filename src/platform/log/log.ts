@@ -12,7 +12,26 @@ export interface LogOptions {
 export function createLog(options: LogOptions): Log {
   const write = options.write ?? oncePerTurn((text) => void process.stderr.write(text));
   const sink = { write: options.format === 'pretty' ? (line: string) => write(readable(line)) : write };
-  return pino({ level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime, redact: REDACTED }, sink);
+  const { stdTimeFunctions } = pino;
+  const serializers = { err: errorFields };
+  return pino(
+    { level: options.level, base: null, timestamp: stdTimeFunctions.isoTime, redact: REDACTED, serializers },
+    sink,
+  );
+}
+
+/** Not every field of an error: PostgreSQL puts the whole failing row into `detail`. */
+function errorFields(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const { code } = error as NodeJS.ErrnoException;
+  const cause = error.cause === undefined ? {} : { cause: errorFields(error.cause) };
+  return {
+    type: error.name,
+    message: error.message,
+    ...(code === undefined ? {} : { code }),
+    stack: error.stack,
+    ...cause,
+  };
 }
 
 /** The lines of one turn of the event loop leave together; a process that ends writes what it still holds. */

@@ -16,6 +16,8 @@ export interface RefusalText {
   errors?: FieldFault[];
   because?: unknown;
   retryAfterSeconds?: number;
+  /** Only where the contract gives a name's status some. */
+  details?: Record<string, unknown>;
 }
 
 export class Refusal extends Error {
@@ -23,6 +25,7 @@ export class Refusal extends Error {
   readonly status: number;
   readonly errors: FieldFault[] | undefined;
   readonly retryAfterSeconds: number | undefined;
+  readonly details: Record<string, unknown> | undefined;
   /** Only the missing User-Agent carries one (1010). */
   code: number | undefined;
 
@@ -37,6 +40,7 @@ export class Refusal extends Error {
     this.status = status;
     this.errors = text.errors;
     this.retryAfterSeconds = text.retryAfterSeconds;
+    this.details = text.details;
   }
 }
 

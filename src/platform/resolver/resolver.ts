@@ -143,6 +143,6 @@ function explain(cause: unknown): Lookup<never> {
     case 'EBADQUERY':
       return { kind: 'failed', reason: 'malformed' };
     default:
-      throw cause;
+      return { kind: 'failed', reason: 'malformed' };
   }
 }

@@ -14,7 +14,8 @@ export const ATTACHMENT_BLOB = (emailId: string, attachmentId: string): string =
 
 /** Bodies larger than the setting go to the blob store; the row says where each one is. */
 export function bodyRow(world: World, emailId: string, body: EmailBody): BodyRow {
-  const isLarge = (text: string | null): boolean => text !== null && text.length > world.config.storage.inline_bytes;
+  const isLarge = (text: string | null): boolean =>
+    text !== null && Buffer.byteLength(text) > world.config.storage.inline_bytes;
   return {
     email_id: emailId,
     html: isLarge(body.html) ? null : body.html,
