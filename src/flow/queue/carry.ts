@@ -2,7 +2,7 @@ import type { World } from '../../platform/world/index.ts';
 import { DomainRemoved, type Batch } from '../compose/index.ts';
 import type { Deliver, DeliveryJob, HandOff } from '../deliver/index.ts';
 import type { ClaimedDelivery } from './claim.ts';
-import type { DeliveryRow } from './deliveries.store.ts';
+import type { Claim, DeliveryRow } from './deliveries.store.ts';
 import type { HandOffLog } from './hand-off-log.ts';
 import type { Outcome } from './outcome.ts';
 
@@ -15,7 +15,7 @@ export interface CarryOptions {
   settle: Settle;
   handOffLog: HandOffLog;
   /** Resolves when the ledger says that this delivery is about to be handed off; rejects with LeaseLost. */
-  intend(deliveryId: string): Promise<void>;
+  intend(claim: Claim): Promise<void>;
   /** No more patience: what is under way is broken off. */
   interrupt: AbortSignal;
 }
@@ -51,7 +51,7 @@ export function createCarry(options: CarryOptions): Carry {
     if (mailFrom === undefined) return removed();
     let isHandedOff = false;
     const handOff: HandOff = {
-      intend: () => options.intend(row.id),
+      intend: () => options.intend(row),
       mark() {
         handOffLog.mark(row.id);
         isHandedOff = true;

@@ -81,38 +81,65 @@ export function renewLeases(db: Executor, owner: string, ids: string[], leaseUnt
 }
 
 /**
+ * One claim of a delivery. The attempt is part of it: a late word about an attempt that is over, from a commit whose
+ * answer was lost, must not be taken for a word about the next one.
+ */
+export type Claim = Pick<DeliveryRow, 'id' | 'attempt'>;
+
+/** Runs a statement over the claims of each attempt; most batches have one. Answers the ids it touched. */
+async function perAttempt(
+  claims: readonly Claim[],
+  run: (attempt: number, ids: string[]) => Promise<{ id: string }[]>,
+): Promise<Set<string>> {
+  const touched = new Set<string>();
+  for (const [attempt, group] of Map.groupBy(claims, (claim) => claim.attempt)) {
+    const rows = await run(
+      attempt,
+      group.map((claim) => claim.id),
+    );
+    for (const row of rows) touched.add(row.id);
+  }
+  return touched;
+}
+
+/**
  * Writes the hand-off ledger: from here on a row is only ever settled, or failed at `doubtUntil`. Answers the ids that
  * are still this owner's, for only they may be handed off.
  */
 export async function recordHandOffs(
   tx: Executor,
   owner: string,
-  ids: string[],
+  claims: readonly Claim[],
   at: { now: number; doubtUntil: number },
 ): Promise<Set<string>> {
-  const among = uuidsIn(tx.dialect, 'id', ids);
-  const sql = `update deliveries set handed_off_at = ?, due_at = ? where ${among.sql} and lease_owner = ? returning id`;
-  const rows = await tx.all<{ id: string }>(sql, [at.now, at.doubtUntil, among.value, owner]);
-  return new Set(rows.map((row) => row.id));
+  return perAttempt(claims, (attempt, ids) => {
+    const among = uuidsIn(tx.dialect, 'id', ids);
+    const sql = `update deliveries set handed_off_at = ?, due_at = ?
+      where ${among.sql} and attempt = ? and lease_owner = ? returning id`;
+    return tx.all(sql, [at.now, at.doubtUntil, among.value, attempt, owner]);
+  });
 }
 
 /** Ends deliveries; answers those that `owner` still held. A claim ends once, whoever tries to end it again. */
-export async function endClaims(tx: Executor, owner: string, ids: readonly string[]): Promise<Set<string>> {
-  if (ids.length === 0) return new Set();
-  const among = uuidsIn(tx.dialect, 'id', ids);
-  const sql = `delete from deliveries where ${among.sql} and lease_owner = ? returning id`;
-  return new Set((await tx.all<{ id: string }>(sql, [among.value, owner])).map((row) => row.id));
+export function endClaims(tx: Executor, owner: string, claims: readonly Claim[]): Promise<Set<string>> {
+  return perAttempt(claims, (attempt, ids) => {
+    const among = uuidsIn(tx.dialect, 'id', ids);
+    const sql = `delete from deliveries where ${among.sql} and attempt = ? and lease_owner = ? returning id`;
+    return tx.all(sql, [among.value, attempt, owner]);
+  });
 }
 
 /** Gives a claimed row back to the queue, to be offered at `due_at`; answers whether `owner` still held it. */
 export async function reschedule(
   tx: Executor,
   owner: string,
-  row: Pick<DeliveryRow, 'id' | 'attempt' | 'due_at' | 'handed_off_at'> & { recipients: readonly string[] },
+  claim: Claim,
+  next: Pick<DeliveryRow, 'attempt' | 'due_at' | 'handed_off_at'> & { recipients: readonly string[] },
 ): Promise<boolean> {
   const sql = `update deliveries set recipients = ?, attempt = ?, due_at = ?, handed_off_at = ?, lease_owner = null
-    where id = ? and lease_owner = ?`;
-  const values = [JSON.stringify(row.recipients), row.attempt, row.due_at, row.handed_off_at, row.id, owner];
+    where id = ? and attempt = ? and lease_owner = ?`;
+  const { recipients, attempt, due_at: dueAt, handed_off_at: handedOffAt } = next;
+  const values = [JSON.stringify(recipients), attempt, dueAt, handedOffAt, claim.id, claim.attempt, owner];
   return (await tx.run(sql, values)) === 1;
 }
 

@@ -4,7 +4,7 @@ import type { Batch, Composer } from '../compose/index.ts';
 import type { Deliver } from '../deliver/index.ts';
 import { createCarry, LeaseLost, untilWritten, type Settle } from './carry.ts';
 import { claimDeliveries, type ClaimedDelivery, type ClaimRequest } from './claim.ts';
-import { nextDueAt, recordHandOffs, renewLeases, unclaim, unclaimAllBut } from './deliveries.store.ts';
+import { nextDueAt, recordHandOffs, renewLeases, unclaim, unclaimAllBut, type Claim } from './deliveries.store.ts';
 import type { HandOffLog } from './hand-off-log.ts';
 import { createRoom } from './room.ts';
 
@@ -219,7 +219,7 @@ function afterGrace(world: World, graceMs: number, fire: () => void): () => void
 interface Ledger {
   /** `tookMs`: the statements alone, without the wait for a commit. */
   claim(request: Omit<ClaimRequest, 'owner'>): Promise<{ claimed: ClaimedDelivery[]; tookMs: number }>;
-  intend(deliveryId: string): Promise<void>;
+  intend(claim: Claim): Promise<void>;
   unclaim(deliveryIds: string[]): Promise<void>;
   unclaimAllBut(deliveryIds: string[]): Promise<void>;
 }
@@ -236,10 +236,10 @@ function createLedger(world: World, owner: string): Ledger {
       }
       return claims;
     }),
-    intend: world.commits.lane<string, void>(async (tx, ids) => {
+    intend: world.commits.lane<Claim, void>(async (tx, claims) => {
       const now = world.clock.now();
-      const held = await recordHandOffs(tx, owner, ids, { now, doubtUntil: now + ambiguousMs });
-      return ids.map((id) => (held.has(id) ? undefined : new LeaseLost('another node holds this delivery now')));
+      const held = await recordHandOffs(tx, owner, claims, { now, doubtUntil: now + ambiguousMs });
+      return claims.map(({ id }) => (held.has(id) ? undefined : new LeaseLost('another node holds this delivery now')));
     }),
     unclaimAllBut: (ids) => world.db.tx((tx) => unclaimAllBut(tx, owner, ids, world.clock.now())),
     unclaim: (ids) => world.db.tx((tx) => unclaim(tx, owner, ids, world.clock.now())),

@@ -85,8 +85,8 @@ async function takeBack(
   const isOwnersHandOff = row.due_at === doubtUntil;
   const isUnsent = isOwnersHandOff && marked !== undefined && !marked.has(row.id);
   const recipients = JSON.parse(row.recipients) as string[];
-  const back = { id: row.id, recipients, attempt: row.attempt - 1 };
-  await reschedule(tx, owner, {
+  const back = { recipients, attempt: row.attempt - 1 };
+  await reschedule(tx, owner, row, {
     ...back,
     ...(isUnsent ? { due_at: now, handed_off_at: null } : { due_at: doubtUntil, handed_off_at: row.handed_off_at }),
   });

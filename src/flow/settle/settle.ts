@@ -36,7 +36,7 @@ async function endTheirClaims(world: World, tx: Executor, owner: string, items: 
   const over = await endClaims(
     tx,
     owner,
-    items.filter(isOver).map(({ row }) => row.id),
+    items.filter(isOver).map(({ row }) => row),
   );
   const held: Settled[] = [];
   for (const item of items) {
@@ -53,10 +53,10 @@ async function keep(world: World, tx: Executor, owner: string, { row, conclusion
   const { retry, doubt } = conclusion;
   const inDoubt = doubt && { handed_off_at: doubt.handedOffAt, due_at: doubt.dueAt, attempt: row.attempt };
   if (!retry) {
-    return inDoubt ? reschedule(tx, owner, { id: row.id, recipients: doubt.recipients, ...inDoubt }) : true;
+    return inDoubt ? reschedule(tx, owner, row, { recipients: doubt.recipients, ...inDoubt }) : true;
   }
   const { recipients, attempt, dueAt } = retry;
-  const wasHeld = await reschedule(tx, owner, { id: row.id, recipients, attempt, due_at: dueAt, handed_off_at: null });
+  const wasHeld = await reschedule(tx, owner, row, { recipients, attempt, due_at: dueAt, handed_off_at: null });
   if (wasHeld && inDoubt) {
     const apart = { id: world.ids.uuid(), recipients: JSON.stringify(doubt.recipients), lease_owner: null };
     await insertDeliveries(tx, [{ ...row, ...inDoubt, ...apart }]);

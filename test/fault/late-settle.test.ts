@@ -1,0 +1,38 @@
+import { expect, it } from 'vitest';
+import { claimDeliveries } from '../../src/flow/queue/claim.ts';
+import type { DeliveryRow } from '../../src/flow/queue/index.ts';
+import { createSettle } from '../../src/flow/settle/index.ts';
+import { startScene } from '../rig/scene.ts';
+
+it('an outcome written again, because its first commit was not answered, leaves the next attempt alone', async () => {
+  await using scene = await startScene({ roles: ['http'] });
+  const { world } = scene.app;
+  const team = await scene.team();
+  const { name } = await team.domain();
+  const body = { from: `a@${name}`, to: 'x@example.org', subject: 'Hello', text: 'Hi' };
+  const { id } = (await scene.api('POST', '/emails', { key: team.key, body })).body as { id: string };
+  const claim = async (): Promise<DeliveryRow> => {
+    const request = { owner: 'this process', limit: 10, exceptDestinations: [] };
+    const [claimed] = await world.db.tx((tx) => claimDeliveries(world, tx, request));
+    if (!claimed) throw new Error('nothing was due');
+    return claimed.row;
+  };
+  const settle = createSettle(world, 'this process');
+  const later = { kind: 'deferred', address: 'x@example.org', reason: 'unreachable', detail: 'no answer' } as const;
+
+  const first = await claim();
+  await settle(first, [later]);
+  scene.clock.advance(2 * 60_000);
+  const second = await claim();
+  await settle(first, [later]);
+
+  const rows = await world.db.all<DeliveryRow>('select * from deliveries');
+  expect(rows).toMatchObject([{ attempt: 2, lease_owner: 'this process', due_at: second.due_at }]);
+  await settle(second, [
+    { kind: 'delivered', address: 'x@example.org', reply: { code: 250, lines: ['ok'] }, mx: 'mx.test', tls: null },
+  ]);
+  expect(await scene.account(team, id)).toEqual({
+    state: 'delivered',
+    events: ['email.queued', 'email.sent', 'email.delivery_delayed', 'email.delivered'],
+  });
+});
