@@ -40,6 +40,8 @@ function explainSystem({ code = '', path, address, port, hostname }: SystemFault
     case 'ENOTDIR':
     case 'EEXIST':
       return `${path} cannot be made a folder, because a file has that name or stands above it; choose another with --data`;
+    case 'ENOENT':
+      return `${path} cannot be found or made; choose another path`;
     case 'ENOSPC':
     case 'EDQUOT':
     case 'EFBIG':

@@ -4,6 +4,9 @@
  */
 import { readFileSync } from 'node:fs';
 
+// What it writes, a database full of mail among it, is for its own user alone.
+process.umask(0o077);
+
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string;
 };

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { OperationValidators, Problem, RequestParameters, Schema } from '../contract/index.ts';
 import { invalidFields, refuse } from '../platform/refusal/index.ts';
+import { immodesty } from './modest-json.ts';
 
 const KEY_CHARS_MAX = 256;
 
@@ -53,6 +54,8 @@ export function parseBody(bytes: Buffer | undefined, contentType: string | undef
       `Content-Type must be application/json; got ${contentType ? JSON.stringify(contentType.slice(0, 100)) : 'none'}.`,
     );
   }
+  const fault = immodesty(bytes);
+  if (fault !== undefined) throw badBody(`The request body ${fault}; send less at once.`);
   if (!isUtf8(bytes)) throw badBody('The request body must be JSON in UTF-8; it contains bytes that are not.');
   try {
     return { value: JSON.parse(bytes.toString('utf8')) as unknown, hasEscapes: bytes.includes('\\u') };

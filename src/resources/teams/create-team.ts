@@ -16,6 +16,9 @@ const NAME_CHARS_MAX = 200;
 /** Makes a team and its first full-access key in one transaction. */
 export async function createTeam(world: World, input: { name: string }): Promise<NewTeam> {
   const name = input.name.trim();
+  if (/\p{Cc}/u.test(name)) {
+    throw refuse('validation_error', { status: 422, say: "A team's name is one line without control characters." });
+  }
   if (name === '' || name.length > NAME_CHARS_MAX) {
     throw refuse('validation_error', {
       status: 422,

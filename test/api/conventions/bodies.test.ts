@@ -30,14 +30,18 @@ describe('request bodies', () => {
     ['an overlong slash', Buffer.concat([Buffer.from('{"name":"'), Buffer.from([0xc0, 0xaf]), Buffer.from('"}')])],
     ['UTF-16', Buffer.from('{"name":"x"}', 'utf16le')],
     ['a deep nest', '['.repeat(200_000)],
-  ])('what is no JSON (%s) is 400 validation_error on every operation that writes', async (_, body) => {
-    for (const operation of writing) {
-      const { method, path } = sampleCall(operation, own);
-      expect(await scene.api(method, path, { key: team.key, body }), labelOf(operation)).toMatchObject(badBody);
-    }
-  });
+    ['a deep nest that is closed again', `${'['.repeat(200_000)}${']'.repeat(200_000)}`],
+  ])(
+    'what is no JSON, or more than anybody needs (%s), is 400 validation_error on every operation that writes',
+    async (_, body) => {
+      for (const operation of writing) {
+        const { method, path } = sampleCall(operation, own);
+        expect(await scene.api(method, path, { key: team.key, body }), labelOf(operation)).toMatchObject(badBody);
+      }
+    },
+  );
 
-  it.each(['[]', '[{}]', 'null', 'true', '7', '"text"', `${'['.repeat(200_000)}${']'.repeat(200_000)}`])(
+  it.each(['[]', '[{}]', 'null', 'true', '7', '"text"'])(
     'JSON that is no object (%.20s) is 400 validation_error with one entry in errors',
     async (body) => {
       for (const operation of writing) {
