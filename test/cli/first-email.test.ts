@@ -26,28 +26,31 @@ const hasCurl = ((): boolean => {
 })();
 
 // skipped because the panel's line cannot be pasted where there is no curl; .ci/run installs it.
-it.skipIf(!hasCurl)('the curl of the panel sends the first email, and the playground has it with a signature that holds', async () => {
-  const env = await desk.database();
-  const server = await desk.serve(['dev', '--data', 'dev'], { env: { ...env, RASKET_HTTP_PORT: '0' } });
-  await vi.waitFor(() => expect(server.stdout).toContain('Ctrl-C stops it'), { timeout: 10_000 });
-  const curl = /curl [\s\S]*?\}'\n/.exec(server.stdout)?.[0] ?? '';
-  const apiKey = /Bearer (rk_\S+)'/.exec(curl)?.[1] ?? '';
-  const call = async <Body>(path: string): Promise<Body> => {
-    const headers = { authorization: `Bearer ${apiKey}`, 'user-agent': 'first-email/1' };
-    return (await fetch(server.url + path, { headers })).json() as Promise<Body>;
-  };
+it.skipIf(!hasCurl)(
+  'the curl of the panel sends the first email, and the playground has it with a signature that holds',
+  async () => {
+    const env = await desk.database();
+    const server = await desk.serve(['dev', '--data', 'dev'], { env: { ...env, RASKET_HTTP_PORT: '0' } });
+    await vi.waitFor(() => expect(server.stdout).toContain('Ctrl-C stops it'), { timeout: 10_000 });
+    const curl = /curl [\s\S]*?\}'\n/.exec(server.stdout)?.[0] ?? '';
+    const apiKey = /Bearer (rk_\S+)'/.exec(curl)?.[1] ?? '';
+    const call = async <Body>(path: string): Promise<Body> => {
+      const headers = { authorization: `Bearer ${apiKey}`, 'user-agent': 'first-email/1' };
+      return (await fetch(server.url + path, { headers })).json() as Promise<Body>;
+    };
 
-  const sent = await desk.type(curl.replace('curl ', 'curl --silent --show-error '));
-  const { id } = JSON.parse(sent.stdout) as { id: string };
-  await vi.waitFor(async () => expect(await call(`/emails/${id}`)).toMatchObject({ last_event: 'delivered' }), 2000);
+    const sent = await desk.type(curl.replace('curl ', 'curl --silent --show-error '));
+    const { id } = JSON.parse(sent.stdout) as { id: string };
+    await vi.waitFor(async () => expect(await call(`/emails/${id}`)).toMatchObject({ last_event: 'delivered' }), 2000);
 
-  const shown = await desk.rasket(['playground', '--data', 'dev', 'latest', '--raw'], { env });
-  expect(shown, shown.stderr).toMatchObject({ code: 0, stdout: expect.stringContaining('Subject: Hello') });
-  const listed = await call<{ data: { id: string }[] }>('/domains');
-  const { records } = await call<{ records: { name: string; value: string }[] }>(`/domains/${listed.data[0]?.id}`);
-  const resolver = (name: string) =>
-    Promise.resolve(records.filter((record) => record.name === name).map((record) => [record.value]));
-  const { results } = await dkimVerify(Buffer.from(shown.stdout), { resolver });
-  expect(results).toMatchObject([{ status: { result: 'pass' }, signingDomain: 'playground.test' }]);
-  await server.stop();
-});
+    const shown = await desk.rasket(['playground', '--data', 'dev', 'latest', '--raw'], { env });
+    expect(shown, shown.stderr).toMatchObject({ code: 0, stdout: expect.stringContaining('Subject: Hello') });
+    const listed = await call<{ data: { id: string }[] }>('/domains');
+    const { records } = await call<{ records: { name: string; value: string }[] }>(`/domains/${listed.data[0]?.id}`);
+    const resolver = (name: string) =>
+      Promise.resolve(records.filter((record) => record.name === name).map((record) => [record.value]));
+    const { results } = await dkimVerify(Buffer.from(shown.stdout), { resolver });
+    expect(results).toMatchObject([{ status: { result: 'pass' }, signingDomain: 'playground.test' }]);
+    await server.stop();
+  },
+);
