@@ -9,6 +9,6 @@ export const SQLITE_PRAGMAS = [
   'foreign_keys = ON',
   'cache_size = -12000',
   'temp_store = MEMORY',
-  'wal_autocheckpoint = 2000',
+  'wal_autocheckpoint = 1000',
   'journal_size_limit = 67108864',
 ] as const;
