@@ -14,7 +14,7 @@ if (major !== 24) {
 const plain = ['contract', 'config', 'install', 'protocol', 'rig', 'vectors'].map(
   (folder) => `test/${folder}/**/*.test.ts`,
 );
-const apart = ['tidy', 'driver', 'peers', 'bench'].map((folder) => `test/${folder}/**`);
+const apart = ['tidy', 'driver', 'peers', 'browser', 'bench'].map((folder) => `test/${folder}/**`);
 
 const perDatabase = { include: ['test/**/*.test.{ts,tsx}'], exclude: [...plain, ...apart] };
 
@@ -57,6 +57,16 @@ export default defineConfig({
           env: { RASKET_TEST_DB: 'better-sqlite3' },
           include: ['test/peers/**/*.test.ts'],
           testTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'browser',
+          env: { RASKET_TEST_DB: 'better-sqlite3' },
+          include: ['test/browser/**/*.test.ts'],
+          testTimeout: 300_000,
+          hookTimeout: 60_000,
         },
       },
     ],

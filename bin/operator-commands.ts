@@ -1,4 +1,4 @@
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
 import type { Role } from '../src/app.ts';
 
 const DATA = ['--data <dir>', 'the data folder (RASKET_DATA; default ./data)'] as const;
@@ -12,7 +12,9 @@ export function addOperatorCommands(program: Command, version: string): void {
   program.commandsGroup('On this machine:');
   addDevelopment(program, version);
   addServer(program, version);
-  addTeams(program.command('teams').summary('list and create teams on this installation'));
+  addVacuum(program);
+  addTeams(program.command('teams').summary('list, create, change and suspend teams on this installation'));
+  addSending(program);
   addConfig(program.command('config').summary('check and show the configuration'));
 }
 
@@ -77,6 +79,19 @@ function addServer(program: Command, version: string): void {
     .action(async (options) => (await import('./commands/migrate.ts')).migrateDatabase(options));
 }
 
+function addVacuum(program: Command): void {
+  program
+    .command('vacuum')
+    .summary('write the SQLite file anew, as small as it can be')
+    .description(
+      'Needs the server stopped and as much free room as the file has. A file of this version is cut by itself as mail expires; one that was made before can be cut only after this.',
+    )
+    .option(...DATA)
+    .option(...CONFIG)
+    .addHelpText('after', '\nExample:\n  rasket vacuum --data /var/lib/rasket')
+    .action(async (options) => (await import('./commands/vacuum.ts')).vacuum(options));
+}
+
 function addTeams(teams: Command): void {
   teams
     .command('create')
@@ -95,6 +110,48 @@ function addTeams(teams: Command): void {
     .option(...JSON_OUTPUT)
     .addHelpText('after', '\nExample:\n  rasket teams list --data /var/lib/rasket')
     .action(async (options) => (await import('./commands/teams.ts')).printTeams(options));
+  addTeamChanges(teams);
+}
+
+function addTeamChanges(teams: Command): void {
+  const declare = (verb: string, summary: string, example: string): Command =>
+    teams
+      .command(verb)
+      .argument('<team>', 'its slug or its id')
+      .summary(summary)
+      .option(...DATA)
+      .option(...CONFIG)
+      .option(...JSON_OUTPUT)
+      .addHelpText('after', `\nExample:\n  rasket teams ${example} --data /var/lib/rasket`);
+  declare('update', 'rename a team, or give it another plan', 'update marketing --plan standard')
+    .option('--plan <code>', 'the plan: the name of a section [plans.<name>] of the configuration')
+    .option('--name <name>', 'the name; the slug stays')
+    .action(async (team, options) => (await import('./commands/teams.ts')).updateNamedTeam(team, options));
+  declare('suspend', 'refuse all keys of a team; what it sent before is still delivered', 'suspend marketing').action(
+    async (team, options) => (await import('./commands/teams.ts')).suspendTeam(team, options),
+  );
+  declare('resume', 'accept the keys of a suspended team again', 'resume marketing').action(async (team, options) =>
+    (await import('./commands/teams.ts')).resumeTeam(team, options),
+  );
+}
+
+function addSending(program: Command): void {
+  program
+    .command('sending')
+    .summary('switch all sending of this installation off and on')
+    .description(
+      'Shows whether this installation sends, or switches it. While it is off, sends are refused with 503 and nothing leaves the queue; everything else works. A running server sees it at once.',
+    )
+    .addArgument(new Argument('[state]', 'what it is to be; left out, it is only shown').choices(['on', 'off']))
+    .option('--reason <text>', 'why it is off, on one line; callers are told')
+    .option(...DATA)
+    .option(...CONFIG)
+    .option(...JSON_OUTPUT)
+    .addHelpText(
+      'after',
+      "\nExample:\n  rasket sending off --reason 'Moving to another network' --data /var/lib/rasket",
+    )
+    .action(async (state, options) => (await import('./commands/sending.ts')).sending(state, options));
 }
 
 function addConfig(config: Command): void {

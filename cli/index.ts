@@ -4,18 +4,32 @@
  */
 import type { Command } from 'commander';
 import { addAccessCommands } from './commands/access.ts';
+import { addAttachmentCommands } from './commands/attachments/index.ts';
 import { addApiKeyCommands } from './commands/api-keys/index.ts';
 import { addDomainCommands } from './commands/domains/index.ts';
 import { addEmailCommands } from './commands/emails/index.ts';
+import { addLogCommands } from './commands/logs/index.ts';
+import { addMetricsCommands } from './commands/metrics/index.ts';
 import { addOperationCommands } from './commands/operations/index.ts';
+import { addShareCommands } from './commands/shares/index.ts';
 import { addSuppressionCommands } from './commands/suppressions/index.ts';
+import { addTeamCommands } from './commands/teams/index.ts';
+import { addUsageCommands } from './commands/usage/index.ts';
+import { addTemplateCommands } from './commands/templates/index.ts';
 
 export function addClientCommands(program: Command): void {
   program.commandsGroup('Over the API:');
   addEmailCommands(program);
+  addShareCommands(program);
+  addAttachmentCommands(program);
   addDomainCommands(program);
   addApiKeyCommands(program);
+  addTemplateCommands(program);
   addSuppressionCommands(program);
+  addTeamCommands(program);
+  addUsageCommands(program);
+  addMetricsCommands(program);
+  addLogCommands(program);
   addOperationCommands(program);
   addAccessCommands(program);
 }

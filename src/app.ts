@@ -12,18 +12,22 @@ import { createCapture, createDeliver, type DeliverOptions } from './flow/delive
 import { catchMessage } from './flow/playground/index.ts';
 import { createQueue, openHandOffLog, recoverDeliveries, type Queue } from './flow/queue/index.ts';
 import { createSettle } from './flow/settle/index.ts';
-import { forgetIdempotencyKeys, removeOrphanBlobs } from './flow/sweep/index.ts';
+import { createRemoval, forgetIdempotencyKeys, removeOrphanBlobs } from './flow/sweep/index.ts';
+import { createTracking, type Tracking } from './flow/track/index.ts';
 import { startHttp, type HttpPort } from './http/index.ts';
 import { openBlobs } from './platform/blobs/index.ts';
 import { stopwatch, systemClock, type Clock } from './platform/clock/index.ts';
 import type { Config } from './platform/config/index.ts';
 import { createGroupCommit, holdDataFolder, migrate, openDb } from './platform/db/index.ts';
+import { createGuardedFetch } from './platform/fetch/index.ts';
 import { createIds } from './platform/ids/index.ts';
 import { createLog, createMailLog, type Log } from './platform/log/index.ts';
 import { createResolver } from './platform/resolver/index.ts';
 import { openSecrets } from './platform/secrets/index.ts';
 import type { World } from './platform/world/index.ts';
 import { sweepDomains } from './resources/domains/index.ts';
+import { removeOldLogs } from './resources/logs/index.ts';
+import { forgetExpiredShares } from './resources/shares/index.ts';
 
 export const ROLES = ['http', 'delivery', 'scheduler'] as const;
 export type Role = (typeof ROLES)[number];
@@ -34,6 +38,8 @@ export interface WorldOptions {
   clock?: Clock;
   random?: () => number;
   log?: Log;
+  /** Certificates in PEM that our own HTTP requests trust instead of the system's. */
+  trustedCa?: readonly string[];
 }
 
 export interface AppOptions extends WorldOptions {
@@ -45,6 +51,7 @@ export interface App {
   world: World;
   http: HttpPort | undefined;
   queue: Queue | undefined;
+  tracking: Tracking | undefined;
   /** The jobs of the cron table, to be run by hand too. */
   jobs: readonly CronJob[];
   /** Stops taking work, lets what is in hand end within `graceMs`, and lets go of the data folder. */
@@ -60,6 +67,8 @@ export async function openWorld(options: WorldOptions): Promise<World> {
   const { driver, url, path: file, pool_max: poolMax } = config.database;
   const db = await openDb({ driver, url, file: path.resolve(dataDir, file), poolMax });
   const { servers, timeout_ms: timeoutMs, tries } = config.dns;
+  const { public_url: publicUrl, host, port } = config.http;
+  const resolver = createResolver({ servers: [...servers], timeoutMs, tries, now: () => clock.now() });
   return {
     config,
     db,
@@ -69,10 +78,17 @@ export async function openWorld(options: WorldOptions): Promise<World> {
     random: options.random ?? Math.random,
     secrets,
     blobs: openBlobs(path.join(dataDir, 'blobs')),
-    resolver: createResolver({ servers: [...servers], timeoutMs, tries, now: () => clock.now() }),
+    resolver,
+    fetch: createGuardedFetch({
+      resolver,
+      allowPrivate: config.network.http_allow_private,
+      userAgent: `rasket (+https://${config.instance.host}/)`,
+      ca: options.trustedCa,
+    }),
     log,
     mailLog: createMailLog(log),
     dataDir,
+    origin: () => publicUrl || `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
   };
 }
 
@@ -102,10 +118,16 @@ export async function startApp(options: AppOptions): Promise<App> {
     const jobs = cronTable(world);
     const cron = roles.has('scheduler') ? startCron(world, jobs) : undefined;
     if (cron) toStop.push(cron.stop);
-    const http = roles.has('http') ? await startHttpPort(world, options.version, accept) : undefined;
-    if (http) toStop.push(http.close);
+    const tracking = roles.has('http') ? createTracking(world, runDir) : undefined;
+    if (tracking) toStop.push((graceMs) => tracking.close(graceMs));
+    const http = tracking && (await startHttpPort(world, options.version, accept, tracking));
+    if (http) {
+      toStop.push(http.close);
+      // Port 0 is known only now.
+      world.origin = () => http.url;
+    }
     mail?.queue.start();
-    return { world, http, queue: mail?.queue, jobs, close };
+    return { world, http, queue: mail?.queue, tracking, jobs, close };
   } catch (error) {
     await close(0);
     throw error;
@@ -118,12 +140,12 @@ async function closeWorld(world: World): Promise<void> {
   await world.db.close();
 }
 
-function startHttpPort(world: World, version: string, accept: Accept): Promise<HttpPort> {
+function startHttpPort(world: World, version: string, accept: Accept, tracking: Tracking): Promise<HttpPort> {
   const checks = {
     database: async () => void (await world.db.get('select 1 as one')),
     storage: () => world.blobs.check(),
   };
-  return startHttp({ world, version, checks, accept, document: loadContract() });
+  return startHttp({ world, version, checks, accept, tracking, document: loadContract() });
 }
 
 async function startDelivery(
@@ -211,6 +233,9 @@ function cronTable(world: World): readonly CronJob[] {
   return [
     { name: 'sweep-domains', schedule: world.config.domains.sweep, run: () => sweepDomains(world) },
     { name: 'forget-idempotency-keys', schedule: '7 * * * *', run: () => forgetIdempotencyKeys(world) },
+    { name: 'forget-expired-shares', schedule: '19 * * * *', run: () => forgetExpiredShares(world) },
+    { name: 'remove-old-logs', schedule: '41 * * * *', run: () => removeOldLogs(world) },
+    { name: 'remove-expired', schedule: '* * * * *', run: createRemoval(world) },
     { name: 'remove-orphan-blobs', schedule: '23 3 * * *', run: () => removeOrphanBlobs(world) },
   ];
 }

@@ -1,24 +1,60 @@
-import { createTeam, listTeams } from '../../src/resources/teams/index.ts';
+import {
+  administerTeam,
+  createTeam,
+  listTeams,
+  type TeamChange,
+  type TeamRow,
+} from '../../src/resources/teams/index.ts';
+import { OperatorFault } from '../explain.ts';
 import { printTeam } from './init.ts';
 import { dataFolder, readConfig, withWorld, type DataOptions } from './open.ts';
 
-export async function createNamedTeam(name: string, options: DataOptions & { json?: boolean }): Promise<void> {
+type Options = DataOptions & { json?: boolean };
+
+export async function createNamedTeam(name: string, options: Options): Promise<void> {
   const config = readConfig(options);
   const dataDir = dataFolder(options);
   const made = await withWorld(config, dataDir, (world) => createTeam(world, { name }));
   printTeam({ ...made, dataDir, config }, options);
 }
 
-export async function printTeams(options: DataOptions & { json?: boolean }): Promise<void> {
+export async function printTeams(options: Options): Promise<void> {
   const teams = await withWorld(readConfig(options), dataFolder(options), (world) => listTeams(world.db));
-  const rows = teams.map((team) => ({
-    id: team.id,
-    slug: team.slug,
-    name: team.name,
-    plan: team.plan_code,
-    risk_state: team.risk_state,
-    created_at: new Date(team.created_at).toISOString(),
-  }));
+  const rows = teams.map(rowOf);
   if (options.json) console.log(JSON.stringify(rows));
-  else for (const row of rows) console.log([row.id, row.created_at.slice(0, 10), row.slug, row.name].join('\t'));
+  else for (const row of rows) console.log(lineOf(row));
 }
+
+export async function updateNamedTeam(
+  team: string,
+  options: Options & { name?: string; plan?: string },
+): Promise<void> {
+  const { name, plan } = options;
+  if (name === undefined && plan === undefined) throw new OperatorFault('name what to change: --name or --plan');
+  await change(team, { name, plan }, options);
+}
+
+/** Its keys are refused from the next request on; mail that was accepted before is still delivered. */
+export const suspendTeam = (team: string, options: Options): Promise<void> =>
+  change(team, { riskState: 'suspended' }, options);
+
+export const resumeTeam = (team: string, options: Options): Promise<void> =>
+  change(team, { riskState: 'normal' }, options);
+
+async function change(team: string, wanted: TeamChange, options: Options): Promise<void> {
+  const config = readConfig(options);
+  const row = rowOf(await withWorld(config, dataFolder(options), (world) => administerTeam(world, team, wanted)));
+  console.log(options.json ? JSON.stringify(row) : lineOf(row));
+}
+
+const rowOf = (team: TeamRow) => ({
+  id: team.id,
+  slug: team.slug,
+  name: team.name,
+  plan: team.plan_code,
+  risk_state: team.risk_state,
+  created_at: new Date(team.created_at).toISOString(),
+});
+
+const lineOf = (row: ReturnType<typeof rowOf>): string =>
+  [row.id, row.created_at.slice(0, 10), row.slug, row.plan, row.risk_state, row.name].join('\t');

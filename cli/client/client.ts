@@ -15,9 +15,16 @@ export interface Client {
   readonly url: string;
   /** Answers what the contract says; throws an ApiFault for a refusal and NoAnswer where there was none. */
   call<Id extends OperationId>(operation: Id, call: CallOf<Id>): Promise<AnswerOf<Id>>;
+  /**
+   * The file behind a link that this server answered. It is asked for at the address in use and without the key, wherever
+   * the link points to.
+   */
+  download(link: string): Promise<AsyncIterable<Uint8Array>>;
 }
 
 const TIMEOUT_MS = 120_000;
+/** A file may be large and the line slow. */
+const DOWNLOAD_MS = 1_800_000;
 /** A rate limit clears within seconds; whoever asks for more than this is told so instead of being kept waiting. */
 const RETRY_AFTER_SECONDS_MAX = 30;
 
@@ -59,7 +66,30 @@ export function createClient(options: ClientOptions): Client {
         return (await attempt(operation, request)) as AnswerOf<Id>;
       }
     },
+    async download(link) {
+      const { pathname, search } = new URL(link);
+      const headers = { 'user-agent': `rasket-cli/${options.version}` };
+      const signal = AbortSignal.timeout(DOWNLOAD_MS);
+      const lost = (error: unknown): NoAnswer => noAnswer(options.url, error, DOWNLOAD_MS);
+      const response = await fetch(`${options.url}${pathname}${search}`, { headers, signal, redirect: 'manual' }).catch(
+        (error: unknown) => Promise.reject(lost(error)),
+      );
+      if (response.status !== 200 || !response.body) {
+        const text = await response.text();
+        readAnswer('getAttachment', options.url, response, response.ok ? '' : text);
+        throw lost(new Error(`the answer had the status ${response.status}`));
+      }
+      return orLost(response.body, lost);
+    },
   };
+}
+
+async function* orLost(body: AsyncIterable<Uint8Array>, lost: (error: unknown) => NoAnswer): AsyncIterable<Uint8Array> {
+  try {
+    yield* body;
+  } catch (error) {
+    throw lost(error);
+  }
 }
 
 interface Prepared {

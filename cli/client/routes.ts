@@ -1,13 +1,23 @@
 import type { operations } from '../../src/contract/index.ts';
 
 /** The operations that answer JSON; the pages and the YAML text are for a browser. */
-export type OperationId = Exclude<keyof operations, 'getDocs' | 'getOpenapiYaml' | 'getOpenapiJson'>;
+export type OperationId = Exclude<
+  keyof operations,
+  'getDocs' | 'getOpenapiYaml' | 'getOpenapiJson' | 'getSharePage' | 'downloadAttachment'
+>;
 
 /** Where each operation is found. The compiler asks for every operation, and a test holds the table against the contract. */
 export const routes = {
   sendEmail: ['POST', '/emails'],
+  sendBatch: ['POST', '/emails/batch'],
   listEmails: ['GET', '/emails'],
   getEmail: ['GET', '/emails/{email_id}'],
+  updateEmail: ['PATCH', '/emails/{email_id}'],
+  cancelEmail: ['POST', '/emails/{email_id}/cancel'],
+  createShare: ['POST', '/emails/{email_id}/share'],
+  revokeShares: ['DELETE', '/emails/{email_id}/share'],
+  listAttachments: ['GET', '/emails/{email_id}/attachments'],
+  getAttachment: ['GET', '/emails/{email_id}/attachments/{attachment_id}'],
   createDomain: ['POST', '/domains'],
   listDomains: ['GET', '/domains'],
   getDomain: ['GET', '/domains/{domain_id}'],
@@ -18,12 +28,25 @@ export const routes = {
   listApiKeys: ['GET', '/api-keys'],
   updateApiKey: ['PATCH', '/api-keys/{api_key_id}'],
   deleteApiKey: ['DELETE', '/api-keys/{api_key_id}'],
+  listLogs: ['GET', '/logs'],
+  getLog: ['GET', '/logs/{log_id}'],
+  createTemplate: ['POST', '/templates'],
+  listTemplates: ['GET', '/templates'],
+  getTemplate: ['GET', '/templates/{template}'],
+  updateTemplate: ['PATCH', '/templates/{template}'],
+  deleteTemplate: ['DELETE', '/templates/{template}'],
+  publishTemplate: ['POST', '/templates/{template}/publish'],
+  duplicateTemplate: ['POST', '/templates/{template}/duplicate'],
   createSuppression: ['POST', '/suppressions'],
   listSuppressions: ['GET', '/suppressions'],
   getSuppression: ['GET', '/suppressions/{suppression}'],
   deleteSuppression: ['DELETE', '/suppressions/{suppression}'],
   addSuppressions: ['POST', '/suppressions/batch/add'],
   removeSuppressions: ['POST', '/suppressions/batch/remove'],
+  getTeam: ['GET', '/team'],
+  updateTeam: ['PATCH', '/team'],
+  getUsage: ['GET', '/usage'],
+  getEmailMetrics: ['GET', '/emails/metrics'],
   getHealth: ['GET', '/health'],
   getReady: ['GET', '/ready'],
 } as const satisfies Record<OperationId, readonly [string, string]>;
@@ -34,11 +57,12 @@ type Defined<T> = Exclude<T, undefined>;
 export type QueryOf<Id extends OperationId> = Defined<Parameters<Id>['query']>;
 export type PathOf<Id extends OperationId> = Defined<Parameters<Id>['path']>;
 export type HeaderOf<Id extends OperationId> = Defined<Parameters<Id>['header']>;
-export type BodyOf<Id extends OperationId> = operations[Id] extends {
-  requestBody: { content: { 'application/json': infer Body } };
-}
-  ? Body
-  : never;
+export type BodyOf<Id extends OperationId> = JsonIn<Defined<operations[Id]['requestBody']>>;
+type JsonIn<Request> = [Request] extends [never]
+  ? never
+  : Request extends { content: { 'application/json': infer Body } }
+    ? Body
+    : never;
 
 /** What an operation answers when it does what it was asked. */
 export type AnswerOf<Id extends OperationId> = JsonUnder<operations[Id]['responses'], 200 | 201>;

@@ -38,6 +38,8 @@ export interface Operation {
   'x-service-permission': 'sending_access' | 'full_access' | 'session' | 'none' | null;
   /** The OAuth scope an access token needs; null when no token reaches the operation. */
   'x-service-scope': string | null;
+  /** Fields that are known and not to be sent here, and what the caller is told; named before any other fault of the body. */
+  'x-refused-fields'?: Record<string, string>;
   security?: Record<string, string[]>[];
   parameters?: OrRef<Parameter>[];
   requestBody?: { required?: boolean; content: Record<string, MediaType> };

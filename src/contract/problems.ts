@@ -19,6 +19,8 @@ export function describeProblems(errors: readonly ErrorObject[], noun: string): 
   const faults = faultsInUnions(errors);
   const byPath = new Map<string, Problem>();
   for (const error of errors) {
+    // Only says that the branch of a condition failed, whose own errors stand beside it.
+    if (error.keyword === 'if') continue;
     // The branches of a union each complain; only the union itself says what would be right.
     if (error.keyword !== 'anyOf' && unionAround(error.instancePath, faults) !== undefined) continue;
     const problem = describe(error, noun, faults.get(error.instancePath) ?? error);

@@ -23,6 +23,8 @@ test('an answer that keeps the contract has no problems', () => {
     headers: { ...headers, 'content-type': 'text/html; charset=utf-8' },
   };
   expect(validateResponse('getDocs', page)).toEqual([]);
+  const file = { status: 200, body: 'x', headers: { ...headers, 'content-type': 'application/pdf' } };
+  expect(validateResponse('downloadAttachment', file)).toEqual([]);
 });
 
 const { 'x-request-id': _, ...withoutRequestId } = headers;

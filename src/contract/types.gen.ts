@@ -17,10 +17,32 @@ export interface paths {
         /**
          * Send an email
          * @description Answers once the message is durably recorded; events tell what became of it. The domain of `from` must be verified.
-         *     At least one of `html` and `text` is needed, together at most 2 MB. `to`, `cc` and `bcc` together name at most 50
-         *     addresses. Suppressed recipients are skipped and reported by an event.
+         *     At least one of `html` and `text` is needed unless a `template` is used, together at most 2 MB. `to`, `cc` and `bcc`
+         *     together name at most 50 addresses. Suppressed recipients are skipped and reported by an event.
          */
         post: operations["sendEmail"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/emails/batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send up to 100 emails
+         * @description Each entry is a send as in POST /emails, attachments, templates and times included. With strict validation, the
+         *     default, all are accepted in one step or none is. With permissive validation the good ones are accepted and the
+         *     others are named in `errors`. One Idempotency-Key covers the whole batch.
+         */
+        post: operations["sendBatch"];
         delete?: never;
         options?: never;
         head?: never;
@@ -45,6 +67,180 @@ export interface paths {
          * @description The message as it was sent, and the furthest state it has reached.
          */
         get: operations["getEmail"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Move a scheduled email
+         * @description Changes when a scheduled email is sent. Once its dispatch has begun it is refused.
+         */
+        patch: operations["updateEmail"];
+        trace?: never;
+    };
+    "/emails/{email_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the email.
+                 * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77
+                 */
+                email_id: components["parameters"]["EmailId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a scheduled email
+         * @description Takes back a scheduled email before its dispatch begins; afterwards nothing is recalled and the request is refused.
+         *     An email is either canceled or sent, never both.
+         */
+        post: operations["cancelEmail"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/emails/{email_id}/share": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the email.
+                 * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77
+                 */
+                email_id: components["parameters"]["EmailId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Share an email
+         * @description Makes a link that opens a read-only page of one sent email without a sign-in. The link is answered once and only
+         *     its hash is stored, so it cannot be read again. It works until it expires or is revoked. An email may have
+         *     several links. The recipients in bcc are never shown.
+         */
+        post: operations["createShare"];
+        /**
+         * Revoke the links of an email
+         * @description Every link of the email stops working with this call. An email without links is answered alike.
+         */
+        delete: operations["revokeShares"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/share/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Look at a shared email
+         * @description The page behind a link, for people. It runs no script and loads nothing from elsewhere until remote images are
+         *     asked for. Unknown, expired and revoked links answer the same 404: a page where `Accept` names text/html, the
+         *     error body everywhere else.
+         */
+        get: operations["getSharePage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/emails/{email_id}/attachments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the email.
+                 * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77
+                 */
+                email_id: components["parameters"]["EmailId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the attachments of a sent email
+         * @description In the order they have in the email, each with a fresh link that is good for fifteen minutes.
+         */
+        get: operations["listAttachments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/emails/{email_id}/attachments/{attachment_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the email.
+                 * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77
+                 */
+                email_id: components["parameters"]["EmailId"];
+                /**
+                 * @description The id of the attachment.
+                 * @example att_019a9c1e7d527c3a9a540b8f4c1f2e05
+                 */
+                attachment_id: components["parameters"]["AttachmentId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read an attachment
+         * @description What the attachment is, with a fresh link that is good for fifteen minutes.
+         */
+        get: operations["getAttachment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/emails/{email_id}/attachments/{attachment_id}/download": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the email.
+                 * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77
+                 */
+                email_id: components["parameters"]["EmailId"];
+                /**
+                 * @description The id of the attachment.
+                 * @example att_019a9c1e7d527c3a9a540b8f4c1f2e05
+                 */
+                attachment_id: components["parameters"]["AttachmentId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Download an attachment
+         * @description The file itself, under a link that another operation answered; it takes no key. It comes with the content type it was
+         *     sent with, and always as a download. A link that is forged, expired or leads to nothing answers the same 404.
+         */
+        get: operations["downloadAttachment"];
         put?: never;
         post?: never;
         delete?: never;
@@ -107,7 +303,8 @@ export interface paths {
         head?: never;
         /**
          * Change a domain's settings
-         * @description Name and region are fixed. A new tracking subdomain publishes a new record and verifies tracking again.
+         * @description Name and region are fixed. Turning tracking on, or giving it another subdomain, adds a Tracking record to publish
+         *     and looks it up at once; until it is verified, mail goes out untracked. Turning it off takes the record away.
          */
         patch: operations["updateDomain"];
         trace?: never;
@@ -192,6 +389,123 @@ export interface paths {
          * @description Permission and domain are fixed at creation; create another key to change them.
          */
         patch: operations["updateApiKey"];
+        trace?: never;
+    };
+    "/templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List templates
+         * @description Newest first. Items leave out the content; read one template to see it.
+         */
+        get: operations["listTemplates"];
+        put?: never;
+        /**
+         * Create a template
+         * @description Creates a draft. Publish it before sending with it. Every value is put into html with `&`, `<`, `>` and quotes
+         *     escaped, and into text and subject as it is: the value a send gives, else the inline default, else the variable's
+         *     fallback_value, else nothing.
+         */
+        post: operations["createTemplate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/templates/{template}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the template or its alias.
+                 * @example order-confirmation
+                 */
+                template: components["parameters"]["Template"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read a template
+         * @description Found by id or alias. Shows the content as it was last written, published or not.
+         */
+        get: operations["getTemplate"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a template
+         * @description Found by id or alias. Emails that were accepted with it are sent all the same.
+         */
+        delete: operations["deleteTemplate"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a template
+         * @description Found by id or alias. Fields that are left out stay as they are, null takes away what may be absent, and a list of
+         *     variables replaces the list before. Changed content waits as a draft until it is published; name and alias change
+         *     at once.
+         */
+        patch: operations["updateTemplate"];
+        trace?: never;
+    };
+    "/templates/{template}/publish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the template or its alias.
+                 * @example order-confirmation
+                 */
+                template: components["parameters"]["Template"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Publish a template
+         * @description Found by id or alias. Sends use the content as it is now from here on. Every variable in html, text and subject has
+         *     to be declared, or be one that a campaign knows by itself: FIRST_NAME, LAST_NAME, EMAIL, UNSUBSCRIBE_URL and
+         *     PREFERENCES_URL. Publishing again what is published changes nothing.
+         */
+        post: operations["publishTemplate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/templates/{template}/duplicate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the template or its alias.
+                 * @example order-confirmation
+                 */
+                template: components["parameters"]["Template"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Duplicate a template
+         * @description Found by id or alias. Creates a draft with the content as it was last written, named `Copy of …` and without an
+         *     alias.
+         */
+        post: operations["duplicateTemplate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/suppressions": {
@@ -282,6 +596,146 @@ export interface paths {
          * @description Up to 100 at once, by address or by id but not both. What is not suppressed is skipped.
          */
         post: operations["removeSuppressions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/team": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read your team
+         * @description The team of the credential, with its plan and its sender identity.
+         */
+        get: operations["getTeam"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change your team
+         * @description Send at least one field. A field that is left out keeps its value; an address is replaced as a whole.
+         *     A team without a postal address must send one together with, or before, its sender name.
+         *     The name of a team is its operator's to change; a body that holds `name` is refused.
+         */
+        patch: operations["updateTeam"];
+        trace?: never;
+    };
+    "/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read your usage
+         * @description What the team has used of its plan. Days and months are those of UTC.
+         *
+         *     Receiving, contacts, segments, broadcasts, automations and the AI helpers are not part of this version: they
+         *     answer 0 used. What has no limit has `limit` null; a limit of 0 says that there is none to be had.
+         */
+        get: operations["getUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List requests
+         * @description Newest first: every request whose API key was accepted, refusals included. Kept for a few days, as this
+         *     installation and the team's plan say. Requests are written a quarter of a second after their answers: a server
+         *     that crashes loses the last of them, one that is overloaded may leave some out, and those answered by another
+         *     node show that much later.
+         */
+        get: operations["listLogs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/logs/{log_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the request, which its answer carries as `x-request-id`.
+                 * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e55
+                 */
+                log_id: components["parameters"]["LogId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read a request
+         * @description Found by the `x-request-id` of its answer. Tokens, passwords and other secrets, the content of attachments and
+         *     the signatures of links read `[redacted]`; they were never stored. A body that is too large for the log is
+         *     `{truncated: true, bytes, preview}`, with a `preview` of what could be kept; one that is not JSON is
+         *     `{unreadable: true, bytes}`; one that holds nothing but secrets is `{redacted: true, bytes}`. What this family
+         *     itself answered is not kept.
+         */
+        get: operations["getLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/emails/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read metrics
+         * @description Counts and rates of sent mail over a range of time; the seven days that end now unless you say otherwise.
+         *
+         *     Every count counts emails, however many recipients they have: an email counts once for a metric, at the time of
+         *     its first event of that kind. One that reached one recipient and bounced at another counts as delivered and as
+         *     bounced. `opened` and `clicked` alone count every event; `unique_opened` and `unique_clicked` count emails.
+         *     `received` counts what was accepted for sending, now or later. `unsubscribed` is 0 for now.
+         *
+         *     Rates are percentages with two decimals: `delivery_rate` and `bounce_rate` of `sent`, and `open_rate`
+         *     (`unique_opened`), `click_rate` (`unique_clicked`), `complaint_rate` and `unsubscribe_rate` of `delivered`. A rate
+         *     of nothing is 0. Events count when they happen, so a short range may hold the deliveries of mail that was sent
+         *     before it, and a rate above 100.
+         *
+         *     Counts are kept by quarters of an hour, and the range is widened to them: `start_date` and `end_date` of the
+         *     answer are what was counted, from the one up to but without the other, and never beyond now. Days, weeks (from
+         *     Monday) and months are those of `timezone`; the first and the last period hold only their part of the range.
+         *
+         *     With `dimensions` the answer has `data`: one row for each period, in order and with zeros where nothing happened,
+         *     and for each domain, email or broadcast with anything to count, or for each of their combinations. Ids that are
+         *     not the team's count nothing. Up to 1000 rows are answered.
+         */
+        get: operations["getEmailMetrics"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -394,11 +848,11 @@ export interface components {
     schemas: {
         SendEmailRequest: {
             /** @description `address` or `Name <address>`, on a verified domain. */
-            from: string;
+            from?: string;
             /** @description The recipients. to, cc and bcc together name at most 50 addresses. */
-            to: string | string[];
+            to?: string | string[];
             /** @description One line of at most 998 bytes. */
-            subject: string;
+            subject?: string;
             /** @description The HTML body. html and text together hold at most 2 MB. */
             html?: string;
             /** @description The plain text body. */
@@ -422,15 +876,39 @@ export interface components {
             attachments?: components["schemas"]["SendEmailAttachment"][];
             /** @description At most 50 pairs, returned with every event. */
             tags?: components["schemas"]["SendEmailTag"][];
+            template?: components["schemas"]["SendEmailTemplate"];
             /** @description Reserved for a later phase. */
             topic_id?: string | null;
         };
-        /** @description One file. `filename` and `content` are needed. */
+        /**
+         * @description A published template. It supplies html and text and, where this send leaves them out, from, subject and reply_to;
+         *     it cannot be combined with html or text.
+         */
+        SendEmailTemplate: {
+            /** @description Its id or its alias. */
+            id: string;
+            /**
+             * @description Declared keys and what they stand for: strings of at most 2000 characters, or numbers. A key that is left out
+             *     takes its fallback.
+             */
+            variables?: {
+                [key: string]: string | number;
+            };
+        };
+        /**
+         * @description One file: `filename`, and exactly one of `content` and `path`. All attachments of a request together hold at most
+         *     30 MiB, unless the installation sets another limit.
+         */
         SendEmailAttachment: {
             /** @description The name the recipient sees. */
             filename?: string;
             /** @description The file as base64, or as a Buffer written with JSON.stringify. */
             content?: string | components["schemas"]["SerializedBuffer"];
+            /**
+             * @description An https URL of at most 2048 characters. It is fetched when the email is accepted: from a public address, with at
+             *     most three redirects and within 10 seconds for all files of the request, and must answer 200.
+             */
+            path?: string;
             /** @description Guessed from the name when absent. */
             content_type?: string;
             /** @description Refer to it from HTML as `cid:<content_id>`. */
@@ -446,6 +924,28 @@ export interface components {
             value: string;
         };
         SentEmail: {
+            /** Format: uuid */
+            id: string;
+        };
+        SendBatchRequest: components["schemas"]["SendEmailRequest"][];
+        SentBatch: {
+            /** @description The accepted emails, in the order sent. */
+            data: components["schemas"]["SentEmail"][];
+            /** @description With permissive validation, the emails that were refused. */
+            errors?: components["schemas"]["BatchError"][];
+        };
+        BatchError: {
+            /** @description Its place in the request */
+            index: number;
+            message: string;
+        };
+        UpdateEmailRequest: {
+            /** @description When to send, as an ISO 8601 time between 1 minute and 30 days from now. */
+            scheduled_at: string;
+        };
+        ChangedEmail: {
+            /** @constant */
+            object: "email";
             /** Format: uuid */
             id: string;
         };
@@ -491,6 +991,92 @@ export interface components {
             has_more: boolean;
             data: components["schemas"]["Email"][];
         };
+        CreateShareRequest: {
+            /**
+             * @description How long the link works: a whole number and a unit (s, m, h, d, or second, minute, hour, day and their
+             *     plurals), such as `10m`, `2 hours` or `1 day`. At most 48 hours, which is also what an absent field means.
+             * @default 48 hours
+             */
+            expires_in?: string;
+        };
+        Share: {
+            /** @constant */
+            object: "email";
+            /**
+             * Format: uuid
+             * @description The email.
+             */
+            id: string;
+            /** @description The link. It is answered this once. */
+            url: string;
+        };
+        RevokedShares: {
+            /** @constant */
+            object: "email";
+            /**
+             * Format: uuid
+             * @description The email.
+             */
+            id: string;
+            /** @description How many links that still worked were revoked. */
+            revoked: number;
+        };
+        Attachment: {
+            /** @constant */
+            object: "attachment";
+            id: string;
+            /** @description The name it was sent with. */
+            filename: string;
+            content_type: string;
+            content_disposition: components["schemas"]["AttachmentDisposition"];
+            /** @description Present only when the attachment was sent with one. */
+            content_id?: string;
+            /** @description In bytes. */
+            size: number;
+            /**
+             * Format: uri
+             * @description The file itself; needs no key.
+             */
+            download_url: string;
+            /**
+             * Format: date-time
+             * @description When the link ends.
+             */
+            expires_at: string;
+        };
+        AttachmentListItem: {
+            id: string;
+            /** @description The name it was sent with. */
+            filename: string;
+            content_type: string;
+            content_disposition: components["schemas"]["AttachmentDisposition"];
+            /** @description Present only when the attachment was sent with one. */
+            content_id?: string;
+            /** @description In bytes. */
+            size: number;
+            /**
+             * Format: uri
+             * @description The file itself; needs no key.
+             */
+            download_url: string;
+            /**
+             * Format: date-time
+             * @description When the link ends.
+             */
+            expires_at: string;
+        };
+        AttachmentList: {
+            /** @constant */
+            object: "list";
+            /** @description Whether more attachments follow in this direction. */
+            has_more: boolean;
+            data: components["schemas"]["AttachmentListItem"][];
+        };
+        /**
+         * @description Whether it belongs to the text (it was sent with a content_id) or beside it.
+         * @enum {string}
+         */
+        AttachmentDisposition: "inline" | "attachment";
         CreateDomainRequest: {
             /** @description The domain name. A subdomain is recommended. */
             name: string;
@@ -501,17 +1087,17 @@ export interface components {
              */
             region?: "us-east-1" | "eu-west-1" | "sa-east-1" | "ap-northeast-1";
             /**
-             * @description Kept for the domain; nothing counts opens yet.
+             * @description Counts opens of mail with HTML, by a picture of one pixel. Begins when the Tracking record is verified.
              * @default false
              */
             open_tracking?: boolean;
             /**
-             * @description Kept for the domain; nothing counts clicks yet.
+             * @description Counts followed links of mail with HTML. Begins when the Tracking record is verified.
              * @default false
              */
             click_tracking?: boolean;
             /**
-             * @description The label under which tracked links are served.
+             * @description The label of the Tracking record, under which pixels and links are served.
              * @default track
              */
             tracking_subdomain?: string;
@@ -529,16 +1115,16 @@ export interface components {
             capabilities?: components["schemas"]["DomainCapabilitiesRequest"];
         };
         UpdateDomainRequest: {
-            /** @description Kept for the domain; nothing counts opens yet. */
+            /** @description Counts opens of mail with HTML, by a picture of one pixel. Begins when the Tracking record is verified. */
             open_tracking?: boolean;
-            /** @description Kept for the domain; nothing counts clicks yet. */
+            /** @description Counts followed links of mail with HTML. Begins when the Tracking record is verified. */
             click_tracking?: boolean;
             /**
              * @description `enforced` refuses delivery to a server without TLS.
              * @enum {string}
              */
             tls?: "opportunistic" | "enforced";
-            /** @description The label under which tracked links are served. */
+            /** @description The label of the Tracking record, under which pixels and links are served. */
             tracking_subdomain?: string;
             capabilities?: components["schemas"]["DomainCapabilitiesRequest"];
         };
@@ -705,6 +1291,149 @@ export interface components {
             /** @constant */
             deleted: true;
         };
+        CreateTemplateRequest: {
+            /** @description What the team calls it; recipients never see it. */
+            name: string;
+            /**
+             * @description The HTML body, with `{{{KEY}}}` or `{{{KEY|default}}}` where a value is put in. html and text together hold at
+             *     most 2 MB.
+             */
+            html: string;
+            /**
+             * @description A name of your choice to send and read by, one template's alone in the team: 1 to 100 letters, digits, dots,
+             *     hyphens and underscores, beginning with a letter or digit, in this letter case, and not in the form of a UUID.
+             */
+            alias?: string | null;
+            /** @description The sender of sends that name none, as `address` or `Name <address>`. */
+            from?: string | null;
+            /** @description The subject of sends that name none; one line of at most 998 bytes, with variables as in html. */
+            subject?: string | null;
+            /** @description Where answers to sends go that name nothing else. */
+            reply_to?: string | string[] | null;
+            /** @description The plain text body, with variables as in html. Without it, HTML goes out alone. */
+            text?: string | null;
+            /**
+             * @description What a send may give values for. At most 50, each key once. These keys are reserved, because campaigns know them
+             *     by themselves: FIRST_NAME, LAST_NAME, EMAIL, UNSUBSCRIBE_URL, PREFERENCES_URL, contact, this.
+             */
+            variables?: components["schemas"]["TemplateVariableRequest"][] | null;
+        };
+        UpdateTemplateRequest: {
+            /** @description What the team calls it; recipients never see it. */
+            name?: string;
+            /**
+             * @description The HTML body, with `{{{KEY}}}` or `{{{KEY|default}}}` where a value is put in. html and text together hold at
+             *     most 2 MB.
+             */
+            html?: string;
+            /**
+             * @description A name of your choice to send and read by, one template's alone in the team: 1 to 100 letters, digits, dots,
+             *     hyphens and underscores, beginning with a letter or digit, in this letter case, and not in the form of a UUID.
+             */
+            alias?: string | null;
+            /** @description The sender of sends that name none, as `address` or `Name <address>`. */
+            from?: string | null;
+            /** @description The subject of sends that name none; one line of at most 998 bytes, with variables as in html. */
+            subject?: string | null;
+            /** @description Where answers to sends go that name nothing else. */
+            reply_to?: string | string[] | null;
+            /** @description The plain text body, with variables as in html. Without it, HTML goes out alone. */
+            text?: string | null;
+            /**
+             * @description What a send may give values for. At most 50, each key once. These keys are reserved, because campaigns know them
+             *     by themselves: FIRST_NAME, LAST_NAME, EMAIL, UNSUBSCRIBE_URL, PREFERENCES_URL, contact, this.
+             */
+            variables?: components["schemas"]["TemplateVariableRequest"][] | null;
+        };
+        TemplateVariableRequest: {
+            key: string;
+            /** @enum {string} */
+            type: "string" | "number";
+            /** @description Stands in where a send gives no value; without one, a send has to. Of the variable's type. */
+            fallback_value?: string | number | null;
+        };
+        Template: {
+            /** @constant */
+            object: "template";
+            /** Format: uuid */
+            id: string;
+            /**
+             * Format: uuid
+             * @description What was published last; the draft before that.
+             */
+            current_version_id: string;
+            name: string;
+            alias: string | null;
+            from: string | null;
+            subject: string | null;
+            reply_to: string[];
+            html: string;
+            text: string | null;
+            variables: components["schemas"]["TemplateVariable"][];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            status: components["schemas"]["TemplateStatus"];
+            /**
+             * Format: date-time
+             * @description When it was published last.
+             */
+            published_at: string | null;
+            /** @description Whether the content shown is not what sends use. */
+            has_unpublished_versions: boolean;
+        };
+        TemplateVariable: {
+            /** Format: uuid */
+            id: string;
+            key: string;
+            /** @enum {string} */
+            type: "string" | "number";
+            fallback_value: string | number | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        TemplateListItem: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            alias: string | null;
+            status: components["schemas"]["TemplateStatus"];
+            /** Format: date-time */
+            published_at: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        TemplateList: {
+            /** @constant */
+            object: "list";
+            /** @description Whether more templates follow in this direction. */
+            has_more: boolean;
+            data: components["schemas"]["TemplateListItem"][];
+        };
+        TemplateReference: {
+            /** @constant */
+            object: "template";
+            /** Format: uuid */
+            id: string;
+        };
+        DeletedTemplate: {
+            /** @constant */
+            object: "template";
+            /** Format: uuid */
+            id: string;
+            /** @constant */
+            deleted: true;
+        };
+        /**
+         * @description Whether it was ever published.
+         * @enum {string}
+         */
+        TemplateStatus: "draft" | "published";
         CreateSuppressionRequest: {
             /** @description The address to suppress. */
             email: string;
@@ -776,6 +1505,284 @@ export interface components {
          * @enum {string}
          */
         SuppressionOrigin: "bounce" | "complaint" | "manual";
+        UpdateTeamRequest: {
+            /** @description Who says in marketing mail that it is the sender. */
+            sender_name?: string;
+            postal_address?: components["schemas"]["PostalAddressRequest"];
+            /** @description Switches the AI helpers on. They send what is asked about, but no recipient addresses, to the provider of the model. */
+            ai_assist_enabled?: boolean;
+        };
+        /** @description Where the sender can be reached by post. Countries without postal codes leave out `postal_code`. */
+        PostalAddressRequest: {
+            /** @description Street and number, or a post office box. */
+            line1: string;
+            /** @description Building, floor, care of. */
+            line2?: string | null;
+            city: string;
+            /** @description State, province or county, where addresses have one. */
+            state?: string | null;
+            postal_code?: string | null;
+            country: components["schemas"]["CountryCode"];
+        };
+        /**
+         * @description ISO 3166-1 alpha-2, in capital letters.
+         * @enum {string}
+         */
+        CountryCode: "AD" | "AE" | "AF" | "AG" | "AI" | "AL" | "AM" | "AO" | "AQ" | "AR" | "AS" | "AT" | "AU" | "AW" | "AX" | "AZ" | "BA" | "BB" | "BD" | "BE" | "BF" | "BG" | "BH" | "BI" | "BJ" | "BL" | "BM" | "BN" | "BO" | "BQ" | "BR" | "BS" | "BT" | "BV" | "BW" | "BY" | "BZ" | "CA" | "CC" | "CD" | "CF" | "CG" | "CH" | "CI" | "CK" | "CL" | "CM" | "CN" | "CO" | "CR" | "CU" | "CV" | "CW" | "CX" | "CY" | "CZ" | "DE" | "DJ" | "DK" | "DM" | "DO" | "DZ" | "EC" | "EE" | "EG" | "EH" | "ER" | "ES" | "ET" | "FI" | "FJ" | "FK" | "FM" | "FO" | "FR" | "GA" | "GB" | "GD" | "GE" | "GF" | "GG" | "GH" | "GI" | "GL" | "GM" | "GN" | "GP" | "GQ" | "GR" | "GS" | "GT" | "GU" | "GW" | "GY" | "HK" | "HM" | "HN" | "HR" | "HT" | "HU" | "ID" | "IE" | "IL" | "IM" | "IN" | "IO" | "IQ" | "IR" | "IS" | "IT" | "JE" | "JM" | "JO" | "JP" | "KE" | "KG" | "KH" | "KI" | "KM" | "KN" | "KP" | "KR" | "KW" | "KY" | "KZ" | "LA" | "LB" | "LC" | "LI" | "LK" | "LR" | "LS" | "LT" | "LU" | "LV" | "LY" | "MA" | "MC" | "MD" | "ME" | "MF" | "MG" | "MH" | "MK" | "ML" | "MM" | "MN" | "MO" | "MP" | "MQ" | "MR" | "MS" | "MT" | "MU" | "MV" | "MW" | "MX" | "MY" | "MZ" | "NA" | "NC" | "NE" | "NF" | "NG" | "NI" | "NL" | "NO" | "NP" | "NR" | "NU" | "NZ" | "OM" | "PA" | "PE" | "PF" | "PG" | "PH" | "PK" | "PL" | "PM" | "PN" | "PR" | "PS" | "PT" | "PW" | "PY" | "QA" | "RE" | "RO" | "RS" | "RU" | "RW" | "SA" | "SB" | "SC" | "SD" | "SE" | "SG" | "SH" | "SI" | "SJ" | "SK" | "SL" | "SM" | "SN" | "SO" | "SR" | "SS" | "ST" | "SV" | "SX" | "SY" | "SZ" | "TC" | "TD" | "TF" | "TG" | "TH" | "TJ" | "TK" | "TL" | "TM" | "TN" | "TO" | "TR" | "TT" | "TV" | "TW" | "TZ" | "UA" | "UG" | "UM" | "US" | "UY" | "UZ" | "VA" | "VC" | "VE" | "VG" | "VI" | "VN" | "VU" | "WF" | "WS" | "YE" | "YT" | "ZA" | "ZM" | "ZW";
+        Team: {
+            /** @constant */
+            object: "team";
+            /** Format: uuid */
+            id: string;
+            name: string;
+            slug: string;
+            /**
+             * @description The keys of a suspended team are refused.
+             * @enum {string}
+             */
+            risk_state: "normal" | "suspended";
+            /** Format: date-time */
+            created_at: string;
+            plan: components["schemas"]["TeamPlan"];
+            sender_identity: components["schemas"]["SenderIdentity"];
+            ai_assist_enabled: boolean;
+            /** @description There is no single sign-on connection. */
+            sso: null;
+            sending: components["schemas"]["TeamSending"];
+        };
+        TeamPlan: {
+            code: string;
+            name: string;
+            limits: components["schemas"]["PlanLimits"];
+        };
+        PlanLimits: {
+            /** @description Emails a calendar month (UTC). */
+            included_emails: number;
+            /** @description Emails a day (UTC); null for no limit. */
+            daily_cap: number | null;
+            domain_limit: number;
+            webhook_endpoint_limit: number;
+            contact_limit: number;
+            /** @description Days that content and events are kept. */
+            retention_days: number;
+        };
+        /** @description Who says in marketing mail that it is the sender. Both are null before they are set. */
+        SenderIdentity: {
+            sender_name: string | null;
+            postal_address: components["schemas"]["PostalAddress"] | null;
+        };
+        PostalAddress: {
+            line1: string;
+            line2: string | null;
+            city: string;
+            state: string | null;
+            postal_code: string | null;
+            country: components["schemas"]["CountryCode"];
+        };
+        TeamSending: {
+            /** @description The regions whose mail goes to the team's own verified domains and to the simulator only. */
+            sandbox_regions: string[];
+        };
+        Usage: {
+            /** @constant */
+            object: "usage";
+            emails: {
+                daily: components["schemas"]["DailyEmailUsage"];
+                monthly: components["schemas"]["MonthlyEmailUsage"];
+            };
+            contacts: components["schemas"]["UsageOfMany"];
+            segments: components["schemas"]["UsageOfMany"];
+            broadcasts: components["schemas"]["UsageOfMany"];
+            ai_credits: {
+                used: number;
+                limit: number | null;
+                /** Format: date-time */
+                next_increase_at: string | null;
+            };
+            automation_runs: {
+                used: number;
+                limit: number;
+                /** Format: date-time */
+                resets_at: string;
+            };
+            domains: components["schemas"]["UsageOfMany"];
+            /** @description Requests that all keys of the team may make together in `duration`. */
+            rate_limit: {
+                limit: number;
+                /** @constant */
+                duration: "1s";
+            };
+        };
+        DailyEmailUsage: {
+            /** @description What counts towards the limit. */
+            used: number;
+            /** @description Null where the plan has no daily limit. */
+            limit: number | null;
+            /** @description Emails accepted for sending. */
+            sent: number;
+            received: number;
+            /**
+             * Format: date-time
+             * @description The next midnight (UTC).
+             */
+            resets_at: string;
+        };
+        MonthlyEmailUsage: {
+            /** @description What counts towards the limit. */
+            used: number;
+            limit: number;
+            /** @description Emails accepted for sending. */
+            sent: number;
+            received: number;
+            /**
+             * Format: date-time
+             * @description The first of the next month (UTC).
+             */
+            resets_at: string;
+        };
+        UsageOfMany: {
+            used: number;
+            /** @description Null for no limit. */
+            limit: number | null;
+        };
+        Log: {
+            /** @constant */
+            object: "log";
+            /**
+             * Format: uuid
+             * @description The request's id.
+             */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When the request was received.
+             */
+            created_at: string;
+            /** @description The path as it was called, without the query. */
+            endpoint: string;
+            /** @description The HTTP method. */
+            method: string;
+            /** @description The HTTP status of the answer. */
+            response_status: number;
+            /** @description At most the first 500 characters. */
+            user_agent: string | null;
+            /** @description The body of the request without its secrets; null when there was none. */
+            request_body: unknown;
+            /** @description The body of the answer without its secrets; null when none was kept. */
+            response_body: unknown;
+        };
+        LogListItem: {
+            /**
+             * Format: uuid
+             * @description The request's id.
+             */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When the request was received.
+             */
+            created_at: string;
+            /** @description The path as it was called, without the query. */
+            endpoint: string;
+            /** @description The HTTP method. */
+            method: string;
+            /** @description The HTTP status of the answer. */
+            response_status: number;
+            /** @description At most the first 500 characters. */
+            user_agent: string | null;
+        };
+        LogList: {
+            /** @constant */
+            object: "list";
+            /** @description Whether more requests follow in this direction. */
+            has_more: boolean;
+            data: components["schemas"]["LogListItem"][];
+        };
+        /** @enum {string} */
+        EmailMetric: "received" | "delivered" | "complained" | "suppressed" | "bounced" | "bounced_transient" | "bounced_permanent" | "bounced_undetermined" | "opened" | "clicked" | "unsubscribed" | "delivery_delayed" | "failed" | "sent" | "unique_opened" | "unique_clicked" | "delivery_rate" | "open_rate" | "click_rate" | "bounce_rate" | "complaint_rate" | "unsubscribe_rate";
+        EmailMetrics: {
+            /** @constant */
+            object: "metrics";
+            /**
+             * Format: date-time
+             * @description Where the range that was counted begins.
+             */
+            start_date: string;
+            /**
+             * Format: date-time
+             * @description Where it ends; this moment is no part of it.
+             */
+            end_date: string;
+            metrics: components["schemas"]["EmailMetric"][];
+            dimensions: ("period" | "domain" | "email" | "broadcast")[];
+            /** @enum {string} */
+            granularity: "hourly" | "daily" | "weekly" | "monthly";
+            totals: components["schemas"]["EmailMetricsTotals"];
+            /** @description Absent without dimensions. */
+            data?: components["schemas"]["EmailMetricsRow"][];
+        };
+        /** @description The metrics asked for. */
+        EmailMetricsTotals: {
+            received?: number;
+            delivered?: number;
+            complained?: number;
+            suppressed?: number;
+            bounced?: number;
+            bounced_transient?: number;
+            bounced_permanent?: number;
+            bounced_undetermined?: number;
+            opened?: number;
+            clicked?: number;
+            unsubscribed?: number;
+            delivery_delayed?: number;
+            failed?: number;
+            sent?: number;
+            unique_opened?: number;
+            unique_clicked?: number;
+            delivery_rate?: number;
+            open_rate?: number;
+            click_rate?: number;
+            bounce_rate?: number;
+            complaint_rate?: number;
+            unsubscribe_rate?: number;
+        };
+        /** @description The metrics asked for, of one combination of the dimensions. */
+        EmailMetricsRow: {
+            /** @description The first day of the day, week or month, in the time zone asked for; of an hour, the moment it begins. */
+            period?: string;
+            /** Format: uuid */
+            domain_id?: string;
+            /** @description Absent when the domain has been deleted. */
+            domain_name?: string;
+            /** Format: uuid */
+            email_id?: string;
+            /** Format: uuid */
+            broadcast_id?: string;
+            /** @description Absent when the broadcast has been deleted. */
+            broadcast_name?: string;
+            received?: number;
+            delivered?: number;
+            complained?: number;
+            suppressed?: number;
+            bounced?: number;
+            bounced_transient?: number;
+            bounced_permanent?: number;
+            bounced_undetermined?: number;
+            opened?: number;
+            clicked?: number;
+            unsubscribed?: number;
+            delivery_delayed?: number;
+            failed?: number;
+            sent?: number;
+            unique_opened?: number;
+            unique_clicked?: number;
+            delivery_rate?: number;
+            open_rate?: number;
+            click_rate?: number;
+            bounce_rate?: number;
+            complaint_rate?: number;
+            unsubscribe_rate?: number;
+        };
         Health: {
             /** @constant */
             status: "ok";
@@ -928,6 +1935,19 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description The credential may not read this, or the team is over its quota and content is not shown until it is not. */
+        ContentForbidden: {
+            headers: {
+                "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                "ratelimit-reset": components["headers"]["RateLimitReset"];
+                "x-request-id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description The credential may not send this, the domain is not verified, or the region is sandboxed. */
         SendForbidden: {
             headers: {
@@ -969,6 +1989,19 @@ export interface components {
         };
         /** @description The domain name is verified by another team. */
         NameTaken: {
+            headers: {
+                "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                "ratelimit-reset": components["headers"]["RateLimitReset"];
+                "x-request-id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The dispatch of the email has begun, or it was never scheduled; nothing is recalled. */
+        EmailDispatched: {
             headers: {
                 "ratelimit-limit": components["headers"]["RateLimitLimit"];
                 "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
@@ -1096,6 +2129,21 @@ export interface components {
          */
         BeforeEmail: string;
         /**
+         * @description The id of the attachment.
+         * @example att_019a9c1e7d527c3a9a540b8f4c1f2e05
+         */
+        AttachmentId: string;
+        /**
+         * @description Start after this attachment. Not together with `before`.
+         * @example att_019a9c1e7d527c3a9a540b8f4c1f2e05
+         */
+        AfterAttachment: string;
+        /**
+         * @description End before this attachment. Not together with `after`.
+         * @example att_019a9c1e7d527c3a9a540b8f4c1f2e05
+         */
+        BeforeAttachment: string;
+        /**
          * @description The id of the domain.
          * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01
          */
@@ -1126,6 +2174,21 @@ export interface components {
          */
         BeforeApiKey: string;
         /**
+         * @description The id of the template or its alias.
+         * @example order-confirmation
+         */
+        Template: string;
+        /**
+         * @description Start after this template. Not together with `before`.
+         * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e05
+         */
+        AfterTemplate: string;
+        /**
+         * @description End before this template. Not together with `after`.
+         * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e05
+         */
+        BeforeTemplate: string;
+        /**
          * @description The id of the suppression (`sup_…`) or the suppressed address.
          * @example someone@example.org
          */
@@ -1140,6 +2203,21 @@ export interface components {
          * @example sup_019a9c1e7d527c3a9a540b8f4c1f2e03
          */
         BeforeSuppression: string;
+        /**
+         * @description The id of the request, which its answer carries as `x-request-id`.
+         * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e55
+         */
+        LogId: string;
+        /**
+         * @description Start after this request. Not together with `before`.
+         * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e55
+         */
+        AfterLog: string;
+        /**
+         * @description End before this request. Not together with `after`.
+         * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e55
+         */
+        BeforeLog: string;
     };
     requestBodies: never;
     headers: {
@@ -1319,6 +2397,68 @@ export interface operations {
             400: components["responses"]["InvalidSend"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["SendForbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            422: components["responses"]["UnprocessableEmail"];
+            429: components["responses"]["SendLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    sendBatch: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry safe: a repeated request with the same key answers the first response again for 24 hours.
+                 *     1 to 256 characters, chosen by you.
+                 * @example digest-2026-11-20
+                 */
+                "Idempotency-Key"?: string;
+                /**
+                 * @description Whether one bad email refuses the batch (strict) or only itself (permissive).
+                 * @example strict
+                 */
+                "x-batch-validation"?: "strict" | "permissive";
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SendBatchRequest"];
+            };
+        };
+        responses: {
+            /** @description The messages are recorded and will be sent. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77"
+                     *         },
+                     *         {
+                     *           "id": "019a9c1e-7d53-7191-8d1c-5f7a3bd1c0aa"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SentBatch"];
+                };
+            };
+            400: components["responses"]["InvalidSend"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["SendForbidden"];
+            404: components["responses"]["NotFound"];
             409: components["responses"]["IdempotencyConflict"];
             422: components["responses"]["UnprocessableEmail"];
             429: components["responses"]["SendLimited"];
@@ -1382,7 +2522,447 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ContentForbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidParameter"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    updateEmail: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the email.
+                 * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77
+                 */
+                email_id: components["parameters"]["EmailId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "scheduled_at": "2026-11-21T08:00:00.000Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpdateEmailRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "email",
+                     *       "id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ChangedEmail"];
+                };
+            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["EmailDispatched"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    cancelEmail: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the email.
+                 * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77
+                 */
+                email_id: components["parameters"]["EmailId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "email",
+                     *       "id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ChangedEmail"];
+                };
+            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["EmailDispatched"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    createShare: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the email.
+                 * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77
+                 */
+                email_id: components["parameters"]["EmailId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "expires_in": "2 hours"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateShareRequest"];
+            };
+        };
+        responses: {
+            /** @description The link. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "email",
+                     *       "id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77",
+                     *       "url": "https://mail.example.com/share/rs_0nLzR2bH8uYw3kQv6tXe9cJa1mSf4dPg"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Share"];
+                };
+            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ContentForbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidParameter"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    revokeShares: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the email.
+                 * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77
+                 */
+                email_id: components["parameters"]["EmailId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The email has no link any more. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "email",
+                     *       "id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77",
+                     *       "revoked": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RevokedShares"];
+                };
+            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidParameter"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getSharePage: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Whether images are loaded from the addresses that the email names.
+                 * @example 1
+                 */
+                images?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The last part of the link.
+                 * @example rs_0nLzR2bH8uYw3kQv6tXe9cJa1mSf4dPg
+                 */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example <!doctype html> */
+                    "text/html": string;
+                };
+            };
+            403: components["responses"]["UserAgentRequired"];
+            /** @description There is no such link, or no longer. */
+            404: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "statusCode": 404,
+                     *       "name": "not_found",
+                     *       "message": "Share link not found."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                    /** @example <!doctype html> */
+                    "text/html": string;
+                };
+            };
+            422: components["responses"]["InvalidParameter"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listAttachments: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How many items to answer with.
+                 * @example 20
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description Start after this attachment. Not together with `before`.
+                 * @example att_019a9c1e7d527c3a9a540b8f4c1f2e05
+                 */
+                after?: components["parameters"]["AfterAttachment"];
+                /**
+                 * @description End before this attachment. Not together with `after`.
+                 * @example att_019a9c1e7d527c3a9a540b8f4c1f2e05
+                 */
+                before?: components["parameters"]["BeforeAttachment"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the email.
+                 * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77
+                 */
+                email_id: components["parameters"]["EmailId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of attachments. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "has_more": false,
+                     *       "data": [
+                     *         {
+                     *           "id": "att_019a9c1e7d527c3a9a540b8f4c1f2e05",
+                     *           "filename": "logo.png",
+                     *           "content_type": "image/png",
+                     *           "content_disposition": "inline",
+                     *           "content_id": "logo",
+                     *           "size": 5120,
+                     *           "download_url": "https://mail.example.com/emails/019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77/attachments/att_019a9c1e7d527c3a9a540b8f4c1f2e05/download?expires=1795167900&token=ZXhhbXBsZQ",
+                     *           "expires_at": "2026-11-20T09:45:00.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AttachmentList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ContentForbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidParameter"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getAttachment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the email.
+                 * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77
+                 */
+                email_id: components["parameters"]["EmailId"];
+                /**
+                 * @description The id of the attachment.
+                 * @example att_019a9c1e7d527c3a9a540b8f4c1f2e05
+                 */
+                attachment_id: components["parameters"]["AttachmentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The attachment. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "attachment",
+                     *       "id": "att_019a9c1e7d527c3a9a540b8f4c1f2e05",
+                     *       "filename": "receipt.pdf",
+                     *       "content_type": "application/pdf",
+                     *       "content_disposition": "attachment",
+                     *       "size": 20480,
+                     *       "download_url": "https://mail.example.com/emails/019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77/attachments/att_019a9c1e7d527c3a9a540b8f4c1f2e05/download?expires=1795167900&token=ZXhhbXBsZQ",
+                     *       "expires_at": "2026-11-20T09:45:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Attachment"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ContentForbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidParameter"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    downloadAttachment: {
+        parameters: {
+            query: {
+                /**
+                 * @description Until when the link is good, in seconds since 1970.
+                 * @example 1795167900
+                 */
+                expires: number;
+                /**
+                 * @description What proves the link.
+                 * @example ZXhhbXBsZQ
+                 */
+                token: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the email.
+                 * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77
+                 */
+                email_id: components["parameters"]["EmailId"];
+                /**
+                 * @description The id of the attachment.
+                 * @example att_019a9c1e7d527c3a9a540b8f4c1f2e05
+                 */
+                attachment_id: components["parameters"]["AttachmentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example Thank you. */
+                    "*/*": string;
+                };
+            };
+            403: components["responses"]["UserAgentRequired"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidParameter"];
             429: components["responses"]["RateLimited"];
@@ -1980,6 +3560,396 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    listTemplates: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How many items to answer with.
+                 * @example 20
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description Start after this template. Not together with `before`.
+                 * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e05
+                 */
+                after?: components["parameters"]["AfterTemplate"];
+                /**
+                 * @description End before this template. Not together with `after`.
+                 * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e05
+                 */
+                before?: components["parameters"]["BeforeTemplate"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of templates. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "has_more": false,
+                     *       "data": [
+                     *         {
+                     *           "id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e05",
+                     *           "name": "Order confirmation",
+                     *           "alias": "order-confirmation",
+                     *           "status": "published",
+                     *           "published_at": "2026-11-20T09:31:00.000Z",
+                     *           "created_at": "2026-11-20T09:30:00.000Z",
+                     *           "updated_at": "2026-11-20T09:30:00.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TemplateList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidParameter"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    createTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Order confirmation",
+                 *       "html": "<p>{{{PRODUCT}}} for {{{PRICE|nothing}}}</p>",
+                 *       "from": "Example <orders@mail.example.com>",
+                 *       "subject": "Your order of {{{PRODUCT}}}",
+                 *       "reply_to": [
+                 *         "support@example.com"
+                 *       ],
+                 *       "text": "{{{PRODUCT}}} for {{{PRICE|nothing}}}",
+                 *       "variables": [
+                 *         {
+                 *           "key": "PRODUCT",
+                 *           "type": "string",
+                 *           "fallback_value": "your item"
+                 *         },
+                 *         {
+                 *           "key": "PRICE",
+                 *           "type": "number"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateTemplateRequest"];
+            };
+        };
+        responses: {
+            /** @description The template was created as a draft. */
+            201: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "template",
+                     *       "id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e05"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TemplateReference"];
+                };
+            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the template or its alias.
+                 * @example order-confirmation
+                 */
+                template: components["parameters"]["Template"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The template. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "template",
+                     *       "id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e05",
+                     *       "current_version_id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e06",
+                     *       "name": "Order confirmation",
+                     *       "alias": "order-confirmation",
+                     *       "from": "Example <orders@mail.example.com>",
+                     *       "subject": "Your order of {{{PRODUCT}}}",
+                     *       "reply_to": [
+                     *         "support@example.com"
+                     *       ],
+                     *       "html": "<p>{{{PRODUCT}}} for {{{PRICE|nothing}}}</p>",
+                     *       "text": "{{{PRODUCT}}} for {{{PRICE|nothing}}}",
+                     *       "variables": [
+                     *         {
+                     *           "id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e07",
+                     *           "key": "PRODUCT",
+                     *           "type": "string",
+                     *           "fallback_value": "your item",
+                     *           "created_at": "2026-11-20T09:30:00.000Z",
+                     *           "updated_at": "2026-11-20T09:30:00.000Z"
+                     *         },
+                     *         {
+                     *           "id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e08",
+                     *           "key": "PRICE",
+                     *           "type": "number",
+                     *           "fallback_value": null,
+                     *           "created_at": "2026-11-20T09:30:00.000Z",
+                     *           "updated_at": "2026-11-20T09:30:00.000Z"
+                     *         }
+                     *       ],
+                     *       "created_at": "2026-11-20T09:30:00.000Z",
+                     *       "updated_at": "2026-11-20T09:30:00.000Z",
+                     *       "status": "published",
+                     *       "published_at": "2026-11-20T09:31:00.000Z",
+                     *       "has_unpublished_versions": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Template"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidParameter"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    deleteTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the template or its alias.
+                 * @example order-confirmation
+                 */
+                template: components["parameters"]["Template"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The template and all its versions were deleted. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "template",
+                     *       "id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e05",
+                     *       "deleted": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DeletedTemplate"];
+                };
+            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    updateTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the template or its alias.
+                 * @example order-confirmation
+                 */
+                template: components["parameters"]["Template"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Order confirmation (new)",
+                 *       "subject": "Thank you for your order of {{{PRODUCT}}}"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpdateTemplateRequest"];
+            };
+        };
+        responses: {
+            /** @description The template was changed. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "template",
+                     *       "id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e05"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TemplateReference"];
+                };
+            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publishTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the template or its alias.
+                 * @example order-confirmation
+                 */
+                template: components["parameters"]["Template"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The template is published. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "template",
+                     *       "id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e05"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TemplateReference"];
+                };
+            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    duplicateTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the template or its alias.
+                 * @example order-confirmation
+                 */
+                template: components["parameters"]["Template"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The copy was created as a draft. */
+            201: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "template",
+                     *       "id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e05"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TemplateReference"];
+                };
+            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     listSuppressions: {
         parameters: {
             query?: {
@@ -2282,6 +4252,491 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             422: components["responses"]["Unprocessable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getTeam: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The team. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "team",
+                     *       "id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01",
+                     *       "name": "Marketing",
+                     *       "slug": "marketing",
+                     *       "risk_state": "normal",
+                     *       "created_at": "2026-11-20T09:30:00.000Z",
+                     *       "plan": {
+                     *         "code": "standard",
+                     *         "name": "Standard",
+                     *         "limits": {
+                     *           "included_emails": 1000000,
+                     *           "daily_cap": null,
+                     *           "domain_limit": 100,
+                     *           "webhook_endpoint_limit": 20,
+                     *           "contact_limit": 100000,
+                     *           "retention_days": 30
+                     *         }
+                     *       },
+                     *       "sender_identity": {
+                     *         "sender_name": "Example GmbH",
+                     *         "postal_address": {
+                     *           "line1": "Musterstraße 1",
+                     *           "line2": null,
+                     *           "city": "Berlin",
+                     *           "state": null,
+                     *           "postal_code": "10115",
+                     *           "country": "DE"
+                     *         }
+                     *       },
+                     *       "ai_assist_enabled": false,
+                     *       "sso": null,
+                     *       "sending": {
+                     *         "sandbox_regions": []
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Team"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidParameter"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    updateTeam: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "sender_name": "Example GmbH",
+                 *       "postal_address": {
+                 *         "line1": "Musterstraße 1",
+                 *         "city": "Berlin",
+                 *         "postal_code": "10115",
+                 *         "country": "DE"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpdateTeamRequest"];
+            };
+        };
+        responses: {
+            /** @description The team as it is now. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "team",
+                     *       "id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01",
+                     *       "name": "Marketing",
+                     *       "slug": "marketing",
+                     *       "risk_state": "normal",
+                     *       "created_at": "2026-11-20T09:30:00.000Z",
+                     *       "plan": {
+                     *         "code": "standard",
+                     *         "name": "Standard",
+                     *         "limits": {
+                     *           "included_emails": 1000000,
+                     *           "daily_cap": null,
+                     *           "domain_limit": 100,
+                     *           "webhook_endpoint_limit": 20,
+                     *           "contact_limit": 100000,
+                     *           "retention_days": 30
+                     *         }
+                     *       },
+                     *       "sender_identity": {
+                     *         "sender_name": "Example GmbH",
+                     *         "postal_address": {
+                     *           "line1": "Musterstraße 1",
+                     *           "line2": null,
+                     *           "city": "Berlin",
+                     *           "state": null,
+                     *           "postal_code": "10115",
+                     *           "country": "DE"
+                     *         }
+                     *       },
+                     *       "ai_assist_enabled": false,
+                     *       "sso": null,
+                     *       "sending": {
+                     *         "sandbox_regions": []
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Team"];
+                };
+            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getUsage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The usage at this moment. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "usage",
+                     *       "emails": {
+                     *         "daily": {
+                     *           "used": 12,
+                     *           "limit": null,
+                     *           "sent": 12,
+                     *           "received": 0,
+                     *           "resets_at": "2026-11-21T00:00:00.000Z"
+                     *         },
+                     *         "monthly": {
+                     *           "used": 340,
+                     *           "limit": 1000000,
+                     *           "sent": 340,
+                     *           "received": 0,
+                     *           "resets_at": "2026-12-01T00:00:00.000Z"
+                     *         }
+                     *       },
+                     *       "contacts": {
+                     *         "used": 0,
+                     *         "limit": 100000
+                     *       },
+                     *       "segments": {
+                     *         "used": 0,
+                     *         "limit": null
+                     *       },
+                     *       "broadcasts": {
+                     *         "used": 0,
+                     *         "limit": null
+                     *       },
+                     *       "ai_credits": {
+                     *         "used": 0,
+                     *         "limit": 0,
+                     *         "next_increase_at": null
+                     *       },
+                     *       "automation_runs": {
+                     *         "used": 0,
+                     *         "limit": 0,
+                     *         "resets_at": "2026-12-01T00:00:00.000Z"
+                     *       },
+                     *       "domains": {
+                     *         "used": 1,
+                     *         "limit": 100
+                     *       },
+                     *       "rate_limit": {
+                     *         "limit": 10,
+                     *         "duration": "1s"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Usage"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidParameter"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listLogs: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How many items to answer with.
+                 * @example 20
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description Start after this request. Not together with `before`.
+                 * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e55
+                 */
+                after?: components["parameters"]["AfterLog"];
+                /**
+                 * @description End before this request. Not together with `after`.
+                 * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e55
+                 */
+                before?: components["parameters"]["BeforeLog"];
+                /**
+                 * @description Only requests refused or failed with this HTTP status.
+                 * @example 422
+                 */
+                response_status?: number;
+                /**
+                 * @description Only requests received at this ISO 8601 time or later.
+                 * @example 2026-11-01T00:00:00.000Z
+                 */
+                start_date?: string;
+                /**
+                 * @description Only requests received at this ISO 8601 time or earlier.
+                 * @example 2026-11-20T23:59:59.999Z
+                 */
+                end_date?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of requests. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "has_more": false,
+                     *       "data": [
+                     *         {
+                     *           "id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e55",
+                     *           "created_at": "2026-11-20T09:30:00.000Z",
+                     *           "endpoint": "/emails",
+                     *           "method": "POST",
+                     *           "response_status": 200,
+                     *           "user_agent": "my-shop/2.1"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["LogList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidParameter"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getLog: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the request, which its answer carries as `x-request-id`.
+                 * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e55
+                 */
+                log_id: components["parameters"]["LogId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request and its answer. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "log",
+                     *       "id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e55",
+                     *       "created_at": "2026-11-20T09:30:00.000Z",
+                     *       "endpoint": "/api-keys",
+                     *       "method": "POST",
+                     *       "response_status": 201,
+                     *       "user_agent": "my-shop/2.1",
+                     *       "request_body": {
+                     *         "name": "Billing service"
+                     *       },
+                     *       "response_body": {
+                     *         "id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e02",
+                     *         "token": "[redacted]"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Log"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidParameter"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getEmailMetrics: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Where the range begins: an ISO 8601 date, which is a day of `timezone`, or a time. The default is the beginning
+                 *     of the day six days before `end_date`.
+                 * @example 2026-11-01
+                 */
+                start_date?: string;
+                /**
+                 * @description Where the range ends: an ISO 8601 date, which is a whole day of `timezone`, or a time. The future counts as
+                 *     now, which is the default.
+                 * @example 2026-11-14
+                 */
+                end_date?: string;
+                /**
+                 * @description The IANA time zone whose days, weeks and months are meant.
+                 * @example Europe/Berlin
+                 */
+                timezone?: string;
+                /**
+                 * @description How long a period is, where `dimensions` has `period`.
+                 * @example daily
+                 */
+                granularity?: "hourly" | "daily" | "weekly" | "monthly";
+                /**
+                 * @description The metrics to answer, separated by commas. The default is all of them.
+                 * @example sent,delivered,open_rate
+                 */
+                metrics?: string;
+                /**
+                 * @description What to break the numbers down by, separated by commas: `period`, `domain`, `email` and `broadcast`. `email`
+                 *     and `broadcast` exclude each other. With `email` but without `email_id` the rows are those of the emails that
+                 *     were accepted in the range, of which there may be up to 1000.
+                 * @example period,domain
+                 */
+                dimensions?: string;
+                /**
+                 * @description Only mail from these domains, up to 100 ids separated by commas.
+                 * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01
+                 */
+                domain_id?: string;
+                /**
+                 * @description Only these emails, up to 100 ids separated by commas; counted from their events. Not together with a broadcast.
+                 * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77
+                 */
+                email_id?: string;
+                /**
+                 * @description Only mail of these broadcasts, up to 100 ids separated by commas. Not together with an email.
+                 * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e55
+                 */
+                broadcast_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The totals, and rows where dimensions were asked for. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "metrics",
+                     *       "start_date": "2026-11-13T00:00:00.000Z",
+                     *       "end_date": "2026-11-15T00:00:00.000Z",
+                     *       "metrics": [
+                     *         "sent",
+                     *         "delivered",
+                     *         "delivery_rate"
+                     *       ],
+                     *       "dimensions": [
+                     *         "period",
+                     *         "domain"
+                     *       ],
+                     *       "granularity": "daily",
+                     *       "totals": {
+                     *         "sent": 1204,
+                     *         "delivered": 1180,
+                     *         "delivery_rate": 98.01
+                     *       },
+                     *       "data": [
+                     *         {
+                     *           "period": "2026-11-13",
+                     *           "domain_id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01",
+                     *           "domain_name": "mail.example.com",
+                     *           "sent": 604,
+                     *           "delivered": 590,
+                     *           "delivery_rate": 97.68
+                     *         },
+                     *         {
+                     *           "period": "2026-11-14",
+                     *           "domain_id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01",
+                     *           "domain_name": "mail.example.com",
+                     *           "sent": 600,
+                     *           "delivered": 590,
+                     *           "delivery_rate": 98.33
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["EmailMetrics"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidParameter"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];

@@ -52,9 +52,9 @@ test('every field is reported once, a union not once per branch', () => {
     ...email,
     to: [1, 2],
     cc: 3,
-    attachments: [{ content: 4, path: 'https://example.org' }],
+    attachments: [{ content: 4, link: 'https://example.org' }],
   });
-  expect(problems?.map(({ path }) => path).sort()).toEqual(['attachments.0.content', 'attachments.0.path', 'cc', 'to']);
+  expect(problems?.map(({ path }) => path).sort()).toEqual(['attachments.0.content', 'attachments.0.link', 'cc', 'to']);
 });
 
 test('a message says what would be right and what came', () => {

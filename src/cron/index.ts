@@ -42,8 +42,15 @@ async function runOnce(world: World, job: CronJob): Promise<void> {
     if (!(await takeSlot(world.db, job.name, slot))) return;
     const began = performance.now();
     const result = await job.run();
-    world.log.info({ job: job.name, result, ms: Math.round(performance.now() - began) }, 'cron job done');
+    const ms = Math.round(performance.now() - began);
+    world.log[isNothing(result) ? 'debug' : 'info']({ job: job.name, result, ms }, 'cron job done');
   } catch (error) {
     world.log.error({ err: error, job: job.name }, 'cron job failed');
   }
+}
+
+/** That there was nothing to do is no news, every minute of the day. */
+function isNothing(result: unknown): boolean {
+  const counts = typeof result === 'object' && result !== null ? Object.values(result) : [result];
+  return counts.every((count) => count === 0);
 }

@@ -1,26 +1,45 @@
-import { textsIn, type Executor } from '../platform/db/index.ts';
+import { textsIn, uuidsIn, type Executor } from '../platform/db/index.ts';
 import type { Ids } from '../platform/ids/index.ts';
+import { countEvents } from './metric-counts.store.ts';
+import type { NewEvent } from './new-event.ts';
 import type { EventType } from './vocabulary.ts';
-
-export interface NewEvent {
-  teamId: string;
-  type: EventType;
-  subjectId: string;
-  /** What the type's payload adds to its envelope; for per-recipient events `to` names the recipients concerned. */
-  data?: Record<string, unknown>;
-  at: number;
-}
 
 export interface RecordedEvent extends NewEvent {
   id: string;
 }
 
+/**
+ * Records events that carry their ids, and leaves out those that stand already. Another transaction that records one of
+ * them at the same time makes this one fail on the id; tried again, it finds it.
+ */
+export async function recordEventsOnce(
+  tx: Executor,
+  ids: Ids,
+  events: readonly (NewEvent & { id: string })[],
+): Promise<void> {
+  if (events.length === 0) return;
+  const among = uuidsIn(
+    tx.dialect,
+    'id',
+    events.map((event) => event.id),
+  );
+  const known = await tx.all<{ id: string }>(`select id from events where ${among.sql}`, [among.value]);
+  const standing = new Set(known.map((row) => row.id));
+  await recordEvents(
+    tx,
+    ids,
+    events.filter((event) => !standing.has(event.id)),
+  );
+}
+
 const COLUMNS = ['id', 'team_id', 'type', 'subject_id', 'data', 'created_at'] as const;
 
+/** Records what happened and adds it to the metrics, in the caller's transaction. */
 export async function recordEvents(tx: Executor, ids: Ids, events: readonly NewEvent[]): Promise<void> {
   if (events.length === 0) return;
+  await countEvents(tx, ids, events);
   const rows = events.map((event) => [
-    ids.uuid(),
+    event.id ?? ids.uuid(),
     event.teamId,
     event.type,
     event.subjectId,

@@ -68,11 +68,19 @@ const badBody = (say: string) => refuse('validation_error', { status: 400, say }
 
 /** Faults 9 and 10: the first required field that is absent, or every other field at fault. */
 export function checkBody(operation: OperationValidators, { value: body, hasEscapes }: ParsedBody): void {
+  refuseFields(operation.operation['x-refused-fields'], body);
   const problems = operation.checkBody?.(body) ?? unexpectedFields(operation, body);
   const missing = problems.find((problem) => problem.kind === 'missing');
   if (missing) throw refuse('missing_required_field', { say: `Missing required field: ${missing.path}.` });
   if (problems.length === 0 && hasEscapes) problems.push(...unstorable(body));
   if (problems.length > 0) throw invalidFields(problems.map(({ path, message }) => ({ path, message })));
+}
+
+/** A field that exists but is not this operation's to change is a rule of the resource, not a fault of form. */
+function refuseFields(refused: Record<string, string> | undefined, body: unknown): void {
+  if (refused === undefined || typeof body !== 'object' || body === null || Array.isArray(body)) return;
+  const named = Object.keys(refused).find((name) => Object.hasOwn(body, name));
+  if (named !== undefined) throw refuse('validation_error', { status: 422, say: `${refused[named]}.` });
 }
 
 /** An operation without a body takes an empty object, because clients send one. */

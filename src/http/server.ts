@@ -1,21 +1,21 @@
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type onSendHookHandler } from 'fastify';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { compileValidators, type OperationValidators } from '../contract/index.ts';
 import { notFound, Refusal, refuse } from '../platform/refusal/index.ts';
 import type { World } from '../platform/world/index.ts';
 import { mustReach, type Actor, type Ctx } from '../resources/access/index.ts';
 import { createAuthentication, createKeyUse } from '../resources/api-keys/index.ts';
+import { createRequestLog } from '../resources/logs/index.ts';
 import { errorBody, rateLimited, refusalFor, setRateHeaders } from './answers.ts';
 import { createBrokenRequests } from './broken-requests.ts';
 import { checkBody, checkIdempotencyKey, checkParameters, parseBody } from './check-request.ts';
-import type { Call, KeyHandler, OpenHandler, Services } from './operation.ts';
-import { apiKeys } from './operations/api-keys.ts';
-import { domains } from './operations/domains.ts';
-import { emails } from './operations/emails.ts';
-import { operations } from './operations/operations.ts';
-import { suppressions } from './operations/suppressions.ts';
+import type { Call, Services } from './operation.ts';
+import { checksItsOwnBody, holdsEmail, withKey, withoutKey } from './operations/index.ts';
 import { createRateLimit, type RateState } from './rate-limit.ts';
-import { contractTarget, parseQuery, pathMatchers } from './target.ts';
+import { createAnswerNote, type Caller } from './request-log.ts';
+import { contractTarget, knownPathsOf, parseQuery } from './target.ts';
+import { createTrackingRoutes } from './tracking.ts';
 
 export interface HttpPort {
   host: string;
@@ -25,21 +25,23 @@ export interface HttpPort {
   close(graceMs: number): Promise<void>;
 }
 
-const withKey: Record<string, KeyHandler> = { ...apiKeys, ...domains, ...emails, ...suppressions };
-const withoutKey: Record<string, OpenHandler> = operations;
-
 /** More than Node takes for a request line: what is too long for an id is the contract's to say. */
 const PATH_SEGMENT_CHARS_MAX = 64 * 1024;
 
-export async function startHttp(services: Services): Promise<HttpPort> {
-  const { world } = services;
+export async function startHttp(given: Omit<Services, 'requestLog'>): Promise<HttpPort> {
+  const { world } = given;
+  const requestLog = createRequestLog(world);
+  const services: Services = { ...given, requestLog };
+  const noteAnswer = createAnswerNote(world, requestLog);
   const { config } = world;
   const validators = await compileValidators(services.document);
   validators.compileAll();
   const rateLimit = createRateLimit(world);
   const noteKeyUse = createKeyUse(world);
   const authenticateToken = createAuthentication(world);
-  const knownPaths = pathMatchers([...validators.operations.values()]);
+  const knownPaths = knownPathsOf([...validators.operations.values()]);
+
+  const answersTracking = createTrackingRoutes(world, given.tracking);
 
   const server: FastifyInstance = fastify({
     genReqId: () => world.ids.uuid(),
@@ -49,11 +51,16 @@ export async function startHttp(services: Services): Promise<HttpPort> {
     rewriteUrl: (request) => contractTarget(request.url ?? '/'),
     frameworkErrors: (error, request, reply) => void answerRefusal(request, reply, error),
     clientErrorHandler: createBrokenRequests(world, (address) => rateLimit.look(`address:${address}`)),
-    // Node's own refusal carries none of our headers; the hook below says the same.
-    http: { requireHostHeader: false },
     forceCloseConnections: 'idle',
-    requestTimeout: 120_000,
-    keepAliveTimeout: 72_000,
+    serverFactory(api) {
+      // Node's own refusal carries none of our headers; the hook below says the same.
+      const times = { requireHostHeader: false, requestTimeout: 120_000, keepAliveTimeout: 72_000 };
+      const listener = createServer(times, (request, response) => {
+        if (!listener.listening) response.shouldKeepAlive = false;
+        if (!answersTracking(request, response)) api(request, response);
+      });
+      return listener;
+    },
   });
 
   // The body is only collected here; it is read after everything that is named before it has been checked.
@@ -80,14 +87,19 @@ export async function startHttp(services: Services): Promise<HttpPort> {
     host: address,
     port,
     url: config.http.public_url === '' ? `http://${host}:${port}` : config.http.public_url,
-    close: (graceMs) => closeServer(server, world, graceMs),
+    async close(graceMs) {
+      await closeServer(server, world, graceMs);
+      await requestLog.close();
+    },
   };
 
   /** Named before the credential, and before any byte of a body is read. */
   function targetFault(request: FastifyRequest, reply: FastifyReply): Refusal | undefined {
     const isEmptySegment = Object.values((request.params ?? {}) as Record<string, string>).includes('');
-    if (!request.is404 && !isEmptySegment) return undefined;
-    const methods = knownPaths(request.url);
+    const fixed = knownPaths.methodsOfFixed(request.url);
+    const isKnown = !request.is404 && !isEmptySegment && (fixed === undefined || fixed.includes(request.method));
+    if (isKnown) return undefined;
+    const methods = fixed ?? knownPaths.methodsOf(request.url);
     if (methods.length === 0) return notFound('Route');
     reply.header('allow', methods.join(', '));
     return refuse('method_not_allowed', {
@@ -111,8 +123,13 @@ export async function startHttp(services: Services): Promise<HttpPort> {
     const keyHandler = withKey[operationId];
     const needs = operation.operation['x-service-permission'];
     const takesKey = operation.parameters.some((parameter) => parameter.name === 'Idempotency-Key');
-    const bodyLimit = operationId === 'sendEmail' ? config.http.email_body_limit_bytes : config.http.body_limit_bytes;
-    const actorOf = new WeakMap<FastifyRequest, { teamId: string; actor: Actor }>();
+    const bodyLimit = holdsEmail.has(operationId) ? config.http.email_body_limit_bytes : config.http.body_limit_bytes;
+    const actorOf = new WeakMap<FastifyRequest, Caller>();
+    const onSend: onSendHookHandler = (request, reply, payload, done) => {
+      const caller = actorOf.get(request);
+      if (caller) noteAnswer(request, reply, caller, payload);
+      done();
+    };
 
     server.route({
       method: operation.method.toUpperCase(),
@@ -129,14 +146,20 @@ export async function startHttp(services: Services): Promise<HttpPort> {
         if (takesKey) checkIdempotencyKey(request.headers['idempotency-key'] as string | undefined);
         checkParameters(operation, callParameters(request));
       },
+      ...(needs === 'none' || !config.logs.enabled ? {} : { onSend }),
       handler: async (request, reply) => {
         const parsed = parseBody(request.body as Buffer | undefined, request.headers['content-type']);
-        if (operation.method !== 'get') checkBody(operation, parsed);
-        const { path, query, header } = callParameters(request);
-        const call: Call = { services, path: path as Call['path'], query, header, body: parsed.value, reply };
         const caller = actorOf.get(request);
+        if (caller) caller.body = parsed.value;
+        const validate = (id: string, value: unknown): void => {
+          const rules = validators.operations.get(id);
+          if (rules) checkBody(rules, { ...parsed, value });
+        };
+        if (operation.method !== 'get' && !checksItsOwnBody.has(operationId)) validate(operationId, parsed.value);
+        const { path, query, header } = callParameters(request);
+        const call: Call = { services, path: path as Call['path'], query, header, body: parsed.value, validate, reply };
         if (!caller || !keyHandler) return openHandler?.(call);
-        if (caller.actor.kind === 'api_key') noteKeyUse(caller.actor.keyId);
+        if (caller.actor.kind === 'api_key') noteKeyUse(caller.actor.keyId, request.id);
         const ctx: Ctx = { world, teamId: caller.teamId, actor: caller.actor, requestId: request.id };
         return keyHandler(ctx, call);
       },

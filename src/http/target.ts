@@ -44,15 +44,25 @@ export function parseQuery(text: string): Record<string, unknown> {
   return query;
 }
 
+export interface KnownPaths {
+  /** The methods of the path that the target stands for; none where there is no such path. */
+  methodsOf(target: string): string[];
+  /** The same for paths without a parameter: /emails/batch is never an email whose id is "batch". */
+  methodsOfFixed(target: string): string[] | undefined;
+}
+
 /** Which methods a path has, for telling an unknown path from a wrong method. HEAD is answered wherever GET is. */
-export function pathMatchers(operationList: OperationValidators[]): (target: string) => string[] {
+export function knownPathsOf(operationList: OperationValidators[]): KnownPaths {
   const paths = Map.groupBy(operationList, (operation) => operation.path);
   const matchers = [...paths].map(([path, ofPath]) => ({
+    path,
     form: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
     methods: ofPath.flatMap(({ method }) => (method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()])),
   }));
-  return (target) => {
-    const path = target.split('?', 1)[0] ?? '';
-    return matchers.find(({ form }) => form.test(path))?.methods ?? [];
+  const fixed = new Map(matchers.map(({ path, methods }) => [path, methods]));
+  const pathOf = (target: string): string => target.split('?', 1)[0] ?? '';
+  return {
+    methodsOf: (target) => matchers.find(({ form }) => form.test(pathOf(target)))?.methods ?? [],
+    methodsOfFixed: (target) => fixed.get(pathOf(target)),
   };
 }

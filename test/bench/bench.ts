@@ -78,7 +78,7 @@ export function createBench(options: {
 export async function post(
   load: Helper,
   to: { url: string; key?: string },
-  how: { load: Load; connections: number; amount?: number; seconds?: number },
+  how: { load: Load; connections: number; amount?: number; seconds?: number; path?: string },
 ): Promise<LoadResult> {
   const { load: what, ...rest } = how;
   const order: LoadOrder = { url: to.url, path: '/emails', key: to.key ?? '', bodies: what.bodies, ...rest };

@@ -2,13 +2,16 @@ import type { EventEmitter } from 'node:events';
 import { createRequire } from 'node:module';
 import { answerOrders } from './children.ts';
 
-/** Posts as fast as the server answers, over a fixed number of connections. */
+/** Asks as fast as the server answers, over a fixed number of connections. */
 export interface LoadOrder {
   url: string;
-  path: string;
-  key: string;
   connections: number;
-  bodies: string[];
+  /** What is posted … */
+  path?: string;
+  key?: string;
+  bodies?: string[];
+  /** … or what is followed instead, as a browser does: each connection has its share of these, and 302 is the answer. */
+  links?: string[];
   /** Either so many requests, or so many seconds. */
   amount?: number;
   seconds?: number;
@@ -28,6 +31,7 @@ export interface LoadResult {
 
 interface AutocannonResult {
   '2xx': number;
+  '3xx': number;
   non2xx: number;
   errors: number;
   timeouts: number;
@@ -40,25 +44,16 @@ type Autocannon = (options: object, done: (error: Error | null, result: Autocann
 // It has no types of its own.
 const autocannon = createRequire(import.meta.url)('autocannon') as Autocannon;
 
-async function post(order: LoadOrder): Promise<LoadResult> {
-  const headers = {
-    'content-type': 'application/json',
-    authorization: `Bearer ${order.key}`,
-    'user-agent': 'rasket-bench',
-  };
-  const requests = order.bodies.map((body) => ({ method: 'POST', path: order.path, headers, body }));
+async function ask(order: LoadOrder): Promise<LoadResult> {
+  const requests = requestsOf(order);
   let turn = 0;
   const options = {
     url: order.url,
     connections: order.connections,
     ...(order.amount === undefined ? { duration: order.seconds } : { amount: order.amount }),
     timeout: 30,
-    requests,
-    // Each connection begins with another variant; otherwise all would send to one destination at a time.
-    setupClient: (client: Client) => {
-      const first = turn++ % requests.length;
-      client.setRequests([...requests.slice(first), ...requests.slice(0, first)]);
-    },
+    requests: requests.slice(0, 1),
+    setupClient: (client: Client) => client.setRequests(shareOf(requests, order, turn++)),
   };
   const startedAt = now();
   let lastAnswerAt = startedAt;
@@ -66,19 +61,42 @@ async function post(order: LoadOrder): Promise<LoadResult> {
     const run = autocannon(options, (error, done) => (error ? reject(error) : resolve(done)));
     run.on('response', () => (lastAnswerAt = now()));
   });
+  const answered = result[order.links === undefined ? '2xx' : '3xx'];
   return {
     startedAt,
     lastAnswerAt,
-    answered: result['2xx'],
-    perSecond: result['2xx'] / ((lastAnswerAt - startedAt) / 1000),
-    refused: result.non2xx + result.errors + result.timeouts,
+    answered,
+    perSecond: answered / ((lastAnswerAt - startedAt) / 1000),
+    refused: result['2xx'] + result.non2xx - answered + result.errors + result.timeouts,
     p50: result.latency.p50,
     p99: result.latency.p99,
     max: result.latency.max,
   };
 }
 
+function requestsOf({ path, key = '', bodies = [], links }: LoadOrder): object[] {
+  if (links !== undefined) {
+    const headers = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' };
+    return links.map((link) => ({ method: 'GET', path: link, headers }));
+  }
+  const headers = {
+    'content-type': 'application/json',
+    authorization: `Bearer ${key}`,
+    'user-agent': 'rasket-bench',
+  };
+  return bodies.map((body) => ({ method: 'POST', path, headers, body }));
+}
+
+/** What the so-manieth connection asks for. */
+function shareOf(requests: object[], { links, connections }: LoadOrder, connection: number): object[] {
+  // Each posts all, beginning with another variant; otherwise all would send to one destination at a time.
+  const first = connection % requests.length;
+  if (links === undefined) return [...requests.slice(first), ...requests.slice(0, first)];
+  const size = Math.ceil(requests.length / connections);
+  return requests.slice(connection * size, (connection + 1) * size);
+}
+
 /** Comparable between processes of one machine. */
 const now = (): number => performance.timeOrigin + performance.now();
 
-answerOrders<LoadOrder>(post);
+answerOrders<LoadOrder>(ask);

@@ -7,12 +7,16 @@ import { benchAccept } from './accept.ts';
 import { startBenchDns } from './appliance.ts';
 import { createBench, type Bench } from './bench.ts';
 import { killChildren } from './children.ts';
+import { benchBatch } from './batch.ts';
 import { benchEndToEnd } from './end-to-end.ts';
 import { judge, tableOf, type JudgedFigure } from './figures.ts';
 import { benchListPages } from './list-pages.ts';
 import { describeMachine, isInMemory, loadNow, othersSince, workedSoFar, type Machine } from './machine.ts';
+import { benchMetrics } from './metrics.ts';
 import { benchPostfix } from './postfix.ts';
 import { readProfiles } from './profile.ts';
+import { benchRedirect } from './redirect.ts';
+import { benchScheduled } from './scheduled.ts';
 import { benchStartUp } from './start-up.ts';
 
 const USAGE = `usage: npm run bench -- [--only NAME,NAME] [--quick] [--json FILE] [--profile DIR]
@@ -21,8 +25,12 @@ Measures the speed and memory of this working tree on this machine, on loopback 
 const ROWS: Record<string, (bench: Bench) => Promise<void>> = {
   'start-up': benchStartUp,
   accept: benchAccept,
+  batch: benchBatch,
   'end-to-end': benchEndToEnd,
   list: benchListPages,
+  redirect: benchRedirect,
+  metrics: benchMetrics,
+  scheduled: benchScheduled,
   postfix: benchPostfix,
 };
 

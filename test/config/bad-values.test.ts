@@ -204,6 +204,11 @@ const badValues = [
     fault: 'plans.standard.name must be a name of 1 to 64 characters on one line; got "a\\nb"',
   },
   {
+    why: 'more than anybody has',
+    toml: 'plans.standard.contact_limit = 1000000001',
+    fault: 'plans.standard.contact_limit must be an integer from 0 to 1000000000 (contacts); got 1000000001',
+  },
+  {
     why: 'a negative limit',
     toml: 'plans.standard.daily_cap = -1',
     fault: 'plans.standard.daily_cap must be an integer from 0 to 1000000000 (emails a day; 0 for no limit); got -1',

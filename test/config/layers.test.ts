@@ -131,6 +131,7 @@ describe('showing the configuration', () => {
       'capture = true  # from the profile',
       'http_allow_private = [ "127.0.0.0/8", "::1/128" ]  # from the profile',
       'format = "pretty"  # from the profile',
+      'scanner_seconds = 0  # from the profile',
       'sandbox = true  # from the environment, RASKET_REGIONS_EU_WEST_1_SANDBOX',
     ]);
   });

@@ -55,7 +55,16 @@ describe.each(operations)('$operationId', ({ operation, method, path, parameters
 
   test('says which credential reaches it', () => {
     expect(['sending_access', 'full_access', 'session', 'none', null]).toContain(operation['x-service-permission']);
-    expect(['emails:send', 'emails:read', null]).toContain(operation['x-service-scope']);
+    expect([
+      'emails:send',
+      'emails:read',
+      'templates:read',
+      'templates:write',
+      'logs:read',
+      'team:read',
+      'team:write',
+      null,
+    ]).toContain(operation['x-service-scope']);
     expect(operation.security).toEqual(isOpen ? [] : undefined);
   });
 

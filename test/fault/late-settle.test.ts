@@ -13,7 +13,9 @@ it('an outcome written again, because its first commit was not answered, leaves 
   const { id } = (await scene.api('POST', '/emails', { key: team.key, body })).body as { id: string };
   const claim = async (): Promise<DeliveryRow> => {
     const request = { owner: 'this process', limit: 10, exceptDestinations: [] };
-    const [claimed] = await world.db.tx((tx) => claimDeliveries(world, tx, request));
+    const {
+      claimed: [claimed],
+    } = await world.db.tx((tx) => claimDeliveries(world, tx, request));
     if (!claimed) throw new Error('nothing was due');
     return claimed.row;
   };

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, it } from 'vitest';
 import { findMailDkim } from './verifiers.ts';
 
-export type Peer = 'postfix' | 'opendkim' | 'Mail::DKIM';
+export type Peer = 'postfix' | 'opendkim' | 'Mail::DKIM' | 'chromium';
 
 /**
  * A chapter about other people's software. Where that is absent, one test stands in its place and is skipped with the

@@ -175,6 +175,46 @@ export function describeSeam(): void {
     });
   });
 
+  describe('an unsynced transaction', () => {
+    it('is a transaction like any other', async () => {
+      const fault = new Error('changed my mind');
+      const work = db.txUnsynced(async (tx) => {
+        await tx.insertMany('things', ['id', 'name', 'n'], [row('a')]);
+        throw fault;
+      });
+      await expect(work).rejects.toBe(fault);
+      expect(await count()).toBe(0);
+      expect(await db.txUnsynced((tx) => tx.insertMany('things', ['id', 'name', 'n'], [row('a')]))).toBe(1);
+      expect(await count()).toBe(1);
+    });
+
+    it('takes its turn among others, and no read gets in its way', async () => {
+      await insert([row('counter', 0)]);
+      const sql = "update things set n = n + 1 where name = 'counter'";
+      let isDone = false;
+      const readOn = async (): Promise<void> => {
+        while (!isDone) await count();
+      };
+      const works = Array.from({ length: 20 }, (_, i) =>
+        i % 2 === 0 ? db.txUnsynced((tx) => tx.run(sql)) : db.tx((tx) => tx.run(sql)),
+      );
+      const written = Promise.all(works).finally(() => (isDone = true));
+      await Promise.all([written, readOn(), readOn()]);
+      expect(await db.get("select n from things where name = 'counter'")).toEqual({ n: 20 });
+    });
+
+    it('leaves everything after it synced', async () => {
+      const setting = db.dialect === 'pg' ? 'show synchronous_commit' : 'pragma synchronous';
+      const before = await db.get(setting);
+      await db.txUnsynced((tx) => tx.insertMany('things', ['id', 'name', 'n'], [row('a')]));
+      await expect(db.txUnsynced((tx) => tx.run('update nothing set n = 1'))).rejects.toThrow();
+      expect(await db.get(setting)).toEqual(before);
+      expect(await db.tx((tx) => tx.get(setting))).toEqual(before);
+      // PostgreSQL's own default is its operator's business.
+      if (db.dialect === 'sqlite') expect(Object.values(before ?? {})).toEqual([2]);
+    });
+  });
+
   describe('lists as one parameter', () => {
     it.each([0, 1, 1000])('finds %d of them', async (n) => {
       const rows = Array.from({ length: n }, (_, i) => row(`n${i}`, i));

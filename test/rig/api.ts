@@ -113,10 +113,12 @@ function mustKeepContract(
   );
 }
 
+/** A fixed path goes before one with a parameter: /emails/metrics is no email. */
 export function operationAt(method: string, path: string): OperationValidators | undefined {
   const plain = path.split('?', 1)[0] ?? '';
-  return operations.find(({ operation, form }) => operation.method === method.toLowerCase() && form.test(plain))
-    ?.operation;
+  const fixed = operations.filter(({ operation }) => operation.path === plain);
+  const candidates = fixed.length > 0 ? fixed : operations.filter(({ form }) => form.test(plain));
+  return candidates.find(({ operation }) => operation.method === method.toLowerCase())?.operation;
 }
 
 export const contractOperations = (): OperationValidators[] => operations.map(({ operation }) => operation);

@@ -19,6 +19,8 @@ export interface SceneOptions {
   roles?: readonly Role[];
   /** Settings of every test: generous limits, so that only tests about limits meet them. */
   ratePerSecond?: number;
+  /** Certificates that the app trusts when it fetches something. */
+  trustedCa?: readonly string[];
 }
 
 export interface Team {
@@ -91,6 +93,7 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
       clock,
       version: '0.0.0-test',
       log: createLog({ level: 'debug', format: 'json', write: (line) => void log.push(line) }),
+      ...(options.trustedCa ? { trustedCa: options.trustedCa } : {}),
       // Cron runs by the wall clock; tests run its jobs by hand.
       roles: options.roles ?? ['http', 'delivery'],
     });
@@ -160,10 +163,11 @@ function teamOf(scene: Scene, id: string, key: string): Team {
 /** Puts a domain's records into DNS, as its owner would. */
 export function publish(
   dns: DnsRig,
-  domain: { records: { type: 'TXT' | 'MX'; name: string; value: string; priority?: number }[] },
+  domain: { records: { type: 'TXT' | 'MX' | 'CNAME'; name: string; value: string; priority?: number }[] },
 ): void {
   for (const record of domain.records) {
     if (record.type === 'MX') dns.set(record.name, 'MX', [`${record.priority} ${record.value}`]);
+    else if (record.type === 'CNAME') dns.set(record.name, 'CNAME', [record.value]);
     else dns.set(record.name, 'TXT', [record.value.match(/.{1,255}/g) ?? []]);
   }
 }

@@ -26,8 +26,8 @@ export const trees: Tree[] = [
     familyOf: folderName,
     without: { operations: aboutTheServer },
     besides: {
-      teams: 'the owner of everything; no operation is named after it yet',
       access: 'who may do what: asked by every family, owned by none',
+      instance: 'switches of the whole installation, which its operator moves on the machine',
     },
   },
   { folder: 'src/http/operations', familyOf: fileName, without: {}, besides: {} },
@@ -38,7 +38,6 @@ export const trees: Tree[] = [
     without: {},
     besides: {
       conventions: 'what every operation has in common',
-      teams: 'the operator makes them; that they see nothing of each other shows in every family',
     },
   },
 ];

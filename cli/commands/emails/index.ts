@@ -3,7 +3,7 @@ import { act, addPaging, collect, declareCommand, wholeNumber } from '../declare
 
 export function addEmailCommands(program: Command): void {
   declareSend(program);
-  const emails = program.command('emails').summary('read what was sent');
+  const emails = program.command('emails').summary('read, move and cancel what was sent');
   const list = declareCommand(emails, 'list', {
     summary: 'list sent emails, newest first',
     description: 'Lists sent emails, newest first. Filters narrow the list together.',
@@ -22,6 +22,31 @@ export function addEmailCommands(program: Command): void {
   })
     .argument('<id>', 'the id that sending answered')
     .action(act(async (session, [id = '']) => (await import('./get.ts')).getEmail(session, id)));
+  declareCommand(emails, 'reschedule', {
+    summary: 'give a scheduled email another time',
+    example: 'emails reschedule 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77 --scheduled-at 2030-01-01T08:00:00Z',
+  })
+    .argument('<id>', 'the id that sending answered')
+    .requiredOption('--scheduled-at <time>', 'when to send: an ISO 8601 time, 1 minute to 30 days from now')
+    .action(act(async (session, [id = ''], options) => (await import('./change.ts')).reschedule(session, id, options)));
+  declareCommand(emails, 'cancel', {
+    summary: 'take a scheduled email back before it is sent',
+    example: 'emails cancel 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
+  })
+    .argument('<id>', 'the id that sending answered')
+    .action(act(async (session, [id = '']) => (await import('./change.ts')).cancel(session, id)));
+  declareCommand(emails, 'batch', {
+    summary: 'send up to 100 emails at once',
+    description:
+      'Sends the emails of a JSON file: a list of at most 100 objects with the fields of POST /emails. One bad email refuses them all unless --permissive is given.',
+    example: 'emails batch emails.json --idempotency-key digest-2026-11-20',
+  })
+    .argument('<file>', 'the file, or - for standard input')
+    .option('--permissive', 'send the good ones and name the others')
+    .option('--idempotency-key <key>', 'makes it safe to run the same command again within 24 hours')
+    .action(
+      act(async (session, [file = ''], options) => (await import('./batch.ts')).sendBatch(session, file, options)),
+    );
 }
 
 function declareSend(program: Command): void {
@@ -32,13 +57,15 @@ function declareSend(program: Command): void {
     example: "send --from 'You <you@playground.test>' --to someone@example.com --subject Hello --text 'It works.'",
   })
     .argument('[-]', 'take the text from standard input')
-    .requiredOption('--from <address>', 'the sender, on a verified domain: address or Name <address>')
+    .option('--from <address>', 'the sender, on a verified domain: address or Name <address>; a template may supply it')
     .requiredOption('--to <address>', 'a recipient; repeat it for more', collect)
-    .requiredOption('--subject <text>', 'the subject')
+    .option('--subject <text>', 'the subject; a template may supply it')
     .option('--text <text>', 'the plain text')
     .option('--text-file <file>', 'a file with the plain text')
     .option('--html <html>', 'the HTML')
     .option('--html-file <file>', 'a file with the HTML')
+    .option('--template <id>', 'a published template, by id or alias, instead of --text and --html')
+    .option('--variable <pair>', 'a variable of the template, KEY=value or KEY:=number; repeatable', collect)
     .option('--cc <address>', 'a recipient whom everybody sees; repeatable', collect)
     .option('--bcc <address>', 'a recipient whom nobody sees; repeatable', collect)
     .option('--reply-to <address>', 'where answers go; repeatable', collect)
@@ -46,7 +73,7 @@ function declareSend(program: Command): void {
     .option('--tag <pair>', 'a tag, name=value, returned with every event; repeatable', collect)
     .option(
       '--attach <file>',
-      "a file to attach; repeatable. 'logo.png;content_id=logo' shows it as cid:logo; filename= and content_type= work alike",
+      "a file to attach, or an https URL for the server to fetch; repeatable. 'logo.png;content_id=logo' shows it as cid:logo; filename= and content_type= work alike",
       collect,
     )
     .option('--scheduled-at <time>', 'when to send: an ISO 8601 time, 1 minute to 30 days from now')

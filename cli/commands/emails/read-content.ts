@@ -34,6 +34,22 @@ export function readTag(pair: string): { name: string; value: string } {
   return { name: pair.slice(0, equals), value: pair.slice(equals + 1) };
 }
 
+/** `KEY=value` is a string, as in a shell; `KEY:=5` is a number. */
+export function readTemplate(id: string, pairs: readonly string[]): NonNullable<SendEmailRequest['template']> {
+  const variables: Record<string, string | number> = {};
+  for (const pair of pairs) {
+    const found = /^(\w+)(:?)=(.*)$/s.exec(pair);
+    if (!found) throw new CliFault(`--variable takes KEY=value or KEY:=number; got ${JSON.stringify(pair)}`, 2);
+    const [, key = '', isNumber = '', value = ''] = found;
+    const number = Number(value);
+    if (isNumber && (value.trim() === '' || !Number.isFinite(number))) {
+      throw new CliFault(`--variable ${key}:= takes a number; got ${JSON.stringify(value)}`, 2);
+    }
+    variables[key] = isNumber ? number : value;
+  }
+  return pairs.length === 0 ? { id } : { id, variables };
+}
+
 const SETTINGS = /;(filename|content_type|content_id)=([^;]*)$/;
 
 /** The settings stand behind the file name, so that a name with a semicolon of its own still works. */
@@ -44,8 +60,19 @@ export async function readAttachment(given: string): Promise<SendEmailAttachment
     settings[found[1] as keyof typeof settings] = found[2] ?? '';
     file = file.slice(0, found.index);
   }
+  if (/^https?:\/\//i.test(file)) return { filename: nameInUrl(file), path: file, ...settings };
   const content = (await readNamed(file, '--attach')).toString('base64');
   return { filename: path.basename(file), content, ...settings };
+}
+
+/** Empty where the URL ends in no name; the server then says that one is missing. */
+function nameInUrl(text: string): string {
+  const last = (URL.parse(text)?.pathname ?? '').split('/').at(-1) ?? '';
+  try {
+    return decodeURIComponent(last);
+  } catch {
+    return last;
+  }
 }
 
 async function readNamed(file: string, flag: string): Promise<Buffer> {

@@ -1,13 +1,15 @@
 import type { BodyOf } from '../../client/index.ts';
 import { CliFault } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
-import { readAttachment, readHeaders, readTag, readText } from './read-content.ts';
+import { readAttachment, readHeaders, readTag, readTemplate, readText } from './read-content.ts';
 import { waitUntilSettled } from './wait.ts';
 
 export interface SendOptions {
-  from: string;
+  from?: string;
   to: string[];
-  subject: string;
+  subject?: string;
+  template?: string;
+  variable?: string[];
   text?: string;
   textFile?: string;
   html?: string;
@@ -56,6 +58,9 @@ function mustAgree(dash: string | undefined, options: SendOptions): void {
   if ((dash === '-' || options.textFile === '-') && options.htmlFile === '-') {
     throw new CliFault('standard input holds one body; read the other one from a file', 2);
   }
+  if (options.variable && options.template === undefined) {
+    throw new CliFault('--variable belongs to a template; name it with --template', 2);
+  }
   if (options.scheduledAt !== undefined && (options.wait || options.waitSeconds !== undefined)) {
     throw new CliFault('--wait does not go with --scheduled-at: until then nothing happens to the email', 2);
   }
@@ -66,9 +71,10 @@ async function readEmail(dash: string | undefined, options: SendOptions): Promis
   const text = textFile === undefined ? options.text : await readText(textFile, '--text-file');
   const html = options.htmlFile === undefined ? options.html : await readText(options.htmlFile, '--html-file');
   return {
-    from: options.from,
+    ...(options.from === undefined ? {} : { from: options.from }),
     to: options.to,
-    subject: options.subject,
+    ...(options.subject === undefined ? {} : { subject: options.subject }),
+    ...(options.template === undefined ? {} : { template: readTemplate(options.template, options.variable ?? []) }),
     ...(text === undefined ? {} : { text }),
     ...(html === undefined ? {} : { html }),
     ...(options.cc ? { cc: options.cc } : {}),

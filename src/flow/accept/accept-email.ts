@@ -1,24 +1,45 @@
 import { stopwatch } from '../../platform/clock/index.ts';
-import { recordEvents } from '../../events/index.ts';
-import { isUniqueViolation, type Executor } from '../../platform/db/index.ts';
-import { refuse } from '../../platform/refusal/index.ts';
+import { isUniqueViolation } from '../../platform/db/index.ts';
+import { refuse, Refusal } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
-import { findDomain, findDomainByName, type DomainRow } from '../../resources/domains/index.ts';
 import {
-  insertEmails,
-  readEmail,
+  fetchAttachments,
+  fetchAttachmentsOfEach,
   writeBlobs,
-  type EmailDraft,
   type SendEmailInput,
 } from '../../resources/emails/index.ts';
-import { insertDeliveries } from '../queue/index.ts';
-import { keepAnswers, storedAnswer, type Idempotency } from './idempotency.ts';
+import { createSendSwitch } from '../../resources/instance/index.ts';
+import { storedAnswer, type Idempotency } from './idempotency.ts';
+import { createPrepare, type Prepared } from './prepare.ts';
 import { rowsOf, type AcceptedRows } from './rows.ts';
-import { mayLeaveSandbox } from './sandbox.ts';
+import { writeAccepted, type Acceptance } from './write-accepted.ts';
+
+export interface SentEmail {
+  id: string;
+}
+
+export interface SentBatch {
+  data: SentEmail[];
+  /** Only where one bad email does not refuse the others. */
+  errors?: BatchError[];
+}
+
+export interface BatchError {
+  index: number;
+  message: string;
+}
+
+export interface BatchOptions {
+  /** One bad email refuses itself alone; `refused` are those whose fields were at fault already. */
+  permissive?: { refused: BatchError[] };
+  idempotency?: Idempotency | undefined;
+}
 
 export interface Accept {
-  acceptEmail(ctx: Ctx, input: SendEmailInput, idempotency?: Idempotency): Promise<{ id: string }>;
+  acceptEmail(ctx: Ctx, input: SendEmailInput, idempotency?: Idempotency): Promise<SentEmail>;
+  /** All of them in one commit, in the order given; `inputs` has a gap where `refused` names an index. */
+  acceptBatch(ctx: Ctx, inputs: (SendEmailInput | undefined)[], options: BatchOptions): Promise<SentBatch>;
   /** Whether callers wait in a crowd; delivery asks before each claim, and makes way for them. */
   isPressed(): boolean;
 }
@@ -27,128 +48,162 @@ const CROWD = 12;
 /** A crowd that was just served counts as one for a while: its next requests are on their way. */
 const CROWD_MS = 250;
 
-interface Item {
-  teamId: string;
-  rows: AcceptedRows;
-  idempotency: Idempotency | undefined;
-}
-
 /** `onAccepted` is told after the commit that there is mail to deliver. */
 export function createAccept(world: World, onAccepted: () => void): Accept {
-  const commit = world.commits.lane<Item, { id: string }>(async (tx, items) => {
-    await writeItems(world, tx, items);
-    return items.map((item) => ({ id: item.rows.email.id }));
-  });
-  const findSendingDomain = world.db.memo(['domains'], (key) => {
-    const [teamId = '', name = ''] = key.split(' ');
-    return findDomainByName(world.db, teamId, name);
-  });
+  const commit = world.commits.lane<Acceptance, void>(
+    (tx, items) => writeAccepted(world, tx, items),
+    (item) => item.emails.length,
+  );
+  const prepare = createPrepare(world);
+  const sendSwitch = createSendSwitch(world);
   const inFlight = new Set<string>();
   let waiting = 0;
   let sinceCrowdMs = (): number => Number.POSITIVE_INFINITY;
 
-  async function accept(
-    ctx: Ctx,
-    input: SendEmailInput,
-    idempotency: Idempotency | undefined,
-  ): Promise<{ id: string }> {
-    if (idempotency) {
-      const stored = await storedAnswer<{ id: string }>(world.db, ctx.teamId, idempotency, world.clock.now());
-      if (stored) return stored;
-    }
-    const draft = readEmail(input, world.clock.now());
-    const named = await findSendingDomain(`${ctx.teamId} ${draft.from.domain}`);
-    const domain = await mayBeSentFrom(ctx, draft, named);
-    await mayLeaveSandbox(ctx, draft, domain);
-    const rows = rowsOf(world, ctx, draft, domain);
-    if (rows.hasBlobs)
-      await writeBlobs(
-        world,
-        rows.body,
-        draft,
-        rows.attachments.map((row) => row.id),
+  async function prepareAll(ctx: Ctx, inputs: (SendEmailInput | undefined)[]): Promise<Prepared[]> {
+    const all: Prepared[] = [];
+    for (const [index, input] of inputs.entries()) {
+      if (!input) continue;
+      all.push(
+        await prepare(ctx, input).catch((error: unknown) => {
+          throw error instanceof Refusal ? atIndex(error, index) : error;
+        }),
       );
-    let accepted: { id: string };
+    }
+    const drafts = all.map(({ draft }) => draft);
+    const faults = await fetchAttachmentsOfEach(world, drafts, { stopsAtFirst: true });
+    for (const [index, fault] of faults.entries()) if (fault) throw atIndex(fault, index);
+    return all;
+  }
+
+  /** The good ones, and what was wrong with each of the others. A trouble of ours is nobody's fault and stops them all. */
+  async function prepareGood(
+    ctx: Ctx,
+    inputs: (SendEmailInput | undefined)[],
+    refused: BatchError[],
+  ): Promise<{ good: Prepared[]; errors: BatchError[] }> {
+    const errors = [...refused];
+    const read: { index: number; prepared: Prepared }[] = [];
+    for (const [index, input] of inputs.entries()) {
+      if (!input) continue;
+      try {
+        read.push({ index, prepared: await prepare(ctx, input) });
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        errors.push({ index, message: error.message });
+      }
+    }
+    const faults = await fetchAttachmentsOfEach(
+      world,
+      read.map(({ prepared }) => prepared.draft),
+    );
+    const good = read.filter(({ index }, i) => {
+      const fault = faults[i];
+      if (fault) errors.push({ index, message: fault.message });
+      return !fault;
+    });
+    errors.sort((a, b) => a.index - b.index);
+    return { good: good.map(({ prepared }) => prepared), errors };
+  }
+
+  /** Writes prepared sends in one commit; answers what an earlier request with the same key was answered, if there was one. */
+  async function write<Answer>(
+    ctx: Ctx,
+    prepared: Prepared[],
+    { idempotency, answerOf }: { idempotency: Idempotency | undefined; answerOf: (rows: AcceptedRows[]) => Answer },
+  ): Promise<Answer> {
+    const emails = prepared.map((one) => rowsOf(world, ctx, one));
+    for (const [i, rows] of emails.entries()) {
+      const attachmentIds = rows.attachments.map((row) => row.id);
+      if (rows.hasBlobs && prepared[i]) await writeBlobs(world, rows.body, prepared[i].draft, attachmentIds);
+    }
+    const answer = answerOf(emails);
+    if (emails.length === 0 && !idempotency) return answer;
     try {
       if (++waiting >= CROWD) sinceCrowdMs = stopwatch();
-      accepted = await commit({ teamId: ctx.teamId, rows, idempotency }).finally(() => waiting--);
+      const item: Acceptance = { teamId: ctx.teamId, kind: 'transactional', emails, idempotency, answer };
+      await commit(item).finally(() => waiting--);
     } catch (error) {
       // Another node took the same key in the meantime: its answer is the answer.
-      const stored =
-        idempotency && isUniqueViolation(error)
-          ? await storedAnswer<{ id: string }>(world.db, ctx.teamId, idempotency, world.clock.now())
-          : undefined;
-      if (!stored) throw error;
-      accepted = stored;
+      const stored = isUniqueViolation(error) ? await answered<Answer>(ctx, idempotency) : undefined;
+      if (stored === undefined) throw error;
+      return stored;
     }
-    world.mailLog.accepted({ emailId: accepted.id, teamId: ctx.teamId, recipients: draft.recipients.length });
-    if (draft.scheduledAt === null) onAccepted();
-    return accepted;
+    for (const [i, { email }] of emails.entries()) {
+      const recipients = prepared[i]?.draft.recipients.length ?? 0;
+      world.mailLog.accepted({ emailId: email.id, teamId: ctx.teamId, recipients });
+    }
+    if (emails.some(({ email }) => email.scheduled_at === null)) onAccepted();
+    return answer;
+  }
+
+  const answered = <Answer>(ctx: Ctx, idempotency: Idempotency | undefined): Promise<Answer | undefined> =>
+    idempotency
+      ? storedAnswer<Answer>(world.db, ctx.teamId, idempotency, world.clock.now())
+      : Promise.resolve(undefined);
+
+  /** One request at a time for a key; a repeated one gets the first one's answer. */
+  async function once<Answer>(
+    ctx: Ctx,
+    idempotency: Idempotency | undefined,
+    work: () => Promise<Answer>,
+  ): Promise<Answer> {
+    if (!idempotency) return work();
+    const held = `${ctx.teamId} ${idempotency.key}`;
+    if (inFlight.has(held)) {
+      throw refuse('concurrent_idempotent_requests', {
+        say: 'A request with this Idempotency-Key is still being processed; wait for its answer and try again.',
+      });
+    }
+    inFlight.add(held);
+    try {
+      return (await answered<Answer>(ctx, idempotency)) ?? (await work());
+    } finally {
+      inFlight.delete(held);
+    }
+  }
+
+  async function mustBeOn(): Promise<void> {
+    const { isOn, reason } = await sendSwitch();
+    if (isOn) return;
+    const why = reason === null ? '' : ` (${reason})`;
+    throw refuse('service_unavailable', {
+      say: `Sending is switched off on this installation${why}; try again later.`,
+    });
   }
 
   return {
     isPressed: () => sinceCrowdMs() < CROWD_MS,
-    async acceptEmail(ctx, input, idempotency) {
-      if (!idempotency) return accept(ctx, input, undefined);
-      const held = `${ctx.teamId} ${idempotency.key}`;
-      if (inFlight.has(held)) {
-        throw refuse('concurrent_idempotent_requests', {
-          say: 'A request with this Idempotency-Key is still being processed; wait for its answer and try again.',
+    acceptEmail: (ctx, input, idempotency) =>
+      once(ctx, idempotency, async () => {
+        await mustBeOn();
+        const prepared = await prepare(ctx, input);
+        await fetchAttachments(world, [prepared.draft]);
+        return write(ctx, [prepared], { idempotency, answerOf: ([rows]) => ({ id: rows?.email.id ?? '' }) });
+      }),
+    acceptBatch: (ctx, inputs, { permissive, idempotency }) =>
+      once(ctx, idempotency, async () => {
+        await mustBeOn();
+        const { good, errors } = permissive
+          ? await prepareGood(ctx, inputs, permissive.refused)
+          : { good: await prepareAll(ctx, inputs), errors: undefined };
+        const answerOf = (emails: AcceptedRows[]): SentBatch => ({
+          data: emails.map(({ email }) => ({ id: email.id })),
+          ...(errors ? { errors } : {}),
         });
-      }
-      inFlight.add(held);
-      try {
-        return await accept(ctx, input, idempotency);
-      } finally {
-        inFlight.delete(held);
-      }
-    },
+        return write(ctx, good, { idempotency, answerOf });
+      }),
   };
 }
 
-async function writeItems(world: World, tx: Executor, items: Item[]): Promise<void> {
-  const now = world.clock.now();
-  const keyed = items.flatMap(({ teamId, idempotency, rows }) =>
-    idempotency ? [{ teamId, idempotency, response: { id: rows.email.id } }] : [],
-  );
-  if (keyed.length > 0) await keepAnswers(tx, keyed, now);
-  await insertEmails(
-    tx,
-    items.map((item) => item.rows),
-  );
-  await insertDeliveries(
-    tx,
-    items.flatMap((item) => item.rows.deliveries),
-  );
-  await recordEvents(
-    tx,
-    world.ids,
-    items.map(({ teamId, rows }) => ({
-      teamId,
-      type: rows.email.scheduled_at === null ? 'email.queued' : 'email.scheduled',
-      subjectId: rows.email.id,
-      at: rows.email.created_at,
-    })),
-  );
-}
-
-/** A verified domain does not verify its subdomains: the name must be the very one. */
-async function mayBeSentFrom(ctx: Ctx, draft: EmailDraft, domain: DomainRow | undefined): Promise<DomainRow> {
-  const { db } = ctx.world;
-  const name = draft.from.domain;
-  const pinned = ctx.actor.kind === 'api_key' ? ctx.actor.domainId : null;
-  if (pinned !== null && pinned !== domain?.id) {
-    const allowed = await findDomain(db, ctx.teamId, pinned);
-    throw refuse('validation_error', {
-      status: 403,
-      say: allowed
-        ? `This API key may only send from ${allowed.name}; from is on ${name}.`
-        : 'This API key is pinned to a domain that has been deleted; use another key.',
-    });
-  }
-  if (domain?.status === 'verified') return domain;
-  throw refuse('validation_error', {
-    status: 403,
-    say: `The domain ${name} is not verified for this team; verify it before sending from it.`,
+/** The same refusal, saying which email of the batch it is about. */
+function atIndex(refusal: Refusal, index: number): Refusal {
+  return refuse(refusal.errorName, {
+    status: refusal.status,
+    say: `Email ${index}: ${refusal.message}`,
+    ...(refusal.errors
+      ? { errors: refusal.errors.map(({ path, message }) => ({ path: `${index}.${path}`, message })) }
+      : {}),
+    ...(refusal.details ? { details: refusal.details } : {}),
   });
 }

@@ -3,15 +3,9 @@ import type { World } from '../../platform/world/index.ts';
 import type { Mailbox } from '../../protocol/address/index.ts';
 import { normalizeAddress } from '../../protocol/address/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
-import type { DomainRow } from '../../resources/domains/index.ts';
-import {
-  bodyRow,
-  searchTextOf,
-  type AttachmentRow,
-  type EmailDraft,
-  type NewEmailRows,
-} from '../../resources/emails/index.ts';
+import { bodyRow, searchTextOf, type AttachmentRow, type NewEmailRows } from '../../resources/emails/index.ts';
 import type { DeliveryRow } from '../queue/index.ts';
+import type { Prepared } from './prepare.ts';
 
 export interface AcceptedRows extends NewEmailRows {
   deliveries: DeliveryRow[];
@@ -19,7 +13,7 @@ export interface AcceptedRows extends NewEmailRows {
 }
 
 /** Everything one send writes, made before its commit so that the commit itself only inserts. */
-export function rowsOf(world: World, ctx: Ctx, draft: EmailDraft, domain: DomainRow): AcceptedRows {
+export function rowsOf(world: World, ctx: Ctx, { draft, domain, templateId }: Prepared): AcceptedRows {
   const id = world.ids.uuid();
   const { written } = draft;
   const body = bodyRow(world, id, draft);
@@ -51,6 +45,7 @@ export function rowsOf(world: World, ctx: Ctx, draft: EmailDraft, domain: Domain
       tags: jsonOrNull(draft.tags),
       headers: jsonOrNull(draft.headers),
       topic_id: draft.topicId,
+      template_id: templateId,
       attachment_count: attachments.length,
       last_event: draft.scheduledAt === null ? 'queued' : 'scheduled',
       created_at: createdAt,

@@ -12,6 +12,7 @@ import {
   type EmailRow,
 } from '../../resources/emails/index.ts';
 import type { OutboundMessage } from '../deliver/index.ts';
+import { trackedHtml } from '../track/index.ts';
 import { createByteBudget } from './byte-budget.ts';
 import { createSigningDomains, DomainRemoved, type SigningDomain } from './signing-domains.ts';
 
@@ -104,7 +105,7 @@ export function createComposer(world: World): Composer {
     if (domain.fault !== undefined)
       throw new Error(`the keys of ${domain.name} cannot be used`, { cause: domain.fault });
     const attachments = row.attachment_count > 0 ? await attachmentsOf(world.db, [row.id]) : [];
-    const body = (await loadBodies(world, world.db, [row.id])).get(row.id);
+    const body = tracked(world, row, domain, (await loadBodies(world, world.db, [row.id])).get(row.id));
     const bytes = estimateBytes(body, attachments);
     await budget.take(bytes);
     try {
@@ -115,6 +116,12 @@ export function createComposer(world: World): Composer {
       throw error;
     }
   }
+}
+
+/** Only what is sent: what the caller gave stays as it was given. */
+function tracked(world: World, row: EmailRow, domain: SigningDomain, body?: EmailBody): EmailBody | undefined {
+  if (!domain.tracking || !body?.html) return body;
+  return { ...body, html: trackedHtml(world, row.id, body.html, domain.tracking) };
 }
 
 interface Composed {

@@ -1,7 +1,14 @@
 import type { KeyObject } from 'node:crypto';
 import type { World } from '../../platform/world/index.ts';
 import type { DkimKey } from '../../protocol/dkim/index.ts';
-import { dkimKeysOf, openDkimKey, signingNames, type DkimKeyRow } from '../../resources/domains/index.ts';
+import {
+  dkimKeysOf,
+  openDkimKey,
+  sendingNames,
+  type DkimKeyRow,
+  type SendingName,
+} from '../../resources/domains/index.ts';
+import type { TrackingLinks } from '../track/index.ts';
 
 /** The domain an email was accepted for is gone: nothing can sign it any more. */
 export class DomainRemoved extends Error {}
@@ -10,6 +17,8 @@ export interface SigningDomain {
   name: string;
   returnPathDomain: string;
   keys: DkimKey[];
+  /** Absent where its mail goes out as it is. */
+  tracking: TrackingLinks | undefined;
   /** Why its keys cannot be used; it must not keep the mail of other domains from being signed. */
   fault?: unknown;
 }
@@ -23,10 +32,11 @@ const KEYS_CACHED_MAX = 1000;
 export function createSigningDomains(world: World): (domainIds: string[]) => Promise<Map<string, SigningDomain>> {
   const opened = new Map<string, KeyObject>();
   return async (domainIds) => {
-    const [names, keyRows] = await Promise.all([signingNames(world.db, domainIds), dkimKeysOf(world.db, domainIds)]);
+    const [names, keyRows] = await Promise.all([sendingNames(world.db, domainIds), dkimKeysOf(world.db, domainIds)]);
     const domains = new Map<string, SigningDomain>();
-    for (const { id, name, custom_return_path: label } of names) {
-      domains.set(id, { name, returnPathDomain: `${label}.${name}`, keys: [] });
+    for (const sending of names) {
+      const { id, name, custom_return_path: label } = sending;
+      domains.set(id, { name, returnPathDomain: `${label}.${name}`, keys: [], tracking: trackingOf(world, sending) });
     }
     for (const row of keyRows) {
       const domain = domains.get(row.domain_id);
@@ -49,4 +59,15 @@ export function createSigningDomains(world: World): (domainIds: string[]) => Pro
     }
     return privateKey;
   }
+}
+
+/** Links of a host that does not lead to us would be dead, so nothing is tracked before DNS has said that it does. */
+function trackingOf(world: World, name: SendingName): TrackingLinks | undefined {
+  const [opens, clicks] = [name.open_tracking === 1, name.click_tracking === 1];
+  if (!opens && !clicks) return undefined;
+  const { delivery, tracking } = world.config;
+  // What does not leave the machine is read on it.
+  if (delivery.capture) return { origin: world.origin(), opens, clicks };
+  if (name.tracking_host === null) return undefined;
+  return { origin: `${tracking.scheme}://${name.tracking_host}`, opens, clicks };
 }

@@ -4,7 +4,8 @@ import type { World } from '../../platform/world/index.ts';
 import { normalizeAddress } from '../../protocol/address/index.ts';
 import { advanceLastEvent } from '../../resources/emails/index.ts';
 import { suppressionsAmong } from '../../resources/suppressions/index.ts';
-import { claimDue, type DeliveryRow } from './deliveries.store.ts';
+import { suspendedAmong } from '../../resources/teams/index.ts';
+import { claimDue, holdBack, type DeliveryRow } from './deliveries.store.ts';
 import type { Outcome } from './outcome.ts';
 
 export interface ClaimedDelivery {
@@ -24,15 +25,21 @@ export interface ClaimRequest {
 /**
  * Claims due work, takes out who is suppressed, and records `email.sent` for every email that goes to anybody: from
  * here on it cannot be recalled. All in the caller's transaction, so a cancellation either comes first or too late.
+ * `due` is how many were due, those that were put off included.
  */
-export async function claimDeliveries(world: World, tx: Executor, request: ClaimRequest): Promise<ClaimedDelivery[]> {
+export async function claimDeliveries(
+  world: World,
+  tx: Executor,
+  request: ClaimRequest,
+): Promise<{ claimed: ClaimedDelivery[]; due: number }> {
   const now = world.clock.now();
   const leaseUntil = now + world.config.delivery.lease_seconds * 1000;
-  const rows = await claimDue(tx, { ...request, now, leaseUntil });
-  if (rows.length === 0) return [];
-  const claimed = rows.map((row) => ({ row, addresses: JSON.parse(row.recipients) as string[] }));
-  const suppressed = await suppressedAmong(tx, claimed);
-  const deliveries = claimed.map(({ row, addresses }): ClaimedDelivery => {
+  const due = await claimDue(tx, { ...request, now, leaseUntil });
+  const rows = await withoutSuspended(tx, request.owner, due, now);
+  if (rows.length === 0) return { claimed: [], due: due.length };
+  const addressed = rows.map((row) => ({ row, addresses: JSON.parse(row.recipients) as string[] }));
+  const suppressed = await suppressedAmong(tx, addressed);
+  const claimed = addressed.map(({ row, addresses }): ClaimedDelivery => {
     if (row.handed_off_at !== null) {
       const decided = addresses.map((address): Outcome => ({
         kind: 'failed',
@@ -50,30 +57,45 @@ export async function claimDeliveries(world: World, tx: Executor, request: Claim
     }
     return { row, recipients, decided };
   });
-  await recordSent(world, tx, deliveries, now);
-  return deliveries;
+  await recordSent(world, tx, claimed, now);
+  return { claimed, due: due.length };
+}
+
+/** How long mail of a suspended team rests before it is looked at again. */
+const SUSPENDED_MS = 5 * 60_000;
+
+/** A suspended team sends nothing; its mail waits for the operator. What was handed off before is still settled. */
+async function withoutSuspended(tx: Executor, owner: string, due: DeliveryRow[], now: number): Promise<DeliveryRow[]> {
+  const suspended = new Set(await suspendedAmong(tx, [...new Set(due.map((row) => row.team_id))]));
+  if (suspended.size === 0) return due;
+  const isHeld = (row: DeliveryRow): boolean => suspended.has(row.team_id) && row.handed_off_at === null;
+  const held = due.filter(isHeld).map((row) => row.id);
+  await holdBack(tx, owner, held, { now, until: now + SUSPENDED_MS });
+  return due.filter((row) => !isHeld(row));
 }
 
 async function recordSent(world: World, tx: Executor, deliveries: ClaimedDelivery[], now: number): Promise<void> {
-  const teamOf = new Map<string, string>();
+  const rowOf = new Map<string, DeliveryRow>();
   const overtaken = new Set<string>();
   for (const { row, recipients } of deliveries) {
     if (recipients.length === 0) continue;
-    teamOf.set(row.email_id, row.team_id);
+    rowOf.set(row.email_id, row);
     if (row.attempt === 1) overtaken.add(row.email_id);
   }
-  const moved = await advanceLastEvent(tx, [...teamOf.keys()], 'sent');
+  const moved = await advanceLastEvent(tx, [...rowOf.keys()], 'sent');
   for (const emailId of moved) overtaken.delete(emailId);
   // Another destination of the email may have ended before, and moved its state on without anything being sent.
-  const late = await withoutEvent(tx, [...overtaken], 'email.sent');
+  const late = new Set(await withoutEvent(tx, [...overtaken], 'email.sent'));
   await recordEvents(
     tx,
     world.ids,
     [...moved, ...late].map((emailId) => ({
-      teamId: teamOf.get(emailId) ?? '',
+      teamId: rowOf.get(emailId)?.team_id ?? '',
+      domainId: rowOf.get(emailId)?.domain_id,
       type: 'email.sent',
       subjectId: emailId,
       at: now,
+      isFirst: !late.has(emailId),
     })),
   );
 }

@@ -151,6 +151,20 @@ export async function unclaim(tx: Executor, owner: string, ids: readonly string[
   await tx.run(sql, [now, among.value, owner]);
 }
 
+/** Puts claims off: offered again at `until`, with as much time left for retries as before. */
+export async function holdBack(
+  tx: Executor,
+  owner: string,
+  ids: readonly string[],
+  hold: { now: number; until: number },
+): Promise<void> {
+  const among = uuidsIn(tx.dialect, 'id', ids);
+  const sql = `update deliveries set lease_owner = null, due_at = ?, attempt = attempt - 1,
+      accepted_at = case when attempt = 1 then ? else accepted_at + ? end
+    where ${among.sql} and lease_owner = ?`;
+  await tx.run(sql, [hold.until, hold.until, hold.until - hold.now, among.value, owner]);
+}
+
 /** Undoes the claims of `owner` that it does not carry; they have never come near their hand-off. */
 export async function unclaimAllBut(tx: Executor, owner: string, ids: readonly string[], now: number): Promise<void> {
   const carried = uuidsIn(tx.dialect, 'id', ids);
@@ -174,4 +188,26 @@ export async function leaseOwners(db: Executor): Promise<string[]> {
     'select distinct lease_owner from deliveries where lease_owner is not null',
   );
   return rows.map((row) => row.lease_owner);
+}
+
+/** Deliveries of an email that nobody has claimed yet. A claim that is under way is waited for. */
+const UNCLAIMED = 'email_id = ? and attempt = 0 and lease_owner is null';
+
+export const removeUnclaimed = (tx: Executor, emailId: string): Promise<number> =>
+  tx.run(`delete from deliveries where ${UNCLAIMED}`, [emailId]);
+
+export async function hasDeliveries(tx: Executor, emailId: string): Promise<boolean> {
+  return (await tx.get('select 1 as one from deliveries where email_id = ? limit 1', [emailId])) !== undefined;
+}
+
+/** Gives what is not claimed another time; answers how many rows moved, and how many could not. */
+export async function moveUnclaimed(
+  tx: Executor,
+  emailId: string,
+  dueAt: number,
+): Promise<{ moved: number; claimed: number }> {
+  const sql = `update deliveries set due_at = ?, accepted_at = ? where ${UNCLAIMED}`;
+  const moved = await tx.run(sql, [dueAt, dueAt, emailId]);
+  const all = await tx.get<{ n: number }>('select count(*) as n from deliveries where email_id = ?', [emailId]);
+  return { moved, claimed: (all?.n ?? 0) - moved };
 }

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
+import { isOfThisBoot, mayBeAlive, ownMark } from '../../platform/process-mark/index.ts';
 
 /**
  * The last instant before a final dot, per delivery, in a file of fixed slots.
@@ -75,37 +75,18 @@ export function leftHandOffLogs(runDir: string, { isAlone }: { isAlone: boolean 
     const slots = readFileSync(file, 'latin1')
       .split('\n')
       .map((slot) => slot.trim());
-    const [boot = '', writerProcess = '', host = ''] = slots;
-    const isSameBoot = boot !== '' && boot === bootId();
-    const isAlive =
-      host !== hostSlot() || (isSameBoot && processSlot(Number.parseInt(writerProcess)) === writerProcess);
-    if (isAlive && !isAlone) return [];
-    const marked = isSameBoot ? new Set(slots.slice(HEADER_SLOTS).filter((id) => id !== '')) : undefined;
+    const [boot = '', process = '', host = ''] = slots;
+    const mark = { boot, process, host };
+    if (mayBeAlive(mark) && !isAlone) return [];
+    const marked = isOfThisBoot(mark) ? new Set(slots.slice(HEADER_SLOTS).filter((id) => id !== '')) : undefined;
     return [{ owner, marked, remove: () => rmSync(file, { force: true }) }];
   });
 }
 
-/** Who writes the log: the start of the machine, the process, and the machine. */
-const writer = (): string[] => [bootId() ?? '', processSlot(process.pid) ?? '', hostSlot()];
 const HEADER_SLOTS = 3;
 
-const hostSlot = (): string => os.hostname().slice(0, UUID_CHARS).trim();
-
-/** Changes with every start of the machine; absent where the system has no such thing. */
-const bootId = (): string | undefined => readSystem('/proc/sys/kernel/random/boot_id')?.trim();
-
-/** A process by its number and its start, for numbers are given again; nothing when it has ended. */
-function processSlot(pid: number): string | undefined {
-  const stat = readSystem(`/proc/${pid}/stat`);
-  // The name in parentheses may hold spaces; the start is the twentieth field behind it.
-  const startedAt = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
-  return startedAt === undefined ? undefined : `${pid} ${startedAt}`;
-}
-
-function readSystem(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'latin1');
-  } catch {
-    return undefined;
-  }
+/** Who writes the log: the start of the machine, the process, and the machine. */
+function writer(): string[] {
+  const { boot, process, host } = ownMark();
+  return [boot, process, host];
 }

@@ -9,4 +9,12 @@ export type { Outcome } from './outcome.ts';
 export type { ClaimedDelivery } from './claim.ts';
 export { openHandOffLog, type HandOffLog } from './hand-off-log.ts';
 export { recoverDeliveries } from './recover.ts';
-export { endClaims, insertDeliveries, reschedule, type DeliveryRow } from './deliveries.store.ts';
+export {
+  endClaims,
+  hasDeliveries,
+  insertDeliveries,
+  moveUnclaimed,
+  removeUnclaimed,
+  reschedule,
+  type DeliveryRow,
+} from './deliveries.store.ts';

@@ -1,5 +1,6 @@
 import { stopwatch } from '../../platform/clock/index.ts';
 import type { World } from '../../platform/world/index.ts';
+import { createSendSwitch } from '../../resources/instance/index.ts';
 import type { Batch, Composer } from '../compose/index.ts';
 import type { Deliver } from '../deliver/index.ts';
 import { createCarry, LeaseLost, untilWritten, type Settle } from './carry.ts';
@@ -39,6 +40,7 @@ export function createQueue(options: QueueOptions): Queue {
   const { owner } = handOffLog;
   const { max_in_flight: inFlightMax, poll_ms: pollMs, lease_seconds: leaseSeconds } = world.config.delivery;
   const room = createRoom(inFlightMax);
+  const sendSwitch = createSendSwitch(world);
   /** By delivery. */
   const underWay = new Map<string, Promise<void>>();
   const interrupt = new AbortController();
@@ -92,15 +94,17 @@ export function createQueue(options: QueueOptions): Queue {
     endedSince = 0;
     if (mayHoldStrays) await ledger.unclaimAllBut([...underWay.keys()]);
     mayHoldStrays = false;
+    // What was accepted before the operator's switch was moved waits for it.
+    if (!(await sendSwitch()).isOn) return;
     while (state === 'running') {
       const limit = Math.min(CLAIM_MAX, room.free, roomUnderPressure());
       const exceptDestinations = room.crowded();
       leftBehind = limit === 0 || exceptDestinations.length > 0;
       if (limit === 0 || (exceptDestinations.length > 0 && isResting())) return;
-      const { claimed, tookMs } = await ledger.claim({ limit, exceptDestinations });
+      const { claimed, due, tookMs } = await ledger.claim({ limit, exceptDestinations });
       if (exceptDestinations.length > 0) restAfter(tookMs);
       if (claimed.length > 0) await beginAll(claimed);
-      if (claimed.length < limit) return;
+      if (due < limit) return;
     }
   }
 
@@ -218,7 +222,7 @@ function afterGrace(world: World, graceMs: number, fire: () => void): () => void
 /** What the queue writes about its own claims; everything that comes together is one commit. */
 interface Ledger {
   /** `tookMs`: the statements alone, without the wait for a commit. */
-  claim(request: Omit<ClaimRequest, 'owner'>): Promise<{ claimed: ClaimedDelivery[]; tookMs: number }>;
+  claim(request: Omit<ClaimRequest, 'owner'>): Promise<{ claimed: ClaimedDelivery[]; due: number; tookMs: number }>;
   intend(claim: Claim): Promise<void>;
   unclaim(deliveryIds: string[]): Promise<void>;
   unclaimAllBut(deliveryIds: string[]): Promise<void>;
@@ -231,8 +235,8 @@ function createLedger(world: World, owner: string): Ledger {
       const claims: Awaited<ReturnType<Ledger['claim']>>[] = [];
       for (const request of requests) {
         const elapsedMs = stopwatch();
-        const claimed = await claimDeliveries(world, tx, { ...request, owner });
-        claims.push({ claimed, tookMs: elapsedMs() });
+        const { claimed, due } = await claimDeliveries(world, tx, { ...request, owner });
+        claims.push({ claimed, due, tookMs: elapsedMs() });
       }
       return claims;
     }),

@@ -66,20 +66,26 @@ async function keep(world: World, tx: Executor, owner: string, { row, conclusion
 
 async function writeDown(world: World, tx: Executor, items: Settled[]): Promise<void> {
   const at = world.clock.now();
-  const events: NewEvent[] = [];
   const moves = new Map<LastEvent, string[]>();
   for (const { row, conclusion } of items) {
-    for (const event of conclusion.events) {
-      events.push({ teamId: row.team_id, type: event.type, subjectId: row.email_id, data: event.data, at });
-    }
     for (const state of new Set(conclusion.states)) {
       const emails = moves.get(state);
       if (emails) emails.push(row.email_id);
       else moves.set(state, [row.email_id]);
     }
   }
+  // An email moves to a state at most once, so the event that moved it is the first of its type.
+  const moved = new Set<string>();
+  for (const state of LAST_EVENTS) {
+    for (const id of await advanceLastEvent(tx, moves.get(state) ?? [], state)) moved.add(`${id} email.${state}`);
+  }
+  const events = items.flatMap(({ row, conclusion }) =>
+    conclusion.events.map(({ type, data }): NewEvent => {
+      const { team_id: teamId, domain_id: domainId, email_id: subjectId } = row;
+      return { teamId, domainId, type, subjectId, data, at, isFirst: moved.has(`${subjectId} ${type}`) };
+    }),
+  );
   await recordEvents(tx, world.ids, events);
-  for (const state of LAST_EVENTS) await advanceLastEvent(tx, moves.get(state) ?? [], state);
   for (const { row, conclusion } of items) {
     if (conclusion.suppress.length === 0) continue;
     const additions = conclusion.suppress.map((addition) => ({ ...addition, sourceId: row.email_id }));

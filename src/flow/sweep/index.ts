@@ -3,5 +3,6 @@
  * touches anything that is not sent yet.
  */
 export { forgetIdempotencyKeys } from './forget-idempotency-keys.ts';
+export { createRemoval, type Removed } from './remove-expired.ts';
 export { removeOrphanBlobs } from './remove-orphan-blobs.ts';
 export { takeSlot } from './cron-runs.store.ts';

@@ -32,6 +32,16 @@ async function ownersBefore(ms: number): Promise<string[]> {
 }
 
 describe('put and get', () => {
+  it('opens a blob piece by piece, with its size, and nothing where there is none', async () => {
+    await blobs.put(`${OWNER}/body`, Buffer.alloc(300_000, 'x'));
+    const opened = await blobs.open(`${OWNER}/body`);
+    const pieces = (await opened?.content.toArray()) as Buffer[];
+    expect([opened?.size, Buffer.concat(pieces).equals(Buffer.alloc(300_000, 'x'))]).toEqual([300_000, true]);
+    expect(pieces.length).toBeGreaterThan(1);
+    expect(await blobs.open(`${OWNER}/other`)).toBeUndefined();
+    expect(await blobs.open('nobody-at-all/body')).toBeUndefined();
+  });
+
   it('gives back the bytes, any bytes', async () => {
     for (const bytes of [Buffer.alloc(0), Buffer.from([0, 255, 10, 13]), Buffer.alloc(3_000_000, 'x')]) {
       await blobs.put(`${OWNER}/body`, bytes);
@@ -84,6 +94,7 @@ describe('a key steps out of nowhere', () => {
   ])('%j is refused', async (key) => {
     await expect(blobs.put(key, Buffer.from('x'))).rejects.toThrow(/blob/);
     await expect(blobs.get(key)).rejects.toThrow(/blob/);
+    await expect(blobs.open(key)).rejects.toThrow(/blob/);
     expect(existsSync(root)).toBe(false);
   });
 

@@ -4,11 +4,14 @@
  */
 import { mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import type { Readable } from 'node:stream';
 
 export interface Blobs {
   /** Keys are `<owner id>/<name>`; writing the same key again replaces it. */
   put(key: string, content: Uint8Array): Promise<void>;
   get(key: string): Promise<Buffer>;
+  /** To be read piece by piece, and destroyed where it is not; undefined where there is no such blob. */
+  open(key: string): Promise<{ size: number; content: Readable } | undefined>;
   /** Removes everything an owner has; removing what is not there is no fault. */
   remove(owner: string): Promise<void>;
   /** The owners whose folder was last changed before `beforeMs`, for the sweep of what a crash left behind. */
@@ -62,6 +65,19 @@ export function openBlobs(root: string): Blobs {
       await rm(probe, { force: true });
     },
     get: async (key) => readFile(fileOf(key).file),
+    async open(key) {
+      const handle = await open(fileOf(key).file, 'r').catch((error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT') return undefined;
+        throw error;
+      });
+      if (!handle) return undefined;
+      try {
+        return { size: (await handle.stat()).size, content: handle.createReadStream() };
+      } catch (error) {
+        await handle.close();
+        throw error;
+      }
+    },
     remove: async (owner) => rm(folderOf(owner), { recursive: true, force: true }),
     async *owners(beforeMs) {
       for (const shard of await namesIn(root)) {

@@ -58,8 +58,17 @@ export const sections = {
     requests_per_second: integer({ min: 1, max: 100_000, unit: 'requests a second' }),
     burst: integer({ min: 1, max: 100_000, unit: 'requests' }),
   },
+  attachments: {
+    limit_bytes: integer({ min: 1024, max: 268_435_456, ...bytes }),
+    fetch_seconds: integer({ min: 1, max: 60, ...seconds }),
+  },
   storage: {
     inline_bytes: integer({ min: 0, max: 1_048_576, ...bytes }),
+  },
+  logs: {
+    enabled: flag(),
+    body_bytes: integer({ min: 0, max: 1_048_576, ...bytes }),
+    retention_days: integer({ min: 1, max: 3650, unit: 'days' }),
   },
   log: {
     level: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
@@ -75,6 +84,12 @@ export const sections = {
     verify_seconds: integer({ min: 0, max: 3600, ...seconds }),
     sweep: text('cron text of five fields in UTC, such as */30 * * * *', isFiveFieldCron),
   },
+  tracking: {
+    host: text('a host name, or one with {host} in it, such as links.{host}', isHostTemplate),
+    scheme: oneOf(['https', 'http']),
+    scanner_seconds: integer({ min: 0, max: 60, ...seconds }),
+    journal_bytes: integer({ min: 65_536, max: 1_073_741_824, ...bytes }),
+  },
   team: {
     default_plan: text('the name of a plan', (value) => entryName.test(value)),
     default_region: text('the name of a region', (value) => entryName.test(value)),
@@ -88,8 +103,10 @@ export const entrySections = {
     fields: {
       name: text('a name of 1 to 64 characters on one line', (value) => /^[^\p{Cc}]{1,64}$/u.test(value)),
       included_emails: integer({ min: 0, max: 1_000_000_000, unit: 'emails a month' }),
+      marketing_emails: integer({ min: 0, max: 1_000_000_000, unit: 'marketing emails a month' }),
       daily_cap: integerOrNone({ max: 1_000_000_000, unit: 'emails a day; 0 for no limit' }),
       domain_limit: integer({ min: 0, max: 100_000, unit: 'domains' }),
+      contact_limit: integer({ min: 0, max: 1_000_000_000, unit: 'contacts' }),
       webhook_endpoint_limit: integer({ min: 0, max: 10_000, unit: 'endpoints' }),
       retention_days: integer({ min: 1, max: 3650, unit: 'days' }),
     },

@@ -1,8 +1,9 @@
 import Sqlite from 'better-sqlite3';
 import type { Knex } from 'knex';
-import type { Db, Executor, Value } from './types.ts';
+import type { Db, Executor, Row, Value } from './types.ts';
 import { createTableVersions, memoOver, tableWrittenBy } from './memo.ts';
 import { SQLITE_PRAGMAS } from './pragmas.ts';
+import { cutUnusedPages, firstNumber } from './unused-pages.ts';
 
 /**
  * The embedded default. Statements run in this thread on prepared, cached statements: a knex round trip costs more
@@ -38,12 +39,19 @@ export function openBetterSqlite(file: string): Db {
         if (!writer.inTransaction) reads.extend();
         return versions.of(tables);
       }, load),
+    cutUnusedPages: (pagesMax) =>
+      inTurn(async () => {
+        reads.end();
+        // All rows are asked for: incremental_vacuum frees one page for each step, and a single row is a single step.
+        return cutUnusedPages((text) => firstNumber(writer.pragma(text) as Row[]), pagesMax);
+      }),
     withKnex: (work) => withKnexOn(file, work).finally(reads.end),
     all: (sql, values) => reading().all(sql, values),
     get: (sql, values) => reading().get(sql, values),
     run: (sql, values) => inTurn(() => transact((tx) => tx.run(sql, values))),
     insertMany: (...insert) => inTurn(() => transact((tx) => tx.insertMany(...insert))),
     tx: (work) => inTurn(() => transact(work)),
+    txUnsynced: (work) => inTurn(() => transactUnsynced(work)),
     async close() {
       await turn;
       reads.end();
@@ -65,6 +73,19 @@ export function openBetterSqlite(file: string): Db {
       // A full disk rolls back by itself; a second rollback would hide the first error.
       if (writer.inTransaction) rollback.run();
       throw error;
+    }
+  }
+
+  /** With a write-ahead log, NORMAL gives up nothing but the sync; the next synced commit covers this one too. */
+  async function transactUnsynced<T>(work: (tx: Executor) => Promise<T>): Promise<T> {
+    reads.end();
+    writer.pragma('synchronous = NORMAL');
+    try {
+      return await transact(work);
+    } finally {
+      // A read may have begun since the commit, and this setting cannot be changed within a transaction.
+      reads.end();
+      writer.pragma('synchronous = FULL');
     }
   }
 }

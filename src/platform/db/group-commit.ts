@@ -8,9 +8,10 @@ import type { Db, Executor } from './types.ts';
 export interface GroupCommit {
   /**
    * A kind of write. `apply` takes all items that came together and answers one result each, in order; an Error as a
-   * result refuses that item alone. Lanes are applied in the order in which they were made.
+   * result refuses that item alone. Lanes are applied in the order in which they were made. `weigh` says how many rows'
+   * worth an item is, where one item may be many.
    */
-  lane<Item, Result>(apply: Lane<Item, Result>): (item: Item) => Promise<Result>;
+  lane<Item, Result>(apply: Lane<Item, Result>, weigh?: (item: Item) => number): (item: Item) => Promise<Result>;
   /** Resolves when everything handed in so far is durable or refused. */
   settled(): Promise<void>;
 }
@@ -26,16 +27,22 @@ interface Waiting<Item, Result> {
 /** A group that is still growing is held back this long: less than a synced commit costs on most disks. */
 const GATHER_MS_MAX = 3;
 /** Keeps one commit short enough that reads and the next group do not notice it. */
-const ITEMS_PER_LANE_MAX = 256;
+const WEIGHT_PER_LANE_MAX = 256;
+
+interface OpenLane {
+  waiting: Waiting<never, never>[];
+  apply: Lane<never, unknown>;
+  weigh?: ((item: never) => number) | undefined;
+}
 
 export function createGroupCommit(db: Db): GroupCommit {
-  const lanes: { waiting: Waiting<never, never>[]; apply: Lane<never, unknown> }[] = [];
+  const lanes: OpenLane[] = [];
   let running: Promise<void> | undefined;
 
   async function drain(): Promise<void> {
     while (lanes.some((lane) => lane.waiting.length > 0)) {
       await gather();
-      await commit(lanes.map((lane) => ({ apply: lane.apply, taken: lane.waiting.splice(0, ITEMS_PER_LANE_MAX) })));
+      await commit(lanes.map((lane) => ({ apply: lane.apply, taken: takeFrom(lane) })));
     }
     running = undefined;
   }
@@ -91,9 +98,9 @@ export function createGroupCommit(db: Db): GroupCommit {
   }
 
   return {
-    lane<Item, Result>(apply: Lane<Item, Result>) {
+    lane<Item, Result>(apply: Lane<Item, Result>, weigh?: (item: Item) => number) {
       const waiting: Waiting<Item, Result>[] = [];
-      lanes.push({ waiting, apply } as unknown as (typeof lanes)[number]);
+      lanes.push({ waiting, apply, weigh } as unknown as OpenLane);
       return (item: Item) =>
         new Promise<Result>((resolve, reject) => {
           waiting.push({ item, resolve, reject });
@@ -104,6 +111,17 @@ export function createGroupCommit(db: Db): GroupCommit {
       while (running) await running;
     },
   };
+}
+
+/** As many as fit into one commit, and always one. */
+function takeFrom({ waiting, weigh }: OpenLane): Waiting<never, never>[] {
+  if (!weigh) return waiting.splice(0, WEIGHT_PER_LANE_MAX);
+  let count = 0;
+  for (let weight = 0; count < waiting.length; count++) {
+    weight += weigh(waiting[count]?.item as never);
+    if (count > 0 && weight > WEIGHT_PER_LANE_MAX) break;
+  }
+  return waiting.splice(0, count);
 }
 
 function answer(waiting: Waiting<never, never>, result: unknown): void {

@@ -1,7 +1,8 @@
 import knexModule, { type Knex } from 'knex';
 import pg from 'pg';
 import { SQLITE_PRAGMAS } from './pragmas.ts';
-import type { Db, Dialect, Executor, OpenDbOptions, Value } from './types.ts';
+import { cutUnusedPages, firstNumber } from './unused-pages.ts';
+import type { Db, Dialect, Executor, OpenDbOptions, Row, Value } from './types.ts';
 
 /** PostgreSQL sends bigint as text; every bigint of ours is a millisecond or a count, which a number holds exactly. */
 const INT8 = 20;
@@ -17,6 +18,10 @@ export function openKnexDb(options: OpenDbOptions): Db {
   return {
     dialect,
     withKnex: (work) => (dialect === 'pg' ? withPatience(options, work) : work(writer)),
+    cutUnusedPages: async (pagesMax) => {
+      if (dialect === 'pg') return 0;
+      return cutUnusedPages(async (text) => firstNumber((await writer.raw(`pragma ${text}`)) as Row[]), pagesMax);
+    },
     memo: (_tables, load) => load,
     all: reading.all,
     get: reading.get,
@@ -24,6 +29,7 @@ export function openKnexDb(options: OpenDbOptions): Db {
     run: dialect === 'pg' ? executorOn(writer, dialect).run : (...statement) => transact((tx) => tx.run(...statement)),
     insertMany: (...insert) => transact((tx) => tx.insertMany(...insert)),
     tx: transact,
+    txUnsynced: dialect === 'pg' ? transactUnsynced : transact,
     async close() {
       await writer.destroy();
       if (reader !== writer) await reader.destroy();
@@ -32,6 +38,13 @@ export function openKnexDb(options: OpenDbOptions): Db {
 
   function transact<T>(work: (tx: Executor) => Promise<T>): Promise<T> {
     return writer.transaction((trx) => work(executorOn(trx, dialect)));
+  }
+
+  function transactUnsynced<T>(work: (tx: Executor) => Promise<T>): Promise<T> {
+    return transact(async (tx) => {
+      await tx.run('set local synchronous_commit = off');
+      return work(tx);
+    });
   }
 }
 

@@ -1,8 +1,10 @@
 /**
- * FULL syncs the log at every commit: an answer may not promise what a power cut would take back. The log is kept
+ * INCREMENTAL must be said before anything is written to a new file, and makes it possible to give space back later; on
+ * an older file it waits for a VACUUM. FULL syncs the log at every commit: an answer may not promise what a power cut would take back. The log is kept
  * short enough that a checkpoint stays a few milliseconds.
  */
 export const SQLITE_PRAGMAS = [
+  'auto_vacuum = INCREMENTAL',
   'journal_mode = WAL',
   'synchronous = FULL',
   'busy_timeout = 5000',

@@ -32,11 +32,18 @@ export interface OpenDbOptions {
 export interface Db extends Executor {
   /** One transaction; what `work` awaits must be this transaction's own statements and nothing else. */
   tx<T>(work: (tx: Executor) => Promise<T>): Promise<T>;
+  /** The same, but waiting for no disk: a power cut may take it back. A crash of the process alone does not. */
+  txUnsynced<T>(work: (tx: Executor) => Promise<T>): Promise<T>;
   /**
    * `load`, remembered per key until anybody writes to one of `tables`. On PostgreSQL other nodes write unseen, so
    * nothing is remembered there.
    */
   memo<T>(tables: readonly string[], load: (key: string) => Promise<T>): (key: string) => Promise<T>;
+  /**
+   * Cuts pages that nothing is stored in off the end of the file, `pagesMax` at the most, and answers how many; a share of
+   * them stays for what is written next. PostgreSQL looks after its own files: nothing is cut there.
+   */
+  cutUnusedPages(pagesMax: number): Promise<number>;
   /** For migrations alone: loading knex costs memory that a server with an up-to-date schema does not need. */
   withKnex<T>(work: (knex: Knex) => Promise<T>): Promise<T>;
   close(): Promise<void>;

@@ -6,6 +6,7 @@ import type { Blobs } from '../blobs/index.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Config } from '../config/index.ts';
 import type { Db, GroupCommit } from '../db/index.ts';
+import type { GuardedFetch } from '../fetch/index.ts';
 import type { Ids } from '../ids/index.ts';
 import type { Log, MailLog } from '../log/index.ts';
 import type { Resolver } from '../resolver/index.ts';
@@ -22,7 +23,11 @@ export interface World {
   secrets: Secrets;
   blobs: Blobs;
   resolver: Resolver;
+  /** HTTP to addresses that somebody else chose. */
+  fetch: GuardedFetch;
   log: Log;
   mailLog: MailLog;
   dataDir: string;
+  /** The address under which links of ours are reached, without a trailing slash. */
+  origin(): string;
 }

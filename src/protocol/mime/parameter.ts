@@ -1,6 +1,7 @@
 import { mustBeOneLine } from './header-field.ts';
 
-const plainFilename = /^[\x20-\x7e]{1,60}$/;
+// Many readers decode an encoded word (RFC 2047) wherever it stands, and would show another name than was written.
+const plainFilename = /^(?!.*=\?)[\x20-\x7e]{1,60}$/;
 const unreserved = /[A-Za-z0-9._~-]/;
 const segmentCharsMax = 60;
 
@@ -42,7 +43,7 @@ function asciiLikeness(name: string): string {
   const ascii = name
     .normalize('NFKD')
     .replace(/\p{M}+/gu, '')
-    .replace(/[^\x20-\x7e]/gu, '_');
+    .replace(/[^\x20-\x7e]|(?<==)\?/gu, '_');
   if (ascii.length <= segmentCharsMax) return ascii;
   const dot = ascii.lastIndexOf('.');
   const extension = dot > 0 && ascii.length - dot <= 12 ? ascii.slice(dot) : '';

@@ -1,4 +1,4 @@
-import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page, type Value } from '../../platform/db/index.ts';
+import { pageOf, pageSql, pageValues, type Executor, type Page, type Value } from '../../platform/db/index.ts';
 import type { Permission } from '../access/index.ts';
 
 export interface ApiKeyRow {
@@ -91,9 +91,18 @@ export const renameKey = (db: Executor, teamId: string, id: string, name: string
 export const revokeKey = (db: Executor, teamId: string, id: string): Promise<number> =>
   db.run(`update api_keys set status = 'revoked' where team_id = ? and id = ? and status <> 'revoked'`, [teamId, id]);
 
+export interface KeyUse {
+  keyId: string;
+  requestLogId: string | null;
+}
+
 /** Other nodes and the process before this one may have written since `unlessAfter`. */
-export async function noteUse(tx: Executor, keyIds: string[], at: number, unlessAfter: number): Promise<void> {
-  const among = uuidsIn(tx.dialect, 'id', keyIds);
-  const sql = `update api_keys set last_used_at = ? where ${among.sql} and (last_used_at is null or last_used_at <= ?)`;
-  await tx.run(sql, [at, among.value, unlessAfter]);
+export async function noteUse(tx: Executor, uses: KeyUse[], at: number, unlessAfter: number): Promise<void> {
+  const [source, key, log] =
+    tx.dialect === 'pg'
+      ? ['jsonb_array_elements(?::jsonb) as used(entry)', '(used.entry->>0)::uuid', 'used.entry->>1']
+      : ['json_each(?) as used', "json_extract(used.value, '$[0]')", "json_extract(used.value, '$[1]')"];
+  const sql = `update api_keys set last_used_at = ?, last_used_request_log_id = ${log} from ${source}
+    where api_keys.id = ${key} and (last_used_at is null or last_used_at <= ?)`;
+  await tx.run(sql, [at, JSON.stringify(uses.map((use) => [use.keyId, use.requestLogId])), unlessAfter]);
 }

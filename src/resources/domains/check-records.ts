@@ -1,7 +1,7 @@
 import type { Lookup, Resolver } from '../../platform/resolver/index.ts';
 import type { DomainStatus, RecordRow, RecordStatus } from './domains.store.ts';
 
-export type CheckedRecord = Pick<RecordRow, 'position' | 'status'>;
+export type CheckedRecord = Pick<RecordRow, 'position' | 'record' | 'name' | 'status'>;
 
 /**
  * Asks DNS for every record of a domain in the given status. The answers under way are shared, so two records of one name cost one
@@ -15,13 +15,27 @@ export function checkRecords(
 ): Promise<CheckedRecord[]> {
   // A record that is absent is waited for only until its domain is decided.
   const whenAbsent = domain.status === 'verified' || domain.status === 'failed' ? 'failed' : 'pending';
+  // Links are asked for at any time, and their record decides nothing: it is waited for until it has been there once.
+  const whenUnlinked = (record: RecordRow): RecordStatus =>
+    record.status === 'verified' || record.status === 'failed' ? 'failed' : 'pending';
   return Promise.all(
     records.map(async (record) => {
-      const answer =
-        record.type === 'MX' ? await mxTexts(resolver, record.name, options) : await resolver.txt(record.name, options);
-      return { position: record.position, status: judge(record, answer, whenAbsent) };
+      const answer = await textsOf(resolver, record, options);
+      const status = judge(record, answer, record.record === 'Tracking' ? whenUnlinked(record) : whenAbsent);
+      return { position: record.position, record: record.record, name: record.name, status };
     }),
   );
+}
+
+function textsOf(resolver: Resolver, record: RecordRow, options: { cache: boolean }): Promise<Lookup<string[]>> {
+  switch (record.type) {
+    case 'MX':
+      return mxTexts(resolver, record.name, options);
+    case 'CNAME':
+      return resolver.cname(record.name, options);
+    case 'TXT':
+      return resolver.txt(record.name, options);
+  }
 }
 
 async function mxTexts(resolver: Resolver, name: string, options: { cache: boolean }): Promise<Lookup<string[]>> {
@@ -42,7 +56,7 @@ function judge(record: RecordRow, answer: Lookup<string[]>, whenAbsent: RecordSt
 }
 
 function publishes(record: RecordRow, found: readonly string[]): boolean {
-  if (record.type === 'MX') return found.some((host) => host.toLowerCase() === record.value.toLowerCase());
+  if (record.type !== 'TXT') return found.some((host) => host.toLowerCase() === record.value.toLowerCase());
   if (record.record === 'DKIM') return found.some((text) => dkimKeyIn(text) === dkimKeyIn(record.value));
   // RFC 7208 §4.5: with two SPF records nothing is permitted, whatever each of them says.
   const [spf, ...others] = found.filter(isSpf);

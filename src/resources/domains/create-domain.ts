@@ -17,6 +17,7 @@ import {
 } from './domains.store.ts';
 import { expectedRecords } from './expected-records.ts';
 import { presentDomain } from './present.ts';
+import { returnPathClash } from './tracking-record.ts';
 
 export interface NewDomain {
   name: string;
@@ -38,6 +39,8 @@ export async function createDomain(ctx: Ctx, input: NewDomain) {
   await mustBeAddable(world, world.db, teamId, name);
   const made = await composeDomain(world, teamId, name, input);
   mustFitDns(made.records);
+  const clash = returnPathClash(made.row);
+  if (clash) throw clash;
   try {
     await world.db.tx(async (tx) => {
       await mustBeAddable(world, tx, teamId, name);
@@ -110,12 +113,12 @@ function readName(text: string): string {
 /** RFC 1035 §2.3.4: 253 characters, which our own labels in front of the name count towards. */
 const DNS_NAME_CHARS_MAX = 253;
 
-function mustFitDns(records: readonly RecordRow[]): void {
+export function mustFitDns(records: readonly RecordRow[], path: keyof NewDomain = 'name'): void {
   const tooLong = records.find((record) => record.name.length > DNS_NAME_CHARS_MAX);
   if (!tooLong) return;
   const { name } = tooLong;
-  const message = `name: its record ${name.slice(0, 60)}… would have ${name.length} characters; at most ${DNS_NAME_CHARS_MAX} are possible.`;
-  throw invalidFields([{ path: 'name', message }]);
+  const message = `${path}: the record ${name.slice(0, 60)}… would have ${name.length} characters; at most ${DNS_NAME_CHARS_MAX} are possible.`;
+  throw invalidFields([{ path, message }]);
 }
 
 async function mustBeAddable(world: World, db: Executor, teamId: string, name: string): Promise<void> {

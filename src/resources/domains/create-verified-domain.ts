@@ -14,7 +14,7 @@ export async function createVerifiedDomain(world: World, teamId: string, name: s
     await saveCheck(
       tx,
       row,
-      made.records.map((record) => ({ position: record.position, status: 'verified' as const })),
+      made.records.map((record) => ({ ...record, status: 'verified' as const })),
     );
   });
   return (await findDomainByName(world.db, teamId, name)) ?? row;

@@ -25,9 +25,9 @@ export interface DomainRow {
 export interface RecordRow {
   domain_id: string;
   position: number;
-  record: 'DKIM' | 'SPF';
+  record: 'DKIM' | 'SPF' | 'Tracking';
   name: string;
-  type: 'TXT' | 'MX';
+  type: 'TXT' | 'MX' | 'CNAME';
   value: string;
   priority: number | null;
   status: RecordStatus;
@@ -113,13 +113,21 @@ export async function listDomainRows(
 export const recordsOf = (db: Executor, domainId: string): Promise<RecordRow[]> =>
   db.all<RecordRow>('select * from domain_records where domain_id = ? order by position', [domainId]);
 
-/** What signing needs to know of many domains. */
-export function signingNames(
-  db: Executor,
-  domainIds: readonly string[],
-): Promise<Pick<DomainRow, 'id' | 'name' | 'custom_return_path'>[]> {
-  const among = uuidsIn(db.dialect, 'id', domainIds);
-  return db.all(`select id, name, custom_return_path from domains where ${among.sql}`, [among.value]);
+export interface SendingName extends Pick<
+  DomainRow,
+  'id' | 'name' | 'custom_return_path' | 'open_tracking' | 'click_tracking'
+> {
+  /** Null until DNS leads it to us. */
+  tracking_host: string | null;
+}
+
+/** What composing needs to know of many domains. */
+export function sendingNames(db: Executor, domainIds: readonly string[]): Promise<SendingName[]> {
+  const among = uuidsIn(db.dialect, 'd.id', domainIds);
+  const sql = `select d.id, d.name, d.custom_return_path, d.open_tracking, d.click_tracking, r.name as tracking_host
+    from domains d left join domain_records r on r.domain_id = d.id and r.record = 'Tracking' and r.status = 'verified'
+    where ${among.sql}`;
+  return db.all(sql, [among.value]);
 }
 
 /** The signing keys of many domains, oldest first. */
@@ -143,7 +151,7 @@ export async function claimAsk(
 export async function saveCheck(
   tx: Executor,
   domain: Pick<DomainRow, 'id' | 'status' | 'checked_at' | 'first_checked_at' | 'verified_at'>,
-  records: readonly Pick<RecordRow, 'position' | 'status'>[],
+  records: readonly Pick<RecordRow, 'position' | 'name' | 'status'>[],
 ): Promise<void> {
   await tx.run('update domains set status = ?, checked_at = ?, first_checked_at = ?, verified_at = ? where id = ?', [
     domain.status,
@@ -153,9 +161,16 @@ export async function saveCheck(
     domain.id,
   ]);
   for (const record of records) {
-    const sql = 'update domain_records set status = ? where domain_id = ? and position = ?';
-    await tx.run(sql, [record.status, domain.id, record.position]);
+    // The name: another record may have taken its place while DNS was asked.
+    const sql = 'update domain_records set status = ? where domain_id = ? and position = ? and name = ?';
+    await tx.run(sql, [record.status, domain.id, record.position, record.name]);
   }
+}
+
+/** Puts a domain's tracking record in the place of the one before, or takes that away. */
+export async function replaceTrackingRecord(tx: Executor, domainId: string, record?: RecordRow): Promise<void> {
+  await tx.run(`delete from domain_records where domain_id = ? and record = 'Tracking'`, [domainId]);
+  if (record) await tx.insertMany('domain_records', RECORD_COLUMNS, [RECORD_COLUMNS.map((column) => record[column])]);
 }
 
 /** The sweep has been here and could decide nothing. */

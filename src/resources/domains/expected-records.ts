@@ -1,11 +1,13 @@
 import type { Config } from '../../platform/config/index.ts';
 import type { NewDkimKey } from './dkim-key.ts';
 import type { DomainRow, RecordRow } from './domains.store.ts';
+import { trackingRecord } from './tracking-record.ts';
 
-/** What a team publishes: its DKIM key, and MX and SPF at the return path, where bounces come back. */
+/** What a team publishes: its DKIM key, MX and SPF at the return path, where bounces come back, and the tracking host. */
 export function expectedRecords(config: Config, domain: DomainRow, key: NewDkimKey): RecordRow[] {
   const withHost = (text: string): string => text.replaceAll('{host}', config.instance.host);
   const returnPath = `${domain.custom_return_path}.${domain.name}`;
+  const tracking = trackingRecord(config, domain);
   const unasked = { domain_id: domain.id, status: 'not_started' as const };
   return [
     {
@@ -35,5 +37,6 @@ export function expectedRecords(config: Config, domain: DomainRow, key: NewDkimK
       value: withHost(config.domains.spf),
       priority: null,
     },
+    ...(tracking ? [tracking] : []),
   ];
 }

@@ -10,11 +10,13 @@ export { sweepDomains } from './sweep-domains.ts';
 export { updateDomain } from './update-domain.ts';
 export { verifyDomain } from './verify-domain.ts';
 export {
+  countDomains,
   dkimKeysOf,
   findDomain,
   findDomainByName,
-  signingNames,
+  sendingNames,
   type DkimKeyRow,
   type DomainRow,
+  type SendingName,
 } from './domains.store.ts';
 export { openDkimKey } from './dkim-key.ts';

@@ -28,6 +28,7 @@ export interface EmailRow {
   tags: string | null;
   headers: string | null;
   topic_id: string | null;
+  template_id: string | null;
   attachment_count: number;
   last_event: LastEvent;
   created_at: number;
@@ -75,6 +76,7 @@ const EMAIL_COLUMNS = [
   'tags',
   'headers',
   'topic_id',
+  'template_id',
   'attachment_count',
   'last_event',
   'created_at',
@@ -124,6 +126,13 @@ export async function advanceLastEvent(tx: Executor, emailIds: readonly string[]
   const sql = `update emails set last_event = ? where ${among.sql} and ${before.sql} returning id`;
   return (await tx.all<{ id: string }>(sql, [state, among.value, before.value])).map((row) => row.id);
 }
+
+/** Whether it was scheduled still; from then on it is canceled for good. */
+export const cancelScheduled = async (tx: Executor, id: string): Promise<boolean> =>
+  (await tx.run(`update emails set last_event = 'canceled' where id = ? and last_event = 'scheduled'`, [id])) === 1;
+
+export const moveScheduled = async (tx: Executor, id: string, at: number): Promise<boolean> =>
+  (await tx.run(`update emails set scheduled_at = ? where id = ? and last_event = 'scheduled'`, [at, id])) === 1;
 
 export function emailRowsByIds(db: Executor, ids: readonly string[]): Promise<EmailRow[]> {
   const among = uuidsIn(db.dialect, 'id', ids);

@@ -3,17 +3,29 @@
  * A row is written once by accept; after that only `last_event` moves, and only forward.
  */
 export { getEmail, listEmails, type EmailFilter } from './read-emails.ts';
-export { readEmail, type EmailDraft, type DraftAttachment, type SendEmailInput } from './read-email-input.ts';
+export {
+  readEmail,
+  type CompleteEmailInput,
+  type DraftAttachment,
+  type EmailDraft,
+  type SendEmailInput,
+} from './read-email-input.ts';
+export { fetchAttachments, fetchAttachmentsOfEach } from './fetch-attachments.ts';
 export { loadBodies, type EmailBody } from './email-bodies.ts';
 export { writeBlobs, bodyRow, ATTACHMENT_BLOB } from './email-bodies.ts';
 export {
   advanceLastEvent,
   attachmentsOf,
+  cancelScheduled,
   emailRowsByIds,
+  findEmail,
   insertEmails,
+  moveScheduled,
   type AttachmentRow,
   type BodyRow,
   type EmailRow,
   type NewEmailRows,
 } from './emails.store.ts';
+export { readScheduledAt } from './read-scheduled-at.ts';
+export { parseIsoTime } from './iso-time.ts';
 export { searchTextOf } from './search-text.ts';

@@ -1,9 +1,11 @@
-import { refuse } from '../../platform/refusal/index.ts';
+import { readHttpsUrl } from '../../platform/fetch/index.ts';
+import { refuse, type Refusal } from '../../platform/refusal/index.ts';
 import { contentIdFault, contentTypeFault, guessContentType } from '../../protocol/mime/index.ts';
 
 export interface AttachmentInput {
   filename?: string;
   content?: string | { type: 'Buffer'; data: number[] };
+  path?: string;
   content_type?: string | null;
   content_id?: string | null;
 }
@@ -12,7 +14,12 @@ export interface DraftAttachment {
   filename: string;
   contentType: string;
   contentId: string | null;
+  /** Empty until it has been fetched, where there is a source. */
   content: Buffer;
+  /** Where the content has still to be fetched from. */
+  source: URL | null;
+  /** Where it stands in its email, for naming what is wrong with it: `attachments.0`. */
+  field: string;
 }
 
 const ATTACHMENTS_MAX = 100;
@@ -20,7 +27,10 @@ const FILENAME_BYTES_MAX = 255;
 
 export function readAttachments(inputs: AttachmentInput[]): DraftAttachment[] {
   if (inputs.length > ATTACHMENTS_MAX) {
-    throw invalid('attachments', `attachments may hold at most ${ATTACHMENTS_MAX} entries; got ${inputs.length}.`);
+    throw invalidAttachment(
+      'attachments',
+      `attachments may hold at most ${ATTACHMENTS_MAX} entries; got ${inputs.length}.`,
+    );
   }
   return inputs.map((input, i) => readAttachment(input, `attachments.${i}`));
 }
@@ -28,19 +38,34 @@ export function readAttachments(inputs: AttachmentInput[]): DraftAttachment[] {
 function readAttachment(input: AttachmentInput, path: string): DraftAttachment {
   const filename = input.filename ?? '';
   if (filename === '')
-    throw invalid(`${path}.filename`, `${path}.filename is missing; name the file, such as "invoice.pdf".`);
+    throw invalidAttachment(`${path}.filename`, `${path}.filename is missing; name the file, such as "invoice.pdf".`);
   const fault = filenameFault(filename);
-  if (fault) throw invalid(`${path}.filename`, `${path}.filename ${fault}`);
-  if (input.content === undefined) {
-    throw invalid(`${path}.content`, `${path}.content is missing; give the file's bytes in base64.`);
-  }
+  if (fault) throw invalidAttachment(`${path}.filename`, `${path}.filename ${fault}`);
+  mustHaveOneSource(input, path);
   const contentType = input.content_type ?? guessContentType(filename);
   const typeFault = contentTypeFault(contentType);
-  if (typeFault) throw invalid(`${path}.content_type`, `${path}.content_type: ${typeFault}`);
+  if (typeFault) throw invalidAttachment(`${path}.content_type`, `${path}.content_type: ${typeFault}`);
   const contentId = input.content_id ?? null;
   const idFault = contentId === null ? undefined : contentIdFault(contentId);
-  if (idFault) throw invalid(`${path}.content_id`, `${path}.content_id: ${idFault}`);
-  return { filename, contentType, contentId, content: readContent(input.content, `${path}.content`) };
+  if (idFault) throw invalidAttachment(`${path}.content_id`, `${path}.content_id: ${idFault}`);
+  const content = input.content === undefined ? Buffer.alloc(0) : readContent(input.content, `${path}.content`);
+  const source = input.path === undefined ? null : readSource(input.path, `${path}.path`);
+  return { filename, contentType, contentId, content, source, field: path };
+}
+
+function mustHaveOneSource({ content, path: url }: AttachmentInput, path: string): void {
+  if (content === undefined && url === undefined) {
+    const say = `${path} has neither content nor path; give the file's bytes in base64 as content, or an https URL as path.`;
+    throw invalidAttachment(`${path}.content`, say);
+  }
+  if (content === undefined || url === undefined) return;
+  throw invalidAttachment(`${path}.path`, `${path} has both content and path; give only one of the two.`);
+}
+
+function readSource(text: string, path: string): URL {
+  const url = readHttpsUrl(text);
+  if (typeof url === 'string') throw invalidAttachment(path, `${path} ${url}`);
+  return url;
 }
 
 function filenameFault(filename: string): string | undefined {
@@ -55,10 +80,10 @@ function readContent(content: NonNullable<AttachmentInput['content']>, path: str
   if (typeof content !== 'string') {
     if (content.data.every((byte) => Number.isInteger(byte) && byte >= 0 && byte <= 255))
       return Buffer.from(content.data);
-    throw invalid(path, `${path}.data must be a list of bytes from 0 to 255.`);
+    throw invalidAttachment(path, `${path}.data must be a list of bytes from 0 to 255.`);
   }
   const bytes = decodeBase64(content);
-  if (!bytes) throw invalid(path, `${path} must be base64.`);
+  if (!bytes) throw invalidAttachment(path, `${path} must be base64.`);
   return bytes;
 }
 
@@ -76,5 +101,5 @@ function decodeBase64(text: string): Buffer | undefined {
   return isSameButLast && compact.length % 4 !== 0 ? bytes : undefined;
 }
 
-const invalid = (path: string, message: string) =>
-  refuse('invalid_attachment', { say: message, errors: [{ path, message }] });
+export const invalidAttachment = (path: string, message: string, because?: unknown): Refusal =>
+  refuse('invalid_attachment', { say: message, errors: [{ path, message }], because });

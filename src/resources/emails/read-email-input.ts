@@ -9,9 +9,10 @@ export type { DraftAttachment } from './read-attachments.ts';
 
 /** The body of POST /emails, its types already checked against the contract. */
 export interface SendEmailInput {
-  from: string;
+  /** Only a template may leave out from and subject. */
+  from?: string;
   to: string | string[];
-  subject: string;
+  subject?: string;
   html?: string | null;
   text?: string | null;
   cc?: string | string[] | null;
@@ -21,8 +22,12 @@ export interface SendEmailInput {
   headers?: Record<string, string> | null;
   attachments?: AttachmentInput[] | null;
   tags?: { name: string; value: string }[] | null;
+  template?: { id: string; variables?: Record<string, string | number> };
   topic_id?: string | null;
 }
+
+/** A send with everything in it that its template supplies. */
+export type CompleteEmailInput = Omit<SendEmailInput, 'template'> & { from: string; subject: string };
 
 /** One send whose every field is known to be good. */
 export interface EmailDraft {
@@ -46,7 +51,7 @@ const BODY_BYTES_MAX = 2 * 1024 * 1024;
 const HEADERS_MAX = 100;
 
 /** Reads a send. Every field with a fault is named; a fault in an attachment is named after all others. */
-export function readEmail(input: SendEmailInput, now: number): EmailDraft {
+export function readEmail(input: CompleteEmailInput, now: number): EmailDraft {
   const html = input.html ?? null;
   const text = input.text ?? null;
   if (html === null && text === null) {

@@ -2,6 +2,7 @@ import type { LastEvent } from '../../events/index.ts';
 import type { Page } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
 import { mustReach, type Ctx } from '../access/index.ts';
+import { isAboveQuota, mustBeWithinQuota } from '../usage/index.ts';
 import { loadBodies } from './email-bodies.ts';
 import { findEmail, listEmailRows } from './emails.store.ts';
 import { parseIsoTime } from './iso-time.ts';
@@ -20,6 +21,7 @@ export async function getEmail(ctx: Ctx, id: string) {
   mustReach(ctx.actor, 'full_access');
   const row = await findEmail(ctx.world.db, ctx.teamId, id);
   if (!row) throw notFound('Email');
+  await mustBeWithinQuota(ctx);
   const bodies = await loadBodies(ctx.world, ctx.world.db, [id]);
   return presentEmail(row, bodies.get(id));
 }
@@ -40,11 +42,8 @@ export async function listEmails(ctx: Ctx, filter: EmailFilter, page: Page) {
     { status, apiKeyId, createdFrom, createdTo, search },
     page,
   );
-  const bodies = await loadBodies(
-    ctx.world,
-    ctx.world.db,
-    rows.map((row) => row.id),
-  );
+  const shown = (await isAboveQuota(ctx)) ? [] : rows.map((row) => row.id);
+  const bodies = await loadBodies(ctx.world, ctx.world.db, shown);
   return { object: 'list' as const, has_more: hasMore, data: rows.map((row) => presentEmail(row, bodies.get(row.id))) };
 }
 

@@ -2,6 +2,7 @@ import { isUniqueViolation } from '../../platform/db/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { issueApiKey } from '../api-keys/index.ts';
+import { readTeamName } from './team-name.ts';
 import { insertTeam } from './teams.store.ts';
 
 export interface NewTeam {
@@ -11,20 +12,9 @@ export interface NewTeam {
   apiKey: string;
 }
 
-const NAME_CHARS_MAX = 200;
-
 /** Makes a team and its first full-access key in one transaction. */
 export async function createTeam(world: World, input: { name: string }): Promise<NewTeam> {
-  const name = input.name.trim();
-  if (/\p{Cc}/u.test(name)) {
-    throw refuse('validation_error', { status: 422, say: "A team's name is one line without control characters." });
-  }
-  if (name === '' || name.length > NAME_CHARS_MAX) {
-    throw refuse('validation_error', {
-      status: 422,
-      say: `A team's name has 1 to ${NAME_CHARS_MAX} characters; got ${name.length}.`,
-    });
-  }
+  const name = readTeamName(input.name);
   const teamId = world.ids.uuid();
   const slug = slugOf(name);
   try {

@@ -1,3 +1,9 @@
-/** Teams: everything belongs to exactly one. A team is made by the operator, never through the API. */
+/**
+ * Teams: everything belongs to exactly one. A team reads itself and says who sends for it; making, renaming, suspending
+ * it and choosing its plan are its operator's, never the API's.
+ */
 export { createTeam, type NewTeam } from './create-team.ts';
-export { listTeams, type TeamRow } from './teams.store.ts';
+export { getTeam } from './get-team.ts';
+export { updateTeam } from './update-team.ts';
+export { administerTeam, type TeamChange } from './administer-team.ts';
+export { listTeams, suspendedAmong, type RiskState, type TeamRow } from './teams.store.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
-import { keyed, labelOf, makers, sampleCall, withBody } from './sample-calls.ts';
+import { keyed, labelOf, makers, sampleCall, takesList, withBody } from './sample-calls.ts';
 
 describe('request bodies', () => {
   let scene: Scene;
@@ -14,6 +14,8 @@ describe('request bodies', () => {
   afterAll(() => scene.close());
 
   const writing = keyed.filter(({ method }) => method !== 'get');
+  // A list of emails is held to all this entry by entry, in test/api/emails/batch.test.ts.
+  const ofObjects = writing.filter((operation) => !takesList(operation));
   const badBody = { status: 400, body: { statusCode: 400, name: 'validation_error' } };
 
   it.each([
@@ -44,7 +46,7 @@ describe('request bodies', () => {
   it.each(['[]', '[{}]', 'null', 'true', '7', '"text"'])(
     'JSON that is no object (%.20s) is 400 validation_error with one entry in errors',
     async (body) => {
-      for (const operation of writing) {
+      for (const operation of ofObjects) {
         const { method, path } = sampleCall(operation, own);
         const answer = await scene.api(method, path, { key: team.key, body });
         expect(answer, labelOf(operation)).toMatchObject(badBody);
@@ -83,7 +85,7 @@ describe('request bodies', () => {
   });
 
   it('every unknown field has its own entry in errors, beside those of the wrong type', async () => {
-    for (const operation of writing) {
+    for (const operation of ofObjects) {
       const { method, path, body = {} } = sampleCall(operation, own);
       const unknown = { surprise: 1, Name: 'x', '': null, 'a.b': {}, constructor: 1, '\u0000': 1, '\ud800': 1 };
       const text = JSON.stringify({ ...body, ...unknown }).replace('"surprise"', '"__proto__":{"x":1},"surprise"');
@@ -95,7 +97,7 @@ describe('request bodies', () => {
   });
 
   it('a wrong type in every field of a body gives one entry for each, named by its path', async () => {
-    for (const operation of withBody) {
+    for (const operation of withBody.filter((one) => !takesList(one))) {
       const { method, path, body = {} } = sampleCall(operation, own);
       const wrong = Object.fromEntries(Object.keys(body).map((name) => [name, 7]));
       const answer = await scene.api(method, path, { key: team.key, body: wrong });
@@ -106,11 +108,12 @@ describe('request bodies', () => {
   });
 
   it('the first required field that is absent is named, in the order of the schema', async () => {
-    for (const operation of withBody) {
+    for (const operation of withBody.filter((one) => !takesList(one))) {
       const { method, path, body = {} } = sampleCall(operation, own);
       const schema = operation.operation.requestBody?.content['application/json']?.schema;
       const answer = await scene.api(method, path, { key: team.key, body: {} });
-      if (answer.status === 200) continue;
+      // Nothing is required, or any one field is, and none of them is the first.
+      if (answer.status === 200 || operation.path === '/team') continue;
       expect(answer, `${labelOf(operation)} ${JSON.stringify(schema)}`).toMatchObject({ status: 422 });
       if (answer.body.name === 'invalid_parameter') continue;
       const first = Object.keys(body)[0] ?? '';
@@ -139,7 +142,7 @@ describe('request bodies', () => {
   });
 
   it('NUL and half a surrogate pair are refused in every text of every body, and named', async () => {
-    for (const operation of withBody) {
+    for (const operation of withBody.filter((one) => !takesList(one))) {
       const { method, path, body = {} } = sampleCall(operation, own);
       for (const [name, value] of Object.entries(body)) {
         if (typeof value !== 'string') continue;

@@ -38,7 +38,8 @@ describe('who calls', () => {
   });
 
   it('operations that need no key take none and mind none', async () => {
-    for (const operation of open) {
+    // A link that nobody signed leads nowhere, which its family tests.
+    for (const operation of open.filter(({ path }) => !path.includes('{'))) {
       expect((await call(operation)).status, labelOf(operation)).toBe(200);
       expect((await call(operation, 'rk_nobody')).status, labelOf(operation)).toBe(200);
     }

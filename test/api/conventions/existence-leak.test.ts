@@ -4,6 +4,9 @@ import type { ApiAnswer } from '../../rig/api.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { keyed, labelOf, makers, sampleCall } from './sample-calls.ts';
 
+/** Ids that are no bare UUIDs. */
+const PREFIXES: Record<string, string> = { suppression: 'sup_', attachment_id: 'att_' };
+
 // A difference between "not yours" and "not there" would tell a caller which ids exist.
 describe('what belongs to another team answers byte for byte as what does not exist', () => {
   let scene: Scene;
@@ -17,7 +20,7 @@ describe('what belongs to another team answers byte for byte as what does not ex
     stranger = await scene.team();
     for (const [name, make] of Object.entries(makers)) {
       theirs[name] = await make(scene, owner);
-      nobodys[name] = name === 'suppression' ? `sup_${randomUUID().replaceAll('-', '')}` : randomUUID();
+      nobodys[name] = name in PREFIXES ? PREFIXES[name] + randomUUID().replaceAll('-', '') : randomUUID();
     }
   });
   afterAll(() => scene.close());
@@ -42,7 +45,7 @@ describe('what belongs to another team answers byte for byte as what does not ex
   });
 
   it('an id of one family is a 404 in every other', async () => {
-    const uuids = Object.entries(theirs).filter(([name]) => name !== 'suppression');
+    const uuids = Object.entries(theirs).filter(([name]) => !(name in PREFIXES));
     for (const operation of taking) {
       const own = operation.parameters.find((parameter) => parameter.in === 'path')?.name ?? '';
       if (own === 'suppression') continue;
@@ -106,7 +109,9 @@ describe('what belongs to another team answers byte for byte as what does not ex
 
   it('nothing of the owner was changed by any of this', async () => {
     for (const [name, id] of Object.entries(theirs)) {
-      const path = { email_id: '/emails', domain_id: '/domains', suppression: '/suppressions' }[name];
+      const path = { email_id: '/emails', domain_id: '/domains', suppression: '/suppressions', template: '/templates' }[
+        name
+      ];
       if (path) expect((await scene.api('GET', `${path}/${id}`, { key: owner.key })).status).toBe(200);
     }
     const keys = await scene.api('GET', '/api-keys', { key: owner.key });

@@ -30,6 +30,9 @@ export const operations = contractOperations();
 export const keyed = operations.filter((operation) => operation.operation['x-service-permission'] !== 'none');
 export const open = operations.filter((operation) => operation.operation['x-service-permission'] === 'none');
 export const lists = operations.filter((operation) => operation.parameters.some(({ name }) => name === 'limit'));
+/** A signed link needs its proof in the query before anything else is looked at; its family tests what is wrong with it. */
+export const unsigned = operations.filter(({ parameters }) => !parameters.some((p) => p.in === 'query' && p.required));
+export const takesList = (operation: Operation): boolean => Array.isArray(sampleCall(operation).body);
 export const withBody = operations.filter((operation) => operation.operation.requestBody !== undefined);
 
 /** One thing of the team's own for each id that stands in a path. A new kind of id needs its maker here. */
@@ -42,6 +45,17 @@ export const makers: Record<string, (scene: Scene, team: Team) => Promise<string
   domain_id: async (_, team) => (await team.domain()).id,
   api_key_id: async (scene, team) =>
     (await scene.api('POST', '/api-keys', { key: team.key, body: { name: 'One' } })).body.id,
+  attachment_id: async (scene, team) => {
+    const domain = await team.domain();
+    const attachments = [{ filename: 'a.txt', content: 'QQ==' }];
+    const body = { from: `a@${domain.name}`, to: 'x@example.org', subject: 'File', text: 'See below.', attachments };
+    const { id } = (await scene.api('POST', '/emails', { key: team.key, body })).body;
+    return (await scene.api('GET', `/emails/${id}/attachments`, { key: team.key })).body.data[0].id;
+  },
+  template: async (scene, team) =>
+    (await scene.api('POST', '/templates', { key: team.key, body: { name: 'One', html: '<p>One</p>' } })).body.id,
+  log_id: async (scene, team) =>
+    (await scene.api('GET', '/domains', { key: team.key })).headers.get('x-request-id') ?? '',
   suppression: async (scene, team) =>
     (await scene.api('POST', '/suppressions', { key: team.key, body: { email: 'gone@example.org' } })).body.id,
 };

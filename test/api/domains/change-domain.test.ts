@@ -56,7 +56,14 @@ describe('PATCH', () => {
     const before = await read(team, domain.id);
     const answer = await change(team, domain.id, { open_tracking: true, tracking_subdomain: 'Go' });
     expect([answer.status, answer.body]).toEqual([200, { object: 'domain', id: domain.id }]);
-    expect(await read(team, domain.id)).toEqual({ ...before, open_tracking: true, tracking_subdomain: 'go' });
+    const name = `go.${domain.name}`;
+    const tracking = { record: 'Tracking', name, type: 'CNAME', ttl: 'Auto', status: 'pending', value: 'rasket.test' };
+    expect(await read(team, domain.id)).toEqual({
+      ...before,
+      open_tracking: true,
+      tracking_subdomain: 'go',
+      records: [...before.records, tracking],
+    });
     const events = await scene.events(domain.id);
     expect(events.map((event) => event.type)).toEqual(['domain.created', 'domain.updated', 'domain.updated']);
     expect(events[2]?.data).toMatchObject({
@@ -65,7 +72,7 @@ describe('PATCH', () => {
       open_tracking: true,
       status: 'verified',
     });
-    expect(events[2]?.data?.['records']).toHaveLength(3);
+    expect(events[2]?.data?.['records']).toHaveLength(4);
   });
 
   it('tls is heeded by the next mail', async () => {

@@ -80,11 +80,47 @@ describe('attachments', () => {
   });
 
   it.each([
-    ['no content', { filename: 'a.txt' }, 'attachments.1.content'],
+    ['neither content nor path', { filename: 'a.txt' }, 'attachments.1.content'],
+    ['both content and path', { filename: 'a', content: '', path: 'https://example.com/a' }, 'attachments.1.path'],
+    ['an empty path', { filename: 'a', path: '' }, 'attachments.1.path'],
+    ['a path without TLS', { filename: 'a', path: 'http://example.com/a' }, 'attachments.1.path'],
+    ['a path that is a file', { filename: 'a', path: '/etc/passwd' }, 'attachments.1.path'],
+    ['a path that is a file URL', { filename: 'a', path: 'file:///etc/passwd' }, 'attachments.1.path'],
+    ['a path that is a data URL', { filename: 'a', path: 'data:text/plain,x' }, 'attachments.1.path'],
+    ['a path with a user', { filename: 'a', path: 'https://me@example.com/a' }, 'attachments.1.path'],
+    ['a path with a line break', { filename: 'a', path: 'https://example.com/\r\na' }, 'attachments.1.path'],
+    [
+      'a path of 2049 characters',
+      { filename: 'a', path: `https://example.com/${'a'.repeat(2029)}` },
+      'attachments.1.path',
+    ],
     ['no filename', { content: '' }, 'attachments.1.filename'],
     ['an empty filename', { filename: '', content: '' }, 'attachments.1.filename'],
     ['a filename of 256 bytes', { filename: 'é'.repeat(128), content: '' }, 'attachments.1.filename'],
+    ['a filename of two lines', { filename: 'a\nb', content: '' }, 'attachments.1.filename'],
     ['no media type', { filename: 'a', content: '', content_type: 'text' }, 'attachments.1.content_type'],
+    ['an empty media type', { filename: 'a', content: '', content_type: '' }, 'attachments.1.content_type'],
+    [
+      'a media type of 256 characters',
+      { filename: 'a', content: '', content_type: `a/${'b'.repeat(254)}` },
+      'attachments.1.content_type',
+    ],
+    [
+      'a media type with a header',
+      { filename: 'a', content: '', content_type: 'a/b\r\nX: y' },
+      'attachments.1.content_type',
+    ],
+    [
+      'a content_id of 256 characters',
+      { filename: 'a', content: '', content_id: 'a'.repeat(256) },
+      'attachments.1.content_id',
+    ],
+    ['a content_id with a header', { filename: 'a', content: '', content_id: 'a\r\nX: y' }, 'attachments.1.content_id'],
+    [
+      'a content_id in brackets of its own',
+      { filename: 'a', content: '', content_id: 'a<b' },
+      'attachments.1.content_id',
+    ],
     ['an empty content_id', { filename: 'a', content: '', content_id: '' }, 'attachments.1.content_id'],
     ['a content_id with a space', { filename: 'a', content: '', content_id: 'a b' }, 'attachments.1.content_id'],
   ])('%s is 422 invalid_attachment and says where', async (_, attachment, path) => {
@@ -99,6 +135,13 @@ describe('attachments', () => {
     [{ filename: 'a', content: { type: 'Buffer', data: [1.5] } }, 'attachments.0.content'],
     [{ filename: 'a', content: { type: 'Buffer', data: ['1'] } }, 'attachments.0.content'],
     [{ filename: 'a', content: { type: 'Blob', data: [] } }, 'attachments.0.content'],
+    [{ filename: 'a', path: 7 }, 'attachments.0.path'],
+    [{ filename: 'a', path: null }, 'attachments.0.path'],
+    [{ filename: 'a', path: ['https://example.com/'] }, 'attachments.0.path'],
+    [{ filename: 'a', content: '', content_type: 7 }, 'attachments.0.content_type'],
+    [{ filename: 'a', content: '', content_id: 7 }, 'attachments.0.content_id'],
+    [{ filename: 'a\0', content: '' }, 'attachments.0.filename'],
+    [{ filename: '\ud800', content: '' }, 'attachments.0.filename'],
     [{ filename: 'a', content: '', surprise: 1 }, 'attachments.0.surprise'],
     ['a.txt', 'attachments.0'],
   ])('%j has a wrong type and is 400, named by its path', async (attachment, path) => {
@@ -156,6 +199,22 @@ describe('attachments', () => {
     });
     expect(digest(new Uint8Array(inline?.content as ArrayBuffer))).toBe(digest(logo));
     expect(attached).toMatchObject({ filename: 'terms.pdf', mimeType: 'application/pdf', disposition: 'attachment' });
+  });
+
+  it('the longest media type and content_id are taken', async () => {
+    const longest = {
+      filename: 'f'.repeat(255),
+      content: 'QQ==',
+      content_type: `a/${'b'.repeat(253)}`,
+      content_id: 'c'.repeat(255),
+    };
+    const { status, body } = await send([longest]);
+    expect(status).toBe(200);
+    expect((await arrived(body.id)).attachments[0]).toMatchObject({
+      filename: longest.filename,
+      mimeType: longest.content_type,
+      contentId: `<${longest.content_id}>`,
+    });
   });
 
   it('a fault in an attachment is named after every other fault', async () => {

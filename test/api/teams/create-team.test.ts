@@ -22,6 +22,9 @@ it('makes a team on the default plan and a full-access key that works at once', 
     risk_state: 'normal',
     plan_code: 'standard',
     created_at: scene.clock.now(),
+    sender_name: null,
+    postal_address: null,
+    ai_assist_enabled: 0,
   });
   const { body } = await scene.api('GET', '/api-keys', { key: made.apiKey });
   expect(body.data).toMatchObject([{ name: 'First key', permission: 'full_access' }]);

@@ -1,12 +1,12 @@
 import ipaddr from 'ipaddr.js';
 
-/** Answers whether mail may be sent to an address. */
+/** Answers whether we may connect to an address. */
 export type AddressGuard = (address: string) => boolean;
 
 /**
- * An MX or address record is chosen by whoever owns the domain: without this guard, a record that points to 127.0.0.1
- * or into our network would let a stranger speak SMTP to our internal hosts. Only global unicast addresses pass, and
- * what the operator allows by name.
+ * An MX record, an address record or a URL is chosen by somebody else: without this guard, one that points to 127.0.0.1
+ * or into our network would let a stranger speak to our internal hosts. Only global unicast addresses pass, and what
+ * the operator allows by name.
  */
 export function createAddressGuard(allowedCidrs: string[]): AddressGuard {
   const allowed = allowedCidrs.map((cidr) => ipaddr.parseCIDR(cidr.includes('/') ? cidr : wholeAddress(cidr)));

@@ -1,0 +1,26 @@
+import { mkdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { holdDataFolder, rewriteFile } from '../../src/platform/db/index.ts';
+import { OperatorFault } from '../explain.ts';
+import { dataFolder, mustBeInitialised, readConfig, withWorld, type DataOptions } from './open.ts';
+
+export async function vacuum(options: DataOptions): Promise<void> {
+  const config = readConfig(options);
+  const dataDir = dataFolder(options);
+  if (config.database.driver === 'pg') {
+    throw new OperatorFault(
+      'PostgreSQL reuses by itself what was removed (autovacuum); to give it back to the system, run VACUUM FULL there',
+    );
+  }
+  mustBeInitialised(dataDir);
+  const file = path.resolve(dataDir, config.database.path);
+  const before = sizeOf(file);
+  await withWorld(config, dataDir, async ({ db }) => {
+    mkdirSync(path.join(dataDir, 'run'), { recursive: true, mode: 0o700 });
+    const letGo = holdDataFolder(dataDir);
+    await rewriteFile(db).finally(letGo);
+  });
+  console.log(`${file} had ${before} MB and has ${sizeOf(file)} MB now.`);
+}
+
+const sizeOf = (file: string): string => ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) / 1e6).toFixed(1);

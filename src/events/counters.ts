@@ -1,0 +1,56 @@
+import type { EventType } from './vocabulary.ts';
+
+interface Counted {
+  of: readonly EventType[];
+  /** Only bounces of this type. */
+  bounce?: 'Transient' | 'Permanent' | 'Undetermined';
+  /** Counts every event; all others count an email once, at its first event of the kind. */
+  isEvery?: true;
+}
+
+/**
+ * What is counted, and when. Emails are counted, not recipients: several recipients share one body, so an opening
+ * cannot be told apart by recipient, and a rate whose halves count different things says nothing.
+ */
+export const COUNTED = {
+  received: { of: ['email.queued', 'email.scheduled'] },
+  sent: { of: ['email.sent'] },
+  delivered: { of: ['email.delivered'] },
+  delivery_delayed: { of: ['email.delivery_delayed'] },
+  bounced: { of: ['email.bounced'] },
+  bounced_transient: { of: ['email.bounced'], bounce: 'Transient' },
+  bounced_permanent: { of: ['email.bounced'], bounce: 'Permanent' },
+  bounced_undetermined: { of: ['email.bounced'], bounce: 'Undetermined' },
+  complained: { of: ['email.complained'] },
+  suppressed: { of: ['email.suppressed'] },
+  failed: { of: ['email.failed'] },
+  opened: { of: ['email.opened'], isEvery: true },
+  clicked: { of: ['email.clicked'], isEvery: true },
+  unique_opened: { of: ['email.opened'] },
+  unique_clicked: { of: ['email.clicked'] },
+  // Nothing records it yet.
+  unsubscribed: { of: [] },
+} as const satisfies Record<string, Counted>;
+
+export type Counter = keyof typeof COUNTED;
+export type Counts = Record<Counter, number>;
+
+export const COUNTERS = Object.keys(COUNTED) as Counter[];
+
+export const countedAs = (counter: Counter): Counted => COUNTED[counter];
+
+export const noCounts = (): Counts => Object.fromEntries(COUNTERS.map((counter) => [counter, 0])) as Counts;
+
+const BY_TYPE = new Map<string, Counter[]>();
+for (const counter of COUNTERS) {
+  for (const type of countedAs(counter).of) BY_TYPE.set(type, [...(BY_TYPE.get(type) ?? []), counter]);
+}
+
+const NONE: readonly Counter[] = [];
+
+/** What an event may add to; `bounce` is the type of the bounce it reports, if it reports one. */
+export function countersOf(type: string, bounce: string | undefined): readonly Counter[] {
+  const counters = BY_TYPE.get(type) ?? NONE;
+  if (type !== 'email.bounced') return counters;
+  return counters.filter((counter) => [undefined, bounce].includes(countedAs(counter).bounce));
+}

@@ -1,0 +1,76 @@
+import { countedAs, countersOf, noCounts, type Counter, type Counts } from './counters.ts';
+import type { NewEvent } from './new-event.ts';
+
+export const QUARTER_MINUTES = 15;
+export const DAY_MINUTES = 1440;
+
+/** The rows an event is counted in. */
+export const TEAM_SCOPE = 'team';
+export const domainScope = (domainId: string): string => `d:${domainId}`;
+export const broadcastScope = (broadcastId: string, domainId: string): string => `b:${broadcastId}:${domainId}`;
+
+export interface CountRow {
+  teamId: string;
+  scope: string;
+  spanMinutes: number;
+  slot: number;
+  counts: Counts;
+}
+
+export interface Addition {
+  event: NewEvent;
+  counter: Counter;
+}
+
+/** The question whether an email has such an event already. */
+export interface Doubt extends Addition {
+  name: string;
+}
+
+/** What these events add for certain, and what they add only if they are the first of their kind. */
+export function additionsOf(events: readonly NewEvent[]): { certain: Addition[]; doubts: Doubt[] } {
+  const certain: Addition[] = [];
+  const doubts: Doubt[] = [];
+  const seen = new Set<string>();
+  for (const event of events) {
+    for (const counter of countersOf(event.type, bounceTypeOf(event))) {
+      if (countedAs(counter).isEvery) {
+        certain.push({ event, counter });
+        continue;
+      }
+      const name = `${event.subjectId} ${counter}`;
+      if (seen.has(name)) continue;
+      seen.add(name);
+      if (event.isFirst) certain.push({ event, counter });
+      else doubts.push({ event, counter, name });
+    }
+  }
+  return { certain, doubts };
+}
+
+const bounceTypeOf = ({ type, data }: NewEvent): string | undefined =>
+  type === 'email.bounced' ? (data?.bounce as { type?: string } | undefined)?.type : undefined;
+
+/** The rows to add to, each once, in one order for everybody: transactions that write the same rows never deadlock. */
+export function countRowsOf(additions: readonly Addition[]): CountRow[] {
+  const rows = new Map<string, CountRow>();
+  for (const { event, counter } of additions) {
+    for (const scope of scopesOf(event)) {
+      for (const spanMinutes of [QUARTER_MINUTES, DAY_MINUTES]) {
+        const slot = Math.floor(event.at / (spanMinutes * 60_000));
+        const key = `${event.teamId} ${scope} ${spanMinutes} ${slot}`;
+        let row = rows.get(key);
+        if (!row) rows.set(key, (row = { teamId: event.teamId, scope, spanMinutes, slot, counts: noCounts() }));
+        row.counts[counter]++;
+      }
+    }
+  }
+  return [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+}
+
+function scopesOf({ domainId, broadcastId }: NewEvent): string[] {
+  if (domainId === undefined) return [TEAM_SCOPE];
+  const scopes = [TEAM_SCOPE, domainScope(domainId)];
+  if (broadcastId !== undefined) scopes.push(broadcastScope(broadcastId, domainId));
+  return scopes;
+}

@@ -1,0 +1,127 @@
+import { firstIdAt } from '../../platform/ids/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { removeSharesOf } from '../../resources/shares/index.ts';
+import { listTeams } from '../../resources/teams/index.ts';
+import {
+  expiredEmailIds,
+  removeCaught,
+  removeEmailRows,
+  removeEventsOf,
+  removeOtherEvents,
+  type Expiry,
+} from './expired.store.ts';
+
+export interface Removed {
+  emails: number;
+  events: number;
+  caught: number;
+  /** Pages of the database file given back to the system. */
+  pages: number;
+}
+
+const DAY_MS = 24 * 3_600_000;
+
+/** Rows a transaction takes: mail that is accepted meanwhile waits for one of these, which is a few milliseconds. */
+const BATCH = 200;
+/**
+ * Batches a run takes, and it runs every minute: ten thousand emails a minute are ten times what a million a day need,
+ * and are over in a second.
+ */
+const BATCHES_MAX = 50;
+const PAGES_A_CUT = 128;
+const CUTS_MAX = 100;
+const BLOBS_AT_ONCE = 8;
+
+/**
+ * Removes content and events that are older than the plan of their team keeps them, oldest first and never anything that
+ * is not sent. A run does a part of it; it may be interrupted anywhere, and the next one goes on.
+ */
+export function createRemoval(world: World): () => Promise<Removed> {
+  // Where the walk over each team's expired emails goes on: what has to stay must not stand in the way of the rest.
+  const positions = new Map<string, string>();
+  const warnedOf = new Set<string>();
+
+  return async () => {
+    const removed: Removed = { emails: 0, events: 0, caught: 0, pages: 0 };
+    let teams = await expiries();
+    for (let batches = 0; teams.length > 0 && batches < BATCHES_MAX;) {
+      const unfinished: Expiry[] = [];
+      for (const team of teams) {
+        if (await removeBatch(team, removed)) unfinished.push(team);
+        batches++;
+        await othersTurn();
+      }
+      teams = unfinished;
+    }
+    await giveBack(removed);
+    return removed;
+  };
+
+  async function expiries(): Promise<Expiry[]> {
+    const now = world.clock.now();
+    return (await listTeams(world.db)).flatMap(({ id: teamId, plan_code: code }) => {
+      const plan = world.config.plans[code];
+      if (!plan) {
+        warnOf(teamId, code);
+        return [];
+      }
+      const beforeMs = now - plan.retention_days * DAY_MS;
+      return [{ teamId, beforeMs, beforeId: firstIdAt(beforeMs) }];
+    });
+  }
+
+  /** What is removed does not come back: a plan that was renamed by mistake must cost nobody their mail. */
+  function warnOf(teamId: string, plan: string): void {
+    if (warnedOf.has(teamId)) return;
+    warnedOf.add(teamId);
+    world.log.warn({ teamId, plan }, 'nothing of this team expires: its plan is not in the configuration');
+  }
+
+  /** Answers whether there may be more of this team's to remove. */
+  async function removeBatch(team: Expiry, removed: Removed): Promise<boolean> {
+    const after = positions.get(team.teamId) ?? firstIdAt(0);
+    const ids = await expiredEmailIds(world.db, team, after, BATCH);
+    const last = ids.at(-1);
+    const isMore = ids.length === BATCH && last !== undefined;
+    if (isMore) positions.set(team.teamId, last);
+    else positions.delete(team.teamId);
+    if (ids.length > 0) await removeEmails(team, ids, removed);
+    const events = await removeOtherEvents(world.db, team, BATCH);
+    const caught = await removeCaught(world.db, team, BATCH);
+    await removeBlobs(caught);
+    removed.events += events;
+    removed.caught += caught.length;
+    return isMore || events === BATCH || caught.length === BATCH;
+  }
+
+  async function removeEmails(team: Expiry, ids: string[], removed: Removed): Promise<void> {
+    const { emails, events } = await world.db.tx(async (tx) => {
+      const gone = await removeEmailRows(tx, team, ids);
+      const goneIds = gone.map((email) => email.id);
+      await removeSharesOf(tx, goneIds);
+      return { emails: gone, events: goneIds.length === 0 ? 0 : await removeEventsOf(tx, goneIds) };
+    });
+    // After the commit: a crash in between leaves blobs without a row, which the daily sweep finds.
+    await removeBlobs(emails.filter((email) => email.hasBlobs).map((email) => email.id));
+    removed.emails += emails.length;
+    removed.events += events;
+  }
+
+  async function removeBlobs(owners: string[]): Promise<void> {
+    for (let from = 0; from < owners.length; from += BLOBS_AT_ONCE) {
+      await Promise.all(owners.slice(from, from + BLOBS_AT_ONCE).map((owner) => world.blobs.remove(owner)));
+    }
+  }
+
+  async function giveBack(removed: Removed): Promise<void> {
+    for (let cuts = 0; cuts < CUTS_MAX; cuts++) {
+      const pages = await world.db.cutUnusedPages(PAGES_A_CUT);
+      if (pages === 0) return;
+      removed.pages += pages;
+      await othersTurn();
+    }
+  }
+}
+
+/** Whatever else is waiting comes first. */
+const othersTurn = (): Promise<void> => new Promise((next) => setImmediate(next));

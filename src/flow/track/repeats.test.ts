@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest';
+import { createRepeats } from './repeats.ts';
+
+it('a key is a repetition until the window since its first time is over, however often it came', () => {
+  let now = 5000;
+  const isRepeat = createRepeats(() => now, 1000);
+  const seen: boolean[] = [];
+  for (const at of [5000, 5000, 5400, 5999, 6000, 6500, 6999, 7000, 20_000]) {
+    now = at;
+    seen.push(isRepeat('a'));
+  }
+  expect(seen).toEqual([false, true, true, true, false, true, true, false, false]);
+});
+
+it('keys have nothing to do with each other, and more than it remembers do no harm', () => {
+  const isRepeat = createRepeats(() => 0, 1000);
+  for (let n = 0; n < 120_000; n++) expect(isRepeat(`key ${n}`)).toBe(false);
+  expect(isRepeat('key 119999')).toBe(true);
+});

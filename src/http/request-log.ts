@@ -1,0 +1,93 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { World } from '../platform/world/index.ts';
+import type { Actor } from '../resources/access/index.ts';
+import { markerText, redactBody, redactPath, redactTokens, type RequestLog } from '../resources/logs/index.ts';
+
+/** What is known of a request whose credential was good. */
+export interface Caller {
+  teamId: string;
+  actor: Actor;
+  /** The body as it was read; undefined while it was not, or where there is none. */
+  body?: unknown;
+}
+
+const USER_AGENT_CHARS_MAX = 500;
+const ENDPOINT_CHARS_MAX = 500;
+
+/** Routes whose bodies are secrets through and through. */
+const SECRET_ROUTES = /^\/(?:auth|oauth)\//;
+/** What the log answers is in the log already. */
+const LOG_ROUTES = /^\/logs(?:\/|$)/;
+
+/** Notes an answer that is about to be written. The log's id is the request's, which the caller sees in x-request-id. */
+export function createAnswerNote(
+  world: World,
+  requestLog: RequestLog,
+): (request: FastifyRequest, reply: FastifyReply, caller: Caller, payload: unknown) => void {
+  const { body_bytes: bytesMax } = world.config.logs;
+  return (request, reply, caller, payload) => {
+    const path = request.url.split('?', 1)[0] ?? '';
+    const isUnread = request.body !== undefined && caller.body === undefined;
+    const what = { isSecret: SECRET_ROUTES.test(path), isDone: reply.statusCode < 400, isUnread, bytesMax };
+    requestLog.add({
+      id: request.id,
+      team_id: caller.teamId,
+      api_key_id: caller.actor.kind === 'api_key' ? caller.actor.keyId : null,
+      method: request.method,
+      endpoint: clip(redactPath(path), ENDPOINT_CHARS_MAX),
+      response_status: reply.statusCode,
+      user_agent: clip(redactTokens(request.headers['user-agent'] ?? ''), USER_AGENT_CHARS_MAX),
+      request_body: requestBody(request, caller, what),
+      response_body: request.method === 'HEAD' || LOG_ROUTES.test(path) ? null : responseBody(payload, path, what),
+    });
+  };
+}
+
+const clip = (text: string, charsMax: number): string => (text.length <= charsMax ? text : text.slice(0, charsMax));
+
+interface Kept {
+  isSecret: boolean;
+  isDone: boolean;
+  /** There was a body and it was no JSON. */
+  isUnread: boolean;
+  bytesMax: number;
+}
+
+function requestBody(request: FastifyRequest, caller: Caller, kept: Kept): string | null {
+  const received = request.body as Buffer | undefined;
+  const bytes = received?.length ?? bytesAnnounced(request);
+  if (bytes === 0) return null;
+  if (kept.isSecret) return markerText({ redacted: true, bytes });
+  // It was refused before it was read: its size is all that is known.
+  if (received === undefined) return markerText({ truncated: true, bytes });
+  // What is no JSON cannot be searched for secrets.
+  if (kept.isUnread) return markerText({ unreadable: true, bytes });
+  // What was done holds its texts itself, and writing each of them twice would cost every send a tenth of its time.
+  return redactBody(caller.body, { bytesMax: kept.bytesMax, bytes, isClipped: kept.isDone });
+}
+
+function bytesAnnounced(request: FastifyRequest): number {
+  const announced = Number(request.headers['content-length'] ?? 0);
+  return Number.isSafeInteger(announced) && announced > 0 ? announced : 0;
+}
+
+function responseBody(payload: unknown, path: string, { isSecret, isUnread, bytesMax }: Kept): string | null {
+  if (typeof payload !== 'string' || payload === '') return null;
+  const bytes = Buffer.byteLength(payload);
+  if (isSecret) return markerText({ redacted: true, bytes });
+  // Reading a long list again, to keep its beginning, would cost as much as making it.
+  if (bytes > bytesMax) return markerText({ truncated: true, bytes });
+  try {
+    const value: unknown = JSON.parse(payload);
+    if (isUnread) withoutQuote(value);
+    return redactBody(value, { bytesMax, bytes, isShare: path.endsWith('/share') });
+  } catch {
+    return markerText({ unreadable: true, bytes });
+  }
+}
+
+/** Why JSON could not be read is told with the place where it broke, which may be the middle of a secret. */
+function withoutQuote(error: unknown): void {
+  const said = error as { message?: unknown };
+  if (typeof said.message === 'string') said.message = said.message.replace(/(?:\.\.\.)?".*"(?:\.\.\.)?/s, '…');
+}

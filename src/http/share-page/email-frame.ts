@@ -1,0 +1,25 @@
+import { disarmHtml, embedImages, escapeHtml } from '../../protocol/safe-html/index.ts';
+import { framePolicy } from './headers.ts';
+
+/**
+ * The email's HTML in a frame that can do nothing: an empty `sandbox` takes away scripts, forms, popups, the page's
+ * origin and every way to leave the frame. `srcdoc` rather than an address of its own, because an address could be
+ * opened without the frame around it. The policy is said again inside, should a browser not hand it down.
+ */
+export function renderEmailFrame(
+  html: string,
+  options: { images: ReadonlyMap<string, string>; imageCharsMax: number; withRemoteImages: boolean },
+): string {
+  const body = embedImages(disarmHtml(html), options.images, options.imageCharsMax);
+  const policy = `<meta http-equiv="Content-Security-Policy" content="${framePolicy(options.withRemoteImages)}">`;
+  const head = `<!doctype html><meta charset="utf-8">${policy}<style>${frameStyle}</style>`;
+  return `<iframe title="Content of the email" sandbox="" referrerpolicy="no-referrer" credentialless srcdoc="${escapeHtml(head + body)}"></iframe>`;
+}
+
+// What `disarmHtml` renamed and what never shows anything of its own in an email is not shown either.
+const NOT_SHOWN = 'applet audio iframe math noembed noframes object script svg template video'.split(' ');
+
+const frameStyle = `:root{color-scheme:light;color:#111}
+body{font:16px/1.5 system-ui,sans-serif;overflow-wrap:break-word}img{max-width:100%}
+a[data-href]{color:#0b57d0;text-decoration:underline;cursor:text}
+${NOT_SHOWN.map((name) => `x-${name}`).join(',')}{display:none}`;

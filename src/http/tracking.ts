@@ -1,0 +1,71 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { clickOf, openingOf, type Tracking } from '../flow/track/index.ts';
+import type { World } from '../platform/world/index.ts';
+import { automatedReader } from '../protocol/track-links/index.ts';
+import { createClientAddress } from './client-address.ts';
+
+/** The smallest picture there is: one transparent dot. */
+const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==', 'base64');
+const NOT_FOUND = Buffer.from('This link is not one of ours, or it was cut short on its way.\n');
+
+/** Nobody may keep an answer, or the next reader of the same mail would not be seen. */
+const EVERY_ANSWER = [
+  ...['cache-control', 'no-store'],
+  ...['referrer-policy', 'no-referrer'],
+  ...['x-robots-tag', 'noindex, nofollow'],
+];
+const NOSNIFF = ['x-content-type-options', 'nosniff'];
+const PIXEL_HEADERS = [
+  ...EVERY_ANSWER,
+  ...NOSNIFF,
+  'content-type',
+  'image/gif',
+  'content-length',
+  String(PIXEL.length),
+];
+const NOT_FOUND_HEADERS = [
+  ...EVERY_ANSWER,
+  ...NOSNIFF,
+  ...['content-type', 'text/plain; charset=utf-8', 'content-length', String(NOT_FOUND.length)],
+];
+
+const FORM = /^\/([co])\/([A-Za-z0-9_-]+)(\.gif)?(?:\?|$)/;
+
+/**
+ * Answers the pixels and links of tracked mail, on whatever host they are asked for, and leaves everything else to the
+ * API: false says so. They stand before the API's hooks, because a reader has no key, and a proxy that fetches for
+ * thousands of readers must not meet the limit of one caller. There is no limit on what is forged: to look at a token
+ * costs less than to count it, and 96 bits are not guessed.
+ */
+export function createTrackingRoutes(
+  world: World,
+  tracking: Tracking,
+): (request: IncomingMessage, response: ServerResponse) => boolean {
+  const clientAddress = createClientAddress(world.config.http.trusted_proxies);
+  return (request, response) => {
+    const { url = '', method } = request;
+    // All but these pass with one look at two letters.
+    if (url.charAt(2) !== '/' || (method !== 'GET' && method !== 'HEAD')) return false;
+    const [, kind, token = '', suffix] = FORM.exec(url) ?? [];
+    if (kind === undefined || (request.headers.host === undefined && request.httpVersion !== '1.0')) return false;
+    const note = (emailId: string, link?: string): void => {
+      if (method === 'HEAD' || automatedReader(request.headers)) return;
+      const reader = { ipAddress: clientAddress(request), userAgent: request.headers['user-agent'] ?? '' };
+      tracking.note({ emailId, ...reader, ...(link === undefined ? {} : { link }) });
+    };
+    const answer = (status: number, headers: string[], body?: Buffer): true => {
+      response.writeHead(status, headers).end(method === 'HEAD' ? undefined : body);
+      return true;
+    };
+    const opened = kind === 'o' && suffix ? openingOf(world, token) : undefined;
+    if (opened !== undefined) {
+      note(opened);
+      return answer(200, PIXEL_HEADERS, PIXEL);
+    }
+    const click = kind === 'c' && !suffix ? clickOf(world, token) : undefined;
+    if (!click) return answer(404, NOT_FOUND_HEADERS, NOT_FOUND);
+    note(click.emailId, click.target);
+    // Written as a browser writes it: in ASCII, with nothing in it that a header cannot hold.
+    return answer(302, [...EVERY_ANSWER, 'location', new URL(click.target).href, 'content-length', '0']);
+  };
+}

@@ -1,0 +1,83 @@
+import { isIPv6 } from 'node:net';
+import { createAddressGuard, type AddressGuard } from '../network/index.ts';
+import type { Resolver } from '../resolver/index.ts';
+import type { FetchAnswer, FetchLimits } from './fetch-answer.ts';
+import { getOnce, type Hop } from './get-once.ts';
+import { readHttpsUrl } from './https-url.ts';
+
+export interface GuardedFetchOptions {
+  resolver: Pick<Resolver, 'addresses'>;
+  /** CIDR ranges that may be reached although they are private. */
+  allowPrivate: readonly string[];
+  userAgent: string;
+  /** Certificates in PEM that are trusted instead of the system's. */
+  ca?: readonly string[] | undefined;
+}
+
+export interface GuardedFetch {
+  get(url: URL, limits: FetchLimits): Promise<FetchAnswer>;
+}
+
+const REDIRECTS_MAX = 3;
+
+export function createGuardedFetch({ resolver, allowPrivate, userAgent, ca }: GuardedFetchOptions): GuardedFetch {
+  const mayReach = createAddressGuard([...allowPrivate]);
+
+  async function follow(from: URL, limits: FetchLimits): Promise<FetchAnswer> {
+    let url = from;
+    for (let redirects = 0; ; redirects++) {
+      const addresses = await publicAddresses(url, mayReach, resolver);
+      if ('fault' in addresses) return addresses;
+      const hop: Hop = { url, addresses: addresses.found, mayReach, userAgent, ca };
+      const answer = await getOnce(hop, limits);
+      if (answer.kind !== 'redirected') return answer;
+      const max = REDIRECTS_MAX;
+      if (redirects === max) return { kind: 'failed', fault: { kind: 'too_many_redirects', max } };
+      const next = readHttpsUrl(URL.parse(answer.location, url.href)?.href ?? '');
+      if (typeof next === 'string') return blocked(`a redirect to ${JSON.stringify(answer.location.slice(0, 200))}`);
+      url = next;
+    }
+  }
+
+  return {
+    get: (url, limits) => untilAborted(follow(url, limits), limits.signal),
+  };
+}
+
+/** A look-up cannot be called off, so whoever waits for it is let go instead. */
+function untilAborted(work: Promise<FetchAnswer>, signal: AbortSignal): Promise<FetchAnswer> {
+  return new Promise((resolve, reject) => {
+    const late = (): void => resolve({ kind: 'failed', fault: { kind: 'timeout' } });
+    if (signal.aborted) return late();
+    signal.addEventListener('abort', late, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', late));
+  });
+}
+
+const blocked = (because: string): FetchAnswer & { kind: 'failed' } => ({
+  kind: 'failed',
+  fault: { kind: 'blocked' },
+  because,
+});
+
+/**
+ * The addresses of a host that may be connected to. The URL parser has already turned every spelling of an IPv4 address,
+ * decimal, octal or hexadecimal, into four decimal numbers.
+ */
+async function publicAddresses(
+  { hostname }: URL,
+  mayReach: AddressGuard,
+  resolver: Pick<Resolver, 'addresses'>,
+): Promise<{ found: string[] } | (FetchAnswer & { kind: 'failed' })> {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const answer = await resolver.addresses(host);
+  if (answer.kind === 'failed') {
+    return { kind: 'failed', fault: { kind: 'unreachable' }, because: `${host} was not looked up: ${answer.reason}` };
+  }
+  if (answer.kind === 'none') return blocked(`${host} has no address: ${answer.why}`);
+  const all = [...answer.records.v4, ...answer.records.v6];
+  const found = all.filter(mayReach);
+  if (found.length === 0) return blocked(`${host} has the address ${all.join(', ')}`);
+  // IPv4 first: a host without IPv6 of its own would lose time on addresses it cannot reach.
+  return { found: found.sort((a, b) => Number(isIPv6(a)) - Number(isIPv6(b))) };
+}

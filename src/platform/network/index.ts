@@ -1,0 +1,5 @@
+/**
+ * Which addresses we may connect to when somebody else chose them: the one table of ranges, for mail and for HTTP. It
+ * looks nothing up and connects to nothing.
+ */
+export { createAddressGuard, type AddressGuard } from './address-guard.ts';

@@ -1,0 +1,190 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isMergeKey, keysOf, mergedChars, parseMerge, renderMerge, type MergeValues } from './index.ts';
+
+const values = (given: Record<string, string>, fallbacks: Record<string, string> = {}): MergeValues => ({
+  given: new Map(Object.entries(given)),
+  fallbacks: new Map(Object.entries(fallbacks)),
+});
+const raw = (text: string, given: Record<string, string> = {}, fallbacks: Record<string, string> = {}): string =>
+  renderMerge(text, values(given, fallbacks), { escape: 'none' });
+
+describe('a value is taken from', () => {
+  it.each([
+    ['what is given', 'Hi {{{NAME|friend}}}!', { NAME: 'Ada' }, { NAME: 'you' }, 'Hi Ada!'],
+    ['what is given, also where it is empty', 'Hi {{{NAME|friend}}}!', { NAME: '' }, { NAME: 'you' }, 'Hi !'],
+    ['then the inline default', 'Hi {{{NAME|friend}}}!', {}, { NAME: 'you' }, 'Hi friend!'],
+    ['then an inline default that is empty', 'Hi {{{NAME|}}}!', {}, { NAME: 'you' }, 'Hi !'],
+    ['then the fallback', 'Hi {{{NAME}}}!', {}, { NAME: 'you' }, 'Hi you!'],
+    ['then nothing', 'Hi {{{NAME}}}!', {}, {}, 'Hi !'],
+  ] as const)('%s', (_, text, given, fallbacks, expected) => {
+    expect(raw(text, given, fallbacks)).toBe(expected);
+  });
+
+  it('one place may have a default and another none', () => {
+    expect(raw('{{{A|x}}}{{{A}}}{{{A|y}}}', {}, { A: 'f' })).toBe('xfy');
+  });
+
+  it.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])('a key may be called %s', (key) => {
+    expect(raw(`{{{${key}}}}`)).toBe('');
+    expect(renderMerge(`{{{${key}}}}`, { given: new Map([[key, 'v']]) }, { escape: 'none' })).toBe('v');
+  });
+});
+
+describe('what is a variable', () => {
+  it.each([
+    ['{{{ A }}}', 'v'],
+    ['{{{A |d}}}', 'v'],
+    ['{{{{A}}}}', '{v}'],
+    ['{{{{{A}}}}}', '{{v}}'],
+    ['{{{A}}}{{{A}}}', 'vv'],
+    [`{{{${'K'.repeat(50)}}}}`, ''],
+    ['{{{B|a b, c!\n"<>&|}}}', 'a b, c!\n"<>&|'],
+    ['{{{X|{{{A}}}}}}', '{{{X|v}}}'],
+  ])('%j becomes %j', (text, expected) => expect(raw(text, { A: 'v' })).toBe(expected));
+
+  it.each([
+    '{{A}}',
+    '{{{}}}',
+    '{{{ }}}',
+    '{{{A B}}}',
+    '{{{A-B}}}',
+    '{{{a.b}}}',
+    '{{{#if A}}}',
+    '{{{\nA}}}',
+    '{{{A}}',
+    '{{{A|d}}',
+    '{{{Ä}}}',
+    '{ {{A}}}',
+    `{{{${'K'.repeat(51)}}}}`,
+  ])('%j stays as it stands', (text) => expect(raw(text, { A: 'v', K: 'v', B: 'v' })).toBe(text));
+
+  it.each([
+    ['A', true],
+    ['a_1', true],
+    ['9', true],
+    ['K'.repeat(50), true],
+    ['K'.repeat(51), false],
+    ['', false],
+    ['a-b', false],
+    ['a b', false],
+    ['é', false],
+    ['A\n', false],
+  ])('isMergeKey(%j) is %s', (key, expected) => expect(isMergeKey(key)).toBe(expected));
+
+  it('every key that is used is known', () => {
+    expect(keysOf(parseMerge('{{{A}}} x {{{b_2|z}}}{{{A|y}}} {{C}} {{{D-E}}}'))).toEqual(new Set(['A', 'b_2']));
+  });
+});
+
+describe('escaping', () => {
+  const hostile = `<script>alert("1")</script>&'`;
+
+  it('in html, everything put in means itself: values, inline defaults and fallbacks', () => {
+    const safe = '&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;';
+    const text = `<b title='{{{A}}}'>{{{B|${hostile}}}}</b>{{{C}}}`;
+    const merged = renderMerge(text, values({ A: hostile }, { C: hostile }), { escape: 'html' });
+    expect(merged).toBe(`<b title='${safe}'>${safe}</b>${safe}`);
+  });
+
+  it('in plain text nothing is changed', () => expect(raw('{{{A}}}', { A: hostile })).toBe(hostile));
+
+  it('a replacement pattern in a value means nothing', () =>
+    expect(raw('{{{A}}}', { A: "$& $' $1" })).toBe("$& $' $1"));
+});
+
+const braces = fc.array(fc.constantFrom('{', '}', '{{{', '}}}', '|', 'A', 'B', ' ', '<', '&', 'x'), { maxLength: 60 });
+const someText = fc.oneof(
+  fc.string(),
+  braces.map((parts) => parts.join('')),
+);
+const someKey = fc.stringMatching(/^[A-Za-z0-9_]{1,50}$/);
+
+describe('for every text and value', () => {
+  it('a value is never expanded again', () => {
+    fc.assert(
+      fc.property(someText, someText, (before, value) => {
+        const text = `${before.replaceAll(/[{}]/g, '')}{{{A}}}`;
+        const given = { A: `${value}{{{B}}}`, B: 'expanded' };
+        expect(raw(text, given)).toBe(before.replaceAll(/[{}]/g, '') + given.A);
+      }),
+    );
+  });
+
+  it('text without three braces is left alone', () => {
+    fc.assert(
+      fc.property(someText, (text) => {
+        fc.pre(!text.includes('{{{'));
+        expect(raw(text, { A: 'v' })).toBe(text);
+      }),
+    );
+  });
+
+  it('any key is replaced wherever it stands', () => {
+    fc.assert(
+      fc.property(someKey, fc.string(), fc.array(fc.stringMatching(/^[^{}]*$/)), (key, value, around) => {
+        const given = new Map([[key, value]]);
+        expect(renderMerge(around.join(`{{{${key}}}}`), { given }, { escape: 'none' })).toBe(around.join(value));
+      }),
+    );
+  });
+
+  it('escaped html brings no tag, no quote and no entity of its own', () => {
+    fc.assert(
+      fc.property(someText, (value) => {
+        const html = renderMerge('{{{A}}}', values({ A: value }), { escape: 'html' });
+        expect(html).not.toMatch(/[<>"']/);
+        expect(html.replaceAll(/&(amp|lt|gt|quot|#39);/g, '')).not.toContain('&');
+      }),
+    );
+  });
+
+  it('the length is known before', () => {
+    fc.assert(
+      fc.property(someText, someText, fc.constantFrom('html' as const, 'none' as const), (text, value, escape) => {
+        const given = values({ A: value }, { B: value });
+        expect(mergedChars(text, given, { escape })).toBe(renderMerge(text, given, { escape }).length);
+      }),
+    );
+  });
+
+  it('what was parsed once renders as the text does', () => {
+    fc.assert(
+      fc.property(someText, (text) => {
+        const given = values({ A: 'v' });
+        expect(renderMerge(parseMerge(text), given, { escape: 'html' })).toBe(
+          renderMerge(text, given, { escape: 'html' }),
+        );
+      }),
+    );
+  });
+});
+
+describe('hostile text costs no more than its length', () => {
+  const n = 100_000;
+  it.each([
+    ['{', '{'.repeat(n)],
+    ['}', '}'.repeat(n)],
+    ['{{{ and }}}', '{{{'.repeat(n) + '}}}'.repeat(n)],
+    ['open variables', '{{{A'.repeat(n)],
+    ['open defaults', '{{{A|'.repeat(n)],
+    ['one endless default', `{{{A|${'x'.repeat(n * 10)}`],
+    ['one endless key', `{{{${'A'.repeat(n * 10)}}}}`],
+    ['endless spaces', `{{{${' '.repeat(n * 10)}`],
+    ['endless spaces behind a key', `{{{A${' '.repeat(n * 10)}`],
+    ['spaces before each brace', '{{{A '.repeat(n)],
+    ['closed by two', '{{{A|b}}'.repeat(n)],
+  ])('%s', (_, text) => {
+    const began = performance.now();
+    const merged = raw(text, { A: 'v' });
+    // Linear work takes milliseconds here, quadratic work minutes; the limit leaves room for a busy machine.
+    expect(performance.now() - began).toBeLessThan(2000);
+    expect(merged).toBe(text);
+  });
+
+  it('a value that stands in many places is measured without being written out', () => {
+    const given = values({ A: 'x'.repeat(2000) });
+    const text = parseMerge('{{{A}}}'.repeat(290_000));
+    expect(mergedChars(text, given, { escape: 'none' })).toBe(580_000_000);
+  });
+});

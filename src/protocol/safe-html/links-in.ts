@@ -1,0 +1,19 @@
+const LINK = /href[\t\n\f\r ]*=[\t\n\f\r ]*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/gi;
+const SHOWN = /^(?:https?:\/\/|mailto:|tel:)/i;
+const CHARS_MAX = 2048;
+
+const ENTITIES: Record<string, string> = { '&amp;': '&', '&#38;': '&', '&quot;': '"', '&#39;': "'" };
+
+/** The addresses that a text links to, each once and in order, to be read and not to be followed. */
+export function linksIn(html: string, countMax: number): string[] {
+  const links = new Set<string>();
+  for (const [, double, single, bare] of html.matchAll(LINK)) {
+    if (links.size >= countMax) break;
+    const address = (double ?? single ?? bare ?? '').replace(
+      /&(?:amp|#38|quot|#39);/g,
+      (entity) => ENTITIES[entity] ?? '',
+    );
+    if (SHOWN.test(address.trim()) && address.length <= CHARS_MAX) links.add(address.trim());
+  }
+  return [...links];
+}

@@ -1,0 +1,72 @@
+import { createHmac } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { clickToken, openToken, readClickToken, readOpenToken, type Mac } from './token.ts';
+
+const macOf =
+  (key: string): Mac =>
+  (bytes) =>
+    createHmac('sha256', key).update(bytes).digest();
+const mac = macOf('click');
+const click = { emailId: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01', target: 'https://example.com/?a=1&b=2#ü' };
+
+describe('a token', () => {
+  it('of a click gives back what it was made of, any web address there is', () => {
+    fc.assert(
+      fc.property(fc.webUrl({ withFragments: true, withQueryParameters: true }), fc.uuid(), (target, emailId) => {
+        const token = clickToken({ emailId, target }, mac);
+        expect(token).toMatch(/^[A-Za-z0-9_-]+$/);
+        expect(readClickToken(token, mac)).toEqual({ emailId, target });
+      }),
+    );
+  });
+
+  it('of an opening gives back the email', () => {
+    expect(readOpenToken(openToken(click.emailId, mac), mac)).toBe(click.emailId);
+  });
+
+  it('is worth nothing when any letter of it is another one, or one is missing or added', () => {
+    const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+    const token = clickToken(click, mac);
+    for (let at = 0; at < token.length; at++) {
+      for (const letter of letters) {
+        if (letter === token[at]) continue;
+        expect(readClickToken(token.slice(0, at) + letter + token.slice(at + 1), mac)).toBeUndefined();
+      }
+      expect(readClickToken(token.slice(0, at) + token.slice(at + 1), mac)).toBeUndefined();
+      expect(readClickToken(token.slice(0, at), mac)).toBeUndefined();
+      expect(readClickToken(`${token.slice(0, at)}A${token.slice(at)}`, mac)).toBeUndefined();
+    }
+  });
+
+  it.each(['', '=', 'AAAA', '+/', 'A'.repeat(38), 'A'.repeat(37), '\0', 'ü'.repeat(60)])('%j is none', (token) => {
+    expect(readClickToken(token, mac)).toBeUndefined();
+    expect(readOpenToken(token, mac)).toBeUndefined();
+  });
+
+  it('in another spelling of the same bytes is none', () => {
+    const token = clickToken({ ...click, target: 'https://example.com/??>' }, mac);
+    for (const spelling of [`${token}=`, `${token}==`, ` ${token}`, `${token.slice(0, 5)}\n${token.slice(5)}`]) {
+      expect(readClickToken(spelling, mac)).toBeUndefined();
+    }
+  });
+
+  it('serves one purpose and one installation', () => {
+    expect(readClickToken(clickToken(click, mac), macOf('open'))).toBeUndefined();
+    expect(readOpenToken(openToken(click.emailId, mac), macOf('other key'))).toBeUndefined();
+    // Even with one key for both.
+    expect(readOpenToken(clickToken(click, mac), mac)).toBeUndefined();
+    expect(readClickToken(openToken(click.emailId, mac), mac)).toBeUndefined();
+  });
+
+  it.each(['javascript:alert(1)', '//evil.test', 'https://a.test/\r\nset-cookie: x', 'ftp://a.test/', 'x', 'http://'])(
+    'for %j leads nowhere, even with a genuine MAC',
+    (target) => {
+      expect(readClickToken(clickToken({ ...click, target }, mac), mac)).toBeUndefined();
+    },
+  );
+
+  it('is made for nothing but the id of an email', () => {
+    expect(() => openToken('x', mac)).toThrow('a tracked link is made for a UUID, not for x');
+  });
+});

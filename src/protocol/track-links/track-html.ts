@@ -1,0 +1,71 @@
+import { decodeReferences, encodeReferences } from './references.ts';
+import { scanHtml } from './scan-html.ts';
+
+export interface TrackOptions {
+  /** The address to write for a target; absent leaves all links as they are. */
+  link?: (target: string) => string;
+  /** The address of the pixel; absent writes none. */
+  pixel?: string;
+}
+
+/** A request line of more than 8 KB is refused by many servers on the way, and base64 adds a third. */
+const TARGET_BYTES_MAX = 4096;
+/** Each costs a MAC and some hundred bytes; the links of a longer page stay as they are. */
+const LINKS_MAX = 5000;
+
+/** A page is looked at in one go; one that no reader shows whole is not worth that, and goes out as it is. */
+const HTML_CHARS_MAX = 2 * 1024 * 1024;
+
+/** Only targets of links and the place of the pixel change; every other byte stays. */
+export function trackHtml(html: string, { link, pixel }: TrackOptions): string {
+  if (html.length > HTML_CHARS_MAX) return html;
+  const { links, pixelAt } = scanHtml(html);
+  const edits: { start: number; end: number; text: string }[] = [];
+  for (const { start, end } of link ? links : []) {
+    if (edits.length >= LINKS_MAX) break;
+    const target = readTarget(html.slice(start, end));
+    if (link && target !== undefined) edits.push({ start, end, text: encodeReferences(link(target)) });
+  }
+  if (pixel !== undefined) edits.push({ start: pixelAt, end: pixelAt, text: pixelTag(pixel) });
+  edits.sort((a, b) => a.start - b.start);
+  const parts: string[] = [];
+  let at = 0;
+  for (const { start, end, text } of edits) {
+    parts.push(html.slice(at, start), text);
+    at = end;
+  }
+  return parts.join('') + html.slice(at);
+}
+
+/** Hidden by its size, for images that are not displayed are not fetched by every reader. */
+const pixelTag = (url: string): string =>
+  `<img src="${encodeReferences(url)}" width="1" height="1" alt="" style="border:0;width:1px;height:1px">`;
+
+/**
+ * The web address that a browser would go to, or undefined for everything that is better left alone: other schemes,
+ * relative links, what a merge has left over, what is no address at all.
+ */
+export function readTarget(value: string): string | undefined {
+  // No reference makes a character out of more than some dozen.
+  if (value.length > TARGET_BYTES_MAX * 12) return undefined;
+  const decoded = decodeReferences(value);
+  // URL §4.4: browsers take these away before they look at anything else.
+  const target = decoded === undefined ? undefined : withoutEdges(decoded).replace(/[\t\n\r]/g, '');
+  if (target === undefined || !isWebAddress(target) || target.includes('{{')) return undefined;
+  return Buffer.byteLength(target) > TARGET_BYTES_MAX ? undefined : target;
+}
+
+/** http or https, with nothing in it that could end a header line. */
+export function isWebAddress(target: string): boolean {
+  return /^https?:\/\//i.test(target) && !/[\0-\x1f\x7f]/.test(target) && URL.canParse(target);
+}
+
+/** Without the control characters and spaces at both ends; a pattern for those at the end would look at each run again and again. */
+function withoutEdges(text: string): string {
+  const isEdge = (at: number): boolean => text.charCodeAt(at) <= 0x20;
+  let start = 0;
+  let end = text.length;
+  while (start < end && isEdge(start)) start++;
+  while (end > start && isEdge(end - 1)) end--;
+  return text.slice(start, end);
+}

@@ -1,0 +1,127 @@
+import type { FetchAnswer, FetchFault } from '../../platform/fetch/index.ts';
+import type { Refusal } from '../../platform/refusal/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { invalidAttachment, type DraftAttachment } from './read-attachments.ts';
+import type { EmailDraft } from './read-email-input.ts';
+
+/** At one time for one request; a server that many of them lie on is not to feel attacked. */
+const AT_ONCE_MAX = 6;
+
+/** A URL that many emails of a batch name is fetched once. */
+interface Source {
+  url: URL;
+  uses: { draft: number; attachment: DraftAttachment }[];
+}
+
+/**
+ * Fills in what has still to be fetched, for all emails of one request together: one limit of bytes, which files that
+ * came with the request count towards, and one limit of time. Throws the first refusal; what is under way is called off.
+ */
+export async function fetchAttachments(world: World, drafts: readonly EmailDraft[]): Promise<void> {
+  const faults = await fetchAttachmentsOfEach(world, drafts, { stopsAtFirst: true });
+  const fault = faults.find((one) => one !== undefined);
+  if (fault) throw fault;
+}
+
+/** The same, answering which emails are refused, one entry for each; the others have what they need. */
+export async function fetchAttachmentsOfEach(
+  world: World,
+  drafts: readonly EmailDraft[],
+  { stopsAtFirst = false }: { stopsAtFirst?: boolean } = {},
+): Promise<(Refusal | undefined)[]> {
+  const faults = drafts.map((): Refusal | undefined => undefined);
+  if (drafts.every((draft) => draft.attachments.length === 0)) return faults;
+  const { limit_bytes: limitBytes, fetch_seconds: seconds } = world.config.attachments;
+  const budget = createBudget(limitBytes);
+  for (const [i, { attachments }] of drafts.entries()) {
+    const heaviest = attachments.find(({ content }) => !budget.take(content.length));
+    if (heaviest) faults[i] = tooLarge(heaviest, limitBytes);
+  }
+  if (stopsAtFirst && faults.some((fault) => fault !== undefined)) return faults;
+  const waiting = sourcesOf(drafts);
+  if (waiting.length === 0) return faults;
+  const stop = new AbortController();
+  const cancel = world.clock.timer(seconds * 1000, () => stop.abort());
+  const work = async (): Promise<void> => {
+    for (let source = waiting.shift(); source; source = waiting.shift()) {
+      // An email that is refused already needs no more files.
+      const uses = source.uses.filter(({ draft }) => faults[draft] === undefined);
+      if (uses.length === 0) continue;
+      const mayTake = (bytes: number): boolean => budget.take(bytes * uses.length);
+      const answer = await world.fetch.get(source.url, { signal: stop.signal, mayTake });
+      if (stopsAtFirst && faults.some((fault) => fault !== undefined)) return;
+      for (const { draft, attachment } of uses) {
+        if (answer.kind === 'fetched') attachment.content = answer.content;
+        else faults[draft] ??= refusalOf(attachment, answer, world);
+      }
+      if (answer.kind === 'failed' && stopsAtFirst) return stop.abort();
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: AT_ONCE_MAX }, work));
+  } finally {
+    cancel();
+  }
+  return faults;
+}
+
+function sourcesOf(drafts: readonly EmailDraft[]): Source[] {
+  const sources = new Map<string, Source>();
+  for (const [draft, { attachments }] of drafts.entries()) {
+    for (const attachment of attachments) {
+      const url = attachment.source;
+      if (url === null) continue;
+      const source = sources.get(url.href) ?? { url, uses: [] };
+      source.uses.push({ draft, attachment });
+      sources.set(url.href, source);
+    }
+  }
+  return [...sources.values()];
+}
+
+function createBudget(bytesMax: number): { take: (bytes: number) => boolean } {
+  let left = bytesMax;
+  return {
+    take(bytes) {
+      if (bytes > left) return false;
+      left -= bytes;
+      return true;
+    },
+  };
+}
+
+const tooLarge = ({ field, source }: DraftAttachment, limitBytes: number): Refusal => {
+  const path = `${field}.${source === null ? 'content' : 'path'}`;
+  return invalidAttachment(
+    path,
+    `${path} is too large: the attachments of one request may have at most ${limitBytes} bytes together.`,
+  );
+};
+
+function refusalOf(attachment: DraftAttachment, { fault, because }: FetchAnswer & { kind: 'failed' }, world: World) {
+  const { limit_bytes: limitBytes, fetch_seconds: seconds } = world.config.attachments;
+  if (fault.kind === 'too_large') return tooLarge(attachment, limitBytes);
+  const path = `${attachment.field}.path`;
+  return invalidAttachment(path, `${path} could not be fetched: ${inWords(fault, seconds)}`, because);
+}
+
+function inWords(fault: Exclude<FetchFault, { kind: 'too_large' }>, seconds: number): string {
+  switch (fault.kind) {
+    case 'blocked':
+      return 'only https URLs on public addresses are, and redirects to nothing else.';
+    case 'unreachable':
+      return 'its server cannot be reached.';
+    case 'tls':
+      return `no trusted TLS connection could be made with its server (${fault.code}).`;
+    case 'status':
+      return `its server answered with status ${fault.status} instead of 200.`;
+    case 'too_many_redirects':
+      return `it redirects more than ${fault.max} times.`;
+    case 'encoded':
+      return `its server sent the content encoding ${JSON.stringify(fault.encoding)} although none was asked for.`;
+    case 'interrupted':
+      return 'its server broke off before the file was complete.';
+    case 'timeout':
+      return `the files of a request must arrive within ${seconds} seconds.`;
+  }
+}

@@ -1,0 +1,5 @@
+/**
+ * What holds for the whole installation and is changed while it runs, by its operator. It promises that every process
+ * on the database sees a change at its next question; it never belongs to a team and is not reached through the API.
+ */
+export { createSendSwitch, setSending, type SendSwitch } from './send-switch.ts';

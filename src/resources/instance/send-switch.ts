@@ -1,0 +1,30 @@
+import { refuse } from '../../platform/refusal/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { readSetting, writeSetting } from './instance.store.ts';
+
+export interface SendSwitch {
+  isOn: boolean;
+  /** What the operator gave for switching it off; null where none was given, and while it is on. */
+  reason: string | null;
+}
+
+const NAME = 'sending';
+const REASON_CHARS_MAX = 200;
+
+/** Whether this installation sends at all. What was read is remembered until somebody moves the switch. */
+export function createSendSwitch(world: World): () => Promise<SendSwitch> {
+  const read = world.db.memo(['instance_settings'], (name) => readSetting<SendSwitch>(world.db, name));
+  return async () => (await read(NAME)) ?? { isOn: true, reason: null };
+}
+
+export async function setSending(world: World, wanted: { isOn: boolean; reason?: string | undefined }): Promise<void> {
+  const reason = wanted.reason?.trim() ?? '';
+  if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(reason) || reason.length > REASON_CHARS_MAX) {
+    throw refuse('validation_error', {
+      status: 422,
+      say: `A reason is one line of at most ${REASON_CHARS_MAX} characters; got ${reason.length}.`,
+    });
+  }
+  const value: SendSwitch = { isOn: wanted.isOn, reason: wanted.isOn || reason === '' ? null : reason };
+  await writeSetting(world.db, NAME, value, world.clock.now());
+}

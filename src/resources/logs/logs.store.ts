@@ -1,0 +1,82 @@
+import { pageOf, pageSql, pageValues, type Executor, type Page, type Value } from '../../platform/db/index.ts';
+import { firstIdAt } from '../../platform/ids/index.ts';
+
+/** Bodies are JSON text, redacted before they come here. The time of the request is in its id. */
+export interface LogRow {
+  id: string;
+  team_id: string;
+  api_key_id: string | null;
+  method: string;
+  endpoint: string;
+  response_status: number;
+  user_agent: string | null;
+  request_body: string | null;
+  response_body: string | null;
+}
+
+const COLUMNS = [
+  'team_id',
+  'id',
+  'api_key_id',
+  'method',
+  'endpoint',
+  'response_status',
+  'user_agent',
+  'request_body',
+  'response_body',
+] as const;
+
+/** A batch that was written although its answer was lost may be written again. */
+export function insertLogs(tx: Executor, rows: readonly LogRow[]): Promise<number> {
+  return tx.insertMany(
+    'request_logs',
+    COLUMNS,
+    rows.map((row) => COLUMNS.map((column) => row[column])),
+    'on conflict (team_id, id) do nothing',
+  );
+}
+
+export const findLog = (db: Executor, teamId: string, id: string): Promise<LogRow | undefined> =>
+  db.get<LogRow>('select * from request_logs where team_id = ? and id = ?', [teamId, id]);
+
+export interface LogRowFilter {
+  /** 400 or more: only refusals are indexed. */
+  responseStatus?: number | undefined;
+  /** Milliseconds, both inclusive. */
+  createdFrom?: number | undefined;
+  createdTo?: number | undefined;
+}
+
+export type LogListRow = Pick<LogRow, 'id' | 'method' | 'endpoint' | 'response_status' | 'user_agent'>;
+
+export async function listLogRows(
+  db: Executor,
+  teamId: string,
+  filter: LogRowFilter,
+  page: Page,
+): Promise<{ rows: LogListRow[]; hasMore: boolean }> {
+  const where = ['team_id = ?'];
+  const values: Value[] = [teamId];
+  const narrow = (condition: string, value: Value): void => {
+    where.push(condition);
+    values.push(value);
+  };
+  const { responseStatus, createdFrom, createdTo } = filter;
+  if (responseStatus !== undefined) narrow('response_status >= 400 and response_status = ?', responseStatus);
+  if (createdFrom !== undefined) narrow('id >= ?', firstIdAt(createdFrom));
+  if (createdTo !== undefined) narrow('id < ?', firstIdAt(createdTo + 1));
+  const columns = 'id, method, endpoint, response_status, user_agent';
+  const sql = pageSql('request_logs', where.join(' and '), page, columns);
+  return pageOf(await db.all<LogListRow>(sql, [...values, ...pageValues(page)]), page);
+}
+
+/** Answers how many it removed; `limit` keeps it short enough for others to get in between. */
+export function deleteLogsBefore(db: Executor, teamId: string, before: number, limit: number): Promise<number> {
+  const oldest = 'select id from request_logs where team_id = ? and id < ? order by id limit ?';
+  return db.run(`delete from request_logs where team_id = ? and id in (${oldest})`, [
+    teamId,
+    teamId,
+    firstIdAt(before),
+    limit,
+  ]);
+}

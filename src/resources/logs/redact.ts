@@ -1,0 +1,155 @@
+import { REDACTED, redactTokens, redactUrl } from './secret-texts.ts';
+import { kindOfKey, type KeyKind } from './secret-keys.ts';
+
+/** What stays of a body that is too large, or of which nothing may be kept. */
+export interface BodyMarker {
+  truncated?: true;
+  redacted?: true;
+  unreadable?: true;
+  /** As it came or went, attachments included. */
+  bytes: number;
+  preview?: unknown;
+}
+
+export interface RedactOptions {
+  /** Bytes of JSON that are kept; what is larger is kept as a marker with a preview. */
+  bytesMax: number;
+  bytes: number;
+  /** Long texts are kept by their beginning. */
+  isClipped?: boolean;
+  /** The answer is a link that lets in whoever has it. */
+  isShare?: boolean;
+}
+
+/**
+ * A JSON body without its secrets, as text to keep. It works on parsed values, so that no escape and no repeated name
+ * hides anything, and looks at no more of them than it can keep, whatever the size of the body.
+ */
+export function redactBody(value: unknown, options: RedactOptions): string {
+  const { bytesMax, bytes, isClipped = false, isShare = false } = options;
+  const stringCharsMax = isClipped ? CLIPPED_CHARS : Number.POSITIVE_INFINITY;
+  const whole: Walk = { left: bytesMax, stringCharsMax, itemsMax: Number.POSITIVE_INFINITY, isShare };
+  const kept = redact(value, 'plain', OUTSIDE, whole);
+  if (whole.left >= 0) {
+    const text = JSON.stringify(kept);
+    // Escapes and letters beyond ASCII take more bytes than were counted.
+    if (text.length * 3 <= bytesMax || Buffer.byteLength(text) <= bytesMax) return text;
+  }
+  const left = Math.min(PREVIEW_CHARS, bytesMax);
+  const preview: Walk = { left, stringCharsMax: CLIPPED_CHARS, itemsMax: PREVIEW_ITEMS, isShare };
+  return markerText({ truncated: true, bytes, preview: redact(value, 'plain', OUTSIDE, preview) });
+}
+
+export const markerText = (marker: BodyMarker): string => JSON.stringify(marker);
+
+const CLIPPED_CHARS = 120;
+const PREVIEW_CHARS = 1024;
+const PREVIEW_ITEMS = 10;
+
+interface Walk {
+  /** Characters that may still be kept; below zero the walk ends where it stands. */
+  left: number;
+  stringCharsMax: number;
+  itemsMax: number;
+  isShare: boolean;
+}
+
+interface Place {
+  inAttachments: boolean;
+  depth: number;
+}
+
+const OUTSIDE: Place = { inAttachments: false, depth: 0 };
+
+/** Both this walk and JSON.stringify call themselves for each level. */
+const DEPTH_MAX = 40;
+
+function redact(value: unknown, kind: KeyKind, place: Place, walk: Walk): unknown {
+  if (kind === 'secret' || kind === 'link') return redactWhole(value, walk);
+  if (typeof value === 'string') {
+    return kind === 'attachments' ? spend(contentNote(value), walk) : redactString(value, kind, walk);
+  }
+  if (typeof value !== 'object' || value === null) {
+    walk.left -= 5;
+    return value;
+  }
+  if (place.depth >= DEPTH_MAX) return spend('[too deep]', walk);
+  const inner = { inAttachments: place.inAttachments || kind === 'attachments', depth: place.depth + 1 };
+  if (Array.isArray(value)) return redactList(value, kind, inner, walk);
+  if (isFileBytes(value)) return spend(sizeNote(value.data.length), walk);
+  return redactObject(value as Record<string, unknown>, inner, walk);
+}
+
+/** Absent and switched off are no secrets. */
+function redactWhole(value: unknown, walk: Walk): unknown {
+  return value === null || typeof value === 'boolean' ? value : spend(REDACTED, walk);
+}
+
+function redactString(text: string, kind: KeyKind, walk: Walk): string {
+  if (text.length > walk.stringCharsMax) return spend(clip(text, kind, walk), walk);
+  walk.left -= text.length + 2;
+  // It will not be kept, and may be megabytes long.
+  if (walk.left < 0) return '';
+  if (kind !== 'url') return redactTokens(text);
+  return walk.isShare ? REDACTED : redactUrl(text);
+}
+
+/** A token at the edge is seen whole: what is looked at is far longer than what is kept. */
+function clip(text: string, kind: KeyKind, walk: Walk): string {
+  if (kind === 'url') return REDACTED;
+  const seen = redactTokens(text.slice(0, walk.stringCharsMax * 8));
+  return `${seen.slice(0, walk.stringCharsMax).toWellFormed()}… [${text.length} characters]`;
+}
+
+function redactList(list: readonly unknown[], kind: KeyKind, place: Place, walk: Walk): unknown[] {
+  const kept: unknown[] = [];
+  for (const item of list) {
+    if (walk.left < 0) break;
+    if (kept.length >= walk.itemsMax) {
+      kept.push(spend(`[${list.length} items]`, walk));
+      break;
+    }
+    walk.left -= 1;
+    kept.push(redact(item, kind, place, walk));
+  }
+  return kept;
+}
+
+function redactObject(fields: Record<string, unknown>, place: Place, walk: Walk): Record<string, unknown> {
+  const kept: Record<string, unknown> = {};
+  for (const key in fields) {
+    walk.left -= key.length + 4;
+    if (walk.left < 0) break;
+    const value = fields[key];
+    const isContent = place.inAttachments && key === 'content';
+    const shown = isContent ? spend(contentNote(value), walk) : redact(value, kindOfKey(key), place, walk);
+    put(kept, redactTokens(key), shown);
+  }
+  return kept;
+}
+
+/** JSON may name a field __proto__, which plain assignment would take for something else. */
+function put(kept: Record<string, unknown>, key: string, value: unknown): void {
+  if (key !== '__proto__') kept[key] = value;
+  else Object.defineProperty(kept, key, { value, enumerable: true, configurable: true, writable: true });
+}
+
+const isFileBytes = (value: object): value is { data: unknown[] } =>
+  'type' in value && value.type === 'Buffer' && 'data' in value && Array.isArray(value.data);
+
+function contentNote(content: unknown): string {
+  if (typeof content === 'string') {
+    const padding = content.endsWith('==') ? 2 : content.endsWith('=') ? 1 : 0;
+    return sizeNote(Math.floor(((content.length - padding) * 3) / 4));
+  }
+  if (typeof content === 'object' && content !== null && isFileBytes(content)) return sizeNote(content.data.length);
+  return REDACTED;
+}
+
+const sizeNote = (bytes: number): string => `[redacted: ${bytes} bytes]`;
+
+/** Counts what stands in place of something else. */
+function spend(text: string, walk: Walk): string {
+  walk.left -= text.length + 2;
+  return text;
+}

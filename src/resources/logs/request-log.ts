@@ -1,0 +1,123 @@
+import { isDatabaseSetback } from '../../platform/db/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { insertLogs, type LogRow } from './logs.store.ts';
+
+/** Where answered requests are noted. Nobody waits for it, and it never grows without bound. */
+export interface RequestLog {
+  add(row: LogRow): void;
+  /** Resolves when what was added before is written, dropped, or cannot be written just now. */
+  settled(): Promise<void>;
+  /** Writes what is left, if the database takes it. */
+  close(): Promise<void>;
+}
+
+/** One transaction of so many rows holds the writer for about two milliseconds. */
+const BATCH_ROWS = 200;
+const GATHER_MS = 250;
+const RETRY_MS = 1000;
+/** What waits while the database does not answer; beyond it the oldest go. */
+const WAITING_ROWS_MAX = 10_000;
+const WAITING_CHARS_MAX = 16 * 1024 * 1024;
+
+export function createRequestLog(world: World): RequestLog {
+  let waiting: LogRow[] = [];
+  let waitingChars = 0;
+  let added = 0;
+  let finished = 0;
+  let dropped = 0;
+  let isFailing = false;
+  let writing: Promise<boolean> | undefined;
+  let cancelTimer: (() => void) | undefined;
+
+  /** Answers whether it may go on: not while the database is away. */
+  function writeBatch(): Promise<boolean> {
+    writing ??= write(take()).finally(() => (writing = undefined));
+    return writing;
+  }
+
+  async function write(batch: LogRow[]): Promise<boolean> {
+    try {
+      await world.db.txUnsynced((tx) => insertLogs(tx, batch));
+      finished += batch.length;
+      isFailing = false;
+    } catch (error) {
+      fail(batch, error);
+    }
+    sayDropped();
+    return !isFailing;
+  }
+
+  function fail(batch: LogRow[], error: unknown): void {
+    if (!isDatabaseSetback(error)) {
+      world.log.error({ err: error }, 'request logs could not be written');
+      return drop(batch);
+    }
+    if (!isFailing) world.log.warn({ err: error }, 'request logs wait for the database');
+    isFailing = true;
+    waiting = [...batch, ...waiting];
+    for (const row of batch) waitingChars += charsOf(row);
+    dropOldest();
+  }
+
+  function drop(batch: readonly LogRow[]): void {
+    dropped += batch.length;
+    finished += batch.length;
+  }
+
+  function take(): LogRow[] {
+    const batch = waiting.splice(0, BATCH_ROWS);
+    for (const row of batch) waitingChars -= charsOf(row);
+    return batch;
+  }
+
+  function dropOldest(): void {
+    while (waiting.length > WAITING_ROWS_MAX || waitingChars > WAITING_CHARS_MAX) drop(take());
+  }
+
+  function sayDropped(): void {
+    if (dropped > 0) world.log.warn({ dropped }, 'request logs dropped');
+    dropped = 0;
+  }
+
+  async function flush(): Promise<void> {
+    cancelTimer?.();
+    cancelTimer = undefined;
+    while (waiting.length > 0 && (await writeBatch()));
+    if (waiting.length > 0) flushIn(RETRY_MS);
+  }
+
+  function flushIn(delayMs: number): void {
+    cancelTimer ??= world.clock.timer(delayMs, () => {
+      cancelTimer = undefined;
+      void flush();
+    });
+  }
+
+  return {
+    add(row) {
+      added++;
+      waiting.push(row);
+      waitingChars += charsOf(row);
+      dropOldest();
+      if (waiting.length < BATCH_ROWS || isFailing) flushIn(isFailing ? RETRY_MS : GATHER_MS);
+      else if (!writing) void flush();
+    },
+    async settled() {
+      const until = added;
+      while (finished < until && (await writeBatch()));
+    },
+    async close() {
+      cancelTimer?.();
+      while ((writing || waiting.length > 0) && (await writeBatch()));
+      cancelTimer?.();
+      if (waiting.length > 0) world.log.warn({ dropped: waiting.length }, 'request logs dropped');
+    },
+  };
+}
+
+const charsOf = (row: LogRow): number =>
+  200 +
+  row.endpoint.length +
+  (row.user_agent?.length ?? 0) +
+  (row.request_body?.length ?? 0) +
+  (row.response_body?.length ?? 0);

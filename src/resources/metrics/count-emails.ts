@@ -1,0 +1,69 @@
+import { countedAs, countersOf, noCounts, type Counter, type Counts } from '../../events/index.ts';
+import { refuse } from '../../platform/refusal/index.ts';
+import type { Ctx } from '../access/index.ts';
+import { emailsAcceptedIn, emailsOfTeam, eventCountsOf, type EmailOfDomain, type EventCount } from './metrics.store.ts';
+import type { Period } from './periods.ts';
+import type { Asked } from './read-query.ts';
+import { QUARTER_MS } from './slots.ts';
+import { createTally, type Subject, type Tally } from './tally.ts';
+
+/** The team's emails that were named, or else those that were accepted in the range. */
+export async function emailsFor(
+  ctx: Ctx,
+  { emailIds, domainIds, range }: Asked,
+  most: number,
+): Promise<EmailOfDomain[]> {
+  const { db } = ctx.world;
+  const emails = emailIds
+    ? await emailsOfTeam(db, ctx.teamId, emailIds)
+    : await emailsAcceptedIn(db, ctx.teamId, range, most + 1);
+  if (emails.length > most) {
+    throw refuse('invalid_parameter', {
+      say: `With the dimension email and without email_id, at most ${most} emails may have been accepted in the range; give email_id, or a shorter range.`,
+    });
+  }
+  return domainIds ? emails.filter((email) => domainIds.includes(email.domain_id)) : emails;
+}
+
+/** Counts single emails from their own events, by the same rule as the sums of all. */
+export async function countEmails(
+  ctx: Ctx,
+  emails: readonly EmailOfDomain[],
+  dimensions: Asked['dimensions'],
+  periods: readonly Pick<Period, 'from' | 'until'>[],
+): Promise<Tally> {
+  const tally = createTally();
+  const ids = emails.map((email) => email.id);
+  const ofEmail = Map.groupBy(await eventCountsOf(ctx.world.db, ids), (row) => row.subject_id);
+  for (const email of emails) {
+    const subject: Subject = {
+      emailId: dimensions.includes('email') ? email.id : undefined,
+      domainId: dimensions.includes('domain') ? email.domain_id : undefined,
+    };
+    for (const [slot, counts] of countsBySlot(ofEmail.get(email.id) ?? [])) {
+      const at = slot * QUARTER_MS;
+      // Slots are whole and periods begin and end with them.
+      const period = periods.findIndex(({ from, until }) => from <= at && at < until);
+      if (period >= 0) tally.add(subject, period, counts);
+    }
+  }
+  return tally;
+}
+
+function countsBySlot(rows: readonly EventCount[]): Map<number, Counts> {
+  const bySlot = new Map<number, Counts>();
+  const firstSlots = new Map<Counter, number>();
+  const add = (slot: number, counter: Counter, n: number): void => {
+    let counts = bySlot.get(slot);
+    if (!counts) bySlot.set(slot, (counts = noCounts()));
+    counts[counter] += n;
+  };
+  for (const { type, bounce, slot, n } of rows) {
+    for (const counter of countersOf(type, bounce ?? undefined)) {
+      if (countedAs(counter).isEvery) add(slot, counter, n);
+      else firstSlots.set(counter, Math.min(slot, firstSlots.get(counter) ?? slot));
+    }
+  }
+  for (const [counter, slot] of firstSlots) add(slot, counter, 1);
+  return bySlot;
+}

@@ -1,0 +1,108 @@
+import { COUNTERS, countedAs, type Counts } from '../../events/index.ts';
+import { textsIn, uuidsIn, type Executor } from '../../platform/db/index.ts';
+import { firstIdAt } from '../../platform/ids/index.ts';
+import { QUARTER_MS, type SlotRange } from './slots.ts';
+
+export interface ScopeCounts {
+  scope: string;
+  period: number;
+  counts: Counts;
+}
+
+/** What stands in each of these scopes for each of these ranges, which may be several for one period. */
+export async function countsOfScopes(
+  db: Executor,
+  teamId: string,
+  scopes: readonly string[],
+  ranges: readonly SlotRange[],
+): Promise<ScopeCounts[]> {
+  const values = [teamId, JSON.stringify(scopes), JSON.stringify(ranges)];
+  const sql = db.dialect === 'pg' ? COUNTS_ON_PG : COUNTS_ON_SQLITE;
+  const rows = await db.all<{ scope: string; period: number; sums: string }>(sql, values);
+  return rows.map(({ scope, period, sums }) => ({ scope, period, counts: countsFrom(sums) }));
+}
+
+function countsFrom(sums: string): Counts {
+  const numbers = JSON.parse(sums) as (number | null)[];
+  return Object.fromEntries(COUNTERS.map((counter, i) => [counter, numbers[i] ?? 0])) as Counts;
+}
+
+// One look into the key for each scope and range, whatever the planner thinks of their number; grouping would sort every
+// row that is added up.
+const sumsAs = (
+  array: string,
+): string => `(select ${array}(${COUNTERS.map((counter) => `sum(c.${counter})`).join(', ')})
+  from metric_counts as c where c.team_id = t.id and c.scope = s.scope and c.span_minutes = r.span
+    and c.slot >= r.first and c.slot < r.past)`;
+
+const COUNTS_ON_PG = `select s.scope, r.period, ${sumsAs('json_build_array')}::text as sums
+  from (select ?::uuid as id) as t
+  cross join jsonb_array_elements_text(?::jsonb) as s(scope)
+  cross join jsonb_to_recordset(?::jsonb) as r(period int, span int, first int, past int)`;
+
+const COUNTS_ON_SQLITE = `with t as (select ? as id),
+    s as materialized (select value as scope from json_each(?)),
+    r as materialized (select json_extract(value, '$.period') as period, json_extract(value, '$.span') as span,
+      json_extract(value, '$.first') as first, json_extract(value, '$.past') as past from json_each(?))
+  select s.scope, r.period, ${sumsAs('json_array')} as sums from t cross join s cross join r`;
+
+/** The scopes that begin so and were ever counted in; one look into the key for each, not one for each row. */
+export async function scopesBeginning(db: Executor, teamId: string, prefix: string): Promise<string[]> {
+  const next = (after: string): string =>
+    `(select c.scope from metric_counts as c where c.team_id = ? and c.scope > ${after} order by c.scope limit 1)`;
+  const sql = `with recursive s(scope) as (
+      select ${next('?')} union all select ${next('s.scope')} from s where s.scope < ?
+    ) select scope from s where scope < ?`;
+  const end = `${prefix}~`;
+  const rows = await db.all<{ scope: string }>(sql, [teamId, prefix, teamId, end, end]);
+  return rows.map((row) => row.scope);
+}
+
+export interface EmailOfDomain {
+  id: string;
+  domain_id: string;
+}
+
+export function emailsOfTeam(db: Executor, teamId: string, ids: readonly string[]): Promise<EmailOfDomain[]> {
+  const among = uuidsIn(db.dialect, 'id', ids);
+  const sql = `select id, domain_id from emails where team_id = ? and ${among.sql} order by id`;
+  return db.all<EmailOfDomain>(sql, [teamId, among.value]);
+}
+
+export function emailsAcceptedIn(
+  db: Executor,
+  teamId: string,
+  range: { from: number; until: number },
+  limit: number,
+): Promise<EmailOfDomain[]> {
+  const sql = 'select id, domain_id from emails where team_id = ? and id >= ? and id < ? order by id limit ?';
+  return db.all<EmailOfDomain>(sql, [teamId, firstIdAt(range.from), firstIdAt(range.until), limit]);
+}
+
+/** Events of one type, and of one type of bounce, that happened to one email within one quarter of an hour. */
+export interface EventCount {
+  subject_id: string;
+  type: string;
+  bounce: string | null;
+  slot: number;
+  n: number;
+}
+
+const TYPES = [...new Set(COUNTERS.flatMap((counter) => countedAs(counter).of))];
+
+export function eventCountsOf(db: Executor, emailIds: readonly string[]): Promise<EventCount[]> {
+  const among = textsIn(db.dialect, 'subject_id', emailIds);
+  const bounce = db.dialect === 'pg' ? `data::jsonb #>> '{bounce,type}'` : `json_extract(data, '$.bounce.type')`;
+  const sql = `select subject_id, type, case when type = 'email.bounced' then ${bounce} end as bounce,
+      created_at / ${QUARTER_MS} as slot, count(*) as n
+    from events where ${among.sql} and type in (${TYPES.map((type) => `'${type}'`).join(', ')})
+    group by 1, 2, 3, 4`;
+  return db.all<EventCount>(sql, [among.value]);
+}
+
+export async function domainNames(db: Executor, teamId: string, ids: readonly string[]): Promise<Map<string, string>> {
+  const among = uuidsIn(db.dialect, 'id', ids);
+  const sql = `select id, name from domains where team_id = ? and ${among.sql}`;
+  const rows = await db.all<{ id: string; name: string }>(sql, [teamId, among.value]);
+  return new Map(rows.map((row) => [row.id, row.name]));
+}

@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+import { periodsOf, type Granularity } from './periods.ts';
+import { findTimeZone, type TimeZone } from './time-zone.ts';
+
+const HOUR_MS = 3_600_000;
+
+function zoneOf(name: string): TimeZone {
+  const zone = findTimeZone(name);
+  if (!zone) throw new Error(`no zone ${name}`);
+  return zone;
+}
+
+const cut = (zone: string, granularity: Granularity, from: string, until: string, most = 1000) =>
+  periodsOf({ from: Date.parse(from), until: Date.parse(until) }, granularity, zoneOf(zone), most);
+
+const hoursOf = (...call: Parameters<typeof cut>) =>
+  cut(...call)?.map(({ name, from, until }) => [name, (until - from) / HOUR_MS]);
+
+describe('days are those of the time zone', () => {
+  it.each([
+    // Name, the first day's local midnight, and the length of three days around a change of the clocks.
+    ['UTC', '2026-03-28T00:00Z', [24, 24, 24]],
+    ['Europe/Berlin', '2026-03-27T23:00Z', [24, 23, 24]],
+    ['Europe/Berlin', '2026-10-23T22:00Z', [24, 25, 24]],
+    ['America/New_York', '2026-03-07T05:00Z', [24, 23, 24]],
+    ['America/New_York', '2026-10-31T04:00Z', [24, 25, 24]],
+    ['Asia/Kolkata', '2026-03-27T18:30Z', [24, 24, 24]],
+    ['Asia/Kathmandu', '2026-03-27T18:15Z', [24, 24, 24]],
+    ['Pacific/Chatham', '2026-04-03T10:15Z', [24, 25, 24]],
+    ['Australia/Lord_Howe', '2026-04-03T13:00Z', [24, 24.5, 24]],
+    // The clocks jump over midnight: the day begins at one.
+    ['Africa/Cairo', '2026-04-22T22:00Z', [24, 23, 24]],
+    ['America/Santiago', '2026-09-05T04:00Z', [24, 23, 24]],
+    // They are set back from midnight to eleven: the day before goes on.
+    ['America/Santiago', '2026-04-03T03:00Z', [24, 25, 24]],
+    ['America/Havana', '2026-10-31T04:00Z', [24, 25, 24]],
+  ])('%s from %s: %j hours', (zone, from, hours) => {
+    const long = new Date(Date.parse(from) + 80 * HOUR_MS).toISOString();
+    const days = hoursOf(zone, 'daily', from, long)?.slice(0, 3);
+    expect(days?.map(([, length]) => length)).toEqual(hours);
+    const first = Date.parse(`${String(days?.[0]?.[0])}T00:00Z`);
+    expect(days?.map(([name]) => Date.parse(`${String(name)}T00:00Z`) - first)).toEqual([
+      0,
+      24 * HOUR_MS,
+      48 * HOUR_MS,
+    ]);
+  });
+
+  it('a day that a zone left out does not show', () => {
+    const days = hoursOf('Pacific/Apia', 'daily', '2011-12-29T10:00Z', '2011-12-31T10:00Z');
+    expect(days).toEqual([
+      ['2011-12-29', 24],
+      ['2011-12-31', 24],
+    ]);
+  });
+});
+
+describe('periods', () => {
+  it('begin with Monday, with the first of the month, with the full hour of the clock', () => {
+    expect(hoursOf('UTC', 'weekly', '2026-11-19T12:00Z', '2026-11-24T06:00Z')).toEqual([
+      ['2026-11-16', 84],
+      ['2026-11-23', 30],
+    ]);
+    expect(hoursOf('UTC', 'weekly', '2026-11-22T12:00Z', '2026-11-23T06:00Z')).toEqual([
+      ['2026-11-16', 12],
+      ['2026-11-23', 6],
+    ]);
+    expect(hoursOf('Europe/Berlin', 'weekly', '2026-10-18T22:00Z', '2026-11-01T23:00Z')).toEqual([
+      ['2026-10-19', 169],
+      ['2026-10-26', 168],
+    ]);
+    expect(hoursOf('UTC', 'monthly', '2028-01-15T00:00Z', '2028-03-02T00:00Z')).toEqual([
+      ['2028-01-01', 17 * 24],
+      ['2028-02-01', 29 * 24],
+      ['2028-03-01', 24],
+    ]);
+    expect(hoursOf('Asia/Kolkata', 'hourly', '2026-11-19T12:15Z', '2026-11-19T14:00Z')).toEqual([
+      ['2026-11-19T11:30:00.000Z', 0.25],
+      ['2026-11-19T12:30:00.000Z', 1],
+      ['2026-11-19T13:30:00.000Z', 0.5],
+    ]);
+  });
+
+  it('an hour that happens twice is two hours, and half an hour that is repeated stands alone', () => {
+    const twice = cut('Europe/Berlin', 'hourly', '2026-10-25T00:00Z', '2026-10-25T03:00Z');
+    expect(twice?.map(({ name }) => name.slice(11, 16))).toEqual(['00:00', '01:00', '02:00']);
+    const half = hoursOf('Australia/Lord_Howe', 'hourly', '2026-04-04T14:00Z', '2026-04-04T16:30Z');
+    expect(half?.map(([, length]) => length)).toEqual([1, 0.5, 1]);
+    expect(new Set(half?.map(([name]) => name)).size).toBe(3);
+  });
+
+  it.each(['UTC', 'Europe/Berlin', 'Asia/Kolkata', 'Australia/Lord_Howe', 'America/Santiago', 'Pacific/Chatham'])(
+    '%s: they follow one another without gap or overlap, named in order',
+    (zone) => {
+      for (const granularity of ['hourly', 'daily', 'weekly', 'monthly'] as const) {
+        const [from, until] = [
+          '2026-01-05T07:45Z',
+          granularity === 'hourly' ? '2026-02-12T01:15Z' : '2028-06-01T22:30Z',
+        ];
+        const periods = cut(zone, granularity, from, until) ?? [];
+        expect(periods.at(0)?.from).toBe(Date.parse(from));
+        expect(periods.at(-1)?.until).toBe(Date.parse(until));
+        for (const [i, period] of periods.entries()) {
+          expect(period.until).toBeGreaterThan(period.from);
+          if (i > 0) expect(period.from).toBe(periods[i - 1]?.until);
+          if (i > 0) expect(period.name > String(periods[i - 1]?.name)).toBe(true);
+        }
+      }
+    },
+  );
+
+  it('as many as allowed are made, and one more is too many, however long the range', () => {
+    const [from, until] = ['2026-01-01T00:00Z', '2026-01-11T00:00Z'];
+    expect(cut('UTC', 'daily', from, until, 10)).toHaveLength(10);
+    expect(cut('UTC', 'daily', from, until, 9)).toBeUndefined();
+    for (const granularity of ['hourly', 'daily', 'weekly', 'monthly'] as const) {
+      expect(cut('UTC', granularity, '0001-01-01T00:00Z', '9999-12-31T00:00Z')).toBeUndefined();
+    }
+  });
+});
+
+describe('findTimeZone', () => {
+  it.each(['Europe/Berlin', 'UTC', 'Etc/GMT+5', 'europe/berlin'])('%s is one', (name) =>
+    expect(findTimeZone(name)?.offsetMs(0)).toBeTypeOf('number'),
+  );
+  it.each(['', 'Mars/Olympus', '+02:00', '-05', 'UTC;drop', 'Europe/Berlin ', 'x'.repeat(5000)])('%j is none', (name) =>
+    expect(findTimeZone(name)).toBeUndefined(),
+  );
+});

@@ -1,0 +1,50 @@
+/** The clocks of one IANA time zone. `local` is a wall clock's reading, as if it were UTC. */
+export interface TimeZone {
+  name: string;
+  offsetMs(at: number): number;
+  /** The moment at which the clocks show `local`: the first such moment, or that of the jump which leaves it out. */
+  momentOf(local: number): number;
+}
+
+const DAY_MS = 86_400_000;
+
+/** Undefined when there is no such zone. Fixed offsets (+02:00) are none: they know nothing of the clocks of a place. */
+export function findTimeZone(name: string): TimeZone | undefined {
+  const format = /^[+-]/.test(name) ? undefined : formatFor(name);
+  if (!format) return undefined;
+  const offsetMs = (at: number): number => {
+    const shown = READING.exec(format.format(at));
+    if (!shown) throw new Error(`no reading of the clocks of ${name} at ${at}`);
+    const [month = 0, day, year = 0, hour, minute, second] = shown.slice(1).map(Number);
+    return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(at / 1000) * 1000;
+  };
+  return {
+    name,
+    offsetMs,
+    momentOf(local) {
+      const before = local - offsetMs(local - DAY_MS);
+      const after = local - offsetMs(local + DAY_MS);
+      const moments = [Math.min(before, after), Math.max(before, after)];
+      return moments.find((moment) => moment + offsetMs(moment) === local) ?? before;
+    },
+  };
+}
+
+const READING = /^(\d+)\/(\d+)\/(\d+), (\d+):(\d+):(\d+)$/;
+
+function formatFor(timeZone: string): Intl.DateTimeFormat | undefined {
+  try {
+    return new Intl.DateTimeFormat('en-US', {
+      timeZone,
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+      hour: '2-digit',
+      minute: '2-digit',
+      second: '2-digit',
+    });
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,27 @@
+import type { World } from '../../platform/world/index.ts';
+import { contentIdsIn, imageDataUrl } from '../../protocol/safe-html/index.ts';
+import { ATTACHMENT_BLOB } from '../emails/index.ts';
+import type { SharedEmail } from './read-shared-email.ts';
+
+/** The pictures that an email brings along and shows in place, as data URLs by their content id; `bytesMax` in all. */
+export async function readInlineImages(
+  world: World,
+  email: SharedEmail,
+  bytesMax: number,
+): Promise<Map<string, string>> {
+  const images = new Map<string, string>();
+  const wanted = contentIdsIn(email.html ?? '');
+  let left = bytesMax;
+  for (const attachment of wanted.size > 0 ? email.attachments : []) {
+    const { id, content_id: contentId, content_type: type, size } = attachment;
+    const key = contentId?.replace(/^<|>$/g, '');
+    const isReadable = key !== undefined && wanted.has(key) && imageDataUrl(type, NOTHING) !== undefined;
+    if (!isReadable || size > left) continue;
+    left -= size;
+    const url = imageDataUrl(type, await world.blobs.get(ATTACHMENT_BLOB(email.id, id)));
+    if (url !== undefined) images.set(key, url);
+  }
+  return images;
+}
+
+const NOTHING = Buffer.alloc(0);

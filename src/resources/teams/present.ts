@@ -1,0 +1,43 @@
+import type { PostalAddress, TeamObject } from '../../contract/index.ts';
+import type { Config } from '../../platform/config/index.ts';
+import type { TeamRow } from './teams.store.ts';
+
+export function presentTeam(config: Config, row: TeamRow): TeamObject {
+  return {
+    object: 'team',
+    id: row.id,
+    name: row.name,
+    slug: row.slug,
+    risk_state: row.risk_state,
+    created_at: new Date(row.created_at).toISOString(),
+    plan: presentPlan(config, row.plan_code),
+    sender_identity: {
+      sender_name: row.sender_name,
+      postal_address: row.postal_address === null ? null : (JSON.parse(row.postal_address) as PostalAddress),
+    },
+    ai_assist_enabled: row.ai_assist_enabled === 1,
+    sso: null,
+    sending: {
+      sandbox_regions: Object.keys(config.regions).filter((name) => config.regions[name]?.sandbox),
+    },
+  };
+}
+
+/** A plan that was taken out of the config counts as the default one, and is shown as what it counts as. */
+function presentPlan({ plans, team }: Config, planCode: string): TeamObject['plan'] {
+  const code = Object.hasOwn(plans, planCode) ? planCode : team.default_plan;
+  const plan = plans[code];
+  if (!plan) throw new Error(`the config has no plan ${code}`);
+  return {
+    code,
+    name: plan.name,
+    limits: {
+      included_emails: plan.included_emails,
+      daily_cap: plan.daily_cap,
+      domain_limit: plan.domain_limit,
+      webhook_endpoint_limit: plan.webhook_endpoint_limit,
+      contact_limit: plan.contact_limit,
+      retention_days: plan.retention_days,
+    },
+  };
+}

@@ -1,0 +1,71 @@
+import type { CreateTemplateRequest, UpdateTemplateRequest } from '../../contract/index.ts';
+import { invalidFields, refuse, type FieldFault, type Refusal } from '../../platform/refusal/index.ts';
+import { isUuid } from '../../platform/ids/index.ts';
+import { parseMailbox } from '../../protocol/address/index.ts';
+import type { VersionRow } from './templates.store.ts';
+import { variableFaults } from './variables.ts';
+
+/** The same as an email's: what could never be sent is not stored. */
+export const BODY_BYTES_MAX = 2 * 1024 * 1024;
+const SUBJECT_BYTES_MAX = 998;
+const REPLY_TO_MAX = 50;
+
+/** Everything about the fields of a template that the contract's schema cannot say. */
+export function mustBeWritable(input: CreateTemplateRequest | UpdateTemplateRequest): void {
+  const faults: FieldFault[] = [];
+  if (input.alias && isUuid(input.alias)) {
+    faults.push({ path: 'alias', message: 'alias must not have the form of a UUID; templates are also named by id.' });
+  }
+  if (typeof input.from === 'string') faults.push(...mailboxFaults('from', [input.from], false));
+  const replyTo = readList(input.reply_to);
+  if (replyTo.length > REPLY_TO_MAX) {
+    const message = `reply_to may name at most ${REPLY_TO_MAX} addresses; got ${replyTo.length}.`;
+    faults.push({ path: 'reply_to', message });
+  } else faults.push(...mailboxFaults('reply_to', replyTo, Array.isArray(input.reply_to)));
+  faults.push(...subjectFaults(input.subject ?? ''), ...variableFaults(input.variables ?? []));
+  faults.push(...bodyFaults(input.html ?? '', input.text ?? ''));
+  if (faults.length > 0) throw invalidFields(faults);
+}
+
+/** Asked again once what a change leaves out is known. */
+export function mustFit({ html, text }: Pick<VersionRow, 'html' | 'text'>): void {
+  const faults = bodyFaults(html, text ?? '');
+  if (faults.length > 0) throw invalidFields(faults);
+}
+
+export const readList = (value: string | string[] | null | undefined): string[] =>
+  value === null || value === undefined ? [] : typeof value === 'string' ? [value] : value;
+
+function mailboxFaults(field: string, texts: string[], isList: boolean): FieldFault[] {
+  return texts.flatMap((text, i) => {
+    const parsed = parseMailbox(text);
+    const path = isList ? `${field}.${i}` : field;
+    return parsed.ok ? [] : [{ path, message: `${path}: ${parsed.fault}` }];
+  });
+}
+
+function subjectFaults(subject: string): FieldFault[] {
+  const bytes = Buffer.byteLength(subject);
+  if (bytes > SUBJECT_BYTES_MAX) {
+    const message = `subject may have at most ${SUBJECT_BYTES_MAX} bytes in UTF-8; got ${bytes}.`;
+    return [{ path: 'subject', message }];
+  }
+  if (isOneLine(subject)) return [];
+  return [{ path: 'subject', message: 'subject must be one line without control characters.' }];
+}
+
+/** A line break in a subject would begin a header of somebody's choice. */
+export const isOneLine = (text: string): boolean => !/[\p{Cc}\u2028\u2029]/u.test(text.replaceAll('\t', ' '));
+
+function bodyFaults(html: string, text: string): FieldFault[] {
+  const bytes = Buffer.byteLength(html) + Buffer.byteLength(text);
+  if (bytes <= BODY_BYTES_MAX) return [];
+  const path = html === '' ? 'text' : 'html';
+  return [{ path, message: `html and text may have at most ${BODY_BYTES_MAX} bytes together; got ${bytes}.` }];
+}
+
+/** Decided by the database, whose word comes as a broken constraint. */
+export function aliasTaken(alias: string): Refusal {
+  const message = `alias: another template of this team is called ${alias}; an alias names one template.`;
+  return refuse('validation_error', { status: 422, say: message, errors: [{ path: 'alias', message }] });
+}

@@ -1,0 +1,58 @@
+import { refuse, type FieldFault } from '../../platform/refusal/index.ts';
+import { keysOf, parseMerge } from '../../protocol/merge/index.ts';
+import { mustReach, type Ctx } from '../access/index.ts';
+import { isOneLine } from './content.ts';
+import type { TemplateReference } from './create-template.ts';
+import { templateToChange } from './read-templates.ts';
+import { keepNewestVersions, saveTemplate, type VersionRow } from './templates.store.ts';
+import { BUILT_IN_KEYS, readVariables, type Variable } from './variables.ts';
+
+/** Older ones are nobody's any more: without an end, somebody who publishes in a loop would fill the disk. */
+const VERSIONS_KEPT = 20;
+
+export async function publishTemplate(ctx: Ctx, idOrAlias: string): Promise<TemplateReference> {
+  mustReach(ctx.actor, 'full_access');
+  const { world, teamId } = ctx;
+  return world.db.tx(async (tx) => {
+    const { row, draft } = await templateToChange(tx, teamId, idOrAlias);
+    if (draft.id !== row.published_version_id) {
+      mustBeSendable(draft);
+      const now = world.clock.now();
+      await saveTemplate(tx, { ...row, published_version_id: draft.id, published_at: now, updated_at: now });
+      await keepNewestVersions(tx, row.id, VERSIONS_KEPT);
+    }
+    return { object: 'template', id: row.id };
+  });
+}
+
+const FAULTS_MAX = 20;
+
+/** What no send could mend is refused here, where it can still be changed. */
+function mustBeSendable(draft: VersionRow): void {
+  const variables = readVariables(draft.variables);
+  const faults = [...undeclared(draft, variables), ...brokenSubject(draft, variables)].slice(0, FAULTS_MAX);
+  const [first] = faults;
+  if (!first) return;
+  const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
+  throw refuse('validation_error', { status: 422, say: first.message + more, errors: faults });
+}
+
+/** A variable that nobody declared could never be given a value: most likely its name is misspelt. */
+function undeclared(draft: VersionRow, variables: readonly Variable[]): FieldFault[] {
+  const declared = new Set([...variables.map(({ key }) => key), ...BUILT_IN_KEYS]);
+  return (['html', 'text', 'subject'] as const).flatMap((field) => {
+    const unknown = [...keysOf(parseMerge(draft[field] ?? ''))].filter((key) => !declared.has(key));
+    return unknown.map((key) => {
+      return { path: field, message: `${field} uses {{{${key}}}}, but variables does not declare ${key}.` };
+    });
+  });
+}
+
+function brokenSubject(draft: VersionRow, variables: readonly Variable[]): FieldFault[] {
+  const used = keysOf(parseMerge(draft.subject ?? ''));
+  const broken = variables.filter(({ key, fallback }) => used.has(key) && !isOneLine(String(fallback)));
+  return broken.map(({ key }) => {
+    const message = `subject uses {{{${key}}}}, whose fallback_value is not one line without control characters.`;
+    return { path: 'subject', message };
+  });
+}

@@ -1,0 +1,97 @@
+import type { Db } from '../../platform/db/index.ts';
+import { invalidFields, notFound, refuse } from '../../platform/refusal/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { mergedChars, renderMerge } from '../../protocol/merge/index.ts';
+import { BODY_BYTES_MAX } from './content.ts';
+import { createVersionCache, type PublishedVersion } from './published-versions.ts';
+import { readValues } from './read-values.ts';
+import { findTemplate, findVersion } from './templates.store.ts';
+
+export interface TemplateUse {
+  /** An id or an alias. */
+  id: string;
+  variables?: Readonly<Record<string, unknown>> | null | undefined;
+  /** The send's own subject, which goes before the template's and is left as it is. */
+  subject?: string | null | undefined;
+}
+
+/** What a template says, with the values put in; absent where neither it nor the send says anything. */
+export interface ResolvedTemplate {
+  templateId: string;
+  from?: string;
+  subject?: string;
+  replyTo?: string[];
+  html: string;
+  text: string | null;
+}
+
+/**
+ * Renders the version of a template that was published last. Whoever sends still reads the result as a send's own
+ * fields: addresses, subject and bodies meet the same rules.
+ */
+export async function resolveTemplate(world: World, teamId: string, use: TemplateUse): Promise<ResolvedTemplate> {
+  const { findPublished, findContent } = readersOf(world.db);
+  const template = await findPublished(`${teamId} ${use.id}`);
+  if (!template) throw notFound('Template');
+  const version = template.versionId === null ? undefined : await findContent(template.versionId);
+  if (!version) throw template.versionId === null ? unpublished(use.id) : notFound('Template');
+  return render(template.id, version, use);
+}
+
+function unpublished(id: string) {
+  const message = `template.id: the template ${id} is a draft; publish it before sending with it.`;
+  return refuse('validation_error', { status: 422, say: message, errors: [{ path: 'template.id', message }] });
+}
+
+function render(templateId: string, version: PublishedVersion, use: TemplateUse): ResolvedTemplate {
+  const ownSubject = use.subject ?? undefined;
+  const given = readValues(version, use.variables ?? {}, ownSubject === undefined);
+  const values = { given, fallbacks: version.fallbacks };
+  mustFit(version, values);
+  const html = renderMerge(version.html, values, { escape: 'html' });
+  const text = version.text === undefined ? null : renderMerge(version.text, values, { escape: 'none' });
+  const bytes = Buffer.byteLength(html) + Buffer.byteLength(text ?? '');
+  if (bytes > BODY_BYTES_MAX) throw tooLong(`${bytes} bytes`);
+  const subject = ownSubject ?? (version.subject && renderMerge(version.subject, values, { escape: 'none' }));
+  return {
+    templateId,
+    ...(version.from === undefined ? {} : { from: version.from }),
+    ...(subject === undefined ? {} : { subject }),
+    ...(version.replyTo.length === 0 ? {} : { replyTo: version.replyTo }),
+    html,
+    text,
+  };
+}
+
+/** A short template can repeat a long value a hundred thousand times: measured before it is made. */
+function mustFit({ html, text }: PublishedVersion, values: Parameters<typeof mergedChars>[1]): void {
+  const chars =
+    mergedChars(html, values, { escape: 'html' }) + (text ? mergedChars(text, values, { escape: 'none' }) : 0);
+  if (chars > BODY_BYTES_MAX) throw tooLong(`${chars} characters`);
+}
+
+function tooLong(size: string) {
+  const message = `template.variables: with these values, html and text would have ${size}; at most ${BODY_BYTES_MAX} bytes are possible.`;
+  return invalidFields([{ path: 'template.variables', message }]);
+}
+
+interface Readers {
+  findPublished: (teamAndName: string) => Promise<{ id: string; versionId: string | null } | undefined>;
+  findContent: (versionId: string) => Promise<PublishedVersion | undefined>;
+}
+
+const readers = new WeakMap<Db, Readers>();
+
+function readersOf(db: Db): Readers {
+  let made = readers.get(db);
+  if (!made) {
+    const findPublished = db.memo(['templates'], async (teamAndName) => {
+      const space = teamAndName.indexOf(' ');
+      const row = await findTemplate(db, teamAndName.slice(0, space), teamAndName.slice(space + 1));
+      return row && { id: row.id, versionId: row.published_version_id };
+    });
+    made = { findPublished, findContent: createVersionCache((id) => findVersion(db, id)) };
+    readers.set(db, made);
+  }
+  return made;
+}

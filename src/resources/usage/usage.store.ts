@@ -1,0 +1,40 @@
+import type { Executor } from '../../platform/db/index.ts';
+
+export type UsageKind = 'transactional' | 'marketing' | 'received';
+export type Counts = Record<UsageKind, number>;
+
+export interface Usage {
+  daily: Counts;
+  monthly: Counts;
+}
+
+/** Days and months are UTC, so that a quota resets at the same moment for everybody. */
+export function periodsOf(at: number): { day: string; month: string } {
+  const day = new Date(at).toISOString().slice(0, 10);
+  return { day, month: day.slice(0, 7) };
+}
+
+/** Adds to the day's and the month's counter; answers what both stand at now. */
+export async function countUsage(
+  tx: Executor,
+  addition: { teamId: string; kind: UsageKind; at: number; count: number },
+): Promise<{ daily: number; monthly: number }> {
+  const { day, month } = periodsOf(addition.at);
+  const sql = `insert into usage_counters (team_id, period, kind, used) values (?, ?, ?, ?)
+    on conflict (team_id, period, kind) do update set used = usage_counters.used + excluded.used returning used`;
+  const add = async (period: string): Promise<number> =>
+    Number((await tx.get<{ used: number }>(sql, [addition.teamId, period, addition.kind, addition.count]))?.used);
+  // Always the day first: two nodes that took the rows in different orders would wait for each other.
+  const daily = await add(day);
+  return { daily, monthly: await add(month) };
+}
+
+export async function usageOf(db: Executor, teamId: string, now: number): Promise<Usage> {
+  const { day, month } = periodsOf(now);
+  const sql = 'select period, kind, used from usage_counters where team_id = ? and period in (?, ?)';
+  const rows = await db.all<{ period: string; kind: UsageKind; used: number }>(sql, [teamId, day, month]);
+  const none = (): Counts => ({ transactional: 0, marketing: 0, received: 0 });
+  const usage: Usage = { daily: none(), monthly: none() };
+  for (const row of rows) usage[row.period === day ? 'daily' : 'monthly'][row.kind] = Number(row.used);
+  return usage;
+}

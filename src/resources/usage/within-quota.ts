@@ -1,0 +1,24 @@
+import type { Executor } from '../../platform/db/index.ts';
+import { refuse } from '../../platform/refusal/index.ts';
+import type { Ctx } from '../access/index.ts';
+import { planOf } from './plan-of.ts';
+import { usageOf } from './usage.store.ts';
+
+/** Whether this month's emails are more than the plan includes, as after a change to a smaller plan. */
+export async function isAboveQuota(
+  { world, teamId }: Ctx,
+  db: Executor = world.db,
+): Promise<{ used: number; included: number } | undefined> {
+  const { included_emails: included } = await planOf(world, db, teamId);
+  const used = (await usageOf(db, teamId, world.clock.now())).monthly.transactional;
+  return used > included ? { used, included } : undefined;
+}
+
+/** The content of emails is not shown to a team above its quota. */
+export async function mustBeWithinQuota(ctx: Ctx, db: Executor = ctx.world.db): Promise<void> {
+  const above = await isAboveQuota(ctx, db);
+  if (!above) return;
+  throw refuse('email_above_quota', {
+    say: `This team has sent ${above.used} of the ${above.included} emails its plan includes this month; content is shown again when it is within its quota.`,
+  });
+}

@@ -1,0 +1,159 @@
+import { describe, expect, it } from 'vitest';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+
+const DAY_MS = 24 * 3_600_000;
+
+/** The middle of a month, so that no test runs into the next one by itself. */
+async function sceneWith(plan: Record<string, number>, at = '2027-03-10T12:00:00Z'): Promise<Scene> {
+  const scene = await startScene({ config: { plans: { standard: plan } }, roles: ['http'] });
+  scene.clock.advance(Date.parse(at) - scene.clock.now());
+  return scene;
+}
+
+async function sender(scene: Scene) {
+  const team = await scene.team();
+  const { name } = await team.domain();
+  const email = { from: `a@${name}`, to: 'x@example.org', subject: 'Hello', text: 'It works.' };
+  const send = (fields: object = {}) => scene.api('POST', '/emails', { key: team.key, body: { ...email, ...fields } });
+  const batch = (count: number, headers: Record<string, string> = {}) =>
+    scene.api('POST', '/emails/batch', { key: team.key, body: Array.from({ length: count }, () => email), headers });
+  return { team, send, batch };
+}
+
+const refusedBy = (name: string) => ({ status: 429, body: { statusCode: 429, name } });
+
+describe('quotas', () => {
+  it('the email after the last of a day is 429 daily_quota_exceeded, without retry-after', async () => {
+    await using scene = await sceneWith({ daily_cap: 2 });
+    const { send } = await sender(scene);
+    expect([(await send()).status, (await send()).status]).toEqual([200, 200]);
+    const refused = await send();
+    expect(refused).toMatchObject(refusedBy('daily_quota_exceeded'));
+    expect(refused.headers.get('retry-after')).toBeNull();
+    expect(refused.headers.get('ratelimit-remaining')).not.toBeNull();
+    expect(refused.body.message).toBe('The plan of this team includes 2 emails a day and 2 are used.');
+  });
+
+  it('the day begins anew at midnight UTC', async () => {
+    await using scene = await sceneWith({ daily_cap: 1 }, '2027-03-10T23:59:59.000Z');
+    const { send } = await sender(scene);
+    expect((await send()).status).toBe(200);
+    expect((await send()).status).toBe(429);
+    scene.clock.advance(1000);
+    expect((await send()).status).toBe(200);
+  });
+
+  it('the email after the last of a month is 429 monthly_quota_exceeded, until the next month', async () => {
+    await using scene = await sceneWith({ included_emails: 2 }, '2027-03-30T12:00:00Z');
+    const { send } = await sender(scene);
+    await send();
+    scene.clock.advance(DAY_MS);
+    await send();
+    const refused = await send();
+    expect(refused).toMatchObject(refusedBy('monthly_quota_exceeded'));
+    expect(refused.headers.get('retry-after')).toBeNull();
+    scene.clock.advance(DAY_MS);
+    expect((await send()).status).toBe(200);
+  });
+
+  it('where both are used up the month is named, because tomorrow changes nothing', async () => {
+    await using scene = await sceneWith({ included_emails: 1, daily_cap: 1 });
+    const { send } = await sender(scene);
+    await send();
+    expect(await send()).toMatchObject(refusedBy('monthly_quota_exceeded'));
+  });
+
+  it('a plan that includes none refuses the first one', async () => {
+    await using scene = await sceneWith({ included_emails: 0 });
+    const { send } = await sender(scene);
+    expect(await send()).toMatchObject(refusedBy('monthly_quota_exceeded'));
+  });
+
+  it('a batch is accepted whole or not at all, and what does not fit leaves the room to others', async () => {
+    await using scene = await sceneWith({ daily_cap: 5 });
+    const { send, batch } = await sender(scene);
+    expect((await batch(3)).status).toBe(200);
+    for (const headers of [undefined, { 'x-batch-validation': 'permissive' }]) {
+      const refused = await batch(3, headers);
+      expect(refused).toMatchObject(refusedBy('daily_quota_exceeded'));
+      expect(refused.body.message).toContain('3 are used; this request has 3');
+    }
+    expect((await batch(2)).status).toBe(200);
+    expect((await send()).status).toBe(429);
+  });
+
+  it('a refused send counts nothing, and neither does an answer that is repeated', async () => {
+    await using scene = await sceneWith({ daily_cap: 2 });
+    const { team, send } = await sender(scene);
+    await send({ to: 'no address' });
+    await send({ from: 'a@nobody.example.com' });
+    const sent = await send();
+    const body = { ...(await scene.api('GET', `/emails/${sent.body.id}`, { key: team.key })).body };
+    const once = { from: body.from, to: body.to, subject: body.subject, text: body.text };
+    const headers = { 'idempotency-key': 'once' };
+    const first = await scene.api('POST', '/emails', { key: team.key, body: once, headers });
+    expect(await scene.api('POST', '/emails', { key: team.key, body: once, headers })).toMatchObject({
+      status: 200,
+      text: first.text,
+    });
+    expect((await send()).status).toBe(429);
+  });
+
+  it('two teams do not share a quota', async () => {
+    await using scene = await sceneWith({ daily_cap: 1 });
+    const [one, other] = [await sender(scene), await sender(scene)];
+    await one.send();
+    expect((await one.send()).status).toBe(429);
+    expect((await other.send()).status).toBe(200);
+  });
+
+  it('a crowd gets exactly what there is, however their requests share a commit', async () => {
+    await using scene = await sceneWith({ daily_cap: 37 });
+    const { send, batch } = await sender(scene);
+    const answers = await Promise.all([
+      ...Array.from({ length: 60 }, () => send()),
+      ...Array.from({ length: 10 }, () => batch(3)),
+    ]);
+    const accepted = answers.reduce(
+      (sum, { status, body }) => sum + (status === 200 ? (body.data?.length ?? 1) : 0),
+      0,
+    );
+    expect(answers.filter(({ status }) => status !== 200 && status !== 429)).toEqual([]);
+    expect(accepted).toBe(37);
+    const sql = "select used from usage_counters where period = '2027-03-10'";
+    expect((await scene.app.world.db.get<{ used: number }>(sql))?.used).toBe(37);
+  });
+});
+
+describe('a team above its quota, after a change to a smaller plan', () => {
+  const shrink = (scene: Scene, team: Team) =>
+    scene.app.world.db.run('update teams set plan_code = ? where id = ?', ['small', team.id]);
+
+  it('is not shown the content of its emails until it is within its quota again', async () => {
+    await using scene = await startScene({
+      roles: ['http'],
+      config: { plans: { small: { name: 'Small', included_emails: 1 } } },
+    });
+    const { team, send } = await sender(scene);
+    const attachments = [{ filename: 'a.txt', content: 'QQ==' }];
+    const { id } = (await send({ attachments })).body;
+    const read = (path: string) => scene.api('GET', path, { key: team.key });
+    await shrink(scene, team);
+    expect((await read(`/emails/${id}`)).status).toBe(200);
+    const attachment = (await read(`/emails/${id}/attachments`)).body.data[0].id as string;
+    await scene.app.world.db.run('update teams set plan_code = ? where id = ?', ['standard', team.id]);
+    await send();
+    await shrink(scene, team);
+    const hidden = { status: 403, body: { statusCode: 403, name: 'email_above_quota' } };
+    for (const path of [`/emails/${id}`, `/emails/${id}/attachments`, `/emails/${id}/attachments/${attachment}`]) {
+      expect(await read(path), path).toMatchObject(hidden);
+    }
+    expect(await scene.api('POST', `/emails/${id}/share`, { key: team.key })).toMatchObject(hidden);
+    const list = await read('/emails');
+    expect(list.body.data).toHaveLength(2);
+    expect(list.body.data[0]).toMatchObject({ html: null, text: null, subject: 'Hello' });
+    scene.clock.advance(32 * DAY_MS);
+    expect((await read(`/emails/${id}`)).status).toBe(200);
+    expect((await read('/emails')).body.data[0]).toMatchObject({ text: 'It works.' });
+  });
+});

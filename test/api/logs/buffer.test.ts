@@ -1,0 +1,144 @@
+import { describe, expect, it } from 'vitest';
+import { createRequestLog } from '../../../src/resources/logs/index.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+import { idOf } from './requests.ts';
+
+const GATHER_MS = 250;
+
+const stored = async (scene: Scene): Promise<number> =>
+  (await scene.app.world.db.get<{ n: number }>('select count(*) as n from request_logs'))?.n ?? 0;
+
+const rowOf = (scene: Scene, team: Team, size = 10) => ({
+  id: scene.app.world.ids.uuid(),
+  team_id: team.id,
+  api_key_id: null,
+  method: 'GET',
+  endpoint: '/emails',
+  response_status: 200,
+  user_agent: null,
+  request_body: null,
+  response_body: JSON.stringify('x'.repeat(size)),
+});
+
+describe('request logs wait in memory', () => {
+  it('for a quarter of a second, and are then written in one batch', async () => {
+    await using scene = await startScene({ roles: ['http'] });
+    const team = await scene.team();
+    const log = createRequestLog(scene.app.world);
+    for (let i = 0; i < 20; i++) log.add(rowOf(scene, team));
+    scene.clock.advance(GATHER_MS - 1);
+    expect(await stored(scene)).toBe(0);
+    scene.clock.advance(1);
+    // Whoever asks now waits for the batch under way.
+    await log.settled();
+    expect(await stored(scene)).toBe(20);
+  });
+
+  it('for nobody, as soon as there are two hundred', async () => {
+    await using scene = await startScene({ roles: ['http'] });
+    const team = await scene.team();
+    const log = createRequestLog(scene.app.world);
+    for (let i = 0; i < 650; i++) log.add(rowOf(scene, team));
+    await expect.poll(() => stored(scene)).toBe(650);
+  });
+
+  it('until the program stops, and are found by the next one', async () => {
+    await using scene = await startScene({ roles: ['http'] });
+    const team = await scene.team();
+    const answers = [];
+    for (let i = 0; i < 5; i++) answers.push(await scene.api('GET', '/domains', { key: team.key }));
+    expect(await stored(scene)).toBe(0);
+    await scene.restart();
+    expect(await stored(scene)).toBe(5);
+    const { body } = await scene.api('GET', '/logs', { key: team.key });
+    expect(body.data.map((log: { id: string }) => log.id)).toEqual(answers.map(idOf).reverse());
+  });
+
+  it('no longer than until somebody reads the log', async () => {
+    await using scene = await startScene({ roles: ['http'] });
+    const team = await scene.team();
+    for (let i = 0; i < 30; i++) {
+      const answer = await scene.api('GET', '/domains', { key: team.key });
+      expect((await scene.api('GET', `/logs/${idOf(answer)}`, { key: team.key })).status).toBe(200);
+    }
+  });
+});
+
+describe('while the table cannot be written', () => {
+  it('requests are answered all the same, and the program log says what was lost', async () => {
+    await using scene = await startScene({ roles: ['http'] });
+    const team = await scene.team();
+    await scene.app.world.db.run('alter table request_logs rename to elsewhere');
+    for (let i = 0; i < 20; i++) {
+      expect((await scene.api('GET', '/domains', { key: team.key })).status).toBe(200);
+    }
+    scene.clock.advance(GATHER_MS);
+    await expect.poll(() => droppedIn(scene)).toBe(20);
+    await scene.app.world.db.run('alter table elsewhere rename to request_logs');
+    await scene.api('GET', '/domains', { key: team.key });
+    expect((await scene.api('GET', '/logs', { key: team.key })).body.data).toHaveLength(1);
+  });
+
+  it('at most ten thousand entries wait; of more the oldest go', async () => {
+    await using scene = await startScene({ roles: ['http'] });
+    const team = await scene.team();
+    const log = createRequestLog(worldAway(scene, () => isAway));
+    let isAway = true;
+    const rows = Array.from({ length: 10_400 }, () => rowOf(scene, team));
+    for (const row of rows) log.add(row);
+    await log.settled();
+    expect(await stored(scene)).toBe(0);
+    isAway = false;
+    await log.close();
+    const oldest = await scene.app.world.db.get<{ id: string }>(
+      'select min(id) as id from (select cast(id as text) as id from request_logs) as ids',
+    );
+    expect(await stored(scene)).toBe(10_000);
+    expect(oldest?.id).toBe(rows[400]?.id);
+    expect(droppedIn(scene)).toBe(400);
+  });
+
+  it('at most sixteen million characters wait', async () => {
+    await using scene = await startScene({ roles: ['http'] });
+    const team = await scene.team();
+    const log = createRequestLog(worldAway(scene, () => isAway));
+    let isAway = true;
+    for (let i = 0; i < 400; i++) log.add(rowOf(scene, team, 100_000));
+    await log.settled();
+    isAway = false;
+    await log.close();
+    expect((await stored(scene)) * 100_000).toBeLessThan(17_000_000);
+    expect(await stored(scene)).toBeGreaterThan(0);
+    expect(droppedIn(scene) + (await stored(scene))).toBe(400);
+  });
+
+  it('what waits is written when the database is back, without anybody asking', async () => {
+    await using scene = await startScene({ roles: ['http'] });
+    const team = await scene.team();
+    let isAway = true;
+    const log = createRequestLog(worldAway(scene, () => isAway));
+    for (let i = 0; i < 250; i++) log.add(rowOf(scene, team));
+    await log.settled();
+    isAway = false;
+    scene.clock.advance(1000);
+    await expect.poll(() => stored(scene)).toBe(250);
+    expect(droppedIn(scene)).toBe(0);
+  });
+});
+
+/** The world of the scene with a database that is full while the test says so. */
+function worldAway(scene: Scene, isAway: () => boolean): typeof scene.app.world {
+  const { world } = scene.app;
+  const full = Object.assign(new Error('the disk is full'), { code: 'ENOSPC' });
+  const { txUnsynced } = world.db;
+  const db: typeof world.db = {
+    ...world.db,
+    txUnsynced: (work) => (isAway() ? Promise.reject(full) : txUnsynced(work)),
+  };
+  return { ...world, db };
+}
+
+function droppedIn(scene: Scene): number {
+  const lines = scene.log.map((line) => JSON.parse(line) as { msg: string; dropped?: number });
+  return lines.filter(({ msg }) => msg === 'request logs dropped').reduce((sum, { dropped = 0 }) => sum + dropped, 0);
+}

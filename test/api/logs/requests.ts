@@ -1,0 +1,29 @@
+import { isUuid } from '../../../src/platform/ids/index.ts';
+import type { AnyBody, ApiAnswer, ApiCall } from '../../rig/api.ts';
+import type { Scene, Team } from '../../rig/scene.ts';
+
+/** Makes a call and answers its log entry, found by the id its answer carries. */
+export async function logged(
+  scene: Scene,
+  team: Team,
+  method: string,
+  path: string,
+  call: Omit<ApiCall, 'key'> & { key?: string } = {},
+): Promise<{ answer: ApiAnswer; log: AnyBody }> {
+  const answer = await scene.api(method, path, { key: team.key, ...call });
+  const { body: log } = await scene.api('GET', `/logs/${idOf(answer)}`, { key: team.key });
+  return { answer, log };
+}
+
+export function idOf(answer: ApiAnswer): string {
+  const id = answer.headers.get('x-request-id') ?? '';
+  if (!isUuid(id) || id[14] !== '7') throw new Error(`x-request-id is ${id}, not a UUIDv7`);
+  return id;
+}
+
+/** Every row as text, as somebody who reads the database would see it. */
+export async function everythingStored(scene: Scene): Promise<string> {
+  const team = await scene.team();
+  await scene.api('GET', '/logs', { key: team.key });
+  return JSON.stringify(await scene.app.world.db.all('select * from request_logs'));
+}

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import type { DeepPartial, Config } from '../../../src/platform/config/index.ts';
+import { createRequestLog } from '../../../src/resources/logs/index.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+
+const DAY_MS = 24 * 3_600_000;
+
+const remove = (scene: Scene): Promise<unknown> | undefined =>
+  scene.app.jobs.find((job) => job.name === 'remove-old-logs')?.run();
+
+async function endpoints(scene: Scene, team: Team): Promise<string[]> {
+  const { body } = await scene.api('GET', '/logs?limit=100', { key: team.key });
+  return body.data.map((log: { endpoint: string }) => log.endpoint).filter((path: string) => path !== '/logs');
+}
+
+describe('old request logs', () => {
+  it.each<[string, DeepPartial<Config>, number]>([
+    ['seven days unless the settings say otherwise', {}, 7],
+    ['as long as the settings say', { logs: { retention_days: 3 } }, 3],
+    ['no longer than the plan', { logs: { retention_days: 30 }, plans: { standard: plan(2) } }, 2],
+    [
+      'no longer than the settings where the plan allows more',
+      { logs: { retention_days: 5 }, plans: { standard: plan(90) } },
+      5,
+    ],
+  ])('stay %s', async (_, config, days) => {
+    await using scene = await startScene({ roles: ['http'], config });
+    const team = await scene.team();
+    await scene.api('GET', '/domains', { key: team.key });
+    scene.clock.advance(1);
+    await scene.api('GET', '/api-keys', { key: team.key });
+    scene.clock.advance(days * DAY_MS - 1);
+    expect(await endpoints(scene, team)).toEqual(['/api-keys', '/domains']);
+    expect(await remove(scene)).toBe(0);
+    scene.clock.advance(1);
+    expect(await remove(scene)).toBe(1);
+    expect(await endpoints(scene, team)).toEqual(['/api-keys']);
+  });
+
+  it('go in small steps, of every team, and nothing newer with them', async () => {
+    await using scene = await startScene({ roles: ['http'] });
+    const teams = [await scene.team(), await scene.team()];
+    const log = createRequestLog(scene.app.world);
+    const row = { api_key_id: null, method: 'GET', endpoint: '/domains', response_status: 200, user_agent: null };
+    for (let i = 0; i < 900; i++) {
+      const { id: team_id } = teams[i % 2] as Team;
+      log.add({ ...row, id: scene.app.world.ids.uuid(), team_id, request_body: null, response_body: null });
+    }
+    await log.settled();
+    scene.clock.advance(7 * DAY_MS + 1);
+    for (const team of teams) await scene.api('GET', '/api-keys', { key: team.key });
+    for (const team of teams) expect(await endpoints(scene, team)).toHaveLength(100);
+    expect(await remove(scene)).toBe(900);
+    for (const team of teams) expect(await endpoints(scene, team)).toEqual(['/api-keys']);
+  });
+});
+
+function plan(days: number) {
+  return {
+    name: 'Standard',
+    included_emails: 1000,
+    marketing_emails: 1000,
+    daily_cap: 0,
+    domain_limit: 10,
+    contact_limit: 1000,
+    webhook_endpoint_limit: 10,
+    retention_days: days,
+  };
+}

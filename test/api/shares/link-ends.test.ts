@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { forgetExpiredShares, removeSharesOf } from '../../../src/resources/shares/index.ts';
+import type { ApiAnswer } from '../../rig/api.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+import { sendOne, share } from './shared.ts';
+
+const HOUR_MS = 3_600_000;
+const NEVER_MADE = `/share/rs_${'A'.repeat(32)}`;
+
+describe('the end of a link', () => {
+  let scene: Scene;
+  let team: Team;
+  beforeAll(async () => {
+    scene = await startScene();
+    team = await scene.team();
+  });
+  afterAll(() => scene.close());
+
+  const statusOf = async (path: string) => (await scene.api('GET', path)).status;
+  const countOf = async (emailId: string): Promise<number> => {
+    const sql = 'select count(*) as n from email_shares where email_id = ?';
+    return Number((await scene.app.world.db.get<{ n: number }>(sql, [emailId]))?.n);
+  };
+  const revoke = (emailId: string, key = team.key) => scene.api('DELETE', `/emails/${emailId}/share`, { key });
+
+  it('is the very millisecond that expires_in says, and not the one before', async () => {
+    const { id } = await sendOne(scene, team);
+    const path = await share(scene, team, id, { expires_in: '10m' });
+    scene.clock.advance(600_000 - 1);
+    expect(await statusOf(path)).toBe(200);
+    scene.clock.advance(1);
+    expect(await statusOf(path)).toBe(404);
+  });
+
+  it('is 48 hours after it was made when nothing else was said', async () => {
+    const { id } = await sendOne(scene, team);
+    const path = await share(scene, team, id);
+    scene.clock.advance(48 * HOUR_MS - 1);
+    expect(await statusOf(path)).toBe(200);
+    scene.clock.advance(1);
+    expect(await statusOf(path)).toBe(404);
+  });
+
+  it('DELETE /emails/{email_id}/share ends every link of that email at once, and of no other', async () => {
+    const { id } = await sendOne(scene, team);
+    const other = await sendOne(scene, team);
+    const paths = [await share(scene, team, id), await share(scene, team, id)];
+    const kept = await share(scene, team, other.id);
+    expect(await revoke(id)).toMatchObject({ status: 200, body: { object: 'email', id, revoked: 2 } });
+    for (const path of paths) expect(await statusOf(path)).toBe(404);
+    expect(await statusOf(kept)).toBe(200);
+    expect(await revoke(id)).toMatchObject({ status: 200, body: { object: 'email', id, revoked: 0 } });
+    expect(await statusOf(await share(scene, team, id))).toBe(200);
+  });
+
+  it('links that were over already are not counted as revoked', async () => {
+    const { id } = await sendOne(scene, team);
+    await share(scene, team, id, { expires_in: '1s' });
+    scene.clock.advance(1000);
+    expect((await revoke(id)).body.revoked).toBe(0);
+    expect(await countOf(id)).toBe(0);
+  });
+
+  it('another team can neither revoke nor learn that the email exists', async () => {
+    const { id } = await sendOne(scene, team);
+    const path = await share(scene, team, id);
+    const stranger = await scene.team();
+    expect(await revoke(id, stranger.key)).toMatchObject({ status: 404, body: { name: 'not_found' } });
+    const sending = await revoke(id, await team.sendingKey());
+    expect(sending).toMatchObject({ status: 401, body: { name: 'restricted_api_key' } });
+    expect(await statusOf(path)).toBe(200);
+  });
+
+  it('unknown, expired and revoked links answer the same bytes, to programs and to browsers', async () => {
+    const { id } = await sendOne(scene, team);
+    const expired = await share(scene, team, id, { expires_in: '1s' });
+    scene.clock.advance(1000);
+    const revoked = await share(scene, team, id);
+    await revoke(id);
+    const strange = ['/share/x', '/share/..%2f', '/share/%F0%9F%98%80', `/share/${'a'.repeat(5000)}`, `${expired}0`];
+    for (const accept of ['application/json', '*/*', 'text/html,application/xhtml+xml;q=0.9']) {
+      const ask = async (path: string) => comparable(await askRaw(scene, path, accept));
+      const unknown = await ask(NEVER_MADE);
+      expect(unknown.status).toBe(404);
+      for (const path of [expired, revoked, ...strange]) expect(await ask(path), path).toEqual(unknown);
+    }
+  });
+
+  it('a program gets the error body, a browser a page that says what to do', async () => {
+    const program = await scene.api('GET', NEVER_MADE);
+    expect(program).toMatchObject({ status: 404, body: { statusCode: 404, name: 'not_found' } });
+    const browser = await askRaw(scene, NEVER_MADE, 'text/html');
+    expect(browser.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(browser.headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(browser.headers.get('cache-control')).toBe('no-store');
+    expect(browser.text).toContain('This link does not work');
+  });
+
+  it('a link whose email is gone shows nothing', async () => {
+    const { id } = await sendOne(scene, team);
+    const path = await share(scene, team, id);
+    await scene.app.world.db.run('delete from emails where id = ?', [id]);
+    expect(await statusOf(path)).toBe(404);
+  });
+
+  it('whoever removes emails removes their links in the same transaction', async () => {
+    const [one, two, kept] = [await sendOne(scene, team), await sendOne(scene, team), await sendOne(scene, team)];
+    for (const { id } of [one, two, kept]) await share(scene, team, id);
+    const { db } = scene.app.world;
+    expect(await removeSharesOf(db, [])).toEqual([]);
+    expect(await db.tx((tx) => removeSharesOf(tx, [one.id, two.id]))).toHaveLength(2);
+    expect([await countOf(one.id), await countOf(two.id), await countOf(kept.id)]).toEqual([0, 0, 1]);
+  });
+
+  it('the sweep takes away what is over and nothing else', async () => {
+    const { id } = await sendOne(scene, team);
+    await forgetExpiredShares(scene.app.world);
+    await share(scene, team, id, { expires_in: '1 hour' });
+    const path = await share(scene, team, id, { expires_in: '2 hours' });
+    scene.clock.advance(HOUR_MS);
+    expect(await scene.app.jobs.find((job) => job.name === 'forget-expired-shares')?.run()).toBeGreaterThan(0);
+    expect(await countOf(id)).toBe(1);
+    expect(await statusOf(path)).toBe(200);
+  });
+});
+
+/** The contract's check knows errors as JSON, and this one may be a page. */
+async function askRaw(scene: Scene, path: string, accept: string): Promise<ApiAnswer> {
+  const response = await fetch(scene.url + path, { headers: { accept, 'user-agent': 'rasket-tests/1' } });
+  return { status: response.status, text: await response.text(), headers: response.headers, body: undefined };
+}
+
+function comparable({ status, text, headers }: ApiAnswer): { status: number; text: string; headers: string[][] } {
+  const same = [...headers].filter(
+    ([name]) => !['x-request-id', 'date'].includes(name) && !name.startsWith('ratelimit'),
+  );
+  return { status, text, headers: same };
+}

@@ -1,0 +1,188 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+import { framed, sendOne, share, unframed } from './shared.ts';
+
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+describe('GET /share/{token}', () => {
+  let scene: Scene;
+  let team: Team;
+  beforeAll(async () => {
+    scene = await startScene();
+    team = await scene.team();
+  });
+  afterAll(() => scene.close());
+
+  const open = async (fields: Record<string, unknown>, query = '') => {
+    const { id, from } = await sendOne(scene, team, fields);
+    const answer = await scene.api('GET', (await share(scene, team, id)) + query);
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    return { ...answer, id, from, ours: unframed(answer.text), frame: framed(answer.text) };
+  };
+
+  it('shows from, to, cc, reply-to, subject, date, state and attachments, and never bcc', async () => {
+    const { ours, from, text } = await open({
+      to: ['Ann <ann@example.org>', 'ben@example.org'],
+      cc: ['carl@example.org'],
+      bcc: ['secret@example.org'],
+      reply_to: ['help@example.com'],
+      subject: 'Tick & <tock>',
+      attachments: [
+        { filename: 'Invoice <1>.pdf', content: Buffer.alloc(12_345).toString('base64') },
+        { filename: 'b.txt', content: 'YQ==' },
+      ],
+    });
+    expect(ours).toContain(from.replace('<', '&lt;').replace('>', '&gt;'));
+    for (const shown of ['Ann &lt;ann@example.org&gt;', 'ben@example.org', 'carl@example.org', 'help@example.com']) {
+      expect(ours).toContain(shown);
+    }
+    expect(ours).toContain('<h1><bdi>Tick &amp; &lt;tock&gt;</bdi></h1>');
+    expect(ours).toContain('<title>Tick &amp; &lt;tock&gt;</title>');
+    expect(ours).toContain(`<time datetime="${new Date(scene.clock.now()).toISOString()}">`);
+    expect(ours).toMatch(/<dt>State<\/dt><dd>(Waiting to be sent|Sent|Delivered)<\/dd>/);
+    expect(ours).toMatch(
+      /2 attachments[^]*Invoice &lt;1&gt;\.pdf<\/bdi> <span class="quiet">12 kB[^]*b\.txt[^]*1 byte</,
+    );
+    expect(text).not.toContain('secret@example.org');
+  });
+
+  it('shows the state an email came to', async () => {
+    const { id } = await sendOne(scene, team, { to: ['permfail@example.org'] });
+    await scene.settled();
+    expect(await scene.account(team, id)).toMatchObject({ state: 'bounced' });
+    expect((await scene.api('GET', await share(scene, team, id))).text).toContain('<dd>Bounced</dd>');
+  });
+
+  it('puts the HTML into a frame with nothing allowed, under a policy that loads nothing', async () => {
+    const { text, headers, frame } = await open({ html: '<p class="x">Hello "you" & \'me\'</p>' });
+    expect(text.match(/<iframe[^>]*?srcdoc/g)).toHaveLength(1);
+    expect(text).toMatch(/<iframe [^>]*sandbox=""/);
+    expect(text).not.toMatch(/allow-|<script|<link|onload=/i);
+    expect(frame).toContain('<p class="x">Hello "you" & \'me\'</p>');
+    expect(frame).toMatch(/^<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="/);
+    expect(headers.get('content-security-policy')).toBe(
+      "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    );
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'cache-control': 'no-store',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      'x-dns-prefetch-control': 'off',
+      'x-frame-options': 'DENY',
+      'x-robots-tag': 'noindex, nofollow, noarchive',
+      'permissions-policy': expect.stringContaining('camera=()'),
+    });
+  });
+
+  it('opens image sources, and nothing else, only when it is asked to', async () => {
+    const html = '<img src="https://images.example/a.png">';
+    const without = await open({ html });
+    expect(without.ours).toContain('<a href="?images=1">Show remote images</a>');
+    const withImages = await open({ html }, '?images=1');
+    expect(withImages.ours).toContain('<a href="?images=0">Hide remote images</a>');
+    for (const policy of [withImages.headers.get('content-security-policy') ?? '', withImages.frame]) {
+      expect(policy).toContain("default-src 'none'; style-src 'unsafe-inline'; img-src data: https: http:; base-uri");
+    }
+    expect((await open({ html: '<p>No image.</p>' })).ours).not.toContain('remote images');
+  });
+
+  it.each(['?images=2', '?images=', '?images=true', '?images=1&images=1', '?other=1'])('refuses %s', async (query) => {
+    const { id } = await sendOne(scene, team);
+    const answer = await scene.api('GET', (await share(scene, team, id)) + query);
+    expect(answer).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } });
+  });
+
+  it('shows pictures that came with the email, and no other kind of attachment', async () => {
+    const attachments = [
+      { filename: 'a.png', content: PNG.toString('base64'), content_id: 'logo' },
+      { filename: 'b.svg', content: 'PHN2Zy8+', content_type: 'image/svg+xml', content_id: 'vector' },
+      { filename: 'c.html', content: 'PHA+', content_type: 'text/html', content_id: 'page' },
+      {
+        filename: 'd.png',
+        content: PNG.toString('base64'),
+        content_id: 'a+b/c@x.example',
+        content_type: 'image/png; name=x',
+      },
+    ];
+    const html =
+      '<img src="cid:logo"><div style="background:url(\'CID:logo\')"></div><img src=cid:vector><img src=cid:page><img src=cid:none><img src="cid:a%2Bb%2fc@x.example">';
+    const { frame } = await open({ html, attachments });
+    const url = `data:image/png;base64,${PNG.toString('base64')}`;
+    expect(frame.split(url)).toHaveLength(4);
+    expect(frame).toContain('<img src=cid:vector><img src=cid:page><img src=cid:none>');
+    expect(frame).not.toContain('PHN2Zy8');
+  });
+
+  it('a picture that is named very often makes no page without end', async () => {
+    const large = Buffer.concat([PNG, Buffer.alloc(2_000_000)]).toString('base64');
+    const { text } = await open({
+      html: '<img src=cid:big>'.repeat(10_000),
+      attachments: [{ filename: 'a.png', content: large, content_id: 'big' }],
+    });
+    expect(text.length).toBeGreaterThan(2_600_000);
+    expect(text.length).toBeLessThan(20_000_000);
+  });
+
+  it('shows the text where there is no HTML, as it was written', async () => {
+    const { text } = await open({ html: undefined, text: 'One\n  two <b>&amp;</b>\n\n"three"' });
+    expect(text).toContain('<pre dir="auto">One\n  two &lt;b&gt;&amp;amp;&lt;/b&gt;\n\n&quot;three&quot;</pre>');
+    expect(text).not.toContain('<iframe');
+  });
+
+  it('offers the text beside the HTML, and the addresses of links as text', async () => {
+    const { ours, frame } = await open({
+      html: '<a href="https://shop.example/?a=1&amp;b=2">Shop</a><a href=\'mailto:help@example.com\'>x</a><a href="javascript:alert(1)">y</a>',
+      text: 'The plain one.',
+    });
+    expect(ours).toContain('<pre dir="auto">The plain one.</pre>');
+    expect(ours).toContain('<bdi>https://shop.example/?a=1&amp;b=2</bdi>');
+    expect(ours).toContain('<bdi>mailto:help@example.com</bdi>');
+    expect(ours).not.toContain('javascript:');
+    expect(frame).toContain('<a data-href="https://shop.example/?a=1&amp;b=2">Shop</a>');
+    expect(ours.match(/ href=/g)).toBeNull();
+  });
+
+  it('a body of 2 MB, all of it quotes, is shown whole', async () => {
+    const html = '"'.repeat(2_000_000);
+    const { frame } = await open({ html });
+    expect(frame.endsWith(html)).toBe(true);
+  });
+
+  it('is a page for everybody: a title, a language, one main part, a named frame', async () => {
+    const { ours } = await open({ subject: ' ' });
+    expect(ours).toContain('<html lang="en">');
+    expect(ours).toContain('<title>(no subject)</title>');
+    expect(ours.match(/<main/g)).toHaveLength(1);
+    expect(ours).toContain('<iframe title="Content of the email"');
+    expect(ours).toContain('prefers-color-scheme:dark');
+  });
+
+  it('needs no key, and is limited by address as every such route', async () => {
+    await using narrow = await startScene({ ratePerSecond: 3 });
+    const owner = await narrow.team();
+    const { id } = await sendOne(narrow, owner).catch(async () => {
+      narrow.clock.advance(10_000);
+      return sendOne(narrow, owner);
+    });
+    narrow.clock.advance(10_000);
+    const path = await share(narrow, owner, id);
+    for (let i = 0; i < 3; i++) expect((await narrow.api('GET', path)).status).toBe(200);
+    const limited = await narrow.api('GET', path);
+    expect(limited).toMatchObject({ status: 429, body: { name: 'rate_limit_exceeded' } });
+  });
+
+  it('answers HEAD, and below the deployment address too', async () => {
+    const { id } = await sendOne(scene, team);
+    const path = await share(scene, team, id);
+    expect((await scene.api('HEAD', path)).status).toBe(200);
+    const response = await fetch(`${scene.url}/api/v1${path}`, { headers: { 'user-agent': 'rasket-tests/1' } });
+    expect(response.status).toBe(200);
+    expect(await response.text()).toContain('Your receipt');
+  });
+});

@@ -1,0 +1,37 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { chromium, type BrowserContext } from 'playwright-core';
+import { findProgram } from '../peers/peers.ts';
+
+const FLAGS = [
+  ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
+  ...['--disable-component-update', '--disable-sync', '--disable-default-apps', '--disable-extensions'],
+];
+
+export interface Chromium {
+  context: BrowserContext;
+  close(): Promise<void>;
+}
+
+/**
+ * A headless Chromium to which `evilHost` is the port `outsidePort` of this machine and every other name but 127.0.0.1
+ * does not exist: it can call nobody but the test. The profile is a fresh folder and no private window, because
+ * Chromium follows preconnect hints only outside of those.
+ */
+export async function startChromium(options: { evilHost: string; outsidePort: number }): Promise<Chromium> {
+  const executablePath = findProgram('chromium');
+  if (executablePath === undefined) throw new Error('chromium is not installed');
+  const { evilHost, outsidePort } = options;
+  const rules = `MAP ${evilHost} 127.0.0.1:${outsidePort}, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1`;
+  const profile = mkdtempSync(path.join(os.tmpdir(), 'rasket-chromium-'));
+  const args = [...FLAGS, `--host-resolver-rules=${rules}`];
+  const context = await chromium.launchPersistentContext(profile, { executablePath, headless: true, args });
+  return {
+    context,
+    async close() {
+      await context.close();
+      rmSync(profile, { recursive: true, force: true });
+    },
+  };
+}

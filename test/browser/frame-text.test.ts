@@ -1,0 +1,159 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { renderSharePage } from '../../src/http/share-page/index.ts';
+import { disarmHtml } from '../../src/protocol/safe-html/index.ts';
+import { framed, unframed } from '../api/shares/shared.ts';
+import { hostileHtml } from './hostile-html.ts';
+
+const corpus = hostileHtml('http://evil.example');
+
+const OURS = /^(?:!doctype|html|head|meta|title|style|body|header|main|footer|section|details|summary)$/;
+const OUR_TEXT = /^(?:h1|h2|dl|div|dt|dd|bdi|time|ul|ol|li|span|p|pre|a|iframe)$/;
+
+const pageOf = (html: string): string =>
+  renderSharePage({
+    email: {
+      id: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
+      from: html.slice(0, 300),
+      to: [html.slice(0, 300)],
+      cc: [html.slice(0, 300)],
+      replyTo: [html.slice(0, 300)],
+      subject: html.slice(0, 300),
+      html,
+      text: html,
+      lastEvent: 'delivered',
+      createdAt: 1_800_000_000_000,
+      scheduledAt: null,
+      attachments: [
+        {
+          id: 'a',
+          email_id: 'e',
+          position: 0,
+          filename: html.slice(0, 255),
+          content_type: 'text/plain',
+          content_disposition: 'attachment',
+          content_id: null,
+          size: 1,
+        },
+      ],
+      expiresAt: 1_800_100_000_000,
+    },
+    images: new Map(),
+    withRemoteImages: false,
+  });
+
+/** Every name that a parser could give an element, wherever it begins to read. */
+const names = (html: string): string[] =>
+  Array.from(html.matchAll(/<(?=([a-z][^\t\n\f\r />]*))/gi), ([, name = '']) => name.toLowerCase());
+
+const DANGEROUS =
+  /^(?:script|link|meta|base|iframe|frame|frameset|object|embed|applet|form|input|button|svg|math|template|video|audio|noscript|portal|fencedframe|textarea|select|plaintext|xmp|isindex|bgsound)$/;
+
+describe.each(corpus)('$name', ({ html }) => {
+  it('stays inside its attribute, and outside of it there is only what we wrote', () => {
+    const page = pageOf(html);
+    expect(page.match(/ srcdoc="/g)).toHaveLength(1);
+    expect(framed(page).endsWith(disarmHtml(html))).toBe(true);
+    const around = unframed(page);
+    for (const name of names(around)) expect(name).toMatch(new RegExp(`${OURS.source}|${OUR_TEXT.source}`));
+    expect(around.match(/<iframe[^>]*>/g)).toEqual([expect.stringContaining(' sandbox="" ')]);
+    for (const [, value = ''] of around.matchAll(/="([^"]*)"/g)) expect(value).not.toContain('evil');
+    expect(around).not.toMatch(/<[^>]*\son\w+=/i);
+  });
+
+  it('names no element that does more than show something, and no address to go to', () => {
+    const disarmed = disarmHtml(html);
+    expect(names(disarmed).filter((name) => DANGEROUS.test(name))).toEqual([]);
+    expect(disarmed.match(/(?<!data-)href[\t\n\f\r ]*=/gi)).toBeNull();
+    expect(disarmHtml(disarmed).match(/(?<!data-)href[\t\n\f\r ]*=/gi)).toBeNull();
+  });
+});
+
+describe('whatever is written', () => {
+  const pieces = fc.constantFrom(
+    ...[
+      '<',
+      '>',
+      '/',
+      '"',
+      "'",
+      '=',
+      ' ',
+      '\n',
+      '\f',
+      '\u00a0',
+      '\u000b',
+      '&',
+      ';',
+      '-',
+      '!',
+      '--',
+      '<!--',
+      '-->',
+      '</',
+    ],
+    ...[
+      'script',
+      'LINK',
+      'a',
+      'p',
+      'style',
+      'title',
+      'head',
+      'href',
+      'HREF',
+      'src',
+      'x-',
+      'data-',
+      '&lt;',
+      '&quot;',
+      '&#60;',
+    ],
+    ...['base', 'meta', 'iframe', 'o:p', 'ſcript', '\u212a', '<![CDATA[', ']]>', '<?', '$&', "$'"],
+  );
+  const text = fc.array(pieces, { maxLength: 40 }).map((parts) => parts.join(''));
+
+  it('no dangerous name is left, however tags begin', () => {
+    fc.assert(
+      fc.property(text, (html) => names(disarmHtml(html)).every((name) => !DANGEROUS.test(name))),
+      { numRuns: 5000 },
+    );
+  });
+
+  it('no href has a value, however it is spelled', () => {
+    const attributes = (html: string): string[] =>
+      Array.from(html.matchAll(/([^\t\n\f\r />="'<]*)[\t\n\f\r ]*=/g), ([, name = '']) => name.toLowerCase());
+    fc.assert(
+      fc.property(text, (html) => attributes(disarmHtml(html)).every((name) => !/^(?:\w+:)?href$/.test(name))),
+      { numRuns: 5000 },
+    );
+  });
+
+  it('it ends where it ended: the frame holds it whole', () => {
+    fc.assert(
+      fc.property(text, (html) => {
+        const page = pageOf(html);
+        return framed(page).endsWith(disarmHtml(html)) && page.split(' srcdoc="').length === 2;
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+describe('what is plain stays as it is', () => {
+  it.each([
+    '<!doctype html><html><head><title>Hello</title><style>p > a{color:red}</style></head><body bgcolor="#fff"><p class="x">Hi</p></body></html>',
+    '<table role="presentation" width="600"><tr><td style="padding:8px"><img src="https://x.example/a.png" alt=""></td></tr></table>',
+    '<!--[if mso]><p>Outlook</p><![endif]--> 1 < 2 && a <b>bold</b><br/>',
+    '<H1>Loud</H1>',
+  ])('%s', (html) => expect(disarmHtml(html)).toBe(html));
+
+  it.each([
+    ['<a href="https://x.example">x</a>', '<a data-href="https://x.example">x</a>'],
+    ['<o:p>&nbsp;</o:p>', '<x-o:p>&nbsp;</x-o:p>'],
+    ['<meta charset="utf-8"><p>x', '<head charset="utf-8"><p>x'],
+    ['<script>1</script>', '<x-script>1</x-script>'],
+    ['<form><input name=a></form>', '<x-form><head name=a></x-form>'],
+    ['the href attribute', 'the href attribute'],
+  ])('%s becomes %s', (html, disarmed) => expect(disarmHtml(html)).toBe(disarmed));
+});

@@ -1,0 +1,78 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Desk, expectOneLine } from './desk.ts';
+
+// Several processes one after the other, on whatever else the machine does.
+vi.setConfig({ testTimeout: 60_000 });
+
+let desk: Desk;
+let env: Record<string, string>;
+let key: string;
+beforeEach(async () => {
+  desk = new Desk();
+  env = await desk.database();
+  desk.write('rasket.toml', '[plans.small]\nname = "Small"\ndaily_cap = 7\n');
+  env.RASKET_CONFIG = desk.at('rasket.toml');
+  const made = await desk.rasket(['init', '--data', 'data', '--json'], { env });
+  key = (JSON.parse(made.stdout) as { api_key: string }).api_key;
+});
+afterEach(() => desk.clear());
+
+const rasket = (...words: string[]) => desk.rasket([...words, '--data', 'data'], { env });
+const api = (url: string, ...words: string[]) => desk.rasket([...words, '--url', url, '--api-key', key, '--json']);
+const nameOf = (stdout: string): string => (JSON.parse(stdout) as { name: string }).name;
+
+describe('rasket teams, beside a server that runs', () => {
+  it('suspends a team, whose keys are refused by the very next request, and takes it back', async () => {
+    const server = await desk.serve(['serve', '--data', 'data'], { env });
+    expect(nameOf((await api(server.url, 'team', 'get')).stdout)).toBe('My team');
+    const suspended = await rasket('teams', 'suspend', 'my-team');
+    expect(suspended).toMatchObject({
+      code: 0,
+      stderr: '',
+      stdout: expect.stringMatching(/\tmy-team\tstandard\tsuspended\t/),
+    });
+    const refused = await api(server.url, 'team', 'get');
+    expect(refused.code).toBe(1);
+    expect(nameOf(refused.stdout)).toBe('suspended_api_key');
+    expect((await rasket('teams', 'resume', 'my-team', '--json')).stdout).toContain('"risk_state":"normal"');
+    expect(nameOf((await api(server.url, 'team', 'get')).stdout)).toBe('My team');
+  });
+
+  it('gives a team another plan and name, which the team sees at once', async () => {
+    const server = await desk.serve(['serve', '--data', 'data'], { env });
+    const changed = await rasket('teams', 'update', 'my-team', '--plan', 'small', '--name', 'Ours', '--json');
+    expect(JSON.parse(changed.stdout)).toMatchObject({ slug: 'my-team', name: 'Ours', plan: 'small' });
+    expect(JSON.parse((await api(server.url, 'team', 'get')).stdout)).toMatchObject({
+      name: 'Ours',
+      plan: { code: 'small', name: 'Small', limits: { daily_cap: 7 } },
+    });
+    const listed = await rasket('teams', 'list');
+    expect(listed.stdout).toMatch(/^[0-9a-f-]{36}\t\d{4}-\d\d-\d\d\tmy-team\tsmall\tnormal\tOurs\n$/);
+  });
+
+  it('says in one line what it cannot do', async () => {
+    expectOneLine(await rasket('teams', 'update', 'my-team', '--plan', 'huge'), /no plan "huge".* standard, small/);
+    expectOneLine(await rasket('teams', 'suspend', 'nobody'), /Team "nobody" not found/);
+    expectOneLine(await rasket('teams', 'update', 'my-team'), /--name or --plan/);
+  });
+});
+
+describe('rasket sending', () => {
+  it('shows the switch and moves it, with a reason while it is off', async () => {
+    const said = async (...words: string[]) => (await rasket('sending', ...words)).stdout;
+    expect(await said()).toBe('Sending is on.\n');
+    expect(await said('off', '--reason', 'Moving house')).toBe('Sending is off: Moving house.\n');
+    expect(JSON.parse(await said('--json'))).toEqual({ sending: 'off', reason: 'Moving house' });
+    expect(await said('off')).toBe('Sending is off.\n');
+    expect(await said('on')).toBe('Sending is on.\n');
+    expect(JSON.parse(await said('--json'))).toEqual({ sending: 'on', reason: null });
+  });
+
+  it('refuses what is neither on nor off, and a reason without a cause', async () => {
+    expect(await rasket('sending', 'maybe')).toMatchObject({ code: 2, stderr: expect.stringMatching(/on, off/) });
+    expectOneLine(await rasket('sending', 'on', '--reason', 'x'), /--reason goes with: rasket sending off/);
+    expectOneLine(await rasket('sending', 'off', '--reason', 'x'.repeat(201)), /at most 200 characters/);
+    expectOneLine(await rasket('sending', 'off', '--reason', 'a\nb'), /one line/);
+    expect((await rasket('sending')).stdout).toBe('Sending is on.\n');
+  });
+});

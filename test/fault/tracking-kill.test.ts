@@ -1,0 +1,95 @@
+// readers --> rasket serve (killed again and again)
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { loadConfig } from '../../src/platform/config/index.ts';
+import { openDb, type OpenDbOptions } from '../../src/platform/db/index.ts';
+import { openSecrets } from '../../src/platform/secrets/index.ts';
+import { clickToken } from '../../src/protocol/track-links/index.ts';
+import { BROWSER, follow } from '../flow/reader.ts';
+import { createApi } from '../rig/api.ts';
+import { startSink } from '../rig/sink.ts';
+import { installProgram, type Program } from './program.ts';
+import path from 'node:path';
+
+const KILLS = 4;
+const READERS = 16;
+/** Answers before each kill: few, so that most of what was answered last is not in the database yet. */
+const ANSWERS = 40;
+
+it('a click that was answered is recorded once, whenever the process is killed', { timeout: 90_000 }, async () => {
+  vi.stubEnv('RASKET_TRACKING_SCANNER_SECONDS', '0');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const sink = await startSink();
+  onTestFinished(() => sink.close());
+  const program = await installProgram(sink, () => undefined);
+  const api = createApi(await program.listening());
+  const body = {
+    from: program.from,
+    to: 'x@d.example',
+    subject: 'Hello',
+    html: '<a href="https://example.com/">x</a>',
+  };
+  const { id } = (await api('POST', '/emails', { key: program.apiKey, body })).body as { id: string };
+  const secrets = openSecrets(program.dataDir);
+  const pathOf = (target: string): string =>
+    `/c/${clickToken({ emailId: id, target }, (bytes) => secrets.mac('click', bytes))}`;
+
+  const answered: string[] = [];
+  const asked: string[] = [];
+  let targets = 0;
+  for (let kill = 0; kill < KILLS; kill++) {
+    const server = await program.listening();
+    const until = answered.length + ANSWERS;
+    let dead: Promise<void> | undefined;
+    await Promise.all(
+      Array.from({ length: READERS }, async () => {
+        while (!dead) {
+          const target = `https://example.com/${++targets}`;
+          asked.push(target);
+          const answer = await follow(server, `http://track.test${pathOf(target)}`).catch(() => undefined);
+          if (!answer) continue;
+          expect([answer.status, answer.headers.location]).toEqual([302, target]);
+          answered.push(target);
+          if (answered.length >= until) dead ??= program.kill();
+        }
+      }),
+    );
+    await dead;
+    await program.start();
+  }
+  await program.stop();
+
+  const recorded = await clicksOf(program, id);
+  const times = new Map<string, number>();
+  for (const link of recorded) times.set(link, (times.get(link) ?? 0) + 1);
+  expect(
+    answered.filter((link) => !times.has(link)),
+    'answered and lost',
+  ).toEqual([]);
+  expect(
+    [...times].filter(([, count]) => count > 1),
+    'recorded twice',
+  ).toEqual([]);
+  expect(
+    recorded.filter((link) => !asked.includes(link)),
+    'never asked for',
+  ).toEqual([]);
+  expect(answered.length).toBeGreaterThanOrEqual(KILLS * ANSWERS);
+});
+
+async function clicksOf(program: Program, emailId: string): Promise<string[]> {
+  const { config } = loadConfig({ env: {}, overrides: { database: program.database } });
+  const { driver, url, path: file, pool_max: poolMax } = config.database;
+  const options: OpenDbOptions = { driver, url, file: path.resolve(program.dataDir, file), poolMax };
+  const db = await openDb(options);
+  try {
+    const sql = `select data from events where subject_id = ? and type = 'email.clicked'`;
+    const rows = await db.all<{ data: string }>(sql, [emailId]);
+    return rows.map((row) => {
+      const { click } = JSON.parse(row.data) as { click: { link: string; userAgent: string } };
+      expect(click.userAgent).toBe(BROWSER);
+      return click.link;
+    });
+  } finally {
+    await db.close();
+  }
+}

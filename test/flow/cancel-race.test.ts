@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import { startApp, type App } from '../../src/app.ts';
+import { createLog } from '../../src/platform/log/index.ts';
+import { driver } from '../rig/database.ts';
+import { startScene, type Scene } from '../rig/scene.ts';
+import { mailIn, MINUTE, type Mail } from './mail.ts';
+
+const RACES = 10_000;
+const BATCH = 100;
+
+/** On PostgreSQL a second node claims too: there the database alone decides, and no queue of one process. */
+async function otherNodes(scene: Scene): Promise<App[]> {
+  if (driver !== 'pg') return [];
+  const log = createLog({ level: 'error', format: 'json', write: (line) => void scene.log.push(line) });
+  const { config, clock } = scene.app.world;
+  const options = { config, dataDir: scene.dataDir, clock, log, version: '0.0.0-test' };
+  return [await startApp({ ...options, roles: ['delivery'] })];
+}
+
+/** Ten thousand emails, a hundred of them due at each second. */
+async function scheduleAll(scene: Scene, mail: Mail): Promise<string[][]> {
+  const startsAt = scene.clock.now() + 10 * MINUTE;
+  const rounds: string[][] = [];
+  for (let round = 0; round < RACES / BATCH; round++) {
+    const scheduled_at = new Date(startsAt + round * 1000).toISOString();
+    const body = Array.from({ length: BATCH }, (_, i) => ({
+      from: `a@${mail.domain.name}`,
+      // Every fourth goes to two destinations, whose rows may be claimed apart.
+      to: i % 4 === 0 ? ['x@one.example', 'y@two.example'] : ['x@one.example'],
+      subject: 'Later',
+      text: 'It works.',
+      scheduled_at,
+    }));
+    const sent = await scene.api('POST', '/emails/batch', { key: mail.team.key, body });
+    rounds.push(sent.body.data.map((email: { id: string }) => email.id));
+  }
+  scene.clock.advance(startsAt - 1 - scene.clock.now());
+  return rounds;
+}
+
+interface Ending {
+  answer: number;
+  state: string;
+  events: string;
+}
+
+/** Cancels a round while it comes due: some requests are on their way before the moment, some come after it. */
+async function race(scene: Scene, mail: Mail, ids: string[], endings: Map<string, Ending>): Promise<void> {
+  const cancel = async (id: string): Promise<void> => {
+    const { status } = await scene.api('POST', `/emails/${id}/cancel`, { key: mail.team.key });
+    endings.set(id, { answer: status, state: '', events: '' });
+  };
+  const early = ids.slice(0, (endings.size / 10) % BATCH).map(cancel);
+  scene.clock.advance(1000);
+  const load = Array.from({ length: 5 }, () => mail.send('now@one.example'));
+  // The later the round, the further the dispatch has come when the rest of the requests set out.
+  for (let turn = 0; turn < (endings.size / BATCH) % 10; turn++) await new Promise((next) => setImmediate(next));
+  await Promise.all([...early, ...ids.slice(early.length).map(cancel), ...load]);
+}
+
+async function readEndings(scene: Scene, endings: Map<string, Ending>): Promise<void> {
+  const { db } = scene.app.world;
+  for (const { id, last_event } of await db.all<{ id: string; last_event: string }>(
+    'select id, last_event from emails',
+  )) {
+    const ending = endings.get(id);
+    if (ending) ending.state = last_event;
+  }
+  const rows = await db.all<{ subject_id: string; type: string }>('select subject_id, type from events order by id');
+  for (const { subject_id, type } of rows) {
+    const ending = endings.get(subject_id);
+    if (ending) ending.events += ` ${type.replace('email.', '')}`;
+  }
+}
+
+function arrivals(scene: Scene): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { data } of scene.sink.messages) {
+    const id = /^Message-ID: <([0-9a-f-]{36})@/m.exec(data.toString('latin1'))?.[1] ?? '';
+    counts.set(id, (counts.get(id) ?? 0) + 1);
+  }
+  return counts;
+}
+
+describe('cancel against dispatch', () => {
+  it('ten thousand times under load: never both, never neither', { timeout: 240_000 }, async () => {
+    await using scene = await startScene();
+    const nodes = await otherNodes(scene);
+    try {
+      const mail = await mailIn(scene);
+      const endings = new Map<string, Ending>();
+      for (const ids of await scheduleAll(scene, mail)) await race(scene, mail, ids, endings);
+      for (const node of nodes) await node.queue?.idle();
+      scene.clock.advance(1000);
+      await scene.settled();
+      for (const node of nodes) await node.queue?.idle();
+      await readEndings(scene, endings);
+      const arrived = arrivals(scene);
+
+      const wrong = [...endings].filter(([id, { answer, state, events }]) => {
+        const count = arrived.get(id) ?? 0;
+        if (answer === 200) return state !== 'canceled' || events !== ' scheduled canceled' || count !== 0;
+        const isSent = /^ scheduled sent( delivered){1,2}$/.test(events);
+        return answer !== 409 || state !== 'delivered' || !isSent || count === 0;
+      });
+      expect(wrong).toEqual([]);
+      expect(endings.size).toBe(RACES);
+      const canceled = [...endings.values()].filter(({ answer }) => answer === 200).length;
+      console.log(`cancel came first ${canceled} times, dispatch ${RACES - canceled} times`);
+      // A race that one side always wins is none.
+      expect(Math.min(canceled, RACES - canceled)).toBeGreaterThan(RACES / 50);
+    } finally {
+      for (const node of nodes) await node.close(0);
+    }
+  });
+});

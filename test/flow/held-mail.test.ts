@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+import { setSending } from '../../src/resources/instance/index.ts';
+import { administerTeam } from '../../src/resources/teams/index.ts';
+import { startScene } from '../rig/scene.ts';
+import { HOUR, mailIn, MINUTE } from './mail.ts';
+
+describe('the global send switch', () => {
+  it('refuses new mail with 503, holds what is accepted, and lets it go when it is on again', async () => {
+    await using scene = await startScene();
+    const mail = await mailIn(scene);
+    const scheduled_at = new Date(scene.clock.now() + 10 * MINUTE).toISOString();
+    const id = await mail.send('x@one.example', { scheduled_at });
+    await setSending(scene.app.world, { isOn: false, reason: 'moving house' });
+
+    const body = { from: `a@${mail.domain.name}`, to: 'x@one.example', subject: 'x', text: 'y' };
+    for (const [path, sent] of [
+      ['/emails', body],
+      ['/emails/batch', [body]],
+    ] as const) {
+      const refused = await scene.api('POST', path, { key: mail.team.key, body: sent });
+      expect(refused).toMatchObject({ status: 503, body: { statusCode: 503, name: 'service_unavailable' } });
+      expect(refused.body.message).toContain('(moving house)');
+    }
+    scene.clock.advance(HOUR);
+    await scene.settled();
+    expect(await mail.account(id)).toMatchObject({ state: 'scheduled', arrived: [] });
+
+    await setSending(scene.app.world, { isOn: true });
+    scene.clock.advance(1000);
+    await scene.settled();
+    expect(await mail.account(id)).toMatchObject({ state: 'delivered', arrived: ['x@one.example'] });
+  });
+
+  it('an answer that was given before is given again while it is off', async () => {
+    await using scene = await startScene();
+    const mail = await mailIn(scene);
+    const body = { from: `a@${mail.domain.name}`, to: 'x@one.example', subject: 'x', text: 'y' };
+    const send = () =>
+      scene.api('POST', '/emails', { key: mail.team.key, body, headers: { 'idempotency-key': 'once' } });
+    const first = await send();
+    await setSending(scene.app.world, { isOn: false });
+    expect(await send()).toMatchObject({ status: 200, text: first.text });
+  });
+});
+
+describe('a suspended team', () => {
+  it('is refused, and its waiting mail rests until it is resumed, with all its time for retries', async () => {
+    await using scene = await startScene();
+    const mail = await mailIn(scene);
+    const other = await mailIn(scene);
+    const scheduled_at = new Date(scene.clock.now() + 10 * MINUTE).toISOString();
+    const id = await mail.send('451-later@one.example', { scheduled_at });
+    await administerTeam(scene.app.world, mail.team.id, { riskState: 'suspended' });
+
+    const body = { from: `a@${mail.domain.name}`, to: 'x@one.example', subject: 'x', text: 'y' };
+    expect(await scene.api('POST', '/emails', { key: mail.team.key, body })).toMatchObject({
+      status: 403,
+      body: { name: 'suspended_api_key' },
+    });
+    for (let passed = 0; passed < 72 * HOUR; passed += HOUR) {
+      scene.clock.advance(HOUR);
+      await scene.settled();
+    }
+    expect((await scene.events(id)).map(({ type }) => type)).toEqual(['email.scheduled']);
+    const theirs = await other.send('x@one.example');
+    await scene.settled();
+    expect((await other.account(theirs)).state).toBe('delivered');
+
+    await administerTeam(scene.app.world, mail.team.id, { riskState: 'normal' });
+    scene.clock.advance(10 * MINUTE);
+    await scene.settled();
+    expect((await scene.events(id)).map(({ type }) => type)).toContain('email.sent');
+    // Three days of rest have not used up the two days of retries.
+    expect((await scene.events(id)).map(({ type }) => type)).not.toContain('email.bounced');
+  });
+
+  it('with more mail than one look takes does not keep the mail of others back', async () => {
+    await using scene = await startScene();
+    const mail = await mailIn(scene);
+    const other = await mailIn(scene);
+    const scheduled_at = new Date(scene.clock.now() + 10 * MINUTE).toISOString();
+    const emails = Array.from({ length: 100 }, () => ({
+      from: `a@${mail.domain.name}`,
+      to: 'x@one.example',
+      subject: 'x',
+      text: 'y',
+      scheduled_at,
+    }));
+    for (let i = 0; i < 5; i++) await scene.api('POST', '/emails/batch', { key: mail.team.key, body: emails });
+    const theirs = await other.send('x@one.example', { scheduled_at });
+    await administerTeam(scene.app.world, mail.team.id, { riskState: 'suspended' });
+    scene.clock.advance(10 * MINUTE + 1);
+    await scene.settled();
+    expect((await other.account(theirs)).state).toBe('delivered');
+    expect(scene.sink.messages).toHaveLength(1);
+  });
+});

@@ -1,0 +1,162 @@
+import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { startScene, type Scene } from '../rig/scene.ts';
+import { follow, readings, sendHtml, trackingDomain } from './reader.ts';
+
+const HTML = '<a href="https://example.com/">x</a>';
+const config = { tracking: { scheme: 'http' } } as const;
+
+const journals = (scene: Scene): string[] =>
+  readdirSync(path.join(scene.dataDir, 'run')).filter((name) => name.startsWith('tracked-'));
+
+/** Lets every transaction fail until the answered function is called. */
+function breakDatabase(scene: Scene, fault: Error): () => void {
+  const { db } = scene.app.world;
+  const { tx } = db;
+  db.tx = () => Promise.reject(fault);
+  return () => (db.tx = tx);
+}
+const gone = (): Error => Object.assign(new Error('connection lost'), { code: 'ECONNRESET' });
+
+it('a click while the database is down is answered, and recorded when it is back', async () => {
+  await using scene = await startScene({ config });
+  const team = await scene.team();
+  const mail = await sendHtml(scene, team, await trackingDomain(scene, team), { html: HTML });
+  const mend = breakDatabase(scene, gone());
+  expect((await follow(scene.url, mail.links[0] ?? '')).status).toBe(302);
+  expect((await follow(scene.url, mail.pixel ?? '')).status).toBe(200);
+  const at = scene.clock.now();
+  expect(await readings(scene, mail.id)).toEqual([]);
+  mend();
+  scene.clock.advance(2000);
+  expect((await readings(scene, mail.id)).map((event) => [event.type, event.at])).toEqual([
+    ['email.clicked', at],
+    ['email.opened', at],
+  ]);
+});
+
+it('what could not be recorded before the end is recorded after the next start, once', async () => {
+  await using scene = await startScene({ config });
+  const team = await scene.team();
+  const mail = await sendHtml(scene, team, await trackingDomain(scene, team), { html: HTML });
+  breakDatabase(scene, gone());
+  await follow(scene.url, mail.links[0] ?? '');
+  await scene.restart();
+  expect((await readings(scene, mail.id)).map((event) => event.type)).toEqual(['email.clicked']);
+  expect((await scene.account(team, mail.id)).state).toBe('clicked');
+  expect(journals(scene)).toEqual([]);
+  await scene.restart();
+  expect(await readings(scene, mail.id)).toHaveLength(1);
+});
+
+it('what was recorded before a crash and stands in the journal still is not recorded again', async () => {
+  await using scene = await startScene({ config });
+  const team = await scene.team();
+  const mail = await sendHtml(scene, team, await trackingDomain(scene, team), { html: HTML });
+  breakDatabase(scene, gone());
+  await follow(scene.url, mail.links[0] ?? '');
+  await scene.app.tracking?.settled();
+  const [name = ''] = journals(scene);
+  const run = path.join(scene.dataDir, 'run');
+  const text = readFileSync(path.join(run, name), 'utf8');
+  await scene.restart();
+  const before = await readings(scene, mail.id);
+  expect(before).toHaveLength(1);
+  writeFileSync(path.join(run, name.replace('tracked-', 'tracked-left-')), text);
+  await scene.restart();
+  expect(await readings(scene, mail.id)).toEqual(before);
+  expect(journals(scene)).toEqual([]);
+});
+
+it('a line that a crash has cut short does not keep the others from being recorded', async () => {
+  await using scene = await startScene({ config });
+  const team = await scene.team();
+  const mail = await sendHtml(scene, team, await trackingDomain(scene, team), { html: HTML });
+  breakDatabase(scene, gone());
+  await follow(scene.url, mail.links[0] ?? '');
+  const [name = ''] = journals(scene);
+  appendFileSync(path.join(scene.dataDir, 'run', name), '{"id":"019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01","at":17');
+  await scene.restart();
+  expect(await readings(scene, mail.id)).toHaveLength(1);
+  expect(journals(scene)).toEqual([]);
+});
+
+it('the journal of a process that may be alive is left to it, on a shared database', async () => {
+  await using scene = await startScene({ config });
+  if (scene.app.world.db.dialect === 'sqlite') return;
+  const team = await scene.team();
+  const mail = await sendHtml(scene, team, await trackingDomain(scene, team), { html: HTML });
+  breakDatabase(scene, gone());
+  await follow(scene.url, mail.links[0] ?? '');
+  const [name = ''] = journals(scene);
+  const run = path.join(scene.dataDir, 'run');
+  const [header = '', line = ''] = readFileSync(path.join(run, name), 'utf8').split('\n');
+  const other = line.replace(/"id":"[^"]*"/, `"id":"${scene.app.world.ids.uuid()}"`);
+  const isDead = header.replace(/"process":"\d+ /, '"process":"4194304 ');
+  const living = 'tracked-019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01-1.log';
+  writeFileSync(path.join(run, living), `${header}\n${other}\n`);
+  await scene.restart();
+  expect(await readings(scene, mail.id)).toHaveLength(1);
+  expect(journals(scene)).toEqual([living]);
+  writeFileSync(path.join(run, living), `${isDead}\n${other}\n`);
+  await scene.restart();
+  expect(await readings(scene, mail.id)).toHaveLength(2);
+  expect(journals(scene)).toEqual([]);
+});
+
+it('a reading that no database takes is given up alone', async () => {
+  await using scene = await startScene({ config });
+  const team = await scene.team();
+  const domain = await trackingDomain(scene, team);
+  const mails = [];
+  for (let n = 0; n < 5; n++) mails.push(await sendHtml(scene, team, domain, { html: HTML }));
+  const mend = breakDatabase(scene, gone());
+  for (const mail of mails) await follow(scene.url, mail.links[0] ?? '');
+  await scene.app.tracking?.settled();
+  mend();
+  const { db } = scene.app.world;
+  const { tx } = db;
+  const poisoned = mails[2]?.id ?? '';
+  // As a fault of ours would: every transaction that touches this one email's history fails.
+  db.tx = (work) =>
+    tx((on) =>
+      work({
+        ...on,
+        insertMany: (table, columns, rows, conflict) => {
+          if (table === 'events' && rows.flat().includes(poisoned)) throw new Error('malformed');
+          return on.insertMany(table, columns, rows, conflict);
+        },
+      }),
+    );
+  scene.clock.advance(2000);
+  await scene.app.tracking?.settled();
+  db.tx = tx;
+  const counts = [];
+  for (const mail of mails) counts.push((await readings(scene, mail.id)).length);
+  expect(counts).toEqual([1, 1, 0, 1, 1]);
+  expect(scene.log.filter((line) => line.includes('a reading could not be recorded'))).toHaveLength(1);
+});
+
+it('a journal that is full keeps nobody from the target, and is told of once', async () => {
+  await using scene = await startScene({ config: { tracking: { scheme: 'http', journal_bytes: 65_536 } } });
+  const team = await scene.team();
+  const mail = await sendHtml(scene, team, await trackingDomain(scene, team), { html: HTML });
+  const mend = breakDatabase(scene, gone());
+  const tries = 400;
+  for (let n = 0; n < tries; n++) {
+    const { status } = await follow(scene.url, mail.links[0] ?? '', {
+      headers: { 'user-agent': `Reader ${n} ${'x'.repeat(100)}` },
+    });
+    expect(status).toBe(302);
+  }
+  mend();
+  scene.clock.advance(2000);
+  const recorded = (await readings(scene, mail.id)).length;
+  expect(recorded).toBeGreaterThan(100);
+  expect(recorded).toBeLessThan(tries);
+  expect(scene.log.filter((line) => line.includes('the journal is full'))).toHaveLength(1);
+  // There is room again.
+  await follow(scene.url, mail.links[0] ?? '');
+  expect(await readings(scene, mail.id)).toHaveLength(recorded + 1);
+});

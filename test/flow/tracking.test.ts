@@ -1,0 +1,312 @@
+import { Resolver } from 'node:dns/promises';
+import { createRequire } from 'node:module';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { clickToken } from '../../src/protocol/track-links/index.ts';
+import { startScene, type Scene, type Team } from '../rig/scene.ts';
+import { BROWSER, follow, readings, sendHtml, trackingDomain } from './reader.ts';
+
+// The verifier has no types for this module.
+const { dkimVerify } = createRequire(import.meta.url)('mailauth/lib/dkim/verify') as {
+  dkimVerify: (
+    message: Buffer,
+    options: { resolver: (name: string, type: string) => Promise<string[][]> },
+  ) => Promise<{ results: { status: { result: string } }[] }>;
+};
+
+const HTML = '<html><body><p>Hi &amp; hello</p><a href="https://example.com/?a=1&amp;b=ü">x</a></body></html>';
+const TARGET = 'https://example.com/?a=1&b=ü';
+
+let scene: Scene;
+let team: Team;
+let domain: { id: string; name: string };
+beforeAll(async () => {
+  scene = await startScene({ config: { tracking: { scheme: 'http' } } });
+  team = await scene.team();
+  domain = await trackingDomain(scene, team);
+});
+afterAll(() => scene.close());
+
+const send = (fields: Record<string, unknown> = {}) => sendHtml(scene, team, domain, { html: HTML, ...fields });
+const typesOf = async (id: string) => (await readings(scene, id)).map((event) => event.type);
+const stateOf = async (id: string) => (await scene.account(team, id)).state;
+
+describe('a mail of a tracking domain', () => {
+  it('has its links and its pixel on the tracking host, and the rest as it was written', async () => {
+    const mail = await send({ text: 'See https://example.com/ü' });
+    const [link = ''] = mail.links;
+    expect(link).toMatch(new RegExp(`^http://track\\.${domain.name.replaceAll('.', '\\.')}/c/[A-Za-z0-9_-]+$`));
+    expect(mail.pixel).toMatch(
+      new RegExp(`^http://track\\.${domain.name.replaceAll('.', '\\.')}/o/[A-Za-z0-9_-]+\\.gif$`),
+    );
+    expect(
+      mail.html
+        .trim()
+        .replace(/<img [^>]*>/, '')
+        .replace(link, 'https://example.com/?a=1&amp;b=ü'),
+    ).toBe(HTML);
+    expect(mail.text.trim()).toBe('See https://example.com/ü');
+  });
+
+  it('is signed as it goes out', async () => {
+    const dns = new Resolver();
+    dns.setServers([scene.dns.server]);
+    const { data } = await send();
+    const { results } = await dkimVerify(data, { resolver: (name) => dns.resolveTxt(name) });
+    expect(results.map((result) => result.status.result)).toEqual(['pass']);
+  });
+
+  it('is stored as the caller gave it', async () => {
+    const { id } = await send();
+    expect((await scene.api('GET', `/emails/${id}`, { key: team.key })).body.html).toBe(HTML);
+  });
+
+  it('without HTML is untouched', async () => {
+    const { html, text, data } = await send({ html: undefined, text: 'See https://example.com/' });
+    expect([html, text.trim()]).toEqual(['', 'See https://example.com/']);
+    expect(data.includes('/o/')).toBe(false);
+  });
+
+  it('keeps the links that opted out, and those to other things than pages', async () => {
+    const own = ['<a data-rasket-no-track href="https://a.test/">', '<a href="mailto:a@a.test">', '<a href="#x">'];
+    const { html } = await send({ html: own.join('') });
+    for (const link of own) expect(html).toContain(link);
+  });
+
+  it('too large for its row is tracked as well', async () => {
+    const { links, pixel } = await send({ html: HTML + 'x'.repeat(100_000) });
+    expect([links[0], pixel]).toEqual([expect.stringContaining('/c/'), expect.stringContaining('/o/')]);
+  });
+});
+
+describe('an opening', () => {
+  it('gets a picture that nobody may keep, and is recorded with its reader', async () => {
+    const { id, pixel = '' } = await send();
+    const { status, headers, body } = await follow(scene.url, pixel);
+    expect([status, headers['content-type'], body.length]).toEqual([200, 'image/gif', 43]);
+    expect(body.subarray(0, 6).toString()).toBe('GIF89a');
+    expect(headers).toMatchObject({
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      'x-robots-tag': 'noindex, nofollow',
+      'content-length': '43',
+    });
+    expect(headers).not.toHaveProperty('set-cookie');
+    const timestamp = new Date(scene.clock.now()).toISOString();
+    expect(await readings(scene, id)).toMatchObject([
+      {
+        type: 'email.opened',
+        at: scene.clock.now(),
+        data: { to: ['x@example.org'], open: { ipAddress: '127.0.0.1', timestamp, userAgent: BROWSER } },
+      },
+    ]);
+    expect(await stateOf(id)).toBe('opened');
+  });
+});
+
+describe('a click', () => {
+  it('is sent on to the target as a browser writes it, and recorded as the caller wrote it', async () => {
+    const { id, links } = await send();
+    const { status, headers, body } = await follow(scene.url, links[0] ?? '');
+    expect([status, headers.location, body.length]).toEqual([302, 'https://example.com/?a=1&b=%C3%BC', 0]);
+    expect(headers['cache-control']).toBe('no-store');
+    expect(headers).not.toHaveProperty('set-cookie');
+    const timestamp = new Date(scene.clock.now()).toISOString();
+    expect(await readings(scene, id)).toMatchObject([
+      {
+        type: 'email.clicked',
+        data: {
+          to: ['x@example.org'],
+          click: { ipAddress: '127.0.0.1', link: TARGET, timestamp, userAgent: BROWSER },
+        },
+      },
+    ]);
+    expect(await stateOf(id)).toBe('clicked');
+  });
+
+  it('is answered on any host, for the proxy in front may say its own, and with what a reader’s program adds', async () => {
+    const { id, links } = await send();
+    const path = new URL(links[0] ?? '').pathname;
+    expect((await follow(scene.url, `${scene.url}${path}?fbclid=x`)).status).toBe(302);
+    expect(await typesOf(id)).toEqual(['email.clicked']);
+  });
+
+  it('of a mail to several people concerns all of them, since they got one message', async () => {
+    const to = ['Ann <x@example.org>', 'y@example.org'];
+    const { id, links } = await send({ to, cc: 'c@example.net', bcc: ['b@example.net', 'x@example.org'] });
+    await follow(scene.url, links[0] ?? '');
+    expect(await readings(scene, id)).toMatchObject([
+      { data: { to: ['x@example.org', 'y@example.org', 'c@example.net', 'b@example.net'] } },
+    ]);
+  });
+
+  it('fetched twice within a second is one, and a second later another', async () => {
+    const { id, links, pixel = '' } = await send();
+    const [link = ''] = links;
+    await follow(scene.url, link);
+    await follow(scene.url, link);
+    await follow(scene.url, pixel);
+    await follow(scene.url, pixel);
+    expect(await typesOf(id)).toEqual(['email.clicked', 'email.opened']);
+    scene.clock.advance(999);
+    await follow(scene.url, link);
+    expect(await typesOf(id)).toHaveLength(2);
+    scene.clock.advance(1);
+    await follow(scene.url, link);
+    await follow(scene.url, link, { headers: { 'user-agent': `${BROWSER} other` } });
+    expect(await typesOf(id)).toEqual(['email.clicked', 'email.opened', 'email.clicked', 'email.clicked']);
+  });
+
+  it('moves the state forward and never back', async () => {
+    const { id, links, pixel = '' } = await send();
+    await follow(scene.url, links[0] ?? '');
+    await follow(scene.url, pixel);
+    expect(await typesOf(id)).toEqual(['email.clicked', 'email.opened']);
+    expect(await stateOf(id)).toBe('clicked');
+  });
+
+  it('of an email that is gone leads on and is recorded nowhere', async () => {
+    const token = clickToken({ emailId: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01', target: TARGET }, (bytes) =>
+      scene.app.world.secrets.mac('click', bytes),
+    );
+    const other = await send();
+    expect((await follow(scene.url, `http://any.test/c/${token}`)).status).toBe(302);
+    await follow(scene.url, other.pixel ?? '');
+    expect(await typesOf(other.id)).toEqual(['email.opened']);
+    const { db } = scene.app.world;
+    const sql = `select count(*) as n from events where subject_id = ?`;
+    expect(Number((await db.get<{ n: number }>(sql, ['019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01']))?.n)).toBe(0);
+  });
+});
+
+describe('who is no reader gets the same and is not counted', () => {
+  it.each<[string, { method?: string; headers?: Record<string, string | null> }]>([
+    ['a link scanner', { headers: { 'user-agent': 'Barracuda Sentinel (EE)' } }],
+    ['a preview', { headers: { 'user-agent': 'Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)' } }],
+    ['curl', { headers: { 'user-agent': 'curl/8.5.0' } }],
+    ['a program without a name', { headers: { 'user-agent': null } }],
+    ['a program with an empty name', { headers: { 'user-agent': '' } }],
+    ['a browser that fetches ahead', { headers: { 'sec-purpose': 'prefetch' } }],
+    ['HEAD', { method: 'HEAD' }],
+  ])('%s', async (_who, how) => {
+    const { id, links, pixel = '' } = await send();
+    const click = await follow(scene.url, links[0] ?? '', how);
+    expect([click.status, click.headers.location]).toEqual([302, 'https://example.com/?a=1&b=%C3%BC']);
+    const opening = await follow(scene.url, pixel, how);
+    expect([opening.status, opening.headers['content-length'], opening.body.length]).toEqual([
+      ...[200, '43'],
+      how.method === 'HEAD' ? 0 : 43,
+    ]);
+    expect(await typesOf(id)).toEqual([]);
+    expect(await stateOf(id)).toBe('delivered');
+  });
+
+  it('whoever is there within two seconds of the sending', async () => {
+    const { id, links, pixel = '' } = await send();
+    // The mail was sent three seconds ago.
+    const early = await send();
+    const { db } = scene.app.world;
+    await db.run('update emails set created_at = ? where id = ?', [scene.clock.now() - 1999, early.id]);
+    await follow(scene.url, early.links[0] ?? '');
+    await follow(scene.url, early.pixel ?? '');
+    await follow(scene.url, links[0] ?? '');
+    await follow(scene.url, pixel);
+    expect([await typesOf(early.id), await typesOf(id)]).toEqual([[], ['email.clicked', 'email.opened']]);
+  });
+});
+
+describe('never an open redirect', () => {
+  it('a forged, altered or borrowed token leads nowhere and records nothing', async () => {
+    const { id, links, pixel = '' } = await send();
+    const token = (links[0] ?? '').split('/c/')[1] ?? '';
+    const openToken = (pixel.split('/o/')[1] ?? '').replace('.gif', '');
+    const last = token.at(-1) === 'A' ? 'B' : 'A';
+    const first = token.startsWith('A') ? 'B' : 'A';
+    const evil = Buffer.concat([
+      Buffer.from(token, 'base64url').subarray(0, 28),
+      Buffer.from('https://evil.test/'),
+    ]).toString('base64url');
+    const paths = [
+      ...[
+        `/c/${first}${token.slice(1)}`,
+        `/c/${token.slice(0, -1)}${last}`,
+        `/c/${token}A`,
+        `/c/${token.slice(0, -4)}`,
+      ],
+      ...[
+        `/c/${evil}`,
+        `/c/${openToken}`,
+        `/c/${token}.gif`,
+        `/o/${token}.gif`,
+        `/o/${openToken}`,
+        `/o/A${openToken}.gif`,
+      ],
+      ...['/c/https%3A%2F%2Fevil.test', '/c/aHR0cHM6Ly9ldmlsLnRlc3Qv', '/c/?url=https://evil.test', '/c/'],
+      ...[
+        '/c//evil.test',
+        '/c/..//evil.test',
+        '/c/%0d%0aLocation:%20https://evil.test',
+        `/c/${token}%00`,
+        `/c/${token}/`,
+      ],
+      ...[`/c/${token}=`, `/C/${token}`, `//c/${token}`, `/c/${token}#x/../https://evil.test`],
+    ];
+    for (const path of paths) {
+      const { status, headers } = await follow(scene.url, `http://track.${domain.name}${path}`);
+      expect([path, status, headers.location]).toEqual([path, 404, undefined]);
+    }
+    expect(await typesOf(id)).toEqual([]);
+  });
+
+  it('a link of another installation is none of ours', async () => {
+    const { id } = await send();
+    const token = clickToken({ emailId: id, target: 'https://evil.test/' }, () => Buffer.alloc(32, 7));
+    expect((await follow(scene.url, `http://track.test/c/${token}`)).status).toBe(404);
+  });
+
+  it('a genuine token for what is no web address leads nowhere', async () => {
+    const { id } = await send();
+    for (const target of ['javascript:alert(1)', '//evil.test/', 'https://a.test/\r\nx: y']) {
+      const token = clickToken({ emailId: id, target }, (bytes) => scene.app.world.secrets.mac('click', bytes));
+      const { status, headers } = await follow(scene.url, `http://track.test/c/${token}`);
+      expect([status, headers.location]).toEqual([404, undefined]);
+    }
+  });
+});
+
+describe('beside the API', () => {
+  it('only reading a link is ours; every other method is an unknown path of the API', async () => {
+    const { links } = await send();
+    const path = new URL(links[0] ?? '').pathname;
+    for (const method of ['POST', 'DELETE', 'OPTIONS']) {
+      const answer = await scene.api(method, path, { key: team.key });
+      expect([answer.status, answer.body.name]).toEqual([404, 'not_found']);
+    }
+  });
+
+  it('readers do not use up the limit of anybody, and none is set for them', async () => {
+    await using limited = await startScene({ config: { tracking: { scheme: 'http' } }, ratePerSecond: 20 });
+    const own = await limited.team();
+    limited.clock.advance(10_000);
+    const target = await trackingDomain(limited, own);
+    const mail = await sendHtml(limited, own, target, { html: HTML });
+    const answers = await Promise.all(Array.from({ length: 50 }, () => follow(limited.url, mail.pixel ?? '')));
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 50 }, () => 200));
+    expect((await limited.api('GET', '/emails', { key: own.key })).status).toBe(200);
+  });
+});
+
+describe('behind a proxy that is believed', () => {
+  it('the reader’s address is the last one that the proxy did not write about itself', async () => {
+    await using proxied = await startScene({
+      config: { tracking: { scheme: 'http' }, http: { port: 0, trusted_proxies: ['127.0.0.0/8', '10.0.0.0/8'] } },
+    });
+    const own = await proxied.team();
+    const mail = await sendHtml(proxied, own, await trackingDomain(proxied, own), { html: HTML });
+    const from = ['198.51.100.7, 203.0.113.9, 10.1.1.1', '203.0.113.5, garbage, 10.1.1.1', '', '::ffff:203.0.113.8'];
+    for (const addresses of from) {
+      await follow(proxied.url, mail.pixel ?? '', { headers: { 'x-forwarded-for': addresses } });
+    }
+    const seen = (await readings(proxied, mail.id)).map(({ data }) => (data?.open as { ipAddress: string }).ipAddress);
+    expect(seen).toEqual(['203.0.113.9', '10.1.1.1', '127.0.0.1', '203.0.113.8']);
+  });
+});

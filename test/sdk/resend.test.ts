@@ -1,0 +1,292 @@
+// The official client as npm brings it: nothing between it and the server but the address it is told.
+import { Resend } from 'resend';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi, type MockInstance } from 'vitest';
+import { publish, startScene, type Scene, type Team } from '../rig/scene.ts';
+
+/** What the server cannot do yet. Everything else of the families below must have been called here and succeeded. */
+const later: Record<string, string> = {
+  'emails.receiving': 'received mail is not built yet',
+  'domains.claims': 'claims of domains are not built yet',
+};
+
+type Answer<T> = { data: T | null; error: { name: string; statusCode: number | null; message: string } | null };
+
+/** The data of a call that must have succeeded. */
+async function ok<T>(call: PromiseLike<Answer<T>>): Promise<T> {
+  const { data, error } = await call;
+  expect(error).toBeNull();
+  if (data === null) throw new Error('an answer without an error has data');
+  return data;
+}
+
+describe('the official resend client', () => {
+  let scene: Scene;
+  let team: Team;
+  let domain: { id: string; name: string };
+  let resend: Resend;
+  const spies = new Map<string, MockInstance>();
+  const succeeded = new Set<string>();
+
+  beforeAll(async () => {
+    scene = await startScene();
+    team = await scene.team();
+    domain = await team.domain();
+    vi.stubEnv('RESEND_BASE_URL', scene.url);
+    resend = new Resend(team.key);
+    for (const family of [
+      'emails',
+      'batch',
+      'templates',
+      'domains',
+      'apiKeys',
+      'suppressions',
+      'logs',
+      'usage',
+    ] as const) {
+      watch(family, resend[family]);
+    }
+  });
+  // What a spy has seen is forgotten before the next test.
+  afterEach(async () => {
+    for (const [name, spy] of spies) {
+      for (const { value } of spy.mock.results) {
+        if (((await value) as Answer<unknown>).error === null) succeeded.add(name);
+      }
+    }
+  });
+  afterAll(async () => {
+    vi.unstubAllEnvs();
+    await scene.close();
+  });
+
+  /** Every public method of a family and of the families inside it, watched and otherwise as it is. */
+  function watch(name: string, family: object): void {
+    for (const [key, value] of Object.entries(family)) {
+      const inner = `${name}.${key}`;
+      if (key !== 'resend' && typeof value === 'object' && !(inner in later)) watch(inner, value as object);
+    }
+    for (const method of Object.getOwnPropertyNames(Object.getPrototypeOf(family))) {
+      if (method === 'constructor' || method.startsWith('perform')) continue;
+      spies.set(`${name}.${method}`, vi.spyOn(family as Record<string, () => unknown>, method));
+    }
+  }
+
+  const message = (more: object = {}) => ({
+    from: `Sender <a@${domain.name}>`,
+    to: ['x@example.org'],
+    subject: 'Hello',
+    text: 'It works.',
+    ...more,
+  });
+  const inAnHour = (): string => new Date(scene.clock.now() + 3_600_000).toISOString();
+
+  it('sends, reads, lists', async () => {
+    const { id } = await ok(
+      resend.emails.send(
+        message({
+          html: '<p>It works. <img src="cid:logo"></p>',
+          cc: 'c@example.org',
+          bcc: ['b@example.org'],
+          replyTo: 'answers@example.com',
+          headers: { 'X-Order': '7' },
+          tags: [{ name: 'kind', value: 'receipt' }],
+          attachments: [
+            { filename: 'buffer.txt', content: Buffer.from('from a Buffer') },
+            { filename: 'bytes.txt', content: new Uint8Array([104, 105]) },
+            { filename: 'text.txt', content: Buffer.from('base64').toString('base64'), contentType: 'text/plain' },
+            { filename: 'logo.png', content: Buffer.from([137, 80]), contentId: 'logo' },
+          ],
+        }),
+      ),
+    );
+    await scene.settled();
+    expect(await ok(resend.emails.get(id))).toMatchObject({
+      object: 'email',
+      id,
+      to: ['x@example.org'],
+      cc: ['c@example.org'],
+      bcc: ['b@example.org'],
+      reply_to: ['answers@example.com'],
+      last_event: 'delivered',
+      tags: [{ name: 'kind', value: 'receipt' }],
+      scheduled_at: null,
+    });
+    expect((await ok(resend.emails.list({ limit: 1 }))).data[0]).toMatchObject({ id, subject: 'Hello' });
+    const { id: created } = await ok(resend.emails.create(message()));
+    expect((await ok(resend.emails.list({ limit: 10, after: created }))).data.map((one) => one.id)).toContain(id);
+  });
+
+  it('reads attachments and follows their link', async () => {
+    const attachments = [{ filename: 'file.txt', content: Buffer.from('the file') }];
+    const { id: emailId } = await ok(resend.emails.send(message({ attachments })));
+    const list = await ok(resend.emails.attachments.list({ emailId }));
+    expect(list.data).toMatchObject([{ filename: 'file.txt', content_type: 'text/plain', size: 8 }]);
+    const one = await ok(resend.emails.attachments.get({ emailId, id: list.data[0]?.id ?? '' }));
+    expect(one).toMatchObject({ object: 'attachment', filename: 'file.txt' });
+    expect(await (await fetch(one.download_url)).text()).toBe('the file');
+  });
+
+  it('moves, cancels and shares', async () => {
+    const { id } = await ok(resend.emails.send(message({ scheduledAt: inAnHour() })));
+    const scheduledAt = new Date(scene.clock.now() + 7_200_000).toISOString();
+    expect(await ok(resend.emails.update({ id, scheduledAt }))).toEqual({ object: 'email', id });
+    expect((await ok(resend.emails.get(id))).scheduled_at).toBe(scheduledAt);
+    expect(await ok(resend.emails.cancel(id))).toEqual({ object: 'email', id });
+    expect((await resend.emails.cancel(id)).error).toMatchObject({ name: 'resource_locked', statusCode: 409 });
+    const shared = await ok(resend.emails.share(id, { expiresIn: '2 hours' }));
+    expect(shared).toMatchObject({ object: 'email', id });
+    expect(await (await fetch(shared.url)).text()).toContain('Hello');
+    expect((await ok(resend.emails.share(id))).url).not.toBe(shared.url);
+  });
+
+  it('repeats an answer under the same idempotency key', async () => {
+    const first = await ok(resend.emails.send(message(), { idempotencyKey: 'receipt-1' }));
+    expect(await ok(resend.emails.send(message(), { idempotencyKey: 'receipt-1' }))).toEqual(first);
+    const { error } = await resend.emails.send(message({ subject: 'Other' }), { idempotencyKey: 'receipt-1' });
+    expect(error).toMatchObject({ name: 'invalid_idempotent_request', statusCode: 409 });
+  });
+
+  it('sends batches, strict and permissive, with attachments', async () => {
+    const attachments = [{ filename: 'file.txt', content: Buffer.from('the file') }];
+    const strict = await ok(resend.batch.send([message({ attachments }), message()]));
+    expect(strict.data).toHaveLength(2);
+    expect((await ok(resend.emails.attachments.list({ emailId: strict.data[0]?.id ?? '' }))).data).toHaveLength(1);
+    const mixed = [message(), message({ from: 'a@nobody.example.com' })];
+    expect((await resend.batch.create(mixed)).error).toMatchObject({ name: 'validation_error', statusCode: 403 });
+    const permissive = await ok(resend.batch.create(mixed, { batchValidation: 'permissive', idempotencyKey: 'p' }));
+    expect(permissive.data).toHaveLength(1);
+    expect(permissive.errors).toMatchObject([{ index: 1 }]);
+  });
+
+  it('keeps templates and sends with them', async () => {
+    const made = await resend.templates
+      .create({
+        name: 'Welcome',
+        alias: 'welcome',
+        subject: 'Hello {{{NAME}}}',
+        from: `Sender <a@${domain.name}>`,
+        replyTo: ['answers@example.com'],
+        html: '<p>Hello {{{NAME}}}, you are {{{AGE}}}.</p>',
+        variables: [
+          { key: 'NAME', type: 'string', fallbackValue: 'you' },
+          { key: 'AGE', type: 'number', fallbackValue: 7 },
+        ],
+      })
+      .publish();
+    const { id } = await ok(Promise.resolve(made));
+    const template = { id: 'welcome', variables: { NAME: 'A & B' } };
+    const sent = await ok(resend.emails.send({ to: 'x@example.org', template } as never));
+    expect(await ok(resend.emails.get(sent.id))).toMatchObject({
+      subject: 'Hello A & B',
+      html: '<p>Hello A &amp; B, you are 7.</p>',
+      reply_to: ['answers@example.com'],
+    });
+    await ok(resend.templates.update('welcome', { html: '<p>Changed.</p>' }));
+    expect(await ok(resend.templates.get(id))).toMatchObject({
+      object: 'template',
+      alias: 'welcome',
+      status: 'published',
+      has_unpublished_versions: true,
+      variables: [
+        { key: 'NAME', type: 'string', fallback_value: 'you' },
+        { key: 'AGE', type: 'number', fallback_value: 7 },
+      ],
+    });
+    expect(await ok(resend.templates.publish(id))).toMatchObject({ object: 'template', id });
+    const copy = await ok(resend.templates.duplicate(id));
+    expect((await ok(resend.templates.list())).data.map((one) => one.id)).toEqual([copy.id, id]);
+    expect(await ok(resend.templates.remove(copy.id))).toEqual({ object: 'template', id: copy.id, deleted: true });
+  });
+
+  it('registers, verifies, changes and removes domains', async () => {
+    const created = await ok(
+      resend.domains.create({
+        name: 'sdk.example.com',
+        region: 'eu-west-1',
+        customReturnPath: 'back',
+        tls: 'enforced',
+      }),
+    );
+    expect(created).toMatchObject({ name: 'sdk.example.com', status: 'not_started', region: 'eu-west-1' });
+    publish(scene.dns, (await ok(resend.domains.get(created.id))) as never);
+    expect(await ok(resend.domains.verify(created.id))).toMatchObject({ object: 'domain', id: created.id });
+    expect((await ok(resend.domains.get(created.id))).status).toBe('verified');
+    const changed = await ok(resend.domains.update({ id: created.id, clickTracking: true, openTracking: true }));
+    expect(changed).toMatchObject({ object: 'domain', id: created.id });
+    expect((await ok(resend.domains.list())).data.map((one) => one.name)).toContain('sdk.example.com');
+    expect(await ok(resend.domains.remove(created.id))).toMatchObject({ id: created.id, deleted: true });
+  });
+
+  it('issues, renames and revokes API keys', async () => {
+    const key = await ok(
+      resend.apiKeys.create({ name: 'Sending', permission: 'sending_access', domain_id: domain.id }),
+    );
+    expect(key.token).toMatch(/^rk_/);
+    const sending = new Resend(key.token);
+    expect((await sending.emails.send(message())).error).toBeNull();
+    expect((await sending.emails.list()).error).toMatchObject({ name: 'restricted_api_key', statusCode: 401 });
+    await ok(resend.apiKeys.update(key.id, { name: 'Renamed' }));
+    expect((await ok(resend.apiKeys.list())).data.find((one) => one.id === key.id)).toMatchObject({ name: 'Renamed' });
+    await ok(resend.apiKeys.remove(key.id));
+    expect((await sending.emails.send(message())).error).toMatchObject({ name: 'restricted_api_key', statusCode: 403 });
+  });
+
+  it('suppresses addresses and lifts it again', async () => {
+    const email = 'gone+label@example.org';
+    const { id } = await ok(resend.suppressions.add({ email }));
+    expect(await ok(resend.suppressions.get(email))).toMatchObject({
+      object: 'suppression',
+      id,
+      email,
+      origin: 'manual',
+    });
+    expect((await ok(resend.suppressions.list({ origin: 'manual' }))).data).toMatchObject([{ email }]);
+    expect(await ok(resend.suppressions.remove(id))).toEqual({ object: 'suppression', id, deleted: true });
+    await ok(resend.suppressions.batch.add({ emails: ['one@example.org', 'two@example.org'] }));
+    await ok(resend.suppressions.batch.remove({ emails: ['one@example.org', 'two@example.org'] }));
+    expect((await ok(resend.suppressions.list())).data).toEqual([]);
+  });
+
+  it('reads metrics, logs and usage', async () => {
+    await ok(resend.emails.send(message({ to: `delivered@simulator.${scene.app.world.config.instance.host}` })));
+    await scene.settled();
+    const metrics = await ok(
+      resend.emails.metrics({
+        metrics: ['received', 'delivered', 'delivery_rate'],
+        dimensions: ['period', 'domain'],
+        granularity: 'daily',
+        timezone: 'Europe/Berlin',
+        domainId: [domain.id],
+      }),
+    );
+    expect(metrics).toMatchObject({ object: 'metrics', granularity: 'daily', dimensions: ['period', 'domain'] });
+    expect(metrics.totals.delivered).toBeGreaterThan(0);
+    const logs = await ok(resend.logs.list({ limit: 5 }));
+    const posted = logs.data.find((entry) => entry.endpoint === '/emails' && entry.method === 'POST');
+    expect(await ok(resend.logs.get(posted?.id ?? ''))).toMatchObject({
+      object: 'log',
+      response_status: 200,
+      request_body: { subject: 'Hello' },
+      response_body: { id: expect.any(String) as string },
+    });
+    expect(await ok(resend.usage.get())).toMatchObject({
+      object: 'usage',
+      emails: { daily: { sent: expect.any(Number) as number, resets_at: expect.any(String) as string } },
+      domains: { used: expect.any(Number) as number, limit: 100 },
+      rate_limit: { limit: expect.any(Number) as number, duration: expect.any(String) as string },
+    });
+  });
+
+  it('hears of a fault by name and status', async () => {
+    const { data, error } = await resend.emails.send(message({ to: 'no address' }));
+    expect(data).toBeNull();
+    expect(error).toMatchObject({ name: 'validation_error', statusCode: 400 });
+    expect((await resend.emails.get('019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77')).error?.name).toBe('not_found');
+    expect((await new Resend('rk_nobody').emails.list()).error?.name).toBe('invalid_api_key');
+  });
+
+  it('every method of these families was called above and has succeeded', () => {
+    expect(spies.size).toBeGreaterThan(30);
+    expect([...spies.keys()].filter((name) => !succeeded.has(name))).toEqual([]);
+  });
+});
