@@ -48,24 +48,23 @@ export function createTrackingRoutes(
     if (url.charAt(2) !== '/' || (method !== 'GET' && method !== 'HEAD')) return false;
     const [, kind, token = '', suffix] = FORM.exec(url) ?? [];
     if (kind === undefined || (request.headers.host === undefined && request.httpVersion !== '1.0')) return false;
-    const note = (emailId: string, link?: string): void => {
-      if (method === 'HEAD' || automatedReader(request.headers)) return;
-      const reader = { ipAddress: clientAddress(request), userAgent: request.headers['user-agent'] ?? '' };
-      tracking.note({ emailId, ...reader, ...(link === undefined ? {} : { link }) });
-    };
     const answer = (status: number, headers: string[], body?: Buffer): true => {
       response.writeHead(status, headers).end(method === 'HEAD' ? undefined : body);
       return true;
     };
+    /** Nobody is answered before what he did is noted. */
+    const note = (what: { emailId: string; link?: string }, answerNow: () => true): true => {
+      if (method === 'HEAD' || automatedReader(request.headers)) return answerNow();
+      const reader = { ipAddress: clientAddress(request), userAgent: request.headers['user-agent'] ?? '' };
+      tracking.note({ ...what, ...reader }, answerNow);
+      return true;
+    };
     const opened = kind === 'o' && suffix ? openingOf(world, token) : undefined;
-    if (opened !== undefined) {
-      note(opened);
-      return answer(200, PIXEL_HEADERS, PIXEL);
-    }
+    if (opened !== undefined) return note({ emailId: opened }, () => answer(200, PIXEL_HEADERS, PIXEL));
     const click = kind === 'c' && !suffix ? clickOf(world, token) : undefined;
     if (!click) return answer(404, NOT_FOUND_HEADERS, NOT_FOUND);
-    note(click.emailId, click.target);
     // Written as a browser writes it: in ASCII, with nothing in it that a header cannot hold.
-    return answer(302, [...EVERY_ANSWER, 'location', new URL(click.target).href, 'content-length', '0']);
+    const headers = [...EVERY_ANSWER, 'location', new URL(click.target).href, 'content-length', '0'];
+    return note({ emailId: click.emailId, link: click.target }, () => answer(302, headers));
   };
 }

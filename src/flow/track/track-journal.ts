@@ -1,145 +1,190 @@
-import { closeSync, ftruncateSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  ftruncateSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import path from 'node:path';
 import { mayBeAlive, ownMark, type ProcessMark } from '../../platform/process-mark/index.ts';
 import { parseReading, type Reading } from './reading.ts';
 
 /** One file of the journal, kept until everything in it stands in the database. */
-export interface Segment {
+interface Segment {
   file: string;
-  /** Absent for the file of an earlier process. */
-  handle: number | undefined;
+  handle: number;
   bytes: number;
-  waiting: number;
+  /** Up to here it stands in the database. */
+  recorded: number;
 }
 
-export interface Noted {
-  reading: Reading;
+/** The next readings of a segment, and where they end. */
+export interface Taken {
+  readings: Reading[];
   segment: Segment;
+  end: number;
 }
 
 /**
  * What was answered and is not in the database yet, in files that are only added to. Nothing is synced: a killed process
- * loses nothing that it wrote to a file, and a click is not worth a sync of its own.
+ * loses nothing that it wrote to a file, and a click is not worth a sync of its own. Nothing is kept in memory either.
  */
 export interface TrackJournal {
-  /** Undefined when there is no room for it; throws when the file cannot be written. */
-  append(reading: Reading): Noted | undefined;
+  /** In one write; false when there is no room for them, and throws when the file cannot be written. */
+  append(readings: readonly Reading[]): boolean;
+  /** The oldest that wait, at most so many; what cannot be read is passed over. Undefined when nothing waits. */
+  take(max: number): Taken | undefined;
   /** They stand in the database, or never will. */
-  settle(noted: readonly Noted[]): void;
+  settle(taken: Taken): void;
+  waitingBytes(): number;
   /** With what is still waiting left to the next start, whoever makes it. */
   close(): void;
 }
 
 const SEGMENT_BYTES_MAX = 1024 * 1024;
+/** Longer than any line: a target has at most 4 KB, a name of a program 512 characters. */
+const CHUNK_BYTES = 256 * 1024;
 const NAME = /^tracked-(left-)?[0-9a-f-]{36}-\d+\.log$/;
 
-export function openTrackJournal(
-  runDir: string,
-  owner: string,
-  bytesMax: number,
-  left: readonly Segment[],
-): TrackJournal {
+export interface TrackJournalOptions {
+  runDir: string;
+  owner: string;
+  bytesMax: number;
+  /** Whether no other process uses this folder; otherwise only what its writer has surely left is taken over. */
+  isAlone: boolean;
+}
+
+/** Takes over what earlier processes of this data folder noted and did not record. */
+export function openTrackJournal({ runDir, owner, bytesMax, isAlone }: TrackJournalOptions): TrackJournal {
   const header = `${JSON.stringify(ownMark())}\n`;
-  const segments = new Set<Segment>(left);
-  let bytes = left.reduce((sum, segment) => sum + segment.bytes, 0);
+  const segments = new Set<Segment>(leftSegments(runDir, isAlone));
+  let bytes = [...segments].reduce((sum, segment) => sum + segment.bytes, 0);
   let current: Segment | undefined;
   let made = 0;
 
   const begin = (): Segment => {
     const file = path.join(runDir, `tracked-${owner}-${++made}.log`);
-    const segment: Segment = { file, handle: openSync(file, 'ax', 0o600), bytes: 0, waiting: 0 };
+    const segment: Segment = { file, handle: openSync(file, 'ax+', 0o600), bytes: 0, recorded: 0 };
     segments.add(segment);
     write(segment, header);
+    segment.recorded = segment.bytes;
     return segment;
   };
   const write = (segment: Segment, text: string): void => {
     const line = Buffer.from(text);
-    const written = writeSync(segment.handle ?? -1, line);
+    const written = writeSync(segment.handle, line);
     segment.bytes += written;
     bytes += written;
     if (written < line.length) throw new Error(`${segment.file} took ${written} of ${line.length} bytes`);
   };
   const remove = (segment: Segment): void => {
-    if (segment.handle !== undefined) closeSync(segment.handle);
+    closeSync(segment.handle);
     rmSync(segment.file, { force: true });
     segments.delete(segment);
     bytes -= segment.bytes;
   };
   const empty = (segment: Segment): void => {
-    if (segment !== current || segment.handle === undefined) return remove(segment);
+    if (segment !== current) return remove(segment);
     ftruncateSync(segment.handle, header.length);
     bytes -= segment.bytes - header.length;
     segment.bytes = header.length;
+    segment.recorded = header.length;
   };
+  const isDone = (segment: Segment): boolean => segment.recorded >= segment.bytes;
 
   return {
-    append(reading) {
-      if (bytes >= bytesMax) return undefined;
+    append(readings) {
+      if (bytes >= bytesMax) return false;
       try {
         if (!current || current.bytes >= SEGMENT_BYTES_MAX) current = begin();
-        write(current, `${JSON.stringify(reading)}\n`);
+        write(current, readings.map((reading) => `${JSON.stringify(reading)}\n`).join(''));
       } catch (error) {
         // Half a line would spoil the line behind it.
         const spoilt = current;
         current = undefined;
-        if (spoilt?.waiting === 0) remove(spoilt);
+        if (spoilt && isDone(spoilt)) remove(spoilt);
         throw error;
       }
-      current.waiting++;
-      return { reading, segment: current };
+      return true;
     },
-    settle(noted) {
-      for (const { segment } of noted) if (--segment.waiting === 0) empty(segment);
+    take(max) {
+      for (const segment of segments) {
+        if (isDone(segment)) continue;
+        const taken = nextOf(segment, max);
+        if (taken.readings.length > 0) return taken;
+        segment.recorded = taken.end;
+        if (isDone(segment)) empty(segment);
+      }
+      return undefined;
     },
+    settle({ segment, end }) {
+      segment.recorded = end;
+      if (isDone(segment)) empty(segment);
+    },
+    waitingBytes: () => [...segments].reduce((sum, segment) => sum + segment.bytes - segment.recorded, 0),
     close() {
       for (const segment of segments) {
-        if (segment.waiting === 0) remove(segment);
-        else if (segment.handle !== undefined) {
-          closeSync(segment.handle);
-          renameSync(segment.file, path.join(runDir, path.basename(segment.file).replace('tracked-', 'tracked-left-')));
+        if (isDone(segment)) {
+          remove(segment);
+          continue;
         }
+        closeSync(segment.handle);
+        renameSync(segment.file, path.join(runDir, path.basename(segment.file).replace('tracked-', 'tracked-left-')));
       }
     },
   };
 }
 
-/**
- * What processes that ended have left behind. With `isAlone` the caller knows that no other process uses this folder;
- * otherwise a file counts as left only when its writer is known to be gone, or has said so itself.
- */
-export function leftReadings(runDir: string, { isAlone }: { isAlone: boolean }): Noted[] {
-  return readdirSync(runDir).flatMap((name) => {
-    const match = NAME.exec(name);
-    if (!match) return [];
-    const file = path.join(runDir, name);
-    const text = readIfThere(file);
-    const [header = '', ...lines] = text.split('\n');
-    if (!isAlone && match[1] === undefined && mayBeAlive(parseMark(header))) return [];
-    const segment: Segment = { file, handle: undefined, bytes: Buffer.byteLength(text), waiting: 0 };
-    const noted = lines.flatMap((line) => {
-      const reading = parseReading(line);
-      return reading ? [{ reading, segment }] : [];
+function nextOf(segment: Segment, max: number): Taken {
+  const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, segment.bytes - segment.recorded));
+  const read = readSync(segment.handle, chunk, 0, chunk.length, segment.recorded);
+  const readings: Reading[] = [];
+  let at = 0;
+  while (readings.length < max && at < read) {
+    const lineEnd = chunk.indexOf(0x0a, at);
+    // A crash has cut the last line short.
+    if (lineEnd < 0 || lineEnd >= read) break;
+    const reading = parseReading(chunk.toString('utf8', at, lineEnd));
+    if (reading) readings.push(reading);
+    at = lineEnd + 1;
+  }
+  return { readings, segment, end: at === 0 ? segment.bytes : segment.recorded + at };
+}
+
+function leftSegments(runDir: string, isAlone: boolean): Segment[] {
+  return readdirSync(runDir)
+    .filter((name) => NAME.test(name))
+    .flatMap((name) => {
+      const segment = openIfThere(path.join(runDir, name));
+      if (!segment) return [];
+      const isLeft = isAlone || name.startsWith('tracked-left-') || !mayBeAlive(markIn(segment));
+      if (isLeft) return [segment];
+      closeSync(segment.handle);
+      return [];
     });
-    segment.waiting = noted.length;
-    if (noted.length === 0) rmSync(file, { force: true });
-    return noted;
-  });
 }
 
 /** Another process that starts just now may have taken it. */
-function readIfThere(file: string): string {
+function openIfThere(file: string): Segment | undefined {
   try {
-    return readFileSync(file, 'utf8');
+    const handle = openSync(file, 'r');
+    return { file, handle, bytes: statSync(file).size, recorded: 0 };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    return '';
+    return undefined;
   }
 }
 
 /** Without its header, the writer ended before it had noted anything. */
-function parseMark(header: string): ProcessMark {
+function markIn(segment: Segment): ProcessMark {
+  const chunk = Buffer.alloc(1024);
+  const read = readSync(segment.handle, chunk, 0, chunk.length, 0);
   try {
-    return JSON.parse(header) as ProcessMark;
+    return JSON.parse(chunk.toString('utf8', 0, read).split('\n', 1)[0] ?? '') as ProcessMark;
   } catch {
     return { ...ownMark(), process: '' };
   }

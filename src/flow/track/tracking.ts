@@ -4,11 +4,14 @@ import type { World } from '../../platform/world/index.ts';
 import type { Reading } from './reading.ts';
 import { createRecordReadings } from './record-readings.ts';
 import { createRepeats } from './repeats.ts';
-import { leftReadings, openTrackJournal, type Noted } from './track-journal.ts';
+import { openTrackJournal } from './track-journal.ts';
 
 export interface Tracking {
-  /** Notes it so that a killed process does not lose it, and records it later; it never throws. */
-  note(reading: Omit<Reading, 'id' | 'at'>): void;
+  /**
+   * Notes it so that a killed process does not lose it, tells that, and records it later; it never throws. Whoever comes
+   * in the same turn of the event loop is noted by the same write.
+   */
+  note(reading: Omit<Reading, 'id' | 'at'>, onNoted: () => void): void;
   /** Resolves when nothing more can be recorded at present. */
   settled(): Promise<void>;
   close(graceMs: number): Promise<void>;
@@ -16,16 +19,14 @@ export interface Tracking {
 
 /** What is fetched twice within this time was opened once. */
 const REPEAT_MS = 1000;
-const BATCH_MAX = 1024;
+const BATCH_MAX = 512;
 /**
  * What is noted is safe, so nobody waits for it. While readers keep coming, the next batch waits for so many times as long
  * as the last one took: they wait while SQLite writes, and a rush is recorded when it is over. In a quiet minute nothing waits.
  */
 const PAUSE_MS = 50;
 const PAUSE_MS_MAX = 2000;
-const PAUSE_FACTOR = 8;
-/** What waits takes memory: from here on it is recorded without a pause. */
-const WAITING_MAX = 50_000;
+const PAUSE_FACTOR = 20;
 /** A database that is down is asked again after this long. */
 const RETRY_MS = 1000;
 const USER_AGENT_CHARS_MAX = 512;
@@ -34,10 +35,11 @@ const USER_AGENT_CHARS_MAX = 512;
 export function createTracking(world: World, runDir: string): Tracking {
   const record = createRecordReadings(world);
   const isRepeat = createRepeats(() => world.clock.now(), REPEAT_MS);
+  const { journal_bytes: bytesMax } = world.config.tracking;
   // An embedded database has no other process.
-  const waiting = leftReadings(runDir, { isAlone: world.db.dialect === 'sqlite' });
-  const left = [...new Set(waiting.map(({ segment }) => segment))];
-  const journal = openTrackJournal(runDir, world.ids.uuid(), world.config.tracking.journal_bytes, left);
+  const isAlone = world.db.dialect === 'sqlite';
+  const journal = openTrackJournal({ runDir, owner: world.ids.uuid(), bytesMax, isAlone });
+  let unwritten: { reading: Reading; onNoted: () => void }[] = [];
   let recording: Promise<void> | undefined;
   let cancelRetry: (() => void) | undefined;
   let cancelPause: (() => void) | undefined;
@@ -45,22 +47,25 @@ export function createTracking(world: World, runDir: string): Tracking {
   let isStopped = false;
   let isLosing = false;
   let arrivals = 0;
-  if (waiting.length > 0) world.log.info({ readings: waiting.length }, 'recording what an earlier process noted');
+  if (journal.waitingBytes() > 0) {
+    world.log.info({ bytes: journal.waitingBytes() }, 'recording the opens and clicks that an earlier process noted');
+  }
   start();
 
   return {
-    note({ emailId, ipAddress, userAgent: wholeUserAgent, link }) {
+    note({ emailId, ipAddress, userAgent: wholeUserAgent, link }, onNoted) {
       const userAgent = wholeUserAgent.slice(0, USER_AGENT_CHARS_MAX);
-      if (isStopped || isRepeat(`${emailId} ${ipAddress} ${userAgent} ${link ?? ''}`)) return;
+      if (isStopped || isRepeat(emailId, ipAddress, userAgent, link ?? '')) return onNoted();
       const reading = { id: world.ids.uuid(), at: world.clock.now(), emailId, ipAddress, userAgent };
-      const noted = write(link === undefined ? reading : { ...reading, link });
-      if (!noted) return;
-      waiting.push(noted);
-      arrivals++;
-      start();
+      if (unwritten.length === 0) setImmediate(writeTurn);
+      unwritten.push({ reading: link === undefined ? reading : { ...reading, link }, onNoted });
     },
-    settled: recordNow,
+    async settled() {
+      writeTurn();
+      await recordNow();
+    },
     async close(graceMs) {
+      writeTurn();
       if (graceMs === 0) isStopped = true;
       const cancel = world.clock.timer(graceMs, () => (isStopped = true));
       await recordNow();
@@ -71,25 +76,37 @@ export function createTracking(world: World, runDir: string): Tracking {
     },
   };
 
-  function write(reading: Reading): Noted | undefined {
+  /** Answers after the write, one behind the other: to wake a reader's program for each of them costs more than the answer. */
+  function writeTurn(): void {
+    const turn = unwritten;
+    unwritten = [];
+    if (turn.length === 0) return;
+    const isWritten = write(turn.map(({ reading }) => reading));
+    for (const { onNoted } of turn) onNoted();
+    if (!isWritten) return;
+    arrivals += turn.length;
+    start();
+  }
+
+  function write(readings: Reading[]): boolean {
     let fault: unknown;
     try {
-      const noted = journal.append(reading);
-      if (noted) isLosing = false;
-      if (noted) return noted;
+      if (journal.append(readings)) {
+        isLosing = false;
+        return true;
+      }
     } catch (error) {
       fault = error;
     }
     if (!isLosing) world.log.error({ err: fault }, 'opens and clicks are not recorded: the journal is full');
     isLosing = true;
-    return undefined;
+    return false;
   }
 
   function start(): void {
-    if (isStopped || waiting.length === 0 || cancelRetry || cancelPause) return;
-    if (recording) return;
+    if (isStopped || recording || cancelRetry || cancelPause || journal.waitingBytes() === 0) return;
     const elapsedMs = stopwatch();
-    const isRush = arrivals > 1 && waiting.length < WAITING_MAX;
+    const isRush = arrivals > 1 && journal.waitingBytes() < bytesMax / 2;
     arrivals = 0;
     recording = recordBatch()
       .catch((error: unknown) => world.log.error({ err: error }, 'the journal of opens and clicks could not be kept'))
@@ -114,23 +131,24 @@ export function createTracking(world: World, runDir: string): Tracking {
   }
 
   async function recordBatch(): Promise<void> {
-    const batch = waiting.slice(0, batchMax);
+    const taken = journal.take(batchMax);
+    if (!taken) return;
+    const { readings } = taken;
     try {
-      await record(batch.map(({ reading }) => reading));
+      await record(readings);
       batchMax = BATCH_MAX;
     } catch (error) {
       if (!isPoison(error)) return retryLater(error);
       // Some reading cannot be written: smaller and smaller batches find out which.
-      batchMax = Math.max(1, batch.length >> 1);
-      if (batch.length > 1) return;
-      world.log.error({ err: error, emailId: batch[0]?.reading.emailId }, 'a reading could not be recorded');
+      batchMax = Math.max(1, readings.length >> 1);
+      if (readings.length > 1) return;
+      world.log.error({ err: error, emailId: readings[0]?.emailId }, 'a reading could not be recorded');
     }
-    waiting.splice(0, batch.length);
-    journal.settle(batch);
+    journal.settle(taken);
   }
 
   function retryLater(error: unknown): void {
-    world.log.warn({ err: error, waiting: waiting.length }, 'opens and clicks wait for the database');
+    world.log.warn({ err: error, bytes: journal.waitingBytes() }, 'opens and clicks wait for the database');
     cancelRetry = world.clock.timer(RETRY_MS, () => {
       cancelRetry = undefined;
       start();

@@ -41,12 +41,25 @@ const ANY = new RegExp(AUTOMATED_READERS.map(({ pattern }) => `(?:${pattern.sour
 
 /** Whether a fetch is a machine's own: by its name, by having none, or because it says that it fetches ahead. */
 export function automatedReader(headers: Readonly<Record<string, string | string[] | undefined>>): boolean {
-  const agent = String(headers['user-agent'] ?? '').trim();
-  return (
-    agent === '' ||
-    ANY.test(agent) ||
-    AHEAD.some((name) => /prefetch|preview|prerender/i.test(String(headers[name] ?? '')))
-  );
+  return isAutomated(headers['user-agent'] ?? '') || AHEAD.some((name) => isAhead(headers[name]));
 }
+
+/** Few programs fetch nearly everything, and the long pattern costs as much as the rest of an answer. */
+const known = new Map<string, boolean>();
+const KNOWN_MAX = 1000;
+
+function isAutomated(name: string | string[]): boolean {
+  const agent = String(name).trim();
+  let verdict = known.get(agent);
+  if (verdict === undefined) {
+    verdict = agent === '' || ANY.test(agent);
+    if (known.size >= KNOWN_MAX) known.clear();
+    known.set(agent, verdict);
+  }
+  return verdict;
+}
+
+const isAhead = (said: string | string[] | undefined): boolean =>
+  said !== undefined && /prefetch|preview|prerender/i.test(String(said));
 
 const AHEAD = ['purpose', 'sec-purpose', 'x-purpose', 'x-moz'];
