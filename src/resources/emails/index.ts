@@ -27,5 +27,5 @@ export {
   type NewEmailRows,
 } from './emails.store.ts';
 export { readScheduledAt } from './read-scheduled-at.ts';
-export { parseIsoTime } from './iso-time.ts';
+export { readCreatedRange } from './read-created-range.ts';
 export { searchTextOf } from './search-text.ts';

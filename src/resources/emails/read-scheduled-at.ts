@@ -1,5 +1,5 @@
 import type { FieldFault } from '../../platform/refusal/index.ts';
-import { parseIsoTime } from './iso-time.ts';
+import { parseIsoTime } from '../../protocol/iso-time/index.ts';
 
 const EARLIEST_MS = 60_000;
 const LATEST_MS = 30 * 24 * 3_600_000;

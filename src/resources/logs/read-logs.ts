@@ -1,9 +1,9 @@
 import { isoTime } from '../../platform/clock/index.ts';
 import type { Page } from '../../platform/db/index.ts';
 import { timeOfId } from '../../platform/ids/index.ts';
-import { notFound, refuse } from '../../platform/refusal/index.ts';
+import { notFound } from '../../platform/refusal/index.ts';
 import { mustReach, type Ctx } from '../access/index.ts';
-import { parseIsoTime } from '../emails/index.ts';
+import { readCreatedRange } from '../emails/index.ts';
 import { findLog, listLogRows, type LogListRow } from './logs.store.ts';
 
 export interface LogFilter {
@@ -26,13 +26,7 @@ export async function getLog(ctx: Ctx, id: string) {
 
 export async function listLogs(ctx: Ctx, filter: LogFilter, page: Page) {
   mustReach(ctx.actor, 'full_access');
-  const createdFrom = readInstant('start_date', filter.start_date, 0);
-  // A date alone means the whole day.
-  const createdTo = readInstant('end_date', filter.end_date, DAY_MS - 1);
-  if (createdFrom !== undefined && createdTo !== undefined && createdTo < createdFrom) {
-    throw refuse('invalid_parameter', { say: 'end_date must not be before start_date.' });
-  }
-  const narrowed = { responseStatus: filter.response_status, createdFrom, createdTo };
+  const narrowed = { responseStatus: filter.response_status, ...readCreatedRange(filter) };
   const { rows, hasMore } = await listLogRows(ctx.world.db, ctx.teamId, narrowed, page);
   return { object: 'list' as const, has_more: hasMore, data: rows.map(present) };
 }
@@ -49,14 +43,3 @@ function present(row: LogListRow) {
 }
 
 const parsed = (body: string | null): unknown => (body === null ? null : (JSON.parse(body) as unknown));
-
-const DAY_MS = 24 * 3_600_000;
-
-function readInstant(name: string, text: string | undefined, dateOffsetMs: number): number | undefined {
-  if (text === undefined) return undefined;
-  const time = parseIsoTime(text);
-  if (time) return time.ms + (time.isDateAlone ? dateOffsetMs : 0);
-  throw refuse('invalid_parameter', {
-    say: `${name} must be an ISO 8601 date or time, such as 2027-01-31 or 2027-01-31T12:00:00Z; got ${JSON.stringify(text.slice(0, 40))}.`,
-  });
-}

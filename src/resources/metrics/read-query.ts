@@ -1,6 +1,6 @@
 import { isUuid } from '../../platform/ids/index.ts';
 import { refuse, type Refusal } from '../../platform/refusal/index.ts';
-import { parseIsoTime } from '../emails/index.ts';
+import { parseIsoTime } from '../../protocol/iso-time/index.ts';
 import type { Granularity } from './periods.ts';
 import { METRICS, type Metric } from './rates.ts';
 import { QUARTER_MS } from './slots.ts';
