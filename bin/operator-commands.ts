@@ -127,12 +127,14 @@ function addTeamChanges(teams: Command): void {
     .option('--plan <code>', 'the plan: the name of a section [plans.<name>] of the configuration')
     .option('--name <name>', 'the name; the slug stays')
     .action(async (team, options) => (await import('./commands/teams.ts')).updateNamedTeam(team, options));
-  declare('suspend', 'refuse all keys of a team; what it sent before is still delivered', 'suspend marketing').action(
+  declare('suspend', 'refuse all keys of a team; its mail rests until it is resumed', 'suspend marketing').action(
     async (team, options) => (await import('./commands/teams.ts')).suspendTeam(team, options),
   );
-  declare('resume', 'accept the keys of a suspended team again', 'resume marketing').action(async (team, options) =>
-    (await import('./commands/teams.ts')).resumeTeam(team, options),
-  );
+  declare(
+    'resume',
+    'accept the keys of a suspended team again, and send the mail that rested',
+    'resume marketing',
+  ).action(async (team, options) => (await import('./commands/teams.ts')).resumeTeam(team, options));
 }
 
 function addSending(program: Command): void {

@@ -12,7 +12,7 @@ import { createCapture, createDeliver, type DeliverOptions } from './flow/delive
 import { catchMessage } from './flow/playground/index.ts';
 import { createQueue, openHandOffLog, recoverDeliveries, type Queue } from './flow/queue/index.ts';
 import { createSettle } from './flow/settle/index.ts';
-import { createRemoval, forgetIdempotencyKeys, removeOrphanBlobs } from './flow/sweep/index.ts';
+import { createLogRemoval, createRemoval, forgetIdempotencyKeys, removeOrphanBlobs } from './flow/sweep/index.ts';
 import { createTracking, type Tracking } from './flow/track/index.ts';
 import { startHttp, type HttpPort } from './http/index.ts';
 import { openBlobs } from './platform/blobs/index.ts';
@@ -26,7 +26,6 @@ import { createResolver } from './platform/resolver/index.ts';
 import { openSecrets } from './platform/secrets/index.ts';
 import type { World } from './platform/world/index.ts';
 import { sweepDomains } from './resources/domains/index.ts';
-import { removeOldLogs } from './resources/logs/index.ts';
 import { forgetExpiredShares } from './resources/shares/index.ts';
 
 export const ROLES = ['http', 'delivery', 'scheduler'] as const;
@@ -234,7 +233,7 @@ function cronTable(world: World): readonly CronJob[] {
     { name: 'sweep-domains', schedule: world.config.domains.sweep, run: () => sweepDomains(world) },
     { name: 'forget-idempotency-keys', schedule: '7 * * * *', run: () => forgetIdempotencyKeys(world) },
     { name: 'forget-expired-shares', schedule: '19 * * * *', run: () => forgetExpiredShares(world) },
-    { name: 'remove-old-logs', schedule: '41 * * * *', run: () => removeOldLogs(world) },
+    { name: 'remove-old-logs', schedule: '* * * * *', run: createLogRemoval(world) },
     { name: 'remove-expired', schedule: '* * * * *', run: createRemoval(world) },
     { name: 'remove-orphan-blobs', schedule: '23 3 * * *', run: () => removeOrphanBlobs(world) },
   ];

@@ -34,7 +34,7 @@ export async function updateNamedTeam(
   await change(team, { name, plan }, options);
 }
 
-/** Its keys are refused from the next request on; mail that was accepted before is still delivered. */
+/** Its keys are refused from the next request on, and mail that was accepted before rests until the team is resumed. */
 export const suspendTeam = (team: string, options: Options): Promise<void> =>
   change(team, { riskState: 'suspended' }, options);
 

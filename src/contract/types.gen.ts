@@ -10,7 +10,8 @@ export interface paths {
         };
         /**
          * List sent emails
-         * @description Newest first. All filters are optional and narrow the list together.
+         * @description Newest first. All filters are optional and narrow the list together. A page ends early where the bodies in it would
+         *     be more than 16 million characters together; `has_more` says that there are others.
          */
         get: operations["listEmails"];
         put?: never;
@@ -18,7 +19,8 @@ export interface paths {
          * Send an email
          * @description Answers once the message is durably recorded; events tell what became of it. The domain of `from` must be verified.
          *     At least one of `html` and `text` is needed unless a `template` is used, together at most 2 MB. `to`, `cc` and `bcc`
-         *     together name at most 50 addresses. Suppressed recipients are skipped and reported by an event.
+         *     together name at most 50 addresses. Suppressed recipients are skipped and reported by an event. An email counts as
+         *     one towards the plan's quotas, whomever it goes to, from when it is accepted; canceling it gives nothing back.
          */
         post: operations["sendEmail"];
         delete?: never;
@@ -40,7 +42,8 @@ export interface paths {
          * Send up to 100 emails
          * @description Each entry is a send as in POST /emails, attachments, templates and times included. With strict validation, the
          *     default, all are accepted in one step or none is. With permissive validation the good ones are accepted and the
-         *     others are named in `errors`. One Idempotency-Key covers the whole batch.
+         *     others are named in `errors`. One Idempotency-Key covers the whole batch. A batch that the plan's quota has no room
+         *     for is refused as a whole.
          */
         post: operations["sendBatch"];
         delete?: never;
@@ -1087,12 +1090,12 @@ export interface components {
              */
             region?: "us-east-1" | "eu-west-1" | "sa-east-1" | "ap-northeast-1";
             /**
-             * @description Counts opens of mail with HTML, by a picture of one pixel. Begins when the Tracking record is verified.
+             * @description Counts opens of mail with HTML, by a picture of one pixel, at most 1000 an email. Begins when the Tracking record is verified.
              * @default false
              */
             open_tracking?: boolean;
             /**
-             * @description Counts followed links of mail with HTML. Begins when the Tracking record is verified.
+             * @description Counts followed links of mail with HTML, at most 1000 an email; a link with the attribute data-rasket-no-track is left alone. Begins when the Tracking record is verified.
              * @default false
              */
             click_tracking?: boolean;
@@ -1115,9 +1118,9 @@ export interface components {
             capabilities?: components["schemas"]["DomainCapabilitiesRequest"];
         };
         UpdateDomainRequest: {
-            /** @description Counts opens of mail with HTML, by a picture of one pixel. Begins when the Tracking record is verified. */
+            /** @description Counts opens of mail with HTML, by a picture of one pixel, at most 1000 an email. Begins when the Tracking record is verified. */
             open_tracking?: boolean;
-            /** @description Counts followed links of mail with HTML. Begins when the Tracking record is verified. */
+            /** @description Counts followed links of mail with HTML, at most 1000 an email; a link with the attribute data-rasket-no-track is left alone. Begins when the Tracking record is verified. */
             click_tracking?: boolean;
             /**
              * @description `enforced` refuses delivery to a server without TLS.
@@ -4626,8 +4629,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Where the range begins: an ISO 8601 date, which is a day of `timezone`, or a time. The default is the beginning
-                 *     of the day six days before `end_date`.
+                 * @description Where the range begins: an ISO 8601 date, which is a day of `timezone`, or a time. The default is 7 × 24 hours
+                 *     before `end_date`.
                  * @example 2026-11-01
                  */
                 start_date?: string;
@@ -4655,7 +4658,8 @@ export interface operations {
                 /**
                  * @description What to break the numbers down by, separated by commas: `period`, `domain`, `email` and `broadcast`. `email`
                  *     and `broadcast` exclude each other. With `email` but without `email_id` the rows are those of the emails that
-                 *     were accepted in the range, of which there may be up to 1000.
+                 *     were accepted in the range, of `domain_id` where it is given, of which there may be up to 1000. `domain_id` is
+                 *     looked for among up to 20,000 emails of the range.
                  * @example period,domain
                  */
                 dimensions?: string;

@@ -1,6 +1,7 @@
 /**
- * Cron: the table of what happens by itself and when. Each job is one verb of flow or resources; a job runs once per
- * slot among all nodes, never twice at a time, and a failure waits for the next slot.
+ * Cron: the table of what happens by itself and when. Each job is one verb of flow or resources; a job starts once per
+ * slot among all nodes, and a failure waits for the next slot. One process never runs a job twice at a time; but a job
+ * that outlasts its slot may meet the next run of it on another node, so each verb has to bear that.
  */
 import cron from 'node-cron';
 import { takeSlot } from '../flow/sweep/index.ts';

@@ -25,7 +25,9 @@ export function createAnswerNote(
   requestLog: RequestLog,
 ): (request: FastifyRequest, reply: FastifyReply, caller: Caller, payload: unknown) => void {
   const { body_bytes: bytesMax } = world.config.logs;
+  const isOneTooMany = createFlood(world);
   return (request, reply, caller, payload) => {
+    if (reply.hasHeader('retry-after') && isOneTooMany(caller.teamId)) return;
     const path = request.url.split('?', 1)[0] ?? '';
     const isUnread = request.body !== undefined && caller.body === undefined;
     const what = { isSecret: SECRET_ROUTES.test(path), isDone: reply.statusCode < 400, isUnread, bytesMax };
@@ -40,6 +42,22 @@ export function createAnswerNote(
       request_body: requestBody(request, caller, what),
       response_body: request.method === 'HEAD' || LOG_ROUTES.test(path) ? null : responseBody(payload, path, what),
     });
+  };
+}
+
+const FLOOD_MS = 1000;
+const TEAMS_MAX = 10_000;
+
+/** Of what is refused for its number, one a second and team is kept: the limit is to hold for the log too. */
+function createFlood(world: World): (teamId: string) => boolean {
+  const keptAt = new Map<string, number>();
+  return (teamId) => {
+    const now = world.clock.now();
+    const last = keptAt.get(teamId);
+    if (last !== undefined && now - last < FLOOD_MS) return true;
+    if (keptAt.size >= TEAMS_MAX) keptAt.clear();
+    keptAt.set(teamId, now);
+    return false;
   };
 }
 

@@ -38,6 +38,13 @@ describe('rasket teams, beside a server that runs', () => {
     expect(nameOf((await api(server.url, 'team', 'get')).stdout)).toBe('My team');
   });
 
+  it('says of a suspended team that what it sent before rests until it is resumed', async () => {
+    const { stdout } = await desk.rasket(['teams', '--help'], { env });
+    const help = stdout.replaceAll(/\s+/g, ' ');
+    expect(help).toContain('its mail rests until it is resumed');
+    expect(help).not.toContain('still delivered');
+  });
+
   it('gives a team another plan and name, which the team sees at once', async () => {
     const server = await desk.serve(['serve', '--data', 'data'], { env });
     const changed = await rasket('teams', 'update', 'my-team', '--plan', 'small', '--name', 'Ours', '--json');

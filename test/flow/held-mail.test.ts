@@ -50,6 +50,8 @@ describe('a suspended team', () => {
     const other = await mailIn(scene);
     const scheduled_at = new Date(scene.clock.now() + 10 * MINUTE).toISOString();
     const id = await mail.send('451-later@one.example', { scheduled_at });
+    const shared = await scene.api('POST', `/emails/${id}/share`, { key: mail.team.key });
+    expect((await fetch(shared.body.url)).status).toBe(200);
     await administerTeam(scene.app.world, mail.team.id, { riskState: 'suspended' });
 
     const body = { from: `a@${mail.domain.name}`, to: 'x@one.example', subject: 'x', text: 'y' };
@@ -57,6 +59,7 @@ describe('a suspended team', () => {
       status: 403,
       body: { name: 'suspended_api_key' },
     });
+    expect((await fetch(shared.body.url)).status).toBe(404);
     for (let passed = 0; passed < 72 * HOUR; passed += HOUR) {
       scene.clock.advance(HOUR);
       await scene.settled();
@@ -67,7 +70,7 @@ describe('a suspended team', () => {
     expect((await other.account(theirs)).state).toBe('delivered');
 
     await administerTeam(scene.app.world, mail.team.id, { riskState: 'normal' });
-    scene.clock.advance(10 * MINUTE);
+    scene.clock.advance(HOUR);
     await scene.settled();
     expect((await scene.events(id)).map(({ type }) => type)).toContain('email.sent');
     // Three days of rest have not used up the two days of retries.

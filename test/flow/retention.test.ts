@@ -238,6 +238,17 @@ describe('a long backlog', () => {
     expect(await statusOf(mail, last)).toBe(404);
   });
 
+  it('of what had to stay goes when it need not any longer, also where a run ended just behind it', async () => {
+    const mail = await mailIn(scene);
+    await give(mail, 'short');
+    await writeSent(scene, mail.team.id, 10_000, { scheduledAt: scene.clock.now() + 20 * DAY, state: 'scheduled' });
+    scene.clock.advance(2 * DAY);
+    expect(await removeExpired(scene)).toMatchObject({ emails: 0 });
+    await scene.app.world.db.run("update emails set last_event = 'canceled'");
+    const removed = [await removeExpired(scene), await removeExpired(scene)];
+    expect(removed.reduce((sum, run) => sum + run.emails, 0)).toBe(10_000);
+  });
+
   it('of one team does not hold up the others', async () => {
     const [large, small] = [await mailIn(scene), await mailIn(scene)];
     await writeSent(scene, large.team.id, 10_500);
@@ -245,6 +256,30 @@ describe('a long backlog', () => {
     scene.clock.advance(31 * DAY);
     await removeExpired(scene);
     expect(await statusOf(small, id)).toBe(404);
+  });
+
+  it('of more teams than a run has batches goes in two runs, and a run reads only where something has expired', async () => {
+    for (let i = 0; i < 20; i++) await scene.team();
+    const sent: string[] = [];
+    for (let i = 0; i < 52; i++) sent.push(...(await writeSent(scene, (await scene.team()).id, 1)));
+    scene.clock.advance(31 * DAY);
+    const runs = [await removeExpired(scene), await removeExpired(scene), await removeExpired(scene)];
+    expect(runs.map((run) => run.emails)).toEqual([50, 2, 0]);
+    expect(await traces(scene, sent)).toEqual(GONE);
+  });
+
+  it('of one team whose blobs cannot be removed does not hold up the others for more than a run', async () => {
+    const [first, second] = [await mailIn(scene), await mailIn(scene)];
+    await writeSent(scene, first.team.id, 450);
+    const [whole = ''] = await writeSent(scene, second.team.id, 1);
+    const { blobs, db } = scene.app.world;
+    await db.run('update email_bodies set text = null, text_in_blob = 1 where email_id <> ?', [whole]);
+    const remove = blobs.remove;
+    blobs.remove = () => Promise.reject(new Error('no such disk'));
+    scene.clock.advance(31 * DAY);
+    for (let runs = 0; runs < 2; runs++) await expect(removeExpired(scene)).rejects.toThrow('no such disk');
+    blobs.remove = remove;
+    expect(await statusOf(second, whole)).toBe(404);
   });
 
   it('is taken up again where a batch failed', async () => {

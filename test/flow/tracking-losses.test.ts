@@ -1,6 +1,10 @@
-import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
+import { createTracking, type Tracking } from '../../src/flow/track/index.ts';
+import type { World } from '../../src/platform/world/index.ts';
+import { driver } from '../rig/database.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { follow, readings, sendHtml, trackingDomain } from './reader.ts';
 
@@ -18,6 +22,21 @@ function breakDatabase(scene: Scene, fault: Error): () => void {
   return () => (db.tx = tx);
 }
 const gone = (): Error => Object.assign(new Error('connection lost'), { code: 'ECONNRESET' });
+
+/** As `breakDatabase`, from before the start on. */
+const withoutDatabase = (world: World): World => ({
+  ...world,
+  commits: { ...world.commits, lane: () => () => Promise.reject(gone()) },
+});
+
+function makeRunDir(): string {
+  const runDir = mkdtempSync(path.join(os.tmpdir(), 'rasket-test-'));
+  onTestFinished(() => rmSync(runDir, { recursive: true, force: true }));
+  return runDir;
+}
+
+const noteClick = (tracking: Tracking, emailId: string, link: string): Promise<void> =>
+  new Promise((onNoted) => tracking.note({ emailId, ipAddress: '192.0.2.1', userAgent: 'Reader', link }, onNoted));
 
 it('a click while the database is down is answered, and recorded when it is back', async () => {
   await using scene = await startScene({ config });
@@ -48,6 +67,28 @@ it('what could not be recorded before the end is recorded after the next start, 
   expect(journals(scene)).toEqual([]);
   await scene.restart();
   expect(await readings(scene, mail.id)).toHaveLength(1);
+});
+
+it('what two starts in a row could not record is recorded by the third, once', async () => {
+  await using scene = await startScene({ config });
+  const team = await scene.team();
+  const mail = await sendHtml(scene, team, await trackingDomain(scene, team), { html: HTML });
+  const { world } = scene.app;
+  const runDir = makeRunDir();
+  for (const link of ['https://example.com/1', 'https://example.com/2']) {
+    const tracking = createTracking(withoutDatabase(world), runDir);
+    await noteClick(tracking, mail.id, link);
+    await tracking.close(0);
+    expect(await readings(scene, mail.id)).toEqual([]);
+  }
+  for (let start = 3; start < 5; start++) {
+    const tracking = createTracking(world, runDir);
+    await tracking.settled();
+    await tracking.close(0);
+    const links = (await readings(scene, mail.id)).map(({ data }) => (data?.click as { link: string }).link);
+    expect(links.sort()).toEqual(['https://example.com/1', 'https://example.com/2']);
+    expect(readdirSync(runDir)).toEqual([]);
+  }
 });
 
 it('what was recorded before a crash and stands in the journal still is not recorded again', async () => {
@@ -82,9 +123,9 @@ it('a line that a crash has cut short does not keep the others from being record
   expect(journals(scene)).toEqual([]);
 });
 
-it('the journal of a process that may be alive is left to it, on a shared database', async () => {
+// runs only on PostgreSQL: a data folder with SQLite has one process.
+it.runIf(driver === 'pg')('the journal of a process that may be alive is left to it', async () => {
   await using scene = await startScene({ config });
-  if (scene.app.world.db.dialect === 'sqlite') return;
   const team = await scene.team();
   const mail = await sendHtml(scene, team, await trackingDomain(scene, team), { html: HTML });
   breakDatabase(scene, gone());
@@ -159,4 +200,21 @@ it('a journal that is full keeps nobody from the target, and is told of once', a
   // There is room again.
   await follow(scene.url, mail.links[0] ?? '');
   expect(await readings(scene, mail.id)).toHaveLength(recorded + 1);
+});
+
+it('a journal that cannot be written keeps nobody from the target, and is not called full', async () => {
+  await using scene = await startScene({ config });
+  const team = await scene.team();
+  const mail = await sendHtml(scene, team, await trackingDomain(scene, team), { html: HTML });
+  const runDir = makeRunDir();
+  const tracking = createTracking(scene.app.world, runDir);
+  rmSync(runDir, { recursive: true });
+  await noteClick(tracking, mail.id, 'https://example.com/1');
+  await noteClick(tracking, mail.id, 'https://example.com/2');
+  const told = (text: string) => scene.log.filter((line) => line.includes(text)).length;
+  expect([told('the journal cannot be written'), told('the journal is full')]).toEqual([1, 0]);
+  mkdirSync(runDir);
+  await noteClick(tracking, mail.id, 'https://example.com/3');
+  await tracking.close(1000);
+  expect(await readings(scene, mail.id)).toMatchObject([{ data: { click: { link: 'https://example.com/3' } } }]);
 });

@@ -20,7 +20,8 @@ export async function sendBatch(session: Session, file: string, options: BatchOp
   if (errors.length > 0) session.fail();
   if (isJson) return terminal.printJson(sent);
   for (const { id } of sent.data) terminal.print(terminal.isTty ? `Accepted  ${id}` : id);
-  for (const { index, message } of errors) terminal.hint(`Email ${index} was refused: ${message}`);
+  // To standard error, also where the ids go into a pipe.
+  for (const { index, message } of errors) process.stderr.write(`Email ${index} was refused: ${message}\n`);
 }
 
 function readList(text: string): BodyOf<'sendBatch'> {

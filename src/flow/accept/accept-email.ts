@@ -3,17 +3,15 @@ import { isUniqueViolation } from '../../platform/db/index.ts';
 import { refuse, Refusal } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
-import {
-  fetchAttachments,
-  fetchAttachmentsOfEach,
-  writeBlobs,
-  type SendEmailInput,
-} from '../../resources/emails/index.ts';
+import { fetchAttachments, writeBlobs, type SendEmailInput } from '../../resources/emails/index.ts';
 import { createSendSwitch } from '../../resources/instance/index.ts';
 import { storedAnswer, type Idempotency } from './idempotency.ts';
+import { prepareAll, prepareGood, type BatchError } from './prepare-batch.ts';
 import { createPrepare, type Prepared } from './prepare.ts';
+import { mustHaveRoom } from './quota.ts';
 import { rowsOf, type AcceptedRows } from './rows.ts';
-import { writeAccepted, type Acceptance } from './write-accepted.ts';
+import { createTurns } from './turns.ts';
+import { rowsIn, writeAccepted, type Acceptance } from './write-accepted.ts';
 
 export interface SentEmail {
   id: string;
@@ -23,11 +21,6 @@ export interface SentBatch {
   data: SentEmail[];
   /** Only where one bad email does not refuse the others. */
   errors?: BatchError[];
-}
-
-export interface BatchError {
-  index: number;
-  message: string;
 }
 
 export interface BatchOptions {
@@ -47,83 +40,36 @@ export interface Accept {
 const CROWD = 12;
 /** A crowd that was just served counts as one for a while: its next requests are on their way. */
 const CROWD_MS = 250;
+/** Requests of one team at a time that become much larger than they came. */
+const GROWING_MAX = 2;
 
 /** `onAccepted` is told after the commit that there is mail to deliver. */
 export function createAccept(world: World, onAccepted: () => void): Accept {
-  const commit = world.commits.lane<Acceptance, void>(
-    (tx, items) => writeAccepted(world, tx, items),
-    (item) => item.emails.length,
-  );
+  const commit = world.commits.lane<Acceptance, void>((tx, items) => writeAccepted(world, tx, items), rowsIn);
   const prepare = createPrepare(world);
   const sendSwitch = createSendSwitch(world);
+  const inTurn = createTurns(GROWING_MAX);
   const inFlight = new Set<string>();
   let waiting = 0;
   let sinceCrowdMs = (): number => Number.POSITIVE_INFINITY;
 
-  async function prepareAll(ctx: Ctx, inputs: (SendEmailInput | undefined)[]): Promise<Prepared[]> {
-    const all: Prepared[] = [];
-    for (const [index, input] of inputs.entries()) {
-      if (!input) continue;
-      all.push(
-        await prepare(ctx, input).catch((error: unknown) => {
-          throw error instanceof Refusal ? atIndex(error, index) : error;
-        }),
-      );
-    }
-    const drafts = all.map(({ draft }) => draft);
-    const faults = await fetchAttachmentsOfEach(world, drafts, { stopsAtFirst: true });
-    for (const [index, fault] of faults.entries()) if (fault) throw atIndex(fault, index);
-    return all;
-  }
-
-  /** The good ones, and what was wrong with each of the others. A trouble of ours is nobody's fault and stops them all. */
-  async function prepareGood(
-    ctx: Ctx,
-    inputs: (SendEmailInput | undefined)[],
-    refused: BatchError[],
-  ): Promise<{ good: Prepared[]; errors: BatchError[] }> {
-    const errors = [...refused];
-    const read: { index: number; prepared: Prepared }[] = [];
-    for (const [index, input] of inputs.entries()) {
-      if (!input) continue;
-      try {
-        read.push({ index, prepared: await prepare(ctx, input) });
-      } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
-        errors.push({ index, message: error.message });
-      }
-    }
-    const faults = await fetchAttachmentsOfEach(
-      world,
-      read.map(({ prepared }) => prepared.draft),
-    );
-    const good = read.filter(({ index }, i) => {
-      const fault = faults[i];
-      if (fault) errors.push({ index, message: fault.message });
-      return !fault;
-    });
-    errors.sort((a, b) => a.index - b.index);
-    return { good: good.map(({ prepared }) => prepared), errors };
-  }
-
-  /** Writes prepared sends in one commit; answers what an earlier request with the same key was answered, if there was one. */
+  /** Writes prepared sends in one commit. Blobs come first, so that no row ever names one that is not there. */
   async function write<Answer>(
     ctx: Ctx,
     prepared: Prepared[],
     { idempotency, answerOf }: { idempotency: Idempotency | undefined; answerOf: (rows: AcceptedRows[]) => Answer },
   ): Promise<Answer> {
     const emails = prepared.map((one) => rowsOf(world, ctx, one));
-    for (const [i, rows] of emails.entries()) {
-      const attachmentIds = rows.attachments.map((row) => row.id);
-      if (rows.hasBlobs && prepared[i]) await writeBlobs(world, rows.body, prepared[i].draft, attachmentIds);
-    }
     const answer = answerOf(emails);
     if (emails.length === 0 && !idempotency) return answer;
     try {
+      await writeAllBlobs(world, prepared, emails);
       if (++waiting >= CROWD) sinceCrowdMs = stopwatch();
       const item: Acceptance = { teamId: ctx.teamId, kind: 'transactional', emails, idempotency, answer };
       await commit(item).finally(() => waiting--);
     } catch (error) {
+      // Of any other failure nobody knows whether the rows stand.
+      if (error instanceof Refusal) await removeBlobs(world, emails);
       // Another node took the same key in the meantime: its answer is the answer.
       const stored = isUniqueViolation(error) ? await answered<Answer>(ctx, idempotency) : undefined;
       if (stored === undefined) throw error;
@@ -163,47 +109,67 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
     }
   }
 
-  async function mustBeOn(): Promise<void> {
+  /** Refuses what cannot be accepted whatever it says; what is dear to read waits for its turn. */
+  async function admit<Answer>(
+    ctx: Ctx,
+    inputs: (SendEmailInput | undefined)[],
+    work: () => Promise<Answer>,
+  ): Promise<Answer> {
     const { isOn, reason } = await sendSwitch();
-    if (isOn) return;
-    const why = reason === null ? '' : ` (${reason})`;
-    throw refuse('service_unavailable', {
-      say: `Sending is switched off on this installation${why}; try again later.`,
+    if (!isOn) {
+      const why = reason === null ? '' : ` (${reason})`;
+      throw refuse('service_unavailable', {
+        say: `Sending is switched off on this installation${why}; try again later.`,
+      });
+    }
+    const isGrowing = inputs.some((input) => (input?.template && inputs.length > 1) || hasPath(input));
+    if (!isGrowing) return work();
+    return inTurn(ctx.teamId, async () => {
+      await mustHaveRoom(world, ctx.teamId, inputs.length);
+      return work();
     });
   }
 
   return {
     isPressed: () => sinceCrowdMs() < CROWD_MS,
     acceptEmail: (ctx, input, idempotency) =>
-      once(ctx, idempotency, async () => {
-        await mustBeOn();
-        const prepared = await prepare(ctx, input);
-        await fetchAttachments(world, [prepared.draft]);
-        return write(ctx, [prepared], { idempotency, answerOf: ([rows]) => ({ id: rows?.email.id ?? '' }) });
-      }),
+      once(ctx, idempotency, () =>
+        admit(ctx, [input], async () => {
+          const prepared = await prepare(ctx)(input);
+          const { attachments } = prepared.draft;
+          // Files are written before the commit that would refuse them.
+          if (attachments.length > 0) await mustHaveRoom(world, ctx.teamId, 1);
+          await fetchAttachments(world, [prepared.draft]);
+          return write(ctx, [prepared], { idempotency, answerOf: ([rows]) => ({ id: rows?.email.id ?? '' }) });
+        }),
+      ),
     acceptBatch: (ctx, inputs, { permissive, idempotency }) =>
-      once(ctx, idempotency, async () => {
-        await mustBeOn();
-        const { good, errors } = permissive
-          ? await prepareGood(ctx, inputs, permissive.refused)
-          : { good: await prepareAll(ctx, inputs), errors: undefined };
-        const answerOf = (emails: AcceptedRows[]): SentBatch => ({
-          data: emails.map(({ email }) => ({ id: email.id })),
-          ...(errors ? { errors } : {}),
-        });
-        return write(ctx, good, { idempotency, answerOf });
-      }),
+      once(ctx, idempotency, () =>
+        admit(ctx, inputs, async () => {
+          const { good, errors } = permissive
+            ? await prepareGood(ctx, prepare(ctx), inputs, permissive.refused)
+            : await prepareAll(ctx, prepare(ctx), inputs);
+          const answerOf = (emails: AcceptedRows[]): SentBatch => ({
+            data: emails.map(({ email }) => ({ id: email.id })),
+            ...(errors ? { errors } : {}),
+          });
+          return write(ctx, good, { idempotency, answerOf });
+        }),
+      ),
   };
 }
 
-/** The same refusal, saying which email of the batch it is about. */
-function atIndex(refusal: Refusal, index: number): Refusal {
-  return refuse(refusal.errorName, {
-    status: refusal.status,
-    say: `Email ${index}: ${refusal.message}`,
-    ...(refusal.errors
-      ? { errors: refusal.errors.map(({ path, message }) => ({ path: `${index}.${path}`, message })) }
-      : {}),
-    ...(refusal.details ? { details: refusal.details } : {}),
-  });
+const hasPath = (input: SendEmailInput | undefined): boolean =>
+  input?.attachments?.some(({ path }) => path !== undefined) ?? false;
+
+async function writeAllBlobs(world: World, prepared: Prepared[], emails: AcceptedRows[]): Promise<void> {
+  for (const [i, { hasBlobs, body, attachments }] of emails.entries()) {
+    const draft = prepared[i]?.draft;
+    const attachmentIds = attachments.map((row) => row.id);
+    if (hasBlobs && draft) await writeBlobs(world, body, draft, attachmentIds);
+  }
+}
+
+async function removeBlobs(world: World, emails: AcceptedRows[]): Promise<void> {
+  for (const { hasBlobs, email } of emails) if (hasBlobs) await world.blobs.remove(email.id);
 }

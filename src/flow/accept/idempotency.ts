@@ -15,11 +15,18 @@ export function hashRequest(operation: string, body: unknown): string {
   return createHash('sha256').update(operation).update('\n').update(canonicalJson(body)).digest('hex');
 }
 
-function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+/** Deeper than any send; what is refused entry by entry is hashed before its depth has been looked at. */
+const DEPTH_MAX = 100;
+
+function canonicalJson(value: unknown, depth = 0): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null';
+  if (depth > DEPTH_MAX) {
+    throw refuse('validation_error', { status: 400, say: `The body is nested deeper than ${DEPTH_MAX} levels.` });
+  }
+  const inside = (field: unknown): string => canonicalJson(field, depth + 1);
+  if (Array.isArray(value)) return `[${value.map(inside).join(',')}]`;
   const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonicalJson(field)}`).join(',')}}`;
+  return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${inside(field)}`).join(',')}}`;
 }
 
 /** The stored answer to this very request, a refusal if the key was used for another, nothing if the key is new. */

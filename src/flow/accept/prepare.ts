@@ -8,7 +8,7 @@ import {
   type EmailDraft,
   type SendEmailInput,
 } from '../../resources/emails/index.ts';
-import { resolveTemplate } from '../../resources/templates/index.ts';
+import { resolveTemplate, type ResolvedTemplate, type TemplateUse } from '../../resources/templates/index.ts';
 import { mayLeaveSandbox } from './sandbox.ts';
 
 /** A send that its team may make, with nothing of it written yet. */
@@ -18,28 +18,48 @@ export interface Prepared {
   templateId: string | null;
 }
 
-export type Prepare = (ctx: Ctx, input: SendEmailInput) => Promise<Prepared>;
+export type Prepare = (input: SendEmailInput) => Promise<Prepared>;
 
-/** Reads a send and checks who it is from and where it goes; refuses by the first rule it breaks. */
-export function createPrepare(world: World): Prepare {
+/**
+ * For one request: reads a send and checks who it is from and where it goes; refuses by the first rule it breaks. What
+ * the emails of a batch have in common is looked up once.
+ */
+export function createPrepare(world: World): (ctx: Ctx) => Prepare {
   const findSendingDomain = world.db.memo(['domains'], (key) => {
     const [teamId = '', name = ''] = key.split(' ');
     return findDomainByName(world.db, teamId, name);
   });
 
-  return async (ctx, input) => {
-    const { templateId, ...complete } = await withTemplate(ctx, input);
-    const draft = readEmail(complete, world.clock.now());
-    const named = await findSendingDomain(`${ctx.teamId} ${draft.from.domain}`);
-    const domain = await mayBeSentFrom(ctx, draft, named);
-    await mayLeaveSandbox(ctx, draft, domain);
-    return { draft, domain, templateId };
+  return (ctx) => {
+    const known = new Map<string, Promise<DomainRow | undefined>>();
+    const find = (name: string): Promise<DomainRow | undefined> => {
+      let found = known.get(name);
+      if (!found) known.set(name, (found = findSendingDomain(`${ctx.teamId} ${name}`)));
+      return found;
+    };
+    const rendered = new Map<string, Promise<ResolvedTemplate>>();
+    /** The same words are made once, however many emails of the request say them. */
+    const render = (use: TemplateUse): Promise<ResolvedTemplate> => {
+      const key = JSON.stringify(use);
+      let found = rendered.get(key);
+      if (!found) rendered.set(key, (found = resolveTemplate(world, ctx.teamId, use)));
+      return found;
+    };
+    return async (input) => {
+      const { templateId, ...complete } = await withTemplate(input, render);
+      // A batch of large emails must not keep everybody else waiting until its last one is read.
+      if ((complete.html?.length ?? 0) + (complete.text?.length ?? 0) > LARGE_CHARS) await nextTurn();
+      const draft = readEmail(complete, world.clock.now());
+      const domain = await mayBeSentFrom(ctx, draft, await find(draft.from.domain));
+      await mayLeaveSandbox(ctx, { draft, domain, find });
+      return { draft, domain, templateId };
+    };
   };
 
   /** A template brings the bodies, and what else the send leaves out. */
   async function withTemplate(
-    ctx: Ctx,
     input: SendEmailInput,
+    render: (use: TemplateUse) => Promise<ResolvedTemplate>,
   ): Promise<CompleteEmailInput & { templateId: string | null }> {
     const { template, ...rest } = input;
     if (!template) return { ...rest, from: input.from ?? '', subject: input.subject ?? '', templateId: null };
@@ -47,10 +67,7 @@ export function createPrepare(world: World): Prepare {
       const message = 'template cannot be combined with html or text; leave them out, or the template.';
       throw invalidFields([{ path: 'template', message }]);
     }
-    const { templateId, html, text, ...found } = await resolveTemplate(world, ctx.teamId, {
-      ...template,
-      subject: input.subject,
-    });
+    const { templateId, html, text, ...found } = await render({ ...template, subject: input.subject });
     const from = input.from ?? found.from;
     const { subject } = found;
     if (from === undefined) throw missing('from');
@@ -58,6 +75,10 @@ export function createPrepare(world: World): Prepare {
     return { ...rest, from, subject, html, text, reply_to: input.reply_to ?? found.replyTo ?? null, templateId };
   }
 }
+
+const LARGE_CHARS = 64 * 1024;
+
+const nextTurn = (): Promise<void> => new Promise((next) => setImmediate(next));
 
 const missing = (field: string) =>
   refuse('missing_required_field', {

@@ -1,7 +1,7 @@
 import type { Executor } from '../../platform/db/index.ts';
 import { refuse, type Refusal } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
-import { countUsage, planOf, type UsageKind } from '../../resources/usage/index.ts';
+import { countUsage, planOf, usageOf, type UsageKind } from '../../resources/usage/index.ts';
 
 /** Something that takes room in a team's quota. */
 export interface Counted {
@@ -42,6 +42,15 @@ export async function refuseOverQuota<Item extends Counted>(
     if (taken < count) await countUsage(tx, { teamId, kind, at: now, count: taken - count });
   }
   return refusals;
+}
+
+/** Whether there is room now, for requests that would cost much before they are counted. Nothing is counted here. */
+export async function mustHaveRoom(world: World, teamId: string, count: number): Promise<void> {
+  const used = await usageOf(world.db, teamId, world.clock.now());
+  for (const limit of await limitsOf(world, world.db, teamId, 'transactional')) {
+    const before = used[limit.period].transactional;
+    if (before + count > limit.max) throw quotaUsedUp(limit, before, count);
+  }
 }
 
 const sizeOf = (items: readonly Counted[]): number => items.reduce((sum, item) => sum + item.emails.length, 0);

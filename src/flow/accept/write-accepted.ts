@@ -14,6 +14,10 @@ export interface Acceptance extends Counted {
   answer: unknown;
 }
 
+/** How many rows it takes, more or less: one email may go to fifty destinations. */
+export const rowsIn = ({ emails }: Acceptance): number =>
+  emails.reduce((sum, { deliveries, attachments }) => sum + deliveries.length + attachments.length, 0);
+
 /** Writes everything in the caller's transaction; answers a refusal for each request that its team's quota has no room for. */
 export async function writeAccepted(world: World, tx: Executor, items: Acceptance[]): Promise<(undefined | Error)[]> {
   const now = world.clock.now();

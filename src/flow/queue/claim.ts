@@ -1,5 +1,6 @@
 import { recordEvents, withoutEvent } from '../../events/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
+import { timeOfId } from '../../platform/ids/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { normalizeAddress } from '../../protocol/address/index.ts';
 import { advanceLastEvent } from '../../resources/emails/index.ts';
@@ -61,16 +62,23 @@ export async function claimDeliveries(
   return { claimed, due: due.length };
 }
 
-/** How long mail of a suspended team rests before it is looked at again. */
-const SUSPENDED_MS = 5 * 60_000;
+/**
+ * How long mail of a suspended team rests before it is looked at again: longer the older it is, so that the backlog of a
+ * team that stays suspended is not written anew all day.
+ */
+const REST_MS_MIN = 5 * 60_000;
+const REST_MS_MAX = 3_600_000;
 
 /** A suspended team sends nothing; its mail waits for the operator. What was handed off before is still settled. */
 async function withoutSuspended(tx: Executor, owner: string, due: DeliveryRow[], now: number): Promise<DeliveryRow[]> {
   const suspended = new Set(await suspendedAmong(tx, [...new Set(due.map((row) => row.team_id))]));
   if (suspended.size === 0) return due;
   const isHeld = (row: DeliveryRow): boolean => suspended.has(row.team_id) && row.handed_off_at === null;
-  const held = due.filter(isHeld).map((row) => row.id);
-  await holdBack(tx, owner, held, { now, until: now + SUSPENDED_MS });
+  const held = due.filter(isHeld);
+  const ageMs = Math.min(...held.map((row) => now - timeOfId(row.id)));
+  const restMs = Math.min(REST_MS_MAX, Math.max(REST_MS_MIN, ageMs / 2));
+  const ids = held.map((row) => row.id);
+  await holdBack(tx, owner, ids, { now, until: Math.round(now + restMs) });
   return due.filter((row) => !isHeld(row));
 }
 

@@ -1,3 +1,4 @@
+import { isPlan, planNamed } from '../../platform/config/index.ts';
 import { firstIdAt } from '../../platform/ids/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { removeSharesOf } from '../../resources/shares/index.ts';
@@ -8,8 +9,10 @@ import {
   removeEmailRows,
   removeEventsOf,
   removeOtherEvents,
+  teamsWithExpired,
   type Expiry,
 } from './expired.store.ts';
+import { createTurns, othersTurn, pickTeams } from './take-turns.ts';
 
 export interface Removed {
   emails: number;
@@ -40,19 +43,12 @@ export function createRemoval(world: World): () => Promise<Removed> {
   // Where the walk over each team's expired emails goes on: what has to stay must not stand in the way of the rest.
   const positions = new Map<string, string>();
   const warnedOf = new Set<string>();
+  const takeTurns = createTurns(BATCHES_MAX);
 
   return async () => {
     const removed: Removed = { emails: 0, events: 0, caught: 0, pages: 0 };
-    let teams = await expiries();
-    for (let batches = 0; teams.length > 0 && batches < BATCHES_MAX;) {
-      const unfinished: Expiry[] = [];
-      for (const team of teams) {
-        if (await removeBatch(team, removed)) unfinished.push(team);
-        batches++;
-        await othersTurn();
-      }
-      teams = unfinished;
-    }
+    const teams = await pickTeams(await expiries(), (some) => teamsWithExpired(world.db, some));
+    await takeTurns(teams, (team) => removeBatch(team, removed));
     await giveBack(removed);
     return removed;
   };
@@ -60,17 +56,20 @@ export function createRemoval(world: World): () => Promise<Removed> {
   async function expiries(): Promise<Expiry[]> {
     const now = world.clock.now();
     return (await listTeams(world.db)).flatMap(({ id: teamId, plan_code: code }) => {
-      const plan = world.config.plans[code];
-      if (!plan) {
+      if (!isPlan(world.config, code)) {
         warnOf(teamId, code);
         return [];
       }
+      const { plan } = planNamed(world.config, code);
       const beforeMs = now - plan.retention_days * DAY_MS;
       return [{ teamId, beforeMs, beforeId: firstIdAt(beforeMs) }];
     });
   }
 
-  /** What is removed does not come back: a plan that was renamed by mistake must cost nobody their mail. */
+  /**
+   * Everywhere else such a plan counts as the default one. But what is removed does not come back: a plan that was
+   * renamed by mistake must cost nobody their mail.
+   */
   function warnOf(teamId: string, plan: string): void {
     if (warnedOf.has(teamId)) return;
     warnedOf.add(teamId);
@@ -122,6 +121,3 @@ export function createRemoval(world: World): () => Promise<Removed> {
     }
   }
 }
-
-/** Whatever else is waiting comes first. */
-const othersTurn = (): Promise<void> => new Promise((next) => setImmediate(next));

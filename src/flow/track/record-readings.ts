@@ -2,9 +2,16 @@ import { recordEventsOnce, type NewEvent } from '../../events/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import type { World } from '../../platform/world/index.ts';
-import { parseMailbox } from '../../protocol/address/index.ts';
-import { advanceLastEvent, emailRowsByIds, type EmailRow } from '../../resources/emails/index.ts';
+import { advanceLastEvent, emailRowsByIds } from '../../resources/emails/index.ts';
+import { historiesOf } from './history.store.ts';
 import type { Reading } from './reading.ts';
+
+/**
+ * Openings of one email, and clicks in it, that are recorded; the contract names the number. Whoever has a genuine
+ * address can fetch it for ever under new names, and each event costs the team disk and time. Each kind has its own
+ * limit, so that a flood of openings hides no click. Two nodes that record at the same moment may exceed it by a batch.
+ */
+const OF_A_KIND_MAX = 1000;
 
 /** Writes readings down, together with whatever else is committed just then. Those written before change nothing. */
 export function createRecordReadings(world: World): (readings: Reading[]) => Promise<boolean> {
@@ -17,19 +24,31 @@ export function createRecordReadings(world: World): (readings: Reading[]) => Pro
 async function recordReadings(world: World, tx: Executor, readings: Reading[]): Promise<void> {
   const rows = await emailRowsByIds(tx, [...new Set(readings.map((reading) => reading.emailId))]);
   const emails = new Map(rows.map((row) => [row.id, row]));
-  const recipients = new Map(rows.map((row) => [row.id, recipientsOf(row)]));
+  const histories = await historiesOf(tx, [...emails.keys()]);
   const events: (NewEvent & { id: string })[] = [];
   for (const reading of readings) {
     const email = emails.get(reading.emailId);
+    const history = histories.get(reading.emailId);
     // An email that is gone has no history to add to.
-    if (!email || isTooSoon(world, email, reading)) continue;
+    if (!email || !history) continue;
+    if (isTooSoon(world, history.sentAt ?? email.created_at, reading)) continue;
+    const kind = reading.link === undefined ? 'opened' : 'clicked';
+    // One that stands already, written again after a crash, counts twice here and may take the place of the last ones.
+    if (history[kind] >= OF_A_KIND_MAX) continue;
+    history[kind]++;
+    if (history[kind] === OF_A_KIND_MAX) {
+      world.log.debug(
+        { emailId: email.id, kind, max: OF_A_KIND_MAX },
+        'further readings of this email are not recorded',
+      );
+    }
     events.push({
       id: reading.id,
       teamId: email.team_id,
-      type: reading.link === undefined ? 'email.opened' : 'email.clicked',
+      type: `email.${kind}`,
       subjectId: email.id,
       domainId: email.domain_id,
-      data: { to: recipients.get(email.id), ...dataOf(reading) },
+      data: dataOf(reading),
       at: reading.at,
     });
   }
@@ -42,26 +61,14 @@ async function recordReadings(world: World, tx: Executor, readings: Reading[]): 
 }
 
 /** Nobody reads that fast; a gateway that looks into a mail before it passes it on does. */
-function isTooSoon(world: World, email: EmailRow, reading: Reading): boolean {
-  const sentAt = email.scheduled_at ?? email.created_at;
+function isTooSoon(world: World, sentAt: number, reading: Reading): boolean {
   return reading.at - sentAt < world.config.tracking.scanner_seconds * 1000;
 }
 
+/** Without `to`: one message was composed for all, so nobody can say which of them has opened it. */
 function dataOf({ ipAddress, userAgent, link, at }: Reading): Record<string, unknown> {
   const timestamp = isoTime(at);
   return link === undefined
     ? { open: { ipAddress, timestamp, userAgent } }
     : { click: { ipAddress, link, timestamp, userAgent } };
-}
-
-/** All of them: one message was composed for all, so nobody can say which of them has opened it. */
-function recipientsOf(email: EmailRow): string[] {
-  const lists = [email.to_list, email.cc_list, email.bcc_list];
-  const texts = lists.flatMap((list) => (list === null ? [] : (JSON.parse(list) as string[])));
-  return [...new Set(texts.map((text) => addressIn(text)))];
-}
-
-function addressIn(text: string): string {
-  const parsed = parseMailbox(text);
-  return parsed.ok ? parsed.mailbox.address : text;
 }

@@ -49,6 +49,7 @@ const SEGMENT_BYTES_MAX = 1024 * 1024;
 /** Longer than any line: a target has at most 4 KB, a name of a program 512 characters. */
 const CHUNK_BYTES = 256 * 1024;
 const NAME = /^tracked-(left-)?[0-9a-f-]{36}-\d+\.log$/;
+const LEFT = 'tracked-left-';
 
 export interface TrackJournalOptions {
   runDir: string;
@@ -70,7 +71,13 @@ export function openTrackJournal({ runDir, owner, bytesMax, isAlone }: TrackJour
     const file = path.join(runDir, `tracked-${owner}-${++made}.log`);
     const segment: Segment = { file, handle: openSync(file, 'ax+', 0o600), bytes: 0, recorded: 0 };
     segments.add(segment);
-    write(segment, header);
+    try {
+      write(segment, header);
+    } catch (error) {
+      // The disk is full, and whoever reads next would begin another one.
+      remove(segment);
+      throw error;
+    }
     segment.recorded = segment.bytes;
     return segment;
   };
@@ -127,17 +134,34 @@ export function openTrackJournal({ runDir, owner, bytesMax, isAlone }: TrackJour
     },
     waitingBytes: () => [...segments].reduce((sum, segment) => sum + segment.bytes - segment.recorded, 0),
     close() {
+      const faults: unknown[] = [];
       for (const segment of segments) {
-        if (isDone(segment)) {
-          remove(segment);
-          continue;
+        try {
+          if (isDone(segment)) remove(segment);
+          else leave(segment);
+        } catch (fault) {
+          faults.push(fault);
         }
-        closeSync(segment.handle);
-        renameSync(segment.file, path.join(runDir, path.basename(segment.file).replace('tracked-', 'tracked-left-')));
       }
+      if (faults.length > 0) throw faults[0];
     },
   };
 }
+
+/** Names it so that the next start takes it over at once, even beside living processes. */
+function leave({ file, handle }: Segment): void {
+  closeSync(handle);
+  const name = path.basename(file);
+  if (name.startsWith(LEFT)) return;
+  try {
+    renameSync(file, path.join(path.dirname(file), name.replace('tracked-', LEFT)));
+  } catch (error) {
+    // Another process of the folder has taken it over, recorded it and removed it.
+    if (!isMissing(error)) throw error;
+  }
+}
+
+const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 
 function nextOf(segment: Segment, max: number): Taken {
   const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, segment.bytes - segment.recorded));
@@ -161,7 +185,7 @@ function leftSegments(runDir: string, isAlone: boolean): Segment[] {
     .flatMap((name) => {
       const segment = openIfThere(path.join(runDir, name));
       if (!segment) return [];
-      const isLeft = isAlone || name.startsWith('tracked-left-') || !mayBeAlive(markIn(segment));
+      const isLeft = isAlone || name.startsWith(LEFT) || !mayBeAlive(markIn(segment));
       if (isLeft) return [segment];
       closeSync(segment.handle);
       return [];
@@ -174,7 +198,7 @@ function openIfThere(file: string): Segment | undefined {
     const handle = openSync(file, 'r');
     return { file, handle, bytes: statSync(file).size, recorded: 0 };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    if (!isMissing(error)) throw error;
     return undefined;
   }
 }

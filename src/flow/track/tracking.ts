@@ -45,7 +45,7 @@ export function createTracking(world: World, runDir: string): Tracking {
   let cancelPause: (() => void) | undefined;
   let batchMax = BATCH_MAX;
   let isStopped = false;
-  let isLosing = false;
+  let losing: string | undefined;
   let arrivals = 0;
   if (journal.waitingBytes() > 0) {
     world.log.info({ bytes: journal.waitingBytes() }, 'recording the opens and clicks that an earlier process noted');
@@ -89,17 +89,19 @@ export function createTracking(world: World, runDir: string): Tracking {
   }
 
   function write(readings: Reading[]): boolean {
-    let fault: unknown;
     try {
-      if (journal.append(readings)) {
-        isLosing = false;
-        return true;
-      }
+      if (!journal.append(readings)) return lose('the journal is full', { bytes: journal.waitingBytes() });
+      losing = undefined;
+      return true;
     } catch (error) {
-      fault = error;
+      return lose('the journal cannot be written', { err: error });
     }
-    if (!isLosing) world.log.error({ err: fault }, 'opens and clicks are not recorded: the journal is full');
-    isLosing = true;
+  }
+
+  /** Told once for each cause: the readers who come meanwhile would fill the log. */
+  function lose(cause: string, details: object): false {
+    if (losing !== cause) world.log.error(details, `opens and clicks are not recorded: ${cause}`);
+    losing = cause;
     return false;
   }
 

@@ -18,13 +18,13 @@ export const emails: Record<string, KeyHandler> = {
   sendBatch(ctx, call) {
     const { services, header, body } = call;
     const isPermissive = header['x-batch-validation'] === 'permissive';
-    const operation = isPermissive ? 'sendBatch permissive' : 'sendBatch';
-    const idempotency = idempotencyOf(header, operation, body);
     if (!isPermissive) {
       call.validate('sendBatch', body);
+      const idempotency = idempotencyOf(header, 'sendBatch', body);
       return services.accept.acceptBatch(ctx, body as SendEmailInput[], { idempotency });
     }
     const { inputs, refused } = readPermissively(call);
+    const idempotency = idempotencyOf(header, 'sendBatch permissive', body);
     return services.accept.acceptBatch(ctx, inputs, { permissive: { refused }, idempotency });
   },
   listEmails: (ctx, { query }) => listEmails(ctx, query as EmailFilter, pageOf(query)),

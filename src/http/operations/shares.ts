@@ -7,7 +7,13 @@ import {
   type NewShare,
 } from '../../resources/shares/index.ts';
 import type { Call, KeyHandler, OpenHandler } from '../operation.ts';
-import { INLINE_IMAGE_BYTES_MAX, renderNoSharePage, renderSharePage, sharePageHeaders } from '../share-page/index.ts';
+import {
+  INLINE_IMAGE_BYTES_MAX,
+  renderedOnce,
+  renderNoSharePage,
+  renderSharePage,
+  sharePageHeaders,
+} from '../share-page/index.ts';
 
 export const shares: Record<string, KeyHandler> = {
   createShare: (ctx, { path, body }) => createShare(ctx, path.email_id ?? '', body as NewShare),
@@ -27,6 +33,10 @@ async function getSharePage({ services: { world }, path, query, header, reply }:
     return renderNoSharePage();
   }
   reply.type('text/html; charset=utf-8');
-  const images = await readInlineImages(world, email, INLINE_IMAGE_BYTES_MAX);
-  return renderSharePage({ email, images, withRemoteImages });
+  // An email never changes; how far it came and when the link ends stand on the page.
+  const key = [email.id, email.lastEvent, email.scheduledAt, email.expiresAt, withRemoteImages].join(' ');
+  return renderedOnce(world, key, async () => {
+    const images = await readInlineImages(world, email, INLINE_IMAGE_BYTES_MAX);
+    return renderSharePage({ email, images, withRemoteImages });
+  });
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isMergeKey, keysOf, mergedChars, parseMerge, renderMerge, type MergeValues } from './index.ts';
+import { keysOf, mergedChars, parseMerge, renderMerge } from './index.ts';
+import type { MergeValues } from './render-merge.ts';
 
 const values = (given: Record<string, string>, fallbacks: Record<string, string> = {}): MergeValues => ({
   given: new Map(Object.entries(given)),
@@ -58,19 +59,6 @@ describe('what is a variable', () => {
     '{ {{A}}}',
     `{{{${'K'.repeat(51)}}}}`,
   ])('%j stays as it stands', (text) => expect(raw(text, { A: 'v', K: 'v', B: 'v' })).toBe(text));
-
-  it.each([
-    ['A', true],
-    ['a_1', true],
-    ['9', true],
-    ['K'.repeat(50), true],
-    ['K'.repeat(51), false],
-    ['', false],
-    ['a-b', false],
-    ['a b', false],
-    ['é', false],
-    ['A\n', false],
-  ])('isMergeKey(%j) is %s', (key, expected) => expect(isMergeKey(key)).toBe(expected));
 
   it('every key that is used is known', () => {
     expect(keysOf(parseMerge('{{{A}}} x {{{b_2|z}}}{{{A|y}}} {{C}} {{{D-E}}}'))).toEqual(new Set(['A', 'b_2']));

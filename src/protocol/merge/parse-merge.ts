@@ -1,4 +1,4 @@
-export const KEY_CHARS_MAX = 50;
+const KEY_CHARS_MAX = 50;
 
 export interface MergeVariable {
   key: string;
@@ -8,10 +8,6 @@ export interface MergeVariable {
 
 /** Text and variables in the order in which they stand. */
 export type MergeText = readonly (string | MergeVariable)[];
-
-const KEY = new RegExp(`^[A-Za-z0-9_]{1,${KEY_CHARS_MAX}}$`);
-
-export const isMergeKey = (text: string): boolean => KEY.test(text);
 
 // A default holds no brace. So an attempt that fails never reads past the next brace, where the next one may begin, and
 // hostile text costs no more than its length.

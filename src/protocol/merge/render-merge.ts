@@ -1,3 +1,4 @@
+import { escapeHtml } from '../safe-html/index.ts';
 import { parseMerge, type MergeText, type MergeVariable } from './parse-merge.ts';
 
 /** Maps rather than objects: `constructor` is a possible key. */
@@ -8,7 +9,7 @@ export interface MergeValues {
 }
 
 /** `html` makes a value mean itself as text and inside a quoted attribute; `none` is for plain text and subjects. */
-export type Escaping = 'html' | 'none';
+type Escaping = 'html' | 'none';
 
 interface RenderOptions {
   escape: Escaping;
@@ -46,7 +47,3 @@ function reader({ given, fallbacks }: MergeValues, escape: Escaping): (variable:
     return value;
   };
 }
-
-const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-
-const escapeHtml = (text: string): string => text.replaceAll(/[&<>"']/g, (found) => ENTITIES[found] ?? found);

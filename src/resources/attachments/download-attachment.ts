@@ -1,7 +1,8 @@
 import type { Readable } from 'node:stream';
 import { notFound } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
-import { ATTACHMENT_BLOB } from '../emails/index.ts';
+import { ATTACHMENT_BLOB, emailRowsByIds } from '../emails/index.ts';
+import { mayShowContent } from '../usage/index.ts';
 import { findAttachment } from './attachments.store.ts';
 import { isGoodLink, type LinkTarget } from './download-link.ts';
 
@@ -19,7 +20,8 @@ export interface Download {
 export async function downloadAttachment(world: World, target: LinkTarget, token: string): Promise<Download> {
   const { emailId, attachmentId } = target;
   const row = isGoodLink(world, target, token) ? await findAttachment(world.db, emailId, attachmentId) : undefined;
-  if (!row) throw notFound('Attachment');
+  const [email] = row ? await emailRowsByIds(world.db, [emailId]) : [];
+  if (!row || !email || !(await mayShowContent(world, email.team_id))) throw notFound('Attachment');
   const key = ATTACHMENT_BLOB(emailId, attachmentId);
   const blob = await world.blobs.open(key);
   if (!blob) {

@@ -1,4 +1,5 @@
 import { recordEvents } from '../../events/index.ts';
+import { planNamed } from '../../platform/config/index.ts';
 import { isUniqueViolation, type Executor } from '../../platform/db/index.ts';
 import { invalidFields, refuse } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
@@ -122,13 +123,11 @@ export function mustFitDns(records: readonly RecordRow[], path: keyof NewDomain 
 }
 
 async function mustBeAddable(world: World, db: Executor, teamId: string, name: string): Promise<void> {
-  const { config } = world;
-  const plan = await holdPlanOf(db, teamId);
-  const limit = config.plans[plan ?? config.team.default_plan]?.domain_limit;
+  const { domain_limit: limit } = planNamed(world.config, await holdPlanOf(db, teamId)).plan;
   const count = await countDomains(db, teamId);
   if (await isVerifiedElsewhere(db, teamId, name)) throw nameTaken(name);
   if (await findDomainByName(db, teamId, name)) throw registeredAlready(name);
-  if (limit === undefined || count < limit) return;
+  if (count < limit) return;
   throw refuse('validation_error', {
     status: 422,
     say: `The plan of this team allows ${limit} domains and it has ${count}; delete one first.`,

@@ -41,19 +41,28 @@ export async function writeBlobs(
   }
 }
 
-/** The bodies of many emails in one statement; blobs are read one after the other, to bound what is held at once. */
+/**
+ * The bodies of many emails in one statement; blobs are read one after the other, in the order of the ids, until
+ * `charsMax` is passed: the rest is left out, but never the first.
+ */
 export async function loadBodies(
   world: World,
   db: Executor,
   emailIds: readonly string[],
+  charsMax = Number.POSITIVE_INFINITY,
 ): Promise<Map<string, EmailBody>> {
   const bodies = new Map<string, EmailBody>();
   if (emailIds.length === 0) return bodies;
-  for (const row of await bodyRowsByIds(db, emailIds)) {
-    bodies.set(row.email_id, {
-      html: row.html_in_blob ? await readText(world, row.email_id, HTML_BLOB) : row.html,
-      text: row.text_in_blob ? await readText(world, row.email_id, TEXT_BLOB) : row.text,
-    });
+  const rows = new Map((await bodyRowsByIds(db, emailIds)).map((row) => [row.email_id, row]));
+  let chars = 0;
+  for (const id of emailIds) {
+    const row = rows.get(id);
+    if (!row) continue;
+    const html = row.html_in_blob ? await readText(world, id, HTML_BLOB) : row.html;
+    const text = row.text_in_blob ? await readText(world, id, TEXT_BLOB) : row.text;
+    chars += (html?.length ?? 0) + (text?.length ?? 0);
+    if (chars > charsMax && bodies.size > 0) break;
+    bodies.set(id, { html, text });
   }
   return bodies;
 }

@@ -7,6 +7,9 @@ import type { EmailDraft } from './read-email-input.ts';
 /** At one time for one request; a server that many of them lie on is not to feel attacked. */
 const AT_ONCE_MAX = 6;
 
+/** One call must not become thousands of ours; as many as one email may have. */
+const SOURCES_MAX = 100;
+
 /** A URL that many emails of a batch name is fetched once. */
 interface Source {
   url: URL;
@@ -34,12 +37,20 @@ export async function fetchAttachmentsOfEach(
   const { limit_bytes: limitBytes, fetch_seconds: seconds } = world.config.attachments;
   const budget = createBudget(limitBytes);
   for (const [i, { attachments }] of drafts.entries()) {
-    const heaviest = attachments.find(({ content }) => !budget.take(content.length));
-    if (heaviest) faults[i] = tooLarge(heaviest, limitBytes);
+    const taken: number[] = [];
+    const heaviest = attachments.find(({ content }) => !budget.take(content.length) || !taken.push(content.length));
+    if (!heaviest) continue;
+    faults[i] = tooLarge(heaviest, limitBytes);
+    // A refused email leaves its share to the others.
+    for (const bytes of taken) budget.give(bytes);
   }
   if (stopsAtFirst && faults.some((fault) => fault !== undefined)) return faults;
   const waiting = sourcesOf(drafts);
   if (waiting.length === 0) return faults;
+  for (const { uses } of waiting.splice(SOURCES_MAX)) {
+    for (const { draft, attachment } of uses) faults[draft] ??= tooManySources(attachment);
+  }
+  if (stopsAtFirst && faults.some((fault) => fault !== undefined)) return faults;
   const stop = new AbortController();
   const cancel = world.clock.timer(seconds * 1000, () => stop.abort());
   const work = async (): Promise<void> => {
@@ -47,14 +58,21 @@ export async function fetchAttachmentsOfEach(
       // An email that is refused already needs no more files.
       const uses = source.uses.filter(({ draft }) => faults[draft] === undefined);
       if (uses.length === 0) continue;
-      const mayTake = (bytes: number): boolean => budget.take(bytes * uses.length);
+      let taken = 0;
+      const mayTake = (bytes: number): boolean => {
+        if (!budget.take(bytes * uses.length)) return false;
+        taken += bytes * uses.length;
+        return true;
+      };
       const answer = await world.fetch.get(source.url, { signal: stop.signal, mayTake });
       if (stopsAtFirst && faults.some((fault) => fault !== undefined)) return;
       for (const { draft, attachment } of uses) {
         if (answer.kind === 'fetched') attachment.content = answer.content;
         else faults[draft] ??= refusalOf(attachment, answer, world);
       }
-      if (answer.kind === 'failed' && stopsAtFirst) return stop.abort();
+      if (answer.kind === 'fetched') continue;
+      budget.give(taken);
+      if (stopsAtFirst) return stop.abort();
     }
   };
   try {
@@ -79,13 +97,16 @@ function sourcesOf(drafts: readonly EmailDraft[]): Source[] {
   return [...sources.values()];
 }
 
-function createBudget(bytesMax: number): { take: (bytes: number) => boolean } {
+function createBudget(bytesMax: number): { take: (bytes: number) => boolean; give: (bytes: number) => void } {
   let left = bytesMax;
   return {
     take(bytes) {
       if (bytes > left) return false;
       left -= bytes;
       return true;
+    },
+    give(bytes) {
+      left += bytes;
     },
   };
 }
@@ -98,6 +119,11 @@ const tooLarge = ({ field, source }: DraftAttachment, limitBytes: number): Refus
   );
 };
 
+function tooManySources({ field }: DraftAttachment): Refusal {
+  const path = `${field}.path`;
+  return invalidAttachment(path, `${path} is one too many: a request may name at most ${SOURCES_MAX} different URLs.`);
+}
+
 function refusalOf(attachment: DraftAttachment, { fault, because }: FetchAnswer & { kind: 'failed' }, world: World) {
   const { limit_bytes: limitBytes, fetch_seconds: seconds } = world.config.attachments;
   if (fault.kind === 'too_large') return tooLarge(attachment, limitBytes);
@@ -108,7 +134,7 @@ function refusalOf(attachment: DraftAttachment, { fault, because }: FetchAnswer 
 function inWords(fault: Exclude<FetchFault, { kind: 'too_large' }>, seconds: number): string {
   switch (fault.kind) {
     case 'blocked':
-      return 'only https URLs on public addresses are, and redirects to nothing else.';
+      return 'its name does not resolve, or it or a redirect leads elsewhere than to https on a public address.';
     case 'unreachable':
       return 'its server cannot be reached.';
     case 'tls':

@@ -3,8 +3,8 @@ import type { Page } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
 import { mustReach, type Ctx } from '../access/index.ts';
 import { isAboveQuota, mustBeWithinQuota } from '../usage/index.ts';
-import { loadBodies } from './email-bodies.ts';
-import { findEmail, listEmailRows } from './emails.store.ts';
+import { loadBodies, type EmailBody } from './email-bodies.ts';
+import { findEmail, listEmailRows, type EmailRow } from './emails.store.ts';
 import { presentEmail } from './present.ts';
 import { readCreatedRange } from './read-created-range.ts';
 import { canBeFound } from './search-text.ts';
@@ -31,13 +31,28 @@ export async function listEmails(ctx: Ctx, filter: EmailFilter, page: Page) {
   const range = readCreatedRange(filter);
   const { status, api_key_id: apiKeyId, search } = filter;
   if (search !== undefined && !canBeFound(search)) return { object: 'list' as const, has_more: false, data: [] };
-  const { rows, hasMore } = await listEmailRows(
-    ctx.world.db,
-    ctx.teamId,
-    { status, apiKeyId, ...range, search },
-    page,
-  );
-  const shown = (await isAboveQuota(ctx)) ? [] : rows.map((row) => row.id);
-  const bodies = await loadBodies(ctx.world, ctx.world.db, shown);
-  return { object: 'list' as const, has_more: hasMore, data: rows.map((row) => presentEmail(row, bodies.get(row.id))) };
+  const { rows, hasMore } = await listEmailRows(ctx.world.db, ctx.teamId, { status, apiKeyId, ...range, search }, page);
+  const { kept, bodies } = (await isAboveQuota(ctx))
+    ? { kept: rows, bodies: new Map<string, EmailBody>() }
+    : await withBodies(ctx, rows, page);
+  return {
+    object: 'list' as const,
+    has_more: hasMore || kept.length < rows.length,
+    data: kept.map((row) => presentEmail(row, bodies.get(row.id))),
+  };
+}
+
+/** A hundred bodies of 2 MB would be a page that nobody can hold. */
+const PAGE_CHARS_MAX = 16 * 1024 * 1024;
+
+/** As many emails as their bodies allow, counted from the end of the page where the next one joins. */
+async function withBodies(
+  { world }: Ctx,
+  rows: EmailRow[],
+  page: Page,
+): Promise<{ kept: EmailRow[]; bodies: Map<string, EmailBody> }> {
+  const ids = rows.map((row) => row.id);
+  if (page.before !== undefined) ids.reverse();
+  const bodies = await loadBodies(world, world.db, ids, PAGE_CHARS_MAX);
+  return { kept: rows.filter((row) => bodies.has(row.id)), bodies };
 }

@@ -4,7 +4,7 @@
  * no request waits for it or fails with it.
  */
 export { createRequestLog, type RequestLog } from './request-log.ts';
-export { markerText, redactBody, type BodyMarker } from './redact.ts';
+export { markerText, redactBody } from './redact.ts';
 export { redactPath, redactTokens } from './secret-texts.ts';
 export { getLog, listLogs, type LogFilter } from './read-logs.ts';
-export { removeOldLogs } from './remove-old-logs.ts';
+export { deleteLogsBefore, teamsWithLogsBefore } from './logs.store.ts';

@@ -70,6 +70,24 @@ export async function listLogRows(
   return pageOf(await db.all<LogListRow>(sql, [...values, ...pageValues(page)]), page);
 }
 
+/** Of these teams, those that have a log from before their time. */
+export async function teamsWithLogsBefore(
+  db: Executor,
+  teams: readonly { teamId: string; before: number }[],
+): Promise<string[]> {
+  const list = teams.map(({ teamId, before }) => ({ team: teamId, before_id: firstIdAt(before) }));
+  const rows = await db.all<{ team: string }>(
+    `select t.team from ${db.dialect === 'pg' ? TEAMS_ON_PG : TEAMS_ON_SQLITE} as t
+      where exists (select 1 from request_logs where team_id = t.team and id < t.before_id)`,
+    [JSON.stringify(list)],
+  );
+  return rows.map((row) => row.team);
+}
+
+const TEAMS_ON_PG = '(select * from jsonb_to_recordset(?::jsonb) as r(team uuid, before_id uuid))';
+const TEAMS_ON_SQLITE = `(select json_extract(value, '$.team') as team,
+  json_extract(value, '$.before_id') as before_id from json_each(?))`;
+
 /** Answers how many it removed; `limit` keeps it short enough for others to get in between. */
 export function deleteLogsBefore(db: Executor, teamId: string, before: number, limit: number): Promise<number> {
   const oldest = 'select id from request_logs where team_id = ? and id < ? order by id limit ?';

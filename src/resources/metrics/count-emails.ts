@@ -1,28 +1,46 @@
 import { countedAs, countersOf, noCounts, type Counter, type Counts } from '../../events/index.ts';
-import { refuse } from '../../platform/refusal/index.ts';
+import { refuse, type Refusal } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../access/index.ts';
-import { emailsAcceptedIn, emailsOfTeam, eventCountsOf, type EmailOfDomain, type EventCount } from './metrics.store.ts';
+import {
+  countAcceptedIn,
+  emailsAcceptedIn,
+  emailsOfTeam,
+  eventCountsOf,
+  type EmailOfDomain,
+  type EventCount,
+} from './metrics.store.ts';
 import type { Period } from './periods.ts';
 import type { Asked } from './read-query.ts';
 import { QUARTER_MS } from './slots.ts';
 import { createTally, type Subject, type Tally } from './tally.ts';
 
-/** The team's emails that were named, or else those that were accepted in the range. */
+/** No index knows the domain of an email: those of a domain are picked out of all that were accepted. */
+const LOOKED_AT_MAX = 20_000;
+
+/** The team's emails that were named, or else those that were accepted in the range; of the domains, if any are named. */
 export async function emailsFor(
   ctx: Ctx,
   { emailIds, domainIds, range }: Asked,
   most: number,
 ): Promise<EmailOfDomain[]> {
-  const { db } = ctx.world;
-  const emails = emailIds
-    ? await emailsOfTeam(db, ctx.teamId, emailIds)
-    : await emailsAcceptedIn(db, ctx.teamId, range, most + 1);
-  if (emails.length > most) {
-    throw refuse('invalid_parameter', {
-      say: `With the dimension email and without email_id, at most ${most} emails may have been accepted in the range; give email_id, or a shorter range.`,
-    });
+  const { world, teamId } = ctx;
+  if (emailIds) {
+    const emails = await emailsOfTeam(world.db, teamId, emailIds);
+    return domainIds ? emails.filter((email) => domainIds.includes(email.domain_id)) : emails;
   }
-  return domainIds ? emails.filter((email) => domainIds.includes(email.domain_id)) : emails;
+  if (domainIds && (await countAcceptedIn(world.db, teamId, range, LOOKED_AT_MAX + 1)) > LOOKED_AT_MAX) {
+    throw tooManyEmails(LOOKED_AT_MAX, 'of any domain');
+  }
+  const emails = await emailsAcceptedIn(world.db, teamId, { range, domainIds, limit: most + 1 });
+  if (emails.length > most) throw tooManyEmails(most, domainIds && 'of the domains');
+  return emails;
+}
+
+function tooManyEmails(most: number, which: string | undefined): Refusal {
+  const emails = which ? `emails ${which}` : 'emails';
+  return refuse('invalid_parameter', {
+    say: `With the dimension email and without email_id, at most ${most} ${emails} may have been accepted in the range; give email_id, or a shorter range.`,
+  });
 }
 
 /** Counts single emails from their own events, by the same rule as the sums of all. */

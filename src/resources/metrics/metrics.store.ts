@@ -69,14 +69,30 @@ export function emailsOfTeam(db: Executor, teamId: string, ids: readonly string[
   return db.all<EmailOfDomain>(sql, [teamId, among.value]);
 }
 
+interface TimeRange {
+  from: number;
+  until: number;
+}
+
+const ACCEPTED_IN = 'team_id = ? and id >= ? and id < ?';
+
+/** Asks no table but the index, and counts no further than `most`. */
+export async function countAcceptedIn(db: Executor, teamId: string, range: TimeRange, most: number): Promise<number> {
+  const sql = `select count(*) as n from (select id from emails where ${ACCEPTED_IN} limit ?) as accepted`;
+  const row = await db.get<{ n: number }>(sql, [teamId, firstIdAt(range.from), firstIdAt(range.until), most]);
+  return Number(row?.n ?? 0);
+}
+
 export function emailsAcceptedIn(
   db: Executor,
   teamId: string,
-  range: { from: number; until: number },
-  limit: number,
+  { range, domainIds, limit }: { range: TimeRange; domainIds?: readonly string[] | undefined; limit: number },
 ): Promise<EmailOfDomain[]> {
-  const sql = 'select id, domain_id from emails where team_id = ? and id >= ? and id < ? order by id limit ?';
-  return db.all<EmailOfDomain>(sql, [teamId, firstIdAt(range.from), firstIdAt(range.until), limit]);
+  const among = domainIds && uuidsIn(db.dialect, 'domain_id', domainIds);
+  const sql = `select id, domain_id from emails
+    where ${ACCEPTED_IN} ${among ? `and ${among.sql}` : ''} order by id limit ?`;
+  const values = [teamId, firstIdAt(range.from), firstIdAt(range.until), ...(among ? [among.value] : []), limit];
+  return db.all<EmailOfDomain>(sql, values);
 }
 
 /** Events of one type, and of one type of bounce, that happened to one email within one quarter of an hour. */

@@ -36,6 +36,7 @@ export interface Asked {
 }
 
 const DAY_MS = 86_400_000;
+const WEEK_MS = 7 * DAY_MS;
 const IDS_MAX = 100;
 
 export function readMetricsQuery(query: MetricsQuery, now: number): Asked {
@@ -69,10 +70,7 @@ function readRange(
   now: number,
 ): Pick<Asked, 'range' | 'end'> {
   const asked = endDate === undefined ? now : readMoment('end_date', endDate, zone);
-  const start =
-    startDate === undefined
-      ? sixDaysBefore(asked < now ? asked - 1 : now, zone)
-      : readMoment('start_date', startDate, zone);
+  const start = startDate === undefined ? weekBefore(Math.min(asked, now)) : readMoment('start_date', startDate, zone);
   if (start > asked) throw wrong('end_date must not be before start_date.');
   if (start > now) throw wrong('start_date must not lie in the future.');
   const from = Math.floor(start / QUARTER_MS) * QUARTER_MS;
@@ -82,11 +80,8 @@ function readRange(
   return { range: { from, until }, end: Math.min(until, now) };
 }
 
-/** The beginning of the day six days before: with the day of `last` that makes seven days of the calendar. */
-function sixDaysBefore(last: number, zone: TimeZone): number {
-  const local = last + zone.offsetMs(last);
-  return zone.momentOf(Math.floor(local / DAY_MS) * DAY_MS - 6 * DAY_MS);
-}
+/** Days of 24 hours, not of the calendar. The last millisecond of a day counts as the midnight that follows it. */
+const weekBefore = (end: number): number => Math.max(0, end + 1 - WEEK_MS);
 
 /** A date alone is a day of the time zone, of which a range that ends with it holds the last moment too. */
 function readMoment(name: 'start_date' | 'end_date', text: string, zone: TimeZone): number {

@@ -1,6 +1,7 @@
 import { hashToken } from '../../platform/secrets/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { attachmentsOf, emailRowsByIds, loadBodies, type AttachmentRow } from '../emails/index.ts';
+import { mayShowContent } from '../usage/index.ts';
 import { findLiveShare } from './shares.store.ts';
 
 /** What a link shows. The recipients in bcc are no part of it: the other recipients do not see them either. */
@@ -27,7 +28,7 @@ export async function readSharedEmail(world: World, token: string): Promise<Shar
   if (!share) return undefined;
   const ids = [share.email_id];
   const [row] = await emailRowsByIds(db, ids);
-  if (!row) return undefined;
+  if (!row || !(await mayShowContent(world, row.team_id))) return undefined;
   const body = (await loadBodies(world, db, ids)).get(row.id);
   return {
     id: row.id,

@@ -1,3 +1,4 @@
+import { isPlan } from '../../platform/config/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { readTeamName } from './team-name.ts';
@@ -23,7 +24,7 @@ export async function administerTeam(world: World, slugOrId: string, input: Team
 }
 
 function knownPlan({ config }: World, code: string): string {
-  if (Object.hasOwn(config.plans, code)) return code;
+  if (isPlan(config, code)) return code;
   const known = Object.keys(config.plans).join(', ');
   throw refuse('validation_error', {
     status: 422,

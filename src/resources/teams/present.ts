@@ -1,5 +1,5 @@
 import type { PostalAddress, TeamObject } from '../../contract/index.ts';
-import type { Config } from '../../platform/config/index.ts';
+import { planNamed, type Config } from '../../platform/config/index.ts';
 import type { TeamRow } from './teams.store.ts';
 
 export function presentTeam(config: Config, row: TeamRow): TeamObject {
@@ -23,11 +23,9 @@ export function presentTeam(config: Config, row: TeamRow): TeamObject {
   };
 }
 
-/** A plan that was taken out of the config counts as the default one, and is shown as what it counts as. */
-function presentPlan({ plans, team }: Config, planCode: string): TeamObject['plan'] {
-  const code = Object.hasOwn(plans, planCode) ? planCode : team.default_plan;
-  const plan = plans[code];
-  if (!plan) throw new Error(`the config has no plan ${code}`);
+/** A plan that is not in the config is shown as what it counts as. */
+function presentPlan(config: Config, planCode: string): TeamObject['plan'] {
+  const { code, plan } = planNamed(config, planCode);
   return {
     code,
     name: plan.name,

@@ -1,12 +1,14 @@
 import type { Executor } from '../../platform/db/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
+import type { World } from '../../platform/world/index.ts';
 import type { Ctx } from '../access/index.ts';
+import { suspendedAmong } from '../teams/index.ts';
 import { planOf } from './plan-of.ts';
 import { usageOf } from './usage.store.ts';
 
 /** Whether this month's emails are more than the plan includes, as after a change to a smaller plan. */
 export async function isAboveQuota(
-  { world, teamId }: Ctx,
+  { world, teamId }: Pick<Ctx, 'world' | 'teamId'>,
   db: Executor = world.db,
 ): Promise<{ used: number; included: number } | undefined> {
   const { included_emails: included } = await planOf(world, db, teamId);
@@ -21,4 +23,10 @@ export async function mustBeWithinQuota(ctx: Ctx, db: Executor = ctx.world.db): 
   throw refuse('email_above_quota', {
     say: `This team has sent ${above.used} of the ${above.included} emails its plan includes this month; content is shown again when it is within its quota.`,
   });
+}
+
+/** Whether links that were given away show anything: not above the quota, and nothing of a team that is suspended. */
+export async function mayShowContent(world: World, teamId: string): Promise<boolean> {
+  if ((await suspendedAmong(world.db, [teamId])).length > 0) return false;
+  return (await isAboveQuota({ world, teamId })) === undefined;
 }

@@ -182,7 +182,16 @@ describe('422', () => {
   });
 
   it('more domains than the plan allows, also when they are asked for at once', async () => {
+    await refusesTheThirteenth(await scene.team());
+  });
+
+  it('more domains than the default plan allows, where the team’s own is no longer in the configuration', async () => {
     const team = await scene.team();
+    await scene.app.world.db.run('update teams set plan_code = ? where id = ?', ['constructor', team.id]);
+    await refusesTheThirteenth(team);
+  });
+
+  async function refusesTheThirteenth(team: Team): Promise<void> {
     const { db } = scene.app.world;
     for (let n = 0; n < 11; n++) {
       await db.run(
@@ -200,7 +209,7 @@ describe('422', () => {
     expect(body.data).toHaveLength(12);
     await scene.api('DELETE', `/domains/${body.data[0].id}`, { key: team.key });
     expect((await create(team, { name: 'room.limit.example' })).status).toBe(201);
-  });
+  }
 });
 
 describe('409 resource_locked', () => {

@@ -13,7 +13,7 @@ import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 const LIMIT = 100_000;
 const BLOCKED =
-  'attachments.0.path could not be fetched: only https URLs on public addresses are, and redirects to nothing else.';
+  'attachments.0.path could not be fetched: its name does not resolve, or it or a redirect leads elsewhere than to https on a public address.';
 
 describe('an attachment that is named by its path', () => {
   let scene: Scene;

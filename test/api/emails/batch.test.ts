@@ -90,6 +90,18 @@ describe('POST /emails/batch', () => {
     expect((await read(attached?.id ?? '')).last_event).toBe('delivered');
   });
 
+  it('a few words that become more than a request may hold are refused, not held', async () => {
+    const body = { name: 'Large', alias: 'large', subject: 'S', html: `<p>${'x'.repeat(2_000_000)}</p>` };
+    const { id } = (await scene.api('POST', '/templates', { key: team.key, body })).body;
+    await scene.api('POST', `/templates/${id}/publish`, { key: team.key });
+    const many = Array.from({ length: 25 }, () => ({ from: `a@${domain}`, to: 'x@example.org', template: { id } }));
+    const refused = await send(many);
+    expect(refused).toMatchObject({ status: 422, body: { name: 'validation_error' } });
+    expect(refused.body.message).toMatch(/^Email 20: The emails of a batch may have at most 41943040 bytes/);
+    const sent = await send(many.slice(0, 3).concat(many.slice(0, 22)), permissive);
+    expect([sent.body.data.length, sent.body.errors[0].index]).toEqual([20, 20]);
+  });
+
   describe('strict, the default', () => {
     it.each([
       ['a malformed field', { to: 7 }, 400, 'validation_error', '1.to'],
@@ -201,6 +213,14 @@ describe('POST /emails/batch', () => {
         status: 409,
         body: { name: 'invalid_idempotent_request' },
       });
+    });
+
+    it('a body that is nested without end is 400 under a key as well', async () => {
+      const deep = `[${'['.repeat(9000)}${']'.repeat(9000)}]`;
+      for (const headers of [{}, permissive]) {
+        const refused = await send(deep, { ...headers, 'idempotency-key': randomUUID() });
+        expect(refused).toMatchObject({ status: 400, body: { name: 'validation_error' } });
+      }
     });
 
     it('a refused batch leaves the key free', async () => {

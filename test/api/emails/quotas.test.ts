@@ -1,3 +1,4 @@
+import { readdir } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
@@ -99,6 +100,22 @@ describe('quotas', () => {
     expect((await send()).status).toBe(429);
   });
 
+  it('what is refused leaves no file behind', async () => {
+    await using scene = await sceneWith({ included_emails: 1 });
+    const { send, batch } = await sender(scene);
+    const files = async () => {
+      const names = await readdir(scene.dataDir, { recursive: true });
+      return names.filter((name) => /^blobs.*(html|text|att_)/.test(name)).length;
+    };
+    await send();
+    const before = await files();
+    const attachments = [{ filename: 'a.txt', content: 'QQ==' }];
+    expect(await send({ attachments })).toMatchObject(refusedBy('monthly_quota_exceeded'));
+    expect(await send({ text: 'x'.repeat(100_000) })).toMatchObject(refusedBy('monthly_quota_exceeded'));
+    expect(await batch(2)).toMatchObject(refusedBy('monthly_quota_exceeded'));
+    expect(await files()).toBe(before);
+  });
+
   it('two teams do not share a quota', async () => {
     await using scene = await sceneWith({ daily_cap: 1 });
     const [one, other] = [await sender(scene), await sender(scene)];
@@ -141,6 +158,10 @@ describe('a team above its quota, after a change to a smaller plan', () => {
     await shrink(scene, team);
     expect((await read(`/emails/${id}`)).status).toBe(200);
     const attachment = (await read(`/emails/${id}/attachments`)).body.data[0].id as string;
+    const shared = await scene.api('POST', `/emails/${id}/share`, { key: team.key });
+    const link = await read(`/emails/${id}/attachments/${attachment}`);
+    expect((await fetch(shared.body.url)).status).toBe(200);
+    expect((await fetch(link.body.download_url)).status).toBe(200);
     await scene.app.world.db.run('update teams set plan_code = ? where id = ?', ['standard', team.id]);
     await send();
     await shrink(scene, team);
@@ -149,6 +170,9 @@ describe('a team above its quota, after a change to a smaller plan', () => {
       expect(await read(path), path).toMatchObject(hidden);
     }
     expect(await scene.api('POST', `/emails/${id}/share`, { key: team.key })).toMatchObject(hidden);
+    // Links that were made before end too, as any other that is over.
+    expect((await fetch(shared.body.url)).status).toBe(404);
+    expect((await fetch(link.body.download_url)).status).toBe(404);
     const list = await read('/emails');
     expect(list.body.data).toHaveLength(2);
     expect(list.body.data[0]).toMatchObject({ html: null, text: null, subject: 'Hello' });

@@ -134,7 +134,7 @@ describe('request logs', () => {
     });
   });
 
-  it('a request over the rate limit is logged', async () => {
+  it('of the requests over the rate limit one a second is logged', async () => {
     await using slow = await startScene({ ratePerSecond: 3 });
     const caller = await slow.team();
     const answers = [];
@@ -143,8 +143,8 @@ describe('request logs', () => {
     expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 429, 429]);
     slow.clock.advance(1000);
     const { body } = await slow.api('GET', '/logs?response_status=429', { key: caller.key });
-    expect(body.data.map((log: { id: string }) => log.id)).toEqual([answers[4], answers[3]].map((a) => idOf(a!)));
-    const { body: log } = await slow.api('GET', `/logs/${idOf(answers[4]!)}`, { key: caller.key });
+    expect(body.data.map((log: { id: string }) => log.id)).toEqual([idOf(answers[3]!)]);
+    const { body: log } = await slow.api('GET', `/logs/${idOf(answers[3]!)}`, { key: caller.key });
     expect(log).toMatchObject({
       request_body: { truncated: true, bytes: 12 },
       response_body: { name: 'rate_limit_exceeded' },

@@ -53,6 +53,24 @@ describe('old request logs', () => {
     expect(await remove(scene)).toBe(900);
     for (const team of teams) expect(await endpoints(scene, team)).toEqual(['/api-keys']);
   });
+
+  it('of more teams than a run has batches go in two runs, and a long log holds up no other', async () => {
+    await using scene = await startScene({ roles: ['http'] });
+    const { world } = scene.app;
+    const log = createRequestLog(world);
+    const row = { api_key_id: null, method: 'GET', endpoint: '/domains', response_status: 200, user_agent: null };
+    const write = (team_id: string): void =>
+      log.add({ ...row, id: world.ids.uuid(), team_id, request_body: null, response_body: null });
+    for (let i = 0; i < 20; i++) await scene.team();
+    for (let i = 0; i < 55; i++) write((await scene.team()).id);
+    const long = await scene.team();
+    for (let i = 0; i < 410; i++) write(long.id);
+    await log.settled();
+    scene.clock.advance(7 * DAY_MS + 1);
+    expect(await remove(scene)).toBe(50);
+    expect(await remove(scene)).toBe(415);
+    expect(await remove(scene)).toBe(0);
+  });
 });
 
 function plan(days: number) {

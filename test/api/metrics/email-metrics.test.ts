@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { insertEmails } from '../../../src/resources/emails/index.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 const SECOND = 1000;
+const QUARTER = 900_000;
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
@@ -24,6 +26,24 @@ async function metrics(team: Team, query: Record<string, string> = {}) {
   const answer = await scene.api('GET', `/emails/metrics?${new URLSearchParams(query).toString()}`, { key: team.key });
   expect(answer.status, answer.text).toBe(200);
   return answer.body;
+}
+
+/** Writes emails to which nothing has happened. */
+async function writeEmails(team: Team, domainId: string, count: number): Promise<void> {
+  const { db, ids, clock } = scene.app.world;
+  const row = { team_id: team.id, domain_id: domainId, sender: 'a@example.com', to_list: '["b@example.org"]' };
+  const more = { subject: 'Hello', message_id: '<1@example.com>', attachment_count: 0 };
+  const none = { api_key_id: null, cc_list: null, bcc_list: null, reply_to_list: null, tags: null, headers: null };
+  const unset = { topic_id: null, template_id: null, scheduled_at: null, search_text: 'hello' };
+  const emails = Array.from({ length: count }, () => {
+    const id = ids.uuid();
+    const email = { id, ...row, ...more, ...none, ...unset, created_at: clock.now() };
+    const body = { email_id: id, html: null, text: 'x', html_in_blob: 0, text_in_blob: 0 };
+    return { email: { ...email, last_event: 'queued' as const }, body, attachments: [] };
+  });
+  await db.tx((tx) => insertEmails(tx, emails));
+  // Thousands of ids made in one millisecond reach into the next ones.
+  scene.clock.advance(SECOND);
 }
 
 /** What is not 0. */
@@ -136,7 +156,7 @@ describe('the answer', () => {
     const now = clock.now();
     expect(body).toMatchObject({ object: 'metrics', dimensions: [], granularity: 'daily' });
     expect(body.end_date).toBe(new Date(now).toISOString());
-    expect(body.start_date).toBe(new Date(Math.floor(now / DAY) * DAY - 6 * DAY).toISOString());
+    expect(body.start_date).toBe(new Date(Math.floor((now - 7 * DAY) / QUARTER) * QUARTER).toISOString());
     expect(body.metrics).toHaveLength(22);
     expect(body.totals).toEqual(Object.fromEntries(body.metrics.map((metric: string) => [metric, 0])));
   });
@@ -161,7 +181,7 @@ describe('the answer', () => {
     const dayOf = (before: number): string => new Date(scene.clock.now() - before * DAY).toISOString().slice(0, 10);
     const none = { sent: 0, delivered: 0, delivery_rate: 0 };
     expect(body.data).toEqual([
-      ...[6, 5, 4, 3].map((before) => ({ period: dayOf(before), ...none })),
+      ...[7, 6, 5, 4, 3].map((before) => ({ period: dayOf(before), ...none })),
       { period: dayOf(2), sent: 1, delivered: 1, delivery_rate: 100 },
       { period: dayOf(1), ...none },
       { period: dayOf(0), sent: 3, delivered: 2, delivery_rate: 66.67 },
@@ -202,6 +222,38 @@ describe('the answer', () => {
     expect(await totals(team, { ...select, domain_id: `${one.id},${idle.id}` })).toEqual({ sent: 2 });
     expect((await metrics(team, { ...select, dimensions: 'domain', domain_id: idle.id })).data).toEqual([]);
     expect((await metrics(team, { ...select, dimensions: 'broadcast' })).data).toEqual([]);
+  });
+});
+
+describe('by email, where more were accepted in the range than an answer has rows', () => {
+  it('counts those of the domains that were asked for, and refuses by their number alone', async () => {
+    const team = await scene.team();
+    const [many, few] = [await team.domain(), await team.domain()];
+    const ids = [
+      await send(team, few.name, simulator('delivered')),
+      await send(team, few.name, simulator('delivered')),
+    ];
+    await scene.settled();
+    await writeEmails(team, many.id, 1000);
+    const byEmail = { dimensions: 'email', metrics: 'sent' };
+    expect((await metrics(team, { ...byEmail, domain_id: few.id })).data).toEqual(
+      ids.map((email_id) => ({ email_id, sent: 1 })),
+    );
+    expect((await metrics(team, { ...byEmail, domain_id: many.id })).data).toEqual([]);
+    const refusalOf = async (query: Record<string, string>): Promise<string> => {
+      const search = new URLSearchParams({ ...byEmail, ...query }).toString();
+      const answer = await scene.api('GET', `/emails/metrics?${search}`, { key: team.key });
+      expect(answer).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } });
+      return answer.body.message as string;
+    };
+    expect(await refusalOf({})).toMatch(/at most 1000 emails may/);
+    expect(await refusalOf({ domain_id: `${few.id},${many.id}` })).toMatch(/at most 1000 emails of the domains/);
+    for (let written = 1002; written < 20_000; written += 1000) {
+      await writeEmails(team, many.id, Math.min(1000, 20_000 - written));
+    }
+    expect((await metrics(team, { ...byEmail, domain_id: few.id })).data).toHaveLength(2);
+    await writeEmails(team, many.id, 1);
+    expect(await refusalOf({ domain_id: few.id })).toMatch(/at most 20000 emails of any domain/);
   });
 });
 

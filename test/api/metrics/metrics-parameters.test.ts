@@ -141,13 +141,26 @@ describe('the range', () => {
     ]);
   });
 
-  it('with an end alone begins six days before the day of the end', async () => {
+  it('without a start begins 7 × 24 hours before its end, whatever the time zone', async () => {
     const kolkata = { end_date: '2026-03-20', timezone: 'Asia/Kolkata' };
     expect(await rangeOf(kolkata)).toEqual(['2026-03-13T18:30:00.000Z', '2026-03-20T18:30:00.000Z']);
+    // The clocks of Berlin lose an hour in these days.
+    expect(await rangeOf({ end_date: '2026-03-30', timezone: 'Europe/Berlin' })).toEqual([
+      '2026-03-23T22:00:00.000Z',
+      '2026-03-30T22:00:00.000Z',
+    ]);
     expect(await rangeOf({ end_date: '2026-03-20T12:00:00Z' })).toEqual([
-      '2026-03-14T00:00:00.000Z',
+      '2026-03-13T12:00:00.000Z',
       '2026-03-20T12:00:00.000Z',
     ]);
+    expect(await rangeOf({ end_date: '2026-03-20T12:07:00Z' })).toEqual([
+      '2026-03-13T12:00:00.000Z',
+      '2026-03-20T12:15:00.000Z',
+    ]);
+    expect(await rangeOf({ end_date: '1970-01-02' })).toEqual(['1970-01-01T00:00:00.000Z', '1970-01-03T00:00:00.000Z']);
+    const now = new Date(scene.clock.now()).toISOString();
+    expect(await rangeOf({ end_date: '9999-12-31' })).toEqual(await rangeOf({}));
+    expect((await rangeOf({}))[1]).toBe(now);
   });
 
   it('never ends in the future', async () => {
@@ -157,13 +170,13 @@ describe('the range', () => {
     expect(await rangeOf({ start_date: now, end_date: '9999-12-31' })).toEqual([start, now]);
   });
 
-  it('in seven rows shows the seven days that end now, in any time zone', async () => {
+  it('in rows of days begins with the part of the day it was a week ago, in any time zone', async () => {
     for (const timezone of ['UTC', 'Pacific/Kiritimati', 'Pacific/Pago_Pago', 'America/New_York', 'Asia/Kathmandu']) {
       const { body } = await ask({ timezone, dimensions: 'period' });
       const format = new Intl.DateTimeFormat('en-CA', { timeZone: timezone, dateStyle: 'short' });
-      const today = format.format(scene.clock.now());
       const names = body.data.map((row: { period: string }) => row.period);
-      expect([names.length, names.at(-1)], timezone).toEqual([7, today]);
+      const now = scene.clock.now();
+      expect([names[0], names.at(-1)], timezone).toEqual([format.format(now - 7 * DAY), format.format(now)]);
     }
   });
 });

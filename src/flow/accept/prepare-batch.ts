@@ -1,0 +1,98 @@
+import { refuse, Refusal } from '../../platform/refusal/index.ts';
+import type { Ctx } from '../../resources/access/index.ts';
+import { fetchAttachmentsOfEach, type SendEmailInput } from '../../resources/emails/index.ts';
+import type { Prepare, Prepared } from './prepare.ts';
+
+export interface BatchError {
+  index: number;
+  message: string;
+}
+
+export interface PreparedBatch {
+  good: Prepared[];
+  /** Only where one bad email does not refuse the others. */
+  errors: BatchError[] | undefined;
+}
+
+/** Every email of a strict batch, or the refusal of the first that is bad. A gap stands where one was refused before. */
+export async function prepareAll(
+  ctx: Ctx,
+  prepare: Prepare,
+  inputs: (SendEmailInput | undefined)[],
+): Promise<PreparedBatch> {
+  const all: Prepared[] = [];
+  const mayHold = createBodyLimit(ctx);
+  for (const [index, input] of inputs.entries()) {
+    if (!input) continue;
+    try {
+      all.push(mayHold(await prepare(input)));
+    } catch (error) {
+      throw error instanceof Refusal ? atIndex(error, index) : error;
+    }
+  }
+  const drafts = all.map(({ draft }) => draft);
+  const faults = await fetchAttachmentsOfEach(ctx.world, drafts, { stopsAtFirst: true });
+  for (const [index, fault] of faults.entries()) if (fault) throw atIndex(fault, index);
+  return { good: all, errors: undefined };
+}
+
+/** The good ones, and what was wrong with each of the others. A trouble of ours is nobody's fault and stops them all. */
+export async function prepareGood(
+  ctx: Ctx,
+  prepare: Prepare,
+  inputs: (SendEmailInput | undefined)[],
+  refused: readonly BatchError[],
+): Promise<PreparedBatch> {
+  const errors = [...refused];
+  const read: { index: number; prepared: Prepared }[] = [];
+  const mayHold = createBodyLimit(ctx);
+  for (const [index, input] of inputs.entries()) {
+    if (!input) continue;
+    try {
+      read.push({ index, prepared: mayHold(await prepare(input)) });
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      errors.push({ index, message: error.message });
+    }
+  }
+  const faults = await fetchAttachmentsOfEach(
+    ctx.world,
+    read.map(({ prepared }) => prepared.draft),
+  );
+  const good = read.filter(({ index }, i) => {
+    const fault = faults[i];
+    if (fault) errors.push({ index, message: fault.message });
+    return !fault;
+  });
+  errors.sort((a, b) => a.index - b.index);
+  return { good: good.map(({ prepared }) => prepared), errors };
+}
+
+/** A request of a few bytes may name a large template a hundred times: together they hold what a request may. */
+function createBodyLimit({ world }: Ctx): (prepared: Prepared) => Prepared {
+  const bytesMax = world.config.http.email_body_limit_bytes;
+  let left = bytesMax;
+  return (prepared) => {
+    const { html, text } = prepared.draft;
+    const bytes = Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? '');
+    if (bytes <= left) {
+      left -= bytes;
+      return prepared;
+    }
+    throw refuse('validation_error', {
+      status: 422,
+      say: `The emails of a batch may have at most ${bytesMax} bytes of html and text together; send fewer at once.`,
+    });
+  };
+}
+
+/** The same refusal, saying which email of the batch it is about. */
+function atIndex(refusal: Refusal, index: number): Refusal {
+  const { errors, details } = refusal;
+  return refuse(refusal.errorName, {
+    status: refusal.status,
+    say: `Email ${index}: ${refusal.message}`,
+    ...(errors ? { errors: errors.map(({ path, message }) => ({ path: `${index}.${path}`, message })) } : {}),
+    ...(details ? { details } : {}),
+  });
+}

@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest';
+import { createTurns } from './turns.ts';
+
+/** Lets everything that can go on go on. */
+const turn = (): Promise<void> => new Promise((next) => setImmediate(next));
+
+it('as many as allowed run at a time under a key, the others in their order, and a failure frees its place', async () => {
+  const inTurn = createTurns(2);
+  const begun: number[] = [];
+  const gates = Array.from({ length: 5 }, () => Promise.withResolvers<void>());
+  const all = gates.map((gate, n) =>
+    inTurn('a', () => {
+      begun.push(n);
+      return gate.promise;
+    }).catch(() => undefined),
+  );
+  await turn();
+  expect(begun).toEqual([0, 1]);
+  gates[1]?.reject(new Error('no'));
+  await turn();
+  expect(begun).toEqual([0, 1, 2]);
+  for (const gate of gates) gate.resolve();
+  await Promise.all(all);
+  expect(begun).toEqual([0, 1, 2, 3, 4]);
+  await inTurn('a', () => Promise.resolve(begun.push(5)));
+  expect(begun).toHaveLength(6);
+});
+
+it('keys do not wait for each other', async () => {
+  const inTurn = createTurns(1);
+  const gate = Promise.withResolvers<void>();
+  const slow = inTurn('a', () => gate.promise);
+  expect(await inTurn('b', () => Promise.resolve('done'))).toBe('done');
+  gate.resolve();
+  await slow;
+});
