@@ -25,9 +25,8 @@ const cacheDir = path.join(root, '.cache');
 
 // The slowest first, so that no core is left waiting for it at the end.
 const checks: Check[] = [
+  { name: 'types and lint', file: path.join(import.meta.dirname, 'types-and-lint.ts'), args: [] },
   { name: 'tidy tests', file: command('vitest'), args: ['run', '--project', 'tidy', '--reporter', 'dot'] },
-  { name: 'eslint', file: command('eslint'), args: ['.', '--max-warnings', '0'] },
-  { name: 'types', file: command('typescript', 'tsc'), args: ['--noEmit'] },
   {
     name: 'format',
     file: command('prettier'),

@@ -186,16 +186,23 @@ describe('the other checks', () => {
       const child = execFile(process.execPath, [script, ...args], { cwd }, () => resolve(child.exitCode ?? -1));
     });
   const packages = path.join(root, 'node_modules');
-  const tsc = path.join(packages, 'typescript/bin/tsc');
+  const typesAndLint = path.join(root, 'test/tidy/types-and-lint.ts');
   const prettier = path.join(packages, 'prettier/bin/prettier.cjs');
 
   it.each([
     {
       check: 'types',
-      script: tsc,
-      args: ['--noEmit'],
+      script: typesAndLint,
+      args: [],
       sound: 'export const x = 1;\n',
       broken: "export const x: number = 'a';\n",
+    },
+    {
+      check: 'lint',
+      script: typesAndLint,
+      args: [],
+      sound: 'export const x = async (): Promise<void> => undefined;\nawait x();\n',
+      broken: 'export const x = async (): Promise<void> => undefined;\nx();\n',
     },
     {
       check: 'format',
