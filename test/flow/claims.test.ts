@@ -57,6 +57,7 @@ describe('while callers crowd', () => {
   it('delivery begins sixteen and no more, and all the rest when the crowd is gone', async () => {
     await using scene = await startScene({ roles: ['http'], config: { delivery: { poll_ms: 60_000 } } });
     const { begun, gate, pressure, queue } = await openCrowd(scene);
+    await lookAgain(scene, queue, () => begun.length >= 16, 1000);
     await lookAgain(scene, queue, () => begun.length > 16, 50);
     expect(begun).toHaveLength(16);
     pressure.isOn = false;

@@ -58,6 +58,11 @@ function mustAgree(dash: string | undefined, options: SendOptions): void {
   if ((dash === '-' || options.textFile === '-') && options.htmlFile === '-') {
     throw new CliFault('standard input holds one body; read the other one from a file', 2);
   }
+  for (const name of ['from', 'subject'] as const) {
+    if (options.template === undefined && options[name] === undefined) {
+      throw new CliFault(`--${name} is missing; only a template can supply it`, 2);
+    }
+  }
   if (options.variable && options.template === undefined) {
     throw new CliFault('--variable belongs to a template; name it with --template', 2);
   }

@@ -2,7 +2,7 @@ import Sqlite from 'better-sqlite3';
 import type { Knex } from 'knex';
 import type { Db, Executor, Row, Value } from './types.ts';
 import { createTableVersions, memoOver, tableWrittenBy } from './memo.ts';
-import { SQLITE_PRAGMAS } from './pragmas.ts';
+import { NEW_FILE_PRAGMA, SQLITE_PRAGMAS } from './pragmas.ts';
 import { cutUnusedPages, firstNumber } from './unused-pages.ts';
 
 /**
@@ -114,6 +114,7 @@ function connect(file: string): Sqlite.Database {
 }
 
 function setPragmas(connection: Sqlite.Database, done: () => void): void {
+  if (connection.pragma('page_count', { simple: true }) === 0) connection.pragma(NEW_FILE_PRAGMA);
   for (const pragma of SQLITE_PRAGMAS) connection.pragma(pragma);
   done();
 }

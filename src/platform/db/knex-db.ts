@@ -1,6 +1,6 @@
 import knexModule, { type Knex } from 'knex';
 import pg from 'pg';
-import { SQLITE_PRAGMAS } from './pragmas.ts';
+import { NEW_FILE_PRAGMA, SQLITE_PRAGMAS } from './pragmas.ts';
 import { cutUnusedPages, firstNumber } from './unused-pages.ts';
 import type { Db, Dialect, Executor, OpenDbOptions, Row, Value } from './types.ts';
 
@@ -79,6 +79,7 @@ function openPg(options: OpenDbOptions, limits: { query_timeout?: number } = { q
 }
 
 interface Sqlite3Connection {
+  get(sql: string, done: (error: Error | null, row?: { page_count: number }) => void): void;
   exec(sql: string, done: (error: Error | null) => void): void;
 }
 
@@ -93,7 +94,11 @@ function openSqlite3(filename: string): Knex {
       min: 1,
       max: 1,
       afterCreate(connection: Sqlite3Connection, done: (error: Error | null) => void) {
-        connection.exec(SQLITE_PRAGMAS.map((pragma) => `PRAGMA ${pragma};`).join(''), done);
+        connection.get('PRAGMA page_count', (error, row) => {
+          if (error) return done(error);
+          const pragmas = row?.page_count === 0 ? [NEW_FILE_PRAGMA, ...SQLITE_PRAGMAS] : SQLITE_PRAGMAS;
+          connection.exec(pragmas.map((pragma) => `PRAGMA ${pragma};`).join(''), done);
+        });
       },
     },
   });

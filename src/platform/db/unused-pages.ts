@@ -1,3 +1,4 @@
+import { NEW_FILE_PRAGMA } from './pragmas.ts';
 import type { Db, Row } from './types.ts';
 
 /** Of all pages, those that stay free: what is written next would only have to ask for them again. */
@@ -23,5 +24,8 @@ export const firstNumber = (rows: readonly Row[]): number => Number(Object.value
  * as the file has, and nobody else may be using it.
  */
 export async function rewriteFile(db: Db): Promise<void> {
-  await db.withKnex((knex) => knex.raw('vacuum'));
+  await db.withKnex(async (knex) => {
+    await knex.raw(`pragma ${NEW_FILE_PRAGMA}`);
+    await knex.raw('vacuum');
+  });
 }
