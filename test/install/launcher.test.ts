@@ -132,6 +132,13 @@ describe('bin/ensure-installed', () => {
     expect(tree.npmCalls).toEqual([expect.stringContaining('--include=dev')]);
   });
 
+  it('keeps a full installation full when the lockfile has changed, whoever starts first', async () => {
+    tree.markInstalled('all');
+    tree.write('package-lock.json', '{ "lockfileVersion": 4 }');
+    expect(await ensure('prod').ended).toBe(0);
+    expect(tree.npmCalls).toEqual([expect.stringContaining('--include=dev')]);
+  });
+
   it('accepts what someone installed with npm by hand', async () => {
     tree.write('node_modules/fastify/package.json', '{}');
     const before = new Date(Date.parse('2026-01-01'));

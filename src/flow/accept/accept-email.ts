@@ -10,7 +10,7 @@ import { prepareAll, prepareGood, type BatchError } from './prepare-batch.ts';
 import { createPrepare, type Prepared } from './prepare.ts';
 import { mustHaveRoom } from './quota.ts';
 import { rowsOf, type AcceptedRows } from './rows.ts';
-import { createTurns } from './turns.ts';
+import { createWaitingLines } from './waiting-lines.ts';
 import { rowsIn, writeAccepted, type Acceptance } from './write-accepted.ts';
 
 export interface SentEmail {
@@ -48,7 +48,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
   const commit = world.commits.lane<Acceptance, void>((tx, items) => writeAccepted(world, tx, items), rowsIn);
   const prepare = createPrepare(world);
   const sendSwitch = createSendSwitch(world);
-  const inTurn = createTurns(GROWING_MAX);
+  const inTurn = createWaitingLines(GROWING_MAX);
   const inFlight = new Set<string>();
   let waiting = 0;
   let sinceCrowdMs = (): number => Number.POSITIVE_INFINITY;
@@ -124,10 +124,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
     }
     const isGrowing = inputs.some((input) => (input?.template && inputs.length > 1) || hasPath(input));
     if (!isGrowing) return work();
-    return inTurn(ctx.teamId, async () => {
-      await mustHaveRoom(world, ctx.teamId, inputs.length);
-      return work();
-    });
+    return inTurn(ctx.teamId, work);
   }
 
   return {

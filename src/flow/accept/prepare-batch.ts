@@ -1,7 +1,8 @@
 import { refuse, Refusal } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
-import { fetchAttachmentsOfEach, type SendEmailInput } from '../../resources/emails/index.ts';
+import { fetchAttachmentsOfEach, type EmailDraft, type SendEmailInput } from '../../resources/emails/index.ts';
 import type { Prepare, Prepared } from './prepare.ts';
+import { mustHaveRoom } from './quota.ts';
 
 export interface BatchError {
   index: number;
@@ -31,6 +32,7 @@ export async function prepareAll(
     }
   }
   const drafts = all.map(({ draft }) => draft);
+  if (drafts.some(hasFiles)) await mustHaveRoom(ctx.world, ctx.teamId, drafts.length);
   const faults = await fetchAttachmentsOfEach(ctx.world, drafts, { stopsAtFirst: true });
   for (const [index, fault] of faults.entries()) if (fault) throw atIndex(fault, index);
   return { good: all, errors: undefined };
@@ -55,10 +57,10 @@ export async function prepareGood(
       errors.push({ index, message: error.message });
     }
   }
-  const faults = await fetchAttachmentsOfEach(
-    ctx.world,
-    read.map(({ prepared }) => prepared.draft),
-  );
+  const drafts = read.map(({ prepared }) => prepared.draft);
+  // How many will be left is not known before their files are.
+  if (drafts.some(hasFiles)) await mustHaveRoom(ctx.world, ctx.teamId, 1);
+  const faults = await fetchAttachmentsOfEach(ctx.world, drafts);
   const good = read.filter(({ index }, i) => {
     const fault = faults[i];
     if (fault) errors.push({ index, message: fault.message });
@@ -67,6 +69,9 @@ export async function prepareGood(
   errors.sort((a, b) => a.index - b.index);
   return { good: good.map(({ prepared }) => prepared), errors };
 }
+
+/** Files are fetched and written before the commit that would refuse them. */
+const hasFiles = ({ attachments }: EmailDraft): boolean => attachments.length > 0;
 
 /** A request of a few bytes may name a large template a hundred times: together they hold what a request may. */
 function createBodyLimit({ world }: Ctx): (prepared: Prepared) => Prepared {

@@ -1,3 +1,4 @@
+import { nextTurn } from '../../platform/clock/index.ts';
 import { invalidFields, refuse } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
@@ -77,8 +78,6 @@ export function createPrepare(world: World): (ctx: Ctx) => Prepare {
 }
 
 const LARGE_CHARS = 64 * 1024;
-
-const nextTurn = (): Promise<void> => new Promise((next) => setImmediate(next));
 
 const missing = (field: string) =>
   refuse('missing_required_field', {

@@ -1,3 +1,4 @@
+import { nextTurn } from '../../platform/clock/index.ts';
 import { isPlan, planNamed } from '../../platform/config/index.ts';
 import { firstIdAt } from '../../platform/ids/index.ts';
 import type { World } from '../../platform/world/index.ts';
@@ -12,7 +13,7 @@ import {
   teamsWithExpired,
   type Expiry,
 } from './expired.store.ts';
-import { createTurns, othersTurn, pickTeams } from './take-turns.ts';
+import { createTurns, pickTeams } from './take-turns.ts';
 
 export interface Removed {
   emails: number;
@@ -117,7 +118,7 @@ export function createRemoval(world: World): () => Promise<Removed> {
       const pages = await world.db.cutUnusedPages(PAGES_A_CUT);
       if (pages === 0) return;
       removed.pages += pages;
-      await othersTurn();
+      await nextTurn();
     }
   }
 }

@@ -1,3 +1,5 @@
+import { nextTurn } from '../../platform/clock/index.ts';
+
 type Batch<Team> = (team: Team) => Promise<boolean>;
 
 /**
@@ -19,7 +21,7 @@ export function createTurns(batchesMax: number) {
       if (!team) return;
       lastId = team.teamId;
       if (await batch(team)) waiting.push(team);
-      await othersTurn();
+      await nextTurn();
     }
   };
 }
@@ -36,10 +38,7 @@ export async function pickTeams<Team extends { teamId: string }>(
     const some = teams.slice(from, from + TEAMS_A_LOOK);
     const ids = new Set(await look(some));
     found.push(...some.filter((team) => ids.has(team.teamId)));
-    await othersTurn();
+    await nextTurn();
   }
   return found;
 }
-
-/** Whatever else is waiting comes first. */
-export const othersTurn = (): Promise<void> => new Promise((next) => setImmediate(next));

@@ -22,6 +22,9 @@ export const systemClock: Clock = {
 /** A time as the API writes it: ISO 8601 in UTC with milliseconds. */
 export const isoTime = (ms: number): string => new Date(ms).toISOString();
 
+/** Whatever else is waiting comes first. */
+export const nextTurn = (): Promise<void> => new Promise((next) => setImmediate(next));
+
 /** How long our own work takes, which no test's clock can say; never for deciding what time it is. */
 export function stopwatch(): () => number {
   const began = performance.now();

@@ -1,3 +1,4 @@
+import { nextTurn } from '../clock/index.ts';
 import { isDatabaseGone } from './faults.ts';
 import type { Db, Executor } from './types.ts';
 
@@ -54,7 +55,7 @@ export function createGroupCommit(db: Db): GroupCommit {
     let before: number;
     do {
       before = count();
-      await new Promise((next) => setImmediate(next));
+      await nextTurn();
     } while (count() > before && performance.now() < until);
   }
 

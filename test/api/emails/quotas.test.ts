@@ -116,6 +116,22 @@ describe('quotas', () => {
     expect(await files()).toBe(before);
   });
 
+  it('is named after what is wrong with the fields, and does not hide what is right in a permissive batch', async () => {
+    await using scene = await sceneWith({ included_emails: 2 });
+    const { team, send } = await sender(scene);
+    const sent = await send();
+    const { from, to, subject, text } = (await scene.api('GET', `/emails/${sent.body.id}`, { key: team.key })).body;
+    const good = { from, to, subject, text, attachments: [{ filename: 'a.txt', content: 'QQ==' }] };
+    const body = [good, { ...good, to: 'no address' }, 'no email'];
+    const headers = { 'x-batch-validation': 'permissive' };
+    const mixed = await scene.api('POST', '/emails/batch', { key: team.key, body, headers });
+    expect(mixed).toMatchObject({ status: 200, body: { errors: [{ index: 1 }, { index: 2 }] } });
+    expect(mixed.body.data).toHaveLength(1);
+    const attachments = [{ filename: 'a.txt', path: 'https://files.example.org/a.txt' }];
+    expect((await send({ attachments, to: 'no address' })).status).toBe(400);
+    expect(await send({ attachments })).toMatchObject(refusedBy('monthly_quota_exceeded'));
+  });
+
   it('two teams do not share a quota', async () => {
     await using scene = await sceneWith({ daily_cap: 1 });
     const [one, other] = [await sender(scene), await sender(scene)];

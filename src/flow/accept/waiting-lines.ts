@@ -1,5 +1,5 @@
 /** At most `max` at a time under each key; the others wait in the order in which they came. */
-export function createTurns(max: number): <T>(key: string, work: () => Promise<T>) => Promise<T> {
+export function createWaitingLines(max: number): <T>(key: string, work: () => Promise<T>) => Promise<T> {
   const lines = new Map<string, { running: number; waiting: (() => void)[] }>();
   return async (key, work) => {
     const line = lines.get(key) ?? { running: 0, waiting: [] };

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { createTurns } from './turns.ts';
+import { createWaitingLines } from './waiting-lines.ts';
 
 /** Lets everything that can go on go on. */
 const turn = (): Promise<void> => new Promise((next) => setImmediate(next));
 
 it('as many as allowed run at a time under a key, the others in their order, and a failure frees its place', async () => {
-  const inTurn = createTurns(2);
+  const inTurn = createWaitingLines(2);
   const begun: number[] = [];
   const gates = Array.from({ length: 5 }, () => Promise.withResolvers<void>());
   const all = gates.map((gate, n) =>
@@ -27,7 +27,7 @@ it('as many as allowed run at a time under a key, the others in their order, and
 });
 
 it('keys do not wait for each other', async () => {
-  const inTurn = createTurns(1);
+  const inTurn = createWaitingLines(1);
   const gate = Promise.withResolvers<void>();
   const slow = inTurn('a', () => gate.promise);
   expect(await inTurn('b', () => Promise.resolve('done'))).toBe('done');
