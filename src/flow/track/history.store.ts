@@ -8,11 +8,11 @@ export interface History {
   clicked: number;
 }
 
+export const emptyHistory = (): History => ({ sentAt: undefined, opened: 0, clicked: 0 });
+
 /** In one statement for all. It reads few rows, since what is counted here is what the count puts a limit to. */
 export async function historiesOf(tx: Executor, emailIds: readonly string[]): Promise<Map<string, History>> {
-  const histories = new Map(
-    emailIds.map((id): [string, History] => [id, { sentAt: undefined, opened: 0, clicked: 0 }]),
-  );
+  const histories = new Map(emailIds.map((id): [string, History] => [id, emptyHistory()]));
   if (emailIds.length === 0) return histories;
   const among = textsIn(tx.dialect, 'subject_id', emailIds);
   const rows = await tx.all<{ subject_id: string; type: string; n: number; first_at: number }>(

@@ -3,28 +3,37 @@ import { isoTime } from '../../platform/clock/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { advanceLastEvent, emailRowsByIds } from '../../resources/emails/index.ts';
-import { historiesOf } from './history.store.ts';
+import { emptyHistory, historiesOf, type History } from './history.store.ts';
 import type { Reading } from './reading.ts';
 
 /**
  * Openings of one email, and clicks in it, that are recorded; the contract names the number. Whoever has a genuine
  * address can fetch it for ever under new names, and each event costs the team disk and time. Each kind has its own
- * limit, so that a flood of openings hides no click. Two nodes that record at the same moment may exceed it by a batch.
+ * limit, so that a flood of openings hides no click. Each node counts for itself what it has seen begin.
  */
 const OF_A_KIND_MAX = 1000;
 
+/** What is read often is counted once: an email with a thousand readings would be counted anew for each batch. */
+const REMEMBERED_MAX = 10_000;
+
 /** Writes readings down, together with whatever else is committed just then. Those written before change nothing. */
 export function createRecordReadings(world: World): (readings: Reading[]) => Promise<boolean> {
+  const remembered = new Map<string, History>();
   return world.commits.lane<Reading[], boolean>(async (tx, items) => {
-    await recordReadings(world, tx, items.flat());
+    await recordReadings(world, tx, items.flat(), remembered);
     return items.map(() => true);
   });
 }
 
-async function recordReadings(world: World, tx: Executor, readings: Reading[]): Promise<void> {
+async function recordReadings(
+  world: World,
+  tx: Executor,
+  readings: Reading[],
+  remembered: Map<string, History>,
+): Promise<void> {
   const rows = await emailRowsByIds(tx, [...new Set(readings.map((reading) => reading.emailId))]);
   const emails = new Map(rows.map((row) => [row.id, row]));
-  const histories = await historiesOf(tx, [...emails.keys()]);
+  const histories = await recall(tx, [...emails.keys()], remembered);
   const events: (NewEvent & { id: string })[] = [];
   for (const reading of readings) {
     const email = emails.get(reading.emailId);
@@ -58,6 +67,24 @@ async function recordReadings(world: World, tx: Executor, readings: Reading[]): 
   await recordEventsOnce(tx, world.ids, events);
   await advanceLastEvent(tx, idsOf('email.opened'), 'opened');
   await advanceLastEvent(tx, idsOf('email.clicked'), 'clicked');
+}
+
+/**
+ * Counted from the database once and kept up to date from then on. A batch that could not be committed stays in the
+ * count; the limit is then met that much earlier. What other nodes record is not in it.
+ */
+async function recall(
+  tx: Executor,
+  emailIds: string[],
+  remembered: Map<string, History>,
+): Promise<Map<string, History>> {
+  const unknown = emailIds.filter((id) => !remembered.has(id));
+  const histories = await historiesOf(tx, unknown);
+  for (const id of emailIds) if (!histories.has(id)) histories.set(id, remembered.get(id) ?? emptyHistory());
+  if (remembered.size + unknown.length > REMEMBERED_MAX) remembered.clear();
+  // Until it is sent, every look may find that it has been.
+  for (const [id, history] of histories) if (history.sentAt !== undefined) remembered.set(id, history);
+  return histories;
 }
 
 /** Nobody reads that fast; a gateway that looks into a mail before it passes it on does. */
