@@ -1,0 +1,77 @@
+import type { ConfigureDomainDnsRequest, DnsChange, DnsConfiguration } from '../../../src/contract/index.ts';
+import { clean, CliFault, formatTable, type Style } from '../../output/index.ts';
+import type { Session } from '../declare.ts';
+import { findDomainId } from '../domains/find-domain.ts';
+import { readLine, readSecret } from '../stdin.ts';
+
+export interface ConfigureOptions {
+  provider?: string;
+  withToken?: boolean;
+  dryRun?: boolean;
+  remove?: boolean;
+  yes?: boolean;
+}
+
+/** Shows the change before it is made, and makes exactly what was shown or says that it has become another. */
+export async function configureDomain(session: Session, domain: string, options: ConfigureOptions): Promise<void> {
+  const { client, terminal } = session;
+  const path = { domain_id: await findDomainId(client, domain) };
+  const wish = {
+    ...(options.provider === undefined ? {} : { provider: options.provider }),
+    ...(options.withToken ? { api_token: await readToken() } : {}),
+    ...(options.remove ? { remove: true } : {}),
+  };
+  const ask = (isDryRun: boolean): Promise<DnsConfiguration> =>
+    client.call('configureDomainDns', { path, body: { ...wish, dry_run: isDryRun } as ConfigureDomainDnsRequest });
+  if (options.dryRun) return show(session, await ask(true));
+  if (!options.yes) {
+    mustBeAskable(session);
+    const planned = await ask(true);
+    show(session, planned);
+    if (!(await isAgreed(planned))) throw new CliFault('nothing was changed');
+    const made = await ask(false);
+    if (!isSame(planned, made)) return show(session, made);
+    return terminal.hint(`\nDone: ${made.changes.length} changes in ${clean(made.zone)}.`);
+  }
+  show(session, await ask(false));
+}
+
+/** Before anything is asked of the server. */
+function mustBeAskable({ terminal, isJson }: Session): void {
+  if (process.stdin.isTTY && terminal.isTty && !isJson) return;
+  throw new CliFault('nobody can be asked here; say --yes to change the zone, or --dry-run to see how', 2);
+}
+
+const isSame = (a: DnsConfiguration, b: DnsConfiguration): boolean =>
+  JSON.stringify(a.changes) === JSON.stringify(b.changes);
+
+function show({ terminal, isJson }: Session, { changes, zone, provider, dry_run, ...rest }: DnsConfiguration): void {
+  if (isJson) return terminal.printJson({ ...rest, provider, zone, dry_run, changes });
+  if (changes.length === 0) return terminal.hint(`The zone ${clean(zone)} holds everything already; nothing changes.`);
+  const table = formatTable<DnsChange>(terminal, changes, [
+    { title: 'ACTION', value: (change) => change.action, style: (change) => STYLES[change.action] },
+    { title: 'TYPE', value: (change) => change.type },
+    { title: 'NAME', value: (change) => change.name, isWhole: true },
+    { title: 'PRIORITY', value: (change) => change.priority },
+    { title: 'TTL', value: (change) => change.ttl },
+    { title: 'VALUE', value: (change) => change.value, isWhole: true },
+  ]);
+  terminal.print(table);
+  terminal.hint(
+    `\n${dry_run ? 'This would change' : 'Changed'} the zone ${clean(zone)} by the provider ${clean(provider)}.`,
+  );
+}
+
+const STYLES: Record<DnsChange['action'], Style> = { create: 'green', replace: 'yellow', delete: 'red' };
+
+async function isAgreed({ changes, zone }: DnsConfiguration): Promise<boolean> {
+  // With nothing to change there is nothing to ask; the call itself may still be wanted, for what comes later.
+  if (changes.length === 0) return true;
+  return /^y(es)?$/i.test((await readLine(`Change ${clean(zone)}? [y/N] `)).trim());
+}
+
+async function readToken(): Promise<string> {
+  const token = process.env.CLOUDFLARE_API_TOKEN ?? (await readSecret('Cloudflare API token: ')).trim();
+  if (token === '') throw new CliFault('no token was given; set CLOUDFLARE_API_TOKEN or type it', 2);
+  return token;
+}

@@ -1,0 +1,112 @@
+import { notFound, refuse } from '../../platform/refusal/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { mustReach, type Ctx } from '../../resources/access/index.ts';
+import { findSetup, publishedFor } from '../../resources/dns/index.ts';
+import { hasLostName, openProof } from '../../resources/domain-claims/index.ts';
+import { findDomain, isVerifiedElsewhere, type DomainRow } from '../../resources/domains/index.ts';
+import { findTeam } from '../../resources/teams/index.ts';
+import { chooseProvider } from './choose-provider.ts';
+import { AT_ONCE_MAX, oneAtATime } from './one-at-a-time.ts';
+import type { Change } from './plan-changes.ts';
+import { prepare } from './prepare.ts';
+import { ProviderFault } from './provider.ts';
+import { publish } from './publish.ts';
+
+export interface ConfigureInput {
+  provider?: string;
+  dry_run?: boolean;
+  remove?: boolean;
+  api_token?: string;
+}
+
+/** Publishes what a domain wants, or says what that would change. */
+export async function configureDomainDns(ctx: Ctx, id: string, input: ConfigureInput) {
+  mustReach(ctx.actor, 'full_access');
+  const done = await oneAtATime(ctx.world, id, () => configure(ctx, id, input).catch(refusalOf));
+  if (done === 'busy') {
+    throw refuse('resource_locked', { say: 'The records of this domain are being published already; try again then.' });
+  }
+  if (done === 'full') {
+    const say = `The records of ${AT_ONCE_MAX} domains are being published already; try again in a moment.`;
+    throw refuse('service_unavailable', { say });
+  }
+  return done;
+}
+
+async function configure({ world, teamId }: Ctx, id: string, input: ConfigureInput) {
+  const { dry_run: isDryRun = false, remove: isRemoval = false, api_token: apiToken } = input;
+  const domain = await findDomain(world.db, teamId, id);
+  const team = await findTeam(world.db, teamId);
+  if (!domain || !team) throw notFound('Domain');
+  if (!isRemoval) await mustHaveName(world, domain);
+  const published = await publishedFor(world.db, id);
+  const setup = await findSetup(world.db, id);
+  const before = setup?.provider ?? published[0]?.provider;
+  const wish = { provider: input.provider, apiToken };
+  const { provider, isOperators } = chooseProvider(world, team, domain.name, wish, before);
+  mustBeTheSame(domain.name, provider.name, before);
+  const ttlSeconds = world.config.dns_providers[provider.name]?.ttl_seconds ?? 300;
+  const prepared = await prepare(world, domain, provider, { isRemoval, ttlSeconds });
+  mustBeFree(prepared.plan.inTheWay);
+  if (!isDryRun) await publish(world, prepared, isRemoval ? 'ends' : isOperators ? 'goes_on' : 'as_before');
+  return {
+    object: 'dns_configuration' as const,
+    domain_id: id,
+    provider: provider.name,
+    zone: prepared.zone,
+    dry_run: isDryRun,
+    changes: prepared.plan.changes.map(presentChange),
+  };
+}
+
+/** An open claim of the name publishes its proof. */
+async function mustHaveName(world: World, domain: DomainRow): Promise<void> {
+  const { team_id: teamId, name } = domain;
+  if ((await isVerifiedElsewhere(world.db, teamId, name)) && !(await openProof(world, domain))) {
+    const say = `The domain ${name} is verified by another team; claim it to move it to yours.`;
+    throw refuse('resource_locked', { say, claimable: true });
+  }
+  if (await hasLostName(world.db, domain)) {
+    const say = `The domain ${name} was moved to another team by a claim. To have it back, publish the records of GET /domains/${domain.id}/dns/zone by hand and verify it.`;
+    throw refuse('resource_locked', { say });
+  }
+}
+
+const presentChange = ({ action, name, type, value, ttl, priority }: Change) => ({
+  action,
+  name,
+  type,
+  value,
+  ttl,
+  ...(priority === null ? {} : { priority }),
+});
+
+function mustBeTheSame(domain: string, provider: string, before: string | undefined): void {
+  if (before === undefined || before === provider) return;
+  const say = `The records of ${domain} were published with the provider ${before}; take them back with it first (remove), then publish them with ${provider}.`;
+  throw refuse('validation_error', { status: 422, say });
+}
+
+function mustBeFree(inTheWay: readonly string[]): void {
+  const [first, ...others] = inTheWay;
+  if (first === undefined) return;
+  const more = others.length > 0 ? ` (and ${others.length} more)` : '';
+  throw refuse('validation_error', {
+    status: 422,
+    say: first + more,
+    errors: inTheWay.map((message) => ({ path: 'records', message })),
+  });
+}
+
+function refusalOf(error: unknown): never {
+  if (!(error instanceof ProviderFault)) throw error;
+  const { kind, message: say, cause: because } = error;
+  switch (kind) {
+    case 'refused':
+      throw refuse('validation_error', { status: 422, say, because });
+    case 'changed':
+      throw refuse('resource_locked', { say, because });
+    case 'unavailable':
+      throw refuse('service_unavailable', { say, because });
+  }
+}

@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import path from 'node:path';
+import { systemClock } from '../../platform/clock/index.ts';
+import type { DnsProviderSettings } from '../../platform/config/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { createCloudflare } from './cloudflare.ts';
+import type { DnsServer } from './dns-exchange.ts';
+import { ProviderFault, type DnsProvider } from './provider.ts';
+import { createRfc2136 } from './rfc2136.ts';
+
+const DEADLINE_MS = 60_000;
+
+/** A provider as its operator configured it; made for one use, because secrets in files are read anew each time. */
+export function createProvider(world: World, name: string, settings: DnsProviderSettings): DnsProvider {
+  if (settings.kind === 'cloudflare') {
+    const token = (): string => secretOf(world, name, settings.token, settings.token_file);
+    return cloudflareWith(world, name, settings, { token, zones: settings.zones });
+  }
+  const { timeout_ms: timeoutMs, tries } = world.config.dns;
+  return createRfc2136({
+    name,
+    zones: settings.zones,
+    key: () => ({
+      name: settings.key_name,
+      algorithm: settings.key_algorithm,
+      secret: Buffer.from(secretOf(world, name, settings.key_secret, settings.key_secret_file), 'base64'),
+    }),
+    server: () => serverOf(world, name, settings),
+    timeoutMs,
+    tries,
+    // The server judges a signature by its own clock, which ours has to agree with whatever time the rest of us lives in.
+    clock: systemClock,
+    randomId: () => Math.floor(world.random() * 65_536),
+  });
+}
+
+/** With the caller's token, which reaches what it reaches; the address is still the operator's. */
+export const createProviderOfToken = (
+  world: World,
+  name: string,
+  settings: DnsProviderSettings,
+  apiToken: string,
+): DnsProvider => cloudflareWith(world, name, settings, { token: () => apiToken, zones: undefined });
+
+function cloudflareWith(
+  world: World,
+  name: string,
+  settings: DnsProviderSettings,
+  access: { token: () => string; zones: readonly string[] | undefined },
+): DnsProvider {
+  const signal = AbortSignal.timeout(DEADLINE_MS);
+  return createCloudflare({ name, apiUrl: settings.api_url, call: world.callApi, signal, ...access });
+}
+
+async function serverOf(world: World, provider: string, { server, port }: DnsProviderSettings): Promise<DnsServer> {
+  if (isIP(server) !== 0) return { address: server, port };
+  const answer = await world.resolver.addresses(server);
+  const address = answer.kind === 'found' ? (answer.records.v4[0] ?? answer.records.v6[0]) : undefined;
+  if (address !== undefined) return { address, port };
+  const say = `The server ${server} of the DNS provider ${provider} has no address.`;
+  throw new ProviderFault('unavailable', say, { nothingChanged: true, because: answer });
+}
+
+function secretOf(world: World, provider: string, secret: string, file: string): string {
+  if (secret !== '') return secret;
+  try {
+    return readFileSync(path.resolve(world.dataDir, file), 'utf8').trim();
+  } catch (error) {
+    const say = `The secret of the DNS provider ${provider} cannot be read; its operator has to look into it.`;
+    throw new ProviderFault('refused', say, { nothingChanged: true, because: error });
+  }
+}

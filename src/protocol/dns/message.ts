@@ -1,0 +1,166 @@
+import { CLASSES, RECORD_TYPES, typeNumber, type RecordTypeName } from './record-types.ts';
+import { readRecord, writeRecord, type DnsRecord } from './record.ts';
+import { WireReader } from './wire-reader.ts';
+import { WireWriter } from './wire-writer.ts';
+
+export interface Question {
+  name: string;
+  /** The number; typeNumber('MX') gives it. */
+  type: number;
+  class: number;
+}
+
+/** An update has the same four sections: its zone, prerequisites, changes and additional records (RFC 2136 §2). */
+export interface DnsMessage {
+  id: number;
+  isAnswer: boolean;
+  opcode: number;
+  authoritative: boolean;
+  truncated: boolean;
+  recursionDesired: boolean;
+  recursionAvailable: boolean;
+  /** The two bits of RFC 4035 §3.1.6 and §3.2.2. */
+  authenticData: boolean;
+  checkingDisabled: boolean;
+  rcode: number;
+  questions: Question[];
+  answers: DnsRecord[];
+  authorities: DnsRecord[];
+  additionals: DnsRecord[];
+}
+
+export const OPCODES = { query: 0, update: 5 } as const;
+
+/** RFC 1035 §4.1.1, RFC 2136 §2.2, RFC 8945 §3. */
+export const RCODES = {
+  NOERROR: 0,
+  FORMERR: 1,
+  SERVFAIL: 2,
+  NXDOMAIN: 3,
+  NOTIMP: 4,
+  REFUSED: 5,
+  YXDOMAIN: 6,
+  YXRRSET: 7,
+  NXRRSET: 8,
+  NOTAUTH: 9,
+  NOTZONE: 10,
+  BADSIG: 16,
+  BADKEY: 17,
+  BADTIME: 18,
+  BADTRUNC: 22,
+} as const;
+
+export const rcodeName = (rcode: number): string =>
+  Object.entries(RCODES).find(([, number]) => number === rcode)?.[0] ?? `RCODE${rcode}`;
+
+/** One question, as a stub asks it of a recursive server, or without recursion of an authoritative one. */
+export function questionMessage(
+  id: number,
+  name: string,
+  type: RecordTypeName | number,
+  options: { recursionDesired: boolean; udpBytesMax?: number },
+): DnsMessage {
+  return {
+    ...emptyMessage(id, OPCODES.query),
+    recursionDesired: options.recursionDesired,
+    questions: [{ name, type: typeNumber(type), class: CLASSES.IN }],
+    additionals: options.udpBytesMax === undefined ? [] : [ednsRecord(options.udpBytesMax)],
+  };
+}
+
+export const emptyMessage = (id: number, opcode: number): DnsMessage => ({
+  id,
+  isAnswer: false,
+  opcode,
+  authoritative: false,
+  truncated: false,
+  recursionDesired: false,
+  recursionAvailable: false,
+  authenticData: false,
+  checkingDisabled: false,
+  rcode: RCODES.NOERROR,
+  questions: [],
+  answers: [],
+  authorities: [],
+  additionals: [],
+});
+
+/** RFC 6891 §6.1.2: how large an answer may be over UDP; without it, 512 bytes. */
+export const ednsRecord = (udpBytesMax: number): DnsRecord => ({
+  name: '.',
+  class: udpBytesMax,
+  ttl: 0,
+  data: { type: 'opaque', number: RECORD_TYPES.OPT, bytes: Buffer.alloc(0) },
+});
+
+export function encodeMessage(message: DnsMessage, options: { compress: boolean } = { compress: false }): Buffer {
+  const writer = new WireWriter(options);
+  writer.uint16(message.id);
+  writer.uint16(flagsOf(message));
+  const sections = [message.answers, message.authorities, message.additionals];
+  for (const section of [message.questions, ...sections]) writer.uint16(section.length);
+  for (const question of message.questions) {
+    writer.name(question.name);
+    writer.uint16(question.type);
+    writer.uint16(question.class);
+  }
+  for (const record of sections.flat()) writeRecord(writer, record);
+  return writer.done();
+}
+
+export const decodeMessage = (bytes: Buffer): DnsMessage => decodeWithPlaces(bytes).message;
+
+/** Also where the last record starts, which is where a signature stands. */
+export function decodeWithPlaces(bytes: Buffer): { message: DnsMessage; lastRecordAt: number } {
+  const reader = new WireReader(bytes);
+  const id = reader.uint16();
+  const flags = reader.uint16();
+  const counts = [reader.uint16(), reader.uint16(), reader.uint16(), reader.uint16()] as const;
+  const questions: Question[] = [];
+  for (let i = 0; i < counts[0]; i++) {
+    questions.push({ name: reader.name(), type: reader.uint16(), class: reader.uint16() });
+  }
+  let lastRecordAt = reader.at;
+  const section = (count: number): DnsRecord[] => {
+    const records: DnsRecord[] = [];
+    // A count may promise 65,535 records; each of them takes eleven bytes at least, or reading it throws.
+    for (let i = 0; i < count; i++) {
+      lastRecordAt = reader.at;
+      records.push(readRecord(reader));
+    }
+    return records;
+  };
+  const [answers, authorities, additionals] = [section(counts[1]), section(counts[2]), section(counts[3])];
+  return { message: { id, ...flagsFrom(flags), questions, answers, authorities, additionals }, lastRecordAt };
+}
+
+const bit = (isSet: boolean, place: number): number => (isSet ? 1 << place : 0);
+
+function flagsOf(message: DnsMessage): number {
+  return (
+    bit(message.isAnswer, 15) |
+    ((message.opcode & 0xf) << 11) |
+    bit(message.authoritative, 10) |
+    bit(message.truncated, 9) |
+    bit(message.recursionDesired, 8) |
+    bit(message.recursionAvailable, 7) |
+    bit(message.authenticData, 5) |
+    bit(message.checkingDisabled, 4) |
+    (message.rcode & 0xf)
+  );
+}
+
+function flagsFrom(flags: number) {
+  const has = (place: number): boolean => ((flags >> place) & 1) === 1;
+  return {
+    isAnswer: has(15),
+    opcode: (flags >> 11) & 0xf,
+    authoritative: has(10),
+    truncated: has(9),
+    recursionDesired: has(8),
+    recursionAvailable: has(7),
+    authenticData: has(5),
+    checkingDisabled: has(4),
+    rcode: flags & 0xf,
+  };
+}

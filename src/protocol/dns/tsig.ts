@@ -1,0 +1,173 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { DnsFormatError } from './dns-format-error.ts';
+import { decodeWithPlaces, encodeMessage, rcodeName, RCODES, type DnsMessage } from './message.ts';
+import { canonicalName } from './name.ts';
+import { CLASSES, RECORD_TYPES } from './record-types.ts';
+import type { DnsRecord } from './record.ts';
+import { WireReader } from './wire-reader.ts';
+import { WireWriter } from './wire-writer.ts';
+
+/** RFC 8945 §6, without those that are not to be used any more (MD5, SHA-1) and without truncated ones. */
+export const TSIG_ALGORITHMS = ['hmac-sha256', 'hmac-sha384', 'hmac-sha512'] as const;
+export type TsigAlgorithm = (typeof TSIG_ALGORITHMS)[number];
+
+export interface TsigKey {
+  name: string;
+  algorithm: TsigAlgorithm;
+  secret: Buffer;
+}
+
+export interface SignedMessage {
+  bytes: Buffer;
+  /** The answer's signature covers it, so that an answer to another request is worth nothing. */
+  mac: Buffer;
+}
+
+export type TsigVerdict = { ok: true; message: DnsMessage } | { ok: false; fault: string };
+
+/** RFC 8945 §10: the recommended five minutes. */
+const FUDGE_SECONDS = 300;
+
+/** What the signature says beside the message itself. */
+interface TsigFields {
+  algorithm: string;
+  timeSeconds: number;
+  fudgeSeconds: number;
+  mac: Buffer;
+  originalId: number;
+  error: number;
+  other: Buffer;
+}
+
+/** Adds a signature as the last record (RFC 8945 §5.1). `requestMac` only for an answer. */
+export function signMessage(
+  message: DnsMessage,
+  key: TsigKey,
+  timeSeconds: number,
+  requestMac?: Buffer,
+): SignedMessage {
+  const fields: TsigFields = {
+    algorithm: key.algorithm,
+    timeSeconds,
+    fudgeSeconds: FUDGE_SECONDS,
+    mac: Buffer.alloc(0),
+    originalId: message.id,
+    error: RCODES.NOERROR,
+    other: Buffer.alloc(0),
+  };
+  const mac = macOf(encodeMessage(message), key, fields, requestMac);
+  const signature: DnsRecord = {
+    name: key.name,
+    class: CLASSES.ANY,
+    ttl: 0,
+    data: { type: 'opaque', number: RECORD_TYPES.TSIG, bytes: tsigBytes({ ...fields, mac }) },
+  };
+  return { bytes: encodeMessage({ ...message, additionals: [...message.additionals, signature] }), mac };
+}
+
+/**
+ * Whether a message was signed with this key, just now, and as the answer to the request with `requestMac` (RFC 8945
+ * §5.3). The message comes back without its signature; bytes that are no message are a fault, too.
+ */
+export function verifyMessage(bytes: Buffer, key: TsigKey, timeSeconds: number, requestMac?: Buffer): TsigVerdict {
+  try {
+    return judge(bytes, key, timeSeconds, requestMac);
+  } catch (error) {
+    if (!(error instanceof DnsFormatError)) throw error;
+    return { ok: false, fault: error.message };
+  }
+}
+
+function judge(bytes: Buffer, key: TsigKey, timeSeconds: number, requestMac: Buffer | undefined): TsigVerdict {
+  const { message, lastRecordAt } = decodeWithPlaces(bytes);
+  const signature = message.additionals.at(-1);
+  const all = [...message.answers, ...message.authorities, ...message.additionals].filter(isSignature);
+  if (signature === undefined || !isSignature(signature)) {
+    return { ok: false, fault: `It is not signed; it says ${rcodeName(message.rcode)}.` };
+  }
+  if (all.length > 1) return { ok: false, fault: 'It has more than one signature.' };
+  const fields = readTsig(signature);
+  if (canonicalName(signature.name) !== canonicalName(key.name)) {
+    return { ok: false, fault: `It is signed with the key ${signature.name}, not with ${key.name}.` };
+  }
+  if (fields.algorithm !== key.algorithm) {
+    return { ok: false, fault: `It is signed with ${fields.algorithm}, not with ${key.algorithm}.` };
+  }
+  // §5.3.2: such answers cannot be signed, so that what they say is only a hint.
+  if (fields.mac.length === 0)
+    return { ok: false, fault: `It is not signed; it says ${rcodeName(fields.error || message.rcode)}.` };
+  const unsigned = Buffer.from(bytes.subarray(0, lastRecordAt));
+  unsigned.writeUInt16BE(fields.originalId, 0);
+  unsigned.writeUInt16BE(message.additionals.length - 1, 10);
+  const mac = macOf(unsigned, key, fields, requestMac);
+  // §5.2.2.1 would take half of it; no server sends less than all unless it is told to.
+  if (mac.length !== fields.mac.length || !timingSafeEqual(mac, fields.mac)) {
+    return { ok: false, fault: 'Its signature is wrong.' };
+  }
+  if (Math.abs(timeSeconds - fields.timeSeconds) > fields.fudgeSeconds && fields.error !== RCODES.BADTIME) {
+    return {
+      ok: false,
+      fault: `It was signed ${Math.abs(timeSeconds - fields.timeSeconds)} seconds from now; at most ${fields.fudgeSeconds} are allowed.`,
+    };
+  }
+  if (fields.error !== RCODES.NOERROR) return { ok: false, fault: `It says ${rcodeName(fields.error)}.` };
+  return { ok: true, message: { ...message, additionals: message.additionals.slice(0, -1) } };
+}
+
+const isSignature = ({ data }: DnsRecord): boolean => data.type === 'opaque' && data.number === RECORD_TYPES.TSIG;
+
+function macOf(unsigned: Buffer, key: TsigKey, fields: TsigFields, requestMac: Buffer | undefined): Buffer {
+  const hmac = createHmac(key.algorithm.slice('hmac-'.length), key.secret);
+  if (requestMac) {
+    // §5.3.1: the request's MAC with its length.
+    const length = Buffer.alloc(2);
+    length.writeUInt16BE(requestMac.length);
+    hmac.update(length).update(requestMac);
+  }
+  return hmac.update(unsigned).update(tsigVariables(key, fields)).digest();
+}
+
+/** §4.3.3: names in lower case and never compressed. */
+function tsigVariables(key: TsigKey, fields: TsigFields): Buffer {
+  const writer = new WireWriter({ compress: false });
+  writer.name(canonicalName(key.name));
+  writer.uint16(CLASSES.ANY);
+  writer.uint32(0);
+  writer.name(fields.algorithm);
+  writer.uint48(fields.timeSeconds);
+  writer.uint16(fields.fudgeSeconds);
+  writer.uint16(fields.error);
+  writer.measured(() => writer.bytes(fields.other));
+  return writer.done();
+}
+
+/** §4.2. */
+function tsigBytes(fields: TsigFields): Buffer {
+  const writer = new WireWriter({ compress: false });
+  writer.name(fields.algorithm);
+  writer.uint48(fields.timeSeconds);
+  writer.uint16(fields.fudgeSeconds);
+  writer.measured(() => writer.bytes(fields.mac));
+  writer.uint16(fields.originalId);
+  writer.uint16(fields.error);
+  writer.measured(() => writer.bytes(fields.other));
+  return writer.done();
+}
+
+function readTsig({ data, ...record }: DnsRecord): TsigFields {
+  if (record.class !== CLASSES.ANY || record.ttl !== 0 || data.type !== 'opaque') {
+    throw new DnsFormatError('A signature has the class ANY and the ttl 0 (RFC 8945 §4.2).');
+  }
+  const reader = new WireReader(data.bytes);
+  const fields: TsigFields = {
+    algorithm: canonicalName(reader.name()),
+    timeSeconds: reader.uint48(),
+    fudgeSeconds: reader.uint16(),
+    mac: reader.take(reader.uint16()),
+    originalId: reader.uint16(),
+    error: reader.uint16(),
+    other: reader.take(reader.uint16()),
+  };
+  if (reader.at !== data.bytes.length) throw new DnsFormatError('A signature has bytes left over.');
+  return fields;
+}

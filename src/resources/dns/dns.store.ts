@@ -1,0 +1,129 @@
+import { uuidsIn, type Executor } from '../../platform/db/index.ts';
+
+/** A record that we published, or were about to: it is written down before it is published. */
+export interface PublishedRow {
+  id: string;
+  domain_id: string;
+  provider: string;
+  zone: string;
+  name: string;
+  type: string;
+  value: string;
+  priority: number | null;
+  created_at: number;
+}
+
+/** A domain whose records are published by themselves. */
+export interface SetupRow {
+  domain_id: string;
+  team_id: string;
+  domain_name: string;
+  provider: string;
+  zone: string;
+  /** Of the records last published. */
+  fingerprint: string;
+  failures: number;
+  fault: string | null;
+  retry_at: number | null;
+  created_at: number;
+}
+
+const PUBLISHED = ['id', 'domain_id', 'provider', 'zone', 'name', 'type', 'value', 'priority', 'created_at'] as const;
+const SETUP = [
+  'domain_id',
+  'team_id',
+  'domain_name',
+  'provider',
+  'zone',
+  'fingerprint',
+  'failures',
+  'fault',
+  'retry_at',
+  'created_at',
+] as const;
+
+export const publishedFor = (db: Executor, domainId: string): Promise<PublishedRow[]> =>
+  db.all<PublishedRow>('select * from dns_published where domain_id = ? order by id', [domainId]);
+
+export async function addPublished(db: Executor, rows: readonly PublishedRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  await db.insertMany(
+    'dns_published',
+    PUBLISHED,
+    rows.map((row) => PUBLISHED.map((column) => row[column])),
+  );
+}
+
+export async function forgetPublished(db: Executor, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  const among = uuidsIn(db.dialect, 'id', ids);
+  await db.run(`delete from dns_published where ${among.sql}`, [among.value]);
+}
+
+/** From now on these are another domain's to remove. */
+export async function yieldPublished(db: Executor, ids: readonly string[], domainId: string): Promise<void> {
+  if (ids.length === 0) return;
+  const among = uuidsIn(db.dialect, 'id', ids);
+  await db.run(`update dns_published set domain_id = ? where ${among.sql}`, [domainId, among.value]);
+}
+
+export const findSetup = (db: Executor, domainId: string): Promise<SetupRow | undefined> =>
+  db.get<SetupRow>('select * from dns_setups where domain_id = ?', [domainId]);
+
+export const setupsOfName = (db: Executor, name: string): Promise<SetupRow[]> =>
+  db.all<SetupRow>('select * from dns_setups where domain_name = ? order by domain_id', [name]);
+
+/** One batch of all setups that may be looked at now, by domain. */
+export const setupsAfter = (db: Executor, domainId: string | undefined, now: number, limit: number) =>
+  db.all<SetupRow>(
+    `select * from dns_setups where ${domainId === undefined ? '' : 'domain_id > ? and'} coalesce(retry_at, 0) <= ?
+      order by domain_id limit ?`,
+    [...(domainId === undefined ? [] : [domainId]), now, limit],
+  );
+
+export async function saveSetup(db: Executor, row: SetupRow): Promise<void> {
+  const sets = ['provider', 'zone', 'fingerprint', 'failures', 'fault', 'retry_at']
+    .map((column) => `${column} = excluded.${column}`)
+    .join(', ');
+  await db.insertMany(
+    'dns_setups',
+    SETUP,
+    [SETUP.map((column) => row[column])],
+    `on conflict (domain_id) do update set ${sets}`,
+  );
+}
+
+export const noteSetupFault = (db: Executor, domainId: string, fault: string, retryAt: number): Promise<number> =>
+  db.run('update dns_setups set fault = ?, retry_at = ?, failures = failures + 1 where domain_id = ?', [
+    fault,
+    retryAt,
+    domainId,
+  ]);
+
+export const endSetup = (db: Executor, domainId: string): Promise<number> =>
+  db.run('delete from dns_setups where domain_id = ?', [domainId]);
+
+/**
+ * Who else needs the records of a domain that gives them up: the copy of the name that another team has verified, or one
+ * that is set up itself.
+ */
+export const findHeir = (
+  db: Executor,
+  domain: { id: string; name: string },
+): Promise<{ id: string; team_id: string } | undefined> =>
+  db.get(
+    `select id, team_id from domains d where name = ? and id <> ?
+      and (verified_at is not null or exists (select 1 from dns_setups s where s.domain_id = d.id))
+      order by case when verified_at is null then 1 else 0 end, id limit 1`,
+    [domain.name, domain.id],
+  );
+
+/**
+ * What was published with a token that nobody kept, for domains that are gone: nobody can remove it any more but its
+ * owner.
+ */
+export const forgetStrandedRecords = (db: Executor): Promise<number> =>
+  db.run(
+    `delete from dns_published where not exists (select 1 from domains d where d.id = dns_published.domain_id)
+      and not exists (select 1 from dns_setups s where s.domain_id = dns_published.domain_id)`,
+  );

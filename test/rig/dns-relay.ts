@@ -1,0 +1,58 @@
+import { createSocket } from 'node:dgram';
+import { connect, createServer, type Socket } from 'node:net';
+
+export interface DnsRelay extends AsyncDisposable {
+  port: number;
+  /** Awaited before a connection over TCP is passed on: updates come over TCP, questions do not. */
+  beforeTcp: () => Promise<void>;
+  /** May change what comes back over TCP. */
+  onAnswer: (bytes: Buffer) => Buffer;
+}
+
+/** Stands between the program and a name server on loopback, UDP and TCP on one port. */
+export async function startDnsRelay(target: { port: number }): Promise<DnsRelay> {
+  const sockets = new Set<Socket>();
+  const keep = (socket: Socket): Socket => {
+    sockets.add(socket);
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => sockets.delete(socket));
+    return socket;
+  };
+  const tcp = createServer((near) => {
+    keep(near);
+    near.pause();
+    void relay.beforeTcp().then(() => {
+      const far = keep(connect(target.port, '127.0.0.1'));
+      near.on('data', (chunk) => far.write(chunk)).on('end', () => far.end());
+      far.on('data', (chunk) => near.write(relay.onAnswer(chunk))).on('end', () => near.end());
+      near.resume();
+    });
+  });
+  await new Promise<void>((done) => tcp.listen(0, '127.0.0.1', done));
+  const relay: DnsRelay = {
+    port: (tcp.address() as { port: number }).port,
+    beforeTcp: () => Promise.resolve(),
+    onAnswer: (bytes) => bytes,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      await Promise.all([
+        new Promise<void>((done) => tcp.close(() => done())),
+        new Promise<void>((done) => near.close(() => done())),
+      ]);
+    },
+  };
+  const near = createSocket('udp4');
+  near.on('message', (question, from) => {
+    const far = createSocket('udp4');
+    far.on('message', (answer) => {
+      near.send(answer, from.port, from.address);
+      far.close();
+    });
+    far.send(question, target.port, '127.0.0.1');
+  });
+  await new Promise<void>((done, fail) => {
+    near.once('error', fail);
+    near.bind(relay.port, '127.0.0.1', done);
+  });
+  return relay;
+}
