@@ -14,3 +14,17 @@ export interface Addresses {
   v4: string[];
   v6: string[];
 }
+
+export interface CaaRecord {
+  /** 128: whoever does not know the tag must not issue (RFC 8659 §4.1). */
+  flags: number;
+  tag: string;
+  value: string;
+}
+
+export interface SoaRecord {
+  primary: string;
+  serial: number;
+  /** How long the absence of a name is remembered at most (RFC 2308 §4). */
+  minimumSeconds: number;
+}

@@ -1,6 +1,6 @@
 import { Resolver as NodeResolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import type { Addresses, Lookup, MxRecord } from './answers.ts';
+import type { Addresses, CaaRecord, Lookup, MxRecord, SoaRecord } from './answers.ts';
 import { createLookUpCache } from './look-up-cache.ts';
 
 export interface LookupOptions {
@@ -14,6 +14,10 @@ export interface Resolver {
   /** One string per record: the parts of a record are joined without a space (RFC 7208 §3.3). */
   txt(name: string, options?: LookupOptions): Promise<Lookup<string[]>>;
   cname(name: string, options?: LookupOptions): Promise<Lookup<string[]>>;
+  /** RFC 8659: of this name only; who may issue for it is said by the nearest name upwards that has any. */
+  caa(name: string, options?: LookupOptions): Promise<Lookup<CaaRecord[]>>;
+  ns(zone: string, options?: LookupOptions): Promise<Lookup<string[]>>;
+  soa(zone: string, options?: LookupOptions): Promise<Lookup<SoaRecord>>;
   /** Look-ups under way end as failed. */
   close(): void;
 }
@@ -74,6 +78,15 @@ export function createResolver(options: ResolverOptions): Resolver {
       }),
     cname: (name, wish) =>
       ask('CNAME', canonical(name), wish, async (asked) => found((await dns.resolveCname(asked)).map(canonical))),
+    caa: (name, wish) =>
+      ask('CAA', canonical(name), wish, async (asked) => found(caaRecords(await dns.resolveCaa(asked)))),
+    ns: (zone, wish) =>
+      ask('NS', canonical(zone), wish, async (asked) => found((await dns.resolveNs(asked)).map(canonical))),
+    soa: (zone, wish) =>
+      ask('SOA', canonical(zone), wish, async (asked) => {
+        const { nsname, serial, minttl } = await dns.resolveSoa(asked);
+        return found({ primary: canonical(nsname), serial, minimumSeconds: minttl });
+      }),
     close() {
       dns.cancel();
       cache.clear();
@@ -101,6 +114,17 @@ function addressesFound(records: { address: string; ttl: number }[]): Lookup<str
     records.map((record) => record.address),
     Number.isFinite(ttlSeconds) ? ttlSeconds : undefined,
   );
+}
+
+/** Node gives each record as an object whose one odd key is the tag. */
+function caaRecords(records: object[]): CaaRecord[] {
+  return records.flatMap((record) => {
+    const [tag, value] = Object.entries(record).find(([key]) => key !== 'critical' && key !== 'type') ?? [];
+    if (tag === undefined) return [];
+    return [
+      { flags: Number((record as { critical?: unknown }).critical ?? 0), tag: tag.toLowerCase(), value: String(value) },
+    ];
+  });
 }
 
 function found<T>(records: T, ttlSeconds?: number): Lookup<T> {

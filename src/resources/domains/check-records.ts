@@ -1,87 +1,168 @@
-import type { Lookup, Resolver } from '../../platform/resolver/index.ts';
-import type { DomainStatus, RecordRow, RecordStatus } from './domains.store.ts';
+import type { Lookup } from '../../platform/resolver/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import {
+  countSpfLookups,
+  isSpf,
+  judgeAnswer,
+  parents,
+  permitsIssuer,
+  type Answer,
+  type SpfCost,
+  type Wanted,
+} from '../../protocol/dns-diagnosis/index.ts';
+import { diagnoseRecords } from './diagnose-records.ts';
+import type { RecordRow, RecordStatus } from './domain-rows.ts';
+import type { Found, Glance } from './glance.ts';
 
-export type CheckedRecord = Pick<RecordRow, 'position' | 'record' | 'name' | 'status'>;
+export interface CheckedRecord extends Pick<RecordRow, 'position' | 'record' | 'name' | 'type'> {
+  /** Of a record nobody has decided about: absent is pending, wrong is failed, and temporary_failure that nobody could say. */
+  status: RecordStatus;
+  diagnosis: string | null;
+  found: Found | null;
+}
+
+export interface CheckOptions {
+  cache: boolean;
+  /** Says what is wrong with a record that is not as it should be, within `dns.diagnosis_ms` in all. */
+  diagnose?: boolean;
+}
+
+type Asked = Pick<RecordRow, 'position' | 'record' | 'name' | 'type' | 'value' | 'priority'>;
 
 /**
- * Asks DNS for every record of a domain in the given status. The answers under way are shared, so two records of one name cost one
- * question a type.
+ * Asks DNS for records of a domain. The answers under way are shared, so two records of one name cost one question a type.
+ * A TrackingCAA record is as it should be wherever its issuer is not forbidden, be it published or not.
  */
-export function checkRecords(
-  resolver: Resolver,
-  domain: { status: DomainStatus },
-  records: readonly RecordRow[],
-  options: { cache: boolean },
+export async function checkRecords(
+  world: World,
+  domain: { id: string; name: string },
+  records: readonly Asked[],
+  options: CheckOptions,
 ): Promise<CheckedRecord[]> {
-  // A record that is absent is waited for only until its domain is decided.
-  const whenAbsent = domain.status === 'verified' || domain.status === 'failed' ? 'failed' : 'pending';
-  // Links are asked for at any time, and their record decides nothing: it is waited for until it has been there once.
-  const whenUnlinked = (record: RecordRow): RecordStatus =>
-    record.status === 'verified' || record.status === 'failed' ? 'failed' : 'pending';
-  return Promise.all(
-    records.map(async (record) => {
-      const answer = await textsOf(resolver, record, options);
-      const status = judge(record, answer, record.record === 'Tracking' ? whenUnlinked(record) : whenAbsent);
-      return { position: record.position, record: record.record, name: record.name, status };
-    }),
+  const budgetMs = world.config.dns.diagnosis_ms;
+  // Half of the time for what the check itself asks: a resolver that needs more is not worth asking why.
+  const patience = options.diagnose && budgetMs > 0 ? AbortSignal.timeout(Math.ceil(budgetMs / 2)) : undefined;
+  const hurried = <T>(answer: Promise<Lookup<T>>): Promise<Lookup<T>> => (patience ? inTime(answer, patience) : answer);
+  const glances = await Promise.all(
+    records.map((record) => glance(world, { ...wantedOf(record), domain: domain.name }, records, options, hurried)),
   );
+  const explained = patience ? await diagnoseRecords(world, domain.id, glances) : undefined;
+  return records.map(({ position, record, name, type }, i) => ({
+    position,
+    record,
+    name,
+    type,
+    status: STATUSES[glances[i]?.judgement.verdict ?? 'unknown'],
+    diagnosis: explained?.[i]?.diagnosis ?? null,
+    found: explained?.[i]?.found ?? null,
+  }));
 }
 
-function textsOf(resolver: Resolver, record: RecordRow, options: { cache: boolean }): Promise<Lookup<string[]>> {
-  switch (record.type) {
-    case 'MX':
-      return mxTexts(resolver, record.name, options);
+const STATUSES = { right: 'verified', wrong: 'failed', absent: 'pending', unknown: 'temporary_failure' } as const;
+
+const wantedOf = ({ record, name, type, value, priority }: Asked) => ({ record, name, type, value, priority });
+
+type Hurry = <T>(answer: Promise<Lookup<T>>) => Promise<Lookup<T>>;
+
+async function glance(
+  world: World,
+  wanted: Wanted,
+  records: readonly Asked[],
+  options: CheckOptions,
+  hurried: Hurry,
+): Promise<Glance> {
+  if (wanted.type === 'CAA') return glanceAtCaa(world, wanted, records, options, hurried);
+  const answer = await answerTo(world, wanted, options, hurried);
+  const spf =
+    wanted.record === 'SPF' && wanted.type === 'TXT' ? await spfCost(world, wanted, answer, hurried) : undefined;
+  return { wanted, answer, judgement: judgeAnswer(wanted, answer, { spf }), ...(spf ? { spf } : {}) };
+}
+
+async function answerTo({ resolver }: World, wanted: Wanted, options: CheckOptions, hurried: Hurry): Promise<Answer> {
+  switch (wanted.type) {
+    case 'MX': {
+      const mx = await hurried(resolver.mx(wanted.name, options));
+      return answerOf(mx, (records) => records.map(({ preference, host }) => `${preference} ${host || '.'}`));
+    }
     case 'CNAME':
-      return resolver.cname(record.name, options);
+      return answerOf(await hurried(resolver.cname(wanted.name, options)), (records) => records);
+    case 'CAA': {
+      const caa = await hurried(resolver.caa(wanted.name, options));
+      return answerOf(caa, (records) => records.map(({ flags, tag, value }) => `${flags} ${tag} "${value}"`));
+    }
     case 'TXT':
-      return resolver.txt(record.name, options);
+      return answerOf(await hurried(resolver.txt(wanted.name, options)), (records) => records);
   }
 }
 
-async function mxTexts(resolver: Resolver, name: string, options: { cache: boolean }): Promise<Lookup<string[]>> {
-  const answer = await resolver.mx(name, options);
-  return answer.kind === 'found' ? { kind: 'found', records: answer.records.map((mx) => mx.host) } : answer;
+function answerOf<T>(lookup: Lookup<T>, textsOf: (records: T) => string[]): Answer {
+  if (lookup.kind === 'failed') return lookup;
+  if (lookup.kind === 'none') return { ...lookup, aliases: [] };
+  return { kind: 'found', records: textsOf(lookup.records), aliases: [] };
 }
 
-function judge(record: RecordRow, answer: Lookup<string[]>, whenAbsent: RecordStatus): RecordStatus {
-  switch (answer.kind) {
-    case 'failed':
-      // Nobody could say; what was known before may still hold.
-      return record.status === 'verified' ? 'verified' : 'temporary_failure';
-    case 'none':
-      return whenAbsent;
-    case 'found':
-      return publishes(record, answer.records) ? 'verified' : 'failed';
+/** RFC 8659 §3: the nearest name upwards that has CAA records decides, and the tracking host is its alias's first. */
+async function glanceAtCaa(
+  world: World,
+  wanted: Wanted,
+  records: readonly Asked[],
+  options: CheckOptions,
+  hurried: Hurry,
+): Promise<Glance> {
+  const hosts = records.filter(({ record }) => record === 'Tracking').map(({ name }) => name);
+  const issuer = /"([^";]*)/.exec(wanted.value)?.[1]?.trim() ?? '';
+  for (const name of [...hosts, wanted.domain, ...parents(wanted.domain)]) {
+    const there = { ...wanted, name };
+    const answer = await answerTo(world, there, options, hurried);
+    if (answer.kind === 'failed') return { wanted: there, answer, judgement: { verdict: 'unknown', sentence: null } };
+    if (answer.kind === 'none') continue;
+    if (permitsIssuer(answer.records, issuer)) break;
+    // Behind an alias, the records are those of the name that it leads to.
+    const alias = await hurried(world.resolver.cname(name, options));
+    const owner = alias.kind === 'found' ? { ...there, name: alias.records[0] ?? name } : there;
+    return { wanted: owner, answer, judgement: judgeAnswer(owner, answer) };
+  }
+  return {
+    wanted,
+    answer: { kind: 'found', records: [], aliases: [] },
+    judgement: { verdict: 'right', sentence: null },
+  };
+}
+
+/** Twice what a record may need: enough to say that it needs too much. */
+const INCLUDES_MAX = 20;
+
+async function spfCost(
+  { resolver }: World,
+  { name }: Wanted,
+  answer: Answer,
+  hurried: Hurry,
+): Promise<SpfCost | undefined> {
+  const record = answer.kind === 'found' ? answer.records.find(isSpf) : undefined;
+  if (record === undefined) return undefined;
+  const texts = new Map([[name, answer]]);
+  for (;;) {
+    const cost = countSpfLookups(record, texts);
+    const next = cost.missing.slice(0, Math.max(0, INCLUDES_MAX + 1 - texts.size));
+    if (next.length === 0) return cost;
+    await Promise.all(
+      next.map(async (include) => {
+        texts.set(
+          include,
+          answerOf(await hurried(resolver.txt(include)), (records) => records),
+        );
+      }),
+    );
   }
 }
 
-function publishes(record: RecordRow, found: readonly string[]): boolean {
-  if (record.type !== 'TXT') return found.some((host) => host.toLowerCase() === record.value.toLowerCase());
-  if (record.record === 'DKIM') return found.some((text) => dkimKeyIn(text) === dkimKeyIn(record.value));
-  // RFC 7208 §4.5: with two SPF records nothing is permitted, whatever each of them says.
-  const [spf, ...others] = found.filter(isSpf);
-  if (spf === undefined || others.length > 0) return false;
-  return spfTerms(record.value).every((term) => spfTerms(spf).includes(term));
-}
-
-/** RFC 6376 §3.6.1: `v` is the first tag or absent. White space inside the key is folding that panels add. */
-function dkimKeyIn(text: string): string {
-  const tags = text.split(';').map((tag): [name: string, value: string] => {
-    const at = tag.indexOf('=');
-    return [tag.slice(0, at).trim(), tag.slice(at + 1).replace(/\s+/g, '')];
+/** The look-up itself goes on, and its answer is kept for whoever asks next. */
+function inTime<T>(answer: Promise<Lookup<T>>, patience: AbortSignal): Promise<Lookup<T>> {
+  const late: Lookup<T> = { kind: 'failed', reason: 'timeout' };
+  if (patience.aborted) return Promise.resolve(late);
+  return new Promise((resolve, reject) => {
+    const giveUp = (): void => resolve(late);
+    patience.addEventListener('abort', giveUp, { once: true });
+    answer.then(resolve, reject).finally(() => patience.removeEventListener('abort', giveUp));
   });
-  const isOdd = tags.some(([name, value], i) => name === 'v' && (i > 0 || value !== 'DKIM1'));
-  return isOdd ? '' : (tags.find(([name]) => name === 'p')?.[1] ?? '');
-}
-
-const isSpf = (text: string): boolean => /^v=spf1(?: |$)/i.test(text);
-
-/**
- * The mechanisms that are looked at. A team may add senders of its own to the record; ours must be among them. The
- * final `all` is its choice, and what stands behind it counts for nothing (RFC 7208 §5.1).
- */
-function spfTerms(text: string): string[] {
-  const terms = text.toLowerCase().split(/\s+/).slice(1);
-  const all = terms.findIndex((term) => /^[-~?+]?all$/.test(term));
-  return (all < 0 ? terms : terms.slice(0, all)).map((term) => term.replace(/^\+/, ''));
 }

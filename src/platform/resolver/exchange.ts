@@ -1,0 +1,159 @@
+import { randomInt } from 'node:crypto';
+import { createSocket } from 'node:dgram';
+import { connect, isIPv6 } from 'node:net';
+import {
+  canonicalName,
+  decodeMessage,
+  encodeMessage,
+  questionMessage,
+  RCODES,
+  typeNumber,
+  type DnsMessage,
+  type RecordTypeName,
+} from '../../protocol/dns/index.ts';
+
+export interface NameServer {
+  address: string;
+  port: number;
+}
+
+export interface ExchangeQuestion {
+  name: string;
+  type: RecordTypeName;
+  /** true asks a resolver, false asks whoever holds the zone. */
+  recursionDesired: boolean;
+}
+
+export type Exchanged =
+  | { kind: 'answered'; message: DnsMessage }
+  | { kind: 'failed'; reason: 'timeout' | 'unreachable' | 'malformed' | 'stopped' };
+
+export interface ExchangeOptions {
+  /** For each try over UDP, and for TCP from connecting to the last byte. */
+  timeoutMs: number;
+  tries: number;
+  signal: AbortSignal;
+}
+
+/** What passes every path in one piece: 1280 bytes (RFC 8200 §5) without the headers of IPv6 and UDP. */
+const UDP_BYTES_MAX = 1232;
+
+/**
+ * One question to one server: over UDP, over TCP if the answer does not fit, and without EDNS if the server does not know
+ * it. Each try has its own port and number, so that nobody off the path can answer in the server's place.
+ */
+export async function exchange(
+  server: NameServer,
+  question: ExchangeQuestion,
+  options: ExchangeOptions,
+): Promise<Exchanged> {
+  let last: Exchanged = { kind: 'failed', reason: 'stopped' };
+  let isPlain = false;
+  for (let tries = options.tries; tries > 0 && !options.signal.aborted; tries--) {
+    last = await askUdp(server, question, options, isPlain);
+    if (last.kind === 'failed') {
+      if (last.reason !== 'timeout') return last;
+      continue;
+    }
+    const { truncated, rcode } = last.message;
+    if (truncated) return askTcp(server, question, options);
+    // RFC 6891 §7: an old server refuses the OPT record.
+    if (isPlain || (rcode !== RCODES.FORMERR && rcode !== RCODES.NOTIMP)) return last;
+    isPlain = true;
+  }
+  return last;
+}
+
+function questionBytes(question: ExchangeQuestion, isPlain: boolean): { id: number; bytes: Buffer } {
+  const id = randomInt(0x1_0000);
+  const message = questionMessage(id, question.name, question.type, {
+    recursionDesired: question.recursionDesired,
+    ...(isPlain ? {} : { udpBytesMax: UDP_BYTES_MAX }),
+  });
+  return { id, bytes: encodeMessage(message) };
+}
+
+/** undefined: no answer to this question, whoever sent it. */
+function readReply(bytes: Buffer, id: number, question: ExchangeQuestion): Exchanged | undefined {
+  if (bytes.length < 2 || bytes.readUInt16BE(0) !== id) return undefined;
+  try {
+    const message = decodeMessage(bytes);
+    const [asked] = message.questions;
+    if (!message.isAnswer) return undefined;
+    // RFC 1035 §4.1.1: a server that cannot read the question repeats none.
+    if (!asked && message.rcode === RCODES.FORMERR) return { kind: 'answered', message };
+    if (!asked || asked.type !== typeNumber(question.type)) return undefined;
+    if (canonicalName(asked.name) !== canonicalName(question.name)) return undefined;
+    return { kind: 'answered', message };
+  } catch {
+    return { kind: 'failed', reason: 'malformed' };
+  }
+}
+
+function askUdp(
+  server: NameServer,
+  question: ExchangeQuestion,
+  { timeoutMs, signal }: ExchangeOptions,
+  isPlain: boolean,
+): Promise<Exchanged> {
+  const { id, bytes } = questionBytes(question, isPlain);
+  return new Promise((resolve) => {
+    const socket = createSocket(isIPv6(server.address) ? 'udp6' : 'udp4');
+    const end = (answer: Exchanged): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
+      socket.removeAllListeners('message');
+      // A late error of a socket that is done with is nobody's business.
+      socket.removeAllListeners('error').on('error', () => undefined);
+      if (!isClosed) socket.close();
+      isClosed = true;
+      resolve(answer);
+    };
+    let isClosed = false;
+    const stop = (): void => end({ kind: 'failed', reason: 'stopped' });
+    const timer = setTimeout(() => end({ kind: 'failed', reason: 'timeout' }), timeoutMs);
+    signal.addEventListener('abort', stop, { once: true });
+    socket.on('error', () => end({ kind: 'failed', reason: 'unreachable' }));
+    socket.on('message', (reply) => {
+      const answer = readReply(reply, id, question);
+      if (answer) end(answer);
+    });
+    // Connected, the system drops what comes from anybody else.
+    socket.connect(server.port, server.address, () => {
+      if (!isClosed) socket.send(bytes);
+    });
+  });
+}
+
+function askTcp(
+  server: NameServer,
+  question: ExchangeQuestion,
+  { timeoutMs, signal }: ExchangeOptions,
+): Promise<Exchanged> {
+  const { id, bytes } = questionBytes(question, false);
+  return new Promise((resolve) => {
+    const socket = connect({ host: server.address, port: server.port });
+    const end = (answer: Exchanged): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
+      socket.destroy();
+      resolve(answer);
+    };
+    const stop = (): void => end({ kind: 'failed', reason: 'stopped' });
+    const timer = setTimeout(() => end({ kind: 'failed', reason: 'timeout' }), timeoutMs);
+    signal.addEventListener('abort', stop, { once: true });
+    socket.on('error', () => end({ kind: 'failed', reason: 'unreachable' }));
+    socket.on('close', () => end({ kind: 'failed', reason: 'unreachable' }));
+    const length = Buffer.alloc(2);
+    length.writeUInt16BE(bytes.length);
+    socket.on('connect', () => socket.write(Buffer.concat([length, bytes])));
+    // The length is two bytes: more than 64 KiB cannot be promised, and what comes behind it is not read.
+    let got: Buffer = Buffer.alloc(0);
+    socket.on('data', (chunk: Buffer) => {
+      got = Buffer.concat([got, chunk]);
+      if (got.length < 2 || got.length < 2 + got.readUInt16BE(0)) return;
+      const reply = got.subarray(2, 2 + got.readUInt16BE(0));
+      end(readReply(reply, id, question) ?? { kind: 'failed', reason: 'malformed' });
+    });
+  });
+}

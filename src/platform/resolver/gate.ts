@@ -1,0 +1,29 @@
+/** Lets so many through at one time; the others wait in order, and whoever waits when its signal ends is let go. */
+export function createGate(max: number) {
+  const waiting: (() => void)[] = [];
+  let inside = 0;
+  return async <T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
+    if (inside >= max) {
+      await new Promise<void>((resolve) => {
+        const go = (): void => {
+          signal.removeEventListener('abort', leave);
+          resolve();
+        };
+        const leave = (): void => {
+          const at = waiting.indexOf(go);
+          if (at >= 0) waiting.splice(at, 1);
+          resolve();
+        };
+        waiting.push(go);
+        signal.addEventListener('abort', leave, { once: true });
+      });
+    }
+    inside++;
+    try {
+      return await work();
+    } finally {
+      inside--;
+      waiting.shift()?.();
+    }
+  };
+}

@@ -1,0 +1,70 @@
+import {
+  canonicalName,
+  RCODES,
+  rcodeName,
+  typeName,
+  type DnsMessage,
+  type RecordData,
+} from '../../protocol/dns/index.ts';
+import type { Answer } from '../../protocol/dns-diagnosis/index.ts';
+
+const ALIASES_MAX = 8;
+const RECORDS_MAX = 60;
+
+/** What a message says about one name and type, following its own aliases. */
+export function readAnswer(message: DnsMessage, name: string, type: string): Answer {
+  if (message.rcode !== RCODES.NOERROR && message.rcode !== RCODES.NXDOMAIN) {
+    return { kind: 'failed', reason: rcodeName(message.rcode).toLowerCase() };
+  }
+  const aliases: string[] = [];
+  let owner = canonicalName(name);
+  for (;;) {
+    const own = message.answers.filter((record) => canonicalName(record.name) === owner);
+    const records = own.filter((record) => recordType(record.data) === type).slice(0, RECORDS_MAX);
+    if (records.length > 0) {
+      const ttlSeconds = Math.min(...records.map((record) => record.ttl));
+      return { kind: 'found', records: records.map(({ data }) => recordText(data)), aliases, ttlSeconds };
+    }
+    const target = own
+      .map(({ data }) => (data.type === 'CNAME' ? canonicalName(data.target) : undefined))
+      .find(Boolean);
+    // An alias of an alias of itself ends here as well.
+    if (target === undefined || aliases.includes(target) || aliases.length >= ALIASES_MAX) break;
+    aliases.push(target);
+    owner = target;
+  }
+  const why = message.rcode === RCODES.NXDOMAIN ? ('nxdomain' as const) : ('nodata' as const);
+  return { kind: 'none', why, aliases, ttlSeconds: absenceSeconds(message) };
+}
+
+/** RFC 2308 §5: the smaller one of the SOA record's TTL, which a resolver counts down, and its minimum. */
+function absenceSeconds(message: DnsMessage): number | undefined {
+  for (const { ttl, data } of message.authorities) {
+    if (data.type === 'SOA') return Math.min(ttl, data.minimum);
+  }
+  return undefined;
+}
+
+const recordType = (data: RecordData): string => (data.type === 'opaque' ? typeName(data.number) : data.type);
+
+export function recordText(data: RecordData): string {
+  switch (data.type) {
+    case 'A':
+    case 'AAAA':
+      return data.address;
+    case 'NS':
+    case 'CNAME':
+    case 'PTR':
+      return canonicalName(data.target);
+    case 'MX':
+      return `${data.priority} ${canonicalName(data.exchange)}`;
+    case 'TXT':
+      return data.strings.join('');
+    case 'CAA':
+      return `${data.flags} ${data.tag} "${data.value}"`;
+    case 'SOA':
+      return `${canonicalName(data.primary)} ${data.serial}`;
+    case 'opaque':
+      return data.bytes.toString('hex');
+  }
+}

@@ -1,0 +1,48 @@
+import type { Judgement, Wanted } from './observations.ts';
+import { listed } from './shown.ts';
+
+interface Caa {
+  tag: string;
+  value: string;
+  isCritical: boolean;
+}
+
+/** `0 issue "ca.example; account=1"`, with or without the quotation marks. */
+export function caaOf(record: string): Caa {
+  const [, flags = '0', tag = '', value = ''] = /^(\d{1,3})\s+(\S+)\s+(.*)$/s.exec(record) ?? [];
+  return { tag: tag.toLowerCase(), value: value.replaceAll('"', '').trim(), isCritical: Number(flags) >= 128 };
+}
+
+/** RFC 8659 §4.2: the issuer's domain is what stands before the first semicolon; an empty one allows nobody. */
+const issuerOf = (value: string): string => (value.split(';', 1)[0] ?? '').trim().toLowerCase().replace(/\.$/, '');
+
+/** Whether a set of CAA records lets an issuer make a certificate for one name (no wildcard). */
+export function permitsIssuer(records: readonly string[], issuer: string): boolean {
+  const all = records.map(caaOf);
+  if (all.some(({ tag, isCritical }) => isCritical && !KNOWN_TAGS.has(tag))) return false;
+  const issue = all.filter(({ tag }) => tag === 'issue');
+  return issue.length === 0 || issue.some(({ value }) => issuerOf(value) === issuer.toLowerCase());
+}
+
+const KNOWN_TAGS = new Set(['issue', 'issuewild', 'iodef', 'issuemail', 'contactemail', 'contactphone', 'issuevmc']);
+
+export function judgeCaa(wanted: Wanted, records: readonly string[]): Judgement {
+  const issuer = issuerOf(caaOf(wanted.value).value);
+  const all = records.map(caaOf);
+  const odd = all.find(({ tag, isCritical }) => isCritical && !KNOWN_TAGS.has(tag));
+  if (odd) {
+    return wrong(
+      `A CAA record at ${wanted.name} has the critical tag ${listed([odd.tag])}, which ${issuer} may not know and then refuses to issue (RFC 8659 §4.1).`,
+    );
+  }
+  const issue = all.filter(({ tag }) => tag === 'issue');
+  if (issue.some(({ value }) => issuerOf(value) === issuer)) return { verdict: 'right', sentence: null };
+  if (issue.length === 0) return { verdict: 'absent', sentence: null };
+  const others = issue.map(({ value }) => issuerOf(value)).filter(Boolean);
+  const who = others.length === 0 ? 'let nobody issue certificates' : `let only ${listed(others)} issue certificates`;
+  return wrong(
+    `The CAA records at ${wanted.name} ${who}, so ${issuer} makes none for tracked links; add ${wanted.value} beside them.`,
+  );
+}
+
+const wrong = (sentence: string): Judgement => ({ verdict: 'wrong', sentence });

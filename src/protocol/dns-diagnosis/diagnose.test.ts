@@ -1,0 +1,266 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  countSpfLookups,
+  diagnose,
+  furtherQuestions,
+  judgeAnswer,
+  permitsIssuer,
+  questionKey,
+  shown,
+  textOf,
+  type Answer,
+  type Observations,
+  type Wanted,
+} from './index.ts';
+
+const KEY = 'MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA' + 'x'.repeat(348);
+const WANTED: Wanted[] = [
+  {
+    record: 'DKIM',
+    type: 'TXT',
+    name: 's._domainkey.m.example.com',
+    value: `v=DKIM1; k=rsa; p=${KEY}`,
+    priority: null,
+  },
+  { record: 'SPF', type: 'TXT', name: 'send.m.example.com', value: 'v=spf1 a:host.test ~all', priority: null },
+  { record: 'SPF', type: 'MX', name: 'send.m.example.com', value: 'host.test', priority: 10 },
+  { record: 'Receiving', type: 'MX', name: 'm.example.com', value: 'host.test', priority: 10 },
+  { record: 'Tracking', type: 'CNAME', name: 'track.m.example.com', value: 'host.test', priority: null },
+  { record: 'TrackingCAA', type: 'CAA', name: 'm.example.com', value: '0 issue "ca.test"', priority: null },
+  { record: 'DMARC', type: 'TXT', name: '_dmarc.m.example.com', value: 'v=DMARC1; p=none', priority: null },
+  { record: 'Claim', type: 'TXT', name: 'm.example.com', value: 'rasket-claim=abc', priority: null },
+].map((wanted) => ({ ...wanted, domain: 'm.example.com' }) as Wanted);
+
+const found = (...records: string[]): Answer => ({ kind: 'found', records, aliases: [] });
+const wantedFor = (record: Wanted['record'], type?: Wanted['type']): Wanted => {
+  const wanted = WANTED.find((one) => one.record === record && (type === undefined || one.type === type));
+  if (!wanted) throw new Error(record);
+  return wanted;
+};
+
+/** Close to what is right, so that generated texts reach the rules behind the first one. */
+const fragments = fc.constantFrom(
+  ...[
+    'v=spf1',
+    'v=DKIM1;',
+    'k=rsa;',
+    'p=',
+    KEY,
+    KEY.slice(0, 99),
+    '" "',
+    '"',
+    '“',
+    '\\;',
+    ';',
+    '=',
+    ' ',
+    '\t',
+    'a:host.test',
+  ],
+  ...[
+    'include:',
+    'include:loop.test',
+    'redirect=loop.test',
+    '~all',
+    '+all',
+    'v=DMARC1;',
+    'p=none',
+    'aspf=s',
+    'host.test',
+  ],
+  ...[
+    'm.example.com',
+    '10 ',
+    '0 .',
+    '.',
+    '0 issue ',
+    'ca.test',
+    'IN TXT',
+    '\u001b[2J',
+    '\u202e',
+    '\0',
+    '%{i}',
+    '__proto__=',
+  ],
+);
+const texts = fc.oneof(
+  fc.array(fragments, { maxLength: 12 }).map((parts) => parts.join('')),
+  fc.string({ unit: 'binary', maxLength: 300 }),
+);
+const answers: fc.Arbitrary<Answer> = fc.oneof(
+  fc.record({
+    kind: fc.constant('found' as const),
+    records: fc.array(texts, { maxLength: 5 }),
+    aliases: fc.array(texts, { maxLength: 2 }),
+    ttlSeconds: fc.option(fc.integer({ min: 0, max: 0xffff_ffff }), { nil: undefined }),
+  }),
+  fc.record({
+    kind: fc.constant('none' as const),
+    why: fc.constantFrom('nxdomain' as const, 'nodata' as const),
+    aliases: fc.array(texts, { maxLength: 2 }),
+    ttlSeconds: fc.option(fc.integer({ min: 0, max: 0xffff_ffff }), { nil: undefined }),
+  }),
+  fc.record({ kind: fc.constant('failed' as const), reason: texts }),
+);
+const servers = fc.record({
+  host: texts,
+  state: fc.constantFrom('answers', 'silent', 'garbled', 'lame', 'nameless', 'private'),
+  answer: fc.option(answers, { nil: undefined }),
+}) as fc.Arbitrary<NonNullable<Observations['zone']>['servers'][number]>;
+
+describe('whatever is observed', () => {
+  it('there is a verdict and one short harmless sentence, and nothing throws', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...WANTED),
+        answers,
+        fc.option(answers, { nil: undefined }),
+        fc.option(
+          fc.record({
+            name: fc.constantFrom('example.com', 'm.example.com', 'com', '.'),
+            servers: fc.array(servers, { maxLength: 4 }),
+          }),
+          { nil: undefined },
+        ),
+        fc.array(answers, { maxLength: 20 }),
+        fc.constantFrom(0, 1_763_600_000_000, Number.MAX_SAFE_INTEGER),
+        (wanted, checked, resolver, zone, others, nowMs) => {
+          const questions = furtherQuestions(wanted, zone?.name ?? 'example.com', checked, 'x1');
+          const further = new Map(questions.map((question, at) => [questionKey(question), others[at] ?? checked]));
+          const siblings = WANTED.map((one, at) => ({ wanted: one, isRight: at % 2 === 0 }));
+          const { verdict, sentence } = diagnose(wanted, { nowMs, checked, resolver, zone, further, siblings }, 'x1');
+          expect(['right', 'wrong', 'absent', 'unknown']).toContain(verdict);
+          if (verdict !== 'right') expect(sentence).not.toBeNull();
+          expect(Array.from(sentence ?? '').length).toBeLessThanOrEqual(600);
+          expect(sentence ?? '').not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u);
+        },
+      ),
+      { numRuns: 3000 },
+    );
+  });
+
+  it('asks at most fourteen further questions, each of a possible length', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...WANTED), answers, (wanted, answer) => {
+        const questions = furtherQuestions(wanted, 'example.com', answer, 'x1');
+        expect(questions.length).toBeLessThanOrEqual(14);
+        expect(new Set(questions.map(questionKey)).size).toBe(questions.length);
+      }),
+    );
+  });
+
+  it('the largest answers take no time', () => {
+    const began = process.cpuUsage();
+    for (const unit of ['"', ' ', '\\', ';', 'p=', 'a:', '" "', 'v=spf1 include:x ', 'IN TXT ', '\u00a0']) {
+      const huge = found(...Array.from({ length: 60 }, () => unit.repeat(30_000)));
+      for (const wanted of WANTED) diagnose(wanted, { nowMs: 0, checked: huge });
+      countSpfLookups(`v=spf1 ${unit.repeat(30_000)}`, new Map());
+    }
+    const { user, system } = process.cpuUsage(began);
+    expect((user + system) / 1000).toBeLessThan(2000);
+  });
+});
+
+describe('a record as asked for is right', () => {
+  it.each(WANTED)('$record $type', (wanted) => {
+    const value = wanted.type === 'MX' ? `10 ${wanted.value}` : wanted.value;
+    expect(judgeAnswer(wanted, found(value))).toEqual({ verdict: 'right', sentence: null });
+  });
+
+  it.each([
+    ['DKIM', `k=rsa; p=${KEY}`, 'the version may be left out'],
+    ['DKIM', `v=DKIM1;t=s; k = rsa ;p=${KEY.slice(0, 100)} ${KEY.slice(100)};`, 'folding and other tags'],
+    ['SPF', 'V=SPF1 +A:HOST.test include:x.test -all', 'capitals and senders of the team'],
+    ['DMARC', 'v=DMARC1;p=reject;rua=mailto:x@y.test', 'a stricter policy'],
+    ['TrackingCAA', '128 ISSUE "CA.test; account=7"', 'parameters, capitals and the critical flag'],
+  ] as [Wanted['record'], string, string][])('%s: %s (%s)', (record, text) => {
+    expect(judgeAnswer(wantedFor(record), found(text)).verdict).toBe('right');
+  });
+});
+
+describe('what the zone is not needed for', () => {
+  it.each([
+    {
+      wanted: wantedFor('DKIM'),
+      records: [`v=DKIM1; k=rsa; p=${KEY}tail`],
+      says: 'goes on after its end: 396 characters where 392 are asked for',
+    },
+    { wanted: wantedFor('DKIM'), records: ['v=DKIM1; k=rsa'], says: 'has no p= tag and so no key' },
+    {
+      wanted: wantedFor('DKIM'),
+      records: [`v=DKIM1; k=rsa; p=${KEY}`, 'v=DKIM1; p=AAAA'],
+      says: 'There are 2 keys at',
+    },
+    { wanted: wantedFor('DKIM'), records: [`v=DMARC1; p=${KEY}`], says: 'must begin with v=DKIM1' },
+    {
+      wanted: wantedFor('DMARC'),
+      records: ['v=DMARC1; rua=mailto:a@b.test'],
+      says: 'has no p= tag; p must be none, quarantine or reject',
+    },
+    {
+      wanted: wantedFor('DMARC'),
+      records: ['"v=DMARC1; p=none"'],
+      says: 'has quotation marks that are part of the text',
+    },
+    {
+      wanted: wantedFor('SPF', 'TXT'),
+      records: ['v=spf1\u00a0a:host.test ~all'],
+      says: 'has invisible or unusual blanks in it',
+    },
+    { wanted: wantedFor('Claim'), records: [' rasket-claim=abc'], says: 'has a blank before its first character' },
+    {
+      wanted: wantedFor('Claim'),
+      records: ['rasket-claim=abd'],
+      says: 'says "rasket-claim=abd"; it must be the value shown',
+    },
+    {
+      wanted: wantedFor('Receiving'),
+      records: ['10 host.test', '10 mx.other.test'],
+      says: 'has the same priority as host.test (10), so mail may go there',
+    },
+    { wanted: wantedFor('Tracking'), records: ['https://host.test/'], says: 'points to a web address' },
+    { wanted: wantedFor('TrackingCAA'), records: ['128 newtag "x"'], says: 'has the critical tag newtag' },
+  ])('$says', ({ wanted, records, says }) => {
+    expect(judgeAnswer(wanted, found(...records)).sentence).toContain(says);
+  });
+
+  it('a text beside others that is none of ours is no fault of theirs', () => {
+    for (const record of ['SPF', 'DMARC', 'Claim'] as const) {
+      expect(judgeAnswer(wantedFor(record, 'TXT'), found('other-proof=1')).verdict).toBe('absent');
+    }
+  });
+});
+
+describe('the look-ups of SPF', () => {
+  it('every term that asks DNS counts, wherever it stands, and macros are not followed', () => {
+    const names = new Map([['inner.test', found('v=spf1 mx a ptr exists:%{i}.x.test -all')]]);
+    const cost = countSpfLookups('v=spf1 a:h.test ip4:192.0.2.1 include:inner.test include:%{d}.y.test ~all', names);
+    expect(cost).toEqual({ lookups: 7, missing: [], broken: [] });
+  });
+
+  it('names not known yet are asked for, and counting ends although a record includes itself', () => {
+    expect(countSpfLookups('v=spf1 include:a.test redirect=b.test', new Map()).missing).toEqual(['a.test', 'b.test']);
+    const loop = new Map([['a.test', found('v=spf1 include:a.test include:a.test -all')]]);
+    expect(countSpfLookups('v=spf1 include:a.test', loop).lookups).toBeLessThanOrEqual(30);
+  });
+});
+
+it.each([
+  { records: [], permits: true },
+  { records: ['0 iodef "mailto:a@b.test"'], permits: true },
+  { records: ['0 issuewild "other.test"'], permits: true },
+  { records: ['0 issue "other.test"'], permits: false },
+  { records: ['0 issue ";"'], permits: false },
+  { records: ['0 issue "other.test"', '0 issue "CA.test; x=1"'], permits: true },
+  { records: ['128 unknown "x"', '0 issue "ca.test"'], permits: false },
+])('CAA $records', ({ records, permits }) => {
+  expect(permitsIssuer(records, 'ca.test')).toBe(permits);
+});
+
+it('what is shown is short, whole characters only, and steers nothing', () => {
+  expect(shown('a\u001b[31m\u0000\u202eb\u200bc')).toBe('a\uFFFD[31m\uFFFD\uFFFDb\uFFFDc');
+  expect(Array.from(shown('😀'.repeat(500)))).toHaveLength(70);
+  expect(textOf(Buffer.from('“é”').toString('latin1'))).toBe('“é”');
+  expect(textOf('\xff\xfe')).toBe('\xff\xfe');
+});

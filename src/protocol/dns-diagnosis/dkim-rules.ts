@@ -1,0 +1,101 @@
+import type { Judgement, Observations, Wanted } from './observations.ts';
+import { quoted } from './shown.ts';
+import { shapeFault } from './text-shape.ts';
+
+/** RFC 6376 §3.6.1. White space inside the key is folding that panels add. */
+export function judgeDkim(wanted: Wanted, texts: readonly string[], siblings: Observations['siblings']): Judgement {
+  const right = texts.filter((text) => publishes(text, wanted.value));
+  if (right.length > 0) {
+    const others = texts.filter((text) => !right.includes(text) && 'p' in tagsOf(text));
+    if (others.length === 0) return { verdict: 'right', sentence: null };
+    const sentence = `There are ${right.length + others.length} keys at ${wanted.name}, and receivers may take either; keep only the one asked for.`;
+    return { verdict: 'right', sentence };
+  }
+  const text = texts.find((candidate) => /(^|[;\s"])p\s*=/.test(candidate)) ?? texts[0] ?? '';
+  const sentence =
+    spread(wanted, texts) ??
+    shape(wanted, text) ??
+    wrongTag(wanted, text) ??
+    wrongKey(wanted, text, siblings) ??
+    `The TXT record at ${wanted.name} is no DKIM key: it says ${quoted(text)}; publish the value shown.`;
+  return { verdict: 'wrong', sentence };
+}
+
+type Tags = Partial<Record<string, string>>;
+
+function tagsOf(text: string): Tags {
+  const tags: Tags = Object.create(null) as Tags;
+  for (const part of text.split(';')) {
+    const at = part.indexOf('=');
+    const name = part.slice(0, Math.max(0, at)).trim();
+    // The first of a name stands: reading must not depend on what follows.
+    if (at >= 0 && !(name in tags)) tags[name] = part.slice(at + 1).replaceAll(/\s+/g, '');
+  }
+  return tags;
+}
+
+/** `v` is the first tag or absent. */
+function isOdd(text: string): boolean {
+  const names = text.split(';').map((part) => (part.split('=', 1)[0] ?? '').trim());
+  const at = names.indexOf('v');
+  return at > 0 || (at === 0 && tagsOf(text)['v'] !== 'DKIM1');
+}
+
+const keyOf = (text: string): string => (isOdd(text) ? '' : (tagsOf(text)['p'] ?? ''));
+const kindOf = (text: string): string => (tagsOf(text)['k'] ?? 'rsa').toLowerCase();
+const publishes = (text: string, value: string): boolean =>
+  keyOf(value) !== '' && keyOf(text) === keyOf(value) && kindOf(text) === kindOf(value);
+
+/** Panels that cannot hold more than 255 characters in a string make several records of one. */
+function spread(wanted: Wanted, texts: readonly string[]): string | undefined {
+  if (texts.length < 2 || texts.length > 6) return undefined;
+  const first = texts.find((text) => 'p' in tagsOf(text));
+  if (first === undefined) return undefined;
+  let joined = first;
+  const left = texts.filter((text) => text !== first);
+  while (left.length > 0) {
+    const next = left.findIndex((text) => keyOf(wanted.value).startsWith(keyOf(joined + text)) && keyOf(text) === '');
+    if (next < 0) return undefined;
+    joined += left.splice(next, 1)[0] ?? '';
+  }
+  if (!publishes(joined, wanted.value)) return undefined;
+  return `The key at ${wanted.name} is spread over ${texts.length} TXT records; it must be one TXT record, in one piece or as several strings of that record.`;
+}
+
+function shape(wanted: Wanted, text: string): string | undefined {
+  const fault = shapeFault(text, (repaired) => publishes(repaired, wanted.value));
+  return fault && `The TXT record at ${wanted.name} ${fault}.`;
+}
+
+function wrongTag(wanted: Wanted, text: string): string | undefined {
+  const tags = tagsOf(text);
+  if (isOdd(text) && 'p' in tags) {
+    return `The DKIM record at ${wanted.name} must begin with v=DKIM1 (RFC 6376 §3.6.1), and it begins with ${quoted(text.slice(0, 20))}.`;
+  }
+  if (isOdd(text)) return undefined;
+  if (!('p' in tags)) {
+    return 'k' in tags || 'v' in tags
+      ? `The DKIM record at ${wanted.name} has no p= tag and so no key; publish the whole value.`
+      : undefined;
+  }
+  if (tags['p'] === '') {
+    return `The DKIM key at ${wanted.name} is revoked: its p= is empty (RFC 6376 §3.6.1); publish the value shown.`;
+  }
+  if (kindOf(text) === kindOf(wanted.value)) return undefined;
+  return `The key at ${wanted.name} is of another kind: k=${quoted(kindOf(text)).slice(1, -1)} where k=${kindOf(wanted.value)} is asked for.`;
+}
+
+function wrongKey(wanted: Wanted, text: string, siblings: Observations['siblings']): string | undefined {
+  const [found, key] = [keyOf(text), keyOf(wanted.value)];
+  if (found === '') return undefined;
+  if (key.startsWith(found)) {
+    return `The DKIM key at ${wanted.name} is cut off: ${found.length} of its ${key.length} characters are there; many panels end a text at 255, so split the value into several strings of one record.`;
+  }
+  if (found.startsWith(key)) {
+    return `The DKIM key at ${wanted.name} goes on after its end: ${found.length} characters where ${key.length} are asked for.`;
+  }
+  const other = siblings?.find(({ wanted: sibling }) => sibling.record === 'DKIM' && publishes(text, sibling.value));
+  if (other)
+    return `The key at ${wanted.name} is the one that belongs at ${other.wanted.name}; each selector has its own.`;
+  return `Another DKIM key stands at ${wanted.name}: its p= begins with ${quoted(found.slice(0, 24))} and ends with ${quoted(found.slice(-8))}, ours ends with "${key.slice(-8)}".`;
+}

@@ -1,0 +1,131 @@
+import { createAddressGuard } from '../../platform/network/index.ts';
+import type { Inspection } from '../../platform/resolver/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import {
+  diagnose,
+  furtherQuestions,
+  judgeAnswer,
+  questionKey,
+  shown,
+  textOf,
+  type Answer,
+  type Observations,
+  type ZoneObservation,
+} from '../../protocol/dns-diagnosis/index.ts';
+import type { Explained, Glance } from './glance.ts';
+import { rememberShortly } from './short-memory.ts';
+
+/**
+ * Says what is wrong with the records that are not as they should be: asks the zone's own name servers, and where else the
+ * record might be. In `dns.diagnosis_ms` at most, and for one domain once in half a minute.
+ */
+export function diagnoseRecords(world: World, domainId: string, glances: readonly Glance[]): Promise<Explained[]> {
+  const key = JSON.stringify([
+    domainId,
+    glances.map(({ wanted, judgement }) => [wanted.name, wanted.value, judgement]),
+  ]);
+  return rememberShortly(world.inspector, key, world.clock.now(), () => explainAll(world, glances));
+}
+
+async function explainAll(world: World, glances: readonly Glance[]): Promise<Explained[]> {
+  const patience = AbortSignal.timeout(Math.ceil(world.config.dns.diagnosis_ms / 2));
+  const inspection = world.inspector.inspect(patience);
+  const siblings = glances.map(({ wanted, judgement }) => ({ wanted, isRight: judgement.verdict === 'right' }));
+  return Promise.all(
+    glances.map(async (glance, at) => {
+      const others = siblings.filter((_, i) => i !== at);
+      return glance.judgement.verdict === 'right'
+        ? explainRight(world, glance, others)
+        : explainOne(world, inspection, glance, others, patience);
+    }),
+  );
+}
+
+type Siblings = NonNullable<Observations['siblings']>;
+
+/** Nobody else is asked: whoever published our value has the zone, and what else stands there is theirs. */
+function explainRight(world: World, { wanted, answer, spf }: Glance, siblings: Siblings): Explained {
+  const { sentence } =
+    wanted.type === 'CAA'
+      ? { sentence: null }
+      : diagnose(wanted, { nowMs: world.clock.now(), checked: answer, spf, siblings });
+  return { diagnosis: sentence, found: { resolver: valuesOf(answer), authoritative: [] } };
+}
+
+async function explainOne(
+  world: World,
+  inspection: Inspection,
+  { wanted, answer: checked, spf }: Glance,
+  siblings: Siblings,
+  patience: AbortSignal,
+): Promise<Explained> {
+  const [zone, resolver] = await Promise.all([
+    inspection.observe(wanted.name, wanted.type),
+    inspection.resolve(wanted.name, wanted.type),
+  ]);
+  const nowMs = world.clock.now();
+  const before: Observations = { nowMs, checked, zone, spf, siblings, ...(isStopped(resolver) ? {} : { resolver }) };
+  const word = `x${world.ids.hex(6)}`;
+  const said = zone && bestAnswer(zone, (answer) => judgeAnswer(wanted, answer, before).verdict === 'right');
+  const further = said && !said.isRight ? await askFurther(inspection, zone, wanted, said.answer, word) : undefined;
+  const found = {
+    resolver: zone && isPublic(zone) && !leadsAway(resolver, wanted.domain) ? valuesOf(resolver) : [],
+    authoritative: said ? valuesOf(said.answer) : [],
+  };
+  if (patience.aborted) return { diagnosis: tooSlow(wanted.name, world.config.dns.diagnosis_ms), found };
+  return { diagnosis: diagnose(wanted, { ...before, further }, word).sentence, found };
+}
+
+const tooSlow = (name: string, ms: number): string =>
+  `DNS did not answer within ${ms / 1000} seconds what is wrong at ${name}; ask again in a minute.`;
+
+const isStopped = (answer: Answer): boolean => answer.kind === 'failed' && answer.reason === 'stopped';
+
+function bestAnswer(zone: ZoneObservation, isRight: (answer: Answer) => boolean) {
+  const answers = zone.servers.flatMap(({ answer }) => (answer ? [answer] : []));
+  const right = answers.find(isRight);
+  const answer = right ?? answers.find(({ kind }) => kind === 'found') ?? answers[0];
+  return answer && { answer, isRight: right !== undefined };
+}
+
+async function askFurther(
+  inspection: Inspection,
+  zone: ZoneObservation,
+  wanted: Glance['wanted'],
+  answer: Answer,
+  word: string,
+): Promise<ReadonlyMap<string, Answer>> {
+  const questions = furtherQuestions(wanted, zone.name, answer, word);
+  const answers = await Promise.all(
+    questions.map(async (question) => {
+      const said = await inspection.look(zone, question.name, question.type);
+      return [questionKey(question), question.type === 'A' ? withoutPrivate(said) : said] as const;
+    }),
+  );
+  return new Map(answers);
+}
+
+const isPublicAddress = createAddressGuard([]);
+
+/** An address inside somebody's network is nobody else's business, even if a zone tells it. */
+function withoutPrivate(answer: Answer): Answer {
+  if (answer.kind !== 'found') return answer;
+  const records = answer.records.map((address) => (isPublicAddress(address) ? address : 'a private address'));
+  return { ...answer, records: [...new Set(records)] };
+}
+
+/** What only a resolver inside a network knows is not passed on. */
+const isPublic = (zone: ZoneObservation): boolean =>
+  zone.servers.some(({ state }) => state !== 'private' && state !== 'nameless');
+
+/** Through an alias, anybody can have our resolver read a name that is not theirs. */
+const leadsAway = (answer: Answer, domain: string): boolean =>
+  answer.kind === 'found' && answer.aliases.some((alias) => alias !== domain && !alias.endsWith(`.${domain}`));
+
+const VALUES_MAX = 5;
+const VALUE_CHARS_MAX = 500;
+
+const valuesOf = (answer: Answer): string[] =>
+  answer.kind === 'found'
+    ? answer.records.slice(0, VALUES_MAX).map((record) => shown(textOf(record.slice(0, 4096)), VALUE_CHARS_MAX))
+    : [];

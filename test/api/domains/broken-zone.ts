@@ -1,0 +1,38 @@
+import type { DnsRig } from '../../rig/dns.ts';
+
+export interface PublishedRecord {
+  record: string;
+  type: 'TXT' | 'MX' | 'CNAME' | 'CAA';
+  name: string;
+  value: string;
+  priority?: number;
+}
+
+/** A domain `mail.<zone>` whose records are published as asked for, until a case breaks one of them. */
+export interface Ground {
+  dns: DnsRig;
+  /** A second name server of the zone, silent until it is told what to say. */
+  second: DnsRig;
+  zone: string;
+  name: string;
+  now: number;
+  dkim: PublishedRecord;
+  ed25519: PublishedRecord;
+  mx: PublishedRecord;
+  spf: PublishedRecord;
+  dmarc: PublishedRecord;
+  tracking: PublishedRecord;
+  receiving: PublishedRecord;
+}
+
+export interface BrokenZone {
+  why: string;
+  /** Which record the sentence is about. */
+  of: 'dkim' | 'mx' | 'spf' | 'dmarc' | 'tracking' | 'receiving' | 'caa';
+  breakIt: (ground: Ground) => void;
+  status?: string;
+  says: (ground: Ground) => string;
+}
+
+export const text = (value: string): [string[]] => [value.match(/.{1,255}/gs) ?? []];
+export const relative = ({ zone }: Ground, { name }: PublishedRecord): string => name.slice(0, -zone.length - 1);

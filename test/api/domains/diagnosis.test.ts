@@ -1,0 +1,311 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startDns, type DnsRig } from '../../rig/dns.ts';
+import { publish, startScene, type Scene, type Team } from '../../rig/scene.ts';
+import { BROKEN_DKIM } from './broken-dkim.ts';
+import { BROKEN_DMARC, BROKEN_HOSTS } from './broken-hosts.ts';
+import { BROKEN_SERVERS } from './broken-servers.ts';
+import { BROKEN_SPF } from './broken-spf.ts';
+import { text, type BrokenZone, type Ground, type PublishedRecord } from './broken-zone.ts';
+
+const BROKEN_ZONES = [...BROKEN_SPF, ...BROKEN_DKIM, ...BROKEN_HOSTS, ...BROKEN_DMARC, ...BROKEN_SERVERS];
+
+interface SeenRecord extends PublishedRecord {
+  status: string;
+  diagnosis: string | null;
+  found: { resolver: string[]; authoritative: string[] } | null;
+}
+
+let scene: Scene;
+let dns: DnsRig;
+let second: DnsRig;
+let team: Team;
+beforeAll(async () => {
+  dns = await startDns();
+  second = await startDns({}, { address: '127.0.0.2', port: dns.port });
+  scene = await startScene({
+    config: {
+      dns: { servers: [dns.server], timeout_ms: 1000, tries: 1, authority_port: dns.port, diagnosis_ms: 8000 },
+      network: { dns_allow_private: ['127.0.0.0/8'] },
+      tracking: { caa_issuer: 'letsencrypt.org' },
+    },
+  });
+  team = await scene.team();
+});
+afterAll(async () => {
+  await scene.close();
+  await dns.close();
+  await second.close();
+});
+
+let made = 0;
+
+/** A zone with two name servers, the second one not in use, and a domain in it whose records are all published. */
+async function lay(): Promise<Ground & { id: string }> {
+  const zone = `z${++made}.test`;
+  const name = `mail.${zone}`;
+  dns.set(zone, 'SOA', [`ns1.${zone} admin.${zone} 1 900`]);
+  dns.set(zone, 'NS', [`ns1.${zone}`]);
+  dns.set(`ns1.${zone}`, 'A', ['127.0.0.1']);
+  dns.set(`ns2.${zone}`, 'A', ['127.0.0.2']);
+  const body = { name, open_tracking: true, capabilities: { receiving: 'enabled' } };
+  const created = await scene.api('POST', '/domains', { key: team.key, body });
+  publish(dns, created.body);
+  const records = created.body.records as PublishedRecord[];
+  const the = (record: string, has = ''): PublishedRecord => {
+    const found = records.find((one) => one.record === record && `${one.type} ${one.value}`.includes(has));
+    if (!found) throw new Error(`the domain has no ${record} record with ${has}`);
+    return found;
+  };
+  return {
+    id: created.body.id as string,
+    dns,
+    second,
+    zone,
+    name,
+    now: scene.clock.now(),
+    dkim: the('DKIM', 'k=rsa'),
+    ed25519: the('DKIM', 'k=ed25519'),
+    mx: the('SPF', 'MX'),
+    spf: the('SPF', 'TXT'),
+    dmarc: the('DMARC'),
+    tracking: the('Tracking'),
+    receiving: the('Receiving'),
+  };
+}
+
+async function look(id: string, key = team.key): Promise<SeenRecord[]> {
+  return (await scene.api('GET', `/domains/${id}`, { key })).body.records;
+}
+
+const verify = (id: string) => scene.api('POST', `/domains/${id}/verify`, { key: team.key });
+
+function aboutOf(records: SeenRecord[], ground: Ground, of: BrokenZone['of']): SeenRecord | undefined {
+  if (of === 'caa') return records.find((record) => record.record === 'TrackingCAA');
+  return records.find((record) => record.name === ground[of].name && record.type === ground[of].type);
+}
+
+describe('a broken zone', () => {
+  it.each(BROKEN_ZONES)('$why', async ({ of, breakIt, says, status }) => {
+    const ground = await lay();
+    breakIt(ground);
+    await verify(ground.id);
+    const about = aboutOf(await look(ground.id), ground, of);
+    expect(about?.diagnosis).toBe(says(ground));
+    expect(about?.status).toBe(status ?? 'failed');
+  });
+
+  it('whose name nobody has registered', async () => {
+    dns.set('nic', 'SOA', ['ns1.zone.nic admin.nic 1 900']);
+    dns.set('nic', 'NS', ['ns1.zone.nic']);
+    dns.set('ns1.zone.nic', 'A', ['127.0.0.1']);
+    const { body } = await scene.api('POST', '/domains', { key: team.key, body: { name: 'mail.unregistered.nic' } });
+    await verify(body.id);
+    for (const record of (await look(body.id)).slice(0, 3)) {
+      expect(record.diagnosis).toBe(
+        'unregistered.nic does not exist: the zone nic does not know it, so it is not registered, or no name servers are set at its registrar.',
+      );
+    }
+  });
+
+  it('that was mended meanwhile', async () => {
+    const ground = await lay();
+    dns.forget(ground.dkim.name);
+    await verify(ground.id);
+    publish(dns, { records: [ground.dkim] });
+    const about = aboutOf(await look(ground.id), ground, 'dkim');
+    expect([about?.status, about?.diagnosis]).toEqual([
+      'pending',
+      `The TXT record at ${ground.dkim.name} is published as asked for by now; verify the domain to have it looked up again.`,
+    ]);
+  });
+
+  it('whose links no authority may certify because of the host that they lead to', async () => {
+    dns.set('rasket.test', 'SOA', ['ns1.rasket.test admin.rasket.test 1 900']);
+    dns.set('rasket.test', 'NS', ['ns1.rasket.test']);
+    dns.set('ns1.rasket.test', 'A', ['127.0.0.1']);
+    dns.set('rasket.test', 'CAA', ['0 issue "ca.elsewhere.test"']);
+    try {
+      const ground = await lay();
+      await verify(ground.id);
+      expect(aboutOf(await look(ground.id), ground, 'caa')?.diagnosis).toBe(
+        'The CAA records at rasket.test let only ca.elsewhere.test issue certificates, so letsencrypt.org makes none for tracked links; add 0 issue "letsencrypt.org" beside them.',
+      );
+    } finally {
+      dns.forget('rasket.test');
+    }
+  });
+
+  it('is told apart in at least 25 ways', () => {
+    expect(new Set(BROKEN_ZONES.map(({ why }) => why)).size).toBeGreaterThanOrEqual(25);
+  });
+});
+
+describe('a zone that is fine', () => {
+  it('has nothing to say, and its name servers are not asked', async () => {
+    const ground = await lay();
+    const before = dns.queries.length;
+    await verify(ground.id);
+    const records = await look(ground.id);
+    expect(records.map(({ status, diagnosis }) => [status, diagnosis])).toEqual(records.map(() => ['verified', null]));
+    expect(dns.queries.slice(before).filter(({ recursion }) => !recursion)).toEqual([]);
+  });
+
+  it('shows the values that the resolver answers', async () => {
+    const ground = await lay();
+    await verify(ground.id);
+    const records = await look(ground.id);
+    expect(aboutOf(records, ground, 'mx')?.found).toEqual({ resolver: ['10 rasket.test'], authoritative: [] });
+  });
+
+  it('is not asked about before it was verified once', async () => {
+    const ground = await lay();
+    const records = await look(ground.id);
+    expect(records.map(({ diagnosis, found }) => [diagnosis, found])).toEqual(records.map(() => [null, null]));
+  });
+});
+
+describe('what is shown', () => {
+  it('the resolver’s answer and that of the name servers stand side by side', async () => {
+    const ground = await lay();
+    dns.set(ground.mx.name, 'MX', ['10 new.test']);
+    dns.remember(ground.mx.name, 'MX', ['10 old.test']);
+    await verify(ground.id);
+    const mx = aboutOf(await look(ground.id), ground, 'mx');
+    expect(mx?.found).toEqual({ resolver: ['10 old.test'], authoritative: ['10 new.test'] });
+  });
+
+  it('hostile texts are few, short and harmless', async () => {
+    const ground = await lay();
+    const hostile = `\u001b]0;x\u0007\u202e\u2028${'<script>'.repeat(500)}`;
+    dns.set(
+      ground.spf.name,
+      'TXT',
+      Array.from({ length: 12 }, (_, i) => `v=spf1 ${i} ${hostile}`.match(/.{1,200}/gs) ?? []),
+    );
+    await verify(ground.id);
+    const spf = aboutOf(await look(ground.id), ground, 'spf');
+    const values = [...(spf?.found?.resolver ?? []), ...(spf?.found?.authoritative ?? []), spf?.diagnosis ?? ''];
+    expect(spf?.found?.resolver).toHaveLength(5);
+    for (const value of values) {
+      expect(Array.from(value).length).toBeLessThanOrEqual(600);
+      expect(value).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u);
+    }
+  });
+
+  it('a name that only a private network knows is not read through us, neither by itself nor through an alias', async () => {
+    const ground = await lay();
+    // A zone whose name servers stand in a private network.
+    dns.set(ground.zone, 'NS', [`inner.${ground.zone}`]);
+    dns.set(`inner.${ground.zone}`, 'A', ['10.0.0.53']);
+    dns.set(ground.spf.name, 'TXT', ['v=spf1 secret-inside -all']);
+    await verify(ground.id);
+    const inside = JSON.stringify(await look(ground.id));
+    expect(inside).not.toContain('secret-inside');
+    expect(inside).toContain('have addresses that are not public');
+    // A public zone that leads our resolver to somebody's private name.
+    const leading = await lay();
+    dns.forget(leading.dkim.name);
+    dns.set(leading.dkim.name, 'CNAME', ['db.corp.internal']);
+    dns.set('db.corp.internal', 'TXT', ['secret-inside']);
+    await verify(leading.id);
+    const led = JSON.stringify(await look(leading.id));
+    expect(led).toContain('is an alias (CNAME) of db.corp.internal');
+    expect(led).not.toContain('secret-inside');
+  });
+
+  it('no name server in a private network is asked anything', async () => {
+    const ground = await lay();
+    dns.set(`ns1.${ground.zone}`, 'A', ['127.0.0.1']);
+    dns.forget(ground.dkim.name);
+    const guarded = await startScene({
+      config: { dns: { servers: [dns.server], timeout_ms: 1000, tries: 1, authority_port: dns.port } },
+    });
+    try {
+      const other = await guarded.team();
+      const { body } = await guarded.api('POST', '/domains', { key: other.key, body: { name: ground.name } });
+      await guarded.api('POST', `/domains/${body.id}/verify`, { key: other.key });
+      const before = dns.queries.length;
+      const { body: seen } = await guarded.api('GET', `/domains/${body.id}`, { key: other.key });
+      expect(seen.records[0].diagnosis).toContain('have addresses that are not public');
+      expect(dns.queries.slice(before).filter(({ recursion }) => !recursion)).toEqual([]);
+    } finally {
+      await guarded.close();
+    }
+  });
+
+  it('another team sees none of it', async () => {
+    const ground = await lay();
+    await verify(ground.id);
+    const stranger = await scene.team();
+    const { status, body } = await scene.api('GET', `/domains/${ground.id}`, { key: stranger.key });
+    expect([status, body.name]).toEqual([404, 'not_found']);
+  });
+});
+
+describe('how much is asked', () => {
+  it('a second reader within half a minute costs no question, and after that everything is asked again', async () => {
+    const ground = await lay();
+    dns.forget(ground.dkim.name);
+    await verify(ground.id);
+    await look(ground.id);
+    const after = dns.queries.length;
+    await look(ground.id);
+    expect(dns.queries.length).toBe(after);
+    scene.clock.advance(31_000);
+    await look(ground.id);
+    expect(dns.queries.slice(after).filter(({ recursion }) => !recursion).length).toBeGreaterThan(0);
+  });
+
+  it('a domain with everything broken costs a bounded number of questions', async () => {
+    const ground = await lay();
+    const { dkim, ed25519, mx, spf, dmarc, tracking } = ground;
+    for (const { name } of [dkim, ed25519, mx, spf, dmarc, tracking]) dns.forget(name);
+    dns.set(
+      ground.zone,
+      'NS',
+      Array.from({ length: 20 }, (_, i) => `ns${i}.many.test`),
+    );
+    for (let i = 0; i < 20; i++) dns.set(`ns${i}.many.test`, 'A', [`127.0.0.${i % 2 ? 1 : 2}`]);
+    await verify(ground.id);
+    const before = dns.queries.length + second.queries.length;
+    await look(ground.id);
+    expect(dns.queries.length + second.queries.length - before).toBeLessThanOrEqual(250);
+  });
+
+  it('an answer too long for UDP is fetched over TCP', async () => {
+    const ground = await lay();
+    dns.set(ground.dkim.name, 'TXT', text(`v=DKIM1; k=rsa; p=${'B'.repeat(700)}`));
+    await verify(ground.id);
+    const about = aboutOf(await look(ground.id), ground, 'dkim');
+    expect(about?.found?.authoritative[0]).toMatch(/^v=DKIM1; k=rsa; p=B+…$/);
+    expect(
+      dns.queries.some(({ over, recursion, name }) => over === 'tcp' && !recursion && name === ground.dkim.name),
+    ).toBe(true);
+  });
+});
+
+it('reading stays quick when DNS hangs: the domain comes without a diagnosis', async () => {
+  const hanging = await startScene({
+    config: {
+      dns: { servers: [dns.server], timeout_ms: 60_000, tries: 1, authority_port: dns.port, diagnosis_ms: 601 },
+      network: { dns_allow_private: ['127.0.0.0/8'] },
+    },
+  });
+  try {
+    dns.set('*.hanging.test', 'ANY', 'TIMEOUT');
+    dns.set('hangs.hanging.test', 'ANY', 'TIMEOUT');
+    const { key } = await hanging.team();
+    const { body: made } = await hanging.api('POST', '/domains', { key, body: { name: 'hangs.hanging.test' } });
+    // As a check would leave it: verifying by the API waits for DNS, and a resolver that has answered once hangs no longer.
+    const { db } = hanging.app.world;
+    await db.run('update domains set checked_at = ? where id = ?', [hanging.clock.now(), made.id]);
+    const began = performance.now();
+    const { status, body } = await hanging.api('GET', `/domains/${made.id}`, { key });
+    expect(status).toBe(200);
+    expect(performance.now() - began).toBeLessThan(3000);
+    const statuses = body.records.map((record: SeenRecord) => record.status);
+    expect(new Set(statuses)).toEqual(new Set(['temporary_failure']));
+  } finally {
+    await hanging.close();
+  }
+});

@@ -1,0 +1,244 @@
+import { createSocket, type RemoteInfo } from 'node:dgram';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createInspector, type Inspection, type Inspector } from '../../src/platform/resolver/index.ts';
+import { decodeMessage, encodeMessage, RCODES, type DnsMessage } from '../../src/protocol/dns/index.ts';
+import { startDns, type DnsRig } from '../rig/dns.ts';
+
+type Reply = (query: DnsMessage, bytes: Buffer) => (Buffer | 'from a stranger')[];
+
+const closers: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+/** A name server that says over UDP whatever the test wants. */
+async function speak(reply: Reply): Promise<string> {
+  const socket = createSocket('udp4');
+  const stranger = createSocket('udp4');
+  socket.on('message', (bytes: Buffer, from: RemoteInfo) => {
+    const query = decodeMessage(bytes);
+    for (const said of reply(query, bytes)) {
+      if (said === 'from a stranger') stranger.send(answer(query, '6.6.6.6'), from.port, from.address);
+      else socket.send(said, from.port, from.address);
+    }
+  });
+  await new Promise<void>((done) => socket.bind(0, '127.0.0.1', done));
+  closers.push(
+    () => new Promise<void>((done) => socket.close(() => done())),
+    () => new Promise<void>((done) => stranger.close(() => done())),
+  );
+  return `127.0.0.1:${socket.address().port}`;
+}
+
+function answer(query: DnsMessage, address: string, change: Partial<DnsMessage> = {}): Buffer {
+  const name = query.questions[0]?.name ?? '.';
+  const record = { name, class: 1, ttl: 60, data: { type: 'A' as const, address } };
+  return encodeMessage({ ...query, isAnswer: true, additionals: [], answers: [record], ...change });
+}
+
+function inspect(servers: string[], signal = new AbortController().signal): Inspection {
+  const inspector: Inspector = createInspector({
+    servers,
+    authorityPort: 53,
+    allowPrivate: [],
+    timeoutMs: 150,
+    tries: 2,
+  });
+  closers.push(() => inspector.close());
+  return inspector.inspect(signal);
+}
+
+const found = (address: string) => expect.objectContaining({ kind: 'found', records: [address] });
+
+describe('one question', () => {
+  it('takes no answer with another number, to another question, or from another sender', async () => {
+    const server = await speak((query) => [
+      'from a stranger',
+      answer({ ...query, id: (query.id + 1) & 0xffff }, '6.6.6.6'),
+      answer({ ...query, questions: [{ name: 'other.test', type: 1, class: 1 }] }, '6.6.6.6'),
+      answer({ ...query, questions: [{ name: 'a.test', type: 16, class: 1 }] }, '6.6.6.6'),
+      answer({ ...query, questions: [] }, '6.6.6.6'),
+      // A question is no answer.
+      answer(query, '6.6.6.6', { isAnswer: false }),
+      Buffer.from([1]),
+      answer(query, '192.0.2.1'),
+    ]);
+    expect(await inspect([server]).resolve('a.test', 'A')).toEqual(found('192.0.2.1'));
+  });
+
+  it('has a number and a port of its own each time', async () => {
+    const numbers = new Set<number>();
+    const ports = new Set<number>();
+    const socket = createSocket('udp4');
+    socket.on('message', (bytes, from) => {
+      numbers.add(bytes.readUInt16BE(0));
+      ports.add(from.port);
+      socket.send(answer(decodeMessage(bytes), '192.0.2.1'), from.port, from.address);
+    });
+    await new Promise<void>((done) => socket.bind(0, '127.0.0.1', done));
+    closers.push(() => new Promise<void>((done) => socket.close(() => done())));
+    const inspection = inspect([`127.0.0.1:${socket.address().port}`]);
+    await Promise.all(Array.from({ length: 40 }, (_, i) => inspection.resolve(`n${i}.test`, 'A')));
+    expect(numbers.size).toBeGreaterThan(30);
+    expect(ports.size).toBeGreaterThan(20);
+  });
+
+  it('is asked again without EDNS when the server does not know that', async () => {
+    const server = await speak((query) =>
+      query.additionals.length > 0
+        ? [encodeMessage({ ...query, isAnswer: true, rcode: RCODES.FORMERR, additionals: [] })]
+        : [answer(query, '192.0.2.2')],
+    );
+    expect(await inspect([server]).resolve('a.test', 'A')).toEqual(found('192.0.2.2'));
+  });
+
+  it('whose answer is lost is asked once more, and then the next server', async () => {
+    let asked = 0;
+    const lossy = await speak((query) => (++asked === 1 ? [] : [answer(query, '192.0.2.3')]));
+    expect(await inspect([lossy]).resolve('a.test', 'A')).toEqual(found('192.0.2.3'));
+    const silent = await speak(() => []);
+    const other = await speak((query) => [answer(query, '192.0.2.4')]);
+    expect(await inspect([silent, other]).resolve('a.test', 'A')).toEqual(found('192.0.2.4'));
+  });
+
+  it.each([
+    ['bytes that are no message', (bytes: Buffer) => Buffer.concat([bytes.subarray(0, 2), Buffer.alloc(10, 0xff)])],
+    [
+      'a name that points to itself',
+      (bytes: Buffer) =>
+        Buffer.concat([bytes.subarray(0, 2), Buffer.from([0x84, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0xc0, 12, 0, 1, 0, 1])]),
+    ],
+    [
+      'counts that promise what does not come',
+      (bytes: Buffer) =>
+        Buffer.concat([bytes.subarray(0, 2), Buffer.from([0x84, 0, 0, 1, 0xff, 0xff, 0, 0, 0, 0]), bytes.subarray(12)]),
+    ],
+  ])('answered with %s ends as malformed', async (_, garble) => {
+    const server = await speak((_query, bytes) => [garble(bytes)]);
+    expect(await inspect([server]).resolve('a.test', 'A')).toEqual({ kind: 'failed', reason: 'malformed' });
+  });
+
+  it('to a port where nobody listens ends as unreachable', async () => {
+    const socket = createSocket('udp4');
+    await new Promise<void>((done) => socket.bind(0, '127.0.0.1', done));
+    const { port } = socket.address();
+    await new Promise<void>((done) => socket.close(() => done()));
+    expect(await inspect([`127.0.0.1:${port}`]).resolve('a.test', 'A')).toEqual({
+      kind: 'failed',
+      reason: 'unreachable',
+    });
+  });
+
+  it('ends with its signal, and is not begun after it', async () => {
+    let asked = 0;
+    const stop = new AbortController();
+    const server = await speak(() => {
+      asked++;
+      stop.abort();
+      return [];
+    });
+    const inspection = inspect([server], stop.signal);
+    expect(await inspection.resolve('a.test', 'A')).toEqual({ kind: 'failed', reason: 'stopped' });
+    expect(await inspection.resolve('b.test', 'A')).toEqual({ kind: 'failed', reason: 'stopped' });
+    expect(asked).toBe(1);
+  });
+
+  it.each(['a'.repeat(64) + '.test', `${'abc.'.repeat(80)}test`, 'a..test'])(
+    'about %s, which no message can hold, is none',
+    async (name) => {
+      expect(await inspect(['127.0.0.1:1']).resolve(name, 'A')).toMatchObject({ kind: 'none' });
+    },
+  );
+});
+
+describe('an answer too long for UDP', () => {
+  const tcp = async (port: number, onData: (socket: Socket, bytes: Buffer) => void): Promise<void> => {
+    const sockets = new Set<Socket>();
+    const server: Server = createServer((socket) => {
+      sockets.add(socket);
+      socket.on('error', () => socket.destroy());
+      socket.on('data', (bytes: Buffer) => onData(socket, bytes));
+    });
+    await new Promise<void>((done) => server.listen(port, '127.0.0.1', done));
+    closers.push(async () => {
+      for (const socket of sockets) socket.destroy();
+      await new Promise<void>((done) => server.close(() => done()));
+    });
+    expect((server.address() as AddressInfo).port).toBe(port);
+  };
+  const truncating = () =>
+    speak((query) => [encodeMessage({ ...query, isAnswer: true, truncated: true, additionals: [] })]);
+  const portOf = (server: string) => Number(server.split(':')[1]);
+
+  it('comes over TCP, byte by byte if it must', async () => {
+    const server = await truncating();
+    await tcp(portOf(server), (socket, bytes) => {
+      const reply = answer(decodeMessage(bytes.subarray(2)), '192.0.2.5');
+      socket.setNoDelay(true);
+      for (const byte of [reply.length >> 8, reply.length & 0xff, ...reply]) socket.write(Buffer.from([byte]));
+    });
+    expect(await inspect([server]).resolve('a.test', 'A')).toEqual(found('192.0.2.5'));
+  });
+
+  it.each([
+    ['never comes', () => undefined, 'timeout'],
+    ['breaks off', (socket: Socket) => socket.end(Buffer.from([0, 50, 1, 2])), 'unreachable'],
+    ['is to another question', (socket: Socket) => socket.write(Buffer.from([0, 2, 0, 0])), 'malformed'],
+  ] as const)('and that %s ends as failed', async (_, misbehave, reason) => {
+    const server = await truncating();
+    await tcp(portOf(server), (socket) => void misbehave(socket));
+    expect(await inspect([server]).resolve('a.test', 'A')).toEqual({ kind: 'failed', reason });
+  });
+});
+
+describe('a zone', () => {
+  let dns: DnsRig;
+  beforeAll(async () => {
+    dns = await startDns({
+      'zone.test': { SOA: ['ns1.zone.test admin.zone.test 7 600'], NS: ['ns1.zone.test', 'ns2.zone.test'] },
+      'ns1.zone.test': { A: ['127.0.0.1'] },
+      'ns2.zone.test': { A: ['10.9.9.9'] },
+      'www.zone.test': { A: ['192.0.2.80'] },
+    });
+  });
+  afterAll(() => dns.close());
+  const within = (allowPrivate: string[]): Inspection => {
+    const inspector = createInspector({ servers: [dns.server], authorityPort: dns.port, allowPrivate });
+    closers.push(() => inspector.close());
+    return inspector.inspect(new AbortController().signal);
+  };
+
+  it('is found by a name in it, and its name servers are asked where they may be reached', async () => {
+    expect(await within(['127.0.0.1/32']).observe('deep.down.zone.test', 'TXT')).toEqual({
+      name: 'zone.test',
+      servers: [
+        {
+          host: 'ns1.zone.test',
+          state: 'answers',
+          answer: { kind: 'none', why: 'nxdomain', aliases: [], ttlSeconds: 60 },
+        },
+        { host: 'ns2.zone.test', state: 'private' },
+      ],
+    });
+  });
+
+  it('whose name servers are all in private networks is not asked', async () => {
+    const before = dns.queries.length;
+    const zone = await within([]).observe('www.zone.test', 'A');
+    expect(zone?.servers.map(({ state }) => state)).toEqual(['private', 'private']);
+    expect(dns.queries.slice(before).every(({ recursion }) => recursion)).toBe(true);
+  });
+
+  it('that nobody knows is none', async () => {
+    expect(await within(['127.0.0.1/32']).observe('www.unknown.invalid', 'A')).toBeUndefined();
+  });
+
+  it('asks each question once in one inspection', async () => {
+    const inspection = within(['127.0.0.1/32']);
+    const before = dns.queries.length;
+    await Promise.all(Array.from({ length: 5 }, () => inspection.observe('www.zone.test', 'A')));
+    const asked = dns.queries.slice(before).map(({ name, type, recursion }) => `${name} ${type} ${recursion}`);
+    expect(new Set(asked).size).toBe(asked.length);
+  });
+});

@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createResolver, type Resolver } from '../../src/platform/resolver/index.ts';
+import { startDns, type DnsRig } from '../rig/dns.ts';
+
+let dns: DnsRig;
+let resolver: Resolver;
+beforeAll(async () => {
+  dns = await startDns({
+    'zone.test': {
+      SOA: ['NS1.zone.test admin.zone.test 2026112001 300'],
+      NS: ['NS1.zone.test', 'ns2.zone.test'],
+      CAA: ['0 issue "ca.test; account=1"', '128 issuewild ";"', '0 iodef "mailto:a@zone.test"'],
+    },
+    'www.zone.test': { A: ['192.0.2.1'] },
+    'broken.test': { ANY: 'SERVFAIL' },
+  });
+  resolver = createResolver({ servers: [dns.server], timeoutMs: 1000, tries: 1 });
+});
+afterAll(async () => {
+  resolver.close();
+  await dns.close();
+});
+
+it('CAA records come with flags, tag and value', async () => {
+  expect(await resolver.caa('Zone.test.')).toEqual({
+    kind: 'found',
+    records: [
+      { flags: 0, tag: 'issue', value: 'ca.test; account=1' },
+      { flags: 128, tag: 'issuewild', value: ';' },
+      { flags: 0, tag: 'iodef', value: 'mailto:a@zone.test' },
+    ],
+  });
+});
+
+it('name servers come in lower case without a final dot', async () => {
+  const found = await resolver.ns('zone.test');
+  expect(found.kind === 'found' && [...found.records].sort()).toEqual(['ns1.zone.test', 'ns2.zone.test']);
+});
+
+it('a zone’s start says how long an absence is remembered', async () => {
+  expect(await resolver.soa('zone.test')).toEqual({
+    kind: 'found',
+    records: { primary: 'ns1.zone.test', serial: 2026112001, minimumSeconds: 300 },
+  });
+});
+
+it.each(['caa', 'ns', 'soa'] as const)(
+  '%s that is not there is none, and failed where nobody could say',
+  async (type) => {
+    expect(await resolver[type]('www.zone.test')).toEqual({ kind: 'none', why: 'nodata' });
+    expect(await resolver[type]('absent.test')).toEqual({ kind: 'none', why: 'nxdomain' });
+    expect(await resolver[type]('broken.test')).toEqual({ kind: 'failed', reason: 'servfail' });
+  },
+);
