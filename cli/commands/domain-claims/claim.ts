@@ -1,0 +1,37 @@
+import type { ClaimDomainRequest } from '../../../src/contract/index.ts';
+import type { Session } from '../declare.ts';
+import { printClaim } from './state.ts';
+import { waitUntilOver } from './wait.ts';
+
+export interface ClaimOptions {
+  region?: ClaimDomainRequest['region'];
+  customReturnPath?: string;
+  openTracking?: boolean;
+  clickTracking?: boolean;
+  trackingSubdomain?: string;
+  wait?: boolean;
+  waitMinutes?: number;
+}
+
+const WAIT_MINUTES = 60;
+
+export async function claimDomain(session: Session, name: string, options: ClaimOptions): Promise<void> {
+  const { region, customReturnPath, openTracking, clickTracking, trackingSubdomain } = options;
+  const body: ClaimDomainRequest = {
+    name,
+    ...(region === undefined ? {} : { region }),
+    ...(customReturnPath === undefined ? {} : { custom_return_path: customReturnPath }),
+    ...(openTracking === undefined ? {} : { open_tracking: openTracking }),
+    ...(clickTracking === undefined ? {} : { click_tracking: clickTracking }),
+    ...(trackingSubdomain === undefined ? {} : { tracking_subdomain: trackingSubdomain }),
+  };
+  const claim = await session.client.call('claimDomain', { body });
+  if (options.wait || options.waitMinutes !== undefined) {
+    if (!session.isJson) printClaim(session, claim);
+    return waitUntilOver(session, claim, (options.waitMinutes ?? WAIT_MINUTES) * 60_000);
+  }
+  if (session.isJson) return session.terminal.printJson(claim);
+  printClaim(session, claim);
+  session.terminal.hint(`\nPublish this record, then run: rasket domains claim-verify ${claim.name}`);
+  session.terminal.hint(`Publish your own DNS records too, and nothing is lost: rasket domains get ${claim.name}`);
+}

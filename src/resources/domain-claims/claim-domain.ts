@@ -1,0 +1,137 @@
+import { refuse } from '../../platform/refusal/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import type { Executor } from '../../platform/db/index.ts';
+import { mustReach, type Ctx } from '../access/index.ts';
+import {
+  addDomain,
+  composeClaimantCopy,
+  findDomainByName,
+  findHolder,
+  holdPlanOf,
+  planFull,
+  readDomainName,
+  type DomainRow,
+  type MadeDomain,
+} from '../domains/index.ts';
+import { proofText } from './claim-record.ts';
+import { concludeClaim, insertClaim, latestClaim, type ClaimRow } from './domain-claims.store.ts';
+import { presentClaim, type Claim } from './present.ts';
+import { CLAIM_DAYS, endingOf } from './state-of.ts';
+
+export interface NewClaim {
+  name: string;
+  region?: string;
+  custom_return_path?: string;
+  open_tracking?: boolean;
+  click_tracking?: boolean;
+  tracking_subdomain?: string;
+}
+
+const DAY_MS = 24 * 3_600_000;
+/** 128 random bits: no text that stands in DNS already proves a claim that is made later. */
+const PROOF_BYTES = 16;
+
+/** The claim that is open, unchanged, or a new one. It stands beside the team's own copy of the domain. */
+export async function claimDomain(ctx: Ctx, input: NewClaim): Promise<{ claim: Claim; isNew: boolean }> {
+  mustReach(ctx.actor, 'full_access');
+  const { world, teamId } = ctx;
+  const name = readDomainName(input.name);
+  // Asked twice: now, because making a key is dear, and in the transaction, because others ask at the same time.
+  const { own, open } = await lookAt(world, world.db, teamId, name);
+  if (open) return open;
+  const made = own ? undefined : await composeFor(world, teamId, name, input);
+  const done = await world.db.tx(async (tx) => {
+    // Claims of one team come one after the other.
+    await holdPlanOf(tx, teamId);
+    const now = await lookAt(world, tx, teamId, name);
+    if (now.open) return now.open;
+    const domain = now.own ?? made?.row;
+    // Removed in the meantime, and another copy was not made.
+    if (!domain) return undefined;
+    if (now.own) mustBeSettingsOf(now.own, input);
+    else if (made) await addFor(tx, world, made);
+    return { claim: presentClaim(await openClaim(tx, world, domain), domain), isNew: true };
+  });
+  return done ?? claimDomain(ctx, input);
+}
+
+async function composeFor(world: World, teamId: string, name: string, input: NewClaim): Promise<MadeDomain> {
+  const full = await planFull(world, world.db, teamId);
+  if (full) throw full;
+  return composeClaimantCopy(world, teamId, name, input);
+}
+
+async function addFor(tx: Executor, world: World, made: MadeDomain): Promise<void> {
+  const full = await planFull(world, tx, made.row.team_id);
+  if (full) throw full;
+  await addDomain(tx, world, made);
+}
+
+interface Standing {
+  own: DomainRow | undefined;
+  open: { claim: Claim; isNew: false } | undefined;
+}
+
+/** How a team stands to a name; throws where there is nothing to claim, and says what to do instead. */
+async function lookAt(world: World, db: Executor, teamId: string, name: string): Promise<Standing> {
+  const own = await findDomainByName(db, teamId, name);
+  if (own && own.verified_at !== null) {
+    throw refuse('resource_locked', {
+      say: `The domain ${name} is verified by this team already; nothing is left to claim.`,
+    });
+  }
+  const latest = own && (await latestClaim(db, teamId, own.id));
+  if (own && latest?.status === 'pending' && !endingOf(latest, own, world.clock.now())) {
+    return { own, open: { claim: presentClaim(latest, own), isNew: false } };
+  }
+  if (await findHolder(db, teamId, name)) return { own, open: undefined };
+  throw refuse('validation_error', {
+    status: 422,
+    say: own
+      ? `No other team has verified the domain ${name}; verify your own with POST /domains/${own.id}/verify.`
+      : `No other team has verified the domain ${name}, so that nothing is to be claimed; add it with POST /domains.`,
+  });
+}
+
+/** A domain that the team had registered before is claimed as it is. */
+function mustBeSettingsOf(own: DomainRow, input: NewClaim): void {
+  const { region, custom_return_path: label } = input;
+  const errors = [
+    ...(region === undefined || region === own.region ? [] : [clash('region', own.region)]),
+    ...(label === undefined || label.toLowerCase() === own.custom_return_path
+      ? []
+      : [clash('custom_return_path', own.custom_return_path)]),
+  ];
+  const [first] = errors;
+  if (first) throw refuse('validation_error', { status: 422, say: first.message, errors });
+}
+
+function clash(path: string, stands: string) {
+  const message = `${path}: this team has registered the domain with ${stands}, which is fixed; leave it out, or delete the domain first.`;
+  return { path, message };
+}
+
+async function openClaim(tx: Executor, world: World, domain: DomainRow): Promise<ClaimRow> {
+  const now = world.clock.now();
+  const before = await latestClaim(tx, domain.team_id, domain.id);
+  const ending = before && endingOf(before, domain, now);
+  if (ending) await concludeClaim(tx, before.id, ending, now);
+  const claim: ClaimRow = {
+    id: world.ids.uuid(),
+    team_id: domain.team_id,
+    domain_id: domain.id,
+    name: domain.name,
+    proof: proofText(world.ids.hex(PROOF_BYTES)),
+    status: 'pending',
+    record_status: 'not_started',
+    diagnosis: null,
+    blocked_reason: null,
+    failure_reason: null,
+    created_at: now,
+    expires_at: now + CLAIM_DAYS * DAY_MS,
+    checked_at: 0,
+    concluded_at: null,
+  };
+  await insertClaim(tx, claim);
+  return claim;
+}

@@ -1,0 +1,311 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startScene, type Scene } from '../../rig/scene.ts';
+import { claimingOf, newName } from './claimed.ts';
+
+let scene: Scene;
+beforeAll(async () => {
+  scene = await startScene({ config: { plans: { standard: { domain_limit: 3 } } } });
+});
+afterAll(() => scene.close());
+
+const { claim, claimed, domainOf, read } = claimingOf(() => scene);
+const WEEK_MS = 7 * 24 * 3_600_000;
+
+describe('201', () => {
+  it('answers the claim with the record to publish at the root, beside a copy of the domain with keys of its own', async () => {
+    const [owner, claimant] = [await scene.team(), await scene.team()];
+    const held = await owner.domain();
+    const { status, body } = await claim(claimant, held.name);
+    expect(status).toBe(201);
+    const now = scene.clock.now();
+    expect(body).toEqual({
+      object: 'domain_claim',
+      id: expect.any(String),
+      name: held.name,
+      status: 'pending',
+      domain_id: expect.any(String),
+      region: 'eu-west-1',
+      record: {
+        record: 'Claim',
+        name: held.name,
+        type: 'TXT',
+        ttl: 'Auto',
+        status: 'not_started',
+        value: expect.stringMatching(/^rasket-domain-verification=[0-9a-f]{32}$/) as string,
+        diagnosis: null,
+      },
+      blocked_reason: null,
+      failure_reason: null,
+      created_at: new Date(now).toISOString(),
+      expires_at: new Date(now + WEEK_MS).toISOString(),
+    });
+    expect(await read(claimant, body)).toEqual(body);
+    const [copy, original] = [await domainOf(claimant, body.domain_id), await domainOf(owner, held.id)];
+    expect(copy).toMatchObject({ name: held.name, status: 'not_started' });
+    expect(copy.records[0]).toMatchObject({ record: 'DKIM' });
+    expect(copy.records[0].name).not.toBe(original.records[0].name);
+    expect((await scene.events(copy.id)).map((event) => event.type)).toEqual(['domain.created']);
+    // The owner hears nothing before the name is gone.
+    expect(await scene.events(held.id)).toHaveLength(2);
+  });
+
+  it('the copy has the settings of the claim', async () => {
+    const [owner, claimant] = [await scene.team(), await scene.team()];
+    const { name } = await owner.domain();
+    const settings = { open_tracking: true, click_tracking: true, tracking_subdomain: 'links' };
+    const { body } = await claim(claimant, name, { region: 'us-east-1', custom_return_path: 'Bounce', ...settings });
+    expect(body.region).toBe('us-east-1');
+    const copy = await domainOf(claimant, body.domain_id);
+    expect(copy).toMatchObject({ region: 'us-east-1', ...settings });
+    expect(copy.records.map((record: { name: string }) => record.name)).toContain(`bounce.${name}`);
+  });
+
+  it('a copy that was registered before is claimed as it is', async () => {
+    const [owner, claimant] = [await scene.team(), await scene.team()];
+    const name = newName();
+    const earlier = await scene.api('POST', '/domains', {
+      key: claimant.key,
+      body: { name, region: 'sa-east-1', custom_return_path: 'mail' },
+    });
+    await owner.domain(name);
+    const { status, body } = await claim(claimant, name, { custom_return_path: 'MAIL' });
+    expect([status, body.domain_id, body.region]).toEqual([201, earlier.body.id, 'sa-east-1']);
+    expect(await scene.events(earlier.body.id)).toHaveLength(1);
+  });
+
+  it('every claim has its own text', async () => {
+    const owner = await scene.team();
+    const { name } = await owner.domain();
+    const teams = await Promise.all([scene.team(), scene.team(), scene.team()]);
+    const claims = await Promise.all(teams.map((team) => claim(team, name)));
+    expect(claims.map(({ status }) => status)).toEqual([201, 201, 201]);
+    expect(new Set(claims.map(({ body }) => body.record.value)).size).toBe(3);
+  });
+});
+
+describe('200', () => {
+  it('while a claim is open it is answered unchanged, in any spelling and whatever else is asked', async () => {
+    const { claimant, name, opened } = await claimed();
+    scene.clock.advance(60_000);
+    for (const again of [
+      await claim(claimant, name),
+      await claim(claimant, name.toUpperCase(), { region: 'us-east-1', custom_return_path: 'other' }),
+    ]) {
+      expect([again.status, again.body]).toEqual([200, opened]);
+    }
+  });
+
+  it('of claims at the same moment one is new, and there is one copy', async () => {
+    const [owner, claimant] = [await scene.team(), await scene.team()];
+    const { name } = await owner.domain();
+    const answers = await Promise.all([1, 2, 3, 4].map(() => claim(claimant, name)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 201]);
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    const { body } = await scene.api('GET', '/domains', { key: claimant.key });
+    expect(body.data).toHaveLength(1);
+  });
+
+  it('so it is with a copy that was registered before', async () => {
+    const [owner, claimant] = [await scene.team(), await scene.team()];
+    const name = newName();
+    await scene.api('POST', '/domains', { key: claimant.key, body: { name } });
+    await owner.domain(name);
+    const answers = await Promise.all([1, 2, 3].map(() => claim(claimant, name)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 201]);
+  });
+});
+
+describe('what can be claimed', () => {
+  it('a name verified by another team says that it is claimable, when registered and when verified', async () => {
+    const [owner, other] = [await scene.team(), await scene.team()];
+    const name = newName();
+    const own = await scene.api('POST', '/domains', { key: other.key, body: { name } });
+    await owner.domain(name);
+    const verified = await scene.api('POST', `/domains/${own.body.id}/verify`, { key: other.key });
+    await scene.api('DELETE', `/domains/${own.body.id}`, { key: other.key });
+    for (const refused of [verified, await scene.api('POST', '/domains', { key: other.key, body: { name } })]) {
+      expect(refused).toMatchObject({ status: 409, body: { name: 'resource_locked', claimable: true } });
+    }
+  });
+
+  it('a name that the team has registered itself does not', async () => {
+    const team = await scene.team();
+    const body = { name: newName() };
+    await scene.api('POST', '/domains', { key: team.key, body });
+    const refused = await scene.api('POST', '/domains', { key: team.key, body });
+    expect([refused.status, refused.body.claimable]).toEqual([409, undefined]);
+  });
+
+  it('a name that nobody has verified is to be registered', async () => {
+    const [team, other] = [await scene.team(), await scene.team()];
+    const name = newName();
+    await scene.api('POST', '/domains', { key: other.key, body: { name } });
+    expect(await claim(team, name)).toMatchObject({
+      status: 422,
+      body: { name: 'validation_error', message: expect.stringContaining('add it with POST /domains') },
+    });
+    expect((await scene.api('GET', '/domains', { key: team.key })).body.data).toEqual([]);
+  });
+
+  it('a name that only this team has registered is to be verified', async () => {
+    const team = await scene.team();
+    const { body: own } = await scene.api('POST', '/domains', { key: team.key, body: { name: newName() } });
+    expect(await claim(team, own.name)).toMatchObject({
+      status: 422,
+      body: { name: 'validation_error', message: expect.stringContaining(`POST /domains/${own.id}/verify`) },
+    });
+  });
+
+  it('a name that this team has verified is its own already', async () => {
+    const team = await scene.team();
+    const { name } = await team.domain();
+    expect(await claim(team, name)).toMatchObject({ status: 409, body: { name: 'resource_locked' } });
+  });
+
+  it('a verified name does not make its subdomains claimable, nor the name above it', async () => {
+    const [owner, team] = [await scene.team(), await scene.team()];
+    const { name } = await owner.domain(`mail.${newName()}`);
+    for (const near of [`a.${name}`, name.slice('mail.'.length)]) expect((await claim(team, near)).status).toBe(422);
+  });
+
+  it('settings that a registered copy does not have are refused by name', async () => {
+    const [owner, claimant] = [await scene.team(), await scene.team()];
+    const name = newName();
+    await scene.api('POST', '/domains', { key: claimant.key, body: { name } });
+    await owner.domain(name);
+    const refused = await claim(claimant, name, { region: 'us-east-1', custom_return_path: 'mail' });
+    expect(refused).toMatchObject({ status: 422, body: { name: 'validation_error' } });
+    expect(refused.body.errors.map((error: { path: string }) => error.path)).toEqual(['region', 'custom_return_path']);
+    expect(refused.body.errors[0].message).toContain('eu-west-1');
+  });
+
+  it('the plan’s number of domains includes the copy', async () => {
+    const [owner, claimant] = [await scene.team(), await scene.team()];
+    const { name } = await owner.domain();
+    for (const own of [newName(), newName(), newName()]) {
+      await scene.api('POST', '/domains', { key: claimant.key, body: { name: own } });
+    }
+    const refused = await claim(claimant, name);
+    expect(refused).toMatchObject({
+      status: 422,
+      body: { name: 'validation_error', message: expect.stringContaining('3') },
+    });
+    const { body } = await scene.api('GET', '/domains', { key: claimant.key });
+    await scene.api('DELETE', `/domains/${body.data[0].id}`, { key: claimant.key });
+    expect((await claim(claimant, name)).status).toBe(201);
+  });
+
+  it('the plan’s number of domains holds against claims at the same moment', async () => {
+    const [owner, claimant] = [await scene.team(), await scene.team()];
+    const names = [(await owner.domain()).name, (await owner.domain()).name, (await owner.domain()).name];
+    await scene.api('POST', '/domains', { key: claimant.key, body: { name: newName() } });
+    const answers = await Promise.all(names.map((name) => claim(claimant, name)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 422]);
+  });
+});
+
+describe('bad input', () => {
+  const label63 = 'a'.repeat(63);
+  const long = `${label63}.${label63}.${label63}.${'b'.repeat(61)}`;
+  it.each([
+    { why: 'a name of one label', body: { name: 'example' }, path: 'name' },
+    { why: 'an empty name', body: { name: '' }, path: 'name' },
+    { why: 'a name of 254 characters', body: { name: `${long}b` }, path: 'name' },
+    { why: 'a name that leaves no room for our labels', body: { name: long }, path: 'name' },
+    { why: 'a label of 64 characters', body: { name: `${label63}a.example.com` }, path: 'name' },
+    { why: 'an address', body: { name: 'a@example.com' }, path: 'name' },
+    { why: 'a URL', body: { name: 'https://example.com/' }, path: 'name' },
+    { why: 'a line break', body: { name: 'example.com\n' }, path: 'name' },
+    { why: 'a zero byte', body: { name: 'exa\u0000mple.com' }, path: 'name' },
+    { why: 'an IP address', body: { name: '192.0.2.1' }, path: 'name' },
+    { why: 'a number', body: { name: 7 }, path: 'name' },
+    { why: 'a list', body: { name: ['example.com'] }, path: 'name' },
+    { why: 'null', body: { name: null }, path: 'name' },
+    { why: 'an unknown region', body: { name: 'x.example.com', region: 'eu-west-2' }, path: 'region' },
+    { why: 'a return path of two labels', body: { custom_return_path: 'a.b' }, path: 'custom_return_path' },
+    { why: 'a return path of 64 characters', body: { custom_return_path: `${label63}a` }, path: 'custom_return_path' },
+    { why: 'a return path that ends in a hyphen', body: { custom_return_path: 'a-' }, path: 'custom_return_path' },
+    { why: 'an empty return path', body: { custom_return_path: '' }, path: 'custom_return_path' },
+    { why: 'tracking that is a word', body: { open_tracking: 'true' }, path: 'open_tracking' },
+    { why: 'tracking that is a number', body: { click_tracking: 1 }, path: 'click_tracking' },
+    { why: 'a tracking label with a dot', body: { tracking_subdomain: 'a.b' }, path: 'tracking_subdomain' },
+    {
+      why: 'one label for two things',
+      body: { open_tracking: true, tracking_subdomain: 'send' },
+      path: 'tracking_subdomain',
+    },
+    { why: 'an unknown field', body: { domain: 'example.com' }, path: 'domain' },
+  ])('$why is refused by field', async ({ body, path }) => {
+    const [owner, claimant] = [await scene.team(), await scene.team()];
+    const { name } = await owner.domain();
+    // Only a name that is held can be told apart from one that cannot be claimed.
+    if (body.name === long) await holdByHand(owner.id, long);
+    const refused = await claim(claimant, name, body);
+    expect(refused).toMatchObject({ status: 400, body: { name: 'validation_error' } });
+    expect(refused.body.errors.map((error: { path: string }) => error.path)).toEqual([path]);
+    expect((await scene.api('GET', '/domains', { key: claimant.key })).body.data).toEqual([]);
+  });
+
+  it('the longest label is taken', async () => {
+    const [owner, claimant] = [await scene.team(), await scene.team()];
+    const { name } = await owner.domain();
+    expect((await claim(claimant, name, { custom_return_path: label63 })).status).toBe(201);
+  });
+
+  it('a body without a name, and one that is none', async () => {
+    const team = await scene.team();
+    const post = (body: unknown) => scene.api('POST', '/domains/claim', { key: team.key, body });
+    expect(await post({})).toMatchObject({ status: 422, body: { name: 'missing_required_field' } });
+    for (const body of ['[]', '"example.com"', 'null', '{"name":']) {
+      expect(await post(body)).toMatchObject({ status: 400, body: { name: 'validation_error' } });
+    }
+  });
+});
+
+describe('whose claim', () => {
+  it('a foreign, a random and an unclaimed domain answer the same', async () => {
+    const { claimant, owner, opened, held } = await claimed();
+    const random = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77';
+    for (const [method, tail] of [
+      ['GET', ''],
+      ['POST', '/verify'],
+    ] as const) {
+      const ask = (id: string, key: string) => scene.api(method, `/domains/${id}/claim${tail}`, { key });
+      const answers = [
+        await ask(opened.domain_id, owner.key),
+        await ask(random, owner.key),
+        await ask(held.id, owner.key),
+        await ask(opened.id, claimant.key),
+      ];
+      expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404]);
+      expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+      expect(await ask('claim', claimant.key)).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } });
+    }
+    expect(await read(claimant, opened)).toEqual(opened);
+  });
+
+  it('a sending key reaches none of it', async () => {
+    const { claimant, name, opened } = await claimed();
+    const key = await claimant.sendingKey();
+    const path = `/domains/${opened.domain_id}/claim`;
+    for (const refused of [
+      await scene.api('POST', '/domains/claim', { key, body: { name } }),
+      await scene.api('GET', path, { key }),
+      await scene.api('POST', `${path}/verify`, { key }),
+    ]) {
+      expect(refused).toMatchObject({ status: 401, body: { name: 'restricted_api_key' } });
+    }
+  });
+
+  it('a claim is opened under its own path, which is no domain', async () => {
+    const team = await scene.team();
+    expect(await scene.api('GET', '/domains/claim', { key: team.key })).toMatchObject({
+      status: 405,
+      body: { name: 'method_not_allowed' },
+    });
+  });
+});
+
+async function holdByHand(teamId: string, name: string): Promise<void> {
+  await scene.app.world.db.run('update domains set name = ? where team_id = ?', [name, teamId]);
+}

@@ -1,0 +1,309 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startScene, type Scene } from '../../rig/scene.ts';
+import { claimingOf, HOUR_MS, MINUTE_MS } from './claimed.ts';
+
+let scene: Scene;
+beforeAll(async () => {
+  scene = await startScene({ config: { dns: { timeout_ms: 250, tries: 1 } } });
+});
+afterAll(() => scene.close());
+
+const { claim, claimed, domainOf, prove, publishDomain, read, recheck, send, sweep, verify } = claimingOf(() => scene);
+const DAY_MS = 24 * HOUR_MS;
+
+const typesOf = async (id: string) =>
+  (await scene.events(id)).map((event) => `${event.type} ${String(event.data?.['status'])}`);
+
+describe('the record', () => {
+  const cases: { why: string; answer: string[] | 'SERVFAIL' | 'TIMEOUT' | 'NXDOMAIN'; status: string; says: string }[] =
+    [
+      { why: 'nothing is published', answer: [], status: 'pending', says: 'no TXT record' },
+      { why: 'the name does not exist', answer: 'NXDOMAIN', status: 'pending', says: 'no TXT record' },
+      { why: 'other texts are published', answer: ['v=spf1 -all'], status: 'pending', says: 'one TXT record' },
+      {
+        why: 'another claim’s text is published',
+        answer: ['rasket-domain-verification=00'],
+        status: 'failed',
+        says: 'another',
+      },
+      { why: 'the name server fails', answer: 'SERVFAIL', status: 'temporary_failure', says: 'servfail' },
+      { why: 'the name server is silent', answer: 'TIMEOUT', status: 'temporary_failure', says: 'timeout' },
+    ];
+  it.each(cases)('$why: the claim waits, says so, and tells nothing of the owner', async ({ answer, status, says }) => {
+    const { claimant, owner, name, held, opened } = await claimed();
+    await send(owner, name);
+    await scene.settled();
+    scene.dns.set(name, 'TXT', answer);
+    const { status: code, body } = await verify(claimant, opened);
+    expect(code).toBe(200);
+    expect(body).toEqual({
+      ...opened,
+      record: { ...opened.record, status, diagnosis: expect.stringContaining(says) as string },
+    });
+    expect(await read(claimant, opened)).toEqual(body);
+    expect((await domainOf(owner, held.id)).status).toBe('verified');
+  });
+
+  it('stands at the root and nowhere else', async () => {
+    const { claimant, name, opened } = await claimed();
+    for (const near of [`send.${name}`, `www.${name}`, name.split('.').slice(1).join('.')]) {
+      scene.dns.set(near, 'TXT', [opened.record.value]);
+    }
+    expect((await verify(claimant, opened)).body).toMatchObject({ status: 'pending', record: { status: 'pending' } });
+    scene.dns.set(name.split('.').slice(1).join('.'), 'TXT', []);
+  });
+
+  it('is asked for again each time, whatever the resolver remembers', async () => {
+    const { claimant, opened } = await claimed();
+    await verify(claimant, opened);
+    prove(opened);
+    scene.clock.advance(MINUTE_MS);
+    expect((await verify(claimant, opened)).body.status).toBe('completed');
+  });
+
+  it('counts only for the claim it was given for', async () => {
+    const { claimant, name, opened } = await claimed();
+    const other = await scene.team();
+    const { body: theirs } = await claim(other, name);
+    prove(theirs);
+    expect((await verify(claimant, opened)).body).toMatchObject({ status: 'pending', record: { status: 'failed' } });
+  });
+
+  it('that is taken away again unblocks nothing and hides the owner again', async () => {
+    const { claimant, owner, name, opened } = await claimed();
+    await send(owner, name);
+    await scene.settled();
+    prove(opened);
+    expect((await verify(claimant, opened)).body.blocked_reason).toBe('recent_owner_activity');
+    scene.dns.set(name, 'TXT', []);
+    scene.clock.advance(DAY_MS);
+    expect((await verify(claimant, opened)).body).toMatchObject({ status: 'pending', blocked_reason: null });
+  });
+});
+
+describe('once a minute', () => {
+  it('a second call is refused with the seconds to wait, and asks DNS nothing', async () => {
+    const { claimant, opened } = await claimed();
+    await verify(claimant, opened);
+    scene.clock.advance(15_500);
+    const asked = scene.dns.queries.length;
+    const refused = await verify(claimant, opened);
+    expect(refused).toMatchObject({ status: 429, body: { name: 'rate_limit_exceeded' } });
+    expect(refused.headers.get('retry-after')).toBe('45');
+    expect(scene.dns.queries.length).toBe(asked);
+    scene.clock.advance(44_499);
+    expect((await verify(claimant, opened)).status).toBe(429);
+    scene.clock.advance(1);
+    expect((await verify(claimant, opened)).status).toBe(200);
+  });
+
+  it('the domain that was won can be verified at once', async () => {
+    const { claimant, opened } = await claimed();
+    prove(opened);
+    expect((await verify(claimant, opened)).body.status).toBe('completed');
+    await publishDomain(claimant, opened.domain_id);
+    expect((await scene.api('POST', `/domains/${opened.domain_id}/verify`, { key: claimant.key })).status).toBe(200);
+    expect((await domainOf(claimant, opened.domain_id)).status).toBe('verified');
+  });
+
+  it('a claim that is over is answered as it is, as often as one likes', async () => {
+    const { claimant, opened } = await claimed();
+    prove(opened);
+    const { body } = await verify(claimant, opened);
+    const asked = scene.dns.queries.length;
+    for (const again of [await verify(claimant, opened), await verify(claimant, opened)]) {
+      expect([again.status, again.body]).toEqual([200, body]);
+    }
+    expect(scene.dns.queries.length).toBe(asked);
+  });
+});
+
+describe('what blocks a claim', () => {
+  it('the owner verified it less than 72 hours ago', async () => {
+    const [owner, claimant] = [await scene.team(), await scene.team()];
+    const { name } = await owner.domain();
+    const { body: opened } = await claim(claimant, name);
+    prove(opened);
+    scene.clock.advance(72 * HOUR_MS - 1);
+    const blocked = {
+      status: 'pending',
+      blocked_reason: 'grace_period',
+      record: { status: 'verified', diagnosis: null },
+    };
+    expect((await verify(claimant, opened)).body).toMatchObject(blocked);
+    expect(await read(claimant, opened)).toMatchObject(blocked);
+    scene.clock.advance(1);
+    await recheck();
+    expect(await read(claimant, opened)).toMatchObject({
+      status: 'completed',
+      blocked_reason: null,
+      failure_reason: null,
+    });
+  });
+
+  // A quarter of an hour is what sends are summed by: its first and last moment, and one within.
+  it.each([0, 1, 7 * MINUTE_MS, 15 * MINUTE_MS - 1])(
+    'the owner sent from it within 24 hours, %d ms into a quarter of an hour',
+    async (offsetMs) => {
+      const { owner, claimant, name, opened } = await claimed();
+      prove(opened);
+      const quarter = 15 * MINUTE_MS;
+      scene.clock.advance(quarter - (scene.clock.now() % quarter) + offsetMs);
+      expect((await send(owner, name)).status).toBe(200);
+      await scene.settled();
+      scene.clock.advance(24 * HOUR_MS - 1);
+      expect((await verify(claimant, opened)).body).toMatchObject({
+        status: 'pending',
+        blocked_reason: 'recent_owner_activity',
+      });
+      scene.clock.advance(1);
+      await recheck();
+      expect(await read(claimant, opened)).toMatchObject({ status: 'completed' });
+    },
+  );
+
+  it('what the owner sends from other domains, and others from theirs, does not', async () => {
+    const { owner, claimant, opened } = await claimed();
+    const [busy, stranger] = [await owner.domain(), await scene.team()];
+    const theirs = await stranger.domain();
+    await send(owner, busy.name);
+    await send(stranger, theirs.name);
+    await scene.settled();
+    prove(opened);
+    expect((await verify(claimant, opened)).body.status).toBe('completed');
+  });
+
+  it('mail that was accepted and waits for its first attempt', async () => {
+    await using still = await startScene({ roles: ['http'] });
+    const { claimed: claimedHere, prove: proveHere, send: sendHere, verify: verifyHere } = claimingOf(() => still);
+    const { owner, claimant, name, opened } = await claimedHere();
+    proveHere(opened);
+    expect((await sendHere(owner, name)).status).toBe(200);
+    still.clock.advance(48 * HOUR_MS);
+    expect((await verifyHere(claimant, opened)).body.blocked_reason).toBe('recent_owner_activity');
+  });
+
+  it('the owner has mail scheduled from it, until that is canceled', async () => {
+    const { owner, claimant, name, opened } = await claimed();
+    prove(opened);
+    const at = new Date(scene.clock.now() + 6 * DAY_MS).toISOString();
+    const { body: email } = await send(owner, name, { scheduled_at: at });
+    scene.clock.advance(5 * DAY_MS);
+    expect((await verify(claimant, opened)).body).toMatchObject({
+      status: 'pending',
+      blocked_reason: 'pending_scheduled_emails',
+    });
+    await scene.api('POST', `/emails/${email.id}/cancel`, { key: owner.key });
+    await recheck();
+    expect((await read(claimant, opened)).status).toBe('pending');
+    scene.clock.advance(HOUR_MS);
+    await recheck();
+    expect((await read(claimant, opened)).status).toBe('completed');
+  });
+
+  it('nothing, once nobody holds the name any more', async () => {
+    const { owner, claimant, held, name, opened } = await claimed();
+    await send(owner, name);
+    await scene.settled();
+    await scene.api('DELETE', `/domains/${held.id}`, { key: owner.key });
+    prove(opened);
+    expect((await verify(claimant, opened)).body.status).toBe('completed');
+  });
+});
+
+describe('the name changes hands', () => {
+  it('the copy of before is switched off and its owner hears of it; the new one is verified by its own records', async () => {
+    const { owner, claimant, held, name, opened } = await claimed();
+    const before = await domainOf(owner, held.id);
+    const copy = await domainOf(claimant, opened.domain_id);
+    prove(opened);
+    const { body } = await verify(claimant, opened);
+    expect(body).toEqual({ ...opened, status: 'completed', record: { ...opened.record, status: 'verified' } });
+
+    const after = await domainOf(owner, held.id);
+    expect(after).toMatchObject({ status: 'failed', capabilities: { sending: 'pending' } });
+    expect(after.records[0].name).not.toBe(before.records[0].name);
+    expect((await send(owner, name)).status).toBe(403);
+    expect((await typesOf(held.id)).slice(2)).toEqual(['domain.updated failed']);
+    expect((await domainOf(claimant, opened.domain_id)).status).toBe('pending');
+    expect((await send(claimant, name)).status).toBe(403);
+
+    await publishDomain(claimant, copy.id);
+    scene.clock.advance(HOUR_MS);
+    await sweep();
+    expect((await domainOf(claimant, copy.id)).status).toBe('verified');
+    expect((await domainOf(claimant, copy.id)).records[0].name).toBe(copy.records[0].name);
+    expect(await typesOf(copy.id)).toEqual([
+      'domain.created not_started',
+      'domain.updated pending',
+      'domain.updated verified',
+    ]);
+    const { body: email } = await send(claimant, name);
+    await scene.settled();
+    expect((await scene.account(claimant, email.id)).state).toBe('delivered');
+  });
+
+  it('whoever published the new records before is verified in the same call', async () => {
+    const { claimant, name, opened } = await claimed();
+    await publishDomain(claimant, opened.domain_id);
+    prove(opened);
+    await verify(claimant, opened);
+    expect((await domainOf(claimant, opened.domain_id)).status).toBe('verified');
+    expect((await send(claimant, name)).status).toBe(200);
+  });
+
+  it('what the old owner still has in DNS proves nothing any more', async () => {
+    const { owner, claimant, held, opened } = await claimed();
+    prove(opened);
+    await verify(claimant, opened);
+    for (const _ of [1, 2]) {
+      scene.clock.advance(HOUR_MS);
+      await sweep();
+    }
+    expect((await domainOf(owner, held.id)).status).toBe('failed');
+    const again = await scene.api('POST', `/domains/${held.id}/verify`, { key: owner.key });
+    expect(again.status).toBe(200);
+    expect((await domainOf(owner, held.id)).status).toBe('failed');
+    expect((await typesOf(held.id)).slice(2)).toEqual(['domain.updated failed']);
+  });
+
+  it('the old keys are gone from the database', async () => {
+    const { claimant, held, opened } = await claimed();
+    const keys = () => scene.app.world.db.all('select selector from dkim_keys where domain_id = ?', [held.id]);
+    const before = (await keys()).map((key) => key.selector);
+    prove(opened);
+    await verify(claimant, opened);
+    expect((await keys()).filter((key) => before.includes(key.selector))).toEqual([]);
+  });
+
+  it('a copy that received no longer does', async () => {
+    const { owner, claimant, held, name, opened } = await claimed();
+    const change = await scene.api('PATCH', `/domains/${held.id}`, {
+      key: owner.key,
+      body: { capabilities: { receiving: 'enabled' }, confirm_replace_mx: true },
+    });
+    expect(change.status).toBe(200);
+    scene.dns.set(name, 'MX', ['10 rasket.test']);
+    prove(opened);
+    await verify(claimant, opened);
+    expect((await domainOf(owner, held.id)).capabilities).toEqual({ sending: 'pending', receiving: 'disabled' });
+    scene.clock.advance(HOUR_MS);
+    await sweep();
+    expect((await domainOf(owner, held.id)).status).toBe('failed');
+  });
+
+  it('the old owner can claim it back, and everything begins anew', async () => {
+    const { owner, claimant, held, name, opened } = await claimed();
+    await publishDomain(claimant, opened.domain_id);
+    prove(opened);
+    await verify(claimant, opened);
+    const { status, body: back } = await claim(owner, name);
+    expect([status, back.domain_id]).toEqual([201, held.id]);
+    prove(back);
+    expect((await verify(owner, back)).body.blocked_reason).toBe('grace_period');
+    scene.clock.advance(72 * HOUR_MS);
+    expect((await verify(owner, back)).body.status).toBe('completed');
+    expect((await domainOf(claimant, opened.domain_id)).status).toBe('failed');
+    expect((await read(claimant, opened)).status).toBe('completed');
+  });
+});
