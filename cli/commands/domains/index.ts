@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { act, addPaging, declareCommand } from '../declare.ts';
+import { addDnsCommands } from '../dns/index.ts';
+import { act, addPaging, declareCommand, wholeNumber } from '../declare.ts';
 
 export function addDomainCommands(program: Command): void {
   const domains = program.command('domains').summary('register and verify the domains you send from');
@@ -16,6 +17,7 @@ export function addDomainCommands(program: Command): void {
       act(async (session, [domain = ''], options) => (await import('./get.ts')).getDomain(session, domain, options)),
     );
   declareUpdate(domains);
+  addDnsCommands(domains);
   declareCommand(domains, 'verify', {
     summary: 'check the DNS records now',
     description: 'Looks the DNS records up now and shows what was found; once a minute for each domain.',
@@ -23,6 +25,7 @@ export function addDomainCommands(program: Command): void {
   })
     .argument('<domain>', 'its id or name')
     .action(act(async (session, [domain = '']) => (await import('./verify.ts')).verifyDomain(session, domain)));
+  declareKeys(domains);
   declareCommand(domains, 'delete', {
     summary: 'remove a domain',
     description:
@@ -31,6 +34,38 @@ export function addDomainCommands(program: Command): void {
   })
     .argument('<domain>', 'its id or name')
     .action(act(async (session, [domain = '']) => (await import('./delete.ts')).deleteDomain(session, domain)));
+}
+
+function declareKeys(domains: Command): void {
+  declareCommand(domains, 'rotate', {
+    summary: 'replace the DKIM keys without a gap',
+    description:
+      'Adds new DKIM keys beside the old ones, shows the records to publish, waits until they are seen, and ends when the new key signs. The old records can be taken away a week later.',
+    example: 'domains rotate mail.example.com',
+  })
+    .argument('<domain>', 'its id or name')
+    .option('--no-wait', 'show the records and leave the rest to the server')
+    .option('--wait-minutes <n>', 'how long to wait for the records', wholeNumber, 60)
+    .option('--zone', 'print the records as lines of a zone file')
+    .action(
+      act(async (session, [domain = ''], options) =>
+        (await import('./rotate.ts')).rotateDkim(session, domain, options),
+      ),
+    );
+  declareCommand(domains, 'regenerate', {
+    summary: 'replace the DKIM keys at once, for a key in wrong hands',
+    description:
+      'Takes every DKIM key of the domain out of use at once and makes new ones. Nothing is sent from it until the new record is seen; mail that waits is held. To replace keys without a gap: rasket domains rotate.',
+    example: 'domains regenerate mail.example.com --key-bits 2048',
+  })
+    .argument('<domain>', 'its id or name')
+    .option('--key-bits <n>', '2048, or 1024 where the DNS host takes no longer record', wholeNumber, 2048)
+    .option('--zone', 'print the records as lines of a zone file')
+    .action(
+      act(async (session, [domain = ''], options) =>
+        (await import('./regenerate.ts')).regenerateDkim(session, domain, options),
+      ),
+    );
 }
 
 function declareCreate(domains: Command): void {
@@ -51,14 +86,17 @@ function declareCreate(domains: Command): void {
 function declareUpdate(domains: Command): void {
   const update = declareCommand(domains, 'update', {
     summary: 'change a domain’s settings',
-    description: 'Changes the settings that are named and leaves the others as they are.',
+    description:
+      'Changes the settings that are named and leaves the others as they are. Receiving is turned on with --receiving enabled.',
     example: 'domains update mail.example.com --tls enforced --no-open-tracking',
   }).argument('<domain>', 'its id or name');
-  addSettings(update).action(
-    act(async (session, [domain = ''], options) =>
-      (await import('./update.ts')).updateDomain(session, domain, options),
-    ),
-  );
+  addSettings(update)
+    .option('--confirm-replace-mx', 'let the mail of the name come here although its MX delivers elsewhere today')
+    .action(
+      act(async (session, [domain = ''], options) =>
+        (await import('./update.ts')).updateDomain(session, domain, options),
+      ),
+    );
 }
 
 function addSettings(command: Command): Command {

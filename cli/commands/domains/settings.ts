@@ -9,11 +9,12 @@ export interface SettingsOptions {
   tls?: UpdateDomainRequest['tls'];
   sending?: Capability;
   receiving?: Capability;
+  confirmReplaceMx?: boolean;
 }
 
 /** The settings that were named on the command line, and no others. */
 export function readSettings(options: SettingsOptions): UpdateDomainRequest {
-  const { openTracking, clickTracking, trackingSubdomain, tls, sending, receiving } = options;
+  const { openTracking, clickTracking, trackingSubdomain, tls, sending, receiving, confirmReplaceMx } = options;
   const capabilities = {
     ...(sending === undefined ? {} : { sending }),
     ...(receiving === undefined ? {} : { receiving }),
@@ -24,5 +25,6 @@ export function readSettings(options: SettingsOptions): UpdateDomainRequest {
     ...(trackingSubdomain === undefined ? {} : { tracking_subdomain: trackingSubdomain }),
     ...(tls === undefined ? {} : { tls }),
     ...(Object.keys(capabilities).length === 0 ? {} : { capabilities }),
+    ...(confirmReplaceMx === undefined ? {} : { confirm_replace_mx: confirmReplaceMx }),
   };
 }

@@ -9,6 +9,7 @@ const record = (given: Partial<DomainRecord>): DomainRecord => ({
   ttl: 'Auto',
   status: 'not_started',
   value: 'v=spf1 -all',
+  required: true,
   ...given,
 });
 

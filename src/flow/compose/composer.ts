@@ -30,6 +30,8 @@ interface BatchDelivery {
 export interface Batch {
   /** The envelope sender, one for each email; undefined when the email's domain is gone. */
   returnPath(emailId: string): string | undefined;
+  /** The domain that DNS does not bear out at present, so that nothing of this email can be signed; undefined when all is well. */
+  unverifiedDomain(emailId: string): string | undefined;
   message(delivery: BatchDelivery): Promise<OutboundMessage>;
   /** Once for each delivery of the batch, when it needs its message no more. */
   release(delivery: BatchDelivery): void;
@@ -70,6 +72,10 @@ export function createComposer(world: World): Composer {
             domain: domain.returnPathDomain,
             mac: returnPathMac,
           });
+        },
+        unverifiedDomain(emailId) {
+          const domain = domainOf(emailId);
+          return domain?.isUnverified ? domain.name : undefined;
         },
         async message({ id, email_id: emailId }) {
           const row = emails.get(emailId);

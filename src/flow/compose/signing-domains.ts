@@ -19,6 +19,8 @@ export interface SigningDomain {
   keys: DkimKey[];
   /** Absent where its mail goes out as it is. */
   tracking: TrackingLinks | undefined;
+  /** DNS does not bear out that it may be sent from, so what its keys sign would be refused: its mail waits. */
+  isUnverified: boolean;
   /** Why its keys cannot be used; it must not keep the mail of other domains from being signed. */
   fault?: unknown;
 }
@@ -35,8 +37,14 @@ export function createSigningDomains(world: World): (domainIds: string[]) => Pro
     const [names, keyRows] = await Promise.all([sendingNames(world.db, domainIds), dkimKeysOf(world.db, domainIds)]);
     const domains = new Map<string, SigningDomain>();
     for (const sending of names) {
-      const { id, name, custom_return_path: label } = sending;
-      domains.set(id, { name, returnPathDomain: `${label}.${name}`, keys: [], tracking: trackingOf(world, sending) });
+      const { id, name, custom_return_path: label, verified_at: verifiedAt } = sending;
+      domains.set(id, {
+        name,
+        returnPathDomain: `${label}.${name}`,
+        keys: [],
+        tracking: trackingOf(world, sending),
+        isUnverified: verifiedAt === null,
+      });
     }
     for (const row of keyRows) {
       const domain = domains.get(row.domain_id);

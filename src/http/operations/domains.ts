@@ -1,9 +1,11 @@
-import type { CreateDomainRequest, UpdateDomainRequest } from '../../contract/index.ts';
+import type { CreateDomainRequest, RegenerateDkimRequest, UpdateDomainRequest } from '../../contract/index.ts';
 import {
   createDomain,
   deleteDomain,
   getDomain,
   listDomains,
+  regenerateDkim,
+  rotateDkim,
   updateDomain,
   verifyDomain,
 } from '../../resources/domains/index.ts';
@@ -20,4 +22,6 @@ export const domains: Record<string, KeyHandler> = {
   updateDomain: (ctx, { path, body }) => updateDomain(ctx, path.domain_id ?? '', body as UpdateDomainRequest),
   deleteDomain: (ctx, { path }) => deleteDomain(ctx, path.domain_id ?? ''),
   verifyDomain: (ctx, { path }) => verifyDomain(ctx, path.domain_id ?? ''),
+  regenerateDkim: (ctx, { path, body }) => regenerateDkim(ctx, path.domain_id ?? '', body as RegenerateDkimRequest),
+  rotateDkim: (ctx, { path }) => rotateDkim(ctx, path.domain_id ?? ''),
 };

@@ -1,63 +1,149 @@
 import { recordEvents } from '../../events/index.ts';
-import { isUniqueViolation } from '../../platform/db/index.ts';
+import { isUniqueViolation, type Executor } from '../../platform/db/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
-import type { CheckedRecord } from './check-records.ts';
-import { holdDomain, saveCheck, type DomainRow, type DomainStatus, type RecordRow } from './domains.store.ts';
-import { presentDomain } from './present.ts';
+import { deleteKeys, keysOf, setKeyStatus } from './dkim-keys.store.ts';
+import { isSameRecord, type DomainRow, type DomainStatus, type RecordRow } from './domain-rows.ts';
+import {
+  isForReceiving,
+  isForSending,
+  receivingStanding,
+  recordStatusAfter,
+  sendingStanding,
+  standingAfter,
+  statusOf,
+  type Verdict,
+} from './domain-state.ts';
+import { holdDomain, saveState } from './domains.store.ts';
+import { carryOver, expectedRecords } from './expected-records.ts';
+import { lookedAt, type Looked } from './look-up.ts';
+import { presentDomainEvent } from './present.ts';
+import { listedRecords, recordsToCheck, saveRecords } from './records.store.ts';
+import { turnKeys, type TurnedKeys } from './turn-keys.ts';
 
-/** Unpublished records are waited for this long before the domain counts as failed. */
-const WAIT_MS = 72 * 3_600_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 /**
- * Writes what a check found, and the event if the domain's status moved. The domain may have been changed or deleted
- * while DNS was asked: it is judged as it is now, and undefined says that it is gone.
+ * Writes what a look at DNS found, and the event if that changed anything of note. The domain may have been changed or
+ * deleted while DNS was asked: it is judged as it is now, and undefined says that it is gone.
  */
 export async function concludeCheck(
   world: World,
   asked: Pick<DomainRow, 'id' | 'team_id' | 'name'>,
-  records: RecordRow[],
-  checked: CheckedRecord[],
+  looked: readonly Looked[],
 ): Promise<DomainStatus | undefined> {
-  const now = world.clock.now();
-  const recordsAfter = records.map((record, i) => ({ ...record, status: checked[i]?.status ?? record.status }));
   try {
-    return await world.db.tx(async (tx) => {
-      const domain = await holdDomain(tx, asked.team_id, asked.id);
-      if (!domain) return undefined;
-      const since = domain.first_checked_at ?? now;
-      const status = statusAfter(domain, checked, now - since);
-      const after: DomainRow = {
-        ...domain,
-        status,
-        checked_at: now,
-        first_checked_at: since,
-        verified_at: status === 'verified' ? (domain.verified_at ?? now) : null,
-      };
-      await saveCheck(tx, after, checked);
-      if (status === domain.status) return status;
-      const data = presentDomain(after, recordsAfter);
-      await recordEvents(tx, world.ids, [
-        { teamId: domain.team_id, type: 'domain.updated', subjectId: domain.id, data, at: now },
-      ]);
-      return status;
-    });
+    return await world.db.tx((tx) => conclude(world, tx, asked, looked));
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
     throw nameTaken(asked.name);
   }
 }
 
-export const nameTaken = (name: string) =>
-  refuse('resource_locked', { say: `The domain ${name} is verified by another team; claim it to move it to yours.` });
+async function conclude(
+  world: World,
+  tx: Executor,
+  asked: Pick<DomainRow, 'id' | 'team_id'>,
+  looked: readonly Looked[],
+): Promise<DomainStatus | undefined> {
+  const now = world.clock.now();
+  const domain = await holdDomain(tx, asked.team_id, asked.id);
+  if (!domain) return undefined;
+  const stored = await recordsToCheck(tx, domain.id);
+  const verdictOf = (record: RecordRow): Verdict | undefined => lookedAt(looked, record)?.verdict;
+  const turned = turnKeys(
+    await keysOf(tx, domain.id),
+    (key) =>
+      stored.some(
+        (record) =>
+          record.record === 'DKIM' &&
+          record.name === `${key.selector}._domainkey.${domain.name}` &&
+          verdictOf(record) === 'seen',
+      ),
+    { now, retireMs: world.config.domains.retire_days * DAY_MS },
+  );
+  const records = carryOver(expectedRecords(world, domain, turned.keys), stored);
+  const after = judge(world, domain, records, verdictOf, now);
+  await saveTurn(tx, turned, now);
+  await saveState(tx, after.domain);
+  await saveRecords(tx, domain.id, stored, after.records);
+  if (isOfNote(domain, after.domain, listedRecords(stored), listedRecords(after.records))) {
+    const data = presentDomainEvent(after.domain, after.records);
+    await recordEvents(tx, world.ids, [
+      { teamId: domain.team_id, type: 'domain.updated', subjectId: domain.id, data, at: now },
+    ]);
+  }
+  return after.domain.status;
+}
 
-function statusAfter(domain: DomainRow, all: CheckedRecord[], waitedMs: number): DomainStatus {
-  // Mail can be sent without it.
-  const checked = all.filter((record) => record.record !== 'Tracking');
-  if (checked.every((record) => record.status === 'verified')) return 'verified';
-  // Nobody could say anything about a domain that was fine: it stays fine until somebody says otherwise.
-  const contradicted = checked.some((record) => record.status === 'failed');
-  if (domain.status === 'verified') return contradicted ? 'failed' : 'verified';
-  // Failed means that nobody waits any more; records that turn up late still verify it.
-  return domain.status === 'failed' || waitedMs >= WAIT_MS ? 'failed' : 'pending';
+export const nameTaken = (name: string) =>
+  refuse('resource_locked', {
+    say: `The domain ${name} is verified by another team; claim it to move it to yours.`,
+    claimable: true,
+  });
+
+/** The domain and its records as a look at DNS leaves them. A record that was not looked at leaves its capability be. */
+export function judge(
+  world: World,
+  domain: DomainRow,
+  records: readonly RecordRow[],
+  verdictOf: (record: RecordRow) => Verdict | undefined,
+  now: number,
+): { domain: DomainRow; records: RecordRow[] } {
+  const patience = { graceMs: world.config.domains.grace_hours * HOUR_MS };
+  const verdicts = (isFor: (record: RecordRow) => boolean): Verdict[] =>
+    records.filter(isFor).map((record) => verdictOf(record) ?? 'unknown');
+  // A domain without a key of its own, such as one that changed hands, has nothing that could be seen.
+  const isSigned = records.some((record) => record.record === 'DKIM' && isForSending(record));
+  const forSending: Verdict[] = isSigned ? verdicts(isForSending) : ['absent'];
+  const sending = standingAfter(sendingStanding(domain), forSending, now, patience);
+  const receiving =
+    domain.receiving === 'enabled'
+      ? standingAfter(receivingStanding(domain), verdicts(isForReceiving), now, patience)
+      : receivingStanding(domain);
+  const after: DomainRow = {
+    ...domain,
+    checked_at: now,
+    first_checked_at: sending.waitingSince,
+    verified_at: sending.verifiedAt,
+    failing_since: sending.failingSince,
+    receiving_since: receiving.waitingSince,
+    receiving_verified_at: receiving.verifiedAt,
+    receiving_failing_since: receiving.failingSince,
+  };
+  after.status = statusOf(after);
+  return { domain: after, records: records.map((record) => settle(after, record, verdictOf(record))) };
+}
+
+function settle(domain: DomainRow, record: RecordRow, verdict: Verdict | undefined): RecordRow {
+  if (verdict === undefined) return record;
+  const isForbidden = record.record === 'TrackingCAA' && (verdict === 'absent' || verdict === 'wrong');
+  // Once needed it stays asked for: taken away again, it would be needed again.
+  const required = isForbidden ? 1 : record.required;
+  return { ...record, required, status: recordStatusAfter(domain, { ...record, required }, verdict) };
+}
+
+async function saveTurn(tx: Executor, { activated, retired, dropped }: TurnedKeys, now: number): Promise<void> {
+  const ids = (keys: readonly { id: string }[]): string[] => keys.map((key) => key.id);
+  await setKeyStatus(tx, ids(activated), 'active', now);
+  await setKeyStatus(tx, ids(retired), 'retiring', now);
+  await deleteKeys(tx, ids(dropped));
+}
+
+/** A look every half hour is no news by itself; a new status is, what has to be published, or that something is amiss. */
+function isOfNote(
+  before: DomainRow,
+  after: DomainRow,
+  recordsBefore: readonly RecordRow[],
+  recordsAfter: readonly RecordRow[],
+): boolean {
+  if (before.status !== after.status) return true;
+  if ((before.failing_since === null) !== (after.failing_since === null)) return true;
+  if ((before.receiving_failing_since === null) !== (after.receiving_failing_since === null)) return true;
+  if (recordsBefore.length !== recordsAfter.length) return true;
+  return recordsAfter.some((record, i) => {
+    const old = recordsBefore[i];
+    return !old || !isSameRecord(old, record) || old.key_status !== record.key_status;
+  });
 }

@@ -1,6 +1,6 @@
 import type { World } from '../../platform/world/index.ts';
-import { composeDomain } from './create-domain.ts';
-import { findDomainByName, insertDomain, saveCheck, type DomainRow } from './domains.store.ts';
+import { composeDomain } from './compose-domain.ts';
+import { findDomainByName, insertDomain, type DomainRow } from './domains.store.ts';
 
 /** The development profile's domain, verified by decree: nothing it signs can leave the machine. */
 export async function createVerifiedDomain(world: World, teamId: string, name: string): Promise<DomainRow> {
@@ -9,13 +9,7 @@ export async function createVerifiedDomain(world: World, teamId: string, name: s
   const made = await composeDomain(world, teamId, name, {});
   const now = world.clock.now();
   const row: DomainRow = { ...made.row, status: 'verified', checked_at: now, first_checked_at: now, verified_at: now };
-  await world.db.tx(async (tx) => {
-    await insertDomain(tx, made.row, made.records, made.key.row);
-    await saveCheck(
-      tx,
-      row,
-      made.records.map((record) => ({ ...record, status: 'verified' as const })),
-    );
-  });
+  const records = made.records.map((record) => ({ ...record, status: 'verified' as const }));
+  await world.db.tx((tx) => insertDomain(tx, row, records, made.keys));
   return (await findDomainByName(world.db, teamId, name)) ?? row;
 }

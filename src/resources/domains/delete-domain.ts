@@ -1,8 +1,9 @@
 import { recordEvents } from '../../events/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
 import { mustReach, type Ctx } from '../access/index.ts';
-import { deleteDomainRows, holdDomain, recordsOf } from './domains.store.ts';
-import { presentDomain } from './present.ts';
+import { deleteDomainRows, holdDomain } from './domains.store.ts';
+import { presentDomainEvent } from './present.ts';
+import { recordsOf } from './records.store.ts';
 
 /** Sent emails are kept; what is still queued cannot be signed any more and fails when its turn comes. */
 export async function deleteDomain(ctx: Ctx, id: string): Promise<{ object: 'domain'; id: string; deleted: true }> {
@@ -11,7 +12,7 @@ export async function deleteDomain(ctx: Ctx, id: string): Promise<{ object: 'dom
   await world.db.tx(async (tx) => {
     const domain = await holdDomain(tx, teamId, id);
     if (!domain) throw notFound('Domain');
-    const data = presentDomain(domain, await recordsOf(tx, id));
+    const data = presentDomainEvent(domain, await recordsOf(tx, id));
     await deleteDomainRows(tx, id);
     await recordEvents(tx, world.ids, [{ teamId, type: 'domain.deleted', subjectId: id, data, at: world.clock.now() }]);
   });

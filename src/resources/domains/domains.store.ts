@@ -1,48 +1,19 @@
 import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page, type Value } from '../../platform/db/index.ts';
+import type { DkimKeyRow, DomainRow, RecordRow } from './domain-rows.ts';
+import { insertKeys } from './dkim-keys.store.ts';
+import { insertRecords } from './records.store.ts';
 
-export type DomainStatus =
-  'not_started' | 'pending' | 'verified' | 'partially_verified' | 'partially_failed' | 'failed';
-export type RecordStatus = 'not_started' | 'pending' | 'verified' | 'temporary_failure' | 'failed';
+export type {
+  DkimKeyRow,
+  DomainRow,
+  DomainStatus,
+  KeyStatus,
+  RecordKind,
+  RecordRow,
+  RecordStatus,
+} from './domain-rows.ts';
 
-export interface DomainRow {
-  id: string;
-  team_id: string;
-  name: string;
-  status: DomainStatus;
-  region: string;
-  open_tracking: number;
-  click_tracking: number;
-  tracking_subdomain: string;
-  custom_return_path: string;
-  tls: 'opportunistic' | 'enforced';
-  created_at: number;
-  asked_at: number | null;
-  checked_at: number | null;
-  first_checked_at: number | null;
-  verified_at: number | null;
-}
-
-export interface RecordRow {
-  domain_id: string;
-  position: number;
-  record: 'DKIM' | 'SPF' | 'Tracking';
-  name: string;
-  type: 'TXT' | 'MX' | 'CNAME';
-  value: string;
-  priority: number | null;
-  status: RecordStatus;
-}
-
-export interface DkimKeyRow {
-  id: string;
-  domain_id: string;
-  selector: string;
-  algorithm: 'rsa-sha256';
-  private_key_sealed: string;
-  created_at: number;
-}
-
-const DOMAIN_COLUMNS = [
+const COLUMNS = [
   'id',
   'team_id',
   'name',
@@ -53,23 +24,28 @@ const DOMAIN_COLUMNS = [
   'tracking_subdomain',
   'custom_return_path',
   'tls',
+  'sending',
+  'receiving',
   'created_at',
   'asked_at',
   'checked_at',
   'first_checked_at',
   'verified_at',
+  'failing_since',
+  'receiving_since',
+  'receiving_verified_at',
+  'receiving_failing_since',
 ] as const;
-const RECORD_COLUMNS = ['domain_id', 'position', 'record', 'name', 'type', 'value', 'priority', 'status'] as const;
-const KEY_COLUMNS = ['id', 'domain_id', 'selector', 'algorithm', 'private_key_sealed', 'created_at'] as const;
 
-export async function insertDomain(tx: Executor, row: DomainRow, records: RecordRow[], key: DkimKeyRow): Promise<void> {
-  await tx.insertMany('domains', DOMAIN_COLUMNS, [DOMAIN_COLUMNS.map((column) => row[column])]);
-  await tx.insertMany(
-    'domain_records',
-    RECORD_COLUMNS,
-    records.map((record) => RECORD_COLUMNS.map((column) => record[column])),
-  );
-  await tx.insertMany('dkim_keys', KEY_COLUMNS, [KEY_COLUMNS.map((column) => key[column])]);
+export async function insertDomain(
+  tx: Executor,
+  row: DomainRow,
+  records: readonly RecordRow[],
+  keys: readonly DkimKeyRow[],
+): Promise<void> {
+  await tx.insertMany('domains', COLUMNS, [COLUMNS.map((column) => row[column])]);
+  await insertRecords(tx, records);
+  await insertKeys(tx, keys);
 }
 
 export const findDomain = (db: Executor, teamId: string, id: string): Promise<DomainRow | undefined> =>
@@ -110,12 +86,9 @@ export async function listDomainRows(
   return pageOf(rows, page);
 }
 
-export const recordsOf = (db: Executor, domainId: string): Promise<RecordRow[]> =>
-  db.all<RecordRow>('select * from domain_records where domain_id = ? order by position', [domainId]);
-
 export interface SendingName extends Pick<
   DomainRow,
-  'id' | 'name' | 'custom_return_path' | 'open_tracking' | 'click_tracking'
+  'id' | 'name' | 'custom_return_path' | 'open_tracking' | 'click_tracking' | 'verified_at'
 > {
   /** Null until DNS leads it to us. */
   tracking_host: string | null;
@@ -124,16 +97,11 @@ export interface SendingName extends Pick<
 /** What composing needs to know of many domains. */
 export function sendingNames(db: Executor, domainIds: readonly string[]): Promise<SendingName[]> {
   const among = uuidsIn(db.dialect, 'd.id', domainIds);
-  const sql = `select d.id, d.name, d.custom_return_path, d.open_tracking, d.click_tracking, r.name as tracking_host
+  const sql = `select d.id, d.name, d.custom_return_path, d.open_tracking, d.click_tracking, d.verified_at,
+      r.name as tracking_host
     from domains d left join domain_records r on r.domain_id = d.id and r.record = 'Tracking' and r.status = 'verified'
     where ${among.sql}`;
   return db.all(sql, [among.value]);
-}
-
-/** The signing keys of many domains, oldest first. */
-export function dkimKeysOf(db: Executor, domainIds: readonly string[]): Promise<DkimKeyRow[]> {
-  const among = uuidsIn(db.dialect, 'domain_id', domainIds);
-  return db.all<DkimKeyRow>(`select * from dkim_keys where ${among.sql} order by id`, [among.value]);
 }
 
 /** One call a minute per domain: answers whether this one was let through, decided by the database. */
@@ -148,36 +116,30 @@ export async function claimAsk(
   return (await db.run(sql, [now, teamId, id, now - spacingMs])) === 1;
 }
 
-export async function saveCheck(
-  tx: Executor,
-  domain: Pick<DomainRow, 'id' | 'status' | 'checked_at' | 'first_checked_at' | 'verified_at'>,
-  records: readonly Pick<RecordRow, 'position' | 'name' | 'status'>[],
-): Promise<void> {
-  await tx.run('update domains set status = ?, checked_at = ?, first_checked_at = ?, verified_at = ? where id = ?', [
-    domain.status,
-    domain.checked_at,
-    domain.first_checked_at,
-    domain.verified_at,
-    domain.id,
-  ]);
-  for (const record of records) {
-    // The name: another record may have taken its place while DNS was asked.
-    const sql = 'update domain_records set status = ? where domain_id = ? and position = ? and name = ?';
-    await tx.run(sql, [record.status, domain.id, record.position, record.name]);
-  }
-}
+/** What a check or a new key makes of a domain. */
+const STATE = [
+  'status',
+  'checked_at',
+  'first_checked_at',
+  'verified_at',
+  'failing_since',
+  'receiving_since',
+  'receiving_verified_at',
+  'receiving_failing_since',
+] as const;
 
-/** Puts a domain's tracking record in the place of the one before, or takes that away. */
-export async function replaceTrackingRecord(tx: Executor, domainId: string, record?: RecordRow): Promise<void> {
-  await tx.run(`delete from domain_records where domain_id = ? and record = 'Tracking'`, [domainId]);
-  if (record) await tx.insertMany('domain_records', RECORD_COLUMNS, [RECORD_COLUMNS.map((column) => record[column])]);
+export async function saveState(tx: Executor, domain: DomainRow): Promise<void> {
+  const sets = STATE.map((column) => `${column} = ?`).join(', ');
+  await tx.run(`update domains set ${sets} where id = ?`, [...STATE.map((column) => domain[column]), domain.id]);
 }
 
 /** The sweep has been here and could decide nothing. */
 export const noteChecked = (db: Executor, id: string, now: number): Promise<number> =>
   db.run('update domains set checked_at = ? where id = ?', [now, id]);
 
-export type DomainChange = Partial<Pick<DomainRow, 'open_tracking' | 'click_tracking' | 'tls' | 'tracking_subdomain'>>;
+export type DomainChange = Partial<
+  Pick<DomainRow, 'open_tracking' | 'click_tracking' | 'tls' | 'tracking_subdomain' | 'sending' | 'receiving'>
+>;
 
 export async function changeDomain(tx: Executor, teamId: string, id: string, change: DomainChange): Promise<void> {
   const columns = Object.keys(change) as (keyof DomainChange)[];
@@ -196,7 +158,6 @@ export async function deleteDomainRows(tx: Executor, id: string): Promise<void> 
 /** Domains with something to look up, those not looked at for longest first. */
 export const domainsToSweep = (db: Executor, checkedBefore: number, limit: number): Promise<DomainRow[]> =>
   db.all<DomainRow>(
-    `select * from domains where checked_at is null or checked_at < ?
-      order by coalesce(checked_at, 0) limit ?`,
+    'select * from domains where coalesce(checked_at, 0) < ? order by coalesce(checked_at, 0), id limit ?',
     [checkedBefore, limit],
   );

@@ -1,42 +1,70 @@
-import type { Config } from '../../platform/config/index.ts';
-import type { NewDkimKey } from './dkim-key.ts';
-import type { DomainRow, RecordRow } from './domains.store.ts';
-import { trackingRecord } from './tracking-record.ts';
+import type { World } from '../../platform/world/index.ts';
+import { publishedKey } from './dkim-key.ts';
+import { isSameRecord, type DkimKeyRow, type DomainRow, type RecordRow, type Wanted } from './domain-rows.ts';
+import { trackingRecords } from './tracking-record.ts';
 
-/** What a team publishes: its DKIM key, MX and SPF at the return path, where bounces come back, and the tracking host. */
-export function expectedRecords(config: Config, domain: DomainRow, key: NewDkimKey): RecordRow[] {
-  const withHost = (text: string): string => text.replaceAll('{host}', config.instance.host);
-  const returnPath = `${domain.custom_return_path}.${domain.name}`;
-  const tracking = trackingRecord(config, domain);
-  const unasked = { domain_id: domain.id, status: 'not_started' as const };
-  return [
-    {
-      ...unasked,
-      position: 0,
-      record: 'DKIM',
-      name: `${key.row.selector}._domainkey.${domain.name}`,
-      type: 'TXT',
-      value: key.record,
-      priority: null,
-    },
-    {
-      ...unasked,
-      position: 1,
-      record: 'SPF',
-      name: returnPath,
-      type: 'MX',
-      value: withHost(config.domains.return_path_mx),
-      priority: config.domains.mx_priority,
-    },
-    {
-      ...unasked,
-      position: 2,
-      record: 'SPF',
-      name: returnPath,
-      type: 'TXT',
-      value: withHost(config.domains.spf),
-      priority: null,
-    },
-    ...(tracking ? [tracking] : []),
+/**
+ * What a team publishes: its DKIM key, MX and SPF at the return path, where bounces come back, and what it has switched
+ * on besides. The key that mail is signed with stands first, the records that are only advised last.
+ */
+export function expectedRecords(world: World, domain: DomainRow, keys: readonly DkimKeyRow[]): RecordRow[] {
+  const isMain = (key: DkimKeyRow): boolean => key.status === 'active' && key.algorithm === 'rsa-sha256';
+  const records: Wanted[] = [
+    ...keys.filter(isMain).map((key) => dkimRecord(world, domain, key)),
+    ...returnPathRecords(world, domain),
+    ...(domain.receiving === 'enabled' ? [receivingRecord(world, domain)] : []),
+    ...trackingRecords(world.config, domain),
+    ...BESIDE.flatMap((status) => keys.filter((key) => key.status === status && !isMain(key))).map((key) =>
+      dkimRecord(world, domain, key),
+    ),
+    { record: 'DMARC', name: `_dmarc.${domain.name}`, type: 'TXT', value: world.config.domains.dmarc, required: 0 },
   ];
+  return records.map((record, position) => ({
+    priority: null,
+    key_status: null,
+    ...record,
+    domain_id: domain.id,
+    position,
+    status: 'not_started',
+  }));
+}
+
+const BESIDE = ['active', 'incoming', 'retiring'] as const;
+
+/** The same records with what is known already of those among them that stood before. */
+export function carryOver(wanted: readonly RecordRow[], known: readonly RecordRow[]): RecordRow[] {
+  return wanted.map((record) => {
+    const before = known.find((other) => isSameRecord(other, record));
+    if (!before) return record;
+    // Whether a CAA record is needed is not expected but found.
+    const required = record.record === 'TrackingCAA' ? before.required : record.required;
+    return { ...record, status: before.status, required };
+  });
+}
+
+function dkimRecord(world: World, domain: DomainRow, key: DkimKeyRow): Wanted {
+  return {
+    record: 'DKIM',
+    name: `${key.selector}._domainkey.${domain.name}`,
+    type: 'TXT',
+    value: publishedKey(world, key),
+    required: key.status === 'active' && key.algorithm === 'rsa-sha256' ? 1 : 0,
+    key_status: key.status,
+  };
+}
+
+function returnPathRecords({ config }: World, domain: DomainRow): Wanted[] {
+  const name = `${domain.custom_return_path}.${domain.name}`;
+  const { return_path_mx: mx, mx_priority: priority, spf } = config.domains;
+  const { host } = config.instance;
+  return [
+    { record: 'SPF', name, type: 'MX', value: mx.replaceAll('{host}', host), priority, required: 1 },
+    { record: 'SPF', name, type: 'TXT', value: spf.replaceAll('{host}', host), required: 1 },
+  ];
+}
+
+function receivingRecord({ config }: World, domain: DomainRow): Wanted {
+  const { receiving_mx: mx, mx_priority: priority } = config.domains;
+  const value = mx.replaceAll('{host}', config.instance.host);
+  return { record: 'Receiving', name: domain.name, type: 'MX', value, priority, required: 1 };
 }

@@ -1,9 +1,11 @@
 import type { Page } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
 import { mustReach, type Ctx } from '../access/index.ts';
-import { checkRecords } from './check-records.ts';
-import { findDomain, listDomainRows, recordsOf } from './domains.store.ts';
+import { recordStatusAfter } from './domain-state.ts';
+import { findDomain, listDomainRows } from './domains.store.ts';
+import { lookedAt, lookUp } from './look-up.ts';
 import { presentDomain, presentDomainItem } from './present.ts';
+import { recordsOf } from './records.store.ts';
 
 /**
  * The domain with what DNS says of its records now, from the resolver's short memory. Reading changes nothing: the
@@ -11,16 +13,20 @@ import { presentDomain, presentDomainItem } from './present.ts';
  */
 export async function getDomain(ctx: Ctx, id: string) {
   mustReach(ctx.actor, 'full_access');
-  const { db, resolver, config } = ctx.world;
-  const domain = await findDomain(db, ctx.teamId, id);
+  const { world } = ctx;
+  const domain = await findDomain(world.db, ctx.teamId, id);
   if (!domain) throw notFound('Domain');
-  const records = await recordsOf(db, id);
+  const records = await recordsOf(world.db, id);
   // Never asked for and nothing can be published: the development profile's domain, and a domain nobody verified yet.
-  if (config.delivery.capture || domain.checked_at === null) return presentDomain(domain, records);
-  const checked = await checkRecords(resolver, domain, records, { cache: true });
+  if (world.config.delivery.capture || domain.checked_at === null) return presentDomain(domain, records);
+  const looked = await lookUp(world, domain, records, { cache: true, diagnose: true });
   return presentDomain(
     domain,
-    records.map((record, i) => ({ ...record, status: checked[i]?.status ?? record.status })),
+    records.map((record) => {
+      const verdict = lookedAt(looked, record)?.verdict ?? 'unknown';
+      return { ...record, status: recordStatusAfter(domain, record, verdict) };
+    }),
+    (record) => lookedAt(looked, record),
   );
 }
 

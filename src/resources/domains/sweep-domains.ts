@@ -1,10 +1,14 @@
 import { Refusal } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
-import { checkRecords } from './check-records.ts';
 import { concludeCheck } from './conclude-check.ts';
-import { domainsToSweep, noteChecked, recordsOf } from './domains.store.ts';
+import { domainsToSweep, isVerifiedElsewhere, noteChecked, type DomainRow } from './domains.store.ts';
+import { lookUp } from './look-up.ts';
+import { recordsToCheck } from './records.store.ts';
+import { beginRotation, isRotationDue } from './rotate-dkim.ts';
 
 const BATCH = 50;
+/** Each asks some ten questions: enough at one time to be quick, few enough for a resolver and for other look-ups. */
+const AT_A_TIME = 8;
 
 /** Looks up every domain not looked at since the sweep began; what cannot be decided now waits for the next sweep. */
 export async function sweepDomains(world: World): Promise<number> {
@@ -13,25 +17,41 @@ export async function sweepDomains(world: World): Promise<number> {
   let swept = 0;
   for (;;) {
     const domains = await domainsToSweep(world.db, began, BATCH);
-    const settled = await Promise.allSettled(
-      domains.map(async (domain) => {
-        const records = await recordsOf(world.db, domain.id);
-        const checked = await checkRecords(world.resolver, domain, records, { cache: false });
-        try {
-          await concludeCheck(world, domain, records, checked);
-        } catch (error) {
-          // Another team has the name: theirs to delete or ours to claim, and nothing to look up before the next sweep.
-          if (!(error instanceof Refusal)) throw error;
-          await noteChecked(world.db, domain.id, world.clock.now());
-        }
-      }),
-    );
-    const failed = settled.filter((result) => result.status === 'rejected');
-    for (const { reason } of failed) {
-      world.log.error({ err: reason }, 'a domain could not be swept');
-    }
-    swept += domains.length;
-    // A domain that cannot be concluded keeps its old date and would be offered again at once.
-    if (domains.length < BATCH || failed.length === domains.length) return swept;
+    let passed = 0;
+    const next = domains.values();
+    const work = async (): Promise<void> => {
+      for (const domain of next) if (await sweepOne(world, domain)) passed++;
+    };
+    await Promise.all(Array.from({ length: AT_A_TIME }, work));
+    swept += passed;
+    // One that cannot even be passed over would be offered again at once.
+    if (domains.length < BATCH || passed === 0) return swept;
   }
+}
+
+/** Whether it will not be offered again before the next sweep. */
+async function sweepOne(world: World, domain: DomainRow): Promise<boolean> {
+  try {
+    try {
+      await checkOne(world, domain);
+    } catch (error) {
+      // Another team has the name: theirs to delete or ours to claim.
+      if (!(error instanceof Refusal))
+        world.log.error({ err: error, domainId: domain.id }, 'a domain could not be swept');
+      await noteChecked(world.db, domain.id, world.clock.now());
+    }
+    return true;
+  } catch (error) {
+    world.log.error({ err: error, domainId: domain.id }, 'a domain could not be passed over');
+    return false;
+  }
+}
+
+async function checkOne(world: World, domain: DomainRow): Promise<void> {
+  if (domain.verified_at === null && (await isVerifiedElsewhere(world.db, domain.team_id, domain.name))) {
+    return void (await noteChecked(world.db, domain.id, world.clock.now()));
+  }
+  const looked = await lookUp(world, domain, await recordsToCheck(world.db, domain.id), { cache: false });
+  await concludeCheck(world, domain, looked);
+  if (await isRotationDue(world, domain)) await beginRotation(world, domain);
 }

@@ -1,26 +1,26 @@
 import type { Config } from '../../platform/config/index.ts';
 import { invalidFields, type Refusal } from '../../platform/refusal/index.ts';
-import type { DomainRow, RecordRow } from './domains.store.ts';
-
-/** Behind the records that every domain has. */
-const POSITION = 3;
+import type { DomainRow, Wanted } from './domain-rows.ts';
 
 /**
- * The name that stands in tracked links, led to us by the domain's owner. Nothing else of the domain hangs on it: while
- * it is not published, mail goes out untouched.
+ * The name that stands in tracked links, led to us by the domain's owner, and leave for an authority to certify it.
+ * Nothing else of the domain hangs on them: while they are not published, mail goes out untouched.
  */
-export function trackingRecord(config: Config, domain: DomainRow): RecordRow | undefined {
-  if (!domain.open_tracking && !domain.click_tracking) return undefined;
-  return {
-    domain_id: domain.id,
-    position: POSITION,
-    record: 'Tracking',
-    name: `${domain.tracking_subdomain}.${domain.name}`,
-    type: 'CNAME',
-    value: config.tracking.host.replaceAll('{host}', config.instance.host).toLowerCase(),
-    priority: null,
-    status: 'not_started',
-  };
+export function trackingRecords(config: Config, domain: DomainRow): Wanted[] {
+  if (!domain.open_tracking && !domain.click_tracking) return [];
+  const value = config.tracking.host.replaceAll('{host}', config.instance.host).toLowerCase();
+  const name = `${domain.tracking_subdomain}.${domain.name}`;
+  return [
+    { record: 'Tracking', name, type: 'CNAME', value, required: 0 },
+    // RFC 8659 §3: what forbids stands above, and beside the CNAME no CAA record can stand.
+    {
+      record: 'TrackingCAA',
+      name: domain.name,
+      type: 'CAA',
+      value: `0 issue "${config.tracking.caa_issuer}"`,
+      required: 0,
+    },
+  ];
 }
 
 /** RFC 1034 §3.6.2: where a CNAME stands no other record can, and the return path has two. */

@@ -1,8 +1,10 @@
-import { notFound, refuse } from '../../platform/refusal/index.ts';
+import { notFound } from '../../platform/refusal/index.ts';
 import { mustReach, type Ctx } from '../access/index.ts';
-import { checkRecords } from './check-records.ts';
+import { mustWaitItsTurn } from './ask-once.ts';
 import { concludeCheck, nameTaken } from './conclude-check.ts';
-import { claimAsk, findDomain, isVerifiedElsewhere, recordsOf } from './domains.store.ts';
+import { findDomain, isVerifiedElsewhere } from './domains.store.ts';
+import { lookUp } from './look-up.ts';
+import { recordsToCheck } from './records.store.ts';
 
 export async function verifyDomain(ctx: Ctx, id: string): Promise<{ object: 'domain'; id: string }> {
   mustReach(ctx.actor, 'full_access');
@@ -10,19 +12,8 @@ export async function verifyDomain(ctx: Ctx, id: string): Promise<{ object: 'dom
   const domain = await findDomain(world.db, teamId, id);
   if (!domain) throw notFound('Domain');
   if (await isVerifiedElsewhere(world.db, teamId, domain.name)) throw nameTaken(domain.name);
-  const now = world.clock.now();
-  const spacingMs = world.config.domains.verify_seconds * 1000;
-  if (!(await claimAsk(world.db, teamId, id, now, spacingMs))) {
-    const waitMs = Math.max(1, (domain.asked_at ?? now) + spacingMs - now);
-    throw refuse('rate_limit_exceeded', {
-      say: `A domain can be verified once in ${world.config.domains.verify_seconds} seconds; try again later.`,
-      retryAfterSeconds: Math.ceil(waitMs / 1000),
-    });
-  }
-  // The development profile has no DNS to ask, and its domain is verified already.
-  if (world.config.delivery.capture && domain.status === 'verified') return { object: 'domain', id };
-  const records = await recordsOf(world.db, id);
-  const checked = await checkRecords(world.resolver, domain, records, { cache: false });
-  if ((await concludeCheck(world, domain, records, checked)) === undefined) throw notFound('Domain');
+  await mustWaitItsTurn(world, domain);
+  const looked = await lookUp(world, domain, await recordsToCheck(world.db, id), { cache: false });
+  if ((await concludeCheck(world, domain, looked)) === undefined) throw notFound('Domain');
   return { object: 'domain', id };
 }

@@ -16,7 +16,8 @@ describe('201', () => {
     const team = await scene.team();
     const { status, body } = await create(team, { name: 'mail.example.com' });
     expect(status).toBe(201);
-    const [dkim, mx, spf] = body.records;
+    const [dkim, mx, spf, ed25519] = body.records;
+    const unasked = { ttl: 'Auto', status: 'not_started', diagnosis: null, found: null };
     expect(body).toEqual({
       object: 'domain',
       id: expect.any(String),
@@ -27,37 +28,68 @@ describe('201', () => {
       open_tracking: false,
       click_tracking: false,
       tracking_subdomain: 'track',
+      tls: 'opportunistic',
       capabilities: { sending: 'pending', receiving: 'unsupported' },
       records: [
-        { record: 'DKIM', type: 'TXT', ttl: 'Auto', status: 'not_started', name: dkim.name, value: dkim.value },
         {
+          ...unasked,
+          record: 'DKIM',
+          type: 'TXT',
+          name: dkim.name,
+          value: dkim.value,
+          required: true,
+          key_status: 'active',
+        },
+        {
+          ...unasked,
           record: 'SPF',
           type: 'MX',
-          ttl: 'Auto',
-          status: 'not_started',
           name: 'send.mail.example.com',
           value: 'rasket.test',
           priority: 10,
+          required: true,
         },
         {
+          ...unasked,
           record: 'SPF',
           type: 'TXT',
-          ttl: 'Auto',
-          status: 'not_started',
           name: 'send.mail.example.com',
           value: 'v=spf1 a:rasket.test ~all',
+          required: true,
+        },
+        {
+          ...unasked,
+          record: 'DKIM',
+          type: 'TXT',
+          name: ed25519.name,
+          value: ed25519.value,
+          required: false,
+          key_status: 'active',
+        },
+        {
+          ...unasked,
+          record: 'DMARC',
+          type: 'TXT',
+          name: '_dmarc.mail.example.com',
+          value: 'v=DMARC1; p=none;',
+          required: false,
         },
       ],
     });
     expect(dkim.name).toMatch(/^rk[0-9a-f]{8}\._domainkey\.mail\.example\.com$/);
     expect(dkim.value).toMatch(/^v=DKIM1; k=rsa; p=[A-Za-z0-9+/]+=*$/);
+    expect(ed25519.value).toMatch(/^v=DKIM1; k=ed25519; p=[A-Za-z0-9+/]{43}=$/);
+    expect(ed25519.name).not.toBe(dkim.name);
     expect([mx, spf].map((record) => 'priority' in record)).toEqual([true, false]);
   });
 
   it('keeps the private key sealed, and it belongs to the published one', async () => {
     const team = await scene.team();
     const { body } = await create(team, { name: 'sealed.example.com' });
-    const row = await scene.app.world.db.get('select * from dkim_keys where domain_id = ?', [body.id]);
+    const row = await scene.app.world.db.get(
+      `select * from dkim_keys where domain_id = ? and algorithm = 'rsa-sha256'`,
+      [body.id],
+    );
     expect(row?.private_key_sealed).toMatch(/^v1\./);
     expect(JSON.stringify(row)).not.toContain('PRIVATE');
     const privateKey = openDkimKey(scene.app.world, row as unknown as Parameters<typeof openDkimKey>[1]);
@@ -170,16 +202,16 @@ describe('422', () => {
     expect(await create(team, {})).toMatchObject({ status: 422, body: { name: 'missing_required_field' } });
   });
 
-  it.each([
-    [{ receiving: 'enabled' }, 'capabilities.receiving'],
-    [{ sending: 'disabled' }, 'capabilities.sending'],
-  ])('capabilities %j, which no domain can have', async (capabilities, path) => {
-    const team = await scene.team();
-    expect(await create(team, { name: 'capable.example.com', capabilities })).toMatchObject({
-      status: 422,
-      body: { name: 'validation_error', errors: [{ path }] },
-    });
-  });
+  it.each([{ sending: 'disabled' }, { sending: 'disabled', receiving: 'disabled' }])(
+    'capabilities %j, with which a domain would be for nothing',
+    async (capabilities) => {
+      const team = await scene.team();
+      expect(await create(team, { name: 'capable.example.com', capabilities })).toMatchObject({
+        status: 422,
+        body: { name: 'validation_error', errors: [{ path: 'capabilities.sending' }] },
+      });
+    },
+  );
 
   it('more domains than the plan allows, also when they are asked for at once', async () => {
     await refusesTheThirteenth(await scene.team());
@@ -243,7 +275,7 @@ it('of two teams that verify one name at the same moment, one gets it and the ot
   for (const { body } of made) publish(scene.dns, body);
   const open = scene.dns.hold();
   const verifying = teams.map((team, i) => scene.api('POST', `/domains/${made[i]?.body.id}/verify`, { key: team.key }));
-  await expect.poll(() => scene.dns.queries.filter(({ name }) => name.endsWith('contested.example')).length).toBe(4);
+  await expect.poll(() => scene.dns.queries.filter(({ name }) => name.endsWith('contested.example')).length).toBe(7);
   open();
   const answers = await Promise.all(verifying);
   expect(answers.map((answer) => answer.status).sort()).toEqual([200, 409]);

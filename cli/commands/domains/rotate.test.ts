@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import type { DomainObject, DomainRecord } from '../../../src/contract/index.ts';
+import { ApiFault, type Client } from '../../client/index.ts';
+import type { Terminal } from '../../output/index.ts';
+import type { Session } from '../declare.ts';
+import { rotateDkim, type Pace, type RotateOptions } from './rotate.ts';
+
+const ID = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77';
+
+const key = (selector: string, given: Partial<DomainRecord>): DomainRecord => ({
+  record: 'DKIM',
+  name: `${selector}._domainkey.example.com`,
+  type: 'TXT',
+  ttl: 'Auto',
+  status: 'not_started',
+  value: 'v=DKIM1; k=rsa; p=AAAA',
+  required: true,
+  ...given,
+});
+const domainWith = (...records: DomainRecord[]): DomainObject =>
+  ({ id: ID, name: 'example.com', status: 'verified', records }) as unknown as DomainObject;
+const waiting = (status: DomainRecord['status']) =>
+  domainWith(key('old', { status: 'verified', key_status: 'active' }), key('new', { status, key_status: 'incoming' }));
+const turned = domainWith(
+  key('new', { status: 'verified', key_status: 'active' }),
+  key('old', { status: 'verified', key_status: 'retiring' }),
+);
+
+/** Runs the command against a server that shows `looks` one after the other, the last one for ever. */
+async function run(looks: DomainObject[], given: Partial<RotateOptions> = {}, refusals: ApiFault[] = []) {
+  const calls: string[] = [];
+  const [printed, lines]: [string[], string[]] = [[], []];
+  let [now, failed, isWaited] = [0, false, 0];
+  const left = [...looks];
+  const client = {
+    async call(operation: string) {
+      calls.push(operation);
+      if (operation === 'rotateDkim') return waiting('not_started');
+      if (operation !== 'verifyDomain') return left.length > 1 ? left.shift() : left[0];
+      const refusal = refusals.shift();
+      if (refusal) throw refusal;
+      return { object: 'domain', id: ID };
+    },
+  } as unknown as Client;
+  const terminal = {
+    isTty: false,
+    columns: 200,
+    print: (text: string) => printed.push(text),
+    printJson: (value: unknown) => printed.push(JSON.stringify(value)),
+    hint: () => undefined,
+    progress: (text: string) => lines.push(text),
+    paint: (_: string, text: string) => text,
+  } as unknown as Terminal;
+  const pace: Pace = {
+    now: () => now,
+    async sleep(ms) {
+      now += ms;
+      isWaited += ms;
+    },
+  };
+  const session = { client, terminal, isJson: false, fail: () => void (failed = true) } as unknown as Session;
+  await rotateDkim(session, ID, { wait: true, waitMinutes: 60, ...given }, pace);
+  return { calls, printed, lines, failed, waitedMs: isWaited };
+}
+
+describe('rasket domains rotate', () => {
+  it('shows the new record, waits with a line of progress until it is seen, and has it switched', async () => {
+    const ran = await run([waiting('pending'), waiting('pending'), waiting('verified'), turned]);
+    expect(ran.calls).toEqual(['rotateDkim', 'getDomain', 'getDomain', 'getDomain', 'verifyDomain', 'getDomain']);
+    expect(ran.printed[0]).toContain('new._domainkey.example.com');
+    expect(ran.printed[0]).not.toContain('old._domainkey');
+    expect(ran.printed.at(-1)).toBe('Rotated  example.com signs with new now');
+    expect([ran.failed, ran.waitedMs]).toEqual([false, 30_000]);
+    expect(ran.lines).toContain('Waiting for new._domainkey.example.com (pending)  0 min of 60');
+    expect(ran.lines.at(-1)).toBe('');
+  });
+
+  it('does not ask for what the sweep has done meanwhile', async () => {
+    expect((await run([waiting('pending'), turned])).calls).toEqual(['rotateDkim', 'getDomain', 'getDomain']);
+  });
+
+  it('waits out the one check a minute', async () => {
+    const refusal = new ApiFault({
+      status: 429,
+      body: { statusCode: 429, name: 'rate_limit_exceeded', message: '' },
+      operation: 'verifyDomain',
+      requestId: '',
+      retryAfterSeconds: 45,
+    });
+    const ran = await run([waiting('verified'), turned], {}, [refusal]);
+    expect([ran.waitedMs, ran.failed]).toEqual([45_000, false]);
+    expect(ran.calls.filter((call) => call === 'verifyDomain')).toHaveLength(2);
+  });
+
+  it('gives up after the minutes it was given, and says that the old key signs on', async () => {
+    const ran = await run([waiting('pending')], { waitMinutes: 1 });
+    expect([ran.failed, ran.waitedMs]).toEqual([true, 60_000]);
+    expect(ran.printed.at(-1)).toContain('The old key signs on');
+  });
+
+  it('with --no-wait leaves the rest to the server', async () => {
+    const ran = await run([turned], { wait: false });
+    expect([ran.calls, ran.waitedMs]).toEqual([['rotateDkim'], 0]);
+  });
+});

@@ -1,0 +1,103 @@
+import type { DomainObject, DomainRecord } from '../../../src/contract/index.ts';
+import { ApiFault, type Client } from '../../client/index.ts';
+import type { Session } from '../declare.ts';
+import { findDomainId } from './find-domain.ts';
+import { printDomain } from './records.ts';
+
+export interface RotateOptions {
+  wait: boolean;
+  waitMinutes: number;
+  zone?: boolean;
+}
+
+/** Of real time, or of a test's. */
+export interface Pace {
+  now(): number;
+  sleep(ms: number): Promise<void>;
+}
+
+const realPace: Pace = {
+  now: () => Date.now(),
+  sleep: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
+};
+
+/** The server remembers for half a minute that a record was absent; asking more often tells nothing new. */
+const PAUSE_MS = 15_000;
+const MINUTE_MS = 60_000;
+
+/** Publishes nothing itself: it shows the new records, waits until they are seen, and ends when the new key signs. */
+export async function rotateDkim(
+  session: Session,
+  domain: string,
+  options: RotateOptions,
+  pace: Pace = realPace,
+): Promise<void> {
+  const { client, terminal, isJson } = session;
+  const path = { domain_id: await findDomainId(client, domain) };
+  const rotated = await client.call('rotateDkim', { path });
+  const incoming = rotated.records.filter((record) => record.key_status === 'incoming');
+  const awaited = incoming.find((record) => record.value.includes('k=rsa'));
+  if (!options.wait || !awaited) return show(session, rotated, incoming, options);
+  if (!isJson) printDomain(terminal, { ...rotated, records: incoming }, options.zone ?? false);
+  terminal.hint(
+    '\nPublish these records; the old key signs until they are seen. Ctrl-C leaves the rotation to the server.',
+  );
+  const began = pace.now();
+  const watch = (text: string): void =>
+    terminal.progress(`${text}  ${Math.floor((pace.now() - began) / MINUTE_MS)} min of ${options.waitMinutes}`);
+  let last = await look(client, path, awaited, pace, watch);
+  while (!isActive(last, awaited) && pace.now() - began < options.waitMinutes * MINUTE_MS) {
+    watch(`Waiting for ${awaited.name} (${recordIn(last, awaited)?.status ?? 'pending'})`);
+    await pace.sleep(PAUSE_MS);
+    last = await look(client, path, awaited, pace, watch);
+  }
+  terminal.progress('');
+  if (isActive(last, awaited)) return tell(session, last, awaited);
+  session.fail();
+  if (isJson) return terminal.printJson(last);
+  terminal.print(`Not seen yet: ${awaited.name}. The old key signs on, and the server goes on looking.`);
+}
+
+/** The domain as it is now. The server switches by itself at its next look; asked to look, it does so at once. */
+async function look(
+  client: Client,
+  path: { domain_id: string },
+  awaited: DomainRecord,
+  pace: Pace,
+  watch: (text: string) => void,
+): Promise<DomainObject> {
+  const found = await client.call('getDomain', { path });
+  if (isActive(found, awaited) || recordIn(found, awaited)?.status !== 'verified') return found;
+  watch(`Seen ${awaited.name}, switching`);
+  try {
+    await client.call('verifyDomain', { path });
+  } catch (error) {
+    if (!(error instanceof ApiFault) || error.status !== 429) throw error;
+    await pace.sleep((error.retryAfterSeconds ?? 1) * 1000);
+    await client.call('verifyDomain', { path });
+  }
+  return client.call('getDomain', { path });
+}
+
+const recordIn = (domain: DomainObject, awaited: DomainRecord): DomainRecord | undefined =>
+  domain.records.find((record) => record.name === awaited.name);
+const isActive = (domain: DomainObject, awaited: DomainRecord): boolean =>
+  recordIn(domain, awaited)?.key_status === 'active';
+
+function show(
+  { terminal, isJson }: Session,
+  domain: DomainObject,
+  incoming: DomainRecord[],
+  options: RotateOptions,
+): void {
+  if (isJson) return terminal.printJson(domain);
+  printDomain(terminal, { ...domain, records: incoming }, options.zone ?? false);
+  terminal.hint('\nPublish these records. The old key signs until they are seen; the server looks by itself.');
+}
+
+function tell({ terminal, isJson }: Session, domain: DomainObject, awaited: DomainRecord): void {
+  if (isJson) return terminal.printJson(domain);
+  terminal.print(`Rotated  ${domain.name} signs with ${awaited.name.split('.')[0] ?? ''} now`);
+  const old = domain.records.filter((record) => record.key_status === 'retiring').map((record) => record.name);
+  if (old.length > 0) terminal.hint(`Leave the old records for the days that mail travels: ${old.join(', ')}`);
+}

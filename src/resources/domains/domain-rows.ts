@@ -1,0 +1,72 @@
+export type DomainStatus =
+  'not_started' | 'pending' | 'verified' | 'partially_verified' | 'partially_failed' | 'failed';
+export type RecordStatus = 'not_started' | 'pending' | 'verified' | 'temporary_failure' | 'failed';
+export type RecordKind = 'DKIM' | 'SPF' | 'Receiving' | 'Tracking' | 'TrackingCAA' | 'DMARC';
+/** Only active keys sign. An incoming one waits until its record is seen; a retiring one is still published. */
+export type KeyStatus = 'active' | 'incoming' | 'retiring';
+
+export interface DomainRow {
+  id: string;
+  team_id: string;
+  name: string;
+  status: DomainStatus;
+  region: string;
+  open_tracking: number;
+  click_tracking: number;
+  tracking_subdomain: string;
+  custom_return_path: string;
+  tls: 'opportunistic' | 'enforced';
+  /** The team's switch; whether DNS bears it out is another matter. */
+  sending: 'enabled' | 'disabled';
+  /** "unsupported" until the team has said once what it wants. */
+  receiving: 'unsupported' | 'enabled' | 'disabled';
+  created_at: number;
+  asked_at: number | null;
+  checked_at: number | null;
+  /** Since when the records for sending are waited for. */
+  first_checked_at: number | null;
+  /** Since when the name is this team's; null while it may not be sent from. */
+  verified_at: number | null;
+  /** When a record of the verified domain was first seen absent or wrong. */
+  failing_since: number | null;
+  receiving_since: number | null;
+  receiving_verified_at: number | null;
+  receiving_failing_since: number | null;
+}
+
+export interface RecordRow {
+  domain_id: string;
+  position: number;
+  record: RecordKind;
+  name: string;
+  type: 'TXT' | 'MX' | 'CNAME' | 'CAA';
+  value: string;
+  priority: number | null;
+  status: RecordStatus;
+  /** 1 where something the team has switched on does not work without it. */
+  required: number;
+  /** DKIM records only. */
+  key_status: KeyStatus | null;
+}
+
+/** A record before it has a place and a history. */
+export type Wanted = Pick<RecordRow, 'record' | 'name' | 'type' | 'value' | 'required'> &
+  Partial<Pick<RecordRow, 'priority' | 'key_status'>>;
+
+export interface DkimKeyRow {
+  id: string;
+  domain_id: string;
+  selector: string;
+  algorithm: 'rsa-sha256' | 'ed25519-sha256';
+  bits: number | null;
+  private_key_sealed: string;
+  created_at: number;
+  status: KeyStatus;
+  status_at: number | null;
+}
+
+/** Two records are the same if this is: only then what is known of one holds for the other. */
+export const isSameRecord = (
+  a: Pick<RecordRow, 'record' | 'name' | 'type' | 'value'>,
+  b: Pick<RecordRow, 'record' | 'name' | 'type' | 'value'>,
+): boolean => a.record === b.record && a.name === b.name && a.type === b.type && a.value === b.value;

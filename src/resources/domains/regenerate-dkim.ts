@@ -1,0 +1,67 @@
+import { recordEvents } from '../../events/index.ts';
+import type { Executor } from '../../platform/db/index.ts';
+import { notFound } from '../../platform/refusal/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { mustReach, type Ctx } from '../access/index.ts';
+import { mustWaitItsTurn } from './ask-once.ts';
+import { deleteKeys, insertKeys, keysOf } from './dkim-keys.store.ts';
+import { newDkimKeys, type RsaBits } from './dkim-key.ts';
+import type { DkimKeyRow, DomainRow, RecordRow } from './domain-rows.ts';
+import { statusOf } from './domain-state.ts';
+import { findDomain, holdDomain, saveState } from './domains.store.ts';
+import { carryOver, expectedRecords } from './expected-records.ts';
+import { presentDomain, presentDomainEvent } from './present.ts';
+import { recordsToCheck, saveRecords } from './records.store.ts';
+
+/**
+ * For a key that may have got into wrong hands: every key of the domain goes out of use at once, and nothing is sent until
+ * the new record is seen. A key that is merely old is rotated instead, without a gap.
+ */
+export async function regenerateDkim(ctx: Ctx, id: string, input: { key_bits: RsaBits }) {
+  mustReach(ctx.actor, 'full_access');
+  const { world, teamId } = ctx;
+  const domain = await findDomain(world.db, teamId, id);
+  if (!domain) throw notFound('Domain');
+  await mustWaitItsTurn(world, domain);
+  const keys = await newDkimKeys(world, id, { bits: input.key_bits });
+  return world.db.tx(async (tx) => {
+    const held = await holdDomain(tx, teamId, id);
+    if (!held) throw notFound('Domain');
+    const after = await replaceKeys(world, tx, held, keys);
+    const data = presentDomainEvent(after.row, after.records);
+    const at = world.clock.now();
+    await recordEvents(tx, world.ids, [{ teamId, type: 'domain.updated', subjectId: id, data, at }]);
+    return presentDomain(after.row, after.records);
+  });
+}
+
+/** Takes every key of a held domain out of use. It may not be sent from until the record of the new one is seen. */
+export async function replaceKeys(
+  world: World,
+  tx: Executor,
+  domain: DomainRow,
+  keys: readonly DkimKeyRow[],
+): Promise<{ row: DomainRow; records: RecordRow[] }> {
+  const now = world.clock.now();
+  // The development profile's domain is verified by decree, whatever its key.
+  const isDecreed = world.config.delivery.capture && domain.verified_at !== null;
+  const row: DomainRow = {
+    ...domain,
+    verified_at: isDecreed ? domain.verified_at : null,
+    failing_since: null,
+    first_checked_at: domain.checked_at === null ? null : now,
+  };
+  row.status = statusOf(row);
+  const stored = await recordsToCheck(tx, domain.id);
+  const wanted = carryOver(expectedRecords(world, row, keys), stored);
+  const records = isDecreed ? wanted.map((record) => ({ ...record, status: 'verified' as const })) : wanted;
+  const old = await keysOf(tx, domain.id);
+  await deleteKeys(
+    tx,
+    old.map((key) => key.id),
+  );
+  await insertKeys(tx, keys);
+  await saveState(tx, row);
+  await saveRecords(tx, domain.id, stored, records);
+  return { row, records };
+}

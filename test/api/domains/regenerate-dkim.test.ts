@@ -1,0 +1,226 @@
+import { createPublicKey } from 'node:crypto';
+import { createRequire } from 'node:module';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { publish, startScene, type Scene, type Team } from '../../rig/scene.ts';
+
+const { dkimVerify } = createRequire(import.meta.url)('mailauth/lib/dkim/verify') as {
+  dkimVerify: (
+    message: Buffer,
+    options: { resolver: () => Promise<string[][]> },
+  ) => Promise<{ results: { selector: string }[] }>;
+};
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+let scene: Scene;
+beforeAll(async () => {
+  scene = await startScene();
+});
+afterAll(() => scene.close());
+
+const regenerate = (team: Team, id: string, body: unknown = { key_bits: 2048 }) =>
+  scene.api('POST', `/domains/${id}/dkim/regenerate`, { key: team.key, body });
+const verify = (team: Team, id: string) => scene.api('POST', `/domains/${id}/verify`, { key: team.key });
+const read = async (team: Team, id: string) => (await scene.api('GET', `/domains/${id}`, { key: team.key })).body;
+const send = (team: Team, domain: { name: string }, to: string, more: object = {}) =>
+  scene.api('POST', '/emails', {
+    key: team.key,
+    body: { from: `a@${domain.name}`, to: [to], subject: 'Hello', text: 'Hello', ...more },
+  });
+const sweep = () => scene.app.jobs.find((job) => job.name === 'sweep-domains')?.run();
+
+interface Published {
+  record: string;
+  name: string;
+  value: string;
+  required: boolean;
+  key_status?: string;
+}
+const selectorsOf = (records: Published[]) =>
+  records.filter(({ record }) => record === 'DKIM').map(({ name }) => name.split('.')[0]);
+const bitsOf = ({ value }: Published) => {
+  const key = Buffer.from(value.replace(/.*p=/, ''), 'base64');
+  return createPublicKey({ key, format: 'der', type: 'spki' }).asymmetricKeyDetails?.modulusLength;
+};
+async function signersOf(to: string): Promise<string[]> {
+  const message = scene.sink.messages.find(({ rcptTo }) => rcptTo.includes(to));
+  const nowhere = () => Promise.reject(Object.assign(new Error('none'), { code: 'ENOTFOUND' }));
+  const { results } = await dkimVerify(message?.data ?? Buffer.alloc(0), { resolver: nowhere });
+  return results.map(({ selector }) => selector).toSorted();
+}
+
+describe('a new key', () => {
+  it.each([1024, 2048])('of %i bits takes the place of every old one, and the domain may not send', async (bits) => {
+    const team = await scene.team();
+    const domain = await team.domain();
+    const before = await read(team, domain.id);
+    scene.clock.advance(MINUTE_MS);
+    const answer = await regenerate(team, domain.id, { key_bits: bits });
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { object: 'domain', id: domain.id, status: 'pending', capabilities: { sending: 'pending' } },
+    });
+    const selectors = selectorsOf(answer.body.records);
+    expect(selectors).toHaveLength(2);
+    for (const selector of selectorsOf(before.records)) expect(selectors).not.toContain(selector);
+    expect(bitsOf(answer.body.records[0])).toBe(bits);
+    expect(answer.text).not.toContain('PRIVATE');
+    expect(await scene.app.world.db.all('select 1 from dkim_keys where domain_id = ?', [domain.id])).toHaveLength(2);
+    expect(await send(team, domain, 'x@example.org')).toMatchObject({
+      status: 403,
+      body: { name: 'validation_error', message: expect.stringContaining('not verified') },
+    });
+    const [event] = (await scene.events(domain.id)).slice(-1);
+    expect(event).toMatchObject({ type: 'domain.updated', data: { status: 'pending' } });
+    expect(selectorsOf(event?.data?.['records'] as Published[])).toEqual(selectors);
+  });
+
+  it('the other records keep what is known of them, and the new one is all that has to be published', async () => {
+    const team = await scene.team();
+    const domain = await team.domain();
+    scene.clock.advance(MINUTE_MS);
+    const { body } = await regenerate(team, domain.id);
+    const statuses = body.records.map(({ record, status }: { record: string; status: string }) => [record, status]);
+    expect(statuses).toEqual([
+      ['DKIM', 'not_started'],
+      ['SPF', 'verified'],
+      ['SPF', 'verified'],
+      ['DKIM', 'not_started'],
+      ['DMARC', 'verified'],
+    ]);
+    publish(scene.dns, { records: [body.records[0]] });
+    scene.clock.advance(MINUTE_MS);
+    await verify(team, domain.id);
+    expect(await read(team, domain.id)).toMatchObject({ status: 'verified', capabilities: { sending: 'verified' } });
+  });
+
+  it('waits 72 hours from now on, whenever the domain was first looked at', async () => {
+    const team = await scene.team();
+    const domain = await team.domain();
+    scene.clock.advance(100 * HOUR_MS);
+    await regenerate(team, domain.id);
+    scene.clock.advance(72 * HOUR_MS - 1);
+    await sweep();
+    expect((await read(team, domain.id)).status).toBe('pending');
+    scene.clock.advance(1);
+    await sweep();
+    expect((await read(team, domain.id)).status).toBe('failed');
+  });
+});
+
+describe('mail that waits', () => {
+  it('is held while the key is not seen, leaves with the new key alone, and no old key signs again', async () => {
+    const team = await scene.team();
+    const domain = await team.domain();
+    const scheduledAt = new Date(scene.clock.now() + 10 * MINUTE_MS).toISOString();
+    const { body: mail } = await send(team, domain, 'held@example.org', { scheduled_at: scheduledAt });
+    scene.clock.advance(MINUTE_MS);
+    const { body } = await regenerate(team, domain.id);
+    scene.clock.advance(10 * MINUTE_MS);
+    await scene.settled();
+    expect(await scene.account(team, mail.id)).toMatchObject({ state: 'delivery_delayed' });
+    expect(scene.sink.messages.flatMap(({ rcptTo }) => rcptTo)).not.toContain('held@example.org');
+    const delayed = (await scene.events(mail.id)).find(({ type }) => type === 'email.delivery_delayed');
+    expect(JSON.stringify(delayed?.data)).toContain(`The domain ${domain.name} is not verified any more`);
+    publish(scene.dns, body);
+    await verify(team, domain.id);
+    scene.clock.advance(HOUR_MS);
+    await scene.settled();
+    expect((await scene.account(team, mail.id)).state).toBe('delivered');
+    expect(await signersOf('held@example.org')).toEqual(selectorsOf(body.records).toSorted());
+  });
+
+  it('fails as domain_unverified when nobody publishes the new key', async () => {
+    const team = await scene.team();
+    const domain = await team.domain();
+    const scheduledAt = new Date(scene.clock.now() + 10 * MINUTE_MS).toISOString();
+    const { body: mail } = await send(team, domain, 'never@example.org', { scheduled_at: scheduledAt });
+    scene.clock.advance(MINUTE_MS);
+    await regenerate(team, domain.id);
+    for (let hour = 0; hour < 60; hour++) {
+      scene.clock.advance(HOUR_MS);
+      await scene.settled();
+    }
+    expect((await scene.account(team, mail.id)).state).toBe('failed');
+    const failed = (await scene.events(mail.id)).find(({ type }) => type === 'email.failed');
+    expect(failed?.data).toMatchObject({ to: ['never@example.org'], failed: { reason: 'domain_unverified' } });
+    expect(scene.sink.messages.flatMap(({ rcptTo }) => rcptTo)).not.toContain('never@example.org');
+  });
+});
+
+describe('once a minute', () => {
+  it('shared with verification, in either order', async () => {
+    const team = await scene.team();
+    const domain = await team.domain();
+    const refused = await regenerate(team, domain.id);
+    expect(refused).toMatchObject({ status: 429, body: { name: 'rate_limit_exceeded' } });
+    expect(refused.headers.get('retry-after')).toBe('60');
+    scene.clock.advance(MINUTE_MS);
+    expect((await regenerate(team, domain.id)).status).toBe(200);
+    scene.clock.advance(MINUTE_MS - 1);
+    expect((await verify(team, domain.id)).headers.get('retry-after')).toBe('1');
+    expect((await regenerate(team, domain.id)).status).toBe(429);
+    scene.clock.advance(1);
+    expect((await verify(team, domain.id)).status).toBe(200);
+  });
+
+  it('of calls at the same moment one makes keys, and the domain has those', async () => {
+    const team = await scene.team();
+    const domain = await team.domain();
+    scene.clock.advance(MINUTE_MS);
+    const answers = await Promise.all([1, 2, 3].map(() => regenerate(team, domain.id)));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 429, 429]);
+    const made = answers.find(({ status }) => status === 200);
+    expect(selectorsOf((await read(team, domain.id)).records)).toEqual(selectorsOf(made?.body.records));
+  });
+});
+
+describe('refused', () => {
+  it.each([
+    [{}, 422, 'missing_required_field'],
+    [{ key_bits: 512 }, 400, 'validation_error'],
+    [{ key_bits: 4096 }, 400, 'validation_error'],
+    [{ key_bits: '2048' }, 400, 'validation_error'],
+    [{ key_bits: 2048.5 }, 400, 'validation_error'],
+    [{ key_bits: null }, 400, 'validation_error'],
+  ])('%j', async (body, status, name) => {
+    const team = await scene.team();
+    const domain = await team.domain();
+    scene.clock.advance(MINUTE_MS);
+    const before = await read(team, domain.id);
+    expect(await regenerate(team, domain.id, body)).toMatchObject({ status, body: { name } });
+    expect(await read(team, domain.id)).toMatchObject({ status: 'verified', records: before.records });
+    // Nothing was used up either.
+    expect((await regenerate(team, domain.id)).status).toBe(200);
+  });
+
+  it('names the lengths there are, and a field that is none', async () => {
+    const team = await scene.team();
+    const domain = await team.domain();
+    const { body } = await regenerate(team, domain.id, { key_bits: 4096, selector: 'x' });
+    expect(body.errors).toEqual([
+      { path: 'selector', message: expect.any(String) },
+      { path: 'key_bits', message: expect.stringContaining('2048 or 1024; got 4096') },
+    ]);
+  });
+
+  it('a domain of another team is not there, and keeps its keys', async () => {
+    const [team, stranger] = [await scene.team(), await scene.team()];
+    const domain = await team.domain();
+    scene.clock.advance(MINUTE_MS);
+    const nowhere = await regenerate(stranger, '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01');
+    expect([nowhere.status, (await regenerate(stranger, domain.id)).text]).toEqual([404, nowhere.text]);
+    expect((await read(team, domain.id)).status).toBe('verified');
+  });
+
+  it('a sending key', async () => {
+    const team = await scene.team();
+    const domain = await team.domain();
+    const answer = await scene.api('POST', `/domains/${domain.id}/dkim/regenerate`, {
+      key: await team.sendingKey(),
+      body: { key_bits: 2048 },
+    });
+    expect(answer).toMatchObject({ status: 401, body: { name: 'restricted_api_key' } });
+  });
+});
