@@ -36,7 +36,6 @@ const pageOf = (html: string): string =>
           size: 1,
         },
       ],
-      expiresAt: 1_800_100_000_000,
     },
     images: new Map(),
     withRemoteImages: false,

@@ -11,6 +11,7 @@ import {
   INLINE_IMAGE_BYTES_MAX,
   renderedOnce,
   renderNoSharePage,
+  renderShareEnd,
   renderSharePage,
   sharePageHeaders,
 } from '../share-page/index.ts';
@@ -22,7 +23,7 @@ export const shares: Record<string, KeyHandler> = {
 
 export const sharePages: Record<string, OpenHandler> = { getSharePage };
 
-async function getSharePage({ services: { world }, path, query, header, reply }: Call): Promise<string> {
+async function getSharePage({ services: { world }, path, query, header, reply }: Call): Promise<string | Buffer> {
   const withRemoteImages = query['images'] === '1';
   reply.headers(sharePageHeaders(withRemoteImages));
   const email = await readSharedEmail(world, path.token ?? '');
@@ -33,10 +34,11 @@ async function getSharePage({ services: { world }, path, query, header, reply }:
     return renderNoSharePage();
   }
   reply.type('text/html; charset=utf-8');
-  // An email never changes; how far it came and when the link ends stand on the page.
-  const key = [email.id, email.lastEvent, email.scheduledAt, email.expiresAt, withRemoteImages].join(' ');
-  return renderedOnce(world, key, async () => {
+  // An email never changes, but for how far it came. When the link ends is the link's own.
+  const key = [email.id, email.lastEvent, email.scheduledAt, withRemoteImages].join(' ');
+  const page = await renderedOnce(world, key, async () => {
     const images = await readInlineImages(world, email, INLINE_IMAGE_BYTES_MAX);
     return renderSharePage({ email, images, withRemoteImages });
   });
+  return Buffer.concat([page, Buffer.from(renderShareEnd(email.expiresAt))]);
 }

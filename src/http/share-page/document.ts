@@ -1,11 +1,16 @@
 import { escapeHtml } from '../../protocol/safe-html/index.ts';
 
 /** The page around what is shown; `content` is HTML already. */
-export const renderDocument = (title: string, content: string): string => `<!doctype html>
+export const renderDocument = (title: string, content: string): string =>
+  renderDocumentStart(title) + content + DOCUMENT_END;
+
+export const renderDocumentStart = (title: string): string => `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark"><meta name="robots" content="noindex, nofollow">
 <title>${escapeHtml(title)}</title><style>${style}</style></head>
-<body>${content}</body></html>
+<body>`;
+
+export const DOCUMENT_END = `</body></html>
 `;
 
 const style = `

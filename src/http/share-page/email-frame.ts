@@ -10,10 +10,11 @@ export function renderEmailFrame(
   html: string,
   options: { images: ReadonlyMap<string, string>; imageCharsMax: number; withRemoteImages: boolean },
 ): string {
-  const body = embedImages(disarmHtml(html), options.images, options.imageCharsMax);
   const policy = `<meta http-equiv="Content-Security-Policy" content="${framePolicy(options.withRemoteImages)}">`;
   const head = `<!doctype html><meta charset="utf-8">${policy}<style>${frameStyle}</style>`;
-  return `<iframe title="Content of the email" sandbox="" referrerpolicy="no-referrer" credentialless srcdoc="${escapeHtml(head + body)}"></iframe>`;
+  // The pictures come last: base64 needs no escaping, and there may be megabytes of it.
+  const srcdoc = embedImages(escapeHtml(head + disarmHtml(html)), options.images, options.imageCharsMax);
+  return `<iframe title="Content of the email" sandbox="" referrerpolicy="no-referrer" credentialless srcdoc="${srcdoc}"></iframe>`;
 }
 
 // What `disarmHtml` renamed and what never shows anything of its own in an email is not shown either.

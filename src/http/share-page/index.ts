@@ -5,4 +5,4 @@
 export { renderedOnce } from './rendered-pages.ts';
 export { sharePageHeaders } from './headers.ts';
 export { renderNoSharePage } from './no-share-page.ts';
-export { INLINE_IMAGE_BYTES_MAX, renderSharePage, type SharePage } from './share-page.ts';
+export { INLINE_IMAGE_BYTES_MAX, renderShareEnd, renderSharePage, type SharePage } from './share-page.ts';

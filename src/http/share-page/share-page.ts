@@ -2,7 +2,7 @@ import type { SharedEmail } from '../../resources/shares/index.ts';
 import { escapeHtml, linksIn, mayLoadImages } from '../../protocol/safe-html/index.ts';
 import { renderEmailFrame } from './email-frame.ts';
 import { bytesInWords, stateInWords, timeInWords } from './words.ts';
-import { renderDocument } from './document.ts';
+import { DOCUMENT_END, renderDocumentStart } from './document.ts';
 
 /** Pictures inside the email, as bytes; a page larger than this helps nobody. */
 export const INLINE_IMAGE_BYTES_MAX = 8 * 1024 * 1024;
@@ -10,24 +10,25 @@ const INLINE_IMAGE_CHARS_MAX = 16 * 1024 * 1024;
 const LINKS_MAX = 100;
 
 export interface SharePage {
-  email: SharedEmail;
+  email: Omit<SharedEmail, 'expiresAt'>;
   /** The pictures the email brings along, as data URLs by content id. */
   images: ReadonlyMap<string, string>;
   withRemoteImages: boolean;
 }
 
+/** All of the page that is the same for every link to the email; `renderShareEnd` follows it. */
 export function renderSharePage(page: SharePage): string {
   const { email } = page;
   const subject = email.subject.trim() === '' ? '(no subject)' : email.subject;
-  return renderDocument(
-    subject,
-    `<header><h1><bdi>${escapeHtml(subject)}</bdi></h1>${renderFields(email)}${renderAttachments(email)}</header>
+  return `${renderDocumentStart(subject)}<header><h1><bdi>${escapeHtml(subject)}</bdi></h1>${renderFields(email)}${renderAttachments(email)}</header>
 <main aria-label="Email">${renderContent(page)}</main>
-<footer><p>This is a read-only copy of one email. The link to it works until ${renderTime(email.expiresAt)}; whoever has the link can open it.</p></footer>`,
-  );
+`;
 }
 
-function renderFields(email: SharedEmail): string {
+export const renderShareEnd = (expiresAt: number): string =>
+  `<footer><p>This is a read-only copy of one email. The link to it works until ${renderTime(expiresAt)}; whoever has the link can open it.</p></footer>${DOCUMENT_END}`;
+
+function renderFields(email: SharePage['email']): string {
   const rows: [string, string][] = [
     ['From', bdi(email.from)],
     ['To', email.to.map(bdi).join(', ')],
@@ -41,7 +42,7 @@ function renderFields(email: SharedEmail): string {
   return `<dl>${shown.map(([name, value]) => `<div><dt>${name}</dt><dd>${value}</dd></div>`).join('')}</dl>`;
 }
 
-function renderAttachments({ attachments }: SharedEmail): string {
+function renderAttachments({ attachments }: SharePage['email']): string {
   if (attachments.length === 0) return '';
   const items = attachments.map(
     ({ filename, size }) => `<li>${bdi(filename)} <span class="quiet">${bytesInWords(size)}</span></li>`,

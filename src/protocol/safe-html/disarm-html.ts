@@ -1,20 +1,22 @@
 /** What email is made of. Nothing here fetches anything but images, and nothing here navigates without `href`. */
-const KEPT = new Set(
-  [
-    'html head body title style article section nav aside header footer main address hgroup h1 h2 h3 h4 h5 h6',
-    'p pre blockquote ol ul li dl dt dd menu dir figure figcaption div center hr br wbr',
-    'a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr picture q rp rt ruby s',
-    'samp small source span strike strong sub sup time tt u var',
-    'table caption colgroup col tbody thead tfoot tr th td details summary map area',
-  ].flatMap((line) => line.split(' ')),
-);
+const KEPT = [
+  'html head body title style article section nav aside header footer main address hgroup h1 h2 h3 h4 h5 h6',
+  'p pre blockquote ol ul li dl dt dd menu dir figure figcaption div center hr br wbr',
+  'a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr picture q rp rt ruby s',
+  'samp small source span strike strong sub sup time tt u var',
+  'table caption colgroup col tbody thead tfoot tr th td details summary map area',
+].flatMap((line) => line.split(' '));
 
 /** Elements without content: under another name they would swallow what follows, so they become a tag parsers ignore. */
-const VOID = new Set('base basefont bgsound command embed frame input isindex keygen link meta param track'.split(' '));
+const VOID = 'base basefont bgsound command embed frame input isindex keygen link meta param track'.split(' ');
 
 // The characters that end a tag's name are those of the HTML standard (13.2.5.8), not those of JavaScript's \s. Every
 // `<` is looked at on its own, so that none hides behind another.
-const TAG = /<(\/?)([a-z][a-z0-9]*)(?=([^\t\n\f\r />])?)/gi;
+const NAME_END = '(?=[\\t\\n\\f\\r />]|$)';
+const VOID_TAG = new RegExp(`<(?:${VOID.join('|')})${NAME_END}`, 'gi');
+const OTHER_NAME = `(?=[a-z])(?!(?:${KEPT.join('|')})${NAME_END})`;
+const OTHER_TAG = new RegExp(`<${OTHER_NAME}`, 'gi');
+const OTHER_END_TAG = new RegExp(`</${OTHER_NAME}`, 'gi');
 
 // Clicks, pings and SVG lead outside through these. An empty address leads to the page itself and has no `=`.
 const LEADING_ATTRIBUTE = /(?:href|attributionsrc)(?=[\t\n\f\r ]*[=>]|[\t\n\f\r ]+[a-z-]+[\t\n\f\r ]*=)/gi;
@@ -27,13 +29,13 @@ const LEADING_ATTRIBUTE = /(?:href|attributionsrc)(?=[\t\n\f\r ]*[=>]|[\t\n\f\r 
  * else. Prose that looks like a tag is renamed with the rest.
  */
 export function disarmHtml(html: string): string {
-  return html
-    .replace(TAG, (whole, slash: string, name: string, more: string | undefined) => {
-      const lower = name.toLowerCase();
-      if (more === undefined && KEPT.has(lower)) return whole;
+  // A million tags take a fraction of the time that they would take with callbacks.
+  return (
+    html
       // A second head is dropped by the parser wherever it stands (13.2.6.4).
-      if (more === undefined && slash === '' && VOID.has(lower)) return '<head';
-      return `<${slash}x-${name}`;
-    })
-    .replace(LEADING_ATTRIBUTE, 'data-$&');
+      .replace(VOID_TAG, '<head')
+      .replace(OTHER_TAG, '<x-')
+      .replace(OTHER_END_TAG, '</x-')
+      .replace(LEADING_ATTRIBUTE, 'data-$&')
+  );
 }

@@ -1,5 +1,10 @@
+import { firstMatches } from './first-matches.ts';
+
 // RFC 2392: the id is percent-encoded in the URL.
 const CONTENT_ID_URL = /cid:([^\s"'<>()&]+)/gi;
+
+/** An email shows a few dozen pictures; one that names a hundred thousand shows the first of them. */
+const ADDRESSES_MAX = 1000;
 
 /** Pixels only: an SVG is a document. */
 const RASTER_TYPES: Record<string, string> = {
@@ -14,7 +19,7 @@ const RASTER_TYPES: Record<string, string> = {
 
 /** The ids of the attachments that the text shows in place, without angle brackets. */
 export function contentIdsIn(html: string): Set<string> {
-  return new Set(Array.from(html.matchAll(CONTENT_ID_URL), ([, id = '']) => decoded(id)));
+  return new Set(Array.from(addressesIn(html), ([, id = '']) => decoded(id)));
 }
 
 /** Undefined where the type is no picture that can be shown. */
@@ -28,14 +33,21 @@ export function imageDataUrl(contentType: string, content: Buffer): string | und
  * large picture a hundred thousand times.
  */
 export function embedImages(html: string, images: ReadonlyMap<string, string>, charsMax: number): string {
+  if (images.size === 0) return html;
+  const parts: string[] = [];
   let left = charsMax;
-  return html.replace(CONTENT_ID_URL, (whole, id: string) => {
+  let end = 0;
+  for (const { 0: whole, 1: id = '', index } of addressesIn(html)) {
     const url = images.get(decoded(id));
-    if (url === undefined || url.length > left) return whole;
+    if (url === undefined || url.length > left) continue;
     left -= url.length;
-    return url;
-  });
+    parts.push(html.slice(end, index), url);
+    end = index + whole.length;
+  }
+  return [...parts, html.slice(end)].join('');
 }
+
+const addressesIn = (html: string) => firstMatches(html, CONTENT_ID_URL, ADDRESSES_MAX);
 
 function decoded(id: string): string {
   try {

@@ -1,13 +1,17 @@
+import { firstMatches } from './first-matches.ts';
+
 const LINK = /href[\t\n\f\r ]*=[\t\n\f\r ]*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/gi;
 const SHOWN = /^(?:https?:\/\/|mailto:|tel:)/i;
 const CHARS_MAX = 2048;
+/** Most links of a hostile text are none, or the same one again. */
+const LOOKED_AT_MAX = 5000;
 
 const ENTITIES: Record<string, string> = { '&amp;': '&', '&#38;': '&', '&quot;': '"', '&#39;': "'" };
 
 /** The addresses that a text links to, each once and in order, to be read and not to be followed. */
 export function linksIn(html: string, countMax: number): string[] {
   const links = new Set<string>();
-  for (const [, double, single, bare] of html.matchAll(LINK)) {
+  for (const [, double, single, bare] of firstMatches(html, LINK, LOOKED_AT_MAX)) {
     if (links.size >= countMax) break;
     const address = (double ?? single ?? bare ?? '').replace(
       /&(?:amp|#38|quot|#39);/g,

@@ -129,6 +129,23 @@ describe('GET /share/{token}', () => {
     expect(text.length).toBeLessThan(20_000_000);
   });
 
+  it('is made once for all links to an email, and says of each how long it works', async () => {
+    const { id } = await sendOne(scene, team, {
+      html: '<img src="cid:logo">',
+      scheduled_at: new Date(scene.clock.now() + 3_600_000).toISOString(),
+      attachments: [{ filename: 'a.png', content: PNG.toString('base64'), content_id: 'logo' }],
+    });
+    const times: string[] = [];
+    for (const expires_in of ['1 hour', '2 hours']) {
+      const { text } = await scene.api('GET', await share(scene, team, id, { expires_in }));
+      expect(framed(text)).toContain('<img src="data:image/png;base64,');
+      times.push(/works until <time datetime="([^"]+)"/.exec(text)?.[1] ?? '');
+      // A page that is made again would have to read the picture.
+      await scene.app.world.blobs.remove(id);
+    }
+    expect(Date.parse(times[1] ?? '') - Date.parse(times[0] ?? '')).toBe(3_600_000);
+  });
+
   it('shows the text where there is no HTML, as it was written', async () => {
     const { text } = await open({ html: undefined, text: 'One\n  two <b>&amp;</b>\n\n"three"' });
     expect(text).toContain('<pre dir="auto">One\n  two &lt;b&gt;&amp;amp;&lt;/b&gt;\n\n&quot;three&quot;</pre>');
