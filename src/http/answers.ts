@@ -12,6 +12,7 @@ export function errorBody(refusal: Refusal): Record<string, unknown> {
     message: refusal.message,
     ...(refusal.code === undefined ? {} : { code: refusal.code }),
     ...(refusal.errors === undefined ? {} : { errors: refusal.errors }),
+    ...(refusal.claimable === undefined ? {} : { claimable: refusal.claimable }),
     ...(refusal.details === undefined ? {} : { details: refusal.details }),
   };
 }

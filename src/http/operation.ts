@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify';
 import type { OpenApiDocument } from '../contract/index.ts';
 import type { World } from '../platform/world/index.ts';
 import type { Accept } from '../flow/accept/index.ts';
+import type { Listeners } from '../flow/notify/index.ts';
 import type { Tracking } from '../flow/track/index.ts';
 import type { Ctx } from '../resources/access/index.ts';
 import type { RequestLog } from '../resources/logs/index.ts';
@@ -11,6 +12,7 @@ export interface Services {
   world: World;
   accept: Accept;
   tracking: Tracking;
+  listeners: Listeners;
   /** Readiness: everything a request depends on, by name. */
   checks: Record<string, () => Promise<void>>;
   /** What was answered and is not written yet. */

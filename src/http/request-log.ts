@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { OperationValidators } from '../contract/index.ts';
 import type { World } from '../platform/world/index.ts';
 import type { Actor } from '../resources/access/index.ts';
 import { markerText, redactBody, redactPath, redactTokens, type RequestLog } from '../resources/logs/index.ts';
@@ -11,26 +12,40 @@ export interface Caller {
   body?: unknown;
 }
 
+type Operation = Pick<OperationValidators, 'operationId' | 'path'>;
+
 const USER_AGENT_CHARS_MAX = 500;
 const ENDPOINT_CHARS_MAX = 500;
 
-/** Routes whose bodies are secrets through and through. */
+/** Routes whose bodies are secrets through and through, as the contract writes them: a caller may encode any letter. */
 const SECRET_ROUTES = /^\/(?:auth|oauth)\//;
 /** What the log answers is in the log already. */
 const LOG_ROUTES = /^\/logs(?:\/|$)/;
+/** Its answer is a link that opens by itself. */
+const SHARE = 'createShare';
+
+export interface Answered {
+  request: FastifyRequest;
+  reply: FastifyReply;
+  caller: Caller;
+  payload: unknown;
+}
 
 /** Notes an answer that is about to be written. The log's id is the request's, which the caller sees in x-request-id. */
 export function createAnswerNote(
   world: World,
   requestLog: RequestLog,
-): (request: FastifyRequest, reply: FastifyReply, caller: Caller, payload: unknown) => void {
+): (operation: Operation, answered: Answered) => void {
   const { body_bytes: bytesMax } = world.config.logs;
   const isOneTooMany = createFlood(world);
-  return (request, reply, caller, payload) => {
+  return (operation, { request, reply, caller, payload }) => {
     if (reply.hasHeader('retry-after') && isOneTooMany(caller.teamId)) return;
     const path = request.url.split('?', 1)[0] ?? '';
     const isUnread = request.body !== undefined && caller.body === undefined;
-    const what = { isSecret: SECRET_ROUTES.test(path), isDone: reply.statusCode < 400, isUnread, bytesMax };
+    const isSecret = SECRET_ROUTES.test(operation.path);
+    const isShare = operation.operationId === SHARE;
+    const what = { isSecret, isShare, isDone: reply.statusCode < 400, isUnread, bytesMax };
+    const isLog = LOG_ROUTES.test(operation.path);
     requestLog.add({
       id: request.id,
       team_id: caller.teamId,
@@ -40,7 +55,7 @@ export function createAnswerNote(
       response_status: reply.statusCode,
       user_agent: clip(redactTokens(request.headers['user-agent'] ?? ''), USER_AGENT_CHARS_MAX),
       request_body: requestBody(request, caller, what),
-      response_body: request.method === 'HEAD' || LOG_ROUTES.test(path) ? null : responseBody(payload, path, what),
+      response_body: request.method === 'HEAD' || isLog ? null : responseBody(payload, what),
     });
   };
 }
@@ -65,6 +80,7 @@ const clip = (text: string, charsMax: number): string => (text.length <= charsMa
 
 interface Kept {
   isSecret: boolean;
+  isShare: boolean;
   isDone: boolean;
   /** There was a body and it was no JSON. */
   isUnread: boolean;
@@ -89,7 +105,7 @@ function bytesAnnounced(request: FastifyRequest): number {
   return Number.isSafeInteger(announced) && announced > 0 ? announced : 0;
 }
 
-function responseBody(payload: unknown, path: string, { isSecret, isUnread, bytesMax }: Kept): string | null {
+function responseBody(payload: unknown, { isSecret, isShare, isUnread, bytesMax }: Kept): string | null {
   if (typeof payload !== 'string' || payload === '') return null;
   const bytes = Buffer.byteLength(payload);
   if (isSecret) return markerText({ redacted: true, bytes });
@@ -98,7 +114,7 @@ function responseBody(payload: unknown, path: string, { isSecret, isUnread, byte
   try {
     const value: unknown = JSON.parse(payload);
     if (isUnread) withoutQuote(value);
-    return redactBody(value, { bytesMax, bytes, isShare: path.endsWith('/share') });
+    return redactBody(value, { bytesMax, bytes, isShare });
   } catch {
     return markerText({ unreadable: true, bytes });
   }

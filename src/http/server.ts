@@ -8,7 +8,9 @@ import { mustReach, type Actor, type Ctx } from '../resources/access/index.ts';
 import { createAuthentication, createKeyUse } from '../resources/api-keys/index.ts';
 import { createRequestLog } from '../resources/logs/index.ts';
 import { errorBody, rateLimited, refusalFor, setRateHeaders } from './answers.ts';
+import { createBodiesInHand } from './bodies-in-hand.ts';
 import { createBrokenRequests } from './broken-requests.ts';
+import { whenCallerGone } from './caller-gone.ts';
 import { checkBody, checkIdempotencyKey, checkParameters, parseBody } from './check-request.ts';
 import type { Call, Services } from './operation.ts';
 import { checksItsOwnBody, holdsEmail, withKey, withoutKey } from './operations/index.ts';
@@ -16,6 +18,7 @@ import { createRateLimit, type RateState } from './rate-limit.ts';
 import { createAnswerNote, type Caller } from './request-log.ts';
 import { contractTarget, knownPathsOf, parseQuery } from './target.ts';
 import { createTrackingRoutes } from './tracking.ts';
+import { createUnreadAnswers } from './unread-answers.ts';
 
 export interface HttpPort {
   host: string;
@@ -37,6 +40,7 @@ export async function startHttp(given: Omit<Services, 'requestLog'>): Promise<Ht
   const validators = await compileValidators(services.document);
   validators.compileAll();
   const rateLimit = createRateLimit(world);
+  const holdBody = createBodiesInHand(config.http.email_body_limit_bytes);
   const noteKeyUse = createKeyUse(world);
   const authenticateToken = createAuthentication(world);
   const knownPaths = knownPathsOf([...validators.operations.values()]);
@@ -74,6 +78,12 @@ export async function startHttp(given: Omit<Services, 'requestLog'>): Promise<Ht
     if (agent === undefined || agent.trim() === '') done(missingUserAgent());
     else done(hostFault(request, reply) ?? targetFault(request, reply));
   });
+  const unread = createUnreadAnswers(world, server.server);
+  server.addHook('onSend', (_request, reply, payload, done) => {
+    const isWhole = typeof payload === 'string' || Buffer.isBuffer(payload);
+    if (isWhole) unread.admit(reply.raw, payload.length);
+    done();
+  });
   server.setErrorHandler((error, request, reply) => answerRefusal(request, reply, error));
   // An expectation may be ignored (RFC 9110 §10.1.1); Node would answer a bare 417.
   server.server.on('checkExpectation', (request, response) => server.server.emit('request', request, response));
@@ -89,6 +99,7 @@ export async function startHttp(given: Omit<Services, 'requestLog'>): Promise<Ht
     url: config.http.public_url === '' ? `http://${host}:${port}` : config.http.public_url,
     async close(graceMs) {
       await closeServer(server, world, graceMs);
+      unread.close();
       await requestLog.close();
     },
   };
@@ -113,7 +124,7 @@ export async function startHttp(given: Omit<Services, 'requestLog'>): Promise<Ht
     if (!reply.hasHeader('x-request-id')) reply.header('x-request-id', request.id);
     if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', refusal.retryAfterSeconds);
     // What is left of a body that was refused while it was read would be taken for the next request.
-    if (refusal.status === 400 && !request.raw.complete) reply.header('connection', 'close');
+    if ([400, 503].includes(refusal.status) && !request.raw.complete) reply.header('connection', 'close');
     reply.code(refusal.status).type('application/json; charset=utf-8').send(errorBody(refusal));
   }
 
@@ -127,7 +138,7 @@ export async function startHttp(given: Omit<Services, 'requestLog'>): Promise<Ht
     const actorOf = new WeakMap<FastifyRequest, Caller>();
     const onSend: onSendHookHandler = (request, reply, payload, done) => {
       const caller = actorOf.get(request);
-      if (caller) noteAnswer(request, reply, caller, payload);
+      if (caller) noteAnswer(operation, { request, reply, caller, payload });
       done();
     };
 
@@ -146,6 +157,10 @@ export async function startHttp(given: Omit<Services, 'requestLog'>): Promise<Ht
         if (takesKey) checkIdempotencyKey(request.headers['idempotency-key'] as string | undefined);
         checkParameters(operation, callParameters(request));
       },
+      preParsing: (request, reply, payload, done) => {
+        if (operation.method !== 'get') holdBody(request, reply, actorOf.get(request)?.teamId ?? request.ip);
+        done(null, payload);
+      },
       ...(needs === 'none' || !config.logs.enabled ? {} : { onSend }),
       handler: async (request, reply) => {
         const parsed = parseBody(request.body as Buffer | undefined, request.headers['content-type']);
@@ -160,7 +175,8 @@ export async function startHttp(given: Omit<Services, 'requestLog'>): Promise<Ht
         const call: Call = { services, path: path as Call['path'], query, header, body: parsed.value, validate, reply };
         if (!caller || !keyHandler) return openHandler?.(call);
         if (caller.actor.kind === 'api_key') noteKeyUse(caller.actor.keyId, request.id);
-        const ctx: Ctx = { world, teamId: caller.teamId, actor: caller.actor, requestId: request.id };
+        const whenGone = (): AbortSignal => whenCallerGone(request, reply);
+        const ctx: Ctx = { world, teamId: caller.teamId, actor: caller.actor, requestId: request.id, whenGone };
         return keyHandler(ctx, call);
       },
     });

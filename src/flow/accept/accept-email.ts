@@ -3,7 +3,7 @@ import { isUniqueViolation } from '../../platform/db/index.ts';
 import { refuse, Refusal } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
-import { fetchAttachments, writeBlobs, type SendEmailInput } from '../../resources/emails/index.ts';
+import { blobsOf, fetchAttachments, type SendEmailInput } from '../../resources/emails/index.ts';
 import { createSendSwitch } from '../../resources/instance/index.ts';
 import { storedAnswer, type Idempotency } from './idempotency.ts';
 import { prepareAll, prepareGood, type BatchError } from './prepare-batch.ts';
@@ -40,15 +40,15 @@ export interface Accept {
 const CROWD = 12;
 /** A crowd that was just served counts as one for a while: its next requests are on their way. */
 const CROWD_MS = 250;
-/** Requests of one team at a time that become much larger than they came. */
-const GROWING_MAX = 2;
+/** Of requests of one team that become much larger than they came; each that waits holds its body. */
+const GROWING = { atOnce: 2, waitingMax: 20 };
 
 /** `onAccepted` is told after the commit that there is mail to deliver. */
 export function createAccept(world: World, onAccepted: () => void): Accept {
   const commit = world.commits.lane<Acceptance, void>((tx, items) => writeAccepted(world, tx, items), rowsIn);
   const prepare = createPrepare(world);
   const sendSwitch = createSendSwitch(world);
-  const inTurn = createWaitingLines(GROWING_MAX);
+  const inTurn = createWaitingLines(GROWING);
   const inFlight = new Set<string>();
   let waiting = 0;
   let sinceCrowdMs = (): number => Number.POSITIVE_INFINITY;
@@ -124,7 +124,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
     }
     const isGrowing = inputs.some((input) => (input?.template && inputs.length > 1) || hasPath(input));
     if (!isGrowing) return work();
-    return inTurn(ctx.teamId, work);
+    return inTurn(ctx.teamId, work, ctx.whenGone?.());
   }
 
   return {
@@ -136,7 +136,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
           const { attachments } = prepared.draft;
           // Files are written before the commit that would refuse them.
           if (attachments.length > 0) await mustHaveRoom(world, ctx.teamId, 1);
-          await fetchAttachments(world, [prepared.draft]);
+          await fetchAttachments(world, [prepared.draft], ctx.whenGone);
           return write(ctx, [prepared], { idempotency, answerOf: ([rows]) => ({ id: rows?.email.id ?? '' }) });
         }),
       ),
@@ -159,12 +159,13 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
 const hasPath = (input: SendEmailInput | undefined): boolean =>
   input?.attachments?.some(({ path }) => path !== undefined) ?? false;
 
+/** All of them together: to sync files one after the other takes many times longer. */
 async function writeAllBlobs(world: World, prepared: Prepared[], emails: AcceptedRows[]): Promise<void> {
-  for (const [i, { hasBlobs, body, attachments }] of emails.entries()) {
+  const files = emails.flatMap(({ hasBlobs, body, attachments }, i) => {
     const draft = prepared[i]?.draft;
-    const attachmentIds = attachments.map((row) => row.id);
-    if (hasBlobs && draft) await writeBlobs(world, body, draft, attachmentIds);
-  }
+    return hasBlobs && draft ? blobsOf(body, draft, attachments) : [];
+  });
+  if (files.length > 0) await world.blobs.putAll(files);
 }
 
 async function removeBlobs(world: World, emails: AcceptedRows[]): Promise<void> {

@@ -1,4 +1,4 @@
-import { refuse, Refusal } from '../../platform/refusal/index.ts';
+import { refuse, Refusal, type FieldFault } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
 import { fetchAttachmentsOfEach, type EmailDraft, type SendEmailInput } from '../../resources/emails/index.ts';
 import type { Prepare, Prepared } from './prepare.ts';
@@ -33,7 +33,7 @@ export async function prepareAll(
   }
   const drafts = all.map(({ draft }) => draft);
   if (drafts.some(hasFiles)) await mustHaveRoom(ctx.world, ctx.teamId, drafts.length);
-  const faults = await fetchAttachmentsOfEach(ctx.world, drafts, { stopsAtFirst: true });
+  const faults = await fetchAttachmentsOfEach(ctx.world, drafts, { stopsAtFirst: true, whenGone: ctx.whenGone });
   for (const [index, fault] of faults.entries()) if (fault) throw atIndex(fault, index);
   return { good: all, errors: undefined };
 }
@@ -60,7 +60,7 @@ export async function prepareGood(
   const drafts = read.map(({ prepared }) => prepared.draft);
   // How many will be left is not known before their files are.
   if (drafts.some(hasFiles)) await mustHaveRoom(ctx.world, ctx.teamId, 1);
-  const faults = await fetchAttachmentsOfEach(ctx.world, drafts);
+  const faults = await fetchAttachmentsOfEach(ctx.world, drafts, { whenGone: ctx.whenGone });
   const good = read.filter(({ index }, i) => {
     const fault = faults[i];
     if (fault) errors.push({ index, message: fault.message });
@@ -91,13 +91,19 @@ function createBodyLimit({ world }: Ctx): (prepared: Prepared) => Prepared {
   };
 }
 
+/** Most messages begin with the field, which is named in full then. */
+const faultAtIndex = ({ path, message }: FieldFault, index: number): FieldFault => ({
+  path: `${index}.${path}`,
+  message: message.startsWith(path) ? `${index}.${message}` : message,
+});
+
 /** The same refusal, saying which email of the batch it is about. */
 function atIndex(refusal: Refusal, index: number): Refusal {
   const { errors, details } = refusal;
   return refuse(refusal.errorName, {
     status: refusal.status,
     say: `Email ${index}: ${refusal.message}`,
-    ...(errors ? { errors: errors.map(({ path, message }) => ({ path: `${index}.${path}`, message })) } : {}),
+    ...(errors ? { errors: errors.map((fault) => faultAtIndex(fault, index)) } : {}),
     ...(details ? { details } : {}),
   });
 }

@@ -2,7 +2,7 @@ import { nextTurn } from '../../platform/clock/index.ts';
 import { invalidFields, refuse } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
-import { findDomain, findDomainByName, type DomainRow } from '../../resources/domains/index.ts';
+import { findDomain, findDomainByName, maySend, type DomainRow } from '../../resources/domains/index.ts';
 import {
   readEmail,
   type CompleteEmailInput,
@@ -98,7 +98,13 @@ async function mayBeSentFrom(ctx: Ctx, draft: EmailDraft, domain: DomainRow | un
         : 'This API key is pinned to a domain that has been deleted; use another key.',
     });
   }
-  if (domain?.status === 'verified') return domain;
+  if (domain && maySend(domain)) return domain;
+  if (domain?.sending === 'disabled') {
+    throw refuse('validation_error', {
+      status: 403,
+      say: `Sending from the domain ${name} is disabled; enable its capability sending first.`,
+    });
+  }
   throw refuse('validation_error', {
     status: 403,
     say: `The domain ${name} is not verified for this team; verify it before sending from it.`,

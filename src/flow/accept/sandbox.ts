@@ -12,7 +12,7 @@ export async function mayLeaveSandbox(
   if (!config.regions[domain.region]?.sandbox) return;
   const simulator = `simulator.${config.instance.host}`.toLowerCase();
   for (const { address, domain: name } of draft.recipients) {
-    if (name === simulator || (await find(name))?.status === 'verified') continue;
+    if (name === simulator || ((await find(name))?.verified_at ?? null) !== null) continue;
     throw refuse('validation_error', {
       status: 403,
       say: `The region ${domain.region} is sandboxed and does not send to ${address} yet.`,

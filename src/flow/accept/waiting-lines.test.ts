@@ -5,7 +5,7 @@ import { createWaitingLines } from './waiting-lines.ts';
 const turn = (): Promise<void> => new Promise((next) => setImmediate(next));
 
 it('as many as allowed run at a time under a key, the others in their order, and a failure frees its place', async () => {
-  const inTurn = createWaitingLines(2);
+  const inTurn = createWaitingLines({ atOnce: 2, waitingMax: 3 });
   const begun: number[] = [];
   const gates = Array.from({ length: 5 }, () => Promise.withResolvers<void>());
   const all = gates.map((gate, n) =>
@@ -27,10 +27,37 @@ it('as many as allowed run at a time under a key, the others in their order, and
 });
 
 it('keys do not wait for each other', async () => {
-  const inTurn = createWaitingLines(1);
+  const inTurn = createWaitingLines({ atOnce: 1, waitingMax: 0 });
   const gate = Promise.withResolvers<void>();
   const slow = inTurn('a', () => gate.promise);
   expect(await inTurn('b', () => Promise.resolve('done'))).toBe('done');
   gate.resolve();
   await slow;
+});
+
+it('one more than may wait is told when to try again, and whoever gives up frees the place', async () => {
+  const inTurn = createWaitingLines({ atOnce: 1, waitingMax: 1 });
+  const gate = Promise.withResolvers<void>();
+  const caller = new AbortController();
+  const begun: string[] = [];
+  const begin = (name: string) => (): Promise<void> => {
+    begun.push(name);
+    return gate.promise;
+  };
+  const first = inTurn('a', begin('first'));
+  const second = inTurn('a', begin('second'), caller.signal);
+  await expect(inTurn('a', begin('third'))).rejects.toMatchObject({
+    errorName: 'rate_limit_exceeded',
+    retryAfterSeconds: 5,
+    message: expect.stringContaining('1 more may wait'),
+  });
+  caller.abort();
+  await expect(second).rejects.toMatchObject({ message: expect.stringContaining('connection ended') });
+  const fourth = inTurn('a', begin('fourth'));
+  gate.resolve();
+  await Promise.all([first, fourth]);
+  expect(begun).toEqual(['first', 'fourth']);
+  await expect(inTurn('a', begin('late'), caller.signal)).rejects.toMatchObject({ status: 400 });
+  await inTurn('a', begin('fifth'));
+  expect(begun).toEqual(['first', 'fourth', 'fifth']);
 });

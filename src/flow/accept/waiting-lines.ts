@@ -1,18 +1,64 @@
-/** At most `max` at a time under each key; the others wait in the order in which they came. */
-export function createWaitingLines(max: number): <T>(key: string, work: () => Promise<T>) => Promise<T> {
-  const lines = new Map<string, { running: number; waiting: (() => void)[] }>();
-  return async (key, work) => {
-    const line = lines.get(key) ?? { running: 0, waiting: [] };
+import { refuse } from '../../platform/refusal/index.ts';
+import { callerGone } from '../../resources/access/index.ts';
+
+export interface LineLimits {
+  atOnce: number;
+  waitingMax: number;
+}
+
+interface Line {
+  running: number;
+  /** In the order in which they came. */
+  waiting: Set<() => void>;
+}
+
+const RETRY_AFTER_SECONDS = 5;
+
+/**
+ * At most `atOnce` at a time under each key; the others wait in the order in which they came, and no more than
+ * `waitingMax` of them. Whoever gives up while waiting frees the place in line.
+ */
+export function createWaitingLines({
+  atOnce,
+  waitingMax,
+}: LineLimits): <T>(key: string, work: () => Promise<T>, gone?: AbortSignal) => Promise<T> {
+  const lines = new Map<string, Line>();
+  return async (key, work, gone) => {
+    const line = lines.get(key) ?? { running: 0, waiting: new Set() };
+    if (gone?.aborted) throw callerGone();
+    const mustWait = line.running >= atOnce;
+    if (mustWait && line.waiting.size >= waitingMax) {
+      throw refuse('rate_limit_exceeded', {
+        say: `At most ${atOnce} requests of a team that name files by path or render templates in a batch are worked on at a time, and ${waitingMax} more may wait; try again in ${RETRY_AFTER_SECONDS} s.`,
+        retryAfterSeconds: RETRY_AFTER_SECONDS,
+      });
+    }
     lines.set(key, line);
-    if (line.running >= max) await new Promise<void>((go) => line.waiting.push(go));
+    if (mustWait) await turnIn(line, gone);
     else line.running++;
     try {
       return await work();
     } finally {
+      const [next] = line.waiting;
       // The place goes on to the next one in line, without being free in between.
-      const next = line.waiting.shift();
       if (next) next();
       else if (--line.running === 0) lines.delete(key);
     }
   };
+}
+
+function turnIn({ waiting }: Line, gone: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const go = (): void => {
+      waiting.delete(go);
+      gone?.removeEventListener('abort', giveUp);
+      resolve();
+    };
+    const giveUp = (): void => {
+      waiting.delete(go);
+      reject(callerGone());
+    };
+    waiting.add(go);
+    gone?.addEventListener('abort', giveUp, { once: true });
+  });
 }

@@ -75,6 +75,33 @@ describe('put and get', () => {
   });
 });
 
+describe('putAll', () => {
+  const other = OWNER.replace('018b', '018c');
+  const keys = Array.from({ length: 60 }, (_, i) => `${i % 2 ? OWNER : other}/${i}`);
+
+  it('writes files of several owners, and nothing where there is none', async () => {
+    await blobs.putAll([]);
+    expect(existsSync(root)).toBe(false);
+    await blobs.putAll(keys.map((key) => ({ key, content: Buffer.from(key) })));
+    for (const key of keys) expect((await blobs.get(key)).toString()).toBe(key);
+    expect(readdirSync(folder())).toHaveLength(30);
+  });
+
+  it('fails as a whole when one file cannot be written, and only after the last write has ended', async () => {
+    mkdirSync(folder(), { recursive: true });
+    for (let put = 1; put <= keys.length; put++) {
+      symlinkSync('/dev/full', path.join(folder(), `full.${process.pid}-${put}.part`));
+    }
+    const all = [...keys, `${OWNER}/full`].map((key) => ({ key, content: Buffer.from(key) }));
+    all.unshift(...all.splice(-1));
+    await expect(blobs.putAll(all)).rejects.toMatchObject({ code: 'ENOSPC' });
+    const left = readdirSync(folder()).filter((name) => !name.startsWith('full.'));
+    // What had begun beside it is there whole; the rest was not begun.
+    expect(left.length).toBeLessThan(30);
+    for (const name of left) expect((await blobs.get(`${OWNER}/${name}`)).toString()).toBe(`${OWNER}/${name}`);
+  });
+});
+
 describe('a key steps out of nowhere', () => {
   it.each([
     'body',

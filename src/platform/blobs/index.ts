@@ -6,9 +6,19 @@ import { mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from 'nod
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 
+export interface NewBlob {
+  key: string;
+  content: Uint8Array;
+}
+
+/** A disk syncs several files in nearly the time of one; more would only wait for each other. */
+const AT_ONCE_MAX = 16;
+
 export interface Blobs {
   /** Keys are `<owner id>/<name>`; writing the same key again replaces it. */
   put(key: string, content: Uint8Array): Promise<void>;
+  /** Many of them, each whole and synced when it resolves; a failure leaves any of them or none. */
+  putAll(blobs: readonly NewBlob[]): Promise<void>;
   get(key: string): Promise<Buffer>;
   /** To be read piece by piece, and destroyed where it is not; undefined where there is no such blob. */
   open(key: string): Promise<{ size: number; content: Readable } | undefined>;
@@ -43,21 +53,29 @@ export function openBlobs(root: string): Blobs {
   }
   let puts = 0;
 
+  async function putAll(blobs: readonly NewBlob[]): Promise<void> {
+    const files = blobs.map(({ key, content }) => ({ ...fileOf(key), content }));
+    const folders = new Set(files.map(({ folder }) => folder));
+    await eachAtOnce(folders, (folder) => makeFolder(root, folder));
+    await eachAtOnce(files, ({ file, content }) => write(file, content));
+    await eachAtOnce(folders, syncFolder);
+  }
+
+  async function write(file: string, content: Uint8Array): Promise<void> {
+    const temporary = `${file}.${process.pid}-${++puts}${PART}`;
+    try {
+      await writeSynced(temporary, content);
+      await rename(temporary, file);
+    } catch (error) {
+      // On a full disk the half that was written must not stay in the way of the next try.
+      await rm(temporary, { force: true }).catch(() => undefined);
+      throw error;
+    }
+  }
+
   return {
-    async put(key, content) {
-      const { folder, file } = fileOf(key);
-      await makeFolder(root, folder);
-      const temporary = `${file}.${process.pid}-${++puts}${PART}`;
-      try {
-        await writeSynced(temporary, content);
-        await rename(temporary, file);
-      } catch (error) {
-        // On a full disk the half that was written must not stay in the way of the next try.
-        await rm(temporary, { force: true }).catch(() => undefined);
-        throw error;
-      }
-      await syncFolder(folder);
-    },
+    put: (key, content) => putAll([{ key, content }]),
+    putAll,
     async check() {
       await mkdir(root, { recursive: true, mode: 0o700 });
       const probe = path.join(root, `.check-${process.pid}`);
@@ -89,6 +107,19 @@ export function openBlobs(root: string): Blobs {
       }
     },
   };
+}
+
+/** Begins nothing more once one has failed, and ends when the last that had begun has. */
+async function eachAtOnce<T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
+  const left = items[Symbol.iterator]();
+  let failure: { error: unknown } | undefined;
+  const worker = async (): Promise<void> => {
+    for (let next = left.next(); !next.done && !failure; next = left.next()) {
+      await work(next.value).catch((error: unknown) => (failure ??= { error }));
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE_MAX }, worker));
+  if (failure) throw failure.error;
 }
 
 const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);

@@ -2,7 +2,7 @@
  * Who is calling, as data, and what that allows: one permission path for every port. It never asks how the caller
  * came in.
  */
-import { refuse } from '../../platform/refusal/index.ts';
+import { refuse, type Refusal } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 
 export type Permission = 'full_access' | 'sending_access';
@@ -15,7 +15,13 @@ export interface Ctx {
   teamId: string;
   actor: Actor;
   requestId: string;
+  /** Aborted when the caller's connection ends; only callers on the network have one. */
+  whenGone?: () => AbortSignal;
 }
+
+/** For work that was called off with its caller. Nobody hears it; the log of requests keeps it. */
+export const callerGone = (): Refusal =>
+  refuse('validation_error', { status: 400, say: 'The connection ended before the request was answered.' });
 
 /** What the contract marks an operation with: the least credential that reaches it. */
 export function mustReach(actor: Actor, least: Permission): void {

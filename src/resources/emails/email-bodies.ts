@@ -1,3 +1,4 @@
+import type { NewBlob } from '../../platform/blobs/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { bodyRowsByIds, type BodyRow } from './emails.store.ts';
@@ -25,20 +26,16 @@ export function bodyRow(world: World, emailId: string, body: EmailBody): BodyRow
   };
 }
 
-/** Writes everything of an email that does not fit into a row; synced when it resolves. */
-export async function writeBlobs(
-  world: World,
-  row: BodyRow,
-  draft: EmailDraft,
-  attachmentIds: string[],
-): Promise<void> {
-  const { blobs } = world;
+/** Everything of an email that does not fit into a row, to be written before the row. */
+export function blobsOf(row: BodyRow, draft: EmailDraft, attachments: readonly { id: string }[]): NewBlob[] {
   const id = row.email_id;
-  if (row.html_in_blob) await blobs.put(`${id}/${HTML_BLOB}`, Buffer.from(draft.html ?? ''));
-  if (row.text_in_blob) await blobs.put(`${id}/${TEXT_BLOB}`, Buffer.from(draft.text ?? ''));
-  for (const [i, attachment] of draft.attachments.entries()) {
-    await blobs.put(ATTACHMENT_BLOB(id, attachmentIds[i] ?? ''), attachment.content);
-  }
+  const files = draft.attachments.map(({ content }, i) => ({
+    key: ATTACHMENT_BLOB(id, attachments[i]?.id ?? ''),
+    content,
+  }));
+  if (row.html_in_blob) files.push({ key: `${id}/${HTML_BLOB}`, content: Buffer.from(draft.html ?? '') });
+  if (row.text_in_blob) files.push({ key: `${id}/${TEXT_BLOB}`, content: Buffer.from(draft.text ?? '') });
+  return files;
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { FetchAnswer, FetchFault } from '../../platform/fetch/index.ts';
 import type { Refusal } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
+import { callerGone } from '../access/index.ts';
 import { invalidAttachment, type DraftAttachment } from './read-attachments.ts';
 import type { EmailDraft } from './read-email-input.ts';
 
@@ -20,17 +21,24 @@ interface Source {
  * Fills in what has still to be fetched, for all emails of one request together: one limit of bytes, which files that
  * came with the request count towards, and one limit of time. Throws the first refusal; what is under way is called off.
  */
-export async function fetchAttachments(world: World, drafts: readonly EmailDraft[]): Promise<void> {
-  const faults = await fetchAttachmentsOfEach(world, drafts, { stopsAtFirst: true });
+export async function fetchAttachments(
+  world: World,
+  drafts: readonly EmailDraft[],
+  whenGone?: () => AbortSignal,
+): Promise<void> {
+  const faults = await fetchAttachmentsOfEach(world, drafts, { stopsAtFirst: true, whenGone });
   const fault = faults.find((one) => one !== undefined);
   if (fault) throw fault;
 }
 
-/** The same, answering which emails are refused, one entry for each; the others have what they need. */
+/**
+ * The same, answering which emails are refused, one entry for each; the others have what they need. Throws where the
+ * caller has gone: nobody waits for the files any more.
+ */
 export async function fetchAttachmentsOfEach(
   world: World,
   drafts: readonly EmailDraft[],
-  { stopsAtFirst = false }: { stopsAtFirst?: boolean } = {},
+  { stopsAtFirst = false, whenGone }: { stopsAtFirst?: boolean; whenGone?: (() => AbortSignal) | undefined } = {},
 ): Promise<(Refusal | undefined)[]> {
   const faults = drafts.map((): Refusal | undefined => undefined);
   if (drafts.every((draft) => draft.attachments.length === 0)) return faults;
@@ -52,6 +60,8 @@ export async function fetchAttachmentsOfEach(
   }
   if (stopsAtFirst && faults.some((fault) => fault !== undefined)) return faults;
   const stop = new AbortController();
+  const gone = whenGone?.();
+  const signal = gone ? AbortSignal.any([stop.signal, gone]) : stop.signal;
   const cancel = world.clock.timer(seconds * 1000, () => stop.abort());
   const work = async (): Promise<void> => {
     for (let source = waiting.shift(); source; source = waiting.shift()) {
@@ -64,7 +74,7 @@ export async function fetchAttachmentsOfEach(
         taken += bytes * uses.length;
         return true;
       };
-      const answer = await world.fetch.get(source.url, { signal: stop.signal, mayTake });
+      const answer = await world.fetch.get(source.url, { signal, mayTake });
       if (stopsAtFirst && faults.some((fault) => fault !== undefined)) return;
       for (const { draft, attachment } of uses) {
         if (answer.kind === 'fetched') attachment.content = answer.content;
@@ -80,6 +90,7 @@ export async function fetchAttachmentsOfEach(
   } finally {
     cancel();
   }
+  if (gone?.aborted) throw callerGone();
   return faults;
 }
 

@@ -12,7 +12,7 @@ export {
 } from './read-email-input.ts';
 export { fetchAttachments, fetchAttachmentsOfEach } from './fetch-attachments.ts';
 export { loadBodies, type EmailBody } from './email-bodies.ts';
-export { writeBlobs, bodyRow, ATTACHMENT_BLOB } from './email-bodies.ts';
+export { blobsOf, bodyRow, ATTACHMENT_BLOB } from './email-bodies.ts';
 export {
   advanceLastEvent,
   attachmentsOf,

@@ -34,17 +34,24 @@ describe('redactBody', () => {
     expect(kept({ token: null, password: false })).toEqual({ token: null, password: false });
   });
 
-  it.each(['rk_', 'rko_', 'rkor_', 'whsec_'])('a token that begins with %s is found in any text', (prefix) => {
-    const token = `${prefix}abcdefghijklmnopqrstuvwx`;
-    expect(kept({ subject: `use ${token}!`, list: [token], [token]: 1 })).toEqual({
-      subject: 'use [redacted]!',
-      list: ['[redacted]'],
-      '[redacted]': 1,
-    });
-  });
+  it.each(['rk_', 'rko_', 'rkor_', 'rkoc_', 'rs_', 'whsec_'])(
+    'a token that begins with %s is found in any text',
+    (prefix) => {
+      const token = `${prefix}abcdefghijklmnopqrstuvwx`;
+      expect(kept({ subject: `use ${token}!`, list: [token], [token]: 1 })).toEqual({
+        subject: 'use [redacted]!',
+        list: ['[redacted]'],
+        '[redacted]': 1,
+      });
+    },
+  );
 
   it('the prefix of a key that people are shown, and words with underscores, stay', () => {
-    const body = { key_prefix: 'rk_4fGh2kLm', note: 'a work_item and my_mark_up' };
+    const body = {
+      key_prefix: 'rk_4fGh2kLm',
+      note: 'a work_item and my_mark_up',
+      field: 'customers_of_the_northern_regions',
+    };
     expect(kept(body)).toEqual(body);
   });
 
@@ -222,6 +229,7 @@ describe('redactPath', () => {
     ['/suppressions/a%2Bb%40example.org', '/suppressions/a%2Bb%40example.org'],
     [`/api-keys/${TOKEN}`, '/api-keys/[redacted]'],
     [`/api-keys/${TOKEN.replace('_', '%5F')}`, '/api-keys/[redacted]'],
+    [`/share/${TOKEN.replace('rk_', 'rs_')}`, '/share/[redacted]'],
     ['/emails/%E0%A4%A', '/emails/%E0%A4%A'],
   ])('%s → %s', (path, wanted) => expect(redactPath(path)).toBe(wanted));
 });

@@ -118,6 +118,11 @@ describe('POST /emails/batch', () => {
       expect(await count()).toBe(before);
     });
 
+    it('a fault that the contract cannot see names its field once, with the place of its email', async () => {
+      const refused = await send([email(), email({ to: 'nobody' })]);
+      expect(refused.body.errors).toEqual([{ path: '1.to', message: expect.stringMatching(/^1\.to: (?!.*to:)/) }]);
+    });
+
     it('an absent field is 422 and named with its email', async () => {
       const refused = await send([email(), { ...email(), subject: undefined }]);
       expect(refused).toMatchObject({ status: 422, body: { name: 'missing_required_field' } });
