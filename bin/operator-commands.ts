@@ -3,6 +3,7 @@ import type { Role } from '../src/app.ts';
 
 const DATA = ['--data <dir>', 'the data folder (RASKET_DATA; default ./data)'] as const;
 const CONFIG = ['--config <file>', 'the configuration file (RASKET_CONFIG)'] as const;
+const ADMIN = ['--admin <address...>', 'who is mailed when something of the team needs a person, up to 20'] as const;
 const JSON_OUTPUT = ['--json', 'print JSON'] as const;
 
 const LISTED_MAX = 1000;
@@ -97,6 +98,7 @@ function addTeams(teams: Command): void {
     .command('create')
     .argument('<name>', 'the name of the team')
     .summary('create a team with a key of its own')
+    .option(...ADMIN)
     .option(...DATA)
     .option(...CONFIG)
     .option(...JSON_OUTPUT)
@@ -123,9 +125,11 @@ function addTeamChanges(teams: Command): void {
       .option(...CONFIG)
       .option(...JSON_OUTPUT)
       .addHelpText('after', `\nExample:\n  rasket teams ${example} --data /var/lib/rasket`);
-  declare('update', 'rename a team, or give it another plan', 'update marketing --plan standard')
+  declare('update', 'rename a team, or change its plan or its admins', 'update marketing --admin ops@example.com')
     .option('--plan <code>', 'the plan: the name of a section [plans.<name>] of the configuration')
     .option('--name <name>', 'the name; the slug stays')
+    .option(...ADMIN)
+    .option('--no-admin', 'mail nobody')
     .action(async (team, options) => (await import('./commands/teams.ts')).updateNamedTeam(team, options));
   declare('suspend', 'refuse all keys of a team; its mail rests until it is resumed', 'suspend marketing').action(
     async (team, options) => (await import('./commands/teams.ts')).suspendTeam(team, options),

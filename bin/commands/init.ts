@@ -5,7 +5,8 @@ import { createInstanceKey, instanceKeyPath } from '../../src/platform/secrets/i
 import type { World } from '../../src/platform/world/index.ts';
 import { createTeam, listTeams } from '../../src/resources/teams/index.ts';
 import { OperatorFault } from '../explain.ts';
-import { dataFolder, readConfig, withWorld, type DataOptions } from './open.ts';
+import { dataFolder, DEVELOPMENT_MARK, readConfig, withWorld, type DataOptions } from './open.ts';
+import { runningUrl } from './serve.ts';
 
 const FIRST_TEAM = 'My team';
 
@@ -70,25 +71,27 @@ export interface PrintedTeam {
 }
 
 export function printTeam(made: PrintedTeam, options: DataOptions & { json?: boolean }): void {
-  const url = urlOf(made.config);
+  const isDevelopment = existsSync(path.join(made.dataDir, DEVELOPMENT_MARK));
+  const running = runningUrl(made.dataDir);
+  const url = running ?? urlOf(made.config);
   if (options.json) {
     const answer = { team_id: made.teamId, team: made.slug, api_key: made.apiKey, url, data: made.dataDir };
     process.stdout.write(`${JSON.stringify(answer)}\n`);
     return;
   }
+  const command = isDevelopment ? 'dev' : 'serve';
   const config = options.config === undefined ? '' : ` --config ${options.config}`;
   process.stdout.write(`Team     ${made.slug} (${made.teamId})
 API key  ${made.apiKey}
          This is the only time it is shown; keep it safe.
 Data     ${made.dataDir}
 
-Next: start the server with    rasket serve --data ${made.dataDir}${config}
-      keep the key with        rasket login --url ${url}
+Next: ${running === undefined ? `start the server with    rasket ${command} --data ${made.dataDir}${config}\n      ` : ''}keep the key with        rasket login --url ${url}
       and add a domain with    rasket domains create mail.example.com
 `);
 }
 
-/** The address that the configuration gives; with port 0 the real one stands in ready.json once the server runs. */
+/** The address that the configuration gives; with port 0 the real one is known once the server runs. */
 function urlOf({ http }: Config): string {
   if (http.public_url !== '') return http.public_url;
   return `http://${http.host.includes(':') ? `[${http.host}]` : http.host}:${http.port}`;

@@ -36,6 +36,15 @@ export function forgetDeadReady(dataDir: string): void {
   if (!isRunning(dataDir)) rmSync(readyFile(dataDir), { force: true });
 }
 
+/** The address of the server that runs on this folder; undefined where none does. */
+export function runningUrl(dataDir: string): string | undefined {
+  if (!isRunning(dataDir)) return undefined;
+  const { listeners } = JSON.parse(readFileSync(readyFile(dataDir), 'utf8')) as {
+    listeners: { http?: { url: string } };
+  };
+  return listeners.http?.url;
+}
+
 function isRunning(dataDir: string): boolean {
   const pid = readyPid(dataDir);
   // In a container every process has the id of the one before it.

@@ -11,10 +11,10 @@ import { dataFolder, readConfig, withWorld, type DataOptions } from './open.ts';
 
 type Options = DataOptions & { json?: boolean };
 
-export async function createNamedTeam(name: string, options: Options): Promise<void> {
+export async function createNamedTeam(name: string, options: Options & { admin?: string[] }): Promise<void> {
   const config = readConfig(options);
   const dataDir = dataFolder(options);
-  const made = await withWorld(config, dataDir, (world) => createTeam(world, { name }));
+  const made = await withWorld(config, dataDir, (world) => createTeam(world, { name, adminEmails: options.admin }));
   printTeam({ ...made, dataDir, config }, options);
 }
 
@@ -27,11 +27,13 @@ export async function printTeams(options: Options): Promise<void> {
 
 export async function updateNamedTeam(
   team: string,
-  options: Options & { name?: string; plan?: string },
+  options: Options & { name?: string; plan?: string; admin?: string[] | false },
 ): Promise<void> {
-  const { name, plan } = options;
-  if (name === undefined && plan === undefined) throw new OperatorFault('name what to change: --name or --plan');
-  await change(team, { name, plan }, options);
+  const { name, plan, admin } = options;
+  if (name === undefined && plan === undefined && admin === undefined) {
+    throw new OperatorFault('name what to change: --name, --plan, --admin or --no-admin');
+  }
+  await change(team, { name, plan, adminEmails: admin === false ? [] : admin }, options);
 }
 
 /** Its keys are refused from the next request on, and mail that was accepted before rests until the team is resumed. */
@@ -54,7 +56,11 @@ const rowOf = (team: TeamRow) => ({
   plan: team.plan_code,
   risk_state: team.risk_state,
   created_at: new Date(team.created_at).toISOString(),
+  admin_emails: team.admin_emails === null ? [] : (JSON.parse(team.admin_emails) as string[]),
 });
 
 const lineOf = (row: ReturnType<typeof rowOf>): string =>
-  [row.id, row.created_at.slice(0, 10), row.slug, row.plan, row.risk_state, row.name].join('\t');
+  [
+    ...[row.id, row.created_at.slice(0, 10), row.slug, row.plan, row.risk_state, row.name],
+    row.admin_emails.join(' ') || '-',
+  ].join('\t');

@@ -31,8 +31,12 @@ function explainRefusal(fault: ApiFault): string[] {
   const cause = `${message.replace(/\.?$/, '')} (${name}).${next === undefined ? '' : ` ${next}`}`;
   // A single field's message is the message of the whole; twice it would only look like two faults.
   const fields = errors.length === 1 && listed.has(message) ? [] : errors;
-  return [clean(cause), ...fields.map((field) => clean(`  ${field.path}: ${field.message}`))];
+  return [clean(cause), ...fields.map((field) => clean(`  ${inWords(field)}`))];
 }
+
+/** Most messages begin with the field already. */
+const inWords = ({ path, message }: { path: string; message: string }): string =>
+  message.startsWith(path) ? message : `${path}: ${message}`;
 
 function nextStep({ body, status, operation, requestId, retryAfterSeconds }: ApiFault): string | undefined {
   switch (body.name) {
@@ -42,6 +46,8 @@ function nextStep({ body, status, operation, requestId, retryAfterSeconds }: Api
     case 'suspended_api_key':
     case 'invalid_permission':
       return 'Use another key: rasket login, or --api-key';
+    case 'resource_locked':
+      return body.claimable ? 'Claim it with: rasket domains claim NAME' : undefined;
     case 'not_found':
       return `See what there is with: rasket ${familyOf(operation)} list`;
     case 'rate_limit_exceeded':

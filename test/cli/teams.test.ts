@@ -21,6 +21,23 @@ const rasket = (...words: string[]) => desk.rasket([...words, '--data', 'data'],
 const api = (url: string, ...words: string[]) => desk.rasket([...words, '--url', url, '--api-key', key, '--json']);
 const nameOf = (stdout: string): string => (JSON.parse(stdout) as { name: string }).name;
 
+describe('rasket teams create says what comes next', () => {
+  it('beside a server that runs, at its address', async () => {
+    const server = await desk.serve(['serve', '--data', 'data'], { env });
+    const { stdout } = await rasket('teams', 'create', 'Second');
+    expect(stdout).toContain(`rasket login --url ${server.url}\n`);
+    expect(stdout).not.toContain('start the server');
+  });
+
+  it('in a folder of the development profile, which only rasket dev serves', async () => {
+    expect((await rasket('teams', 'create', 'Second')).stdout).toContain(
+      'start the server with    rasket serve --data',
+    );
+    desk.write('data/development', '');
+    expect((await rasket('teams', 'create', 'Third')).stdout).toContain('start the server with    rasket dev --data');
+  });
+});
+
 describe('rasket teams, beside a server that runs', () => {
   it('suspends a team, whose keys are refused by the very next request, and takes it back', async () => {
     const server = await desk.serve(['serve', '--data', 'data'], { env });
@@ -54,13 +71,36 @@ describe('rasket teams, beside a server that runs', () => {
       plan: { code: 'small', name: 'Small', limits: { daily_cap: 7 } },
     });
     const listed = await rasket('teams', 'list');
-    expect(listed.stdout).toMatch(/^[0-9a-f-]{36}\t\d{4}-\d\d-\d\d\tmy-team\tsmall\tnormal\tOurs\n$/);
+    expect(listed.stdout).toMatch(/^[0-9a-f-]{36}\t\d{4}-\d\d-\d\d\tmy-team\tsmall\tnormal\tOurs\t-\n$/);
+  });
+
+  it('names the admins of a team, anew each time, and shows them', async () => {
+    const admins = async (...words: string[]): Promise<unknown> =>
+      JSON.parse((await rasket('teams', 'update', 'my-team', ...words, '--json')).stdout).admin_emails;
+    expect(await admins('--admin', 'a@example.com', 'b@example.com', 'A@example.com')).toEqual([
+      'a@example.com',
+      'b@example.com',
+    ]);
+    expect((await rasket('teams', 'list')).stdout).toMatch(/\tMy team\ta@example\.com b@example\.com\n$/);
+    expect(await admins('--admin', 'c@example.com')).toEqual(['c@example.com']);
+    expect(await admins('--no-admin')).toEqual([]);
+    await rasket('teams', 'create', 'Other', '--admin', 'o@example.com');
+    expect((await rasket('teams', 'list')).stdout).toMatch(/\tOther\to@example\.com\n/);
+  });
+
+  it('takes up to 20 admins, each a bare address', async () => {
+    const named = (count: number) => Array.from({ length: count }, (_, i) => `a${i}@example.com`);
+    const update = (...admins: string[]) => rasket('teams', 'update', 'my-team', '--admin', ...admins);
+    expect((await update(...named(20))).code).toBe(0);
+    expectOneLine(await update(...named(21)), /at most 20 admin addresses; got 21/);
+    expectOneLine(await update('nobody'), /admin address "nobody"/);
+    expectOneLine(await update('Ann <ann@example.com>'), /"Ann <ann@example.com>" must be without a name/);
   });
 
   it('says in one line what it cannot do', async () => {
     expectOneLine(await rasket('teams', 'update', 'my-team', '--plan', 'huge'), /no plan "huge".* standard, small/);
     expectOneLine(await rasket('teams', 'suspend', 'nobody'), /Team "nobody" not found/);
-    expectOneLine(await rasket('teams', 'update', 'my-team'), /--name or --plan/);
+    expectOneLine(await rasket('teams', 'update', 'my-team'), /--name, --plan, --admin or --no-admin/);
   });
 });
 

@@ -71,7 +71,7 @@ function readRange(
 ): Pick<Asked, 'range' | 'end'> {
   const asked = endDate === undefined ? now : readMoment('end_date', endDate, zone);
   const start = startDate === undefined ? weekBefore(Math.min(asked, now)) : readMoment('start_date', startDate, zone);
-  if (start > asked) throw wrong('end_date must not be before start_date.');
+  if (endDate !== undefined && start > asked) throw wrong('end_date must not be before start_date.');
   if (start > now) throw wrong('start_date must not lie in the future.');
   const from = Math.floor(start / QUARTER_MS) * QUARTER_MS;
   // What happens at this very moment is part of a range that ends now.

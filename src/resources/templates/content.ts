@@ -2,6 +2,7 @@ import type { CreateTemplateRequest, UpdateTemplateRequest } from '../../contrac
 import { invalidFields, refuse, type FieldFault, type Refusal } from '../../platform/refusal/index.ts';
 import { isUuid } from '../../platform/ids/index.ts';
 import { parseMailbox } from '../../protocol/address/index.ts';
+import { keysOf, parseMerge } from '../../protocol/merge/index.ts';
 import type { VersionRow } from './templates.store.ts';
 import { variableFaults } from './variables.ts';
 
@@ -40,6 +41,9 @@ function mailboxFaults(field: string, texts: string[], isList: boolean): FieldFa
   return texts.flatMap((text, i) => {
     const parsed = parseMailbox(text);
     const path = isList ? `${field}.${i}` : field;
+    if (keysOf(parseMerge(text)).size > 0) {
+      return [{ path, message: `${path} must not hold a variable; only subject, html and text are merged.` }];
+    }
     return parsed.ok ? [] : [{ path, message: `${path}: ${parsed.fault}` }];
   });
 }

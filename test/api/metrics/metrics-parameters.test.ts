@@ -36,7 +36,7 @@ describe('a wrong value is 422 and says what would be right', () => {
         [{ start_date: '1700000000000' }, /start_date/],
         [{ end_date: '2026-13-01' }, /end_date must be an ISO 8601 date/],
         [{ start_date: '2026-02-02', end_date: '2026-02-01' }, /end_date must not be before start_date/],
-        [{ start_date: '9999-12-31' }, /start_date must not lie in the future|end_date must not be before/],
+        [{ start_date: '9999-12-31' }, /^start_date must not lie in the future/],
         [{ start_date: '9999-12-30', end_date: '9999-12-31' }, /start_date must not lie in the future/],
         [{ timezone: '' }, /timezone must be the name of an IANA time zone/],
         [{ timezone: 'Mars/Olympus' }, /timezone .*got "Mars\/Olympus"/],
