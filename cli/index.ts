@@ -6,6 +6,7 @@ import type { Command } from 'commander';
 import { addAccessCommands } from './commands/access.ts';
 import { addAttachmentCommands } from './commands/attachments/index.ts';
 import { addApiKeyCommands } from './commands/api-keys/index.ts';
+import { addDomainClaimCommands } from './commands/domain-claims/index.ts';
 import { addDomainCommands } from './commands/domains/index.ts';
 import { addEmailCommands } from './commands/emails/index.ts';
 import { addLogCommands } from './commands/logs/index.ts';
@@ -16,6 +17,7 @@ import { addSuppressionCommands } from './commands/suppressions/index.ts';
 import { addTeamCommands } from './commands/teams/index.ts';
 import { addUsageCommands } from './commands/usage/index.ts';
 import { addTemplateCommands } from './commands/templates/index.ts';
+import { addWebhookCommands } from './commands/webhooks/index.ts';
 
 export function addClientCommands(program: Command): void {
   program.commandsGroup('Over the API:');
@@ -23,9 +25,11 @@ export function addClientCommands(program: Command): void {
   addShareCommands(program);
   addAttachmentCommands(program);
   addDomainCommands(program);
+  addDomainClaimCommands(program);
   addApiKeyCommands(program);
   addTemplateCommands(program);
   addSuppressionCommands(program);
+  addWebhookCommands(program);
   addTeamCommands(program);
   addUsageCommands(program);
   addMetricsCommands(program);

@@ -9,12 +9,28 @@ import { startCron, type CronJob } from './cron/index.ts';
 import { createAccept, type Accept } from './flow/accept/index.ts';
 import { createComposer } from './flow/compose/index.ts';
 import { createCapture, createDeliver, type DeliverOptions } from './flow/deliver/index.ts';
+import { publishConfigured } from './flow/dns-setup/index.ts';
+import {
+  createListeners,
+  createNotify,
+  createTellAdmins,
+  forgetListeners,
+  type Listeners,
+  type Notify,
+} from './flow/notify/index.ts';
 import { catchMessage } from './flow/playground/index.ts';
 import { createQueue, openHandOffLog, recoverDeliveries, type Queue } from './flow/queue/index.ts';
 import { createSettle } from './flow/settle/index.ts';
-import { createLogRemoval, createRemoval, forgetIdempotencyKeys, removeOrphanBlobs } from './flow/sweep/index.ts';
+import {
+  createLogRemoval,
+  createRemoval,
+  createWebhookRemoval,
+  forgetIdempotencyKeys,
+  removeOrphanBlobs,
+} from './flow/sweep/index.ts';
 import { createTracking, type Tracking } from './flow/track/index.ts';
 import { startHttp, type HttpPort } from './http/index.ts';
+import { createApiCall } from './platform/api-call/index.ts';
 import { openBlobs } from './platform/blobs/index.ts';
 import { stopwatch, systemClock, type Clock } from './platform/clock/index.ts';
 import type { Config } from './platform/config/index.ts';
@@ -22,9 +38,10 @@ import { createGroupCommit, holdDataFolder, migrate, openDb } from './platform/d
 import { createGuardedFetch } from './platform/fetch/index.ts';
 import { createIds } from './platform/ids/index.ts';
 import { createLog, createMailLog, type Log } from './platform/log/index.ts';
-import { createResolver } from './platform/resolver/index.ts';
+import { createInspector, createResolver } from './platform/resolver/index.ts';
 import { openSecrets } from './platform/secrets/index.ts';
 import type { World } from './platform/world/index.ts';
+import { recheckClaims } from './resources/domain-claims/index.ts';
 import { sweepDomains } from './resources/domains/index.ts';
 import { forgetExpiredShares } from './resources/shares/index.ts';
 
@@ -50,6 +67,7 @@ export interface App {
   world: World;
   http: HttpPort | undefined;
   queue: Queue | undefined;
+  notify: Notify | undefined;
   tracking: Tracking | undefined;
   /** The jobs of the cron table, to be run by hand too. */
   jobs: readonly CronJob[];
@@ -78,6 +96,17 @@ export async function openWorld(options: WorldOptions): Promise<World> {
     secrets,
     blobs: openBlobs(path.join(dataDir, 'blobs')),
     resolver,
+    inspector: createInspector({
+      servers,
+      authorityPort: config.dns.authority_port,
+      allowPrivate: config.network.dns_allow_private,
+    }),
+    callApi: createApiCall({
+      resolver,
+      allowPrivate: config.network.http_allow_private,
+      userAgent: `rasket (+https://${config.instance.host}/)`,
+      ca: options.trustedCa,
+    }),
     fetch: createGuardedFetch({
       resolver,
       allowPrivate: config.network.http_allow_private,
@@ -113,20 +142,25 @@ export async function startApp(options: AppOptions): Promise<App> {
     await migrate(world.db);
     const accept = createAccept(world, () => mail?.queue.wake());
     const mail = roles.has('delivery') ? await startDelivery(world, runDir, accept) : undefined;
-    if (mail) toStop.push(mail.close);
+    const tellAdmins = createTellAdmins(world, accept);
+    const notify = roles.has('delivery') ? createNotify({ world, tellAdmins }) : undefined;
+    // Together: neither's last answers keep the other from its share of the time.
+    if (mail) toStop.push(async (graceMs) => void (await Promise.all([mail.close(graceMs), notify?.stop(graceMs)])));
     const jobs = cronTable(world);
     const cron = roles.has('scheduler') ? startCron(world, jobs) : undefined;
     if (cron) toStop.push(cron.stop);
     const tracking = roles.has('http') ? createTracking(world, runDir) : undefined;
     if (tracking) toStop.push((graceMs) => tracking.close(graceMs));
-    const http = tracking && (await startHttpPort(world, options.version, accept, tracking));
+    const listeners = createListeners(world);
+    const http = tracking && (await startHttpPort(world, options.version, { accept, tracking, listeners }));
     if (http) {
-      toStop.push(http.close);
+      toStop.push(http.close, listeners.close);
       // Port 0 is known only now.
       world.origin = () => http.url;
     }
     mail?.queue.start();
-    return { world, http, queue: mail?.queue, tracking, jobs, close };
+    await notify?.start();
+    return { world, http, queue: mail?.queue, notify, tracking, jobs, close };
   } catch (error) {
     await close(0);
     throw error;
@@ -136,15 +170,20 @@ export async function startApp(options: AppOptions): Promise<App> {
 async function closeWorld(world: World): Promise<void> {
   await world.commits.settled();
   world.resolver.close();
+  world.inspector.close();
   await world.db.close();
 }
 
-function startHttpPort(world: World, version: string, accept: Accept, tracking: Tracking): Promise<HttpPort> {
+function startHttpPort(
+  world: World,
+  version: string,
+  stages: { accept: Accept; tracking: Tracking; listeners: Listeners },
+): Promise<HttpPort> {
   const checks = {
     database: async () => void (await world.db.get('select 1 as one')),
     storage: () => world.blobs.check(),
   };
-  return startHttp({ world, version, checks, accept, tracking, document: loadContract() });
+  return startHttp({ world, version, checks, ...stages, document: loadContract() });
 }
 
 async function startDelivery(
@@ -231,10 +270,14 @@ function splitHostPort(text: string): string[] {
 function cronTable(world: World): readonly CronJob[] {
   return [
     { name: 'sweep-domains', schedule: world.config.domains.sweep, run: () => sweepDomains(world) },
+    { name: 'publish-dns', schedule: '* * * * *', run: () => publishConfigured(world) },
+    { name: 'recheck-claims', schedule: '41 * * * *', run: () => recheckClaims(world) },
     { name: 'forget-idempotency-keys', schedule: '7 * * * *', run: () => forgetIdempotencyKeys(world) },
     { name: 'forget-expired-shares', schedule: '19 * * * *', run: () => forgetExpiredShares(world) },
     { name: 'remove-old-logs', schedule: '* * * * *', run: createLogRemoval(world) },
+    { name: 'remove-old-webhook-events', schedule: '* * * * *', run: createWebhookRemoval(world) },
     { name: 'remove-expired', schedule: '* * * * *', run: createRemoval(world) },
+    { name: 'forget-listeners', schedule: '* * * * *', run: () => forgetListeners(world) },
     { name: 'remove-orphan-blobs', schedule: '23 3 * * *', run: () => removeOrphanBlobs(world) },
   ];
 }

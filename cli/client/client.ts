@@ -1,4 +1,5 @@
 import type { ErrorBody } from '../../src/contract/index.ts';
+import { readFrames, type StreamFrame } from './event-stream.ts';
 import { ApiFault, noAnswer, NoAnswer } from './faults.ts';
 import { routes, type AnswerOf, type CallOf, type OperationId } from './routes.ts';
 
@@ -20,6 +21,17 @@ export interface Client {
    * the link points to.
    */
   download(link: string): Promise<AsyncIterable<Uint8Array>>;
+  /** The frames of a stream of server-sent events, as they come; it ends when the server ends it or `signal` fires. */
+  stream(path: string, call: StreamCall): Promise<AsyncIterable<StreamFrame>>;
+}
+
+export interface StreamCall {
+  query: Record<string, string | undefined>;
+  /** Where an earlier stream broke off. */
+  lastId?: string | undefined;
+  signal: AbortSignal;
+  /** Ends a stream that says nothing at all for so long. */
+  silenceMs: number;
 }
 
 const TIMEOUT_MS = 120_000;
@@ -81,10 +93,41 @@ export function createClient(options: ClientOptions): Client {
       }
       return orLost(response.body, lost);
     },
+    stream: (path, call) => openStream(options, path, call),
   };
 }
 
-async function* orLost(body: AsyncIterable<Uint8Array>, lost: (error: unknown) => NoAnswer): AsyncIterable<Uint8Array> {
+async function openStream(options: ClientOptions, path: string, call: StreamCall): Promise<AsyncIterable<StreamFrame>> {
+  const silence = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const isHeard = (): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => silence.abort(), call.silenceMs);
+    timer.unref();
+  };
+  const lost = (error: unknown): NoAnswer => noAnswer(options.url, error, call.silenceMs);
+  const query = new URLSearchParams(Object.entries(call.query).filter((pair): pair is [string, string] => !!pair[1]));
+  const headers: Record<string, string> = {
+    'user-agent': `rasket-cli/${options.version}`,
+    accept: 'text/event-stream',
+    ...(options.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` }),
+    ...(call.lastId === undefined ? {} : { 'last-event-id': call.lastId }),
+  };
+  isHeard();
+  const signal = AbortSignal.any([call.signal, silence.signal]);
+  const url = `${options.url}${path}${query.size > 0 ? `?${query}` : ''}`;
+  const response = await fetch(url, { headers, signal, redirect: 'manual' }).catch((error: unknown) =>
+    Promise.reject(lost(error)),
+  );
+  if (response.status !== 200 || !response.body) {
+    const text = await response.text();
+    readAnswer('listWebhooks', options.url, response, response.ok ? '' : text);
+    throw lost(new Error(`the answer had the status ${response.status}`));
+  }
+  return orLost(readFrames(response.body, isHeard), lost);
+}
+
+async function* orLost<T>(body: AsyncIterable<T>, lost: (error: unknown) => NoAnswer): AsyncIterable<T> {
   try {
     yield* body;
   } catch (error) {
@@ -118,6 +161,7 @@ function buildRequest(operation: OperationId, call: LooseCall, { url, apiKey, ve
 
 function readAnswer(operation: OperationId, url: string, response: Response, text: string): unknown {
   const body = parseJson(text);
+  if (response.ok && response.headers.get('content-type')?.startsWith('text/plain')) return text;
   if (response.ok && body !== undefined) return body;
   if (isErrorBody(body)) {
     const retryAfter = response.headers.get('retry-after');

@@ -3,7 +3,8 @@
  * operation of the contract, and failures as two kinds. It promises that a key read from a file reaches no other
  * server than its own; it never prints, and it never imports the server.
  */
-export { createClient, type Client, type ClientOptions } from './client.ts';
+export { createClient, type Client, type ClientOptions, type StreamCall } from './client.ts';
+export type { StreamFrame } from './event-stream.ts';
 export {
   CredentialsFault,
   checkKey,

@@ -3,7 +3,13 @@ import type { operations } from '../../src/contract/index.ts';
 /** The operations that answer JSON; the pages and the YAML text are for a browser. */
 export type OperationId = Exclude<
   keyof operations,
-  'getDocs' | 'getOpenapiYaml' | 'getOpenapiJson' | 'getSharePage' | 'downloadAttachment'
+  | 'getDocs'
+  | 'getOpenapiYaml'
+  | 'getOpenapiJson'
+  | 'getSharePage'
+  | 'downloadAttachment'
+  | 'listenWebhooks'
+  | 'rotateWebhookSigningSecret'
 >;
 
 /** Where each operation is found. The compiler asks for every operation, and a test holds the table against the contract. */
@@ -24,6 +30,13 @@ export const routes = {
   updateDomain: ['PATCH', '/domains/{domain_id}'],
   deleteDomain: ['DELETE', '/domains/{domain_id}'],
   verifyDomain: ['POST', '/domains/{domain_id}/verify'],
+  getDomainZone: ['GET', '/domains/{domain_id}/dns/zone'],
+  configureDomainDns: ['POST', '/domains/{domain_id}/dns/configure'],
+  regenerateDkim: ['POST', '/domains/{domain_id}/dkim/regenerate'],
+  rotateDkim: ['POST', '/domains/{domain_id}/dkim/rotate'],
+  claimDomain: ['POST', '/domains/claim'],
+  getDomainClaim: ['GET', '/domains/{domain_id}/claim'],
+  verifyDomainClaim: ['POST', '/domains/{domain_id}/claim/verify'],
   createApiKey: ['POST', '/api-keys'],
   listApiKeys: ['GET', '/api-keys'],
   updateApiKey: ['PATCH', '/api-keys/{api_key_id}'],
@@ -43,6 +56,17 @@ export const routes = {
   deleteSuppression: ['DELETE', '/suppressions/{suppression}'],
   addSuppressions: ['POST', '/suppressions/batch/add'],
   removeSuppressions: ['POST', '/suppressions/batch/remove'],
+  createWebhook: ['POST', '/webhooks'],
+  listWebhooks: ['GET', '/webhooks'],
+  getWebhook: ['GET', '/webhooks/{webhook_id}'],
+  updateWebhook: ['PATCH', '/webhooks/{webhook_id}'],
+  deleteWebhook: ['DELETE', '/webhooks/{webhook_id}'],
+  rotateWebhookSecret: ['POST', '/webhooks/{webhook_id}/rotate-secret'],
+  listWebhookEvents: ['GET', '/webhooks/{webhook_id}/events'],
+  getWebhookEvent: ['GET', '/webhooks/{webhook_id}/events/{event_id}'],
+  listWebhookAttempts: ['GET', '/webhooks/{webhook_id}/events/{event_id}/attempts'],
+  replayWebhookEvent: ['POST', '/webhooks/{webhook_id}/events/{event_id}/replay'],
+  listParkedWebhookEvents: ['GET', '/webhooks/{webhook_id}/parked'],
   getTeam: ['GET', '/team'],
   updateTeam: ['PATCH', '/team'],
   getUsage: ['GET', '/usage'],
@@ -68,7 +92,7 @@ type JsonIn<Request> = [Request] extends [never]
 export type AnswerOf<Id extends OperationId> = JsonUnder<operations[Id]['responses'], 200 | 201>;
 type JsonUnder<Responses, Status> = {
   [Key in keyof Responses]: Key extends Status
-    ? Responses[Key] extends { content: { 'application/json': infer Body } }
+    ? Responses[Key] extends { content: { 'application/json': infer Body } | { 'text/plain': infer Body } }
       ? Body
       : never
     : never;

@@ -1,3 +1,4 @@
+import { createInterface } from 'node:readline';
 import { CliFault } from '../output/index.ts';
 
 /** Everything on standard input; at a terminal, until Ctrl-D. */
@@ -22,6 +23,18 @@ export async function readSecret(prompt: string): Promise<string> {
     stdin.pause();
     process.stderr.write('\n');
   }
+}
+
+/** One line typed at a terminal, in view. */
+export function readLine(prompt: string): Promise<string> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  return new Promise((resolve) => {
+    lines.once('close', () => resolve(''));
+    lines.question(prompt, (answer) => {
+      resolve(answer);
+      lines.close();
+    });
+  });
 }
 
 const INTERRUPT = '\u0003';

@@ -268,7 +268,8 @@ export interface paths {
         /**
          * Register a domain
          * @description Answers the domain with the DNS records to publish. A subdomain such as `mail.example.com` keeps the reputation of
-         *     your main domain apart. Publish the records, then ask for verification.
+         *     your main domain apart. Publish the records, then ask for verification. Records that are not `required` are
+         *     advised: nothing waits for them.
          */
         post: operations["createDomain"];
         delete?: never;
@@ -292,7 +293,8 @@ export interface paths {
         };
         /**
          * Read a domain
-         * @description The domain with the present status of every record.
+         * @description The domain with what DNS says of every record now, remembered for a moment. A record of a verified domain that is
+         *     absent or wrong is a `temporary_failure` for three days, in which the domain stays verified, before it has failed.
          */
         get: operations["getDomain"];
         put?: never;
@@ -308,6 +310,9 @@ export interface paths {
          * Change a domain's settings
          * @description Name and region are fixed. Turning tracking on, or giving it another subdomain, adds a Tracking record to publish
          *     and looks it up at once; until it is verified, mail goes out untracked. Turning it off takes the record away.
+         *     Where a CAA record forbids the authority that certifies tracking hosts, a TrackingCAA record is asked for too.
+         *     Turning receiving on adds a Receiving record; where the MX of the name delivers elsewhere today, that has to be
+         *     confirmed.
          */
         patch: operations["updateDomain"];
         trace?: never;
@@ -329,10 +334,210 @@ export interface paths {
         put?: never;
         /**
          * Check a domain's DNS records
-         * @description Looks the records up now; read the domain to see the outcome. One call a minute per domain. A resolver may remember
+         * @description Looks the records up now; read the domain to see the outcome. One call a minute per domain, shared with
+         *     `dkim/regenerate`. A resolver may remember
          *     for a while that a record was absent, and a scheduled check within the hour looks again by itself.
          */
         post: operations["verifyDomain"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/domains/{domain_id}/dkim/regenerate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the domain.
+                 * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01
+                 */
+                domain_id: components["parameters"]["DomainId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace a domain's DKIM keys at once
+         * @description For a key that may be in wrong hands: every key of the domain goes out of use at once, and the domain is not
+         *     verified for sending until the new record is seen. Mail that waits is held until then, by its ordinary retries, and
+         *     fails with the reason `domain_unverified` when they are used up. One call a minute per domain, shared with
+         *     `verify`. To replace keys without a gap, use `dkim/rotate`.
+         */
+        post: operations["regenerateDkim"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/domains/{domain_id}/dkim/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the domain.
+                 * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01
+                 */
+                domain_id: components["parameters"]["DomainId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace a domain's DKIM keys without a gap
+         * @description Adds the records of new keys, marked `incoming`. The old keys sign on until a check sees the new record, which
+         *     then signs; the old ones are `retiring` and stay published for seven days, until what they signed has arrived.
+         *     Asked again while a rotation is under way, it answers the same records.
+         */
+        post: operations["rotateDkim"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/domains/{domain_id}/dns/zone": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the domain.
+                 * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01
+                 */
+                domain_id: components["parameters"]["DomainId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read a domain's records as a zone file
+         * @description The records to publish as lines of a BIND zone file, every name complete, long texts split into strings of 255
+         *     bytes. Add them to your zone, or include them with `$INCLUDE`.
+         */
+        get: operations["getDomainZone"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/domains/{domain_id}/dns/configure": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the domain.
+                 * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01
+                 */
+                domain_id: components["parameters"]["DomainId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Publish a domain's records
+         * @description Writes what the domain has to publish into its zone, and answers what that changed; with `dry_run` it answers the
+         *     same and changes nothing. Only records that were published this way are ever replaced or removed. A record of
+         *     somebody else that is in the way is named in the refusal, and nothing is changed.
+         *
+         *     With a provider of the installation, what the domain needs later, such as a new DKIM key, is published by itself,
+         *     and everything is removed when the domain is. `remove` takes all of it back and ends that.
+         *
+         *     `api_token` is a Cloudflare API token of your own with the permissions Zone Read and DNS Edit. It is used for this
+         *     call and not stored.
+         */
+        post: operations["configureDomainDns"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/domains/claim": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Claim a domain that another team has verified
+         * @description Registers your own copy of the domain, or takes the one you have registered already, and answers with the TXT record
+         *     that shows that its DNS is yours. The copy has DKIM keys of its own: publish its records at the same time, and it is
+         *     verified as soon as it is yours.
+         *
+         *     Asked again while a claim is open, the same claim is answered with 200, and the other fields are not looked at. A
+         *     claim ends after 7 days; delete your copy of the domain to end it sooner.
+         */
+        post: operations["claimDomain"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/domains/{domain_id}/claim": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the domain.
+                 * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01
+                 */
+                domain_id: components["parameters"]["DomainId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read the latest claim of a domain
+         * @description The domain is your copy, whose id stands in the claim as `domain_id`.
+         */
+        get: operations["getDomainClaim"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/domains/{domain_id}/claim/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the domain.
+                 * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01
+                 */
+                domain_id: components["parameters"]["DomainId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check a claim's TXT record
+         * @description Looks the record up now and, unless something blocks the claim, moves the domain to your team: the other team's copy
+         *     can send no more, and yours is checked at once. A blocked claim stays pending with its reason and is checked again
+         *     every hour.
+         *
+         *     One call a minute per domain, shared with the domain's own verification. A claim that is over is answered as it is.
+         */
+        post: operations["verifyDomainClaim"];
         delete?: never;
         options?: never;
         head?: never;
@@ -599,6 +804,296 @@ export interface paths {
          * @description Up to 100 at once, by address or by id but not both. What is not suppressed is skipped.
          */
         post: operations["removeSuppressions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List endpoints
+         * @description Newest first, with their secrets masked.
+         */
+        get: operations["listWebhooks"];
+        put?: never;
+        /**
+         * Add an endpoint
+         * @description A connection to the endpoint is tried first, and its TLS certificate checked, for five seconds at the most; it must
+         *     resolve to a public address. Nothing is posted before there is an event, and redirects are never followed. The answer
+         *     holds the signing secret, which is shown this once.
+         */
+        post: operations["createWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/{webhook_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the endpoint.
+                 * @example wh_019a9c1e7d527c3a9a540b8f4c1f2e01
+                 */
+                webhook_id: components["parameters"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read an endpoint
+         * @description The secret is masked: all but its last four characters.
+         */
+        get: operations["getWebhook"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove an endpoint
+         * @description It is sent nothing more, not even what was due, and its events are removed with it.
+         */
+        delete: operations["deleteWebhook"];
+        options?: never;
+        head?: never;
+        /**
+         * Change an endpoint
+         * @description What is not named stays as it is. A new `endpoint` is checked as at its creation, and `events` replace those before.
+         *     While an endpoint is disabled it is sent nothing, and what would have been sent is parked; enabling it again sends
+         *     what happens from then on, and parked events are sent by replaying them.
+         */
+        patch: operations["updateWebhook"];
+        trace?: never;
+    };
+    "/webhooks/{webhook_id}/rotate-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the endpoint.
+                 * @example wh_019a9c1e7d527c3a9a540b8f4c1f2e01
+                 */
+                webhook_id: components["parameters"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give an endpoint a new signing secret
+         * @description The new secret is shown this once. For 24 hours every delivery carries two signatures, of the new and of the old
+         *     secret, so that receivers can change over without a gap. Rotating again within these hours ends the older one.
+         */
+        post: operations["rotateWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/{webhook_id}/signing-secret/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the endpoint.
+                 * @example wh_019a9c1e7d527c3a9a540b8f4c1f2e01
+                 */
+                webhook_id: components["parameters"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give an endpoint a new signing secret, under another path
+         * @description The same as `POST /webhooks/{webhook_id}/rotate-secret`.
+         */
+        post: operations["rotateWebhookSigningSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/{webhook_id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the endpoint.
+                 * @example wh_019a9c1e7d527c3a9a540b8f4c1f2e01
+                 */
+                webhook_id: components["parameters"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the events of an endpoint
+         * @description Newest first, for as long as the plan keeps events.
+         */
+        get: operations["listWebhookEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/{webhook_id}/events/{event_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the endpoint.
+                 * @example wh_019a9c1e7d527c3a9a540b8f4c1f2e01
+                 */
+                webhook_id: components["parameters"]["WebhookId"];
+                /**
+                 * @description The id of the event, which its deliveries carry as `svix-id`.
+                 * @example msg_019a9c1e7d527c3a9a540b8f4c1f2e04
+                 */
+                event_id: components["parameters"]["WebhookEventId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read an event of an endpoint
+         * @description With `payload`, which every attempt carries byte for byte, and `next_attempt_at`, the time from which the next attempt
+         *     is made; null when none is to come.
+         */
+        get: operations["getWebhookEvent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/{webhook_id}/events/{event_id}/attempts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the endpoint.
+                 * @example wh_019a9c1e7d527c3a9a540b8f4c1f2e01
+                 */
+                webhook_id: components["parameters"]["WebhookId"];
+                /**
+                 * @description The id of the event, which its deliveries carry as `svix-id`.
+                 * @example msg_019a9c1e7d527c3a9a540b8f4c1f2e04
+                 */
+                event_id: components["parameters"]["WebhookEventId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the attempts to deliver an event
+         * @description Newest first.
+         */
+        get: operations["listWebhookAttempts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/{webhook_id}/events/{event_id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the endpoint.
+                 * @example wh_019a9c1e7d527c3a9a540b8f4c1f2e01
+                 */
+                webhook_id: components["parameters"]["WebhookId"];
+                /**
+                 * @description The id of the event, which its deliveries carry as `svix-id`.
+                 * @example msg_019a9c1e7d527c3a9a540b8f4c1f2e04
+                 */
+                event_id: components["parameters"]["WebhookEventId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send an event again
+         * @description The same payload under the same `svix-id`, with a fresh timestamp and signature and the whole schedule of attempts
+         *     before it. Ten replays a minute for each team. A disabled endpoint is sent nothing, so replaying to it is refused.
+         */
+        post: operations["replayWebhookEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/{webhook_id}/parked": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the endpoint.
+                 * @example wh_019a9c1e7d527c3a9a540b8f4c1f2e01
+                 */
+                webhook_id: components["parameters"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List what happened while an endpoint was disabled
+         * @description Oldest first. Enabling the endpoint sends none of these; replay them. A replayed event is parked no more.
+         */
+        get: operations["listParkedWebhookEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/listen": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Listen to events without a public address
+         * @description A stream of server-sent events that brings the team's events to a developer's machine, as webhooks would bring them.
+         *     Its frames are called `listening` (the first one: `id`, `signing_secret`, `events`, `resumed`), `event` (`id`, `type`,
+         *     `payload`, which is the exact body, and `headers`, which are the ones to send with it) and `closed` (`reason`:
+         *     `shutting_down`, `key_revoked` or `lost`). A comment every 15 seconds is a sign of life.
+         *
+         *     Each listener has a signing secret of its own, which is shown this once. Every event that is recorded while the
+         *     stream is open is sent. A stream that broke off is taken up where it broke by sending the `id` of its last frame as
+         *     `Last-Event-ID` within five minutes; `resumed` says whether that was possible, and if not, this is a new listener
+         *     with a new secret. Ten streams may be open at once for each team.
+         */
+        get: operations["listenWebhooks"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1130,8 +1625,17 @@ export interface components {
             /** @description The label of the Tracking record, under which pixels and links are served. */
             tracking_subdomain?: string;
             capabilities?: components["schemas"]["DomainCapabilitiesRequest"];
+            /** @description With `capabilities.receiving` enabled; mail of the name is to come here although its MX delivers elsewhere today. */
+            confirm_replace_mx?: boolean;
         };
-        /** @description What the domain is used for. Reserved for receiving; sending is the only capability today. */
+        RegenerateDkimRequest: {
+            /**
+             * @description The length of the RSA key. 1024 is for DNS hosts that take no longer record.
+             * @enum {integer}
+             */
+            key_bits: 2048 | 1024;
+        };
+        /** @description What the domain is used for; one of the two has to be enabled. */
         DomainCapabilitiesRequest: {
             /** @enum {string} */
             sending?: "enabled" | "disabled";
@@ -1151,6 +1655,8 @@ export interface components {
             open_tracking: boolean;
             click_tracking: boolean;
             tracking_subdomain: string;
+            /** @enum {string} */
+            tls: "opportunistic" | "enforced";
             capabilities: components["schemas"]["DomainCapabilities"];
             records: components["schemas"]["DomainRecord"][];
         };
@@ -1188,7 +1694,9 @@ export interface components {
             deleted: true;
         };
         /**
-         * @description How far verification has come.
+         * @description How far verification has come: of sending, and of receiving where that is enabled. Of two, one verified and the
+         *     other awaited is `partially_verified`, one verified and the other failed is `partially_failed`. Mail can be sent
+         *     while `capabilities.sending` is verified.
          * @enum {string}
          */
         DomainStatus: "not_started" | "pending" | "verified" | "partially_verified" | "partially_failed" | "failed";
@@ -1222,6 +1730,151 @@ export interface components {
             value: string;
             /** @description MX records only. */
             priority?: number;
+            /** @description Whether something that is switched on does not work without it. */
+            required: boolean;
+            /**
+             * @description DKIM records only. Active keys sign, incoming ones will once seen, retiring ones can be taken away soon.
+             * @enum {string}
+             */
+            key_status?: "active" | "incoming" | "retiring";
+            /** @description What is wrong with it and what to do, in a sentence; null when nothing is, or DNS was not asked. */
+            diagnosis?: string | null;
+            found?: components["schemas"]["RecordFound"];
+        };
+        /** @description What stands in DNS now, shortened, without control characters; null when DNS was not asked for this answer. */
+        RecordFound: {
+            /** @description The answer of the resolver this installation uses. Empty also when only a private network knows the zone. */
+            resolver: string[];
+            /** @description The answer of the zone's own name servers. Asked only about a record that is not verified. */
+            authoritative: string[];
+        } | null;
+        ConfigureDomainDnsRequest: {
+            /**
+             * @description The provider to publish with. It may be left out where the domain has been published before, or where only one
+             *     provider that your team may use has the domain's zone.
+             */
+            provider?: string;
+            /**
+             * @description Answers what would change and changes nothing.
+             * @default false
+             */
+            dry_run?: boolean;
+            /**
+             * @description Removes everything that was published for the domain.
+             * @default false
+             */
+            remove?: boolean;
+            /** @description A Cloudflare API token, used for this call only. */
+            api_token?: string;
+        };
+        DnsConfiguration: {
+            /** @constant */
+            object: "dns_configuration";
+            /** Format: uuid */
+            domain_id: string;
+            /** @description The provider that was used. */
+            provider: string;
+            /** @description The zone that holds the domain. */
+            zone: string;
+            /** @description Whether nothing was changed. */
+            dry_run: boolean;
+            /** @description Empty where the zone holds everything already. */
+            changes: components["schemas"]["DnsChange"][];
+        };
+        DnsChange: {
+            /**
+             * @description `replace` removes what we published at the same name before.
+             * @enum {string}
+             */
+            action: "create" | "replace" | "delete";
+            name: string;
+            /** @enum {string} */
+            type: "TXT" | "MX" | "CNAME" | "CAA";
+            /** @description The new value; of `delete` */
+            value: string;
+            /** @description Seconds. */
+            ttl: number;
+            /** @description MX only. */
+            priority?: number;
+        };
+        ClaimDomainRequest: {
+            /** @description The very name that the other team has verified. */
+            name: string;
+            /**
+             * @description Where mail of this domain will leave from; without it the installation's default.
+             * @enum {string}
+             */
+            region?: "us-east-1" | "eu-west-1" | "sa-east-1" | "ap-northeast-1";
+            /** @description The label of the MAIL FROM records, to which bounces come back; without it `send`. */
+            custom_return_path?: string;
+            /** @description Counts opens, as in the registration of a domain. */
+            open_tracking?: boolean;
+            /** @description Counts followed links, as in the registration of a domain. */
+            click_tracking?: boolean;
+            /** @description The label under which pixels and links are served; without it `track`. */
+            tracking_subdomain?: string;
+        };
+        DomainClaim: {
+            /** @constant */
+            object: "domain_claim";
+            /** Format: uuid */
+            id: string;
+            /** @description The name that is claimed. */
+            name: string;
+            status: components["schemas"]["DomainClaimStatus"];
+            /**
+             * Format: uuid
+             * @description Your copy of the domain.
+             */
+            domain_id: string | null;
+            /**
+             * @description Where mail of your copy leaves from.
+             * @enum {string|null}
+             */
+            region: "us-east-1" | "eu-west-1" | "sa-east-1" | "ap-northeast-1" | null;
+            record: components["schemas"]["DomainClaimRecord"];
+            blocked_reason: components["schemas"]["DomainClaimBlockedReason"];
+            /** @description Why a claim that is over was not completed. */
+            failure_reason: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description 7 days after the claim was opened.
+             */
+            expires_at: string;
+        };
+        /**
+         * @description How far the claim has come. It is `pending` until it is over, a blocked one too, and then `completed`: the domain is
+         *     yours; `expired`; `superseded`: another team completed a claim, or you verified the name without one; `canceled`: you
+         *     deleted your copy; or `failed`: see `failure_reason`.
+         * @enum {string}
+         */
+        DomainClaimStatus: "pending" | "verified" | "completed" | "blocked" | "expired" | "superseded" | "canceled" | "failed";
+        /**
+         * @description Why a claim whose TXT record was seen is not completed yet: its owner verified the domain within 72 hours, has sent
+         *     from it within 24 hours, or has mail scheduled from it. Null before the record was seen.
+         * @enum {string|null}
+         */
+        DomainClaimBlockedReason: "grace_period" | "recent_owner_activity" | "pending_scheduled_emails" | null;
+        /** @description The TXT record to publish, beside the others that stand at its name. */
+        DomainClaimRecord: {
+            /** @constant */
+            record: "Claim";
+            /** @description Where to publish it; the root of the domain. */
+            name: string;
+            /** @constant */
+            type: "TXT";
+            /**
+             * @description What your DNS host proposes.
+             * @constant
+             */
+            ttl: "Auto";
+            /** @enum {string} */
+            status: "not_started" | "pending" | "verified" | "temporary_failure" | "failed";
+            value: string;
+            /** @description What was wrong with it when it was last looked up. */
+            diagnosis: string | null;
         };
         CreateApiKeyRequest: {
             /** @description What people call this key. */
@@ -1508,6 +2161,150 @@ export interface components {
          * @enum {string}
          */
         SuppressionOrigin: "bounce" | "complaint" | "manual";
+        /**
+         * @description What an endpoint may subscribe to. Some of these nothing causes yet; they are accepted and never sent.
+         * @enum {string}
+         */
+        WebhookEventType: "email.sent" | "email.scheduled" | "email.delivered" | "email.delivery_delayed" | "email.bounced" | "email.complained" | "email.opened" | "email.clicked" | "email.failed" | "email.suppressed" | "email.canceled" | "domain.created" | "domain.updated" | "domain.deleted" | "suppression.added" | "suppression.removed" | "contact.created" | "contact.updated" | "contact.deleted" | "email.received" | "automation.run.started" | "automation.run.completed" | "automation.run.failed";
+        /**
+         * @description A disabled endpoint is sent nothing. Five days without a success disable an endpoint by themselves.
+         * @enum {string}
+         */
+        WebhookStatus: "enabled" | "disabled";
+        /**
+         * @description pending: not tried yet; attempting: tried, and tried again at next_attempt_at; success: answered with 2xx;
+         *     failed: the tenth attempt failed.
+         * @enum {string}
+         */
+        WebhookEventStatus: "pending" | "attempting" | "success" | "failed";
+        CreateWebhookRequest: {
+            /** @description An absolute https URL without user name, password and fragment, on a public address. */
+            endpoint: string;
+            events: components["schemas"]["WebhookEventTypes"];
+        };
+        UpdateWebhookRequest: {
+            /** @description An absolute https URL without user name, password and fragment, on a public address. */
+            endpoint?: string;
+            events?: components["schemas"]["WebhookEventTypes"];
+            status?: components["schemas"]["WebhookStatus"];
+        };
+        /** @description The types of events to send; one named twice counts once. */
+        WebhookEventTypes: components["schemas"]["WebhookEventType"][];
+        Webhook: {
+            /** @constant */
+            object: "webhook";
+            id: string;
+            endpoint: string;
+            events: components["schemas"]["WebhookEventType"][];
+            status: components["schemas"]["WebhookStatus"];
+            /** @description Whole at creation, masked afterwards. */
+            signing_secret: string;
+            /** Format: date-time */
+            created_at: string;
+        };
+        WebhookList: {
+            /** @constant */
+            object: "list";
+            /** @description Whether more endpoints follow in this direction. */
+            has_more: boolean;
+            data: components["schemas"]["Webhook"][];
+        };
+        WebhookReference: {
+            /** @constant */
+            object: "webhook";
+            id: string;
+        };
+        DeletedWebhook: {
+            /** @constant */
+            object: "webhook";
+            id: string;
+            /** @constant */
+            deleted: true;
+        };
+        RotatedWebhookSecret: {
+            /** @constant */
+            object: "webhook";
+            id: string;
+            /** @description Shown this once. */
+            signing_secret: string;
+        };
+        WebhookEventListItem: {
+            /** @description What deliveries carry as `svix-id`, replays included. */
+            id: string;
+            type: components["schemas"]["WebhookEventType"];
+            status: components["schemas"]["WebhookEventStatus"];
+            /** @description All attempts so far, those of replays included. */
+            attempt_count: number;
+            /** @description What the last attempt was answered with; null when it was not answered or there was none. */
+            last_http_status: number | null;
+            /** Format: date-time */
+            created_at: string;
+        };
+        WebhookEventList: {
+            /** @constant */
+            object: "list";
+            /** @description Whether more events follow in this direction. */
+            has_more: boolean;
+            data: components["schemas"]["WebhookEventListItem"][];
+        };
+        WebhookEvent: {
+            /** @constant */
+            object: "webhook_event";
+            /** @description What deliveries carry as `svix-id`, replays included. */
+            id: string;
+            type: components["schemas"]["WebhookEventType"];
+            status: components["schemas"]["WebhookEventStatus"];
+            /** @description All attempts so far, those of replays included. */
+            attempt_count: number;
+            /** @description What the last attempt was answered with; null when it was not answered or there was none. */
+            last_http_status: number | null;
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description Null when no attempt is to come.
+             */
+            next_attempt_at: string | null;
+            payload: components["schemas"]["WebhookPayload"];
+        };
+        /** @description The signed body of every delivery. */
+        WebhookPayload: {
+            type: components["schemas"]["WebhookEventType"];
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            created_at: string;
+            /** @description What happened; its fields go by the type. */
+            data: Record<string, never>;
+        };
+        WebhookEventReference: {
+            /** @constant */
+            object: "webhook_event";
+            id: string;
+        };
+        WebhookAttempt: {
+            /** @constant */
+            object: "webhook_attempt";
+            id: string;
+            attempt_number: number;
+            /** @description Null when there was no answer. */
+            http_status_code: number | null;
+            /** @description The body of your answer, of which 8 KB are kept; null when there was none. */
+            response: string | null;
+            /** @description What went wrong where there was no answer. */
+            error: string | null;
+            duration_ms: number;
+            /** Format: date-time */
+            sent_at: string;
+        };
+        WebhookAttemptList: {
+            /** @constant */
+            object: "list";
+            /** @description Whether more attempts follow in this direction. */
+            has_more: boolean;
+            data: components["schemas"]["WebhookAttempt"][];
+        };
         UpdateTeamRequest: {
             /** @description Who says in marketing mail that it is the sender. */
             sender_name?: string;
@@ -1848,7 +2645,7 @@ export interface components {
             code?: 1010;
             /** @description One entry per failing field. */
             errors?: components["schemas"]["FieldError"][];
-            /** @description Whether the domain name can be claimed. */
+            /** @description Present and true when another team has verified the domain name; it can be claimed. */
             claimable?: boolean;
             details?: components["schemas"]["SandboxDetails"];
         };
@@ -1873,6 +2670,45 @@ export interface components {
         };
     };
     responses: {
+        /** @description The domain name is verified by another team, or mail of the name is delivered elsewhere. */
+        DomainConflict: {
+            headers: {
+                "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                "ratelimit-reset": components["headers"]["RateLimitReset"];
+                "x-request-id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Mail of the name is delivered elsewhere today, and that it should come here was not confirmed. */
+        MxInUse: {
+            headers: {
+                "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                "ratelimit-reset": components["headers"]["RateLimitReset"];
+                "x-request-id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description This team has the domain verified already. */
+        NothingToClaim: {
+            headers: {
+                "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                "ratelimit-reset": components["headers"]["RateLimitReset"];
+                "x-request-id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description The User-Agent header is missing. */
         UserAgentRequired: {
             headers: {
@@ -2206,6 +3042,46 @@ export interface components {
          * @example sup_019a9c1e7d527c3a9a540b8f4c1f2e03
          */
         BeforeSuppression: string;
+        /**
+         * @description The id of the endpoint.
+         * @example wh_019a9c1e7d527c3a9a540b8f4c1f2e01
+         */
+        WebhookId: string;
+        /**
+         * @description The id of the event, which its deliveries carry as `svix-id`.
+         * @example msg_019a9c1e7d527c3a9a540b8f4c1f2e04
+         */
+        WebhookEventId: string;
+        /**
+         * @description Start after this webhook. Not together with `before`.
+         * @example wh_019a9c1e7d527c3a9a540b8f4c1f2e01
+         */
+        AfterWebhook: string;
+        /**
+         * @description End before this webhook. Not together with `after`.
+         * @example wh_019a9c1e7d527c3a9a540b8f4c1f2e01
+         */
+        BeforeWebhook: string;
+        /**
+         * @description Start after this webhook event. Not together with `before`.
+         * @example msg_019a9c1e7d527c3a9a540b8f4c1f2e04
+         */
+        AfterWebhookEvent: string;
+        /**
+         * @description End before this webhook event. Not together with `after`.
+         * @example msg_019a9c1e7d527c3a9a540b8f4c1f2e04
+         */
+        BeforeWebhookEvent: string;
+        /**
+         * @description Start after this attempt. Not together with `before`.
+         * @example atmpt_019a9c1e7d527c3a9a540b8f4c1f2e09
+         */
+        AfterWebhookAttempt: string;
+        /**
+         * @description End before this attempt. Not together with `after`.
+         * @example atmpt_019a9c1e7d527c3a9a540b8f4c1f2e09
+         */
+        BeforeWebhookAttempt: string;
         /**
          * @description The id of the request, which its answer carries as `x-request-id`.
          * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e55
@@ -3081,11 +3957,23 @@ export interface operations {
                      *       "open_tracking": false,
                      *       "click_tracking": false,
                      *       "tracking_subdomain": "track",
+                     *       "tls": "opportunistic",
                      *       "capabilities": {
                      *         "sending": "pending",
                      *         "receiving": "unsupported"
                      *       },
                      *       "records": [
+                     *         {
+                     *           "record": "DKIM",
+                     *           "name": "rk3fa94c01._domainkey.mail.example.com",
+                     *           "type": "TXT",
+                     *           "ttl": "Auto",
+                     *           "status": "not_started",
+                     *           "value": "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOC",
+                     *           "required": true,
+                     *           "key_status": "active",
+                     *           "diagnosis": null
+                     *         },
                      *         {
                      *           "record": "SPF",
                      *           "name": "send.mail.example.com",
@@ -3093,15 +3981,9 @@ export interface operations {
                      *           "ttl": "Auto",
                      *           "status": "not_started",
                      *           "value": "feedback.rasket.example.com",
-                     *           "priority": 10
-                     *         },
-                     *         {
-                     *           "record": "DKIM",
-                     *           "name": "rasket._domainkey.mail.example.com",
-                     *           "type": "TXT",
-                     *           "ttl": "Auto",
-                     *           "status": "not_started",
-                     *           "value": "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOC"
+                     *           "priority": 10,
+                     *           "required": true,
+                     *           "diagnosis": null
                      *         }
                      *       ]
                      *     }
@@ -3112,7 +3994,7 @@ export interface operations {
             400: components["responses"]["InvalidBody"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            409: components["responses"]["NameTaken"];
+            409: components["responses"]["DomainConflict"];
             422: components["responses"]["Unprocessable"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
@@ -3155,11 +4037,23 @@ export interface operations {
                      *       "open_tracking": false,
                      *       "click_tracking": false,
                      *       "tracking_subdomain": "track",
+                     *       "tls": "opportunistic",
                      *       "capabilities": {
                      *         "sending": "pending",
                      *         "receiving": "unsupported"
                      *       },
                      *       "records": [
+                     *         {
+                     *           "record": "DKIM",
+                     *           "name": "rk3fa94c01._domainkey.mail.example.com",
+                     *           "type": "TXT",
+                     *           "ttl": "Auto",
+                     *           "status": "not_started",
+                     *           "value": "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOC",
+                     *           "required": true,
+                     *           "key_status": "active",
+                     *           "diagnosis": null
+                     *         },
                      *         {
                      *           "record": "SPF",
                      *           "name": "send.mail.example.com",
@@ -3167,15 +4061,9 @@ export interface operations {
                      *           "ttl": "Auto",
                      *           "status": "not_started",
                      *           "value": "feedback.rasket.example.com",
-                     *           "priority": 10
-                     *         },
-                     *         {
-                     *           "record": "DKIM",
-                     *           "name": "rasket._domainkey.mail.example.com",
-                     *           "type": "TXT",
-                     *           "ttl": "Auto",
-                     *           "status": "not_started",
-                     *           "value": "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOC"
+                     *           "priority": 10,
+                     *           "required": true,
+                     *           "diagnosis": null
                      *         }
                      *       ]
                      *     }
@@ -3285,6 +4173,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["MxInUse"];
             422: components["responses"]["Unprocessable"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
@@ -3330,6 +4219,522 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["NameTaken"];
+            422: components["responses"]["InvalidParameter"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    regenerateDkim: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the domain.
+                 * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01
+                 */
+                domain_id: components["parameters"]["DomainId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key_bits": 2048
+                 *     }
+                 */
+                "application/json": components["schemas"]["RegenerateDkimRequest"];
+            };
+        };
+        responses: {
+            /** @description The domain with the new records to publish. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "domain",
+                     *       "id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01",
+                     *       "name": "mail.example.com",
+                     *       "status": "not_started",
+                     *       "created_at": "2026-11-20T09:30:00.000Z",
+                     *       "region": "eu-west-1",
+                     *       "open_tracking": false,
+                     *       "click_tracking": false,
+                     *       "tracking_subdomain": "track",
+                     *       "tls": "opportunistic",
+                     *       "capabilities": {
+                     *         "sending": "pending",
+                     *         "receiving": "unsupported"
+                     *       },
+                     *       "records": [
+                     *         {
+                     *           "record": "DKIM",
+                     *           "name": "rk3fa94c01._domainkey.mail.example.com",
+                     *           "type": "TXT",
+                     *           "ttl": "Auto",
+                     *           "status": "not_started",
+                     *           "value": "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOC",
+                     *           "required": true,
+                     *           "key_status": "active",
+                     *           "diagnosis": null
+                     *         },
+                     *         {
+                     *           "record": "SPF",
+                     *           "name": "send.mail.example.com",
+                     *           "type": "MX",
+                     *           "ttl": "Auto",
+                     *           "status": "not_started",
+                     *           "value": "feedback.rasket.example.com",
+                     *           "priority": 10,
+                     *           "required": true,
+                     *           "diagnosis": null
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Domain"];
+                };
+            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    rotateDkim: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the domain.
+                 * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01
+                 */
+                domain_id: components["parameters"]["DomainId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The domain with the incoming records to publish. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "domain",
+                     *       "id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01",
+                     *       "name": "mail.example.com",
+                     *       "status": "not_started",
+                     *       "created_at": "2026-11-20T09:30:00.000Z",
+                     *       "region": "eu-west-1",
+                     *       "open_tracking": false,
+                     *       "click_tracking": false,
+                     *       "tracking_subdomain": "track",
+                     *       "tls": "opportunistic",
+                     *       "capabilities": {
+                     *         "sending": "pending",
+                     *         "receiving": "unsupported"
+                     *       },
+                     *       "records": [
+                     *         {
+                     *           "record": "DKIM",
+                     *           "name": "rk3fa94c01._domainkey.mail.example.com",
+                     *           "type": "TXT",
+                     *           "ttl": "Auto",
+                     *           "status": "not_started",
+                     *           "value": "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOC",
+                     *           "required": true,
+                     *           "key_status": "active",
+                     *           "diagnosis": null
+                     *         },
+                     *         {
+                     *           "record": "SPF",
+                     *           "name": "send.mail.example.com",
+                     *           "type": "MX",
+                     *           "ttl": "Auto",
+                     *           "status": "not_started",
+                     *           "value": "feedback.rasket.example.com",
+                     *           "priority": 10,
+                     *           "required": true,
+                     *           "diagnosis": null
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Domain"];
+                };
+            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getDomainZone: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the domain.
+                 * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01
+                 */
+                domain_id: components["parameters"]["DomainId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The lines. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example send.mail.example.com. 300 IN MX 10 mx.rasket.example.com. */
+                    "text/plain": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidParameter"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    configureDomainDns: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the domain.
+                 * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01
+                 */
+                domain_id: components["parameters"]["DomainId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "provider": "office",
+                 *       "dry_run": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["ConfigureDomainDnsRequest"];
+            };
+        };
+        responses: {
+            /** @description What was changed, or would be. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "dns_configuration",
+                     *       "domain_id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01",
+                     *       "provider": "office",
+                     *       "zone": "example.com",
+                     *       "dry_run": true,
+                     *       "changes": [
+                     *         {
+                     *           "action": "create",
+                     *           "name": "send.mail.example.com",
+                     *           "type": "MX",
+                     *           "value": "mx.rasket.example.com",
+                     *           "ttl": 300,
+                     *           "priority": 10
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DnsConfiguration"];
+                };
+            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description The zone was changed by somebody else at the same moment, or another team has the name verified; nothing was changed. */
+            409: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "statusCode": 409,
+                     *       "name": "resource_locked",
+                     *       "message": "The zone example.com changed while its records were compared; nothing was changed. Try again."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    claimDomain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "mail.example.com",
+                 *       "region": "eu-west-1"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ClaimDomainRequest"];
+            };
+        };
+        responses: {
+            /** @description This claim is open already. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "domain_claim",
+                     *       "id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e31",
+                     *       "name": "mail.example.com",
+                     *       "status": "pending",
+                     *       "domain_id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01",
+                     *       "region": "eu-west-1",
+                     *       "record": {
+                     *         "record": "Claim",
+                     *         "name": "mail.example.com",
+                     *         "type": "TXT",
+                     *         "ttl": "Auto",
+                     *         "status": "not_started",
+                     *         "value": "rasket-domain-verification=4b1c9be0f6a94d6c8f0f1b7f0c2a5d3e",
+                     *         "diagnosis": null
+                     *       },
+                     *       "blocked_reason": null,
+                     *       "failure_reason": null,
+                     *       "created_at": "2026-11-20T09:30:00.000Z",
+                     *       "expires_at": "2026-11-27T09:30:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DomainClaim"];
+                };
+            };
+            /** @description The claim was opened. */
+            201: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "domain_claim",
+                     *       "id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e31",
+                     *       "name": "mail.example.com",
+                     *       "status": "pending",
+                     *       "domain_id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01",
+                     *       "region": "eu-west-1",
+                     *       "record": {
+                     *         "record": "Claim",
+                     *         "name": "mail.example.com",
+                     *         "type": "TXT",
+                     *         "ttl": "Auto",
+                     *         "status": "not_started",
+                     *         "value": "rasket-domain-verification=4b1c9be0f6a94d6c8f0f1b7f0c2a5d3e",
+                     *         "diagnosis": null
+                     *       },
+                     *       "blocked_reason": null,
+                     *       "failure_reason": null,
+                     *       "created_at": "2026-11-20T09:30:00.000Z",
+                     *       "expires_at": "2026-11-27T09:30:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DomainClaim"];
+                };
+            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["NothingToClaim"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getDomainClaim: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the domain.
+                 * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01
+                 */
+                domain_id: components["parameters"]["DomainId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The claim. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "domain_claim",
+                     *       "id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e31",
+                     *       "name": "mail.example.com",
+                     *       "status": "pending",
+                     *       "domain_id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01",
+                     *       "region": "eu-west-1",
+                     *       "record": {
+                     *         "record": "Claim",
+                     *         "name": "mail.example.com",
+                     *         "type": "TXT",
+                     *         "ttl": "Auto",
+                     *         "status": "not_started",
+                     *         "value": "rasket-domain-verification=4b1c9be0f6a94d6c8f0f1b7f0c2a5d3e",
+                     *         "diagnosis": null
+                     *       },
+                     *       "blocked_reason": null,
+                     *       "failure_reason": null,
+                     *       "created_at": "2026-11-20T09:30:00.000Z",
+                     *       "expires_at": "2026-11-27T09:30:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DomainClaim"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidParameter"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    verifyDomainClaim: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the domain.
+                 * @example 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01
+                 */
+                domain_id: components["parameters"]["DomainId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The claim after the check. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "domain_claim",
+                     *       "id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e31",
+                     *       "name": "mail.example.com",
+                     *       "status": "pending",
+                     *       "domain_id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01",
+                     *       "region": "eu-west-1",
+                     *       "record": {
+                     *         "record": "Claim",
+                     *         "name": "mail.example.com",
+                     *         "type": "TXT",
+                     *         "ttl": "Auto",
+                     *         "status": "not_started",
+                     *         "value": "rasket-domain-verification=4b1c9be0f6a94d6c8f0f1b7f0c2a5d3e",
+                     *         "diagnosis": null
+                     *       },
+                     *       "blocked_reason": null,
+                     *       "failure_reason": null,
+                     *       "created_at": "2026-11-20T09:30:00.000Z",
+                     *       "expires_at": "2026-11-27T09:30:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DomainClaim"];
+                };
+            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidParameter"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
@@ -4252,6 +5657,760 @@ export interface operations {
                 };
             };
             400: components["responses"]["InvalidBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listWebhooks: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How many items to answer with.
+                 * @example 20
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description Start after this webhook. Not together with `before`.
+                 * @example wh_019a9c1e7d527c3a9a540b8f4c1f2e01
+                 */
+                after?: components["parameters"]["AfterWebhook"];
+                /**
+                 * @description End before this webhook. Not together with `after`.
+                 * @example wh_019a9c1e7d527c3a9a540b8f4c1f2e01
+                 */
+                before?: components["parameters"]["BeforeWebhook"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of endpoints. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "has_more": false,
+                     *       "data": [
+                     *         {
+                     *           "object": "webhook",
+                     *           "id": "wh_019a9c1e7d527c3a9a540b8f4c1f2e01",
+                     *           "endpoint": "https://example.com/hooks",
+                     *           "events": [
+                     *             "email.delivered",
+                     *             "email.bounced"
+                     *           ],
+                     *           "status": "enabled",
+                     *           "signing_secret": "whsec_****b0Zf",
+                     *           "created_at": "2026-11-20T09:30:00.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WebhookList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidParameter"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    createWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "endpoint": "https://example.com/hooks",
+                 *       "events": [
+                 *         "email.delivered",
+                 *         "email.bounced"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateWebhookRequest"];
+            };
+        };
+        responses: {
+            /** @description The endpoint was added. */
+            201: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "webhook",
+                     *       "id": "wh_019a9c1e7d527c3a9a540b8f4c1f2e01",
+                     *       "endpoint": "https://example.com/hooks",
+                     *       "events": [
+                     *         "email.delivered",
+                     *         "email.bounced"
+                     *       ],
+                     *       "status": "enabled",
+                     *       "signing_secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+                     *       "created_at": "2026-11-20T09:30:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the endpoint.
+                 * @example wh_019a9c1e7d527c3a9a540b8f4c1f2e01
+                 */
+                webhook_id: components["parameters"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The endpoint. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "webhook",
+                     *       "id": "wh_019a9c1e7d527c3a9a540b8f4c1f2e01",
+                     *       "endpoint": "https://example.com/hooks",
+                     *       "events": [
+                     *         "email.delivered",
+                     *         "email.bounced"
+                     *       ],
+                     *       "status": "enabled",
+                     *       "signing_secret": "whsec_****b0Zf",
+                     *       "created_at": "2026-11-20T09:30:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidParameter"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    deleteWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the endpoint.
+                 * @example wh_019a9c1e7d527c3a9a540b8f4c1f2e01
+                 */
+                webhook_id: components["parameters"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The endpoint was removed. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "webhook",
+                     *       "id": "wh_019a9c1e7d527c3a9a540b8f4c1f2e01",
+                     *       "deleted": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DeletedWebhook"];
+                };
+            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidParameter"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    updateWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the endpoint.
+                 * @example wh_019a9c1e7d527c3a9a540b8f4c1f2e01
+                 */
+                webhook_id: components["parameters"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "endpoint": "https://example.com/hooks",
+                 *       "events": [
+                 *         "email.bounced"
+                 *       ],
+                 *       "status": "disabled"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpdateWebhookRequest"];
+            };
+        };
+        responses: {
+            /** @description The endpoint was changed. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "webhook",
+                     *       "id": "wh_019a9c1e7d527c3a9a540b8f4c1f2e01"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WebhookReference"];
+                };
+            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    rotateWebhookSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the endpoint.
+                 * @example wh_019a9c1e7d527c3a9a540b8f4c1f2e01
+                 */
+                webhook_id: components["parameters"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The secret was replaced. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "webhook",
+                     *       "id": "wh_019a9c1e7d527c3a9a540b8f4c1f2e01",
+                     *       "signing_secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RotatedWebhookSecret"];
+                };
+            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidParameter"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    rotateWebhookSigningSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the endpoint.
+                 * @example wh_019a9c1e7d527c3a9a540b8f4c1f2e01
+                 */
+                webhook_id: components["parameters"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The secret was replaced. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "webhook",
+                     *       "id": "wh_019a9c1e7d527c3a9a540b8f4c1f2e01",
+                     *       "signing_secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RotatedWebhookSecret"];
+                };
+            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidParameter"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listWebhookEvents: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How many items to answer with.
+                 * @example 20
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description Start after this webhook event. Not together with `before`.
+                 * @example msg_019a9c1e7d527c3a9a540b8f4c1f2e04
+                 */
+                after?: components["parameters"]["AfterWebhookEvent"];
+                /**
+                 * @description End before this webhook event. Not together with `after`.
+                 * @example msg_019a9c1e7d527c3a9a540b8f4c1f2e04
+                 */
+                before?: components["parameters"]["BeforeWebhookEvent"];
+                /**
+                 * @description Only events in this state.
+                 * @example failed
+                 */
+                status?: "pending" | "attempting" | "success" | "failed";
+                /**
+                 * @description Only events of this type.
+                 * @example email.bounced
+                 */
+                type?: components["schemas"]["WebhookEventType"];
+                /**
+                 * @description Only events created at this ISO 8601 instant or later. A date without its time of day is refused.
+                 * @example 2026-11-01T00:00:00.000Z
+                 */
+                start_date?: string;
+                /**
+                 * @description Only events created at this ISO 8601 instant or earlier. A date without its time of day is refused.
+                 * @example 2026-11-20T23:59:59.999Z
+                 */
+                end_date?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the endpoint.
+                 * @example wh_019a9c1e7d527c3a9a540b8f4c1f2e01
+                 */
+                webhook_id: components["parameters"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of events. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "has_more": false,
+                     *       "data": [
+                     *         {
+                     *           "id": "msg_019a9c1e7d527c3a9a540b8f4c1f2e04",
+                     *           "type": "email.delivered",
+                     *           "status": "success",
+                     *           "attempt_count": 1,
+                     *           "last_http_status": 200,
+                     *           "created_at": "2026-11-20T09:30:00.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WebhookEventList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidParameter"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getWebhookEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the endpoint.
+                 * @example wh_019a9c1e7d527c3a9a540b8f4c1f2e01
+                 */
+                webhook_id: components["parameters"]["WebhookId"];
+                /**
+                 * @description The id of the event, which its deliveries carry as `svix-id`.
+                 * @example msg_019a9c1e7d527c3a9a540b8f4c1f2e04
+                 */
+                event_id: components["parameters"]["WebhookEventId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The event. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "webhook_event",
+                     *       "id": "msg_019a9c1e7d527c3a9a540b8f4c1f2e04",
+                     *       "type": "email.delivered",
+                     *       "status": "success",
+                     *       "attempt_count": 1,
+                     *       "last_http_status": 200,
+                     *       "created_at": "2026-11-20T09:30:00.000Z",
+                     *       "next_attempt_at": null,
+                     *       "payload": {
+                     *         "type": "email.delivered",
+                     *         "created_at": "2026-11-20T09:30:00.000Z",
+                     *         "data": {
+                     *           "email_id": "019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77",
+                     *           "from": "shop@example.com",
+                     *           "to": [
+                     *             "someone@example.org"
+                     *           ],
+                     *           "subject": "Your order",
+                     *           "message_id": "<019a9c1e7d527c3a9a540b8f4c1f2e77@example.com>",
+                     *           "created_at": "2026-11-20T09:29:58.000Z"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WebhookEvent"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidParameter"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listWebhookAttempts: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How many items to answer with.
+                 * @example 20
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description Start after this attempt. Not together with `before`.
+                 * @example atmpt_019a9c1e7d527c3a9a540b8f4c1f2e09
+                 */
+                after?: components["parameters"]["AfterWebhookAttempt"];
+                /**
+                 * @description End before this attempt. Not together with `after`.
+                 * @example atmpt_019a9c1e7d527c3a9a540b8f4c1f2e09
+                 */
+                before?: components["parameters"]["BeforeWebhookAttempt"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the endpoint.
+                 * @example wh_019a9c1e7d527c3a9a540b8f4c1f2e01
+                 */
+                webhook_id: components["parameters"]["WebhookId"];
+                /**
+                 * @description The id of the event, which its deliveries carry as `svix-id`.
+                 * @example msg_019a9c1e7d527c3a9a540b8f4c1f2e04
+                 */
+                event_id: components["parameters"]["WebhookEventId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of attempts. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "has_more": false,
+                     *       "data": [
+                     *         {
+                     *           "object": "webhook_attempt",
+                     *           "id": "atmpt_019a9c1e7d527c3a9a540b8f4c1f2e09",
+                     *           "attempt_number": 1,
+                     *           "http_status_code": 200,
+                     *           "response": "OK",
+                     *           "error": null,
+                     *           "duration_ms": 41,
+                     *           "sent_at": "2026-11-20T09:30:00.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WebhookAttemptList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidParameter"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    replayWebhookEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the endpoint.
+                 * @example wh_019a9c1e7d527c3a9a540b8f4c1f2e01
+                 */
+                webhook_id: components["parameters"]["WebhookId"];
+                /**
+                 * @description The id of the event, which its deliveries carry as `svix-id`.
+                 * @example msg_019a9c1e7d527c3a9a540b8f4c1f2e04
+                 */
+                event_id: components["parameters"]["WebhookEventId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The event will be sent at once. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "webhook_event",
+                     *       "id": "msg_019a9c1e7d527c3a9a540b8f4c1f2e04"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WebhookEventReference"];
+                };
+            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listParkedWebhookEvents: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How many items to answer with.
+                 * @example 20
+                 */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the endpoint.
+                 * @example wh_019a9c1e7d527c3a9a540b8f4c1f2e01
+                 */
+                webhook_id: components["parameters"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The oldest parked events. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "has_more": false,
+                     *       "data": [
+                     *         {
+                     *           "id": "msg_019a9c1e7d527c3a9a540b8f4c1f2e04",
+                     *           "type": "email.delivered",
+                     *           "status": "pending",
+                     *           "attempt_count": 0,
+                     *           "last_http_status": null,
+                     *           "created_at": "2026-11-20T09:30:00.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WebhookEventList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidParameter"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listenWebhooks: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The types of events to send, separated by commas. The default is all of them.
+                 * @example email.delivered,email.bounced
+                 */
+                events?: string;
+            };
+            header?: {
+                /**
+                 * @description The `id` of the last frame that was received of an earlier stream.
+                 * @example lsn_019a9c1e7d527c3a9a540b8f4c1f2e05.1.019a9c1e7d527c3a9a540b8f4c1f2e04
+                 */
+                "Last-Event-ID"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The stream. It goes on until one of the two ends it. */
+            200: {
+                headers: {
+                    "ratelimit-limit": components["headers"]["RateLimitLimit"];
+                    "ratelimit-remaining": components["headers"]["RateLimitRemaining"];
+                    "ratelimit-reset": components["headers"]["RateLimitReset"];
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example event: listening
+                     *     data: {"object":"webhook_listener"}
+                     */
+                    "text/event-stream": string;
+                };
+            };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             422: components["responses"]["Unprocessable"];

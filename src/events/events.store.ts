@@ -2,6 +2,7 @@ import { textsIn, uuidsIn, type Executor } from '../platform/db/index.ts';
 import type { Ids } from '../platform/ids/index.ts';
 import { countEvents } from './metric-counts.store.ts';
 import type { NewEvent } from './new-event.ts';
+import { fillOutbox } from './outbox.store.ts';
 import type { EventType } from './vocabulary.ts';
 
 export interface RecordedEvent extends NewEvent {
@@ -34,12 +35,13 @@ export async function recordEventsOnce(
 
 const COLUMNS = ['id', 'team_id', 'type', 'subject_id', 'data', 'created_at'] as const;
 
-/** Records what happened and adds it to the metrics, in the caller's transaction. */
+/** Records what happened, adds it to the metrics and puts it into the outbox, in the caller's transaction. */
 export async function recordEvents(tx: Executor, ids: Ids, events: readonly NewEvent[]): Promise<void> {
   if (events.length === 0) return;
   await countEvents(tx, ids, events);
-  const rows = events.map((event) => [
-    event.id ?? ids.uuid(),
+  const recorded = events.map((event) => ({ ...event, id: event.id ?? ids.uuid() }));
+  const rows = recorded.map((event) => [
+    event.id,
     event.teamId,
     event.type,
     event.subjectId,
@@ -47,6 +49,7 @@ export async function recordEvents(tx: Executor, ids: Ids, events: readonly NewE
     event.at,
   ]);
   await tx.insertMany('events', COLUMNS, rows);
+  await fillOutbox(tx, recorded);
 }
 
 interface EventRow {
@@ -61,15 +64,23 @@ interface EventRow {
 /** The history of one email, domain or suppression, oldest first. */
 export async function eventsOf(db: Executor, subjectId: string): Promise<RecordedEvent[]> {
   const rows = await db.all<EventRow>('select * from events where subject_id = ? order by id', [subjectId]);
-  return rows.map((row) => ({
-    id: row.id,
-    teamId: row.team_id,
-    type: row.type,
-    subjectId: row.subject_id,
-    ...(row.data === null ? {} : { data: JSON.parse(row.data) as Record<string, unknown> }),
-    at: row.created_at,
-  }));
+  return rows.map(readEvent);
 }
+
+/** Those of these events that stand, in any order. */
+export async function eventsByIds(db: Executor, ids: readonly string[]): Promise<RecordedEvent[]> {
+  const among = uuidsIn(db.dialect, 'id', ids);
+  return (await db.all<EventRow>(`select * from events where ${among.sql}`, [among.value])).map(readEvent);
+}
+
+const readEvent = (row: EventRow): RecordedEvent => ({
+  id: row.id,
+  teamId: row.team_id,
+  type: row.type,
+  subjectId: row.subject_id,
+  ...(row.data === null ? {} : { data: JSON.parse(row.data) as Record<string, unknown> }),
+  at: row.created_at,
+});
 
 /** Which of these subjects have no event of this type yet. */
 export async function withoutEvent(tx: Executor, subjectIds: readonly string[], type: EventType): Promise<string[]> {

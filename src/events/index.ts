@@ -1,8 +1,9 @@
 /**
  * The append-only record of what happened. An event is written in the transaction that changed the state, so neither
- * can stand without the other, and counted there: metrics are sums of those counts. Events are never changed.
+ * can stand without the other, counted there, because metrics are sums of those counts, and put there into the outbox of
+ * every webhook that subscribes to it. Events are never changed.
  */
-export { recordEvents, recordEventsOnce, eventsOf, withoutEvent } from './events.store.ts';
+export { recordEvents, recordEventsOnce, eventsByIds, eventsOf, withoutEvent } from './events.store.ts';
 export type { RecordedEvent } from './events.store.ts';
 export type { NewEvent } from './new-event.ts';
 export { COUNTERS, countedAs, countersOf, noCounts, type Counter, type Counts } from './counters.ts';

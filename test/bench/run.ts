@@ -18,6 +18,8 @@ import { readProfiles } from './profile.ts';
 import { benchRedirect } from './redirect.ts';
 import { benchScheduled } from './scheduled.ts';
 import { benchStartUp } from './start-up.ts';
+import { benchWebhooks } from './webhooks.ts';
+import { benchWebhookPages } from './webhook-pages.ts';
 
 const USAGE = `usage: npm run bench -- [--only NAME,NAME] [--quick] [--json FILE] [--profile DIR]
 Measures the speed and memory of this working tree on this machine, on loopback and in temporary folders.`;
@@ -28,9 +30,11 @@ const ROWS: Record<string, (bench: Bench) => Promise<void>> = {
   batch: benchBatch,
   'end-to-end': benchEndToEnd,
   list: benchListPages,
+  'webhook-lists': benchWebhookPages,
   redirect: benchRedirect,
   metrics: benchMetrics,
   scheduled: benchScheduled,
+  webhooks: benchWebhooks,
   postfix: benchPostfix,
 };
 

@@ -9,11 +9,14 @@ import {
   resolveRef,
   type OperationEntry,
 } from '../../src/contract/index.ts';
-import { startAnswering } from './contract-server.ts';
+import { startAnswering, type Reply } from './contract-server.ts';
 import { Desk } from './desk.ts';
 
 const ID = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77';
 const OTHER = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e78';
+const HOOK = 'wh_019a9c1e7d527c3a9a540b8f4c1f2e01';
+const HOOKED = 'msg_019a9c1e7d527c3a9a540b8f4c1f2e04';
+const ATTEMPT = 'atmpt_019a9c1e7d527c3a9a540b8f4c1f2e09';
 const paging = ['--limit', '5', '--after', ID, '--before', OTHER];
 const tracking = ['--open-tracking', '--no-click-tracking', '--tracking-subdomain', 'links', '--tls', 'enforced'];
 const settings = [...tracking, '--sending', 'enabled', '--receiving', 'disabled'];
@@ -97,17 +100,45 @@ const lines: Record<string, Line> = {
   listDomains: { words: ['domains', 'list', ...paging] },
   getDomain: { words: ['domains', 'get', ID], beside: { '--zone': 'how to print the answer' } },
   updateDomain: {
-    words: ['domains', 'update', ID, ...settings],
+    words: ['domains', 'update', ID, ...settings, '--confirm-replace-mx'],
     body: {
       open_tracking: true,
       click_tracking: false,
       tracking_subdomain: 'links',
       tls: 'enforced',
       capabilities: { sending: 'enabled', receiving: 'disabled' },
+      confirm_replace_mx: true,
     },
   },
   deleteDomain: { words: ['domains', 'delete', ID] },
   verifyDomain: { words: ['domains', 'verify', ID] },
+  getDomainZone: { words: ['domains', 'zone', ID] },
+  configureDomainDns: {
+    words: ['domains', 'configure', ID, '--provider', 'office', '--dry-run', '--remove'],
+    beside: { '--with-token': 'the API token, which is read where nobody sees it', '--yes': 'asks nobody' },
+    body: { provider: 'office', dry_run: true, remove: true },
+    without: { api_token: 'no flag, because other users of the machine see a command’s words' },
+  },
+  regenerateDkim: {
+    words: ['domains', 'regenerate', ID, '--key-bits', '1024'],
+    beside: { '--zone': 'how to print the answer' },
+  },
+  rotateDkim: {
+    words: ['domains', 'rotate', ID, '--no-wait'],
+    beside: {
+      '--zone': 'how to print the answer',
+      '--wait-minutes': 'asks getDomain and verifyDomain',
+    },
+  },
+  claimDomain: {
+    words: [
+      ...['domains', 'claim', 'example.com', '--region', 'eu-west-1', '--custom-return-path', 'send'],
+      ...['--open-tracking', '--no-click-tracking', '--tracking-subdomain', 'links'],
+    ],
+    beside: { '--wait': 'asks verifyDomainClaim', '--wait-minutes': 'asks verifyDomainClaim' },
+  },
+  getDomainClaim: { words: ['domains', 'claim-status', ID] },
+  verifyDomainClaim: { words: ['domains', 'claim-verify', ID] },
   createApiKey: { words: ['keys', 'create', 'N', '--permission', 'sending_access', '--domain', ID] },
   listApiKeys: {
     words: ['keys', 'list', ...paging, '--status', 'all', '--search', 'x', '--permission', 'full_access'],
@@ -153,6 +184,41 @@ const lines: Record<string, Line> = {
     words: ['suppressions', 'remove', 'a@example.com', 'b@example.com'],
     without: { ids: 'set by naming ids instead; the contract takes one of the two' },
   },
+  createWebhook: {
+    words: ['webhooks', 'create', 'https://example.com/hooks', '--events', 'email.sent,email.bounced'],
+    body: { endpoint: 'https://example.com/hooks', events: ['email.sent', 'email.bounced'] },
+  },
+  listWebhooks: { words: ['webhooks', 'list', '--limit', '5', '--after', HOOK, '--before', HOOK] },
+  getWebhook: { words: ['webhooks', 'get', HOOK] },
+  updateWebhook: {
+    words: [
+      ...['webhooks', 'update', HOOK, '--endpoint', 'https://example.com/hooks', '--events', 'email.sent'],
+      ...['--status', 'disabled'],
+    ],
+    body: { endpoint: 'https://example.com/hooks', events: ['email.sent'], status: 'disabled' },
+  },
+  deleteWebhook: { words: ['webhooks', 'delete', HOOK] },
+  rotateWebhookSecret: { words: ['webhooks', 'rotate-secret', HOOK] },
+  listWebhookEvents: {
+    words: [
+      ...['webhooks', 'events', HOOK, '--limit', '5', '--after', HOOKED, '--before', HOOKED, '--status', 'failed'],
+      ...['--type', 'email.sent', '--start-date', '2026-01-01T00:00:00Z', '--end-date', '2026-02-01T00:00:00Z'],
+    ],
+  },
+  getWebhookEvent: { words: ['webhooks', 'event', HOOK, HOOKED] },
+  listWebhookAttempts: {
+    words: ['webhooks', 'attempts', HOOK, HOOKED, '--limit', '5', '--after', ATTEMPT, '--before', ATTEMPT],
+  },
+  replayWebhookEvent: {
+    words: ['webhooks', 'replay', HOOK, HOOKED],
+    beside: {
+      '--failed': 'replays many, one after the other',
+      '--since': 'goes with --failed',
+      '--webhook': 'goes with --failed',
+      '--dry-run': 'goes with --failed',
+    },
+  },
+  listParkedWebhookEvents: { words: ['webhooks', 'parked', HOOK, '--limit', '5'] },
   getTeam: { words: ['team', 'get'] },
   updateTeam: {
     words: [
@@ -188,6 +254,8 @@ const commandless: Record<string, string> = {
   getOpenapiYaml: 'a document for tools, which fetch it themselves',
   getDocs: 'a page for a browser',
   getSharePage: 'a page for a browser',
+  rotateWebhookSigningSecret: 'webhooks rotate-secret does the same',
+  listenWebhooks: 'a stream without an end; webhooks listen has its own tests',
 };
 
 const contract = loadContract();
@@ -293,13 +361,15 @@ function commandOf(words: string[]): Command {
 const isCallOf = (entry: OperationEntry, method: string, path: string): boolean =>
   entry.method === method.toLowerCase() && new RegExp(`^${entry.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path);
 
-function exampleOf(method: string, path: string): { status: number; body: unknown } {
+function exampleOf(method: string, path: string): Reply {
   // A fixed path goes before one with a parameter: /suppressions/batch/add is no suppression.
   const entry = entries
     .filter((other) => isCallOf(other, method, path))
     .sort((a, b) => a.path.split('{').length - b.path.split('{').length)[0];
   const [status = '', response] = Object.entries(entry?.operation.responses ?? {})[0] ?? [];
   const content = response ? resolveRef(contract, response).content : undefined;
+  const plain = content?.['text/plain'];
+  if (plain) return { status: Number(status), body: plain.example, headers: { 'content-type': 'text/plain' } };
   return { status: Number(status), body: content?.['application/json']?.example };
 }
 

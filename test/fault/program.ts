@@ -37,7 +37,11 @@ export interface Program {
 }
 
 /** Installed, started and with a verified domain; it ends with the test, even one that ran out of time. */
-export async function installProgram(sink: Sink, onLog: (line: LogLine) => void): Promise<Program> {
+export async function installProgram(
+  sink: Sink,
+  onLog: (line: LogLine) => void,
+  options: { env?: Record<string, string>; publish?: (dns: DnsRig) => void } = {},
+): Promise<Program> {
   const dataDir = path.join(mkdtempSync(path.join(os.tmpdir(), 'rasket-fault-')), 'data');
   const database = await makeDatabase();
   const dns = await startDns({ '*': { MX: ['10 mx.sink.test'] }, 'mx.sink.test': { A: ['127.0.0.1'] } });
@@ -54,7 +58,9 @@ export async function installProgram(sink: Sink, onLog: (line: LogLine) => void)
     RASKET_RATE_LIMIT_REQUESTS_PER_SECOND: '100000',
     RASKET_RATE_LIMIT_BURST: '100000',
     RASKET_LOG_LEVEL: 'info',
+    ...options.env,
   };
+  options.publish?.(dns);
   let child: ChildProcess | undefined;
   let up = Promise.withResolvers<string>();
 

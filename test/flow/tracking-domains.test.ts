@@ -31,6 +31,9 @@ describe('the tracking record', () => {
       type: 'CNAME',
       ttl: 'Auto',
       value: 'rasket.test',
+      required: false,
+      diagnosis: null,
+      found: null,
     };
     expect(created.records[3]).toEqual({ ...record, status: 'not_started' });
     await change(scene, team, created.id, { click_tracking: false });
@@ -118,6 +121,7 @@ describe('the tracking record', () => {
     while (scene.dns.queries.length < asked + 4) await new Promise((next) => setImmediate(next));
     // As another node would, without waiting for DNS.
     const { db } = scene.app.world;
+    await db.run(`update domains set tracking_subdomain = 'go' where id = ?`, [domain.id]);
     await db.run(
       `update domain_records set name = ?, status = 'not_started' where domain_id = ? and record = 'Tracking'`,
       [`go.${domain.name}`, domain.id],

@@ -3,7 +3,8 @@ import path from 'node:path';
 import { describe, it } from 'vitest';
 import { findMailDkim } from './verifiers.ts';
 
-export type Peer = 'postfix' | 'opendkim' | 'Mail::DKIM' | 'chromium';
+export type Peer =
+  'postfix' | 'opendkim' | 'Mail::DKIM' | 'chromium' | 'named' | 'nsupdate' | 'dig' | 'named-checkzone';
 
 /**
  * A chapter about other people's software. Where that is absent, one test stands in its place and is skipped with the

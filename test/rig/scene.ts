@@ -118,7 +118,11 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
       return teamOf(scene, made.teamId, made.apiKey);
     },
     async settled() {
-      await app.queue?.idle();
+      // What became of mail is told to endpoints, and what becomes of an endpoint may be mailed and told in turn.
+      for (let round = 0; round < 2; round++) {
+        await app.queue?.idle();
+        await app.notify?.idle();
+      }
     },
     events: (subjectId) => eventsOf(app.world.db, subjectId),
     async account(team, emailId) {
@@ -163,11 +167,11 @@ function teamOf(scene: Scene, id: string, key: string): Team {
 /** Puts a domain's records into DNS, as its owner would. */
 export function publish(
   dns: DnsRig,
-  domain: { records: { type: 'TXT' | 'MX' | 'CNAME'; name: string; value: string; priority?: number }[] },
+  domain: { records: { type: 'TXT' | 'MX' | 'CNAME' | 'CAA'; name: string; value: string; priority?: number }[] },
 ): void {
   for (const record of domain.records) {
     if (record.type === 'MX') dns.set(record.name, 'MX', [`${record.priority} ${record.value}`]);
-    else if (record.type === 'CNAME') dns.set(record.name, 'CNAME', [record.value]);
+    else if (record.type === 'CNAME' || record.type === 'CAA') dns.set(record.name, record.type, [record.value]);
     else dns.set(record.name, 'TXT', [record.value.match(/.{1,255}/g) ?? []]);
   }
 }

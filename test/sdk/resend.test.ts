@@ -6,7 +6,6 @@ import { publish, startScene, type Scene, type Team } from '../rig/scene.ts';
 /** What the server cannot do yet. Everything else of the families below must have been called here and succeeded. */
 const later: Record<string, string> = {
   'emails.receiving': 'received mail is not built yet',
-  'domains.claims': 'claims of domains are not built yet',
 };
 
 type Answer<T> = { data: T | null; error: { name: string; statusCode: number | null; message: string } | null };
@@ -215,6 +214,22 @@ describe('the official resend client', () => {
     expect(changed).toMatchObject({ object: 'domain', id: created.id });
     expect((await ok(resend.domains.list())).data.map((one) => one.name)).toContain('sdk.example.com');
     expect(await ok(resend.domains.remove(created.id))).toMatchObject({ id: created.id, deleted: true });
+  });
+
+  it('claims a domain that another team has verified', async () => {
+    const owner = await scene.team();
+    const { name } = await owner.domain();
+    const claim = await ok(resend.domains.claims.create({ name, region: 'eu-west-1', customReturnPath: 'back' }));
+    expect(claim).toMatchObject({ object: 'domain_claim', name, status: 'pending', blocked_reason: null });
+    expect(await ok(resend.domains.claims.create({ name }))).toEqual(claim);
+    scene.dns.set(claim.record.name, claim.record.type, [claim.record.value]);
+    const blocked = await ok(resend.domains.claims.verify(claim.domain_id ?? ''));
+    expect(blocked).toMatchObject({ id: claim.id, status: 'pending', blocked_reason: 'grace_period' });
+    scene.clock.advance(72 * 3_600_000);
+    expect((await ok(resend.domains.claims.verify(claim.domain_id ?? ''))).status).toBe('completed');
+    const done = await ok(resend.domains.claims.get(claim.domain_id ?? ''));
+    expect(done).toMatchObject({ status: 'completed', blocked_reason: null, failure_reason: null });
+    await ok(resend.domains.remove(claim.domain_id ?? ''));
   });
 
   it('issues, renames and revokes API keys', async () => {

@@ -49,6 +49,11 @@ export function createCarry(options: CarryOptions): Carry {
       recipients.map((address) => ({ kind: 'failed', address, reason: 'domain_removed' }));
     const mailFrom = batch.returnPath(row.email_id);
     if (mailFrom === undefined) return removed();
+    const unverified = batch.unverifiedDomain(row.email_id);
+    if (unverified !== undefined) {
+      const detail = `The domain ${unverified} is not verified any more; the mail waits until its records are seen`;
+      return recipients.map((address) => ({ kind: 'deferred', address, reason: 'domain_unverified', detail }));
+    }
     let isHandedOff = false;
     const handOff: HandOff = {
       intend: () => options.intend(row),

@@ -5,6 +5,17 @@ export type Outcome =
   | Exclude<RecipientOutcome, { kind: 'suppressed' }>
   /** `origin` is why the address is on the list; the simulator's has none. */
   | { kind: 'suppressed'; address: string; origin?: 'bounce' | 'complaint' | 'manual' }
-  | { kind: 'failed'; address: string; reason: 'ambiguous_submission' | 'domain_removed' }
+  | { kind: 'failed'; address: string; reason: 'ambiguous_submission' | 'domain_removed' | 'domain_unverified' }
   /** A defect or a setback of our own kept the message from being made or handed over; the log says which. */
-  | { kind: 'deferred'; address: string; reason: 'local_trouble'; detail: string; reply?: never; retryAfterMs?: never };
+  | LocalDeferral<'local_trouble'>
+  /** Its domain lost its key or its records: what is signed now would be refused, so it waits for them. */
+  | LocalDeferral<'domain_unverified'>;
+
+interface LocalDeferral<Reason extends string> {
+  kind: 'deferred';
+  address: string;
+  reason: Reason;
+  detail: string;
+  reply?: never;
+  retryAfterMs?: never;
+}

@@ -134,6 +134,12 @@ function deferred(
     giveUpAfterMs: hours * HOUR_MS,
     random: world.random,
   });
+  if ('giveUp' in next && first.reason === 'domain_unverified') {
+    // Nobody refused it: no receiver was ever asked.
+    add(done, 'failed', { to, failed: { reason: first.reason } });
+    done.tell.push((log) => log.failed({ emailId: row.email_id, to, reason: 'domain_unverified' }));
+    return;
+  }
   if ('giveUp' in next) {
     const message = `Delivery was given up after ${row.attempt} attempts in ${hours} hours. The last answer: ${first.detail}`;
     const diagnosticCode = group.map(textOf);

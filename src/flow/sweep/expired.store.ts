@@ -1,12 +1,5 @@
 import { uuidsIn, type Executor } from '../../platform/db/index.ts';
-
-/** A team, and where the ids of what it may keep begin. */
-export interface Expiry {
-  teamId: string;
-  /** Everything made before this has expired. */
-  beforeId: string;
-  beforeMs: number;
-}
+import type { Expiry } from './expiries.ts';
 
 /** Of these teams, those that have anything that has expired, even if it is only what has to stay. */
 export async function teamsWithExpired(db: Executor, expiries: readonly Expiry[]): Promise<string[]> {

@@ -1,9 +1,7 @@
 import { nextTurn } from '../../platform/clock/index.ts';
-import { isPlan, planNamed } from '../../platform/config/index.ts';
 import { firstIdAt } from '../../platform/ids/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { removeSharesOf } from '../../resources/shares/index.ts';
-import { listTeams } from '../../resources/teams/index.ts';
 import {
   expiredEmailIds,
   removeCaught,
@@ -11,8 +9,8 @@ import {
   removeEventsOf,
   removeOtherEvents,
   teamsWithExpired,
-  type Expiry,
 } from './expired.store.ts';
+import { expiriesOf, type Expiry } from './expiries.ts';
 import { createTurns, pickTeams } from './take-turns.ts';
 
 export interface Removed {
@@ -22,8 +20,6 @@ export interface Removed {
   /** Pages of the database file given back to the system. */
   pages: number;
 }
-
-const DAY_MS = 24 * 3_600_000;
 
 /** Rows a transaction takes: mail that is accepted meanwhile waits for one of these, which is a few milliseconds. */
 const BATCH = 200;
@@ -48,29 +44,12 @@ export function createRemoval(world: World): () => Promise<Removed> {
 
   return async () => {
     const removed: Removed = { emails: 0, events: 0, caught: 0, pages: 0 };
-    const teams = await pickTeams(await expiries(), (some) => teamsWithExpired(world.db, some));
+    const teams = await pickTeams(await expiriesOf(world, warnOf), (some) => teamsWithExpired(world.db, some));
     await takeTurns(teams, (team) => removeBatch(team, removed));
     await giveBack(removed);
     return removed;
   };
 
-  async function expiries(): Promise<Expiry[]> {
-    const now = world.clock.now();
-    return (await listTeams(world.db)).flatMap(({ id: teamId, plan_code: code }) => {
-      if (!isPlan(world.config, code)) {
-        warnOf(teamId, code);
-        return [];
-      }
-      const { plan } = planNamed(world.config, code);
-      const beforeMs = now - plan.retention_days * DAY_MS;
-      return [{ teamId, beforeMs, beforeId: firstIdAt(beforeMs) }];
-    });
-  }
-
-  /**
-   * Everywhere else such a plan counts as the default one. But what is removed does not come back: a plan that was
-   * renamed by mistake must cost nobody their mail.
-   */
   function warnOf(teamId: string, plan: string): void {
     if (warnedOf.has(teamId)) return;
     warnedOf.add(teamId);

@@ -2,6 +2,8 @@
 import type { KeyHandler, OpenHandler } from '../operation.ts';
 import { apiKeys } from './api-keys.ts';
 import { attachmentFiles, attachments } from './attachments.ts';
+import { dns } from './dns.ts';
+import { domainClaims } from './domain-claims.ts';
 import { domains } from './domains.ts';
 import { checksItsOwnBody, emails, sendsEmail } from './emails.ts';
 import { logs } from './logs.ts';
@@ -12,12 +14,15 @@ import { suppressions } from './suppressions.ts';
 import { teams } from './teams.ts';
 import { storesBodies, templates } from './templates.ts';
 import { usage } from './usage.ts';
+import { webhooks } from './webhooks.ts';
 
 export { checksItsOwnBody };
 
 export const withKey: Readonly<Record<string, KeyHandler>> = {
   ...apiKeys,
   ...attachments,
+  ...dns,
+  ...domainClaims,
   ...domains,
   ...emails,
   ...logs,
@@ -27,6 +32,7 @@ export const withKey: Readonly<Record<string, KeyHandler>> = {
   ...teams,
   ...templates,
   ...usage,
+  ...webhooks,
 };
 
 export const withoutKey: Readonly<Record<string, OpenHandler>> = { ...attachmentFiles, ...operations, ...sharePages };

@@ -30,3 +30,6 @@ export function stopwatch(): () => number {
   const began = performance.now();
   return () => performance.now() - began;
 }
+
+/** Rests from our own work, in the same real time; never for waiting for the world, which is the clock's. */
+export const rest = (ms: number): Promise<void> => new Promise((resume) => void setTimeout(resume, ms).unref());

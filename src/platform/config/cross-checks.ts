@@ -17,6 +17,7 @@ export function findConflicts(config: Config): Conflict[] {
     ...checkChoice('team.default_plan', config.team.default_plan, 'plans', config.plans),
     ...checkChoice('team.default_region', config.team.default_region, 'regions', config.regions),
     ...checkPlanNames(config),
+    ...checkDnsProviders(config),
   ];
 }
 
@@ -88,6 +89,27 @@ function checkChoice(
   const nearest = findNearest(chosen, names);
   const hint = nearest === undefined ? `there are ${names.join(', ')}` : `did you mean ${nearest}?`;
   return [{ keys: [key], text: `${key} is "${chosen}", but there is no [${section}.${chosen}]; ${hint}` }];
+}
+
+// What nobody may use may stay half written, as the one that comes with the program does.
+function checkDnsProviders({ dns_providers: providers }: Config): Conflict[] {
+  return Object.entries(providers).flatMap(([name, settings]) => {
+    if (settings.teams.length === 0) return [];
+    const needed =
+      settings.kind === 'rfc2136'
+        ? ([['server'], ['key_name'], ['key_secret', 'key_secret_file']] as const)
+        : ([['token', 'token_file']] as const);
+    const missing = needed.filter((one) => one.every((field) => settings[field as keyof typeof settings] === ''));
+    const texts = missing.map((one) => ({
+      keys: one.map((field) => `dns_providers.${name}.${field}`),
+      text: `dns_providers.${name} may be used by ${settings.teams.join(', ')} but has no ${one.join(' and no ')}; the kind ${settings.kind} needs it`,
+    }));
+    const noZones = {
+      keys: [`dns_providers.${name}.zones`],
+      text: `dns_providers.${name} may be used by ${settings.teams.join(', ')} but has no zones; name those it may write`,
+    };
+    return [...texts, ...(settings.zones.length === 0 ? [noZones] : [])];
+  });
 }
 
 function checkPlanNames({ plans }: Config): Conflict[] {

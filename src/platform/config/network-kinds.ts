@@ -31,6 +31,25 @@ export const hostAndPortOrEmpty = textOrEmpty('"host:port", such as relay.exampl
   return parts !== undefined && (isAddress(parts.host) || isHostName(parts.host));
 });
 
+export const serverOrEmpty = textOrEmpty(
+  'an IP address or a host name, such as ns1.example.com',
+  (value) => isAddress(value) || isHostName(value),
+);
+
+/** A shorter key than 16 bytes can be guessed, a longer one than the hash's block is no better (RFC 2104 §3). */
+export const tsigSecretOrEmpty = secret(
+  textOrEmpty('a TSIG secret in base64, 16 to 128 bytes long', (value) => {
+    const bytes = Buffer.from(value, 'base64');
+    return /^[A-Za-z0-9+/]+={0,2}$/.test(value) && bytes.length >= 16 && bytes.length <= 128;
+  }),
+  (value) => (value === '' ? '' : '***'),
+);
+
+export const apiTokenOrEmpty = secret(
+  textOrEmpty('an API token of 1 to 500 characters without spaces', (value) => /^[\x21-\x7e]{1,500}$/.test(value)),
+  (value) => (value === '' ? '' : '***'),
+);
+
 export const originOrEmpty = textOrEmpty(
   'an http or https origin without path, user or trailing slash, such as https://mail.example.com',
   isOrigin,

@@ -1,11 +1,12 @@
 import { validate as isCronText } from 'node-cron';
-import { flag, integer, integerOrNone, list, oneOf, text } from './kind.ts';
+import { flag, integer, integerOrNone, list, oneOf, text, textOrEmpty } from './kind.ts';
 import type { Kind } from './kind.ts';
 import * as network from './network-kinds.ts';
 
 const cidrs = list(network.cidr, { min: 0, max: 100 });
 const seconds = { unit: 'seconds' };
 const bytes = { unit: 'bytes' };
+const filePathOrEmpty = textOrEmpty('the path of a file', (value) => !value.includes('\0'));
 
 /** Sections whose settings are fixed. Defaults and reasons stand in config/default.toml, only kinds stand here. */
 export const sections = {
@@ -32,6 +33,8 @@ export const sections = {
     servers: list(network.dnsServer, { min: 0, max: 10 }),
     timeout_ms: integer({ min: 100, max: 60_000, unit: 'milliseconds' }),
     tries: integer({ min: 1, max: 10, unit: 'questions' }),
+    authority_port: integer({ min: 1, max: 65_535, unit: 'port' }),
+    diagnosis_ms: integer({ min: 0, max: 30_000, unit: 'milliseconds; 0 asks for no diagnosis' }),
   },
   delivery: {
     smtp_port: integer({ min: 1, max: 65_535, unit: 'TCP port' }),
@@ -53,6 +56,7 @@ export const sections = {
   network: {
     mail_allow_private: cidrs,
     http_allow_private: cidrs,
+    dns_allow_private: cidrs,
   },
   rate_limit: {
     requests_per_second: integer({ min: 1, max: 100_000, unit: 'requests a second' }),
@@ -80,6 +84,12 @@ export const sections = {
       isSpf,
     ),
     return_path_mx: text('a host name, or one with {host} in it, such as mx.{host}', isHostTemplate),
+    receiving_mx: text('a host name, or one with {host} in it, such as mx.{host}', isHostTemplate),
+    dmarc: text('a DMARC record of at most 255 characters that begins with "v=DMARC1; p="', isDmarc),
+    ed25519: flag(),
+    grace_hours: integer({ min: 0, max: 720, unit: 'hours' }),
+    rotate_days: integer({ min: 0, max: 3650, unit: 'days; 0 for never' }),
+    retire_days: integer({ min: 0, max: 365, unit: 'days' }),
     mx_priority: integer({ min: 0, max: 65_535, unit: 'MX priority' }),
     verify_seconds: integer({ min: 0, max: 3600, ...seconds }),
     sweep: text('cron text of five fields in UTC, such as */30 * * * *', isFiveFieldCron),
@@ -87,8 +97,15 @@ export const sections = {
   tracking: {
     host: text('a host name, or one with {host} in it, such as links.{host}', isHostTemplate),
     scheme: oneOf(['https', 'http']),
+    caa_issuer: network.hostName,
     scanner_seconds: integer({ min: 0, max: 60, ...seconds }),
     journal_bytes: integer({ min: 65_536, max: 1_073_741_824, ...bytes }),
+  },
+  webhooks: {
+    max_in_flight: integer({ min: 0, max: 10_000, unit: 'requests' }),
+    max_in_flight_per_endpoint: integer({ min: 1, max: 1000, unit: 'requests' }),
+    lease_seconds: integer({ min: 1, max: 86_400, ...seconds }),
+    poll_ms: integer({ min: 1, max: 60_000, unit: 'milliseconds' }),
   },
   team: {
     default_plan: text('the name of a plan', (value) => entryName.test(value)),
@@ -121,6 +138,27 @@ export const entrySections = {
       sandbox: flag(),
     },
   },
+  dns_providers: {
+    template: 'cloudflare',
+    fields: {
+      kind: oneOf(['rfc2136', 'cloudflare']),
+      zones: list(network.hostName, { min: 0, max: 1000 }),
+      teams: list(text('the slug of a team, or "*" for all', isSlugOrStar), { min: 0, max: 1000 }),
+      ttl_seconds: integer({ min: 30, max: 86_400, ...seconds }),
+      server: network.serverOrEmpty,
+      port: integer({ min: 1, max: 65_535, unit: 'port' }),
+      key_name: textOrEmpty(
+        'the name of a TSIG key, 1 to 253 letters, digits, dots, hyphens and underscores',
+        isKeyName,
+      ),
+      key_algorithm: oneOf(['hmac-sha256', 'hmac-sha384', 'hmac-sha512']),
+      key_secret: network.tsigSecretOrEmpty,
+      key_secret_file: filePathOrEmpty,
+      api_url: text('an https URL without a query, a user or a trailing slash', isApiUrl),
+      token: network.apiTokenOrEmpty,
+      token_file: filePathOrEmpty,
+    },
+  },
 } satisfies Record<string, { template: string; fields: Record<string, Kind<unknown>> }>;
 
 /** Underscores are left out of entry names: `eu_west_1` and `eu-west-1` would be one name in the environment. */
@@ -131,11 +169,13 @@ type Fixed = { readonly [Section in keyof typeof sections]: Values<(typeof secti
 
 export type Plan = Values<(typeof entrySections)['plans']['fields']>;
 export type Region = Values<(typeof entrySections)['regions']['fields']>;
+export type DnsProviderSettings = Values<(typeof entrySections)['dns_providers']['fields']>;
 
 /** Keys are spelled as in the file, so that one search finds a setting and every reader of it. Deeply frozen. */
 export interface Config extends Fixed {
   readonly plans: Readonly<Record<string, Plan>>;
   readonly regions: Readonly<Record<string, Region>>;
+  readonly dns_providers: Readonly<Record<string, DnsProviderSettings>>;
 }
 
 export type Source = 'default' | 'profile' | 'file' | 'env' | 'override';
@@ -148,8 +188,24 @@ export type DeepPartial<T> = T extends readonly unknown[]
     ? { [Key in keyof T]?: DeepPartial<T[Key]> }
     : T;
 
+function isSlugOrStar(value: string): boolean {
+  return value === '*' || /^[a-z0-9]+(-[a-z0-9]+)*$/.test(value);
+}
+
+function isKeyName(value: string): boolean {
+  return value.length <= 253 && /^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?$/i.test(value);
+}
+
+function isApiUrl(value: string): boolean {
+  return /^https:\/\/[^\\?#@\s]+[^/\\?#@\s]$/.test(value) && URL.canParse(value);
+}
+
 function isSpf(value: string): boolean {
   return /^v=spf1 [\x20-\x7e]+$/.test(value) && value.length <= 255 && hasOnlyHostPlaceholder(value);
+}
+
+function isDmarc(value: string): boolean {
+  return /^v=DMARC1; ?p=(none|quarantine|reject)(;[\x20-\x7e]*)?$/.test(value) && value.length <= 255;
 }
 
 function isHostTemplate(value: string): boolean {

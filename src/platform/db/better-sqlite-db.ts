@@ -1,6 +1,7 @@
 import Sqlite from 'better-sqlite3';
 import type { Knex } from 'knex';
 import type { Db, Executor, Row, Value } from './types.ts';
+import { createCommitListeners } from './commit-listeners.ts';
 import { createTableVersions, memoOver, tableWrittenBy } from './memo.ts';
 import { NEW_FILE_PRAGMA, SQLITE_PRAGMAS } from './pragmas.ts';
 import { cutUnusedPages, firstNumber } from './unused-pages.ts';
@@ -14,6 +15,7 @@ export function openBetterSqlite(file: string): Db {
   const writer = connect(file);
   const reader = connect(file);
   const versions = createTableVersions();
+  const listeners = createCommitListeners();
   const touched = new Set<string>();
   const writing = executorOn(writer, ignore, (table) => void touched.add(table));
   const reads = createReadSpan(writer, versions.changedOutside);
@@ -39,6 +41,7 @@ export function openBetterSqlite(file: string): Db {
         if (!writer.inTransaction) reads.extend();
         return versions.of(tables);
       }, load),
+    onCommit: listeners.add,
     cutUnusedPages: (pagesMax) =>
       inTurn(async () => {
         reads.end();
@@ -68,6 +71,7 @@ export function openBetterSqlite(file: string): Db {
       const value = await work(writing);
       commit.run();
       versions.committed(touched);
+      listeners.tell(touched);
       return value;
     } catch (error) {
       // A full disk rolls back by itself; a second rollback would hide the first error.

@@ -1,5 +1,7 @@
 import knexModule, { type Knex } from 'knex';
 import pg from 'pg';
+import { createCommitListeners } from './commit-listeners.ts';
+import { tableWrittenBy } from './memo.ts';
 import { NEW_FILE_PRAGMA, SQLITE_PRAGMAS } from './pragmas.ts';
 import { cutUnusedPages, firstNumber } from './unused-pages.ts';
 import type { Db, Dialect, Executor, OpenDbOptions, Row, Value } from './types.ts';
@@ -15,6 +17,7 @@ export function openKnexDb(options: OpenDbOptions): Db {
   // SQLite has one writer; reads on a connection of their own never wait for it.
   const reader = dialect === 'pg' ? writer : openSqlite3(options.file);
   const reading = executorOn(reader, dialect);
+  const listeners = createCommitListeners();
   return {
     dialect,
     withKnex: (work) => (dialect === 'pg' ? withPatience(options, work) : work(writer)),
@@ -23,10 +26,11 @@ export function openKnexDb(options: OpenDbOptions): Db {
       return cutUnusedPages(async (text) => firstNumber((await writer.raw(`pragma ${text}`)) as Row[]), pagesMax);
     },
     memo: (_tables, load) => load,
+    onCommit: listeners.add,
     all: reading.all,
     get: reading.get,
     // `changes()` speaks of the connection's latest statement: nothing else may run between it and ours.
-    run: dialect === 'pg' ? executorOn(writer, dialect).run : (...statement) => transact((tx) => tx.run(...statement)),
+    run: dialect === 'pg' ? runOnPg : (...statement) => transact((tx) => tx.run(...statement)),
     insertMany: (...insert) => transact((tx) => tx.insertMany(...insert)),
     tx: transact,
     txUnsynced: dialect === 'pg' ? transactUnsynced : transact,
@@ -36,8 +40,18 @@ export function openKnexDb(options: OpenDbOptions): Db {
     },
   };
 
-  function transact<T>(work: (tx: Executor) => Promise<T>): Promise<T> {
-    return writer.transaction((trx) => work(executorOn(trx, dialect)));
+  async function transact<T>(work: (tx: Executor) => Promise<T>): Promise<T> {
+    const touched = new Set<string>();
+    const value = await writer.transaction((trx) => work(executorOn(trx, dialect, (table) => void touched.add(table))));
+    listeners.tell(touched);
+    return value;
+  }
+
+  async function runOnPg(...statement: Parameters<Executor['run']>): Promise<number> {
+    const changes = await executorOn(writer, dialect).run(...statement);
+    const table = tableWrittenBy(statement[0]);
+    if (table !== undefined) listeners.tell([table]);
+    return changes;
   }
 
   function transactUnsynced<T>(work: (tx: Executor) => Promise<T>): Promise<T> {
@@ -109,8 +123,16 @@ const ROWS_PER_INSERT_MAX = 400;
 /** PostgreSQL counts parameters in 16 bits, SQLite takes 32,766 of them. */
 const PARAMETERS_MAX = { pg: 60_000, sqlite: 32_000 };
 
-function executorOn(on: Knex | Knex.Transaction, dialect: Dialect): Executor {
-  const query = (sql: string, values: readonly Value[]) => on.raw(sql, values as Knex.RawBinding[]);
+function executorOn(
+  on: Knex | Knex.Transaction,
+  dialect: Dialect,
+  onWrite: (table: string) => void = ignore,
+): Executor {
+  const query = (sql: string, values: readonly Value[]) => {
+    const table = tableWrittenBy(sql);
+    if (table !== undefined) onWrite(table);
+    return on.raw(sql, values as Knex.RawBinding[]);
+  };
   const rows = async <T>(sql: string, values: readonly Value[]): Promise<T[]> => {
     const answer = await query(sql, values);
     return (dialect === 'pg' ? answer.rows : answer) as T[];

@@ -40,6 +40,11 @@ export interface Db extends Executor {
    */
   memo<T>(tables: readonly string[], load: (key: string) => Promise<T>): (key: string) => Promise<T>;
   /**
+   * Calls `fire` after every commit of this process that wrote to `table`; the returned function ends that. What other
+   * processes write goes unheard.
+   */
+  onCommit(table: string, fire: () => void): () => void;
+  /**
    * Cuts pages that nothing is stored in off the end of the file, `pagesMax` at the most, and answers how many; a share of
    * them stays for what is written next. PostgreSQL looks after its own files: nothing is cut there.
    */

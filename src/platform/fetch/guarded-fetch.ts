@@ -4,6 +4,9 @@ import type { Resolver } from '../resolver/index.ts';
 import type { FetchAnswer, FetchLimits } from './fetch-answer.ts';
 import { getOnce, type Hop } from './get-once.ts';
 import { readHttpsUrl } from './https-url.ts';
+import type { PostLine } from './post-answer.ts';
+import { createPostLines } from './post-line.ts';
+import { probeOnce, type FetchFailure } from './probe.ts';
 
 export interface GuardedFetchOptions {
   resolver: Pick<Resolver, 'addresses'>;
@@ -16,6 +19,10 @@ export interface GuardedFetchOptions {
 
 export interface GuardedFetch {
   get(url: URL, limits: FetchLimits): Promise<FetchAnswer>;
+  /** Whether a request could be made: a connection and its TLS, and nothing more. Answers what is in the way. */
+  probe(url: URL, signal: AbortSignal): Promise<FetchFailure | undefined>;
+  /** A line for many requests to one host over connections that stay open, each of them guarded; it follows no redirect. */
+  line(url: URL, options: { connectionsMax: number }): PostLine;
 }
 
 const REDIRECTS_MAX = 3;
@@ -39,13 +46,20 @@ export function createGuardedFetch({ resolver, allowPrivate, userAgent, ca }: Gu
     }
   }
 
+  async function probe(url: URL, signal: AbortSignal): Promise<FetchFailure | undefined> {
+    const addresses = await publicAddresses(url, mayReach, resolver);
+    return 'fault' in addresses ? addresses : probeOnce({ url, addresses: addresses.found, mayReach, ca }, signal);
+  }
+
   return {
     get: (url, limits) => untilAborted(follow(url, limits), limits.signal),
+    probe: (url, signal) => untilAborted(probe(url, signal), signal),
+    line: createPostLines({ mayReach, userAgent, ca, addresses: (host) => publicAddresses(host, mayReach, resolver) }),
   };
 }
 
 /** A look-up cannot be called off, so whoever waits for it is let go instead. */
-function untilAborted(work: Promise<FetchAnswer>, signal: AbortSignal): Promise<FetchAnswer> {
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | (FetchAnswer & { kind: 'failed' })> {
   return new Promise((resolve, reject) => {
     const late = (): void => resolve({ kind: 'failed', fault: { kind: 'timeout' } });
     if (signal.aborted) return late();
@@ -65,7 +79,7 @@ const blocked = (because: string): FetchAnswer & { kind: 'failed' } => ({
  * decimal, octal or hexadecimal, into four decimal numbers.
  */
 async function publicAddresses(
-  { hostname }: URL,
+  { hostname }: Pick<URL, 'hostname'>,
   mayReach: AddressGuard,
   resolver: Pick<Resolver, 'addresses'>,
 ): Promise<{ found: string[] } | (FetchAnswer & { kind: 'failed' })> {

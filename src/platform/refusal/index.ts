@@ -16,6 +16,8 @@ export interface RefusalText {
   errors?: FieldFault[];
   because?: unknown;
   retryAfterSeconds?: number;
+  /** Of a domain name that another team has verified: it can be claimed. */
+  claimable?: boolean;
   /** Only where the contract gives a name's status some. */
   details?: Record<string, unknown>;
 }
@@ -25,6 +27,7 @@ export class Refusal extends Error {
   readonly status: number;
   readonly errors: FieldFault[] | undefined;
   readonly retryAfterSeconds: number | undefined;
+  readonly claimable: boolean | undefined;
   readonly details: Record<string, unknown> | undefined;
   /** Only the missing User-Agent carries one (1010). */
   code: number | undefined;
@@ -40,6 +43,7 @@ export class Refusal extends Error {
     this.status = status;
     this.errors = text.errors;
     this.retryAfterSeconds = text.retryAfterSeconds;
+    this.claimable = text.claimable;
     this.details = text.details;
   }
 }

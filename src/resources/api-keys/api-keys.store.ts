@@ -52,6 +52,14 @@ export const findByTokenHash = (db: Executor, tokenHash: string): Promise<Creden
     [tokenHash],
   );
 
+export const findStanding = (
+  db: Executor,
+  keyId: string,
+): Promise<Pick<Credential, 'status' | 'risk_state'> | undefined> =>
+  db.get('select api_keys.status, risk_state from api_keys join teams on teams.id = team_id where api_keys.id = ?', [
+    keyId,
+  ]);
+
 export interface KeyFilter {
   status?: 'active' | 'revoked' | 'all' | undefined;
   search?: string | undefined;

@@ -22,7 +22,7 @@ export async function createApiKey(ctx: Ctx, input: NewApiKey): Promise<{ id: st
   return ctx.world.db.tx(async (tx) => {
     if (domainId !== null) {
       const domain = await findDomain(tx, ctx.teamId, domainId);
-      if (domain?.status !== 'verified') {
+      if ((domain?.verified_at ?? null) === null) {
         throw refuse('validation_error', {
           status: 422,
           say: `domain_id must be the id of a verified domain of this team; got ${domainId}.`,

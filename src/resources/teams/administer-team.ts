@@ -1,6 +1,7 @@
 import { isPlan } from '../../platform/config/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
+import { readAdminEmails } from './admin-emails.ts';
 import { readTeamName } from './team-name.ts';
 import { changeTeam, findNamedTeam, type RiskState, type TeamColumns, type TeamRow } from './teams.store.ts';
 
@@ -9,6 +10,8 @@ export interface TeamChange {
   name?: string | undefined;
   plan?: string | undefined;
   riskState?: RiskState | undefined;
+  /** Replaces those named before. */
+  adminEmails?: readonly string[] | undefined;
 }
 
 /** The operator's side of a team, found by its slug or its id. Holds for the team's very next request. */
@@ -17,6 +20,7 @@ export async function administerTeam(world: World, slugOrId: string, input: Team
   if (input.name !== undefined) change.name = readTeamName(input.name);
   if (input.plan !== undefined) change.plan_code = knownPlan(world, input.plan);
   if (input.riskState !== undefined) change.risk_state = input.riskState;
+  if (input.adminEmails !== undefined) change.admin_emails = JSON.stringify(readAdminEmails(input.adminEmails));
   const team = await findNamedTeam(world.db, slugOrId);
   if (!team) throw notFound(`Team ${JSON.stringify(slugOrId)}`);
   if (Object.keys(change).length > 0) await changeTeam(world.db, team.id, change);

@@ -2,6 +2,7 @@ import { isUniqueViolation } from '../../platform/db/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { issueApiKey } from '../api-keys/index.ts';
+import { readAdminEmails } from './admin-emails.ts';
 import { readTeamName } from './team-name.ts';
 import { insertTeam } from './teams.store.ts';
 
@@ -13,8 +14,12 @@ export interface NewTeam {
 }
 
 /** Makes a team and its first full-access key in one transaction. */
-export async function createTeam(world: World, input: { name: string }): Promise<NewTeam> {
+export async function createTeam(
+  world: World,
+  input: { name: string; adminEmails?: readonly string[] | undefined },
+): Promise<NewTeam> {
   const name = readTeamName(input.name);
+  const admins = readAdminEmails(input.adminEmails ?? []);
   const teamId = world.ids.uuid();
   const slug = slugOf(name);
   try {
@@ -26,6 +31,7 @@ export async function createTeam(world: World, input: { name: string }): Promise
         risk_state: 'normal',
         plan_code: world.config.team.default_plan,
         created_at: world.clock.now(),
+        admin_emails: admins.length === 0 ? null : JSON.stringify(admins),
       });
       const key = await issueApiKey(world, tx, {
         teamId,

@@ -14,16 +14,21 @@ export interface TeamRow {
   /** A JSON object. */
   postal_address: string | null;
   ai_assist_enabled: number;
+  /** A JSON array; null where nobody was named. */
+  admin_emails: string | null;
 }
 
 /** What a team is born with; the rest has not been said yet. */
-export type NewTeamRow = Pick<TeamRow, 'id' | 'name' | 'slug' | 'risk_state' | 'plan_code' | 'created_at'>;
+export type NewTeamRow = Pick<
+  TeamRow,
+  'id' | 'name' | 'slug' | 'risk_state' | 'plan_code' | 'created_at' | 'admin_emails'
+>;
 
 export async function insertTeam(tx: Executor, team: NewTeamRow): Promise<void> {
   await tx.insertMany(
     'teams',
-    ['id', 'name', 'slug', 'risk_state', 'plan_code', 'created_at'],
-    [[team.id, team.name, team.slug, team.risk_state, team.plan_code, team.created_at]],
+    ['id', 'name', 'slug', 'risk_state', 'plan_code', 'created_at', 'admin_emails'],
+    [[team.id, team.name, team.slug, team.risk_state, team.plan_code, team.created_at, team.admin_emails]],
   );
 }
 

@@ -113,7 +113,8 @@ describe('request bodies', () => {
       const schema = operation.operation.requestBody?.content['application/json']?.schema;
       const answer = await scene.api(method, path, { key: team.key, body: {} });
       // Nothing is required, or any one field is, and none of them is the first.
-      if (answer.status === 200 || operation.path === '/team') continue;
+      const requiresNothing = operation.path === '/team' || operation.path.endsWith('/dns/configure');
+      if (answer.status === 200 || requiresNothing) continue;
       expect(answer, `${labelOf(operation)} ${JSON.stringify(schema)}`).toMatchObject({ status: 422 });
       if (answer.body.name === 'invalid_parameter') continue;
       const first = Object.keys(body)[0] ?? '';

@@ -5,7 +5,12 @@ import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { keyed, labelOf, makers, sampleCall } from './sample-calls.ts';
 
 /** Ids that are no bare UUIDs. */
-const PREFIXES: Record<string, string> = { suppression: 'sup_', attachment_id: 'att_' };
+const PREFIXES: Record<string, string> = {
+  suppression: 'sup_',
+  attachment_id: 'att_',
+  webhook_id: 'wh_',
+  event_id: 'msg_',
+};
 
 // A difference between "not yours" and "not there" would tell a caller which ids exist.
 describe('what belongs to another team answers byte for byte as what does not exist', () => {
@@ -48,7 +53,7 @@ describe('what belongs to another team answers byte for byte as what does not ex
     const uuids = Object.entries(theirs).filter(([name]) => !(name in PREFIXES));
     for (const operation of taking) {
       const own = operation.parameters.find((parameter) => parameter.in === 'path')?.name ?? '';
-      if (own === 'suppression') continue;
+      if (own in PREFIXES) continue;
       for (const [name, id] of uuids.filter(([other]) => other !== own)) {
         const { method, path, body } = sampleCall(operation, { [own]: id });
         const answer = await scene.api(method, path, { key: owner.key, body });
@@ -99,6 +104,7 @@ describe('what belongs to another team answers byte for byte as what does not ex
       `/api-keys?after=${theirs['api_key_id']}`,
       `/suppressions?before=${theirs['suppression']}`,
       `/emails?api_key_id=${theirs['api_key_id']}`,
+      `/webhooks?after=${theirs['webhook_id']}`,
     ];
     for (const path of paths) {
       const answer = await scene.api('GET', path, { key: stranger.key });

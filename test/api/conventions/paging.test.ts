@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+import { plantWebhook, plantWebhookEvent } from '../../rig/webhooks.ts';
 import { labelOf, lists } from './sample-calls.ts';
 
 const COUNT = 45;
@@ -13,10 +14,11 @@ interface Listed {
   every: (team: Team) => string;
 }
 
-const kept: { sendingKey: string; sendingKeyId: string; domain: string } = {
+const kept: { sendingKey: string; sendingKeyId: string; domain: string; webhook: string } = {
   sendingKey: '',
   sendingKeyId: '',
   domain: '',
+  webhook: '',
 };
 
 const listed: Listed[] = [
@@ -78,6 +80,24 @@ const listed: Listed[] = [
     every: () => '',
   },
   {
+    family: 'webhooks',
+    path: '/webhooks',
+    make: (scene, team) => plantWebhook(scene, team),
+    half: () => '',
+    every: () => '',
+  },
+  {
+    family: 'webhook events',
+    path: '/webhooks/{webhook_id}/events',
+    make: (scene, team, i) =>
+      plantWebhookEvent(scene, team, kept.webhook, {
+        type: i % 2 === 0 ? 'email.sent' : 'email.bounced',
+        status: i % 4 === 0 ? 'failed' : 'success',
+      }),
+    half: () => 'type=email.sent&start_date=2020-01-01T00:00:00Z&end_date=2100-01-01T00:00:00Z',
+    every: () => '',
+  },
+  {
     family: 'logs',
     path: '/logs',
     make: async (scene, team) =>
@@ -104,6 +124,7 @@ describe.each(listed)('paging through 45 $family', (list) => {
       const { body } = await scene.api('GET', '/api-keys?permission=sending_access', { key: team.key });
       kept.sendingKeyId = body.data[0].id;
     }
+    if (list.family === 'webhook events') kept.webhook = await plantWebhook(scene, team);
     for (let i = 0; i < COUNT; i++) {
       all.unshift(await list.make(scene, team, i));
       // Some in the same millisecond, some not, and another team's in between.
@@ -114,7 +135,9 @@ describe.each(listed)('paging through 45 $family', (list) => {
   afterAll(() => scene.close());
 
   const page = async (query: string) => {
-    const { status, body } = await scene.api('GET', `${list.path}?${query}`, { key: team.key });
+    const { status, body } = await scene.api('GET', `${list.path.replace('{webhook_id}', kept.webhook)}?${query}`, {
+      key: team.key,
+    });
     expect(status, query).toBe(200);
     expect(Object.keys(body).sort()).toEqual(['data', 'has_more', 'object']);
     expect(body.object).toBe('list');
@@ -200,15 +223,21 @@ describe.each(listed)('paging through 45 $family', (list) => {
 describe('lists', () => {
   it('every list of the contract is paged here', () => {
     // Attachments come together with their email and keep the order they have in it.
-    const elsewhere = ['GET /emails/{email_id}/attachments'];
+    const elsewhere = [
+      'GET /emails/{email_id}/attachments',
+      // Few, and oldest first; their own family tests them.
+      'GET /webhooks/{webhook_id}/events/{event_id}/attempts',
+      'GET /webhooks/{webhook_id}/parked',
+    ];
     expect(lists.map(labelOf).sort()).toEqual([...elsewhere, ...listed.map(({ path }) => `GET ${path}`)].sort());
   });
 
   it('a team without anything gets an empty list', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const { key } = await scene.team();
-    // It has the key it asks with, and each question is logged.
-    for (const { path } of listed.filter(({ family }) => family !== 'api-keys' && family !== 'logs')) {
+    // It has the key it asks with, each question is logged, and without an endpoint there is no list of its events.
+    const never = ['api-keys', 'logs', 'webhook events'];
+    for (const { path } of listed.filter(({ family }) => !never.includes(family))) {
       const { body } = await scene.api('GET', path, { key });
       expect(body).toEqual({ object: 'list', has_more: false, data: [] });
     }

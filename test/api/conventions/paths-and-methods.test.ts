@@ -97,7 +97,9 @@ describe('paths and methods', () => {
   });
 
   it('HEAD answers as GET does, without the body', async () => {
-    for (const operation of operations.filter(({ method }) => method === 'get')) {
+    // The answer of listenWebhooks does not end; its HEAD has a test of its own.
+    const ending = operations.filter(({ operationId }) => operationId !== 'listenWebhooks');
+    for (const operation of ending.filter(({ method }) => method === 'get')) {
       const { path } = sampleCall(operation);
       const get = await scene.api('GET', path, { key: team.key });
       const head = await scene.api('HEAD', path, { key: team.key });

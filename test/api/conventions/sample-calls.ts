@@ -1,5 +1,6 @@
 import { contractOperations } from '../../rig/api.ts';
 import type { Scene, Team } from '../../rig/scene.ts';
+import { plantWebhook, plantWebhookEvent } from '../../rig/webhooks.ts';
 
 export type Operation = ReturnType<typeof contractOperations>[number];
 
@@ -30,6 +31,8 @@ export const operations = contractOperations();
 export const keyed = operations.filter((operation) => operation.operation['x-service-permission'] !== 'none');
 export const open = operations.filter((operation) => operation.operation['x-service-permission'] === 'none');
 export const lists = operations.filter((operation) => operation.parameters.some(({ name }) => name === 'limit'));
+/** The others are worked off from their beginning. */
+export const pagedLists = lists.filter((operation) => operation.parameters.some(({ name }) => name === 'after'));
 /** A signed link needs its proof in the query before anything else is looked at; its family tests what is wrong with it. */
 export const unsigned = operations.filter(({ parameters }) => !parameters.some((p) => p.in === 'query' && p.required));
 export const takesList = (operation: Operation): boolean => Array.isArray(sampleCall(operation).body);
@@ -56,6 +59,12 @@ export const makers: Record<string, (scene: Scene, team: Team) => Promise<string
     (await scene.api('POST', '/templates', { key: team.key, body: { name: 'One', html: '<p>One</p>' } })).body.id,
   log_id: async (scene, team) =>
     (await scene.api('GET', '/domains', { key: team.key })).headers.get('x-request-id') ?? '',
+  webhook_id: (scene, team) => plantWebhook(scene, team),
+  // Of the endpoint that was made before it, for both stand in one path.
+  event_id: async (scene, team) => {
+    const { body } = await scene.api('GET', '/webhooks', { key: team.key });
+    return plantWebhookEvent(scene, team, body.data[0].id);
+  },
   suppression: async (scene, team) =>
     (await scene.api('POST', '/suppressions', { key: team.key, body: { email: 'gone@example.org' } })).body.id,
 };

@@ -1,0 +1,129 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { ApiFault, NoAnswer, type StreamFrame } from '../../client/index.ts';
+import { clean, CliFault } from '../../output/index.ts';
+import type { Session } from '../declare.ts';
+import { forward, type Forwarded, type StreamedEvent } from './forward.ts';
+
+interface ListenOptions {
+  forwardTo?: string;
+  events?: string;
+}
+
+/** Three signs of life missed. */
+const SILENCE_MS = 45_000;
+/** Enough that one slow answer does not hold up the rest; few enough that they stay nearly in order. */
+const AT_ONCE_MAX = 4;
+const BACKOFF_MS = [1000, 2000, 5000, 10_000, 30_000];
+
+/** Streams events until Ctrl-C. A stream that breaks off is taken up again where it broke. */
+export async function listenWebhooks(session: Session, options: ListenOptions): Promise<void> {
+  const to = options.forwardTo === undefined ? undefined : readForwardTo(options.forwardTo);
+  const stop = new AbortController();
+  const interrupt = (): void => stop.abort();
+  process.once('SIGINT', interrupt);
+  process.once('SIGTERM', interrupt);
+  try {
+    await listenOn(session, options, to, stop.signal);
+  } finally {
+    process.off('SIGINT', interrupt);
+    process.off('SIGTERM', interrupt);
+  }
+}
+
+async function listenOn(
+  session: Session,
+  { events }: ListenOptions,
+  to: URL | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, terminal } = session;
+  const under = new Set<Promise<void>>();
+  let lastId: string | undefined;
+  for (let failures = 0; !signal.aborted; failures++) {
+    if (failures > 0) {
+      const ms = backoffMs(failures);
+      process.stderr.write(`rasket: The stream broke off; connecting again in ${Math.round(ms / 1000)} s.\n`);
+      await wait(ms, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) break;
+    }
+    try {
+      const stream = await client.stream('/webhooks/listen', {
+        query: { events },
+        lastId,
+        signal,
+        silenceMs: SILENCE_MS,
+      });
+      for await (const frame of stream) {
+        lastId = frame.lastId;
+        failures = 0;
+        if (frame.event === 'listening') announce(session, frame, to);
+        if (frame.event === 'closed') mustBeWorthRetrying(frame);
+        if (frame.event !== 'event') continue;
+        while (under.size >= AT_ONCE_MAX) await Promise.race(under);
+        const task = pass(session, frame, to, signal).finally(() => under.delete(task));
+        under.add(task);
+      }
+    } catch (error) {
+      if (signal.aborted) break;
+      if (!isPassing(error, lastId !== undefined)) throw error;
+    }
+  }
+  await Promise.all(under);
+  terminal.hint('Stopped listening.');
+}
+
+/** Spread, so that the listeners of a server that restarts do not all come back in the same moment. */
+function backoffMs(failures: number): number {
+  const ms = BACKOFF_MS[Math.min(failures, BACKOFF_MS.length) - 1] ?? 0;
+  return ms * (0.75 + Math.random() / 2);
+}
+
+/** A server that was there and is gone comes back; one that was never there, or says no, does not. */
+function isPassing(error: unknown, wasListening: boolean): boolean {
+  if (error instanceof ApiFault) return error.status >= 500 || (error.status === 429 && wasListening);
+  return error instanceof NoAnswer && wasListening;
+}
+
+function announce({ terminal, isJson, target }: Session, frame: StreamFrame, to: URL | undefined): void {
+  const listening = JSON.parse(frame.data) as { signing_secret: string | null; resumed: boolean };
+  if (isJson) return terminal.printJson(listening);
+  if (listening.resumed) return terminal.hint('Connected again; nothing was missed.');
+  terminal.hint(`Listening to ${target.url}${to ? `, forwarding to ${to.href}` : ''}. Stop with Ctrl-C.`);
+  terminal.print(`${terminal.paint('dim', 'Signing secret')}  ${clean(listening.signing_secret ?? '')}`);
+}
+
+function mustBeWorthRetrying(frame: StreamFrame): void {
+  const { reason, message } = JSON.parse(frame.data) as { reason: string; message: string };
+  if (reason !== 'shutting_down') throw new CliFault(`${message} (${reason})`);
+}
+
+async function pass(session: Session, frame: StreamFrame, to: URL | undefined, signal: AbortSignal): Promise<void> {
+  const event = JSON.parse(frame.data) as StreamedEvent;
+  const forwarded = to && (await forward(to, event, signal));
+  const { terminal } = session;
+  if (session.isJson) {
+    const fate = forwarded && { forwarded: { status: forwarded.outcome, duration_ms: forwarded.ms } };
+    return terminal.printJson({ ...event, ...fate });
+  }
+  terminal.print(lineOf(session, event, forwarded));
+}
+
+const TYPE_WIDTH = 'automation.run.completed'.length;
+
+function lineOf({ terminal }: Session, event: StreamedEvent, forwarded: Forwarded | undefined): string {
+  const [type, id] = [clean(event.type), clean(event.id)];
+  const fate = forwarded ? [clean(String(forwarded.outcome)), `${forwarded.ms} ms`] : [];
+  if (!terminal.isTty) return [type, id, ...fate].join('\t');
+  const style = forwarded?.isTaken ? 'green' : 'red';
+  const shown = forwarded ? [terminal.paint(style, fate[0] ?? ''), fate[1] ?? ''] : [];
+  return [type.padEnd(TYPE_WIDTH), id, ...shown].join('  ');
+}
+
+function readForwardTo(text: string): URL {
+  const url = URL.parse(text);
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url;
+  throw new CliFault(
+    `--forward-to must be an http or https URL, such as http://localhost:3000/hook; got ${JSON.stringify(text)}.`,
+    2,
+  );
+}

@@ -1,0 +1,71 @@
+import { uuidsIn, type Executor } from '../platform/db/index.ts';
+import type { EventType } from './vocabulary.ts';
+
+interface Recorded {
+  id: string;
+  teamId: string;
+  type: EventType;
+  at: number;
+}
+
+interface EndpointRow {
+  id: string;
+  team_id: string;
+  events: string;
+  /** A listener's stream takes what waits for it; an endpoint is sent what is due. */
+  status: 'enabled' | 'disabled' | 'listening';
+}
+
+const COLUMNS = ['webhook_id', 'event_id', 'team_id', 'type', 'status', 'parked', 'due_at', 'created_at'] as const;
+const LISTENER_COLUMNS = ['listener_id', 'event_id', 'type', 'created_at'] as const;
+
+/**
+ * Puts events into the outbox of every endpoint that has subscribed to them, in the transaction that records them: no
+ * event is lost between a state and its webhook. A disabled endpoint's events are kept, but nothing is due.
+ */
+export async function fillOutbox(tx: Executor, events: readonly Recorded[]): Promise<void> {
+  // Accepting mail records nothing else, so it does not even look.
+  const offered = events.filter((event) => event.type !== 'email.queued');
+  if (offered.length === 0) return;
+  const endpoints = await endpointsOf(tx, [...new Set(offered.map((event) => event.teamId))]);
+  if (endpoints.length === 0) return;
+  const isListener = (endpoint: EndpointRow): boolean => endpoint.status === 'listening';
+  const rows = endpoints.flatMap((endpoint) => {
+    if (isListener(endpoint)) return [];
+    const isParked = endpoint.status === 'disabled';
+    return eventsFor(endpoint, offered).map(({ id, teamId, type, at }) => {
+      return [endpoint.id, id, teamId, type, 'pending', isParked ? 1 : 0, isParked ? null : at, at];
+    });
+  });
+  if (rows.length > 0) await tx.insertMany('webhook_events', COLUMNS, rows);
+  const heard = endpoints.filter(isListener).flatMap((listener) => {
+    return eventsFor(listener, offered).map(({ id, type, at }) => [listener.id, id, type, at]);
+  });
+  if (heard.length > 0) await tx.insertMany('webhook_listener_events', LISTENER_COLUMNS, heard);
+}
+
+function eventsFor(endpoint: EndpointRow, offered: readonly Recorded[]): Recorded[] {
+  const types = typesIn(endpoint.events);
+  return offered.filter((event) => event.teamId === endpoint.team_id && types.has(event.type));
+}
+
+function endpointsOf(tx: Executor, teamIds: string[]): Promise<EndpointRow[]> {
+  const among = uuidsIn(tx.dialect, 'team_id', teamIds);
+  const sql = `select id, team_id, events, status from webhooks where ${among.sql} and deleted_at is null
+    union all select id, team_id, events, 'listening' from webhook_listeners where ${among.sql} order by id`;
+  return tx.all<EndpointRow>(sql, [among.value, among.value]);
+}
+
+const LISTS_KEPT_MAX = 1000;
+const lists = new Map<string, ReadonlySet<string>>();
+
+/** The same few lists are read over and over. */
+function typesIn(json: string): ReadonlySet<string> {
+  let types = lists.get(json);
+  if (!types) {
+    types = new Set(JSON.parse(json) as string[]);
+    if (lists.size >= LISTS_KEPT_MAX) lists.clear();
+    lists.set(json, types);
+  }
+  return types;
+}

@@ -1,0 +1,72 @@
+import type { KeyObject } from 'node:crypto';
+import { stopwatch } from '../../platform/clock/index.ts';
+import type { PostFault, PostLine } from '../../platform/fetch/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { webhookHeaders } from '../../protocol/webhook-signature/index.ts';
+import { publicEventId } from '../../resources/webhooks/index.ts';
+
+const TIMEOUT_MS = 10_000;
+const ANSWER_BYTES_MAX = 8192;
+/** What the contract promises, whatever version this is. */
+const USER_AGENT = 'rasket-Webhooks/1.0';
+
+export interface Outcome {
+  isSuccess: boolean;
+  status: number | null;
+  response: string | null;
+  error: string | null;
+  durationMs: number;
+  sentAt: number;
+}
+
+export interface Sending {
+  line: PostLine;
+  path: string;
+  /** Each of them signs; the endpoint's own first. */
+  keys: readonly KeyObject[];
+  eventId: string;
+  payload: string;
+  /** Ends the attempt as if it had not been made. */
+  interrupt: AbortSignal;
+}
+
+/** One attempt: a fresh timestamp and signature over the same id and bytes. Undefined when it was interrupted. */
+export async function attempt(world: World, sending: Sending): Promise<Outcome | undefined> {
+  const { line, path, keys, eventId, payload, interrupt } = sending;
+  const sentAt = world.clock.now();
+  const message = { id: publicEventId(eventId), timestampSeconds: Math.floor(sentAt / 1000), body: payload };
+  const headers = { 'user-agent': USER_AGENT, 'content-type': 'application/json', ...webhookHeaders(keys, message) };
+  const stop = new AbortController();
+  const cancel = world.clock.timer(TIMEOUT_MS, () => stop.abort());
+  const onInterrupt = (): void => stop.abort();
+  interrupt.addEventListener('abort', onInterrupt, { once: true });
+  const elapsedMs = stopwatch();
+  const limits = { signal: stop.signal, answerBytesMax: ANSWER_BYTES_MAX };
+  const answer = await line.post({ path, headers, body: payload }, limits);
+  cancel();
+  interrupt.removeEventListener('abort', onInterrupt);
+  const measured = { durationMs: Math.round(elapsedMs()), sentAt };
+  if (answer.kind === 'answered') {
+    const { status, body } = answer;
+    return { isSuccess: status >= 200 && status <= 299, status, response: body, error: null, ...measured };
+  }
+  if (interrupt.aborted) return undefined;
+  world.log.debug({ eventId, fault: answer.fault, err: answer.because }, 'a webhook was not answered');
+  return { isSuccess: false, status: null, response: null, error: inWords(answer.fault), ...measured };
+}
+
+/** A name that does not exist and one that leads into a private network read alike, or that network could be mapped. */
+function inWords(fault: PostFault): string {
+  switch (fault.kind) {
+    case 'blocked':
+      return 'The host of the endpoint has no public address.';
+    case 'unreachable':
+      return 'The endpoint could not be reached.';
+    case 'tls':
+      return `The TLS handshake failed: ${fault.code}.`;
+    case 'timeout':
+      return `The endpoint did not answer within ${TIMEOUT_MS / 1000} seconds.`;
+    case 'interrupted':
+      return 'The endpoint closed the connection before it had answered.';
+  }
+}

@@ -1,0 +1,119 @@
+import { textsIn, type Executor } from '../../platform/db/index.ts';
+import { QUIETLY } from './notify.store.ts';
+
+/** One try that has ended, and what it makes of its event. */
+export interface Attempt {
+  id: string;
+  webhookId: string;
+  eventId: string;
+  number: number;
+  status: number | null;
+  response: string | null;
+  error: string | null;
+  durationMs: number;
+  sentAt: number;
+  isSuccess: boolean;
+  /** As the event stood when it was taken: a replay in the meantime has given it another turn, which is not used up. */
+  taken: { dueAt: number; tries: number };
+  /** When it is tried again; null when it is not. */
+  nextAt: number | null;
+}
+
+const COLUMNS = [
+  'webhook_id',
+  'event_id',
+  'id',
+  'attempt_number',
+  'http_status_code',
+  'response',
+  'error',
+  'duration_ms',
+  'sent_at',
+] as const;
+
+/**
+ * Writes attempts and what they make of their events. An event that was parked meanwhile stays parked unless it has
+ * arrived, and what was deleted stays deleted.
+ */
+export async function recordAttempts(tx: Executor, attempts: readonly Attempt[]): Promise<void> {
+  // Two nodes never write the same endpoint's events, but the order costs nothing.
+  const source = JSON.stringify(attempts.map(changeOf));
+  const rows = await tx.all<{ webhook_id: string; event_id: string }>(tx.dialect === 'pg' ? MOVE_ON_PG : MOVE, [
+    source,
+  ]);
+  const standing = new Set(rows.map((row) => keyOf(row.webhook_id, row.event_id)));
+  await tx.insertMany(
+    'webhook_attempts',
+    COLUMNS,
+    attempts
+      .filter((attempt) => standing.has(keyOf(attempt.webhookId, attempt.eventId)))
+      .map((attempt) => [
+        ...[attempt.webhookId, attempt.eventId, attempt.id, attempt.number, attempt.status, attempt.response],
+        ...[attempt.error, attempt.durationMs, attempt.sentAt],
+      ]),
+  );
+}
+
+const keyOf = (webhookId: string, eventId: string): string => `${webhookId} ${eventId}`;
+
+const changeOf = (attempt: Attempt) => ({
+  w: attempt.webhookId,
+  e: attempt.eventId,
+  ok: attempt.isSuccess ? 1 : 0,
+  http: attempt.status,
+  due: attempt.taken.dueAt,
+  tries: attempt.taken.tries,
+  next: attempt.nextAt,
+});
+
+const SET = `set attempt_count = attempt_count + 1,
+    last_http_status = v.http,
+    status = case when v.ok = 1 and (HELD or e.due_at is null) then 'success'
+      when not (HELD) then status
+      when v.next is null then 'failed' else 'attempting' end,
+    tries = case when HELD then v.tries + 1 else e.tries end,
+    due_at = case when HELD then v.next else e.due_at end,
+    parked = case when v.ok = 1 and e.due_at is null then 0 else parked end`.replaceAll(
+  'HELD',
+  'e.due_at = v.due and e.tries = v.tries',
+);
+
+const MATCH = 'where e.webhook_id = v.w and e.event_id = v.e returning webhook_id, event_id';
+
+const MOVE_ON_PG = `update webhook_events as e ${SET}
+  from jsonb_to_recordset(?::jsonb) as v(w text, e uuid, ok int, http int, due bigint, tries int, next bigint) ${MATCH}`;
+
+const MOVE = `update webhook_events as e ${SET}
+  from (select json_extract(value, '$.w') as w, json_extract(value, '$.e') as e, json_extract(value, '$.ok') as ok,
+    json_extract(value, '$.http') as http, json_extract(value, '$.due') as due,
+    json_extract(value, '$.tries') as tries, json_extract(value, '$.next') as next from json_each(?)) as v ${MATCH}`;
+
+/** How an endpoint fared in a series of attempts. */
+export interface Health {
+  webhookId: string;
+  /** The last success; null when there was none. */
+  succeededAt: number | null;
+  /** The first failure after it; null when there was none. */
+  failedAt: number | null;
+}
+
+/** Success ends a series of failures; only what comes after it begins another one. */
+export async function recordHealth(tx: Executor, health: readonly Health[]): Promise<void> {
+  if (health.length === 0) return;
+  if (tx.dialect === 'pg') {
+    const ids = textsIn(
+      tx.dialect,
+      'id',
+      health.map(({ webhookId }) => webhookId),
+    );
+    // In one order for everybody who changes several of them.
+    await tx.all(`select id from webhooks where ${ids.sql} order by id for no key update`, [ids.value]);
+  }
+  for (const { webhookId, succeededAt, failedAt } of health) {
+    await tx.run(
+      `${QUIETLY} update webhooks set last_success_at = coalesce(?, last_success_at),
+        failing_since = ${succeededAt === null ? 'coalesce(failing_since, ?)' : '?'} where id = ?`,
+      [succeededAt, failedAt, webhookId],
+    );
+  }
+}

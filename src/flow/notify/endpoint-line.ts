@@ -1,0 +1,235 @@
+import type { World } from '../../platform/world/index.ts';
+import { parkWhatIsDue } from '../../resources/webhooks/index.ts';
+import { attempt, type Outcome } from './attempt.ts';
+import type { Attempt } from './attempts.store.ts';
+import { dueEvents, heldEndpoint, type DueEvent } from './notify.store.ts';
+import { openEndpoint, type OpenEndpoint } from './open-endpoint.ts';
+import { nextTryAt } from './retry-schedule.ts';
+import type { Room } from './room.ts';
+import type { Settled } from './settle.ts';
+import { createWindow } from './window.ts';
+
+export interface LineParts {
+  world: World;
+  id: string;
+  owner: string;
+  windowMax: number;
+  /** Places beyond the one that every endpoint has to itself. */
+  room: Room;
+  payloads(teamId: string, events: readonly DueEvent[]): Promise<Map<string, string>>;
+  /** Resolves when it is written, however long that takes; false when we stop before. */
+  settle(settled: Settled): Promise<boolean>;
+  /** An attempt failed, and the endpoint has never succeeded since this time. */
+  onFailure(failingSince: number): Promise<void>;
+  /** Whether the endpoint is ours to send to at this moment. */
+  isHeld(): boolean;
+  /** It was deleted, or is another process's now. */
+  onLost(): void;
+  onQuiet(): void;
+  interrupt: AbortSignal;
+}
+
+/** What is sent to one endpoint. It reads ahead a little, keeps its window full, and waits for no other endpoint. */
+export interface EndpointLine {
+  /** There may be something due. */
+  wake(): void;
+  /** The endpoint or its team may have changed: it is read again before anything more is sent. */
+  changed(): void;
+  /** Starts nothing more, and resolves when nothing is under way. */
+  stop(): Promise<void>;
+  /** Nothing is under way. */
+  isQuiet(): boolean;
+  inFlight(): number;
+}
+
+const READ_AHEAD = 64;
+const READS_IN_A_ROW = 20;
+/** Attempts that are over and not written yet: what is not written when the process dies is sent again. */
+const UNWRITTEN_MAX = 256;
+/** The last success is written down again when it has become this old. */
+const SUCCESS_STALE_MS = 60_000;
+
+type Waiting = DueEvent & { payload: string };
+
+export function createEndpointLine(parts: LineParts): EndpointLine {
+  const { world, id, owner, room, windowMax } = parts;
+  const window = createWindow(windowMax);
+  let waiting: Waiting[] = [];
+  /** Waiting, under way or not written yet: the database offers them still, and they are not taken twice. */
+  const taken = new Set<string>();
+  /** Written since the database was asked last: an answer that is on its way may still offer them. */
+  let endedMeanwhile = new Set<string>();
+  /** How far the walk over what is due has come; undefined where it begins. */
+  let position: DueEvent | undefined;
+  let readsInARow = 0;
+  let endpoint: OpenEndpoint | undefined;
+  /** The endpoint is as it stands in the database, as far as we know. */
+  let isReady = false;
+  let isStale = true;
+  /** The database did not answer; whoever wakes us next asks it again. */
+  let isBroken = false;
+  let state: 'running' | 'stopped' = 'running';
+  let mayHaveMore = false;
+  let isReading = false;
+  let inFlight = 0;
+  let isOwnPlaceFree = true;
+  const whenQuiet: (() => void)[] = [];
+
+  const wantsToRead = (): boolean =>
+    !isBroken && ((isStale && waiting.length > 0) || (mayHaveMore && waiting.length < READ_AHEAD / 2));
+
+  function pump(): void {
+    if (state === 'running') {
+      if (wantsToRead() && !isReading) void read();
+      while (isReady && !isStale && endpoint && waiting.length > 0 && hasPlace()) start(endpoint);
+    }
+    if (!isQuiet()) return;
+    window.rested();
+    for (const tell of whenQuiet.splice(0)) tell();
+    parts.onQuiet();
+  }
+
+  function hasPlace(): boolean {
+    const unwritten = taken.size - waiting.length - inFlight;
+    return inFlight < window.size && unwritten < UNWRITTEN_MAX && parts.isHeld() && (isOwnPlaceFree || room.take(pump));
+  }
+
+  /** Reads the endpoint and what is due; the bodies stand in the database before the first of them is sent. */
+  async function read(): Promise<void> {
+    isReading = true;
+    try {
+      while (state === 'running' && wantsToRead()) {
+        if (isStale) isReady = false;
+        isStale = false;
+        const isLow = mayHaveMore && waiting.length < READ_AHEAD / 2;
+        if (isLow) mayHaveMore = false;
+        const row = await heldEndpoint(world.db, id, owner);
+        if (row?.status !== 'enabled' || row.risk_state === 'suspended') {
+          isReady = false;
+          mayHaveMore = false;
+          letGo();
+          if (!row) parts.onLost();
+          else if (row.status === 'disabled') await parkWhatIsDue(world, id);
+          continue;
+        }
+        endpoint = openEndpoint(world, row, { before: endpoint, connectionsMax: windowMax });
+        isReady = true;
+        if (isLow) await readAhead(row.team_id);
+      }
+    } catch (error) {
+      isBroken = true;
+      isStale = true;
+      position = undefined;
+      world.log.error({ err: error, webhookId: id }, 'could not read what an endpoint is to be told');
+    }
+    isReading = false;
+    pump();
+  }
+
+  async function readAhead(teamId: string): Promise<void> {
+    const limit = READ_AHEAD + (position ? 0 : taken.size);
+    endedMeanwhile = new Set();
+    const due = await dueEvents(world.db, id, { now: world.clock.now(), after: position, limit });
+    const isMore = due.length === limit;
+    // What was recorded late stands before the position: now and then the walk begins with the oldest again.
+    position = isMore && ++readsInARow % READS_IN_A_ROW !== 0 ? due.at(-1) : undefined;
+    const fresh = due.filter(({ event_id: eventId }) => !taken.has(eventId) && !endedMeanwhile.has(eventId));
+    mayHaveMore ||= isMore;
+    if (fresh.length === 0) return;
+    const payloads = await parts.payloads(teamId, fresh);
+    for (const event of fresh) {
+      const payload = payloads.get(event.event_id);
+      if (payload === undefined) continue;
+      taken.add(event.event_id);
+      waiting.push({ ...event, payload });
+    }
+  }
+
+  /** Nothing that waits is sent; it stays in the database as it is. */
+  function letGo(): void {
+    for (const event of waiting) taken.delete(event.event_id);
+    waiting = [];
+    position = undefined;
+  }
+
+  function start(open: OpenEndpoint): void {
+    const event = waiting.shift();
+    if (!event) return;
+    const isOwnPlace = isOwnPlaceFree;
+    isOwnPlaceFree = false;
+    inFlight++;
+    void carry(open, event, () => {
+      inFlight--;
+      if (isOwnPlace) isOwnPlaceFree = true;
+      else room.leave();
+      // What comes next does not wait until this is written.
+      pump();
+    }).finally(() => {
+      taken.delete(event.event_id);
+      endedMeanwhile.add(event.event_id);
+      pump();
+    });
+  }
+
+  async function carry(open: OpenEndpoint, event: Waiting, onAnswered: () => void): Promise<void> {
+    const { line, path } = open;
+    const sending = { line, path, keys: open.keys(), eventId: event.event_id, payload: event.payload };
+    const outcome = await attempt(world, { ...sending, interrupt: parts.interrupt });
+    if (!outcome) return onAnswered();
+    if (outcome.isSuccess) window.succeeded(outcome.durationMs, mayHaveMore || waiting.length > READ_AHEAD / 4);
+    else window.failed();
+    onAnswered();
+    const { row } = open;
+    const settled = { attempt: attemptOf(event, outcome), isNews: isNews(open, outcome) };
+    if (!(await parts.settle(settled)) || outcome.isSuccess) return;
+    await parts.onFailure(row.failing_since ?? outcome.sentAt);
+  }
+
+  function attemptOf(event: Waiting, outcome: Outcome): Attempt {
+    const nextAt = outcome.isSuccess ? undefined : nextTryAt(event.tries + 1, world.clock.now(), world.random);
+    return {
+      ...outcome,
+      id: world.ids.prefixed('atmpt_'),
+      webhookId: id,
+      eventId: event.event_id,
+      number: event.attempt_count + 1,
+      taken: { dueAt: event.due_at, tries: event.tries },
+      nextAt: nextAt ?? null,
+    };
+  }
+
+  const isQuiet = (): boolean => !isReading && taken.size === 0 && !(state === 'running' && wantsToRead());
+
+  return {
+    wake() {
+      mayHaveMore = true;
+      isBroken = false;
+      pump();
+    },
+    changed() {
+      isStale = true;
+      pump();
+    },
+    async stop() {
+      state = 'stopped';
+      letGo();
+      if (!isQuiet()) await new Promise<void>((resolve) => whenQuiet.push(resolve));
+      await endpoint?.line.cut();
+    },
+    isQuiet,
+    inFlight: () => inFlight,
+  };
+}
+
+/** Most attempts tell an endpoint's row nothing that it does not say already. */
+function isNews({ row }: OpenEndpoint, { isSuccess, sentAt }: Outcome): boolean {
+  if (isSuccess) {
+    if (row.failing_since === null && sentAt - (row.last_success_at ?? -Infinity) < SUCCESS_STALE_MS) return false;
+    row.failing_since = null;
+    row.last_success_at = sentAt;
+    return true;
+  }
+  if (row.failing_since !== null) return false;
+  row.failing_since = sentAt;
+  return true;
+}

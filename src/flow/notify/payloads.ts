@@ -1,0 +1,43 @@
+import type { World } from '../../platform/world/index.ts';
+import { insertPayloads, payloadsOf, type PayloadRow } from '../../resources/webhooks/index.ts';
+import type { DueEvent } from './notify.store.ts';
+
+/** Events that several endpoints of a team are told of at the same time are rendered once. */
+const KEPT_MAX = 2000;
+
+/**
+ * The bodies of events, by event, stored before they are answered. What was asked for lately is remembered: an event
+ * usually goes to every endpoint of its team at about the same time.
+ */
+export function createPayloads(
+  world: World,
+): (teamId: string, events: readonly DueEvent[]) => Promise<Map<string, string>> {
+  const write = world.commits.lane<readonly PayloadRow[], number>(
+    async (tx, items) => {
+      // Two endpoints may have rendered the same event: each lot is told how many of its own are new.
+      const counts: number[] = [];
+      for (const rows of items) counts.push(await insertPayloads(tx, rows));
+      return counts;
+    },
+    (rows) => rows.length,
+  );
+  const kept = new Map<string, string>();
+
+  return async (teamId, events) => {
+    const found = new Map<string, string>();
+    const missing: DueEvent[] = [];
+    for (const event of events) {
+      const payload = kept.get(event.event_id);
+      if (payload === undefined) missing.push(event);
+      else found.set(event.event_id, payload);
+    }
+    if (missing.length === 0) return found;
+    const orders = missing.map(({ event_id: eventId, type, created_at: at }) => ({ eventId, type, at }));
+    for (const [eventId, payload] of await payloadsOf(world, teamId, orders, write)) {
+      found.set(eventId, payload);
+      kept.set(eventId, payload);
+    }
+    while (kept.size > KEPT_MAX) kept.delete(kept.keys().next().value ?? '');
+    return found;
+  };
+}

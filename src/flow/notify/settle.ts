@@ -1,0 +1,65 @@
+import type { World } from '../../platform/world/index.ts';
+import { recordAttempts, recordHealth, type Attempt, type Health } from './attempts.store.ts';
+
+export interface Settled {
+  attempt: Attempt;
+  /** Whether the endpoint's own row has to learn of it. */
+  isNews: boolean;
+}
+
+const TRY_AGAIN_MS = 1000;
+
+/**
+ * Writes attempts down, in one commit with whatever else is written just then. An attempt that was made is not made
+ * again because the database is away for a while: it is written when the database is back. False when we stop before.
+ */
+export function createSettle(world: World, interrupt: AbortSignal): (settled: Settled) => Promise<boolean> {
+  const write = world.commits.lane<Settled, void>(async (tx, items) => {
+    await recordAttempts(
+      tx,
+      items.map((item) => item.attempt),
+    );
+    await recordHealth(tx, healthOf(items));
+    return items.map(() => undefined);
+  });
+  return async (settled) => {
+    for (;;) {
+      try {
+        await write(settled);
+        return true;
+      } catch (error) {
+        const { webhookId, eventId } = settled.attempt;
+        world.log.error({ err: error, webhookId, eventId }, 'could not write down a webhook attempt');
+        if (interrupt.aborted) return false;
+        await pause(world, interrupt);
+      }
+    }
+  };
+}
+
+function pause(world: World, interrupt: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = world.clock.timer(TRY_AGAIN_MS, resolve);
+    const stop = (): void => {
+      cancel();
+      resolve();
+    };
+    interrupt.addEventListener('abort', stop, { once: true });
+  });
+}
+
+/** Of attempts that ended at the same time, success counts: something got through. */
+function healthOf(items: readonly Settled[]): Health[] {
+  const byWebhook = Map.groupBy(
+    items.filter((item) => item.isNews).map((item) => item.attempt),
+    (attempt) => attempt.webhookId,
+  );
+  return [...byWebhook].map(([webhookId, attempts]) => {
+    const succeeded = attempts.filter((attempt) => attempt.isSuccess).map((attempt) => attempt.sentAt);
+    const succeededAt = succeeded.length === 0 ? null : Math.max(...succeeded);
+    const failed = attempts
+      .filter((attempt) => !attempt.isSuccess && attempt.sentAt > (succeededAt ?? -Infinity))
+      .map((attempt) => attempt.sentAt);
+    return { webhookId, succeededAt, failedAt: failed.length === 0 ? null : Math.min(...failed) };
+  });
+}

@@ -1,0 +1,38 @@
+import type { OpenApiDocument, Schema } from '../contract/index.ts';
+import { readPosition } from '../flow/notify/index.ts';
+import { refuse } from '../platform/refusal/index.ts';
+import type { KeyHandler } from './operation.ts';
+
+const HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store',
+  // nginx would collect frames until its buffer is full.
+  'x-accel-buffering': 'no',
+};
+
+/** Answers with a stream that goes on until one side ends it. */
+export const listenWebhooks: KeyHandler = async (ctx, { services, query, header, reply }) => {
+  const lastId = header['last-event-id'] as string | undefined;
+  const events = readTypes(query.events as string | undefined, services.document);
+  reply.headers(HEADERS);
+  // RFC 9110 §9.3.2: HEAD answers the headers alone, and a stream that nobody reads would never end.
+  if (reply.request.method === 'HEAD') return '';
+  const stream = await services.listeners.open(ctx, {
+    events,
+    position: lastId === undefined ? undefined : readPosition(lastId),
+  });
+  // Whoever went away while the listener was being opened is noticed by nobody else.
+  if (reply.raw.destroyed) stream.destroy();
+  return stream;
+};
+
+function readTypes(text: string | undefined, document: OpenApiDocument): string[] {
+  const known = (document.components.schemas.WebhookEventType as Schema).enum as string[];
+  if (text === undefined) return known;
+  const types = [...new Set(text.split(',').map((type) => type.trim()))];
+  const unknown = types.find((type) => !known.includes(type));
+  if (unknown === undefined) return types;
+  throw refuse('invalid_parameter', {
+    say: `events has ${JSON.stringify(unknown)}, which is no event type; it takes these, separated by commas: ${known.join(', ')}.`,
+  });
+}

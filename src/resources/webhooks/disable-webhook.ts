@@ -1,0 +1,20 @@
+import type { World } from '../../platform/world/index.ts';
+import { parkDue } from './webhook-events.store.ts';
+import { setDisabled } from './webhooks.store.ts';
+
+/** Rows a statement takes: a queue may be long, and mail that is accepted meanwhile waits for one of these. */
+const BATCH = 500;
+
+/**
+ * Stops an endpoint and parks what was due. Nothing is sent from the first statement on; should the process end before
+ * the last one, the sweep and whoever enables the endpoint again park the rest. Answers whether it was enabled before.
+ */
+export async function disableWebhook(world: World, id: string, reason: 'manual' | 'failing'): Promise<boolean> {
+  const isNew = await setDisabled(world.db, id, { reason, now: world.clock.now() });
+  if (isNew) await parkWhatIsDue(world, id);
+  return isNew;
+}
+
+export async function parkWhatIsDue(world: World, id: string): Promise<void> {
+  while ((await parkDue(world.db, id, BATCH)) === BATCH);
+}

@@ -1,0 +1,30 @@
+import { uuidsIn, type Executor } from '../../platform/db/index.ts';
+
+export interface PayloadRow {
+  event_id: string;
+  team_id: string;
+  payload: string;
+}
+
+export async function findPayloads(
+  db: Executor,
+  teamId: string,
+  eventIds: readonly string[],
+): Promise<Map<string, string>> {
+  const among = uuidsIn(db.dialect, 'event_id', eventIds);
+  const sql = `select event_id, payload from webhook_payloads where team_id = ? and ${among.sql}`;
+  const rows = await db.all<PayloadRow>(sql, [teamId, among.value]);
+  return new Map(rows.map((row) => [row.event_id, row.payload]));
+}
+
+/** Leaves those that stand as they are; answers how many are new. */
+export function insertPayloads(tx: Executor, rows: readonly PayloadRow[]): Promise<number> {
+  // In one order for everybody, or two nodes that write the same ones would wait for each other for ever.
+  const ordered = rows.toSorted((a, b) => (a.event_id < b.event_id ? -1 : 1));
+  return tx.insertMany(
+    'webhook_payloads',
+    ['event_id', 'team_id', 'payload'],
+    ordered.map((row) => [row.event_id, row.team_id, row.payload]),
+    'on conflict (team_id, event_id) do nothing',
+  );
+}

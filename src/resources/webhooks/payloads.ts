@@ -1,0 +1,52 @@
+import { eventsByIds, type EventType } from '../../events/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { emailRowsByIds } from '../emails/index.ts';
+import { renderPayload } from './payload.ts';
+import { findPayloads, insertPayloads, type PayloadRow } from './payloads.store.ts';
+
+/** An entry of an outbox, of whichever endpoint. */
+export interface PayloadOrder {
+  eventId: string;
+  type: string;
+  at: number;
+}
+
+/** Writes rows durably and answers how many were new. */
+export type StorePayloads = (rows: readonly PayloadRow[]) => Promise<number>;
+
+/**
+ * The exact bodies of a team's events, by event. What has none yet is rendered and stored durably before it is answered,
+ * so that every attempt, every replay and everybody who reads it get the same bytes.
+ */
+export async function payloadsOf(
+  world: World,
+  teamId: string,
+  orders: readonly PayloadOrder[],
+  store: StorePayloads = (rows) => world.db.tx((tx) => insertPayloads(tx, rows)),
+): Promise<Map<string, string>> {
+  const ids = orders.map((order) => order.eventId);
+  const found = await findPayloads(world.db, teamId, ids);
+  const missing = orders.filter((order) => !found.has(order.eventId));
+  if (missing.length === 0) return found;
+  const rows = await render(world, teamId, missing);
+  const written = await store(rows);
+  // Somebody else was first: theirs are the bytes.
+  if (written < rows.length) return findPayloads(world.db, teamId, ids);
+  for (const row of rows) found.set(row.event_id, row.payload);
+  return found;
+}
+
+async function render(world: World, teamId: string, orders: readonly PayloadOrder[]): Promise<PayloadRow[]> {
+  const standing = await eventsByIds(
+    world.db,
+    orders.map((order) => order.eventId),
+  );
+  const events = new Map(standing.map((event) => [event.id, event]));
+  const subjects = standing.filter((event) => event.type.startsWith('email.')).map((event) => event.subjectId);
+  const emails = new Map((await emailRowsByIds(world.db, [...new Set(subjects)])).map((row) => [row.id, row]));
+  return orders.map(({ eventId, type, at }) => {
+    const event = events.get(eventId) ?? { type: type as EventType, at };
+    const email = 'subjectId' in event ? emails.get(event.subjectId) : undefined;
+    return { event_id: eventId, team_id: teamId, payload: renderPayload(event, email) };
+  });
+}

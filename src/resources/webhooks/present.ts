@@ -1,0 +1,45 @@
+import { isoTime } from '../../platform/clock/index.ts';
+import { timeOfId } from '../../platform/ids/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { publicEventId } from './event-id.ts';
+import { maskedSecretOf } from './signing-secrets.ts';
+import type { AttemptRow, WebhookEventRow } from './webhook-events.store.ts';
+import type { WebhookRow } from './webhooks.store.ts';
+
+/** The secret is masked unless it is handed in, which only those do who have just made it. */
+export function presentWebhook(world: World, row: WebhookRow, secret = maskedSecretOf(world, row)) {
+  return {
+    object: 'webhook' as const,
+    id: row.id,
+    endpoint: row.endpoint,
+    events: JSON.parse(row.events) as string[],
+    status: row.status,
+    signing_secret: secret,
+    created_at: isoTime(row.created_at),
+  };
+}
+
+/** The time is the id's, which the filters of the list go by. */
+export function presentWebhookEvent(row: WebhookEventRow) {
+  return {
+    id: publicEventId(row.event_id),
+    type: row.type,
+    status: row.status,
+    attempt_count: row.attempt_count,
+    last_http_status: row.last_http_status,
+    created_at: isoTime(timeOfId(row.event_id)),
+  };
+}
+
+export function presentAttempt(row: AttemptRow) {
+  return {
+    object: 'webhook_attempt' as const,
+    id: row.id,
+    attempt_number: row.attempt_number,
+    http_status_code: row.http_status_code,
+    response: row.response,
+    error: row.error,
+    duration_ms: row.duration_ms,
+    sent_at: isoTime(row.sent_at),
+  };
+}

@@ -1,0 +1,96 @@
+import { isoTime } from '../../platform/clock/index.ts';
+import type { Page } from '../../platform/db/index.ts';
+import { notFound, refuse } from '../../platform/refusal/index.ts';
+import { parseIsoTime } from '../../protocol/iso-time/index.ts';
+import { mustReach, type Ctx } from '../access/index.ts';
+import { eventIdOf } from './event-id.ts';
+import { payloadsOf } from './payloads.ts';
+import { presentAttempt, presentWebhookEvent } from './present.ts';
+import { webhookNamed } from './read-webhooks.ts';
+import {
+  findWebhookEvent,
+  listAttemptRows,
+  listParkedRows,
+  listWebhookEventRows,
+  type WebhookEventRow,
+  type WebhookEventStatus,
+} from './webhook-events.store.ts';
+
+export interface WebhookEventsFilter {
+  status?: WebhookEventStatus | undefined;
+  type?: string | undefined;
+  start_date?: string | undefined;
+  end_date?: string | undefined;
+}
+
+export async function listWebhookEvents(ctx: Ctx, webhookId: string, filter: WebhookEventsFilter, page: Page) {
+  mustReach(ctx.actor, 'full_access');
+  const { status, type, start_date: start, end_date: end } = filter;
+  const createdFrom = readInstant('start_date', start);
+  const createdTo = readInstant('end_date', end);
+  if (createdFrom !== undefined && createdTo !== undefined && createdTo < createdFrom) {
+    throw refuse('invalid_parameter', {
+      say: `end_date must not be before start_date (${isoTime(createdFrom)}); got ${isoTime(createdTo)}.`,
+    });
+  }
+  await webhookNamed(ctx, webhookId);
+  const { rows, hasMore } = await listWebhookEventRows(
+    ctx.world.db,
+    webhookId,
+    { status, type, createdFrom, createdTo },
+    { limit: page.limit, after: cursorOf(page.after), before: cursorOf(page.before) },
+  );
+  return { object: 'list' as const, has_more: hasMore, data: rows.map(presentWebhookEvent) };
+}
+
+/** With the exact bytes that every attempt carries, read as JSON. */
+export async function getWebhookEvent(ctx: Ctx, webhookId: string, publicId: string) {
+  mustReach(ctx.actor, 'full_access');
+  const row = await webhookEventNamed(ctx, webhookId, publicId);
+  const order = { eventId: row.event_id, type: row.type, at: row.created_at };
+  const payload = (await payloadsOf(ctx.world, ctx.teamId, [order])).get(row.event_id);
+  // Retention has taken it between the two looks.
+  if (payload === undefined) throw notFound('Webhook event');
+  return {
+    object: 'webhook_event' as const,
+    ...presentWebhookEvent(row),
+    next_attempt_at: row.due_at === null ? null : isoTime(row.due_at),
+    payload: JSON.parse(payload) as Record<string, unknown>,
+  };
+}
+
+export async function listWebhookAttempts(ctx: Ctx, webhookId: string, publicId: string, page: Page) {
+  mustReach(ctx.actor, 'full_access');
+  const { event_id: eventId } = await webhookEventNamed(ctx, webhookId, publicId);
+  const { rows, hasMore } = await listAttemptRows(ctx.world.db, { webhookId, eventId }, page);
+  return { object: 'list' as const, has_more: hasMore, data: rows.map(presentAttempt) };
+}
+
+/** Oldest first, for they are worked off in the order in which they happened. */
+export async function listParkedWebhookEvents(ctx: Ctx, webhookId: string, limit: number) {
+  mustReach(ctx.actor, 'full_access');
+  await webhookNamed(ctx, webhookId);
+  const { rows, hasMore } = await listParkedRows(ctx.world.db, webhookId, limit);
+  return { object: 'list' as const, has_more: hasMore, data: rows.map(presentWebhookEvent) };
+}
+
+async function webhookEventNamed(ctx: Ctx, webhookId: string, publicId: string): Promise<WebhookEventRow> {
+  const eventId = eventIdOf(publicId);
+  const isOwn = eventId !== undefined && (await webhookNamed(ctx, webhookId));
+  const row = isOwn ? await findWebhookEvent(ctx.world.db, webhookId, eventId) : undefined;
+  if (!row) throw notFound('Webhook event');
+  return row;
+}
+
+const cursorOf = (publicId: string | undefined): string | undefined =>
+  publicId === undefined ? undefined : eventIdOf(publicId);
+
+/** An instant, to the millisecond: a bare date would leave open which of its moments is meant. */
+function readInstant(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const time = parseIsoTime(text);
+  if (time && !time.isDateAlone) return time.ms;
+  throw refuse('invalid_parameter', {
+    say: `${name} must be an ISO 8601 instant such as 2027-01-31T12:00:00Z, with its time of day; got ${JSON.stringify(text.slice(0, 40))}.`,
+  });
+}

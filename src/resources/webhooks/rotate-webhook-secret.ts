@@ -1,0 +1,26 @@
+import { notFound } from '../../platform/refusal/index.ts';
+import { mustReach, type Ctx } from '../access/index.ts';
+import { newSigningSecret } from './signing-secrets.ts';
+import { holdWebhook, setSecret } from './webhooks.store.ts';
+
+const BOTH_SIGN_MS = 24 * 3_600_000;
+
+/**
+ * The new secret is shown this once, and the one before it goes on signing for a day. Of two rotations within a day the
+ * first one's old secret ends with the second: whoever rotates twice has reason to.
+ */
+export async function rotateWebhookSecret(
+  ctx: Ctx,
+  id: string,
+): Promise<{ object: 'webhook'; id: string; signing_secret: string }> {
+  mustReach(ctx.actor, 'full_access');
+  const { world, teamId } = ctx;
+  const { secret, sealed } = newSigningSecret(world);
+  await world.db.tx(async (tx) => {
+    const held = await holdWebhook(tx, teamId, id);
+    if (!held) throw notFound('Webhook');
+    const previousUntil = world.clock.now() + BOTH_SIGN_MS;
+    await setSecret(tx, id, { sealed, previous: held.secret_sealed, previousUntil });
+  });
+  return { object: 'webhook', id, signing_secret: secret };
+}

@@ -1,0 +1,169 @@
+import type { Executor, Page, Value } from '../../platform/db/index.ts';
+import { firstIdAt } from '../../platform/ids/index.ts';
+
+export type WebhookEventStatus = 'pending' | 'attempting' | 'success' | 'failed';
+
+/** One event at one endpoint. Its time is in its id. */
+export interface WebhookEventRow {
+  event_id: string;
+  type: string;
+  status: WebhookEventStatus;
+  attempt_count: number;
+  last_http_status: number | null;
+  /** Null when nothing is due: finished, or parked. */
+  due_at: number | null;
+  created_at: number;
+}
+
+const SELECTED = 'event_id, type, status, attempt_count, last_http_status, due_at, created_at';
+
+export interface WebhookEventFilter {
+  status?: WebhookEventStatus | undefined;
+  type?: string | undefined;
+  /** Milliseconds, both inclusive. */
+  createdFrom?: number | undefined;
+  createdTo?: number | undefined;
+}
+
+type Rows<T> = Promise<{ rows: T[]; hasMore: boolean }>;
+
+/**
+ * One range of one index, whatever is asked; by type alone, one for each status. The filters stand in the ends of the
+ * range and in the order instead of in conditions of their own, so that no planner can think of reading the primary key
+ * and leaving out what does not fit: that may be a million rows in a row.
+ */
+export function listWebhookEventRows(
+  db: Executor,
+  webhookId: string,
+  filter: WebhookEventFilter,
+  page: Page,
+): Rows<WebhookEventRow> {
+  const { status, type, createdFrom, createdTo } = filter;
+  const above = [FIRST_ID, createdFrom === undefined ? undefined : firstIdAt(createdFrom), page.before];
+  const below = [LAST_ID, createdTo === undefined ? undefined : firstIdAt(createdTo + 1), page.after];
+  const span = { webhookId, above: largest(above), below: smallest(below), page };
+  if (type === undefined) {
+    const { sql, values } = rangeSql(span, status === undefined ? {} : { status });
+    return readPage(db, sql, values, page);
+  }
+  if (status !== undefined) {
+    const { sql, values } = rangeSql(span, { type, status });
+    return readPage(db, sql, values, page);
+  }
+  const parts = STATUSES.map((each) => rangeSql(span, { type, status: each }));
+  const all = parts.map(({ sql }) => `select * from (${sql} limit ?) as part`).join(' union all ');
+  const values = parts.flatMap((part) => [...part.values, page.limit + 1]);
+  return readPage(db, `select * from (${all}) as parts order by event_id ${orderOf(page)}`, values, page);
+}
+
+const STATUSES: readonly WebhookEventStatus[] = ['pending', 'attempting', 'success', 'failed'];
+
+interface Span {
+  webhookId: string;
+  above: string;
+  below: string;
+  page: Page;
+}
+
+/** The columns of `fixed` stand in the order of their index. */
+function rangeSql({ webhookId, above, below, page }: Span, fixed: Record<string, string>) {
+  const columns = [...Object.keys(fixed), 'event_id'];
+  const values = Object.values(fixed);
+  const key = `(${columns.join(', ')})`;
+  const marks = `(${columns.map(() => '?').join(', ')})`;
+  const order = columns.map((column) => `${column} ${orderOf(page)}`).join(', ');
+  return {
+    sql: `select ${SELECTED} from webhook_events
+      where webhook_id = ? and ${key} > ${marks} and ${key} < ${marks} order by ${order}`,
+    values: [webhookId, ...values, above, ...values, below],
+  };
+}
+
+const orderOf = (page: Page): 'asc' | 'desc' => (page.before === undefined ? 'desc' : 'asc');
+
+/** No event has the first id of a millisecond, for ids carry their version behind it: all of its events are above it. */
+const FIRST_ID = firstIdAt(0);
+const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+const sorted = (ids: (string | undefined)[]): string[] => ids.filter((id) => id !== undefined).sort();
+const largest = (ids: (string | undefined)[]): string => sorted(ids).at(-1) ?? FIRST_ID;
+const smallest = (ids: (string | undefined)[]): string => sorted(ids)[0] ?? LAST_ID;
+
+/** Oldest first. */
+export function listParkedRows(db: Executor, webhookId: string, limit: number): Rows<WebhookEventRow> {
+  const sql = `select ${SELECTED} from webhook_events where webhook_id = ? and parked = 1 order by event_id`;
+  return readPage(db, sql, [webhookId], { limit });
+}
+
+export const findWebhookEvent = (
+  db: Executor,
+  webhookId: string,
+  eventId: string,
+): Promise<WebhookEventRow | undefined> =>
+  db.get<WebhookEventRow>(`select ${SELECTED} from webhook_events where webhook_id = ? and event_id = ?`, [
+    webhookId,
+    eventId,
+  ]);
+
+export interface AttemptRow {
+  id: string;
+  attempt_number: number;
+  http_status_code: number | null;
+  response: string | null;
+  error: string | null;
+  duration_ms: number;
+  sent_at: number;
+}
+
+/** Newest first. */
+export function listAttemptRows(
+  db: Executor,
+  { webhookId, eventId }: { webhookId: string; eventId: string },
+  page: Page,
+): Rows<AttemptRow> {
+  const cursor = page.after ?? page.before;
+  const isBack = page.before !== undefined;
+  const edge = cursor === undefined ? '' : `and id ${isBack ? '>' : '<'} ?`;
+  const sql = `select id, attempt_number, http_status_code, response, error, duration_ms, sent_at from webhook_attempts
+    where webhook_id = ? and event_id = ? ${edge} order by id ${isBack ? 'asc' : 'desc'}`;
+  return readPage(db, sql, [webhookId, eventId, ...(cursor === undefined ? [] : [cursor])], page);
+}
+
+/** One row more than asked is read, to know whether there is another page. */
+async function readPage<T>(db: Executor, sql: string, values: readonly Value[], page: Page): Rows<T> {
+  const rows = await db.all<T>(`${sql} limit ?`, [...values, page.limit + 1]);
+  const kept = rows.slice(0, page.limit);
+  return { rows: page.before === undefined ? kept : kept.reverse(), hasMore: rows.length > page.limit };
+}
+
+/**
+ * Makes an event due now with its whole schedule before it; answers whether there is one. An attempt that is under way
+ * concludes what it has found: a time that is another one, by however little, tells it that this is a new turn.
+ */
+export async function makeDue(tx: Executor, webhookId: string, eventId: string, now: number): Promise<boolean> {
+  const sql = `update webhook_events set status = 'pending', parked = 0, tries = 0,
+    due_at = case when due_at = ? then due_at - 1 else ? end where webhook_id = ? and event_id = ?`;
+  return (await tx.run(sql, [now, now, webhookId, eventId])) === 1;
+}
+
+/** Takes what is due of an endpoint out of its turn, oldest first; answers how many, `limit` at the most. */
+export function parkDue(db: Executor, webhookId: string, limit: number): Promise<number> {
+  const some = `select event_id from webhook_events where webhook_id = ? and due_at is not null
+    order by due_at, event_id limit ?`;
+  const sql = `update webhook_events set parked = 1, due_at = null
+    where webhook_id = ? and due_at is not null and event_id in (${some})`;
+  return db.run(sql, [webhookId, webhookId, limit]);
+}
+
+/** When the team's replays of the last while were made, oldest first. */
+export async function replaysSince(tx: Executor, teamId: string, since: number): Promise<number[]> {
+  const sql = 'select made_at from webhook_replays where team_id = ? and made_at > ? order by made_at';
+  return (await tx.all<{ made_at: number }>(sql, [teamId, since])).map((row) => row.made_at);
+}
+
+/** Notes one and forgets those that no longer count. */
+export async function noteReplay(tx: Executor, replay: { teamId: string; id: string; at: number; since: number }) {
+  const { teamId, id, at, since } = replay;
+  await tx.run('delete from webhook_replays where team_id = ? and made_at <= ?', [teamId, since]);
+  await tx.run('insert into webhook_replays (team_id, id, made_at) values (?, ?, ?)', [teamId, id, at]);
+}

@@ -1,0 +1,287 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { signingSecretsOf } from '../../../src/resources/webhooks/index.ts';
+import { ALLOWED, startFileServer, type FileServer } from '../../rig/file-server.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+import { plantWebhook, plantWebhookEvent, uuidOf } from '../../rig/webhooks.ts';
+
+const HOUR_MS = 3_600_000;
+const NOWHERE = 'wh_019a9c1e7d527c3a9a540b8f4c1f2e03';
+
+let scene: Scene;
+let server: FileServer;
+beforeAll(async () => {
+  server = await startFileServer((_, response) => void response.end(), { names: ['hooks.test', 'new.test'] });
+  scene = await startScene({
+    roles: ['http'],
+    trustedCa: [server.certificate.cert],
+    config: {
+      dns: { timeout_ms: 30_000 } as never,
+      network: { http_allow_private: [`${ALLOWED}/32`] } as never,
+    },
+  });
+  scene.dns.set('hooks.test', 'A', [ALLOWED]);
+  scene.dns.set('new.test', 'A', [ALLOWED]);
+  scene.dns.set('inside.test', 'A', ['127.0.0.1']);
+});
+afterAll(async () => {
+  await scene.close();
+  await server.close();
+});
+
+const call = (team: Team, method: string, path: string, body?: unknown) =>
+  scene.api(method, path, { key: team.key, ...(body === undefined ? {} : { body }) });
+const at = (host = 'hooks.test'): string => `https://${host}:${server.port}/hooks`;
+const create = async (team: Team, events = ['email.sent', 'email.bounced']) =>
+  (await call(team, 'POST', '/webhooks', { endpoint: at(), events })).body;
+const read = async (team: Team, id: string) => (await call(team, 'GET', `/webhooks/${id}`)).body;
+
+interface Columns {
+  status: string;
+  disabled_at: number | null;
+  disabled_reason: string | null;
+  failing_since: number | null;
+  secret_sealed: string;
+  previous_secret_sealed: string | null;
+  previous_secret_until: number | null;
+  deleted_at: number | null;
+}
+
+async function columnsOf(id: string): Promise<Columns> {
+  const row = await scene.app.world.db.get<Columns>('select * from webhooks where id = ?', [id]);
+  if (!row) throw new Error(`${id} has no row`);
+  return row;
+}
+
+const eventOf = (webhookId: string, publicId: string) =>
+  scene.app.world.db.get<{ status: string; parked: number; due_at: number | null }>(
+    'select status, parked, due_at from webhook_events where webhook_id = ? and event_id = ?',
+    [webhookId, uuidOf(publicId)],
+  );
+
+describe('GET /webhooks', () => {
+  it('lists every endpoint as it is read alone, newest first and masked', async () => {
+    const team = await scene.team();
+    const made = [await create(team), await create(team, ['contact.created'])];
+    const { body } = await call(team, 'GET', '/webhooks');
+    expect(body).toMatchObject({ object: 'list', has_more: false });
+    expect(body.data.map((item: { id: string }) => item.id)).toEqual([made[1].id, made[0].id]);
+    for (const [i, item] of body.data.toReversed().entries()) {
+      const { signing_secret: secret, ...rest } = made[i];
+      expect(item).toEqual({ ...rest, signing_secret: `whsec_****${secret.slice(-4)}` });
+      expect(await read(team, item.id)).toEqual(item);
+    }
+  });
+
+  it('one of another team, one that was deleted and one that never was answer alike', async () => {
+    const [team, stranger] = [await scene.team(), await scene.team()];
+    const { id } = await create(team);
+    const gone = (await create(stranger)).id;
+    await call(stranger, 'DELETE', `/webhooks/${gone}`);
+    const nowhere = await call(stranger, 'GET', `/webhooks/${NOWHERE}`);
+    expect(nowhere).toMatchObject({ status: 404, body: { name: 'not_found' } });
+    for (const other of [id, gone]) expect((await call(stranger, 'GET', `/webhooks/${other}`)).text).toBe(nowhere.text);
+    expect((await call(stranger, 'GET', '/webhooks')).body.data).toEqual([]);
+  });
+});
+
+describe('PATCH /webhooks/{webhook_id}', () => {
+  it('replaces what is named and leaves the rest', async () => {
+    const team = await scene.team();
+    const made = await create(team);
+    const path = `/webhooks/${made.id}`;
+    expect(await call(team, 'PATCH', path, { events: ['domain.created', 'domain.created'] })).toMatchObject({
+      status: 200,
+      body: { object: 'webhook', id: made.id },
+    });
+    expect(await read(team, made.id)).toMatchObject({ endpoint: at(), events: ['domain.created'], status: 'enabled' });
+    await call(team, 'PATCH', path, { endpoint: at('new.test') });
+    expect(await read(team, made.id)).toMatchObject({ endpoint: at('new.test'), events: ['domain.created'] });
+    await call(team, 'PATCH', path, { status: 'disabled' });
+    const after = await read(team, made.id);
+    expect(after).toMatchObject({ endpoint: at('new.test'), events: ['domain.created'], status: 'disabled' });
+    expect(await call(team, 'PATCH', path, {})).toMatchObject({ status: 200 });
+    expect(await read(team, made.id)).toEqual(after);
+  });
+
+  it('checks a new endpoint as at its creation, and changes nothing when it is refused', async () => {
+    const team = await scene.team();
+    const made = await create(team);
+    const path = `/webhooks/${made.id}`;
+    for (const [endpoint, status] of [
+      ['http://hooks.test/', 400],
+      ['https://inside.test/', 422],
+      [at('inside.test'), 422],
+      ['https://hooks.test:1/', 422],
+    ] as const) {
+      const answer = await call(team, 'PATCH', path, { endpoint, status: 'disabled', events: ['email.failed'] });
+      expect(answer).toMatchObject({ status, body: { name: 'validation_error', errors: [{ path: 'endpoint' }] } });
+    }
+    const { signing_secret: _, ...kept } = await read(team, made.id);
+    expect(kept).toEqual({ ...made, signing_secret: undefined });
+  });
+
+  it.each([
+    [{ status: 'paused' }, 'status'],
+    [{ status: true }, 'status'],
+    [{ status: '' }, 'status'],
+    [{ events: [] }, 'events'],
+    [{ events: ['email.read'] }, 'events.0'],
+    [{ endpoint: '' }, 'endpoint'],
+    [{ endpoint: null }, 'endpoint'],
+    [{ signing_secret: 'whsec_x' }, 'signing_secret'],
+    [{ id: NOWHERE }, 'id'],
+  ])('%j is refused', async (body, path) => {
+    const team = await scene.team();
+    const id = await plantWebhook(scene, team);
+    expect(await call(team, 'PATCH', `/webhooks/${id}`, body)).toMatchObject({
+      status: 400,
+      body: { name: 'validation_error', errors: [{ path }] },
+    });
+  });
+
+  it('disabling parks what was due, and enabling again sends none of it', async () => {
+    const team = await scene.team();
+    const id = await plantWebhook(scene, team);
+    await scene.app.world.db.run('update webhooks set failing_since = 1 where id = ?', [id]);
+    const now = scene.clock.now();
+    const due = await plantWebhookEvent(scene, team, id, { status: 'pending', dueAt: now });
+    const later = await plantWebhookEvent(scene, team, id, { status: 'attempting', dueAt: now + HOUR_MS, attempts: 2 });
+    const done = await plantWebhookEvent(scene, team, id, { status: 'success', attempts: 1 });
+    await call(team, 'PATCH', `/webhooks/${id}`, { status: 'disabled' });
+    expect(await columnsOf(id)).toMatchObject({ status: 'disabled', disabled_at: now, disabled_reason: 'manual' });
+    expect(await eventOf(id, due)).toEqual({ status: 'pending', parked: 1, due_at: null });
+    expect(await eventOf(id, later)).toEqual({ status: 'attempting', parked: 1, due_at: null });
+    expect(await eventOf(id, done)).toEqual({ status: 'success', parked: 0, due_at: null });
+    scene.clock.advance(1000);
+    await call(team, 'PATCH', `/webhooks/${id}`, { status: 'disabled' });
+    expect((await columnsOf(id)).disabled_at).toBe(now);
+    await call(team, 'PATCH', `/webhooks/${id}`, { status: 'enabled' });
+    // Its five days of failing begin anew.
+    expect(await columnsOf(id)).toMatchObject({ status: 'enabled', disabled_at: null, failing_since: null });
+    expect(await eventOf(id, due)).toEqual({ status: 'pending', parked: 1, due_at: null });
+  });
+
+  it('enabling an endpoint that was disabled by halves parks the other half first', async () => {
+    const team = await scene.team();
+    const id = await plantWebhook(scene, team, { status: 'disabled' });
+    const due = await plantWebhookEvent(scene, team, id, { status: 'pending', dueAt: scene.clock.now() });
+    await call(team, 'PATCH', `/webhooks/${id}`, { status: 'enabled' });
+    expect(await eventOf(id, due)).toEqual({ status: 'pending', parked: 1, due_at: null });
+  });
+
+  it('enabling what is enabled leaves what is due', async () => {
+    const team = await scene.team();
+    const id = await plantWebhook(scene, team);
+    const due = await plantWebhookEvent(scene, team, id, { status: 'pending', dueAt: scene.clock.now() });
+    await call(team, 'PATCH', `/webhooks/${id}`, { status: 'enabled' });
+    expect(await eventOf(id, due)).toMatchObject({ parked: 0, due_at: scene.clock.now() });
+  });
+
+  it('parks more than one statement takes', async () => {
+    const team = await scene.team();
+    const id = await plantWebhook(scene, team);
+    const { world } = scene.app;
+    const rows = Array.from({ length: 1234 }, (_, i) => [id, world.ids.uuid(), team.id, 'email.sent', 'pending', i, 0]);
+    const columns = ['webhook_id', 'event_id', 'team_id', 'type', 'status', 'due_at', 'created_at'];
+    await world.db.insertMany('webhook_events', columns, rows);
+    await call(team, 'PATCH', `/webhooks/${id}`, { status: 'disabled' });
+    const sql = 'select count(*) as n from webhook_events where webhook_id = ? and parked = 1 and due_at is null';
+    expect(await world.db.get(sql, [id])).toEqual({ n: 1234 });
+  });
+
+  it('another address begins its five days anew, the same one does not', async () => {
+    const team = await scene.team();
+    const made = await create(team);
+    await scene.app.world.db.run('update webhooks set failing_since = 5 where id = ?', [made.id]);
+    await call(team, 'PATCH', `/webhooks/${made.id}`, { endpoint: at(), events: ['email.failed'] });
+    expect((await columnsOf(made.id)).failing_since).toBe(5);
+    await call(team, 'PATCH', `/webhooks/${made.id}`, { endpoint: at('new.test') });
+    expect((await columnsOf(made.id)).failing_since).toBeNull();
+  });
+});
+
+describe('DELETE /webhooks/{webhook_id}', () => {
+  it('is gone at once on every route, and once', async () => {
+    const team = await scene.team();
+    const id = await plantWebhook(scene, team);
+    const event = await plantWebhookEvent(scene, team, id, { status: 'failed' });
+    const answers = await Promise.all([1, 2, 3].map(() => call(team, 'DELETE', `/webhooks/${id}`)));
+    expect(answers.map((answer) => answer.status).sort()).toEqual([200, 404, 404]);
+    expect(answers.find((answer) => answer.status === 200)?.body).toEqual({ object: 'webhook', id, deleted: true });
+    for (const [method, path, body] of [
+      ['GET', ''],
+      ['PATCH', '', { status: 'disabled' }],
+      ['DELETE', ''],
+      ['POST', '/rotate-secret'],
+      ['POST', '/signing-secret/rotate'],
+      ['GET', '/events'],
+      ['GET', `/events/${event}`],
+      ['GET', `/events/${event}/attempts`],
+      ['POST', `/events/${event}/replay`],
+      ['GET', '/parked'],
+    ] as const) {
+      expect(await call(team, method, `/webhooks/${id}${path}`, body), path).toMatchObject({ status: 404 });
+    }
+    expect((await columnsOf(id)).deleted_at).toBe(scene.clock.now());
+  });
+});
+
+describe('the signing secret', () => {
+  const secretsOf = async (id: string) => signingSecretsOf(scene.app.world, await columnsOf(id), scene.clock.now());
+
+  it.each(['rotate-secret', 'signing-secret/rotate'])('%s: both sign for 24 hours, then one', async (path) => {
+    const team = await scene.team();
+    const made = await create(team);
+    expect(await secretsOf(made.id)).toEqual([made.signing_secret]);
+    const { status, body } = await call(team, 'POST', `/webhooks/${made.id}/${path}`);
+    expect([status, Object.keys(body).sort()]).toEqual([200, ['id', 'object', 'signing_secret']]);
+    expect(body.signing_secret).toMatch(/^whsec_[A-Za-z0-9+/]{32}$/);
+    expect(body.signing_secret).not.toBe(made.signing_secret);
+    expect((await read(team, made.id)).signing_secret).toBe(`whsec_****${body.signing_secret.slice(-4)}`);
+    expect(await secretsOf(made.id)).toEqual([body.signing_secret, made.signing_secret]);
+    scene.clock.advance(24 * HOUR_MS - 1);
+    expect(await secretsOf(made.id)).toEqual([body.signing_secret, made.signing_secret]);
+    scene.clock.advance(1);
+    expect(await secretsOf(made.id)).toEqual([body.signing_secret]);
+  });
+
+  it('a second rotation within the day ends the oldest at once', async () => {
+    const team = await scene.team();
+    const made = await create(team);
+    const second = (await call(team, 'POST', `/webhooks/${made.id}/rotate-secret`)).body.signing_secret;
+    const third = (await call(team, 'POST', `/webhooks/${made.id}/rotate-secret`)).body.signing_secret;
+    expect(await secretsOf(made.id)).toEqual([third, second]);
+  });
+
+  it('takes no body', async () => {
+    const team = await scene.team();
+    const id = await plantWebhook(scene, team);
+    expect(await call(team, 'POST', `/webhooks/${id}/rotate-secret`, { secret: 'mine' })).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: 'secret' }] },
+    });
+  });
+
+  it('is kept sealed, and stands in no log of ours', async () => {
+    const team = await scene.team();
+    const made = await create(team);
+    const rotated = (await call(team, 'POST', `/webhooks/${made.id}/rotate-secret`)).body.signing_secret as string;
+    const row = JSON.stringify(await columnsOf(made.id));
+    const { body: logs } = await call(team, 'GET', '/logs?limit=100');
+    const kept: string[] = [row, scene.log.join('\n')];
+    for (const { id } of logs.data) kept.push((await call(team, 'GET', `/logs/${id}`)).text);
+    const said = kept.join('\n');
+    for (const secret of [made.signing_secret as string, rotated]) {
+      expect(said).not.toContain(secret);
+      expect(said).not.toContain(secret.slice('whsec_'.length));
+    }
+    expect(said).toContain('"signing_secret":"[redacted]"');
+  });
+
+  it('sealed as one thing it cannot be read as another', async () => {
+    const { world } = scene.app;
+    const id = await plantWebhook(scene, await scene.team());
+    const { secret_sealed: sealed } = await columnsOf(id);
+    expect(() => world.secrets.open(sealed, 'dkim key')).toThrow();
+  });
+});

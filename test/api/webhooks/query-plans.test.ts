@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { driver } from '../../rig/database.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+import { plantWebhook } from '../../rig/webhooks.ts';
+
+const ROWS = 20_000;
+
+/**
+ * What a list may cost is decided by the database's plan: a step into an index that is in the order of the page, whatever
+ * lies beside it. A sort or a scan would cost more with every event that is stored.
+ */
+describe('the events of an endpoint are read in the order of an index', () => {
+  let scene: Scene;
+  let team: Team;
+  let id: string;
+  let middle = '';
+  let asked: { sql: string; values: readonly unknown[] }[] = [];
+  beforeAll(async () => {
+    scene = await startScene({ roles: ['http'] });
+    team = await scene.team();
+    id = await plantWebhook(scene, team);
+    const { db, ids } = scene.app.world;
+    const columns = ['webhook_id', 'event_id', 'team_id', 'type', 'status', 'parked', 'created_at'];
+    // As it is in life: nearly everything of one type and delivered, and little of the rest.
+    const row = (i: number) => {
+      const [type, status] = [i % 500 === 0 ? 'email.bounced' : 'email.sent', i % 300 === 0 ? 'failed' : 'success'];
+      return [id, ids.uuid(), team.id, type, status, i % 100 === 0 ? 1 : 0, 0];
+    };
+    const rows = Array.from({ length: ROWS }, (_, i) => row(i));
+    middle = `msg_${String(rows[ROWS / 2]?.[1]).replaceAll('-', '')}`;
+    await db.insertMany('webhook_events', columns, rows);
+    await db.withKnex((knex) => knex.raw(driver === 'pg' ? 'vacuum analyze webhook_events' : 'analyze'));
+    const all = db.all.bind(db);
+    db.all = ((sql: string, values: readonly unknown[] = []) => {
+      asked.push({ sql, values });
+      return all(sql, values as never);
+    }) as typeof db.all;
+  });
+  afterAll(() => scene.close());
+
+  const WHOLE = 'start_date=2020-01-01T00:00:00Z&end_date=2100-01-01T00:00:00Z';
+  const filters = ['', 'status=failed', 'status=success', 'type=email.bounced', 'type=email.sent'];
+  const both = [
+    'status=failed&type=email.bounced',
+    'status=success&type=email.bounced',
+    'status=failed&type=email.sent',
+  ];
+  const queries = [...filters, ...both].flatMap((filter) =>
+    ['', WHOLE, 'after=MIDDLE', 'before=MIDDLE'].map((more) => `events?${[filter, more].filter(Boolean).join('&')}`),
+  );
+
+  it.each([...queries, 'parked', 'parked?limit=100'])('%s', async (query) => {
+    asked = [];
+    expect(
+      (await scene.api('GET', `/webhooks/${id}/${query.replace('MIDDLE', middle)}`, { key: team.key })).status,
+    ).toBe(200);
+    const [read, ...more] = asked.filter(({ sql }) => sql.includes('from webhook_events'));
+    expect(more).toEqual([]);
+    if (!read) throw new Error('no statement read webhook_events');
+    const plan = await planOf(read.sql, read.values);
+    const steps = plan.filter((line) => /(SEARCH|Scan) .*webhook_events/.test(line));
+    expect(steps).toHaveLength(query.includes('type=') && !query.includes('status=') ? 4 : 1);
+    if (driver === 'pg') {
+      expect(plan.join('\n')).not.toMatch(/Filter|Seq Scan|Bitmap/);
+      // No step of the plan has more rows in its hands than four pages, nor looks at more of the table and its indexes.
+      const rows = [...plan.join('\n').matchAll(/rows=(\d+)/g)].map((match) => Number(match[1]));
+      const most = 4 * (query.includes('limit=100') ? 101 : 21);
+      expect(Math.max(...rows)).toBeLessThanOrEqual(most);
+      const looks = [...(plan.find((line) => line.includes('Buffers:')) ?? '').matchAll(/=(\d+)/g)];
+      expect(looks.reduce((sum, [, count]) => sum + Number(count), 0)).toBeLessThanOrEqual(most + 16);
+    } else {
+      expect(plan.join('\n')).not.toMatch(/LAST TERM|AUTOMATIC/);
+      // Steps through the whole key are ranges in the order of the page; only what four of them brought is sorted.
+      const columns = /\((?:(\w+), )?(?:(\w+), )?event_id\) >/.exec(read.sql)?.slice(1).filter(Boolean) ?? [];
+      const key = columns.length === 0 ? 'event_id' : `(${[...columns, 'event_id'].join(',')})`;
+      if (!query.startsWith('parked')) for (const step of steps) expect(step).toContain(`webhook_id=? AND ${key}>`);
+      expect(plan.some((line) => line.includes('TEMP B-TREE'))).toBe(steps.length === 4);
+    }
+  });
+
+  async function planOf(sql: string, values: readonly unknown[]): Promise<string[]> {
+    const explain =
+      driver === 'pg' ? 'explain (analyze, buffers, costs off, timing off, summary off)' : 'explain query plan';
+    const rows = await scene.app.world.db.all<Record<string, string>>(`${explain} ${sql}`, values as never);
+    return rows.map((row) => row['QUERY PLAN'] ?? row['detail'] ?? '');
+  }
+});

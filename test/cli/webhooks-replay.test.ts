@@ -1,0 +1,159 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { startAnswering, type Asked, type Reply } from './contract-server.ts';
+import { Desk, expectOneLine, type Ended } from './desk.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const hook = (at: number): string => `wh_${String(at).padStart(32, '0')}`;
+const event = (at: number): string => `msg_${String(at).padStart(32, '0')}`;
+const timeOf = (at: number): string => new Date(Date.UTC(2026, 0, 1, 0, at)).toISOString();
+
+/** A server with two endpoints, of which the second is disabled, and failed events at both. */
+function office(failed: Record<string, number[]>, replay: (asked: Asked, count: number) => Reply) {
+  let replays = 0;
+  return startAnswering((asked) => {
+    const [, , id = '', , , isReplay] = asked.path.split('/');
+    if (isReplay) return replay(asked, ++replays);
+    const endpoint = (at: number) => ({
+      ...{ object: 'webhook', id: hook(at), endpoint: `https://example.com/${at}`, events: ['email.sent'] },
+      ...{ status: at === 2 ? 'disabled' : 'enabled', signing_secret: 'whsec_****abcd', created_at: timeOf(0) },
+    });
+    if (id === '') return list([endpoint(1), endpoint(2)], 2, asked);
+    if (!asked.path.endsWith('/events')) return { status: 200, body: endpoint(Number(id.slice(-1))) };
+    const numbers = failed[id] ?? [];
+    const items = numbers.map((at) => ({
+      ...{ id: event(at), type: 'email.sent', status: 'failed', attempt_count: 10, last_http_status: 500 },
+      created_at: timeOf(at),
+    }));
+    return list(items.reverse(), 2, asked);
+  });
+}
+
+/** Two to a page, so that pages are turned. */
+function list(items: { id: string }[], size: number, { query }: Asked): Reply {
+  const from = query.after === undefined ? 0 : items.findIndex((item) => item.id === query.after) + 1;
+  const data = items.slice(from, from + size);
+  return { status: 200, body: { object: 'list', has_more: from + size < items.length, data } };
+}
+
+const done = (asked: Asked): Reply => ({
+  status: 200,
+  body: { object: 'webhook_event', id: asked.path.split('/')[4] },
+});
+const refused = (status: number, name: string, message: string, headers = {}): Reply => ({
+  status,
+  body: { statusCode: status, name, message },
+  headers,
+});
+
+describe('rasket webhooks replay', () => {
+  let desk: Desk;
+  let server: Awaited<ReturnType<typeof office>> | undefined;
+  beforeEach(() => void (desk = new Desk()));
+  afterEach(async () => {
+    server?.close();
+    await desk.clear();
+  });
+  const replay = async (words: string[], answering = server): Promise<Ended> =>
+    desk.rasket([
+      'webhooks',
+      'replay',
+      ...words,
+      '--url',
+      answering?.url ?? 'http://127.0.0.1:9999',
+      '--api-key',
+      'rk_1',
+    ]);
+  const replayed = (): string[] =>
+    (server?.asked ?? []).filter(({ method }) => method === 'POST').map(({ path }) => path.split('/')[4] ?? '');
+
+  it('replays what failed, oldest first over all pages, and leaves disabled endpoints alone', async () => {
+    server = await office({ [hook(1)]: [1, 2, 3, 4, 5], [hook(2)]: [6] }, done);
+    const ended = await replay(['--failed', '--since', '2h']);
+    expect(ended).toMatchObject({ code: 0 });
+    expect(replayed()).toEqual([1, 2, 3, 4, 5].map(event));
+    expect(ended.stdout.split('\n').slice(0, -1)).toEqual(
+      [1, 2, 3, 4, 5].map((at) => [hook(1), event(at), 'email.sent', 'replayed'].join('\t')),
+    );
+    expect(ended.stderr).toBe(
+      `rasket: ${hook(2)} (https://example.com/2) is disabled: 1 failed event left as they are.\n`,
+    );
+    const asked = server.asked.find(({ path }) => path.endsWith('/events'));
+    expect(asked?.query).toMatchObject({ status: 'failed', limit: '100' });
+    const backMs = Date.now() - Date.parse(asked?.query.start_date ?? '');
+    expect(Math.abs(backMs - 2 * 3_600_000)).toBeLessThan(60_000);
+  });
+
+  it('waits as long as the limit says and goes on', async () => {
+    const limited = refused(429, 'rate_limit_exceeded', 'Wait.', { 'retry-after': '1' });
+    // The client itself tries once more; only the third answer is good.
+    server = await office({ [hook(1)]: [1, 2] }, (asked, count) => ([2, 3].includes(count) ? limited : done(asked)));
+    expect(await replay(['--failed', '--webhook', hook(1)])).toMatchObject({ code: 0, stderr: '' });
+    expect(replayed()).toEqual([event(1), event(2), event(2), event(2)]);
+  });
+
+  it('--dry-run shows them and replays none', async () => {
+    server = await office({ [hook(1)]: [1, 2, 3] }, done);
+    const ended = await replay(['--failed', '--dry-run']);
+    expect(ended.stdout).toBe([1, 2, 3].map((at) => `${hook(1)}\t${event(at)}\temail.sent\t${timeOf(at)}\n`).join(''));
+    const json = await replay(['--failed', '--dry-run', '--json']);
+    expect(JSON.parse(json.stdout)).toEqual(
+      [1, 2, 3].map((at) => ({ webhook_id: hook(1), id: event(at), type: 'email.sent' })),
+    );
+    expect(replayed()).toEqual([]);
+  });
+
+  it('one that is gone is named, the others are replayed, and the status says that not all were', async () => {
+    const gone = refused(404, 'not_found', 'Webhook event not found.');
+    server = await office({ [hook(1)]: [1, 2, 3] }, (asked, count) => (count === 2 ? gone : done(asked)));
+    const ended = await replay(['--failed', '--json']);
+    expect(ended).toMatchObject({
+      code: 1,
+      stderr: `rasket: ${event(2)} was not replayed: Webhook event not found.\n`,
+    });
+    expect(
+      ended.stdout
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => JSON.parse(line) as unknown),
+    ).toEqual([1, 3].map((at) => ({ object: 'webhook_event', id: event(at) })));
+  });
+
+  it('nothing that failed is nothing to do', async () => {
+    server = await office({}, done);
+    expect(await replay(['--failed', '--since', '2026-01-01T00:00:00Z'])).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: '',
+    });
+    expect(server.asked.at(-1)?.query.start_date).toBe('2026-01-01T00:00:00.000Z');
+  });
+
+  it('a server that fails ends it', async () => {
+    const broken = refused(503, 'service_unavailable', 'Not now.');
+    server = await office({ [hook(1)]: [1, 2] }, () => broken);
+    expectOneLine(await replay(['--failed']), /Not now.*service_unavailable/);
+    expect(replayed()).toEqual([event(1)]);
+  });
+
+  it('one event is replayed by its ids', async () => {
+    server = await office({}, done);
+    expect(await replay([hook(1), event(1)])).toMatchObject({ code: 0, stdout: `${event(1)}\n` });
+    expect(server.asked.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      `POST /webhooks/${hook(1)}/events/${event(1)}/replay`,
+    ]);
+  });
+
+  it.each([
+    [[], /Say which event/],
+    [[hook(1)], /Say which event/],
+    [[hook(1), event(1), '--failed'], /--failed takes no event/],
+    [[hook(1), event(1), '--since', '2h'], /go with --failed/],
+    [[hook(1), event(1), '--dry-run'], /go with --failed/],
+    [['--failed', '--since', 'yesterday'], /--since must be a number and s, m, h or d.*"yesterday"/],
+    [['--failed', '--since', '0h'], /--since must be/],
+    [['--failed', '--since', '2026-01-01'], /with its zone/],
+  ])('%j is misuse', async (words, line) => {
+    expectOneLine(await replay(words), line, 2);
+  });
+});

@@ -1,0 +1,292 @@
+import net from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { administerTeam } from '../../src/resources/teams/index.ts';
+import { ALLOWED, startDoorbell } from '../rig/file-server.ts';
+import { startScene, type Scene, type Team } from '../rig/scene.ts';
+import { sceneFor, startWebhookReceiver, type Reply, type WebhookReceiver } from '../rig/webhook-receiver.ts';
+import { plantWebhook } from '../rig/webhooks.ts';
+import { mailIn, MINUTE, SECOND } from './mail.ts';
+import { advanceToNextTry, happen, hookAt, outboxOf } from './webhook-scene.ts';
+
+interface AttemptRow {
+  http_status_code: number | null;
+  response: string | null;
+  error: string | null;
+}
+
+const attemptsOf = (scene: Scene, webhookId: string): Promise<AttemptRow[]> =>
+  scene.app.world.db.all(
+    'select http_status_code, response, error from webhook_attempts where webhook_id = ? order by id',
+    [webhookId],
+  );
+
+async function withHook(
+  work: (parts: { scene: Scene; receiver: WebhookReceiver; team: Team; hookId: string }) => Promise<void>,
+): Promise<void> {
+  await using receiver = await startWebhookReceiver();
+  await using scene = await startScene(sceneFor(receiver));
+  receiver.publishIn(scene.dns);
+  const team = await scene.team();
+  const { id: hookId } = await hookAt(scene, team, receiver.url('/hook'));
+  await work({ scene, receiver, team, hookId });
+}
+
+describe('what counts as success', () => {
+  it.each([
+    [200, 'success'],
+    [204, 'success'],
+    [299, 'success'],
+    [301, 'attempting'],
+    [302, 'attempting'],
+    [304, 'attempting'],
+    [307, 'attempting'],
+    [400, 'attempting'],
+    [410, 'attempting'],
+    [429, 'attempting'],
+    [500, 'attempting'],
+  ])('%i makes the event %s, and nobody is followed anywhere', async (status, outcome) => {
+    await withHook(async ({ scene, receiver, team, hookId }) => {
+      receiver.reply((response) => response.writeHead(status, { location: receiver.url('/elsewhere') }).end());
+      await happen(scene, team);
+      await scene.settled();
+      expect(await outboxOf(scene, hookId)).toMatchObject([{ status: outcome, last_http_status: status }]);
+      expect(receiver.requests.map(({ path }) => path)).toEqual(['/hook']);
+    });
+  });
+
+  it('keeps up to 8 KB of the answer, cut between characters, and does not wait for the rest', async () => {
+    await withHook(async ({ scene, receiver, team, hookId }) => {
+      receiver.reply((response) => void response.writeHead(200).write(`\0${'ä'.repeat(5000)}`));
+      await happen(scene, team);
+      await scene.settled();
+      const [row] = await attemptsOf(scene, hookId);
+      expect(row).toMatchObject({ http_status_code: 200, error: null });
+      expect(row?.response).toBe(`\ufffd${'ä'.repeat(4095)}`);
+    });
+  });
+
+  it('keeps an answer of exactly 8 KB whole, and bytes that are no text as what they are', async () => {
+    await withHook(async ({ scene, receiver, team, hookId }) => {
+      receiver.reply((response) => response.writeHead(500).end('x'.repeat(8192)));
+      await happen(scene, team);
+      await scene.settled();
+      receiver.reply((response) => response.writeHead(500).end(Buffer.from([0x66, 0xff, 0xfe])));
+      await advanceToNextTry(scene, hookId);
+      const rows = await attemptsOf(scene, hookId);
+      expect(rows.map((row) => row.response)).toEqual(['x'.repeat(8192), 'f\ufffd\ufffd']);
+    });
+  });
+});
+
+describe('ten seconds', () => {
+  it.each<[string, Reply]>([
+    ['says nothing', () => undefined],
+    ['sends a status and no body', (response) => void response.writeHead(200).flushHeaders()],
+    ['lets its body drip', (response) => void response.writeHead(200).write('a')],
+  ])('are all an endpoint gets that %s', async (_what, reply) => {
+    await withHook(async ({ scene, receiver, team, hookId }) => {
+      receiver.reply(reply);
+      await happen(scene, team);
+      await receiver.until(1);
+      scene.clock.advance(10 * SECOND - 1);
+      expect(await attemptsOf(scene, hookId)).toEqual([]);
+      scene.clock.advance(1);
+      await scene.settled();
+      expect(await attemptsOf(scene, hookId)).toEqual([
+        { http_status_code: null, response: null, error: 'The endpoint did not answer within 10 seconds.' },
+      ]);
+      expect(await outboxOf(scene, hookId)).toMatchObject([{ status: 'attempting', last_http_status: null }]);
+    });
+  });
+
+  it('are over for a server that never finishes its handshake', async () => {
+    const sockets: net.Socket[] = [];
+    const silent = net.createServer((socket) => void sockets.push(socket.on('error', () => undefined)));
+    await new Promise<void>((resolve) => silent.listen(0, ALLOWED, resolve));
+    await withHook(async ({ scene, team, receiver }) => {
+      const { port } = silent.address() as net.AddressInfo;
+      const connected = new Promise<void>((resolve) => silent.once('connection', () => resolve()));
+      const id = await plantWebhook(scene, team, { endpoint: `https://${receiver.host}:${port}/` });
+      await happen(scene, team);
+      await connected;
+      scene.clock.advance(10 * SECOND);
+      await scene.settled();
+      expect(await attemptsOf(scene, id)).toMatchObject([{ error: expect.stringContaining('within 10 seconds') }]);
+    });
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => silent.close(resolve));
+  });
+});
+
+describe('faults of an endpoint', () => {
+  it('are failed attempts that say what was wrong, and no more than its team may know', async () => {
+    await withHook(async ({ scene, team, receiver }) => {
+      await using inside = await startDoorbell();
+      const closed = net.createServer().listen(0, ALLOWED);
+      await new Promise((resolve) => closed.once('listening', resolve));
+      const { port } = closed.address() as net.AddressInfo;
+      await new Promise((resolve) => closed.close(resolve));
+      scene.dns.set('other.test', 'A', [ALLOWED]);
+      scene.dns.set('inside.test', 'A', ['127.0.0.1']);
+      const told: Record<string, unknown> = {};
+      for (const endpoint of [
+        `https://${receiver.host}:${port}/`,
+        `https://other.test:${receiver.port}/`,
+        `https://inside.test:${inside.port}/`,
+        `https://127.0.0.1:${inside.port}/`,
+        `https://nowhere.invalid/`,
+      ]) {
+        told[endpoint] = await plantWebhook(scene, team, { endpoint });
+      }
+      await happen(scene, team);
+      await scene.settled();
+      const errors = [];
+      for (const id of Object.values(told)) errors.push((await attemptsOf(scene, id as string))[0]?.error);
+      expect(errors).toEqual([
+        'The endpoint could not be reached.',
+        'The TLS handshake failed: ERR_TLS_CERT_ALTNAME_INVALID.',
+        'The host of the endpoint has no public address.',
+        'The host of the endpoint has no public address.',
+        'The host of the endpoint has no public address.',
+      ]);
+      expect(inside.rings()).toBe(0);
+    });
+  });
+
+  it('a connection that breaks off is one failed attempt', async () => {
+    await withHook(async ({ scene, receiver, team, hookId }) => {
+      receiver.reply((response) => void response.socket?.destroy());
+      await happen(scene, team);
+      await scene.settled();
+      expect(receiver.requests).toHaveLength(1);
+      expect(await attemptsOf(scene, hookId)).toMatchObject([
+        { error: expect.stringContaining('closed the connection') },
+      ]);
+    });
+  });
+
+  it('a host that leads inside by the time of delivery is not contacted, whatever it was when it was added', async () => {
+    await withHook(async ({ scene, receiver, team, hookId }) => {
+      await using inside = await startDoorbell();
+      scene.dns.set(receiver.host, 'A', ['127.0.0.1']);
+      // What DNS said is remembered for a minute.
+      scene.clock.advance(10 * MINUTE);
+      await scene.settled();
+      await happen(scene, team);
+      await scene.settled();
+      expect(receiver.requests).toHaveLength(0);
+      expect(inside.rings()).toBe(0);
+      expect(await attemptsOf(scene, hookId)).toMatchObject([{ error: expect.stringContaining('no public address') }]);
+    });
+  });
+});
+
+describe('what is sent next', () => {
+  it('goes to an endpoint in step one by one, in order', async () => {
+    await withHook(async ({ scene, receiver, team }) => {
+      const ids: string[] = [];
+      for (let i = 0; i < 20; i++) {
+        ids.push(...(await happen(scene, team)));
+        await scene.settled();
+      }
+      const seen = receiver.requests.map(({ headers }) => headers['svix-id']);
+      expect(seen).toEqual(ids.map((id) => `msg_${id.replaceAll('-', '')}`));
+      expect(receiver.connections()).toBeLessThanOrEqual(2);
+    });
+  });
+
+  it('does not wait behind a retry', async () => {
+    await withHook(async ({ scene, receiver, team, hookId }) => {
+      receiver.reply(500);
+      await happen(scene, team);
+      await scene.settled();
+      receiver.reply(200);
+      await happen(scene, team);
+      await scene.settled();
+      expect((await outboxOf(scene, hookId)).map((row) => row.status)).toEqual(['attempting', 'success']);
+    });
+  });
+
+  it('is nothing once the endpoint was disabled or deleted, and the change of an address holds at once', async () => {
+    await withHook(async ({ scene, receiver, team, hookId }) => {
+      const path = `/webhooks/${hookId}`;
+      receiver.reply(500);
+      await happen(scene, team);
+      await scene.settled();
+      await scene.api('PATCH', path, { key: team.key, body: { endpoint: receiver.url('/new') } });
+      await advanceToNextTry(scene, hookId);
+      await scene.api('PATCH', path, { key: team.key, body: { status: 'disabled' } });
+      await happen(scene, team);
+      scene.clock.advance(MINUTE);
+      await scene.settled();
+      expect(receiver.requests.map((request) => request.path)).toEqual(['/hook', '/new']);
+      expect(await outboxOf(scene, hookId)).toMatchObject([
+        { parked: 1, due_at: null },
+        { parked: 1, due_at: null },
+      ]);
+      await scene.api('PATCH', path, { key: team.key, body: { status: 'enabled' } });
+      receiver.reply(200);
+      await happen(scene, team);
+      await scene.settled();
+      expect(receiver.requests).toHaveLength(3);
+      await scene.api('DELETE', path, { key: team.key });
+      await happen(scene, team);
+      await scene.settled();
+      expect(receiver.requests).toHaveLength(3);
+    });
+  });
+
+  it('rests while the team is suspended, and goes out when it is resumed', async () => {
+    await withHook(async ({ scene, receiver, team, hookId }) => {
+      await administerTeam(scene.app.world, team.id, { riskState: 'suspended' });
+      await happen(scene, team);
+      scene.clock.advance(MINUTE);
+      await scene.settled();
+      expect(receiver.requests).toHaveLength(0);
+      expect(await outboxOf(scene, hookId)).toMatchObject([{ status: 'pending', attempt_count: 0 }]);
+      await administerTeam(scene.app.world, team.id, { riskState: 'normal' });
+      await scene.settled();
+      expect(receiver.requests).toHaveLength(1);
+    });
+  });
+});
+
+describe('one endpoint', () => {
+  it('that never answers keeps neither the others nor mail waiting', async () => {
+    await using receiver = await startWebhookReceiver();
+    await using scene = await startScene(sceneFor(receiver));
+    receiver.publishIn(scene.dns);
+    const mail = await mailIn(scene);
+    await hookAt(scene, mail.team, receiver.url('/dead'));
+    await hookAt(scene, mail.team, receiver.url('/alive'));
+    receiver.reply(() => undefined, '/dead');
+    const ids = await Promise.all(Array.from({ length: 30 }, () => mail.send('a@one.example')));
+    await receiver.until(30, '/alive');
+    await scene.app.queue?.idle();
+    for (const id of ids) expect((await mail.account(id)).state).toBe('delivered');
+    // A window of one, however long the line is: it has never answered.
+    expect(receiver.requests.filter(({ path }) => path === '/dead')).toHaveLength(1);
+  });
+
+  it('is asked for more at once while it answers well and is behind, up to its limit', async () => {
+    await withHook(async ({ scene, receiver, team }) => {
+      let open = 0;
+      let most = 0;
+      receiver.reply((response) => {
+        most = Math.max(most, ++open);
+        setImmediate(() => {
+          open--;
+          response.writeHead(200).end();
+        });
+      });
+      await happen(scene, team, 500);
+      await scene.settled();
+      expect(receiver.requests).toHaveLength(500);
+      expect(new Set(receiver.requests.map(({ headers }) => headers['svix-id'])).size).toBe(500);
+      expect(most).toBeGreaterThan(4);
+      expect(most).toBeLessThanOrEqual(32);
+      // However many answers came together, they used few connections.
+      expect(receiver.connections()).toBeLessThanOrEqual(33);
+    });
+  });
+});

@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest';
+import { administerTeam } from '../../src/resources/teams/index.ts';
+import { startScene, type Scene } from '../rig/scene.ts';
+import { sceneFor, startWebhookReceiver, type WebhookReceiver } from '../rig/webhook-receiver.ts';
+import { HOUR, mailIn, SECOND, type Mail } from './mail.ts';
+import { happen, hookAt, outboxOf } from './webhook-scene.ts';
+
+const DAY = 24 * HOUR;
+
+async function withFailing(
+  work: (parts: { scene: Scene; receiver: WebhookReceiver; mail: Mail; hookId: string }) => Promise<void>,
+): Promise<void> {
+  await using receiver = await startWebhookReceiver();
+  await using scene = await startScene(sceneFor(receiver));
+  receiver.publishIn(scene.dns);
+  const mail = await mailIn(scene);
+  const { id: hookId } = await hookAt(scene, mail.team, receiver.url());
+  receiver.reply(500);
+  await work({ scene, receiver, mail, hookId });
+}
+
+const statusOf = async (scene: Scene, mail: Mail, hookId: string): Promise<string> =>
+  (await scene.api('GET', `/webhooks/${hookId}`, { key: mail.team.key })).body.status as string;
+
+/** Something happens, and its first attempt has ended. */
+async function tryOnce(scene: Scene, mail: Mail): Promise<void> {
+  await happen(scene, mail.team);
+  await scene.settled();
+}
+
+describe('five days without success', () => {
+  it('disable an endpoint at the next failure, park what waits, and are mailed to the admins', async () => {
+    await withFailing(async ({ scene, mail, hookId, receiver }) => {
+      const adminEmails = ['ann@admins.example', 'bob@admins.example'];
+      await administerTeam(scene.app.world, mail.team.id, { adminEmails });
+      await tryOnce(scene, mail);
+      scene.clock.advance(5 * DAY - SECOND);
+      await scene.settled();
+      await tryOnce(scene, mail);
+      expect(await statusOf(scene, mail, hookId)).toBe('enabled');
+      scene.clock.advance(SECOND);
+      await scene.settled();
+      await tryOnce(scene, mail);
+      expect(await statusOf(scene, mail, hookId)).toBe('disabled');
+      const waiting = (await outboxOf(scene, hookId)).filter((row) => row.status !== 'failed');
+      expect(waiting.length).toBeGreaterThanOrEqual(2);
+      expect(waiting.filter((row) => row.parked !== 1 || row.due_at !== null)).toEqual([]);
+      const mails = scene.sink.messages.filter((message) => message.data.includes('Webhook disabled'));
+      expect(mails.flatMap((message) => message.rcptTo).sort()).toEqual(adminEmails);
+      expect(mails[0]?.data.toString()).toContain(hookId);
+      expect(mails[0]?.mailFrom).toContain(mail.domain.name);
+
+      const count = receiver.requests.length;
+      await tryOnce(scene, mail);
+      scene.clock.advance(DAY);
+      await scene.settled();
+      expect(receiver.requests).toHaveLength(count);
+      expect(scene.sink.messages.filter((message) => message.data.includes('Webhook disabled'))).toHaveLength(
+        mails.length,
+      );
+    });
+  });
+
+  it('begin anew with any success', async () => {
+    await withFailing(async ({ scene, mail, hookId, receiver }) => {
+      await tryOnce(scene, mail);
+      scene.clock.advance(4 * DAY);
+      await scene.settled();
+      receiver.reply(200);
+      await tryOnce(scene, mail);
+      receiver.reply(500);
+      await tryOnce(scene, mail);
+      scene.clock.advance(5 * DAY - SECOND);
+      await scene.settled();
+      await tryOnce(scene, mail);
+      expect(await statusOf(scene, mail, hookId)).toBe('enabled');
+    });
+  });
+
+  it('are not five days in which nothing happened', async () => {
+    await withFailing(async ({ scene, mail, hookId }) => {
+      scene.clock.advance(30 * DAY);
+      await scene.settled();
+      await tryOnce(scene, mail);
+      expect(await statusOf(scene, mail, hookId)).toBe('enabled');
+    });
+  });
+
+  it('that nobody can be told of stand in the log, with what is missing', async () => {
+    await withFailing(async ({ scene, mail, hookId }) => {
+      await tryOnce(scene, mail);
+      scene.clock.advance(5 * DAY);
+      await scene.settled();
+      await tryOnce(scene, mail);
+      expect(await statusOf(scene, mail, hookId)).toBe('disabled');
+      const told = scene.log.filter((line) => line.includes('a webhook was disabled and no admin could be told'));
+      expect(told).toHaveLength(1);
+      expect(told[0]).toContain('rasket teams update --admin');
+      expect(told[0]).toContain(hookId);
+    });
+  });
+
+  it('are mailed from the installation’s own domain when that is verified', async () => {
+    await withFailing(async ({ scene, mail, hookId }) => {
+      const operator = await scene.team();
+      await operator.domain('rasket.test');
+      await administerTeam(scene.app.world, mail.team.id, { adminEmails: ['ann@admins.example'] });
+      await tryOnce(scene, mail);
+      scene.clock.advance(5 * DAY);
+      await scene.settled();
+      await tryOnce(scene, mail);
+      expect(await statusOf(scene, mail, hookId)).toBe('disabled');
+      const [message] = scene.sink.messages.filter(({ rcptTo }) => rcptTo.includes('ann@admins.example'));
+      expect(message?.data.toString()).toMatch(/^From: .*<notifications@rasket\.test>/m);
+    });
+  });
+});

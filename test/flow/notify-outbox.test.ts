@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import { recordEvents } from '../../src/events/index.ts';
+import { payloadsOf } from '../../src/resources/webhooks/index.ts';
+import { startScene, type Scene } from '../rig/scene.ts';
+import { plantWebhook } from '../rig/webhooks.ts';
+import { mailIn } from './mail.ts';
+import { happen, outboxOf } from './webhook-scene.ts';
+
+/** Nothing is sent here: what stands in the outbox stays as it was written. */
+const startWriting = (): Promise<Scene> => startScene({ roles: ['http'] });
+
+describe('the outbox', () => {
+  it('gets an event in the transaction that records it, or neither stands', async () => {
+    await using scene = await startWriting();
+    const team = await scene.team();
+    const hook = await plantWebhook(scene, team);
+    const { world } = scene.app;
+    const event = { teamId: team.id, type: 'email.sent', subjectId: world.ids.uuid(), at: world.clock.now() } as const;
+    const write = world.db.tx(async (tx) => {
+      await tx.run('update teams set name = ? where id = ?', ['Changed', team.id]);
+      await recordEvents(tx, world.ids, [event]);
+      expect(await tx.all('select * from webhook_events where webhook_id = ?', [hook])).toHaveLength(1);
+      throw new Error('planted');
+    });
+    await expect(write).rejects.toThrow('planted');
+    expect(await outboxOf(scene, hook)).toEqual([]);
+    expect(await scene.events(event.subjectId)).toEqual([]);
+    expect(await world.db.get('select name from teams where id = ?', [team.id])).not.toEqual({ name: 'Changed' });
+  });
+
+  it('that cannot be written takes the change of state back with it', async () => {
+    await using scene = await startWriting();
+    const team = await scene.team();
+    await plantWebhook(scene, team, { events: ['suppression.added'] });
+    await scene.app.world.db.run('alter table webhook_events rename to webhook_events_away');
+    const add = () => scene.api('POST', '/suppressions', { key: team.key, body: { email: 'x@example.com' } });
+    expect((await add()).status).toBe(500);
+    await scene.app.world.db.run('alter table webhook_events_away rename to webhook_events');
+    const listed = await scene.api('GET', '/suppressions', { key: team.key });
+    expect(listed.body.data).toEqual([]);
+    expect((await add()).status).toBe(201);
+  });
+
+  it('of each endpoint has what it subscribed to, of its own team, due at once or parked', async () => {
+    await using scene = await startWriting();
+    const [team, other] = [await scene.team(), await scene.team()];
+    const sent = await plantWebhook(scene, team);
+    const both = await plantWebhook(scene, team, { events: ['email.bounced', 'email.sent'] });
+    const disabled = await plantWebhook(scene, team, { status: 'disabled' });
+    const foreign = await plantWebhook(scene, other);
+    const [first = ''] = await happen(scene, team);
+    await happen(scene, team, 1, 'email.bounced');
+    await happen(scene, team, 1, 'email.opened');
+    await happen(scene, team, 1, 'email.queued');
+    const now = scene.clock.now();
+    expect(await outboxOf(scene, sent)).toEqual([
+      {
+        ...{ event_id: first, status: 'pending', parked: 0, attempt_count: 0, tries: 0 },
+        ...{ last_http_status: null, due_at: now },
+      },
+    ]);
+    expect(await outboxOf(scene, both)).toHaveLength(2);
+    expect(await outboxOf(scene, disabled)).toMatchObject([{ event_id: first, parked: 1, due_at: null }]);
+    expect(await outboxOf(scene, foreign)).toEqual([]);
+  });
+});
+
+describe('the body of an event', () => {
+  it('is the same bytes whoever asks first, also when two ask at once', async () => {
+    await using scene = await startWriting();
+    const team = await scene.team();
+    await plantWebhook(scene, team);
+    const { world } = scene.app;
+    const orders = (await happen(scene, team, 50)).map((eventId) => ({ eventId, type: 'email.sent', at: 1 }));
+    const [one, two] = await Promise.all([payloadsOf(world, team.id, orders), payloadsOf(world, team.id, orders)]);
+    expect(one.size).toBe(50);
+    expect(two).toEqual(one);
+    expect(await payloadsOf(world, team.id, orders)).toEqual(one);
+  });
+
+  it('stands as it was written, whatever becomes of the email', async () => {
+    await using scene = await startWriting();
+    const mail = await mailIn(scene);
+    const { world } = scene.app;
+    const emailId = await mail.send('a@one.example');
+    const at = world.clock.now();
+    const sent = { id: world.ids.uuid(), teamId: mail.team.id, type: 'email.sent', subjectId: emailId, at } as const;
+    const later = { ...sent, id: world.ids.uuid() };
+    await world.db.tx((tx) => recordEvents(tx, world.ids, [sent, later]));
+    const bodyOf = async (eventId: string): Promise<string> =>
+      (await payloadsOf(world, mail.team.id, [{ eventId, type: 'email.sent', at }])).get(eventId) ?? '';
+    const before = await bodyOf(sent.id);
+    expect(JSON.parse(before)).toMatchObject({ data: { subject: 'Hello', to: ['a@one.example'] } });
+    await world.db.run('delete from emails where id = ?', [emailId]);
+    expect(await bodyOf(sent.id)).toBe(before);
+    expect(JSON.parse(await bodyOf(later.id))).toEqual({
+      type: 'email.sent',
+      created_at: new Date(at).toISOString(),
+      data: {
+        ...{ email_id: emailId, from: '', to: [], subject: '', message_id: '' },
+        created_at: expect.stringMatching(/^\d{4}-.*Z$/),
+      },
+    });
+    await world.db.run('delete from events where subject_id = ?', [emailId]);
+    expect(await bodyOf(later.id)).toContain(emailId);
+    expect(JSON.parse(await bodyOf(world.ids.uuid()))).toMatchObject({ type: 'email.sent', data: {} });
+  });
+});

@@ -1,0 +1,79 @@
+import { newSigningSecret } from '../../src/resources/webhooks/index.ts';
+import type { Scene } from './scene.ts';
+
+export interface PlantedWebhook {
+  endpoint?: string;
+  events?: string[];
+  status?: 'enabled' | 'disabled';
+}
+
+/** An endpoint that nobody connected to, for tests of something else; answers its id. */
+export async function plantWebhook(scene: Scene, team: { id: string }, wishes: PlantedWebhook = {}): Promise<string> {
+  const { world } = scene.app;
+  const id = world.ids.prefixed('wh_');
+  const { endpoint = 'https://hooks.test/', events = ['email.sent'], status = 'enabled' } = wishes;
+  await world.db.run(
+    `insert into webhooks (id, team_id, endpoint, events, status, secret_sealed, created_at)
+      values (?, ?, ?, ?, ?, ?, ?)`,
+    [id, team.id, endpoint, JSON.stringify(events), status, newSigningSecret(world).sealed, scene.clock.now()],
+  );
+  return id;
+}
+
+export interface PlantedEvent {
+  type?: string;
+  status?: 'pending' | 'attempting' | 'success' | 'failed';
+  parked?: boolean;
+  /** When it is sent; what is not said is finished. */
+  dueAt?: number;
+  attempts?: number;
+  lastStatus?: number;
+}
+
+/** An event of an endpoint as it stands in the outbox, made now and with its body; answers its `msg_` id. */
+export async function plantWebhookEvent(
+  scene: Scene,
+  team: { id: string },
+  webhookId: string,
+  wishes: PlantedEvent = {},
+): Promise<string> {
+  const { world } = scene.app;
+  const eventId = world.ids.uuid();
+  const { type = 'email.sent', status = 'success', parked = false, dueAt, attempts = 0, lastStatus } = wishes;
+  const now = scene.clock.now();
+  await world.db.run(
+    `insert into webhook_events (webhook_id, event_id, team_id, type, status, parked, attempt_count, tries,
+      last_http_status, due_at, created_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    [
+      ...[webhookId, eventId, team.id, type, status, parked ? 1 : 0],
+      ...[attempts, attempts, lastStatus ?? null, dueAt ?? null, now],
+    ],
+  );
+  const payload = JSON.stringify({ type, created_at: new Date(now).toISOString(), data: { email_id: eventId } });
+  await world.db.run('insert into webhook_payloads (event_id, team_id, payload) values (?, ?, ?)', [
+    eventId,
+    team.id,
+    payload,
+  ]);
+  return `msg_${eventId.replaceAll('-', '')}`;
+}
+
+export async function plantAttempt(
+  scene: Scene,
+  place: { webhookId: string; publicId: string },
+  wishes: { number?: number; status?: number | null; response?: string | null; error?: string | null } = {},
+): Promise<string> {
+  const { world } = scene.app;
+  const id = world.ids.prefixed('atmpt_');
+  const { number = 1, status = 200, response = 'OK', error = null } = wishes;
+  await world.db.run(
+    `insert into webhook_attempts (webhook_id, event_id, id, attempt_number, http_status_code, response, error,
+      duration_ms, sent_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    [place.webhookId, uuidOf(place.publicId), id, number, status, response, error, 41, scene.clock.now()],
+  );
+  return id;
+}
+
+/** The id of the event behind a `msg_` id. */
+export const uuidOf = (publicId: string): string =>
+  publicId.replace(/^msg_(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
