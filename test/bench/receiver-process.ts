@@ -7,8 +7,9 @@ export interface ReceiverCount {
   url: string;
   /** The certificate in PEM. */
   certificate: string;
-  /** Of what was answered since the last order to forget: how much, and the milliseconds from the first to the last. */
+  /** How much was answered since the last order to forget. */
   answered: number;
+  /** Milliseconds from the last of those that warm up, or the first of all, to the last. */
   ms: number;
   /** What came to /dead and is never answered. */
   held: number;
@@ -19,6 +20,7 @@ export interface ReceiverCount {
 /** A local https receiver that reads a body and answers 200: what webhooks and their baseline are posted to. */
 const { key, cert } = makeCertificate({ names: ['receiver.test', 'localhost'] });
 let answered = 0;
+let warmUp = 0;
 let held = 0;
 let repeated = 0;
 let firstAt = 0;
@@ -36,16 +38,17 @@ const server = https.createServer({ key, cert, keepAliveTimeout: 60_000 }, (requ
       seen.add(known);
     }
     lastAt = performance.now();
-    if (answered++ === 0) firstAt = lastAt;
+    if (++answered === Math.max(1, warmUp)) firstAt = lastAt;
     response.writeHead(200, { 'content-type': 'text/plain', 'content-length': 2 }).end('ok');
   });
 });
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 const url = `https://receiver.test:${(server.address() as AddressInfo).port}`;
 
-answerOrders<{ say?: 'forget' }>(({ say }) => {
+answerOrders<{ say?: 'forget'; warmUp?: number }>(({ say, ...order }) => {
   if (say === 'forget') {
     seen.clear();
+    warmUp = order.warmUp ?? 0;
     answered = held = repeated = 0;
   }
   const ms = lastAt - firstAt;

@@ -27,8 +27,8 @@ interface Delivered {
 export async function benchWebhooks(bench: Bench): Promise<void> {
   const receiver = await bench.helper('./receiver-process.ts');
   await benchRate(bench, receiver);
-
-
+  await benchDeadEndpoint(bench, receiver);
+  await benchWebhookPages(bench);
 }
 
 async function benchRate(bench: Bench, receiver: Helper): Promise<void> {
@@ -100,7 +100,9 @@ interface Wishes {
 /** Records everything with delivery switched off, and then sees how fast it is delivered. */
 async function deliver(bench: Bench, receiver: Helper, wishes: Wishes): Promise<Delivered> {
   const { endpoints, events, hasDead = false } = wishes;
-  const { url, certificate } = await receiver.ask<ReceiverCount>({ say: 'forget' });
+  // As with every server, its first thousands of requests are compiled while they are answered.
+  const warmUp = Math.floor((endpoints * events) / 4);
+  const { url, certificate } = await receiver.ask<ReceiverCount>({ say: 'forget', warmUp });
   bench.dns.set('receiver.test', 'A', ['127.0.0.1']);
   const dataDir = bench.folder('webhooks');
   const { api_key: key } = initialise(dataDir, bench.dns);
@@ -133,7 +135,7 @@ async function deliver(bench: Bench, receiver: Helper, wishes: Wishes): Promise<
   const { repeated, held } = count;
   if (repeated > 0) throw new Error(`${repeated} events were delivered twice`);
   return {
-    perSecond: (count.answered - 1) / (count.ms / 1000),
+    perSecond: (count.answered - warmUp) / (count.ms / 1000),
     micros: (mainSeconds / count.answered) * 1e6,
     repeated,
     held,

@@ -42,10 +42,12 @@ export interface EndpointLine {
   inFlight(): number;
 }
 
-const READ_AHEAD = 64;
+/** Events read ahead: what a slow endpoint needs in a while, and enough for a quick one to be worth a commit. */
+const READ_AHEAD_MIN = 32;
+const READ_AHEAD_ROUNDS = 8;
 const READS_IN_A_ROW = 20;
 /** Attempts that are over and not written yet: what is not written when the process dies is sent again. */
-const UNWRITTEN_MAX = 256;
+const UNWRITTEN_MAX = 512;
 /** The last success is written down again when it has become this old. */
 const SUCCESS_STALE_MS = 60_000;
 
@@ -75,8 +77,9 @@ export function createEndpointLine(parts: LineParts): EndpointLine {
   let isOwnPlaceFree = true;
   const whenQuiet: (() => void)[] = [];
 
+  const readAheadMax = (): number => Math.max(READ_AHEAD_MIN, window.size * READ_AHEAD_ROUNDS);
   const wantsToRead = (): boolean =>
-    !isBroken && ((isStale && waiting.length > 0) || (mayHaveMore && waiting.length < READ_AHEAD / 2));
+    !isBroken && ((isStale && waiting.length > 0) || (mayHaveMore && waiting.length < readAheadMax() / 2));
 
   function pump(): void {
     if (state === 'running') {
@@ -101,7 +104,7 @@ export function createEndpointLine(parts: LineParts): EndpointLine {
       while (state === 'running' && wantsToRead()) {
         if (isStale) isReady = false;
         isStale = false;
-        const isLow = mayHaveMore && waiting.length < READ_AHEAD / 2;
+        const isLow = mayHaveMore && waiting.length < readAheadMax() / 2;
         if (isLow) mayHaveMore = false;
         const row = await heldEndpoint(world.db, id, owner);
         if (row?.status !== 'enabled' || row.risk_state === 'suspended') {
@@ -127,7 +130,7 @@ export function createEndpointLine(parts: LineParts): EndpointLine {
   }
 
   async function readAhead(teamId: string): Promise<void> {
-    const limit = READ_AHEAD + (position ? 0 : taken.size);
+    const limit = readAheadMax() + (position ? 0 : taken.size);
     endedMeanwhile = new Set();
     const due = await dueEvents(world.db, id, { now: world.clock.now(), after: position, limit });
     const isMore = due.length === limit;
@@ -176,7 +179,7 @@ export function createEndpointLine(parts: LineParts): EndpointLine {
     const sending = { line, path, keys: open.keys(), eventId: event.event_id, payload: event.payload };
     const outcome = await attempt(world, { ...sending, interrupt: parts.interrupt });
     if (!outcome) return onAnswered();
-    if (outcome.isSuccess) window.succeeded(outcome.durationMs, mayHaveMore || waiting.length > READ_AHEAD / 4);
+    if (outcome.isSuccess) window.succeeded(outcome.durationMs, mayHaveMore || waiting.length > READ_AHEAD_MIN / 2);
     else window.failed();
     onAnswered();
     const { row } = open;

@@ -1,3 +1,4 @@
+import { rest } from '../../platform/clock/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { recordAttempts, recordHealth, type Attempt, type Health } from './attempts.store.ts';
 
@@ -8,6 +9,8 @@ export interface Settled {
 }
 
 const TRY_AGAIN_MS = 1000;
+/** Nobody waits for what is written here, so a busy time writes less often and more at once. */
+const GATHER_MS = 10;
 
 /**
  * Writes attempts down, in one commit with whatever else is written just then. An attempt that was made is not made
@@ -22,10 +25,22 @@ export function createSettle(world: World, interrupt: AbortSignal): (settled: Se
     await recordHealth(tx, healthOf(items));
     return items.map(() => undefined);
   });
+  let gathering: Promise<void> | undefined;
+  async function writeTogether(settled: Settled): Promise<void> {
+    if (gathering) await gathering;
+    const written = write(settled);
+    gathering ??= written
+      .catch(() => undefined)
+      .then(() => rest(GATHER_MS))
+      .then(() => {
+        gathering = undefined;
+      });
+    return written;
+  }
   return async (settled) => {
     for (;;) {
       try {
-        await write(settled);
+        await writeTogether(settled);
         return true;
       } catch (error) {
         const { webhookId, eventId } = settled.attempt;
