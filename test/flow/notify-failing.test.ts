@@ -61,6 +61,19 @@ describe('five days without success', () => {
     });
   });
 
+  it('disable an endpoint that nothing more happens for', async () => {
+    await withFailing(async ({ scene, mail, hookId }) => {
+      await tryOnce(scene, mail);
+      scene.clock.advance(5 * DAY - SECOND);
+      await scene.settled();
+      expect(await statusOf(scene, mail, hookId)).toBe('enabled');
+      // Looked at three times in a lease.
+      scene.clock.advance(60 * SECOND);
+      await scene.settled();
+      expect(await statusOf(scene, mail, hookId)).toBe('disabled');
+    });
+  });
+
   it('begin anew with any success', async () => {
     await withFailing(async ({ scene, mail, hookId, receiver }) => {
       await tryOnce(scene, mail);

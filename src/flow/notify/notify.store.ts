@@ -128,3 +128,9 @@ export const noteTold = (db: Executor, id: string, now: number): Promise<number>
 /** Whether nothing has succeeded since `before` although it was tried. */
 export const isFailingSince = async (db: Executor, id: string, before: number): Promise<boolean> =>
   (await db.get('select 1 as one from webhooks where id = ? and failing_since <= ?', [id, before])) !== undefined;
+
+export async function failingSinceBefore(db: Executor, before: number): Promise<string[]> {
+  const sql = `select id from webhooks where failing_since <= ? and status = 'enabled' and deleted_at is null
+    order by id limit 100`;
+  return (await db.all<{ id: string }>(sql, [before])).map((row) => row.id);
+}

@@ -4,6 +4,7 @@ import { disableWebhook } from '../../resources/webhooks/index.ts';
 import { createEndpointLine, type EndpointLine } from './endpoint-line.ts';
 import {
   endpointsWithWork,
+  failingSinceBefore,
   isFailingSince,
   leaseEndpoints,
   nextDueAt,
@@ -135,10 +136,18 @@ export function createNotify({ world, tellAdmins }: NotifyOptions): Notify {
 
   async function onFailure(id: string, failingSince: number): Promise<void> {
     const before = world.clock.now() - FAILING_MS_MAX;
-    if (failingSince > before || !(await isFailingSince(world.db, id, before))) return;
+    if (failingSince <= before && (await isFailingSince(world.db, id, before))) await disableFailing(id);
+  }
+
+  async function disableFailing(id: string): Promise<void> {
     if (!(await disableWebhook(world, id, 'failing'))) return;
     world.log.warn({ webhookId: id }, 'a webhook was disabled after five days without success');
     inBackground(tellAdmins());
+  }
+
+  /** An endpoint whose events have all had their ten attempts fails no more, and still nothing has reached it. */
+  async function disableAllFailing(): Promise<void> {
+    for (const id of await failingSinceBefore(world.db, world.clock.now() - FAILING_MS_MAX)) await disableFailing(id);
   }
 
   function inBackground(work: Promise<unknown>): void {
@@ -173,6 +182,7 @@ export function createNotify({ world, tellAdmins }: NotifyOptions): Notify {
   }
 
   async function renew(): Promise<void> {
+    await disableAllFailing();
     inBackground(tellAdmins());
     const rested = [...held].filter(([, { line, wasQuiet }]) => wasQuiet && line.isQuiet()).map(([id]) => id);
     for (const id of rested) letGo(id);
