@@ -2275,8 +2275,97 @@ export interface components {
              * @description When it happened.
              */
             created_at: string;
-            /** @description What happened; its fields go by the type. */
-            data: Record<string, never>;
+            /** @description What happened: of an email, a domain or a suppression, by the type. Fields may be added. */
+            data: components["schemas"]["EmailEventData"] | components["schemas"]["DomainEventData"] | components["schemas"]["SuppressionEventData"];
+        };
+        /** @description The envelope of every email.* event, and one key more for the types that have something to add. */
+        EmailEventData: {
+            /** Format: uuid */
+            email_id: string;
+            from: string;
+            /** @description Of a delivery, a bounce, a complaint, a delay or a suppression, the recipients it concerns. */
+            to: string[];
+            subject: string;
+            message_id: string;
+            /**
+             * Format: date-time
+             * @description When the email was created.
+             */
+            created_at: string;
+            broadcast_id?: string;
+            /** Format: uuid */
+            template_id?: string;
+            /** @description Name to value. */
+            tags?: {
+                [key: string]: string;
+            };
+            headers?: {
+                name: string;
+                value: string;
+            }[];
+            /** @description email.bounced */
+            bounce?: {
+                /** @enum {string} */
+                type: "Permanent" | "Transient" | "Undetermined";
+                /** @enum {string} */
+                subType: "General" | "NoEmail" | "MailboxFull" | "MessageTooLarge" | "ContentRejected" | "AttachmentRejected" | "Undetermined";
+                message: string;
+                diagnosticCode: string[];
+            };
+            /** @description email.opened */
+            open?: components["schemas"]["ReaderEvent"];
+            /** @description email.clicked */
+            click?: components["schemas"]["ReaderEvent"];
+            /** @description email.failed */
+            failed?: {
+                reason: string;
+            };
+            /** @description email.suppressed */
+            suppressed?: {
+                /** @enum {string} */
+                reason: "previous_bounce" | "previous_complaint" | "manual";
+                /** @constant */
+                type: "Suppressed";
+                message: string;
+                diagnosticCode: string[];
+            };
+            /** @description email.delivery_delayed */
+            delay?: {
+                type: string;
+                /** Format: date-time */
+                expirationTime: string;
+                delayedRecipients: Record<string, never>[];
+            };
+        };
+        /** @description Who opened the email, or followed a link in it. */
+        ReaderEvent: {
+            ipAddress: string;
+            /** @description Of a click alone. */
+            link?: string;
+            /** Format: date-time */
+            timestamp: string;
+            userAgent: string;
+        };
+        /** @description domain.* */
+        DomainEventData: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            status: components["schemas"]["DomainStatus"];
+            /** Format: date-time */
+            created_at: string;
+            region: components["schemas"]["Region"];
+            records: Record<string, never>[];
+        };
+        /** @description suppression.* */
+        SuppressionEventData: {
+            id?: string;
+            email?: string;
+            /** @enum {string} */
+            origin?: "bounce" | "complaint" | "manual";
+            source_id?: string | null;
+            /** Format: date-time */
+            created_at?: string;
         };
         WebhookEventReference: {
             /** @constant */

@@ -49,7 +49,10 @@ export async function plantWebhookEvent(
       ...[attempts, attempts, lastStatus ?? null, dueAt ?? null, now],
     ],
   );
-  const payload = JSON.stringify({ type, created_at: new Date(now).toISOString(), data: { email_id: eventId } });
+  const at = new Date(now).toISOString();
+  const email = { email_id: eventId, from: 'a@example.com', to: ['b@example.org'], subject: 'Planted' };
+  const data = { ...email, message_id: '<planted@example.com>', created_at: at };
+  const payload = JSON.stringify({ type, created_at: at, data });
   await world.db.run('insert into webhook_payloads (event_id, team_id, payload) values (?, ?, ?)', [
     eventId,
     team.id,
