@@ -25,6 +25,7 @@ it('makes a team on the default plan and a full-access key that works at once', 
     sender_name: null,
     postal_address: null,
     ai_assist_enabled: 0,
+    admin_emails: null,
   });
   const { body } = await scene.api('GET', '/api-keys', { key: made.apiKey });
   expect(body.data).toMatchObject([{ name: 'First key', permission: 'full_access' }]);
