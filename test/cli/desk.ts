@@ -31,10 +31,13 @@ export interface Surroundings {
   input?: string;
   /** Keeps standard input open, for `write`. */
   isOpen?: boolean;
+  /** After how long it counts as hanging, and is killed. */
+  patienceMs?: number;
 }
 
-/** Nothing here takes a minute; what does, hangs. */
+/** Nothing here takes a minute; what does, hangs. A server is there for as long as it is asked. */
 const PATIENCE_MS = 60_000;
+const SERVER_PATIENCE_MS = 900_000;
 
 /**
  * Somebody at a machine of their own: a home, a folder to work in, `rasket` in the PATH, and a database where it is not
@@ -72,7 +75,7 @@ export class Desk implements AsyncDisposable {
   start(
     command: string,
     args: string[],
-    { env = {}, cwd = this.folder, input, isOpen = false }: Surroundings = {},
+    { env = {}, cwd = this.folder, input, isOpen = false, patienceMs = PATIENCE_MS }: Surroundings = {},
   ): Running {
     const child = spawn(command, args, {
       cwd,
@@ -91,7 +94,7 @@ export class Desk implements AsyncDisposable {
     child.stderr?.on('data', (chunk: Buffer) => (running.stderr += chunk.toString()));
     child.stdin?.on('error', () => undefined);
     if (input !== undefined) child.stdin?.end(input);
-    const late = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);
+    const late = setTimeout(() => child.kill('SIGKILL'), patienceMs);
     const ended = new Promise<Ended>((resolve, reject) => {
       child.once('error', reject);
       child.once('close', (code) => {
@@ -114,7 +117,7 @@ export class Desk implements AsyncDisposable {
   /** Starts `serve` or `dev` and waits until it says that it is ready. */
   async serve(args: string[], surroundings: Surroundings = {}): Promise<Server> {
     const env = { RASKET_HTTP_PORT: '0', ...surroundings.env };
-    const running = this.start(this.at('path/rasket'), args, { ...surroundings, env });
+    const running = this.start(this.at('path/rasket'), args, { ...surroundings, env, patienceMs: SERVER_PATIENCE_MS });
     return this.whenReady(running, this.at(args[args.indexOf('--data') + 1] ?? '', 'run/ready.json'));
   }
 
