@@ -62,10 +62,19 @@ function describe(error: ErrorObject, noun: string, fault: ErrorObject): Problem
   }
   const stated = (error.parentSchema as Schema | undefined)?.['x-message'];
   const rule = stated ?? (at ? `${at} ${error.message ?? 'is malformed'}` : 'the body must be a JSON object');
+  // What the problem says is stored in the log of requests, where no secret may be, whatever is wrong with it.
+  if (isSecret(error.parentSchema) || isSecret(fault.parentSchema)) {
+    return { kind: 'malformed', path: at, message: `${rule}; got ${withoutValue(fault.data)}` };
+  }
   const came =
     fault === error ? `got ${briefly(error.data)}` : `${fieldPath(fault.instancePath)} is ${briefly(fault.data)}`;
   return { kind: 'malformed', path: at, message: `${rule}; ${came}` };
 }
+
+const isSecret = (schema: unknown): boolean => (schema as { writeOnly?: boolean } | undefined)?.writeOnly === true;
+
+const withoutValue = (value: unknown): string =>
+  typeof value === 'string' ? `${value.length} characters, which are not repeated here` : 'no text';
 
 /** `/requestBody/tags/0/name` becomes `tags.0.name`: the first segment names the part of the request. */
 function fieldPath(instancePath: string): string {

@@ -119,6 +119,21 @@ describe('one question', () => {
     expect(await inspect([server]).resolve('a.test', 'A')).toEqual({ kind: 'failed', reason: 'malformed' });
   });
 
+  it('is not listened to for ever', async () => {
+    const server = await speak((query) =>
+      Array.from({ length: 40 }, () => answer({ ...query, questions: [] }, '6.6.6.6')),
+    );
+    expect(await inspect([server]).resolve('a.test', 'A')).toEqual({ kind: 'failed', reason: 'malformed' });
+  });
+
+  it('answered with more over UDP than was allowed ends as malformed', async () => {
+    const server = await speak((query) => [
+      Buffer.concat([answer(query, '192.0.2.1'), Buffer.alloc(1300)]),
+      answer(query, '192.0.2.1'),
+    ]);
+    expect(await inspect([server]).resolve('a.test', 'A')).toEqual({ kind: 'failed', reason: 'malformed' });
+  });
+
   it('to a port where nobody listens ends as unreachable', async () => {
     const socket = createSocket('udp4');
     await new Promise<void>((done) => socket.bind(0, '127.0.0.1', done));
@@ -151,6 +166,13 @@ describe('one question', () => {
     },
   );
 });
+
+/** An answer to the question in these bytes, as they come over TCP, that says it has more records than it has bytes. */
+function counting(bytes: Buffer): Buffer {
+  const reply = answer(decodeMessage(bytes.subarray(2)), '192.0.2.9');
+  reply.writeUInt16BE(0xffff, 6);
+  return Buffer.concat([Buffer.from([reply.length >> 8, reply.length & 0xff]), reply]);
+}
 
 describe('an answer too long for UDP', () => {
   const tcp = async (port: number, onData: (socket: Socket, bytes: Buffer) => void): Promise<void> => {
@@ -185,10 +207,29 @@ describe('an answer too long for UDP', () => {
     ['never comes', () => undefined, 'timeout'],
     ['breaks off', (socket: Socket) => socket.end(Buffer.from([0, 50, 1, 2])), 'unreachable'],
     ['is to another question', (socket: Socket) => socket.write(Buffer.from([0, 2, 0, 0])), 'malformed'],
+    ['promises 65,535 records', (socket: Socket, bytes: Buffer) => socket.write(counting(bytes)), 'malformed'],
   ] as const)('and that %s ends as failed', async (_, misbehave, reason) => {
     const server = await truncating();
-    await tcp(portOf(server), (socket) => void misbehave(socket));
+    await tcp(portOf(server), (socket, bytes) => void misbehave(socket, bytes));
     expect(await inspect([server]).resolve('a.test', 'A')).toEqual({ kind: 'failed', reason });
+  });
+
+  it('is read as often as half a megabyte allows in one inspection, and then no server is asked any more', async () => {
+    const server = await truncating();
+    let asked = 0;
+    await tcp(portOf(server), (socket, bytes) => {
+      asked++;
+      const large = { type: 'opaque' as const, number: 65_280, bytes: Buffer.alloc(60_000) };
+      const query = decodeMessage(bytes.subarray(2));
+      const name = query.questions[0]?.name ?? '.';
+      const reply = answer(query, '', { answers: [{ name, class: 1, ttl: 60, data: large }] });
+      socket.write(Buffer.concat([Buffer.from([reply.length >> 8, reply.length & 0xff]), reply]));
+    });
+    const inspection = inspect([server]);
+    const kinds: string[] = [];
+    for (let i = 0; i < 12; i++) kinds.push((await inspection.resolve(`n${i}.test`, 'A')).kind);
+    expect(kinds).toEqual([...new Array<string>(8).fill('none'), ...new Array<string>(4).fill('failed')]);
+    expect(asked).toBe(9);
   });
 });
 

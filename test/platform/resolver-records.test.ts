@@ -1,5 +1,7 @@
+import { createSocket } from 'node:dgram';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createResolver, type Resolver } from '../../src/platform/resolver/index.ts';
+import { decodeMessage, encodeMessage, type DnsMessage } from '../../src/protocol/dns/index.ts';
 import { startDns, type DnsRig } from '../rig/dns.ts';
 
 let dns: DnsRig;
@@ -52,3 +54,32 @@ it.each(['caa', 'ns', 'soa'] as const)(
     expect(await resolver[type]('broken.test')).toEqual({ kind: 'failed', reason: 'servfail' });
   },
 );
+
+it('a name server that was fast before is waited for as long as one that was not', async () => {
+  const socket = createSocket('udp4');
+  let timesAsked = 0;
+  const answered = (query: DnsMessage) =>
+    encodeMessage({
+      ...query,
+      isAnswer: true,
+      additionals: [],
+      answers: [{ name: query.questions[0]?.name ?? '.', class: 1, ttl: 60, data: { type: 'TXT', strings: ['here'] } }],
+    });
+  socket.on('message', (bytes, from) => {
+    const query = decodeMessage(bytes);
+    const isSlow = query.questions[0]?.name === 'slow.test';
+    // The questions that are asked again too soon are lost on a server that is still fetching the answer.
+    if (!isSlow || ++timesAsked > 2) socket.send(answered(query), from.port, from.address);
+  });
+  await new Promise<void>((done) => socket.bind(0, '127.0.0.1', done));
+  const { port } = socket.address();
+  const patient = createResolver({ servers: [`127.0.0.1:${port}`], timeoutMs: 3000, tries: 2 });
+  try {
+    for (let i = 0; i < 30; i++) await patient.txt(`fast${i}.test`);
+    expect(await patient.txt('slow.test')).toMatchObject({ kind: 'found', records: ['here'] });
+    expect(timesAsked).toBe(3);
+  } finally {
+    patient.close();
+    await new Promise<void>((done) => socket.close(() => done()));
+  }
+});

@@ -14,6 +14,13 @@ export function printDomain(terminal: Terminal, domain: DomainObject, asZone: bo
     { title: 'PRIORITY', value: (record) => record.priority },
     // Last and never shortened, so that it can be copied.
     { title: 'VALUE', value: (record) => record.value, isWhole: true },
+    // A program finds on each line what a person finds above and between the lines.
+    ...(terminal.isTty
+      ? []
+      : [
+          { title: 'DOMAIN', value: () => domain.status },
+          { title: 'DIAGNOSIS', value: (record: DomainRecord) => record.diagnosis ?? null, isWhole: true },
+        ]),
   ]);
   if (!terminal.isTty) return terminal.print(records);
   const fields = formatPairs(terminal, [

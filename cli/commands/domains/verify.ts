@@ -1,3 +1,4 @@
+import { CliFault } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 import { findDomainId } from './find-domain.ts';
 import { printDomain } from './records.ts';
@@ -6,10 +7,13 @@ export async function verifyDomain(session: Session, domain: string): Promise<vo
   const { client, terminal, isJson } = session;
   const path = { domain_id: await findDomainId(client, domain) };
   const checked = await client.call('verifyDomain', { path });
-  if (isJson) return terminal.printJson(checked);
   const found = await client.call('getDomain', { path });
-  printDomain(terminal, found, false);
+  if (isJson) terminal.printJson(checked);
+  else printDomain(terminal, found, false);
+  // As with waiting for an email: a program hears by the exit code that it is not there yet.
   if (found.status !== 'verified') {
-    terminal.hint('\nA new record may take a while to be seen; it is looked for again within the hour.');
+    throw new CliFault(
+      `${found.name} is ${found.status}, not verified. A new record may take a while to be seen; it is looked for again within the hour.`,
+    );
   }
 }

@@ -11,6 +11,8 @@ export interface StreamedEvent {
 export interface Forwarded {
   outcome: number | string;
   isTaken: boolean;
+  /** No answer came, although nobody told us to stop. */
+  isUnanswered: boolean;
   ms: number;
 }
 
@@ -23,6 +25,7 @@ export async function forward(url: URL, event: StreamedEvent, signal: AbortSigna
   const done = (outcome: number | string, isTaken = false): Forwarded => ({
     outcome,
     isTaken,
+    isUnanswered: typeof outcome === 'string' && !signal.aborted,
     ms: Math.round(performance.now() - began),
   });
   try {
@@ -46,7 +49,7 @@ function reasonOf(error: unknown): string {
   if (name === 'AbortError') return 'stopped';
   switch (cause?.code) {
     case 'ECONNREFUSED':
-      return 'refused';
+      return 'connection refused';
     case 'ENOTFOUND':
       return 'unknown host';
     default:

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { act, addPaging, declareCommand, wholeNumber } from '../declare.ts';
+import { eventTypesHelp, typesIn } from './event-types.ts';
 import { declareStreams } from './declare-streams.ts';
 
 export function addWebhookCommands(program: Command): void {
@@ -45,6 +46,8 @@ function declareCreate(webhooks: Command): void {
   })
     .argument('<url>', 'where events are sent to: https, on a public address')
     .requiredOption('--events <types>', 'the types of event to send, separated by commas', typesIn)
+    .addHelpText('after', `\n${eventTypesHelp()}`)
+    .showHelpAfterError(eventTypesHelp())
     .action(
       act(async (session, [url = ''], options) => (await import('./create.ts')).createWebhook(session, url, options)),
     );
@@ -61,6 +64,7 @@ function declareUpdate(webhooks: Command): void {
     .option('--endpoint <url>', 'where events are sent to: https, on a public address')
     .option('--events <types>', 'the types of event to send, separated by commas, in place of those before', typesIn)
     .option('--status <status>', 'enabled or disabled')
+    .addHelpText('after', `\n${eventTypesHelp()}`)
     .action(
       act(async (session, [webhook = ''], options) =>
         (await import('./update.ts')).updateWebhook(session, webhook, options),
@@ -107,15 +111,17 @@ function declareEventCommands(webhooks: Command): void {
   );
   declareCommand(webhooks, 'parked', {
     summary: 'list what happened while an endpoint was disabled, oldest first',
+    description:
+      'Lists what happened while an endpoint was disabled, and what was waiting for its next attempt then; oldest first. Send them with: rasket webhooks replay --parked',
     example: 'webhooks parked wh_019a9c1e7d527c3a9a540b8f4c1f2e01',
   })
     .argument('<webhook>', 'the id of the endpoint (wh_…)')
     .option('--limit <n>', 'how many to list, 1 to 100 (default: 20)', wholeNumber)
+    .option('--after <id>', 'go on behind this one, towards younger ones')
+    .option('--start-date <time>', 'only those created at this ISO 8601 time or later')
     .action(
       act(async (session, [webhook = ''], options) =>
         (await import('./parked.ts')).listParkedWebhookEvents(session, webhook, options),
       ),
     );
 }
-
-const typesIn = (text: string): string[] => text.split(',').map((type) => type.trim());

@@ -38,6 +38,7 @@ async function listenOn(
 ): Promise<void> {
   const { client, terminal } = session;
   const under = new Set<Promise<void>>();
+  const target = to && { url: to, tell: tellOnce(to) };
   let lastId: string | undefined;
   for (let failures = 0; !signal.aborted; failures++) {
     if (failures > 0) {
@@ -60,7 +61,7 @@ async function listenOn(
         if (frame.event === 'closed') mustBeWorthRetrying(frame);
         if (frame.event !== 'event') continue;
         while (under.size >= AT_ONCE_MAX) await Promise.race(under);
-        const task = pass(session, frame, to, signal).finally(() => under.delete(task));
+        const task = pass(session, frame, target, signal).finally(() => under.delete(task));
         under.add(task);
       }
     } catch (error) {
@@ -97,9 +98,34 @@ function mustBeWorthRetrying(frame: StreamFrame): void {
   if (reason !== 'shutting_down') throw new CliFault(`${message} (${reason})`);
 }
 
-async function pass(session: Session, frame: StreamFrame, to: URL | undefined, signal: AbortSignal): Promise<void> {
+interface ForwardTarget {
+  url: URL;
+  tell(event: StreamedEvent, forwarded: Forwarded): void;
+}
+
+/** A program that does not run is explained once, and again when it has answered in between. */
+function tellOnce(to: URL): ForwardTarget['tell'] {
+  let isTold = false;
+  return (event, { outcome, isUnanswered }) => {
+    if (isUnanswered && !isTold) {
+      process.stderr.write(
+        `rasket: ${clean(to.href)} did not take ${clean(event.id)}: ${clean(String(outcome))}. Is your program running? ` +
+          `The event is not sent again: replay is for webhooks, not for listeners.\n`,
+      );
+    }
+    isTold = isUnanswered;
+  };
+}
+
+async function pass(
+  session: Session,
+  frame: StreamFrame,
+  to: ForwardTarget | undefined,
+  signal: AbortSignal,
+): Promise<void> {
   const event = JSON.parse(frame.data) as StreamedEvent;
-  const forwarded = to && (await forward(to, event, signal));
+  const forwarded = to && (await forward(to.url, event, signal));
+  if (forwarded) to.tell(event, forwarded);
   const { terminal } = session;
   if (session.isJson) {
     const fate = forwarded && { forwarded: { status: forwarded.outcome, duration_ms: forwarded.ms } };

@@ -7,6 +7,7 @@ import { readSince } from './read-since.ts';
 
 interface ReplayOptions {
   failed?: boolean;
+  parked?: boolean;
   since?: string;
   webhook?: string;
   dryRun?: boolean;
@@ -17,13 +18,18 @@ export async function replayEvents(
   [webhook, event]: (string | undefined)[],
   options: ReplayOptions,
 ): Promise<void> {
-  const isAll = options.failed ?? false;
-  if (isAll && webhook !== undefined) throw misuse('--failed takes no event; name an endpoint with --webhook.');
-  if (isAll) return replayFailed(session, options);
-  if (options.since ?? options.webhook ?? options.dryRun)
-    throw misuse('--since, --webhook and --dry-run go with --failed.');
+  const kinds = KINDS.filter((kind) => options[kind]);
+  if (kinds.length > 0 && webhook !== undefined) {
+    throw misuse(`--${kinds[0]} takes no event; name an endpoint with --webhook.`);
+  }
+  if (kinds.length > 0) return replayAll(session, kinds, options);
+  if (options.since ?? options.webhook ?? options.dryRun) {
+    throw misuse('--since, --webhook and --dry-run go with --failed or --parked.');
+  }
   if (webhook === undefined || event === undefined) {
-    throw misuse('Say which event: rasket webhooks replay <webhook> <event>, or --failed for all that failed.');
+    throw misuse(
+      'Say which event: rasket webhooks replay <webhook> <event>, or --failed or --parked for all of these.',
+    );
   }
   const { client, terminal, isJson } = session;
   const answer = await client.call('replayWebhookEvent', { path: { webhook_id: webhook, event_id: event } });
@@ -32,37 +38,50 @@ export async function replayEvents(
 
 const misuse = (message: string): CliFault => new CliFault(message, 2);
 
-interface Failed {
+/** What stays undelivered: ten attempts failed, or the endpoint was disabled. */
+const KINDS = ['failed', 'parked'] as const;
+type Kind = (typeof KINDS)[number];
+
+interface Undelivered {
   webhook: string;
   id: string;
   type: string;
   createdAt: string;
 }
 
-async function replayFailed(session: Session, options: ReplayOptions): Promise<void> {
+async function replayAll(session: Session, kinds: readonly Kind[], options: ReplayOptions): Promise<void> {
   const { terminal, isJson } = session;
   const since = readSince(options.since ?? '24h', Date.now());
-  const failed = await listFailed(session, since, options.webhook);
+  const found = await listUndelivered(session, kinds, { since, only: options.webhook });
+  terminal.progress('');
+  if (found.length === 0) {
+    const where = options.webhook === undefined ? 'at any enabled endpoint' : `at ${options.webhook}`;
+    process.stderr.write(`rasket: Nothing to replay: no ${kinds.join(' or ')} events since ${since} ${where}.\n`);
+  }
   if (options.dryRun) {
-    if (isJson) return terminal.printJson(failed.map(({ webhook, id, type }) => ({ webhook_id: webhook, id, type })));
-    if (failed.length > 0) terminal.print(tableOf(session, failed));
-    return terminal.hint(`${count(failed.length)} would be sent again.`);
+    if (isJson) return terminal.printJson(found.map(({ webhook, id, type }) => ({ webhook_id: webhook, id, type })));
+    if (found.length === 0) return;
+    terminal.print(tableOf(session, found));
+    return terminal.hint(`${count(found.length, kinds)} would be sent again.`);
   }
   let done = 0;
-  for (const [at, event] of failed.entries()) {
-    const show = (note: string): void => terminal.progress(progressBar(at, failed.length, note, terminal.columns));
+  for (const [at, event] of found.entries()) {
+    const show = (note: string): void => terminal.progress(progressBar(at, found.length, note, terminal.columns));
     show(event.type);
     if (await replayWhenAllowed(session, event, show)) done++;
   }
   terminal.progress('');
-  if (!isJson && terminal.isTty) terminal.print(`Replayed ${done} of ${count(failed.length)}.`);
-  if (done < failed.length) session.fail();
+  if (!isJson && terminal.isTty && found.length > 0) {
+    terminal.print(`Replayed ${done} of ${count(found.length, kinds)}.`);
+  }
+  if (done < found.length) session.fail();
 }
 
-const count = (events: number): string => `${events} failed event${events === 1 ? '' : 's'}`;
+const count = (events: number, kinds: readonly Kind[]): string =>
+  `${events} ${kinds.join(' or ')} event${events === 1 ? '' : 's'}`;
 
 /** Waits as long as the limit asks for. What cannot be replayed any more is named and passed over. */
-async function replayWhenAllowed(session: Session, event: Failed, show: (note: string) => void): Promise<boolean> {
+async function replayWhenAllowed(session: Session, event: Undelivered, show: (note: string) => void): Promise<boolean> {
   const { client, terminal, isJson } = session;
   const path = { webhook_id: event.webhook, event_id: event.id };
   for (;;) {
@@ -93,17 +112,24 @@ async function waitFor(seconds: number, show: (note: string) => void): Promise<v
   }
 }
 
-/** Oldest first: what failed first is sent first. */
-async function listFailed(session: Session, since: string, only: string | undefined): Promise<Failed[]> {
-  const failed: Failed[] = [];
+/** Oldest first: what happened first is sent first. */
+async function listUndelivered(
+  session: Session,
+  kinds: readonly Kind[],
+  { since, only }: { since: string; only: string | undefined },
+): Promise<Undelivered[]> {
+  const found: Undelivered[] = [];
   for (const { id, status, endpoint } of await endpointsOf(session, only)) {
-    const events = await eventsOf(session, id, since);
-    if (status === 'enabled') failed.push(...events);
+    const events: Undelivered[] = [];
+    for (const kind of kinds) events.push(...(await eventsOf(session, kind, { webhook: id, since })));
+    if (status === 'enabled') found.push(...events);
     else if (events.length > 0) {
-      process.stderr.write(`rasket: ${id} (${endpoint}) is disabled: ${count(events.length)} left as they are.\n`);
+      session.terminal.progress('');
+      const left = count(events.length, kinds);
+      process.stderr.write(`rasket: ${id} (${endpoint}) is disabled: ${left} left as they are.\n`);
     }
   }
-  return failed.sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1));
+  return found.sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1));
 }
 
 const PAGE = 100;
@@ -121,22 +147,28 @@ async function endpointsOf({ client }: Session, only: string | undefined) {
   }
 }
 
-async function eventsOf({ client, terminal }: Session, webhook: string, since: string): Promise<Failed[]> {
-  const found: Failed[] = [];
+async function eventsOf(
+  { client, terminal }: Session,
+  kind: Kind,
+  { webhook, since }: { webhook: string; since: string },
+): Promise<Undelivered[]> {
+  const path = { webhook_id: webhook };
+  const found: Undelivered[] = [];
   for (let after: string | undefined; ;) {
-    const page = await client.call('listWebhookEvents', {
-      path: { webhook_id: webhook },
-      query: { status: 'failed', start_date: since, limit: PAGE, ...(after === undefined ? {} : { after }) },
-    });
+    const query = { start_date: since, limit: PAGE, ...(after === undefined ? {} : { after }) };
+    const page =
+      kind === 'failed'
+        ? await client.call('listWebhookEvents', { path, query: { ...query, status: 'failed' } })
+        : await client.call('listParkedWebhookEvents', { path, query });
     for (const { id, type, created_at: createdAt } of page.data) found.push({ webhook, id, type, createdAt });
-    terminal.progress(`${found.length} failed events of ${webhook}`);
+    terminal.progress(`${found.length} ${kind} events of ${webhook}`);
     after = page.data.at(-1)?.id;
     if (!page.has_more || after === undefined) return found;
   }
 }
 
-function tableOf({ terminal }: Session, failed: readonly Failed[]): string {
-  return formatTable(terminal, failed, [
+function tableOf({ terminal }: Session, found: readonly Undelivered[]): string {
+  return formatTable(terminal, found, [
     { title: 'Endpoint', value: (event) => event.webhook, isWhole: true },
     { title: 'Event', value: (event) => event.id, isWhole: true },
     { title: 'Type', value: (event) => event.type },

@@ -68,7 +68,7 @@ function onlyOneFor(config: Config, usable: readonly string[], domain: string): 
   const [first, ...others] = usable.filter(holds);
   if (first !== undefined && others.length === 0) return first;
   if (first !== undefined) {
-    const say = `${[first, ...others].join(' and ')} hold the zone of ${domain}; name one of them as provider.`;
+    const say = `The DNS providers ${[first, ...others.slice(0, -1)].join(', ')} and ${others.at(-1)} hold the zone of ${domain}; name one of them as provider.`;
     throw new ProviderFault('refused', say, { nothingChanged: true });
   }
   if (usable.length === 0) throw notUsable(undefined, usable);

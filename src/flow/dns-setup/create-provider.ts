@@ -31,6 +31,7 @@ export function createProvider(world: World, name: string, settings: DnsProvider
     tries,
     // The server judges a signature by its own clock, which ours has to agree with whatever time the rest of us lives in.
     clock: systemClock,
+    log: world.log,
     randomId: () => Math.floor(world.random() * 65_536),
   });
 }
@@ -67,6 +68,7 @@ function secretOf(world: World, provider: string, secret: string, file: string):
   try {
     return readFileSync(path.resolve(world.dataDir, file), 'utf8').trim();
   } catch (error) {
+    world.log.error({ err: error, provider, file }, 'the secret of a dns provider cannot be read');
     const say = `The secret of the DNS provider ${provider} cannot be read; its operator has to look into it.`;
     throw new ProviderFault('refused', say, { nothingChanged: true, because: error });
   }

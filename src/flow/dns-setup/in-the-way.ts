@@ -67,6 +67,18 @@ const spfTerms = (text: string): string[] =>
     .slice(1)
     .filter((term) => term !== '' && !/^[-~?+]?all$/.test(term));
 
+/**
+ * RFC 7208 §4.5: two SPF records of one name permit nothing, so that a foreign one is in the way even where the one that is
+ * wanted stands already.
+ */
+export function judgeRivals(wanted: PlainRecord, others: readonly ZoneRecord[]): Verdict {
+  if (wanted.type !== 'TXT' || textKind(wanted.value) !== 'spf') return { kind: 'free' };
+  const rival = others.find(
+    (other) => other.type === 'TXT' && sameNames(other.name, wanted.name) && textKind(other.value) === 'spf',
+  );
+  return rival ? inTheWay(wanted, rival, 'a name with two SPF records has none that counts') : { kind: 'free' };
+}
+
 function inTheWay(wanted: PlainRecord, other: PlainRecord, why: string): Verdict {
   const shown = other.value.length > 120 ? `${other.value.slice(0, 120)}…` : other.value;
   const say = `${other.name} has the ${other.type} record ${JSON.stringify(shown)}, which is not ours and in the way of ${article(wanted.type)} ${wanted.type} record: ${why}. Remove or change it, then try again.`;

@@ -31,6 +31,18 @@ describe('planChanges', () => {
     expect(plan({ ours: [gone], wanted: [gone] })).toMatchObject({ changes: [{ action: 'create' }], forgotten: [] });
   });
 
+  it('an SPF record of somebody else is in the way although ours stands there already, and ours twice is not', () => {
+    const own = txt('send.example', 'v=spf1 include:a.test ~all');
+    const foreign = inZone(txt('send.example', 'v=spf1 include:b.test -all'));
+    for (const ours of [[own], []]) {
+      const { inTheWay, changes } = plan({ wanted: [own], ours, seen: [inZone(own), foreign] });
+      expect(inTheWay).toEqual([expect.stringContaining('v=spf1 include:b.test -all')]);
+      expect(changes).toEqual([]);
+    }
+    expect(plan({ wanted: [own], seen: [inZone(own), inZone(txt('send.example', 'other'))] }).inTheWay).toEqual([]);
+    expect(plan({ wanted: [own], seen: [inZone(own)] })).toMatchObject({ inTheWay: [], changes: [] });
+  });
+
   it('our own CNAME that goes is not in the way of what comes', () => {
     const old = cname('send.example', 'x.test');
     const { inTheWay, changes } = plan({ wanted: [mx('send.example', 'mx.test')], ours: [old], seen: [inZone(old)] });

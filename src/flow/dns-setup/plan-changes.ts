@@ -1,4 +1,4 @@
-import { judgeOthers } from './in-the-way.ts';
+import { judgeOthers, judgeRivals } from './in-the-way.ts';
 import { isSamePlain, sameNames, type PlainRecord } from '../../protocol/dns/index.ts';
 import type { Look, NewRecord, ZoneRecord } from './provider.ts';
 
@@ -47,10 +47,15 @@ export function planChanges({ wanted, ours, seen, ttlSeconds }: PlanInput): Plan
   const creates: NewRecord[] = [];
   const inTheWay: string[] = [];
   for (const record of wanted) {
-    if (isThere(record)) continue;
-    const verdict = judgeOthers(record, others);
+    const verdict = isThere(record)
+      ? judgeRivals(
+          record,
+          others.filter((other) => !isSamePlain(other, record)),
+        )
+      : judgeOthers(record, others);
     if (verdict.kind === 'in_the_way') inTheWay.push(verdict.say);
-    else if (verdict.kind === 'free') creates.push({ ...record, ttl: ttlBeside(record, others) ?? ttlSeconds });
+    else if (verdict.kind === 'free' && !isThere(record))
+      creates.push({ ...record, ttl: ttlBeside(record, others) ?? ttlSeconds });
   }
   return {
     changes: changesOf(deletes, creates),

@@ -1,4 +1,5 @@
 import type { Clock } from '../../platform/clock/index.ts';
+import type { Log } from '../../platform/log/index.ts';
 import {
   addRecord,
   CLASSES,
@@ -14,6 +15,7 @@ import {
   rcodeName,
   recordSetIs,
   recordSetIsAbsent,
+  signatureError,
   signMessage,
   updateMessage,
   verifyMessage,
@@ -38,6 +40,8 @@ export interface Rfc2136Options {
   tries: number;
   /** By which the server checks our signatures and we check its, and by which it is waited for. */
   clock: Clock;
+  /** For what only the operator can mend. */
+  log: Log;
   randomId(): number;
 }
 
@@ -118,6 +122,14 @@ async function signedExchange(
   }
   const verdict = verifyMessage(bytes, key, Math.floor(options.clock.now() / 1000), signed.mac);
   if (!verdict.ok) {
+    const told = unsignedError(bytes);
+    if (told !== undefined) {
+      // It is not signed: whether an update was made is not for it to say.
+      const { message: say } = refusedKey(options.name, key, told);
+      const what = { provider: options.name, keyName: key.name, algorithm: key.algorithm, error: told };
+      options.log.error(what, 'the server of a dns provider refuses its key');
+      throw new ProviderFault('refused', say, fate);
+    }
     const say = `The answer of the DNS provider ${options.name} cannot be trusted. ${verdict.fault}`;
     throw new ProviderFault('unavailable', say, { ...fate, because: unsignedRcode(bytes) });
   }
@@ -127,6 +139,29 @@ async function signedExchange(
   }
   return verdict.message;
 }
+
+/**
+ * What a server says of our signature itself, which it cannot sign (RFC 8945 §5.3.2): a key it does not know, a secret or an
+ * algorithm that differs. Waiting would not help.
+ */
+function unsignedError(bytes: Buffer): 'BADKEY' | 'BADSIG' | undefined {
+  try {
+    const error = signatureError(decodeMessage(bytes));
+    if (error === RCODES.BADKEY) return 'BADKEY';
+    return error === RCODES.BADSIG ? 'BADSIG' : undefined;
+  } catch (error) {
+    if (error instanceof DnsFormatError) return undefined;
+    throw error;
+  }
+}
+
+const refusedKey = (provider: string, { name, algorithm }: TsigKey, error: 'BADKEY' | 'BADSIG'): ProviderFault => {
+  const what =
+    error === 'BADKEY'
+      ? `does not know the key ${name} with ${algorithm} (BADKEY), so key_name or key_algorithm is not as in the server's configuration`
+      : `finds the signature with the key ${name} wrong (BADSIG), so the secret or key_algorithm is not as in the server's configuration`;
+  return refused(provider, what);
+};
 
 function unsignedRcode(bytes: Buffer): string {
   try {

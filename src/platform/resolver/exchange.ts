@@ -33,10 +33,23 @@ export interface ExchangeOptions {
   timeoutMs: number;
   tries: number;
   signal: AbortSignal;
+  reading: Reading;
+}
+
+/** What whoever asks wants to read of all that is answered. */
+export interface Reading {
+  /** Counts the bytes of one message; false says that this one is not to be read any more. */
+  allows(bytes: number): boolean;
+  /** Resolves when a large message may be read: one at a time, with everybody else's work between. */
+  turn(): Promise<void>;
 }
 
 /** What passes every path in one piece: 1280 bytes (RFC 8200 §5) without the headers of IPv6 and UDP. */
 const UDP_BYTES_MAX = 1232;
+/** To one question over UDP, its own among them. */
+const REPLIES_MAX = 16;
+
+const garbled: Exchanged = { kind: 'failed', reason: 'malformed' };
 
 /**
  * One question to one server: over UDP, over TCP if the answer does not fit, and without EDNS if the server does not know
@@ -74,8 +87,9 @@ function questionBytes(question: ExchangeQuestion, isPlain: boolean): { id: numb
 }
 
 /** undefined: no answer to this question, whoever sent it. */
-function readReply(bytes: Buffer, id: number, question: ExchangeQuestion): Exchanged | undefined {
+function readReply(bytes: Buffer, id: number, question: ExchangeQuestion, reading: Reading): Exchanged | undefined {
   if (bytes.length < 2 || bytes.readUInt16BE(0) !== id) return undefined;
+  if (!reading.allows(bytes.length)) return { kind: 'failed', reason: 'stopped' };
   try {
     const message = decodeMessage(bytes);
     const [asked] = message.questions;
@@ -86,14 +100,14 @@ function readReply(bytes: Buffer, id: number, question: ExchangeQuestion): Excha
     if (canonicalName(asked.name) !== canonicalName(question.name)) return undefined;
     return { kind: 'answered', message };
   } catch {
-    return { kind: 'failed', reason: 'malformed' };
+    return garbled;
   }
 }
 
 function askUdp(
   server: NameServer,
   question: ExchangeQuestion,
-  { timeoutMs, signal }: ExchangeOptions,
+  { timeoutMs, signal, reading }: ExchangeOptions,
   isPlain: boolean,
 ): Promise<Exchanged> {
   const { id, bytes } = questionBytes(question, isPlain);
@@ -114,8 +128,11 @@ function askUdp(
     const timer = setTimeout(() => end({ kind: 'failed', reason: 'timeout' }), timeoutMs);
     signal.addEventListener('abort', stop, { once: true });
     socket.on('error', () => end({ kind: 'failed', reason: 'unreachable' }));
+    let replies = 0;
     socket.on('message', (reply) => {
-      const answer = readReply(reply, id, question);
+      // Nobody was asked for more at a time, and who goes on answering something else has not understood.
+      const isReadable = reply.length <= UDP_BYTES_MAX && ++replies <= REPLIES_MAX;
+      const answer = isReadable ? readReply(reply, id, question, reading) : garbled;
       if (answer) end(answer);
     });
     // Connected, the system drops what comes from anybody else.
@@ -128,7 +145,7 @@ function askUdp(
 function askTcp(
   server: NameServer,
   question: ExchangeQuestion,
-  { timeoutMs, signal }: ExchangeOptions,
+  { timeoutMs, signal, reading }: ExchangeOptions,
 ): Promise<Exchanged> {
   const { id, bytes } = questionBytes(question, false);
   return new Promise((resolve) => {
@@ -148,12 +165,26 @@ function askTcp(
     length.writeUInt16BE(bytes.length);
     socket.on('connect', () => socket.write(Buffer.concat([length, bytes])));
     // The length is two bytes: more than 64 KiB cannot be promised, and what comes behind it is not read.
-    let got: Buffer = Buffer.alloc(0);
+    const chunks: Buffer[] = [];
+    let received = 0;
+    let wanted = 2;
     socket.on('data', (chunk: Buffer) => {
-      got = Buffer.concat([got, chunk]);
-      if (got.length < 2 || got.length < 2 + got.readUInt16BE(0)) return;
-      const reply = got.subarray(2, 2 + got.readUInt16BE(0));
-      end(readReply(reply, id, question) ?? { kind: 'failed', reason: 'malformed' });
+      chunks.push(chunk);
+      received += chunk.length;
+      if (received < wanted) return;
+      const got = Buffer.concat(chunks.splice(0));
+      wanted = 2 + got.readUInt16BE(0);
+      if (received < wanted) return void chunks.push(got);
+      // It is complete: what becomes of the connection says nothing more.
+      socket
+        .removeAllListeners('close')
+        .removeAllListeners('error')
+        .on('error', () => undefined)
+        .pause();
+      const read = (): void => {
+        if (!signal.aborted) end(readReply(got.subarray(2, wanted), id, question, reading) ?? garbled);
+      };
+      void reading.turn().then(read);
     });
   });
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createGate } from './gate.ts';
+import { createGate, createTurns } from './gate.ts';
 
 const never = new AbortController().signal;
 
@@ -46,4 +46,18 @@ it('a fault inside frees its place', async () => {
   const gate = createGate(1);
   await expect(gate(never, () => Promise.reject(new Error('inside')))).rejects.toThrow('inside');
   expect(await gate(never, () => Promise.resolve('in'))).toBe('in');
+});
+
+it('turns come one after the other, with a round of the event loop between', async () => {
+  const turn = createTurns();
+  const order: string[] = [];
+  const rounds = async (): Promise<void> => {
+    for (let i = 0; i < 3; i++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      order.push('other work');
+    }
+  };
+  await Promise.all([rounds(), ...['first', 'second', 'third'].map((name) => turn().then(() => order.push(name)))]);
+  expect(order.filter((name) => name !== 'other work')).toEqual(['first', 'second', 'third']);
+  expect(order.indexOf('third') - order.indexOf('first')).toBeGreaterThan(2);
 });

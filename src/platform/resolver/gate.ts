@@ -27,3 +27,9 @@ export function createGate(max: number) {
     }
   };
 }
+
+/** Resolves one call after the other, each in a round of the event loop of its own. */
+export function createTurns(): () => Promise<void> {
+  let last: Promise<void> = Promise.resolve();
+  return () => (last = last.then(() => new Promise((resolve) => setImmediate(resolve))));
+}

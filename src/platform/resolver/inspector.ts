@@ -2,8 +2,8 @@ import { getServers } from 'node:dns';
 import { canonicalName, isWithin, type RecordTypeName } from '../../protocol/dns/index.ts';
 import type { Answer, ServerObservation, ZoneObservation } from '../../protocol/dns-diagnosis/index.ts';
 import { createAddressGuard, type AddressGuard } from '../network/index.ts';
-import { exchange, type Exchanged, type NameServer } from './exchange.ts';
-import { createGate } from './gate.ts';
+import { exchange, type Exchanged, type NameServer, type Reading } from './exchange.ts';
+import { createGate, createTurns } from './gate.ts';
 import { readAnswer } from './read-answer.ts';
 import { createZoneFinder, type Zone } from './zone-finder.ts';
 
@@ -36,6 +36,8 @@ export interface Inspector {
 
 /** Questions of one inspection: some ten records of at most four servers, and what is asked further about each. */
 const QUESTIONS_MAX = 250;
+/** All that one inspection reads: every question answered over UDP, and some large answers over TCP. */
+const BYTES_MAX = 512 * 1024;
 /** Of all inspections together, so that readers of broken domains do not tie up all sockets. */
 const AT_A_TIME = 64;
 
@@ -43,6 +45,7 @@ export function createInspector(options: InspectorOptions): Inspector {
   const live = new Set<AbortController>();
   let isClosed = false;
   const gate = createGate(AT_A_TIME);
+  const turn = createTurns();
   const mayReach = createAddressGuard([...options.allowPrivate]);
   return {
     inspect(signal) {
@@ -54,7 +57,7 @@ export function createInspector(options: InspectorOptions): Inspector {
       };
       if (signal.aborted || isClosed) end();
       else signal.addEventListener('abort', end, { once: true });
-      return createInspection({ ...options, gate, mayReach }, stop.signal);
+      return createInspection({ ...options, gate, turn, mayReach }, stop.signal);
     },
     close() {
       isClosed = true;
@@ -64,15 +67,21 @@ export function createInspector(options: InspectorOptions): Inspector {
   };
 }
 
-type Limited = InspectorOptions & { gate: ReturnType<typeof createGate>; mayReach: AddressGuard };
+type Limited = InspectorOptions & {
+  gate: ReturnType<typeof createGate>;
+  turn: Reading['turn'];
+  mayReach: AddressGuard;
+};
 
 const STOPPED: Exchanged = { kind: 'failed', reason: 'stopped' };
 
 function createInspection(options: Limited, signal: AbortSignal): Inspection {
-  const { timeoutMs = 700, tries = 2, authorityPort, gate, mayReach } = options;
+  const { timeoutMs = 700, tries = 2, authorityPort, gate, turn, mayReach } = options;
   const resolvers = (options.servers.length > 0 ? options.servers : getServers()).map(readServer);
   const known = new Map<string, Promise<Exchanged>>();
   let asked = 0;
+  let bytesLeft = BYTES_MAX;
+  const reading: Reading = { allows: (bytes) => (bytesLeft -= bytes) >= 0, turn };
 
   const ask = (
     server: NameServer,
@@ -83,8 +92,9 @@ function createInspection(options: Limited, signal: AbortSignal): Inspection {
     const key = `${server.address} ${server.port} ${recursionDesired} ${type} ${canonicalName(name)}`;
     const before = known.get(key);
     if (before) return before;
-    if (signal.aborted || asked++ >= QUESTIONS_MAX) return Promise.resolve(STOPPED);
-    const answer = gate(signal, () => exchange(server, { name, type, recursionDesired }, { timeoutMs, tries, signal }));
+    if (signal.aborted || asked++ >= QUESTIONS_MAX || bytesLeft < 0) return Promise.resolve(STOPPED);
+    const limits = { timeoutMs, tries, signal, reading };
+    const answer = gate(signal, () => exchange(server, { name, type, recursionDesired }, limits));
     known.set(key, answer);
     return answer;
   };

@@ -1,7 +1,9 @@
-import { Resolver as NodeResolver } from 'node:dns/promises';
+import type { Resolver as NodeResolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { Addresses, CaaRecord, Lookup, MxRecord, SoaRecord } from './answers.ts';
 import { createLookUpCache } from './look-up-cache.ts';
+import { createPatientChannel } from './patient-channel.ts';
+import { weigh } from './weigh.ts';
 
 export interface LookupOptions {
   /** false asks the name servers again, and keeps the new answer. */
@@ -28,13 +30,20 @@ export interface ResolverOptions {
   timeoutMs: number;
   tries: number;
   now?: () => number;
-  entriesMax?: number;
+  /** Of the memory for answers. */
+  cacheBytesMax?: number;
 }
 
+const CACHE_BYTES_MAX = 16 * 1024 * 1024;
+/** Of one answer: a name with more than that is held by somebody who wants it read, and not by whoever sends mail. */
+const ANSWER_BYTES_MAX = 32 * 1024;
+
 export function createResolver(options: ResolverOptions): Resolver {
-  const dns = new NodeResolver({ timeout: options.timeoutMs, tries: options.tries });
-  if (options.servers.length > 0) dns.setServers(options.servers);
-  const cache = createLookUpCache({ now: options.now ?? Date.now, entriesMax: options.entriesMax ?? 20_000 });
+  const channel = createPatientChannel(options);
+  const cache = createLookUpCache({
+    now: options.now ?? Date.now,
+    bytesMax: options.cacheBytesMax ?? CACHE_BYTES_MAX,
+  });
   const underWay = new Map<string, Promise<Lookup<unknown>>>();
 
   const ask = <T>(type: string, name: string, wish: LookupOptions | undefined, query: Query<T>): Promise<Lookup<T>> => {
@@ -44,8 +53,9 @@ export function createResolver(options: ResolverOptions): Resolver {
     if (kept) return Promise.resolve(kept as Lookup<T>);
     const shared = underWay.get(key);
     if (shared) return shared as Promise<Lookup<T>>;
-    const asked = query(name)
-      .catch(explain)
+    const asked = channel
+      .ask((dns) => query(dns, name))
+      .then(withinSize, explain)
       .then((answer) => {
         cache.put(key, answer);
         return answer;
@@ -55,12 +65,12 @@ export function createResolver(options: ResolverOptions): Resolver {
     return asked;
   };
 
-  const v4: Query<string[]> = async (name) => addressesFound(await dns.resolve4(name, { ttl: true }));
-  const v6: Query<string[]> = async (name) => addressesFound(await dns.resolve6(name, { ttl: true }));
+  const v4: Query<string[]> = async (dns, name) => addressesFound(await dns.resolve4(name, { ttl: true }));
+  const v6: Query<string[]> = async (dns, name) => addressesFound(await dns.resolve6(name, { ttl: true }));
 
   return {
     mx: (domain, wish) =>
-      ask('MX', canonical(domain), wish, async (name) => {
+      ask('MX', canonical(domain), wish, async (dns, name) => {
         const records = await dns.resolveMx(name);
         return found(records.map((mx) => ({ preference: mx.priority, host: canonical(mx.exchange) })));
       }),
@@ -72,29 +82,32 @@ export function createResolver(options: ResolverOptions): Resolver {
       return bothFamilies(a, aaaa);
     },
     txt: (name, wish) =>
-      ask('TXT', canonical(name), wish, async (asked) => {
+      ask('TXT', canonical(name), wish, async (dns, asked) => {
         const records = await dns.resolveTxt(asked);
         return found(records.map((parts) => parts.join('')));
       }),
     cname: (name, wish) =>
-      ask('CNAME', canonical(name), wish, async (asked) => found((await dns.resolveCname(asked)).map(canonical))),
+      ask('CNAME', canonical(name), wish, async (dns, asked) => found((await dns.resolveCname(asked)).map(canonical))),
     caa: (name, wish) =>
-      ask('CAA', canonical(name), wish, async (asked) => found(caaRecords(await dns.resolveCaa(asked)))),
+      ask('CAA', canonical(name), wish, async (dns, asked) => found(caaRecords(await dns.resolveCaa(asked)))),
     ns: (zone, wish) =>
-      ask('NS', canonical(zone), wish, async (asked) => found((await dns.resolveNs(asked)).map(canonical))),
+      ask('NS', canonical(zone), wish, async (dns, asked) => found((await dns.resolveNs(asked)).map(canonical))),
     soa: (zone, wish) =>
-      ask('SOA', canonical(zone), wish, async (asked) => {
+      ask('SOA', canonical(zone), wish, async (dns, asked) => {
         const { nsname, serial, minttl } = await dns.resolveSoa(asked);
         return found({ primary: canonical(nsname), serial, minimumSeconds: minttl });
       }),
     close() {
-      dns.cancel();
+      channel.close();
       cache.clear();
     },
   };
 }
 
-type Query<T> = (name: string) => Promise<Lookup<T>>;
+type Query<T> = (dns: NodeResolver, name: string) => Promise<Lookup<T>>;
+
+const withinSize = <T>(answer: Lookup<T>): Lookup<T> =>
+  weigh(answer, ANSWER_BYTES_MAX) > ANSWER_BYTES_MAX ? { kind: 'failed', reason: 'malformed' } : answer;
 
 function canonical(name: string): string {
   return name.replace(/\.$/, '').toLowerCase();

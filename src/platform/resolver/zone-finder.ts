@@ -1,4 +1,11 @@
-import { canonicalName, isWithin, nameFromBytes, nameLabels, type RecordTypeName } from '../../protocol/dns/index.ts';
+import {
+  canonicalName,
+  canonicalOfRead,
+  isWithinCanonical,
+  nameFromBytes,
+  nameLabels,
+  type RecordTypeName,
+} from '../../protocol/dns/index.ts';
 import type { Exchanged } from './exchange.ts';
 import { readAnswer } from './read-answer.ts';
 
@@ -59,7 +66,8 @@ async function apexOf(
     else if (answer.kind === 'found' && answer.aliases.length === 0) return { zone: at, isBroken };
     else if (answer.aliases.length === 0) {
       const soa = said.message.authorities.find(({ data }) => data.type === 'SOA');
-      if (soa && soa.name !== '.' && isWithin(at, soa.name)) return { zone: canonicalName(soa.name), isBroken };
+      const zone = canonicalOfRead(soa?.name ?? '.');
+      if (zone !== '.' && isWithinCanonical(canonicalName(at), zone)) return { zone, isBroken };
     }
   }
   return undefined;
@@ -78,15 +86,15 @@ async function delegationFrom(options: ZoneFinderOptions, parent: Zone, name: st
     const said = await options.ask(address, name, 'NS');
     if (said.kind === 'failed') continue;
     const { authorities, answers, additionals } = said.message;
-    const cuts = [...authorities, ...answers].flatMap(({ name: zone, data }) =>
-      data.type === 'NS' && isWithin(name, zone) && zone !== parent.name && isWithin(zone, parent.name)
-        ? [{ zone: canonicalName(zone), host: canonicalName(data.target) }]
-        : [],
-    );
+    const cuts = [...authorities, ...answers].flatMap(({ name: owner, data }) => {
+      const zone = canonicalOfRead(owner);
+      const isCut = zone !== parent.name && isWithinCanonical(name, zone) && isWithinCanonical(zone, parent.name);
+      return data.type === 'NS' && isCut ? [{ zone, host: canonicalOfRead(data.target) }] : [];
+    });
     const [first] = cuts;
     if (!first) continue;
     const glue = additionals.flatMap(({ name: host, data }) =>
-      data.type === 'A' ? [{ host: canonicalName(host), address: data.address }] : [],
+      data.type === 'A' ? [{ host: canonicalOfRead(host), address: data.address }] : [],
     );
     const hosts = [...new Set(cuts.filter(({ zone }) => zone === first.zone).map(({ host }) => host))];
     return {

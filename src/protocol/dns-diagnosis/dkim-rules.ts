@@ -85,11 +85,17 @@ function wrongTag(wanted: Wanted, text: string): string | undefined {
   return `The key at ${wanted.name} is of another kind: k=${quoted(kindOf(text)).slice(1, -1)} where k=${kindOf(wanted.value)} is asked for.`;
 }
 
+/** 255 is where a single string ends (RFC 1035 §3.3.14); anywhere else the end got lost while it was copied. */
+const cutAdvice = (text: string): string =>
+  text.length >= 250 && text.length <= 256
+    ? 'this panel ends a text at 255, so split the value into several strings of one record'
+    : 'enter the whole value again';
+
 function wrongKey(wanted: Wanted, text: string, siblings: Observations['siblings']): string | undefined {
   const [found, key] = [keyOf(text), keyOf(wanted.value)];
   if (found === '') return undefined;
   if (key.startsWith(found)) {
-    return `The DKIM key at ${wanted.name} is cut off: ${found.length} of its ${key.length} characters are there; many panels end a text at 255, so split the value into several strings of one record.`;
+    return `The DKIM key at ${wanted.name} is cut off: ${found.length} of its ${key.length} characters are there; ${cutAdvice(text)}.`;
   }
   if (found.startsWith(key)) {
     return `The DKIM key at ${wanted.name} goes on after its end: ${found.length} characters where ${key.length} are asked for.`;

@@ -60,18 +60,18 @@ export function explainSilence(wanted: Wanted, seen: Observations): string {
 const hostsOf = (servers: readonly ServerObservation[]): string => listed(servers.map(({ host }) => host));
 
 const FAULTS = {
-  silent: 'does not answer',
-  garbled: 'answers what nobody can read',
-  lame: 'does not know the zone (lame delegation)',
-  nameless: 'has no address',
-  private: 'has an address that is not public',
+  silent: ['does not answer', 'do not answer'],
+  garbled: ['answers what nobody can read', 'answer what nobody can read'],
+  lame: ['does not know the zone (lame delegation)', 'do not know the zone (lame delegation)'],
+  nameless: ['has no address', 'have no address'],
+  private: ['has an address that is not public', 'have addresses that are not public'],
 } as const;
 
 function explainServers(servers: readonly ServerObservation[], zone: string): string {
   const groups = (Object.keys(FAULTS) as (keyof typeof FAULTS)[])
     .map((state) => ({ state, hosts: servers.filter((server) => server.state === state) }))
     .filter(({ hosts }) => hosts.length > 0)
-    .map(({ state, hosts }) => `${hostsOf(hosts)} ${FAULTS[state]}`);
+    .map(({ state, hosts }) => `${hostsOf(hosts)} ${FAULTS[state][hosts.length === 1 ? 0 : 1]}`);
   const [first = 'none', ...more] = groups;
-  return `Of the name servers of ${zone}, ${[first, ...more].join(' and ')}`;
+  return `Of the name servers of ${zone}, ${[first, ...more].join('; ')}`;
 }

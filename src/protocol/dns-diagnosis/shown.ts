@@ -6,13 +6,13 @@ const STEERING = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\u2028\u2029]/gu;
 
 /** What was found in DNS, made harmless and short. */
 export function shown(text: string, charsMax = CHARS_MAX): string {
-  const whole = text
-    .toWellFormed()
-    .slice(0, charsMax * 4)
-    .replaceAll(STEERING, '\uFFFD');
+  const whole = detached(text.slice(0, charsMax * 4).toWellFormed()).replaceAll(STEERING, '\uFFFD');
   const chars = Array.from(whole);
   return chars.length <= charsMax ? whole : `${chars.slice(0, charsMax - 1).join('')}…`;
 }
+
+/** A copy: a part of a string keeps all of it in memory, and what is shown is kept longer than what was found. */
+const detached = (text: string): string => Buffer.from(text, 'utf8').toString('utf8');
 
 export const quoted = (text: string): string => `"${shown(text)}"`;
 

@@ -4,7 +4,7 @@
  * DnsFormatError. It never sends or asks anything, and never knows the time unless it is told.
  */
 export { DnsFormatError } from './dns-format-error.ts';
-export { canonicalName, isWithin, nameFromBytes, nameLabels } from './name.ts';
+export { canonicalName, canonicalOfRead, isWithin, isWithinCanonical, nameFromBytes, nameLabels } from './name.ts';
 export { CLASSES, RECORD_TYPES, typeName, typeNumber } from './record-types.ts';
 export type { RecordTypeName } from './record-types.ts';
 export type { DnsRecord, RecordData } from './record.ts';
@@ -14,6 +14,6 @@ export { isSamePlain, plainRecord, recordDataOf, sameNames, type PlainRecord } f
 export { textOfStrings } from './text-strings.ts';
 export { addRecord, deleteRecord, deleteRecordSet, updateMessage, type Prerequisite } from './update.ts';
 export { nameIsUnused, recordSetIs, recordSetIsAbsent } from './update.ts';
-export { signMessage, TSIG_ALGORITHMS, verifyMessage } from './tsig.ts';
+export { signatureError, signMessage, TSIG_ALGORITHMS, verifyMessage } from './tsig.ts';
 export type { SignedMessage, TsigAlgorithm, TsigKey, TsigVerdict } from './tsig.ts';
 export { byteStrings, recordValue, zoneLine } from './zone-text.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { DnsFormatError } from './dns-format-error.ts';
-import { decodeMessage, encodeMessage, questionMessage, type DnsMessage } from './message.ts';
+import { decodeMessage, decodeWithPlaces, encodeMessage, questionMessage, type DnsMessage } from './message.ts';
 import { nameFromBytes } from './name.ts';
 import type { DnsRecord, RecordData } from './record.ts';
 
@@ -150,4 +150,45 @@ test.each<[string, RecordData, string]>([
     answers: [{ name: 'example.com', class: 1, ttl: 0, data }],
   };
   expect(() => encodeMessage(message)).toThrow(why);
+});
+
+describe('the work of reading a message', () => {
+  const LONGEST = Buffer.from([...new Array<number[]>(126).fill([1, 1]).flat(), 0]);
+  const pointer = (at: number): number[] => [0xc0 | (at >> 8), at & 0xff];
+  const record = (name: number[], type: number, data: number[]): Buffer =>
+    Buffer.from([...name, type >> 8, type & 0xff, 0, 1, 0, 0, 0, 0, data.length >> 8, data.length & 0xff, ...data]);
+  /** One question whose name is the longest there is, and records. */
+  const holding = (records: readonly Buffer[]): Buffer => {
+    const head = header(1, 0);
+    head.writeUInt16BE(records.length, 6);
+    return Buffer.concat([head, LONGEST, Buffer.from([0, 16, 0, 1]), ...records]);
+  };
+  const many = (count: number, make: (i: number) => Buffer): Buffer[] =>
+    Array.from({ length: count }, (_, i) => make(i));
+
+  test('does not grow with what a name points to', () => {
+    const pointing = many(499, () => record(pointer(12), 2, [1, 97, ...pointer(14)]));
+    const { message, steps } = decodeWithPlaces(holding(pointing));
+    expect(message.answers).toHaveLength(499);
+    expect(message.answers[498]).toMatchObject({
+      name: message.questions[0]?.name,
+      data: { target: `a.${nameFromBytes(new Array<string>(125).fill('\u0001'))}` },
+    });
+    // The question's labels once; for each record itself, its pointer and end, and the label, pointer and end of its data.
+    expect(steps).toBeLessThan(200 + 499 * 6);
+  });
+
+  test.each([
+    ['more than 500 records', many(500, () => record(pointer(12), 99, [])), '501 questions and records'],
+    ['labels without end', many(100, () => record([...LONGEST], 99, [])), 'more than 8192'],
+    ['strings without end', many(20, () => record([0], 16, new Array<number>(500).fill(0))), 'more than 8192'],
+  ])('ends when it has %s', (_what, records, why) => {
+    expect(() => decodeMessage(holding(records))).toThrow(why);
+  });
+
+  test('leaves room for as many records as anybody publishes, without any compression', () => {
+    const name = Buffer.from('\u0003www\u0007example\u0003com\u0000', 'latin1');
+    const records = many(499, () => record([...name], 15, [0, 10, ...name]));
+    expect(decodeMessage(holding(records)).answers).toHaveLength(499);
+  });
 });

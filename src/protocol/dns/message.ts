@@ -1,3 +1,4 @@
+import { DnsFormatError } from './dns-format-error.ts';
 import { CLASSES, RECORD_TYPES, typeNumber, type RecordTypeName } from './record-types.ts';
 import { readRecord, writeRecord, type DnsRecord } from './record.ts';
 import { WireReader } from './wire-reader.ts';
@@ -110,12 +111,21 @@ export function encodeMessage(message: DnsMessage, options: { compress: boolean 
 
 export const decodeMessage = (bytes: Buffer): DnsMessage => decodeWithPlaces(bytes).message;
 
-/** Also where the last record starts, which is where a signature stands. */
-export function decodeWithPlaces(bytes: Buffer): { message: DnsMessage; lastRecordAt: number } {
+/** More than any name has of one type, and than fit into one answer that is meant to be read. */
+const RECORDS_MAX = 500;
+
+/** Also where the last record starts, which is where a signature stands, and how much work reading was. */
+export function decodeWithPlaces(bytes: Buffer): { message: DnsMessage; lastRecordAt: number; steps: number } {
   const reader = new WireReader(bytes);
   const id = reader.uint16();
   const flags = reader.uint16();
   const counts = [reader.uint16(), reader.uint16(), reader.uint16(), reader.uint16()] as const;
+  const total = counts[0] + counts[1] + counts[2] + counts[3];
+  if (total > RECORDS_MAX) {
+    throw new DnsFormatError(
+      `The message says that it has ${total} questions and records; at most ${RECORDS_MAX} are read.`,
+    );
+  }
   const questions: Question[] = [];
   for (let i = 0; i < counts[0]; i++) {
     questions.push({ name: reader.name(), type: reader.uint16(), class: reader.uint16() });
@@ -123,15 +133,16 @@ export function decodeWithPlaces(bytes: Buffer): { message: DnsMessage; lastReco
   let lastRecordAt = reader.at;
   const section = (count: number): DnsRecord[] => {
     const records: DnsRecord[] = [];
-    // A count may promise 65,535 records; each of them takes eleven bytes at least, or reading it throws.
     for (let i = 0; i < count; i++) {
+      reader.step();
       lastRecordAt = reader.at;
       records.push(readRecord(reader));
     }
     return records;
   };
   const [answers, authorities, additionals] = [section(counts[1]), section(counts[2]), section(counts[3])];
-  return { message: { id, ...flagsFrom(flags), questions, answers, authorities, additionals }, lastRecordAt };
+  const message = { id, ...flagsFrom(flags), questions, answers, authorities, additionals };
+  return { message, lastRecordAt, steps: reader.steps };
 }
 
 const bit = (isSet: boolean, place: number): number => (isSet ? 1 << place : 0);

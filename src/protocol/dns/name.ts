@@ -31,8 +31,10 @@ export function nameLabels(name: string): string[] {
 
 /** The other way round; nameLabels gives the same labels back. */
 export function nameFromBytes(labels: readonly string[]): string {
-  return labels.length === 0 ? '.' : labels.map((label) => label.replace(ODD_CHARS, escapeChar)).join('.');
+  return labels.length === 0 ? '.' : labels.map(escapedLabel).join('.');
 }
+
+export const escapedLabel = (label: string): string => label.replace(ODD_CHARS, escapeChar);
 
 /** The one spelling of a name that names are compared by (RFC 4343: only ASCII letters have two cases). */
 export const canonicalName = (name: string): string =>
@@ -40,10 +42,23 @@ export const canonicalName = (name: string): string =>
 
 /** Whether a name is the zone's own or stands below it; by labels, so that `notexample.com` is not in `example.com`. */
 export function isWithin(name: string, zone: string): boolean {
-  const [inner, outer] = [nameLabels(canonicalName(name)), nameLabels(canonicalName(zone))];
-  const from = inner.length - outer.length;
-  return from >= 0 && outer.every((label, i) => inner[from + i] === label);
+  return isWithinCanonical(canonicalName(name), canonicalName(zone));
 }
+
+/** The same of two canonical names, at next to no cost. */
+export function isWithinCanonical(name: string, zone: string): boolean {
+  if (zone === '.' || name === zone) return true;
+  if (!name.endsWith(`.${zone}`)) return false;
+  // A dot behind an odd number of backslashes is a character of a label.
+  const backslashes = /\\*$/.exec(name.slice(0, -zone.length - 1).slice(-NAME_BYTES_MAX))?.[0] ?? '';
+  return backslashes.length % 2 === 0;
+}
+
+/**
+ * The canonical form of a name as a message was read to have it, which is spelled as nameFromBytes does. Without this,
+ * comparing the names of a large message would cost more than reading it.
+ */
+export const canonicalOfRead = (name: string): string => name.toLowerCase();
 
 // Everything that is neither printable nor plain in a zone file: blanks, quotes, comments, parentheses, @ and $.
 

@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { DnsFormatError } from './dns-format-error.ts';
 import { RECORD_TYPES } from './record-types.ts';
-import { WireReader } from './wire-reader.ts';
+import type { WireReader } from './wire-reader.ts';
 import { latin1, type WireWriter } from './wire-writer.ts';
 
 /** Strings are bytes: one character each. Names are written without their final dot. */
@@ -52,7 +52,7 @@ export function readRecord(reader: WireReader): DnsRecord {
   const from = reader.at;
   const bytes = reader.take(length);
   // Names in the data may point to earlier bytes of the message, never to later ones.
-  const inner = new WireReader(reader.bytes.subarray(0, from + length), from);
+  const inner = reader.within(from, from + length);
   const data: RecordData = length === 0 ? opaque(number, bytes) : readData(inner, number, from + length, bytes);
   if (data.type !== 'opaque' && inner.at !== from + length) {
     throw new DnsFormatError(`The data of the ${data.type} record of ${name} has bytes left over.`);
@@ -112,7 +112,10 @@ function readData(reader: WireReader, number: number, end: number, bytes: Buffer
       return { type: 'MX', priority: reader.uint16(), exchange: reader.name() };
     case RECORD_TYPES.TXT: {
       const strings: string[] = [];
-      while (reader.at < end) strings.push(reader.take(reader.uint8()).toString('latin1'));
+      while (reader.at < end) {
+        reader.step();
+        strings.push(reader.take(reader.uint8()).toString('latin1'));
+      }
       return { type: 'TXT', strings };
     }
     case RECORD_TYPES.CAA: {

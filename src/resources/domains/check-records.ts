@@ -41,12 +41,14 @@ export async function checkRecords(
 ): Promise<CheckedRecord[]> {
   const budgetMs = world.config.dns.diagnosis_ms;
   // Half of the time for what the check itself asks: a resolver that needs more is not worth asking why.
-  const patience = options.diagnose && budgetMs > 0 ? AbortSignal.timeout(Math.ceil(budgetMs / 2)) : undefined;
-  const hurried = <T>(answer: Promise<Lookup<T>>): Promise<Lookup<T>> => (patience ? inTime(answer, patience) : answer);
+  const isExplained = options.diagnose === true && budgetMs > 0;
+  // Records lead to further questions, an SPF record to twenty: what is not answered in time counts as not known now.
+  const patience = AbortSignal.timeout(isExplained ? Math.ceil(budgetMs / 2) : world.config.dns.look_ms);
+  const hurried = <T>(answer: Promise<Lookup<T>>): Promise<Lookup<T>> => inTime(answer, patience);
   const glances = await Promise.all(
     records.map((record) => glance(world, { ...wantedOf(record), domain: domain.name }, records, options, hurried)),
   );
-  const explained = patience ? await diagnoseRecords(world, domain.id, glances) : undefined;
+  const explained = isExplained ? await diagnoseRecords(world, domain.id, glances) : undefined;
   return records.map(({ position, record, name, type }, i) => ({
     position,
     record,

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { createAddressGuard } from '../../platform/network/index.ts';
 import type { Inspection } from '../../platform/resolver/index.ts';
 import type { World } from '../../platform/world/index.ts';
@@ -20,25 +21,46 @@ import { rememberShortly } from './short-memory.ts';
  * record might be. In `dns.diagnosis_ms` at most, and for one domain once in half a minute.
  */
 export function diagnoseRecords(world: World, domainId: string, glances: readonly Glance[]): Promise<Explained[]> {
-  const key = JSON.stringify([
-    domainId,
-    glances.map(({ wanted, judgement }) => [wanted.name, wanted.value, judgement]),
-  ]);
+  const seen = JSON.stringify(glances.map(({ wanted, judgement }) => [wanted.name, wanted.value, judgement]));
+  const key = `${domainId} ${createHash('sha256').update(seen).digest('base64')}`;
   return rememberShortly(world.inspector, key, world.clock.now(), () => explainAll(world, glances));
+}
+
+/**
+ * Whether what our resolver says of a name may be repeated to whoever asks for it: only what everybody can look up, and
+ * not through an alias of somebody else's.
+ */
+export async function mayBeRepeated(world: World, name: string, type: 'MX'): Promise<boolean> {
+  if (world.config.dns.diagnosis_ms === 0) return false;
+  const done = new AbortController();
+  const patience = AbortSignal.timeout(Math.ceil(world.config.dns.diagnosis_ms / 2));
+  const inspection = world.inspector.inspect(AbortSignal.any([patience, done.signal]));
+  try {
+    const [zone, answer] = await Promise.all([inspection.observe(name, type), inspection.resolve(name, type)]);
+    return zone !== undefined && isPublic(zone) && !leadsAway(answer, name);
+  } finally {
+    done.abort();
+  }
 }
 
 async function explainAll(world: World, glances: readonly Glance[]): Promise<Explained[]> {
   const patience = AbortSignal.timeout(Math.ceil(world.config.dns.diagnosis_ms / 2));
-  const inspection = world.inspector.inspect(patience);
+  const done = new AbortController();
+  const inspection = world.inspector.inspect(AbortSignal.any([patience, done.signal]));
   const siblings = glances.map(({ wanted, judgement }) => ({ wanted, isRight: judgement.verdict === 'right' }));
-  return Promise.all(
-    glances.map(async (glance, at) => {
-      const others = siblings.filter((_, i) => i !== at);
-      return glance.judgement.verdict === 'right'
-        ? explainRight(world, glance, others)
-        : explainOne(world, inspection, glance, others, patience);
-    }),
-  );
+  try {
+    return await Promise.all(
+      glances.map(async (glance, at) => {
+        const others = siblings.filter((_, i) => i !== at);
+        return glance.judgement.verdict === 'right'
+          ? explainRight(world, glance, others)
+          : explainOne(world, inspection, glance, others, patience);
+      }),
+    );
+  } finally {
+    // What was answered is let go with the inspection, not when its time would have been over.
+    done.abort();
+  }
 }
 
 type Siblings = NonNullable<Observations['siblings']>;
@@ -127,5 +149,7 @@ const VALUE_CHARS_MAX = 500;
 
 const valuesOf = (answer: Answer): string[] =>
   answer.kind === 'found'
-    ? answer.records.slice(0, VALUES_MAX).map((record) => shown(textOf(record.slice(0, 4096)), VALUE_CHARS_MAX))
+    ? answer.records
+        .slice(0, VALUES_MAX)
+        .map((record) => shown(textOf(record.slice(0, VALUE_CHARS_MAX * 4)), VALUE_CHARS_MAX))
     : [];
