@@ -34,9 +34,12 @@ export async function up(knex: Knex): Promise<void> {
     // Who else has published for a name.
     table.index(['domain_name']);
   });
+  // Who else wants a record, by the names that can want it.
+  await knex.raw('create index domains_by_name on domains (name)');
 }
 
 export async function down(knex: Knex): Promise<void> {
+  await knex.raw('drop index domains_by_name');
   await knex.schema.dropTable('dns_setups');
   await knex.schema.dropTable('dns_published');
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { publish, startScene } from '../rig/scene.ts';
 import { setSending } from '../../src/resources/instance/index.ts';
 import { administerTeam } from '../../src/resources/teams/index.ts';
-import { startScene } from '../rig/scene.ts';
 import { HOUR, mailIn, MINUTE } from './mail.ts';
 
 describe('the global send switch', () => {
@@ -96,5 +96,58 @@ describe('a suspended team', () => {
     await scene.settled();
     expect((await other.account(theirs)).state).toBe('delivered');
     expect(scene.sink.messages).toHaveLength(1);
+  });
+});
+
+describe('a domain that is not verified any more', () => {
+  it('lets its held mail go as soon as it is verified again, and nothing else', async () => {
+    await using scene = await startScene();
+    const mail = await mailIn(scene);
+    const { key } = mail.team;
+    const at = (ms: number) => ({ scheduled_at: new Date(scene.clock.now() + ms).toISOString() });
+    const held = await mail.send('x@one.example', at(2 * MINUTE));
+    const scheduled = await mail.send('x@one.example', at(30 * HOUR));
+    const letGo = async () => {
+      await scene.app.jobs.find((job) => job.name === 'release-held-mail')?.run();
+      scene.clock.advance(1000);
+      await scene.settled();
+    };
+    scene.clock.advance(MINUTE);
+    const path = `/domains/${mail.domain.id}`;
+    const { body } = await scene.api('POST', `${path}/dkim/regenerate`, { key, body: { key_bits: 2048 } });
+    scene.clock.advance(MINUTE);
+    await scene.settled();
+    expect((await mail.account(held)).state).toBe('delivery_delayed');
+    await letGo();
+    expect((await mail.account(held)).state).toBe('delivery_delayed');
+
+    publish(scene.dns, body);
+    await scene.api('POST', `${path}/verify`, { key });
+    const refused = await mail.send('451-later@one.example');
+    await scene.settled();
+    const due = () => scene.app.world.db.get('select due_at from deliveries where email_id = ?', [refused]);
+    const before = await due();
+    await letGo();
+    expect((await mail.account(held)).state).toBe('delivered');
+    expect((await mail.account(scheduled)).state).toBe('scheduled');
+    expect(await due()).toEqual(before);
+  });
+
+  it('lets its held mail fail as soon as it is removed', async () => {
+    await using scene = await startScene();
+    const mail = await mailIn(scene);
+    const { key } = mail.team;
+    const scheduled_at = new Date(scene.clock.now() + 2 * MINUTE).toISOString();
+    const held = await mail.send('x@one.example', { scheduled_at });
+    scene.clock.advance(MINUTE);
+    const path = `/domains/${mail.domain.id}`;
+    await scene.api('POST', `${path}/dkim/regenerate`, { key, body: { key_bits: 2048 } });
+    scene.clock.advance(MINUTE);
+    await scene.settled();
+    await scene.api('DELETE', path, { key });
+    await scene.app.jobs.find((job) => job.name === 'release-held-mail')?.run();
+    scene.clock.advance(1000);
+    await scene.settled();
+    expect((await mail.account(held)).state).toBe('failed');
   });
 });

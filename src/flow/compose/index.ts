@@ -1,7 +1,8 @@
 /**
  * Compose: from a stored email to the signed bytes that go over the wire. A message is composed and signed once for all
  * destinations that are under way together, and again for a retry, to the same bytes unless the domain's tracking was
- * changed since. Bcc is never written.
+ * changed since. A key that is taken out of use signs nothing more, whatever is under way. Bcc is never written.
  */
-export { createComposer, type Batch, type Composer } from './composer.ts';
-export { DomainRemoved } from './signing-domains.ts';
+export type { Batch } from './batch.ts';
+export { createComposer, type Composer } from './composer.ts';
+export { DomainRemoved, DomainUnverified, KeysChanged } from './signing-domains.ts';

@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import { stopwatch } from '../../platform/clock/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import type { DkimKey } from '../../protocol/dkim/index.ts';
 import {
@@ -13,10 +14,25 @@ import type { TrackingLinks } from '../track/index.ts';
 /** The domain an email was accepted for is gone: nothing can sign it any more. */
 export class DomainRemoved extends Error {}
 
+/** DNS does not bear out the domain at present, so that what is signed now would be refused. */
+export class DomainUnverified extends Error {
+  readonly domain: string;
+
+  constructor(domain: string) {
+    super(`the domain ${domain} is not verified`);
+    this.domain = domain;
+  }
+}
+
+/** What was composed is signed with keys that are in use no more; nothing of it has been handed over. */
+export class KeysChanged extends Error {}
+
 export interface SigningDomain {
   name: string;
   returnPathDomain: string;
   keys: DkimKey[];
+  /** Which keys these are: what one domain signs before and after a reading is signed alike if this is the same. */
+  signedBy: string;
   /** Absent where its mail goes out as it is. */
   tracking: TrackingLinks | undefined;
   /** DNS does not bear out that it may be sent from, so what its keys sign would be refused: its mail waits. */
@@ -25,15 +41,57 @@ export interface SigningDomain {
   fault?: unknown;
 }
 
+/** The domains of a batch as they were read last. */
+export interface SigningDomains {
+  get(domainId: string): SigningDomain | undefined;
+  /** False once anything they were read from may have changed. */
+  isFresh(): boolean;
+  /** Reads them again; those who ask together share one reading. */
+  refresh(): Promise<void>;
+}
+
 const KEYS_CACHED_MAX = 1000;
+const READ_FROM = ['domains', 'dkim_keys', 'domain_records'];
+/** What other nodes write goes unheard, so that a reading is trusted no longer than this. */
+const FRESH_MS = 1000;
 
 /**
- * Reads the domains and keys of a batch from the database each time, so that a key taken out of use signs nothing more;
- * only the opened key objects are kept, because unsealing and parsing one costs as much as signing with it.
+ * Reads the domains and keys of a batch from the database, and again as soon as anybody has written there, so that a key
+ * taken out of use signs nothing more; only the opened key objects are kept, because unsealing and parsing one costs as
+ * much as signing with it.
  */
-export function createSigningDomains(world: World): (domainIds: string[]) => Promise<Map<string, SigningDomain>> {
+export function createSigningDomains(world: World): (domainIds: string[]) => Promise<SigningDomains> {
   const opened = new Map<string, KeyObject>();
+  let changes = 0;
+  // One for the life of the process, as the composer is.
+  for (const table of READ_FROM) world.db.onCommit(table, () => changes++);
+
   return async (domainIds) => {
+    let [domains, seen, ageMs] = [new Map<string, SigningDomain>(), -1, stopwatch()];
+    let underWay: { since: number; done: Promise<void> } | undefined;
+    const reading: SigningDomains = {
+      get: (domainId) => domains.get(domainId),
+      isFresh: () => seen === changes && ageMs() < FRESH_MS,
+      async refresh() {
+        // One that began before the latest change may have missed it.
+        if (underWay?.since !== changes) underWay = { since: changes, done: readInto(changes, stopwatch()) };
+        await underWay.done;
+      },
+    };
+    await reading.refresh();
+    return reading;
+
+    async function readInto(since: number, itsAgeMs: () => number): Promise<void> {
+      try {
+        const found = await read(domainIds);
+        if (since >= seen) [domains, seen, ageMs] = [found, since, itsAgeMs];
+      } finally {
+        if (underWay?.since === since) underWay = undefined;
+      }
+    }
+  };
+
+  async function read(domainIds: string[]): Promise<Map<string, SigningDomain>> {
     const [names, keyRows] = await Promise.all([sendingNames(world.db, domainIds), dkimKeysOf(world.db, domainIds)]);
     const domains = new Map<string, SigningDomain>();
     for (const sending of names) {
@@ -42,6 +100,7 @@ export function createSigningDomains(world: World): (domainIds: string[]) => Pro
         name,
         returnPathDomain: `${label}.${name}`,
         keys: [],
+        signedBy: '',
         tracking: trackingOf(world, sending),
         isUnverified: verifiedAt === null,
       });
@@ -52,12 +111,13 @@ export function createSigningDomains(world: World): (domainIds: string[]) => Pro
       try {
         const privateKey = open(row);
         domain.keys.push({ domain: domain.name, selector: row.selector, privateKey, algorithm: row.algorithm });
+        domain.signedBy += `${row.id} `;
       } catch (error) {
         domain.fault = error;
       }
     }
     return domains;
-  };
+  }
 
   function open(row: DkimKeyRow): KeyObject {
     let privateKey = opened.get(row.id);

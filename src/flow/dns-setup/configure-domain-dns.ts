@@ -3,7 +3,7 @@ import type { World } from '../../platform/world/index.ts';
 import { mustReach, type Ctx } from '../../resources/access/index.ts';
 import { findSetup, publishedFor } from '../../resources/dns/index.ts';
 import { hasLostName, openProof } from '../../resources/domain-claims/index.ts';
-import { findDomain, isVerifiedElsewhere, type DomainRow } from '../../resources/domains/index.ts';
+import { findDomain, isHeldElsewhere, type DomainRow } from '../../resources/domains/index.ts';
 import { findTeam } from '../../resources/teams/index.ts';
 import { chooseProvider } from './choose-provider.ts';
 import { AT_ONCE_MAX, oneAtATime } from './one-at-a-time.ts';
@@ -62,7 +62,7 @@ async function configure({ world, teamId }: Ctx, id: string, input: ConfigureInp
 /** An open claim of the name publishes its proof. */
 async function mustHaveName(world: World, domain: DomainRow): Promise<void> {
   const { team_id: teamId, name } = domain;
-  if ((await isVerifiedElsewhere(world.db, teamId, name)) && !(await openProof(world, domain))) {
+  if ((await isHeldElsewhere(world.db, teamId, name)) && !(await openProof(world, domain))) {
     const say = `The domain ${name} is verified by another team; claim it to move it to yours.`;
     throw refuse('resource_locked', { say, claimable: true });
   }

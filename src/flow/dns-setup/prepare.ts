@@ -2,7 +2,7 @@ import type { World } from '../../platform/world/index.ts';
 import { isSamePlain, type PlainRecord } from '../../protocol/dns/index.ts';
 import {
   fingerprintOf,
-  findHeir,
+  findHeirs,
   inheritanceOf,
   publishedFor,
   wantedRecords,
@@ -18,6 +18,11 @@ export interface SetupDomain {
   name: string;
 }
 
+export interface Heirloom {
+  row: PublishedRow;
+  heirId: string;
+}
+
 export interface Prepared {
   domain: SetupDomain;
   provider: DnsProvider;
@@ -26,8 +31,8 @@ export interface Prepared {
   looks: Look[];
   seen: ZoneRecord[];
   ours: PublishedRow[];
-  /** Ours, not wanted by this domain any more, but by the one that has its name now. */
-  heirloom: { rows: PublishedRow[]; heirId: string } | undefined;
+  /** Ours, not wanted by this domain any more, but by another: theirs to remove from now on. */
+  heirlooms: Heirloom[];
   /** What copies of the name that are gone, or another team's, have left behind: this one's to remove from now on. */
   inheritance: Inheritance | undefined;
   fingerprint: string;
@@ -45,24 +50,54 @@ export async function prepare(
   const isHere = (row: PublishedRow): boolean => row.provider === provider.name && row.zone === zone;
   const inheritance = wanted.length === 0 ? undefined : await inheritanceOf(world, domain, provider.name);
   const rows = [...(await publishedFor(world.db, domain.id)), ...(inheritance?.rows ?? [])].filter(isHere);
-  const heirloom = await heirloomOf(world, domain, rows, wanted);
-  const ours = rows.filter((row) => !heirloom?.rows.includes(row));
+  const heirlooms = await heirloomsAmong(world, domain, rows, wanted);
+  const ours = rows.filter((row) => !heirlooms.some((heirloom) => heirloom.row === row));
   const looks = looksFor(wanted, ours);
   const seen = looks.length === 0 ? [] : await provider.recordsAt(zone, looks);
   const plan = planChanges({ wanted, ours, seen, ttlSeconds: options.ttlSeconds });
-  return { domain, provider, zone, plan, looks, seen, ours, heirloom, inheritance, fingerprint: fingerprintOf(wanted) };
+  return {
+    domain,
+    provider,
+    zone,
+    plan,
+    looks,
+    seen,
+    ours,
+    heirlooms,
+    inheritance,
+    fingerprint: fingerprintOf(wanted),
+  };
 }
 
-async function heirloomOf(
+/**
+ * A record belongs to everybody who wants it: the MX record of a return path is also that of a domain of its name which
+ * receives. It goes with the last of them.
+ */
+async function heirloomsAmong(
   world: World,
   domain: SetupDomain,
   rows: readonly PublishedRow[],
   wanted: readonly PlainRecord[],
-): Promise<Prepared['heirloom']> {
-  const heir = await findHeir(world.db, domain);
-  if (!heir) return undefined;
-  const wants = await wantedRecords(world, { ...heir, name: domain.name });
-  const has = (records: readonly PlainRecord[], row: PublishedRow): boolean =>
-    records.some((record) => isSamePlain(record, row));
-  return { rows: rows.filter((row) => !has(wanted, row) && has(wants, row)), heirId: heir.id };
+): Promise<Heirloom[]> {
+  const left = rows.filter((row) => !wanted.some((record) => isSamePlain(record, row)));
+  if (left.length === 0) return [];
+  // What a domain wants stands at its name or below.
+  const names = [...new Set(left.flatMap((row) => namesAbove(row.name)))];
+  const heirs = await Promise.all(
+    (await findHeirs(world.db, names, domain.id)).map(async (heir) => ({
+      ...heir,
+      wants: await wantedRecords(world, heir),
+    })),
+  );
+  return left.flatMap((row) => {
+    const wanting = heirs.filter(({ wants }) => wants.some((record) => isSamePlain(record, row)));
+    const heir = wanting.find(({ provider, zone }) => provider === row.provider && zone === row.zone) ?? wanting[0];
+    return heir ? [{ row, heirId: heir.id }] : [];
+  });
+}
+
+/** The name itself and every name above it. */
+function namesAbove(name: string): string[] {
+  const labels = name.toLowerCase().split('.');
+  return labels.map((_, i) => labels.slice(i).join('.'));
 }

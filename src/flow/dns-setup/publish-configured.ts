@@ -1,5 +1,6 @@
 import type { World } from '../../platform/world/index.ts';
 import {
+  findSetup,
   fingerprintOf,
   forgetStrandedRecords,
   noteSetupFault,
@@ -46,6 +47,8 @@ async function publishOne(world: World, setup: SetupRow): Promise<'published' | 
   const domain = { id: setup.domain_id, team_id: setup.team_id, name: setup.domain_name };
   const wanted = await wantedRecords(world, domain);
   if (wanted.length > 0 && fingerprintOf(wanted) === setup.fingerprint) return 'unchanged';
+  // Somebody may have ended it since the list was read.
+  if (!(await findSetup(world.db, domain.id))) return 'unchanged';
   try {
     // Whoever may not use the provider any more may still have taken out of it what was put there.
     const team = wanted.length > 0 ? await findTeam(world.db, domain.team_id) : undefined;

@@ -1,5 +1,5 @@
 import type { World } from '../../platform/world/index.ts';
-import { DomainRemoved, type Batch } from '../compose/index.ts';
+import { DomainRemoved, DomainUnverified, KeysChanged, type Batch } from '../compose/index.ts';
 import type { Deliver, DeliveryJob, HandOff } from '../deliver/index.ts';
 import type { ClaimedDelivery } from './claim.ts';
 import type { Claim, DeliveryRow } from './deliveries.store.ts';
@@ -50,13 +50,13 @@ export function createCarry(options: CarryOptions): Carry {
     const mailFrom = batch.returnPath(row.email_id);
     if (mailFrom === undefined) return removed();
     const unverified = batch.unverifiedDomain(row.email_id);
-    if (unverified !== undefined) {
-      const detail = `The domain ${unverified} is not verified any more; the mail waits until its records are seen`;
-      return recipients.map((address) => ({ kind: 'deferred', address, reason: 'domain_unverified', detail }));
-    }
+    if (unverified !== undefined) return held(recipients, unverified);
     let isHandedOff = false;
     const handOff: HandOff = {
-      intend: () => options.intend(row),
+      intend() {
+        const rechecked = batch.recheck(row);
+        return rechecked ? rechecked.then(() => options.intend(row)) : options.intend(row);
+      },
       mark() {
         handOffLog.mark(row.id);
         isHandedOff = true;
@@ -67,6 +67,8 @@ export function createCarry(options: CarryOptions): Carry {
       return await options.deliver(jobOf(row, recipients, mailFrom), { message, handOff, signal: interrupt });
     } catch (error) {
       if (error instanceof DomainRemoved) return removed();
+      if (error instanceof DomainUnverified) return held(recipients, error.domain);
+      if (error instanceof KeysChanged) return again(recipients);
       if (error instanceof LeaseLost) {
         world.log.warn({ emailId: row.email_id }, 'a delivery was taken over by another node before its hand-off');
         return undefined;
@@ -80,6 +82,17 @@ export function createCarry(options: CarryOptions): Carry {
       );
     }
   }
+}
+
+function held(recipients: readonly string[], domain: string): Outcome[] {
+  const detail = `The domain ${domain} is not verified any more; the mail waits until its records are seen`;
+  return recipients.map((address) => ({ kind: 'deferred', address, reason: 'domain_unverified', detail }));
+}
+
+/** It goes out at once, signed with the keys of now; what was given up for that is no attempt. */
+function again(recipients: readonly string[]): Outcome[] {
+  const detail = 'The keys of the domain changed while the message was under way';
+  return recipients.map((address) => ({ kind: 'deferred', address, reason: 'stopping', detail }));
 }
 
 function jobOf(row: DeliveryRow, recipients: string[], mailFrom: string): DeliveryJob {

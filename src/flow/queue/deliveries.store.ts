@@ -134,14 +134,28 @@ export async function reschedule(
   tx: Executor,
   owner: string,
   claim: Claim,
-  next: Pick<DeliveryRow, 'attempt' | 'due_at' | 'handed_off_at'> & { recipients: readonly string[] },
+  next: Pick<DeliveryRow, 'attempt' | 'due_at' | 'handed_off_at'> & {
+    recipients: readonly string[];
+    /** It is of no use to try before the domain is verified again. */
+    awaitsDomain?: boolean;
+  },
 ): Promise<boolean> {
-  const sql = `update deliveries set recipients = ?, attempt = ?, due_at = ?, handed_off_at = ?, lease_owner = null
-    where id = ? and attempt = ? and lease_owner = ?`;
-  const { recipients, attempt, due_at: dueAt, handed_off_at: handedOffAt } = next;
-  const values = [JSON.stringify(recipients), attempt, dueAt, handedOffAt, claim.id, claim.attempt, owner];
+  const sql = `update deliveries set recipients = ?, attempt = ?, due_at = ?, handed_off_at = ?, awaits_domain = ?,
+      lease_owner = null where id = ? and attempt = ? and lease_owner = ?`;
+  const { recipients, attempt, due_at: dueAt, handed_off_at: handedOffAt, awaitsDomain = false } = next;
+  const set = [JSON.stringify(recipients), attempt, dueAt, handedOffAt, awaitsDomain ? 1 : 0];
+  const values = [...set, claim.id, claim.attempt, owner];
   return (await tx.run(sql, values)) === 1;
 }
+
+/** Makes due what waits for a domain that is verified again or gone; answers how much that is. */
+export const releaseHeld = (db: Executor, now: number): Promise<number> =>
+  db.run(
+    `update deliveries set due_at = ?, awaits_domain = 0
+      where awaits_domain = 1 and due_at > ? and lease_owner is null and handed_off_at is null
+        and not exists (select 1 from domains d where d.id = deliveries.domain_id and d.verified_at is null)`,
+    [now, now],
+  );
 
 /** Undoes claims: offered again at once, as if they had not been claimed. */
 export async function unclaim(tx: Executor, owner: string, ids: readonly string[], now: number): Promise<void> {

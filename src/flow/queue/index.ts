@@ -14,6 +14,7 @@ export {
   hasDeliveries,
   insertDeliveries,
   moveUnclaimed,
+  releaseHeld,
   removeUnclaimed,
   reschedule,
   type DeliveryRow,

@@ -14,8 +14,8 @@ export interface Conclusion {
   suppress: { email: string; origin: 'bounce' | 'complaint' }[];
   /** The operator's lines, for when all this is written. */
   tell: ((log: MailLog) => void)[];
-  /** Tried again at `dueAt`; `attempt` is how many attempts count as made. */
-  retry: { recipients: string[]; dueAt: number; attempt: number } | undefined;
+  /** Tried again at `dueAt`, or as soon as its domain is verified; `attempt` is how many attempts count as made. */
+  retry: { recipients: string[]; dueAt: number; attempt: number; awaitsDomain: boolean } | undefined;
   /** Never to be sent again, and failed when nobody says otherwise by then. */
   doubt: { recipients: string[]; handedOffAt: number; dueAt: number } | undefined;
 }
@@ -122,7 +122,7 @@ function deferred(
   const first = tried[0];
   if (!first) {
     // The attempt does not count, because nothing was attempted.
-    done.retry = { recipients: to, dueAt: now, attempt: row.attempt - 1 };
+    done.retry = { recipients: to, dueAt: now, attempt: row.attempt - 1, awaitsDomain: false };
     return;
   }
   const { retry_minutes: minutes, give_up_hours: hours } = world.config.delivery;
@@ -148,7 +148,8 @@ function deferred(
     return;
   }
   const dueAt = first.retryAfterMs === undefined ? next.at : now + first.retryAfterMs;
-  done.retry = { recipients: to, dueAt, attempt: row.attempt };
+  const awaitsDomain = first.reason === 'domain_unverified';
+  done.retry = { recipients: to, dueAt, attempt: row.attempt, awaitsDomain };
   const { reason, detail } = first;
   done.tell.push((log) => log.deferred({ emailId: row.email_id, to, reason, detail, nextAttemptAt: isoTime(dueAt) }));
   // Later deferrals of the same recipients are no news.

@@ -55,8 +55,9 @@ async function keep(world: World, tx: Executor, owner: string, { row, conclusion
   if (!retry) {
     return inDoubt ? reschedule(tx, owner, row, { recipients: doubt.recipients, ...inDoubt }) : true;
   }
-  const { recipients, attempt, dueAt } = retry;
-  const wasHeld = await reschedule(tx, owner, row, { recipients, attempt, due_at: dueAt, handed_off_at: null });
+  const { recipients, attempt, dueAt, awaitsDomain } = retry;
+  const next = { recipients, attempt, due_at: dueAt, handed_off_at: null, awaitsDomain };
+  const wasHeld = await reschedule(tx, owner, row, next);
   if (wasHeld && inDoubt) {
     const apart = { id: world.ids.uuid(), recipients: JSON.stringify(doubt.recipients), lease_owner: null };
     await insertDeliveries(tx, [{ ...row, ...inDoubt, ...apart }]);

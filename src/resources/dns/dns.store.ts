@@ -1,4 +1,4 @@
-import { uuidsIn, type Executor } from '../../platform/db/index.ts';
+import { textsIn, uuidsIn, type Executor } from '../../platform/db/index.ts';
 
 /** A record that we published, or were about to: it is written down before it is published. */
 export interface PublishedRow {
@@ -45,12 +45,14 @@ const SETUP = [
 export const publishedFor = (db: Executor, domainId: string): Promise<PublishedRow[]> =>
   db.all<PublishedRow>('select * from dns_published where domain_id = ? order by id', [domainId]);
 
+/** What is written down already stays as it is. */
 export async function addPublished(db: Executor, rows: readonly PublishedRow[]): Promise<void> {
   if (rows.length === 0) return;
   await db.insertMany(
     'dns_published',
     PUBLISHED,
     rows.map((row) => PUBLISHED.map((column) => row[column])),
+    'on conflict (id) do nothing',
   );
 }
 
@@ -81,6 +83,12 @@ export const setupsAfter = (db: Executor, domainId: string | undefined, now: num
     [...(domainId === undefined ? [] : [domainId]), now, limit],
   );
 
+/** A setup that nobody has finished yet; answers whether there was none before. */
+export async function beginSetup(db: Executor, row: SetupRow): Promise<boolean> {
+  const values = SETUP.map((column) => row[column]);
+  return (await db.insertMany('dns_setups', SETUP, [values], 'on conflict (domain_id) do nothing')) === 1;
+}
+
 export async function saveSetup(db: Executor, row: SetupRow): Promise<void> {
   const sets = ['provider', 'zone', 'fingerprint', 'failures', 'fault', 'retry_at']
     .map((column) => `${column} = excluded.${column}`)
@@ -103,20 +111,29 @@ export const noteSetupFault = (db: Executor, domainId: string, fault: string, re
 export const endSetup = (db: Executor, domainId: string): Promise<number> =>
   db.run('delete from dns_setups where domain_id = ?', [domainId]);
 
+export interface Heir {
+  id: string;
+  team_id: string;
+  name: string;
+  /** Where its records are published by themselves; null where they are not. */
+  provider: string | null;
+  zone: string | null;
+}
+
 /**
- * Who else needs the records of a domain that gives them up: the copy of the name that another team has verified, or one
- * that is set up itself.
+ * Other domains of these names, of any team, whose records count: those that hold their name, and those that have
+ * published something. First those that publish by themselves.
  */
-export const findHeir = (
-  db: Executor,
-  domain: { id: string; name: string },
-): Promise<{ id: string; team_id: string } | undefined> =>
-  db.get(
-    `select id, team_id from domains d where name = ? and id <> ?
-      and (verified_at is not null or exists (select 1 from dns_setups s where s.domain_id = d.id))
-      order by case when verified_at is null then 1 else 0 end, id limit 1`,
-    [domain.name, domain.id],
+export function findHeirs(db: Executor, names: readonly string[], exceptId: string): Promise<Heir[]> {
+  const among = textsIn(db.dialect, 'd.name', names);
+  return db.all<Heir>(
+    `select d.id, d.team_id, d.name, s.provider, s.zone from domains d left join dns_setups s on s.domain_id = d.id
+      where ${among.sql} and d.id <> ? and (d.held_at is not null or s.domain_id is not null
+        or exists (select 1 from dns_published p where p.domain_id = d.id))
+      order by case when s.domain_id is null then 1 else 0 end, case when d.held_at is null then 1 else 0 end, d.id`,
+    [among.value, exceptId],
   );
+}
 
 /**
  * What was published with a token that nobody kept, for domains that are gone: nobody can remove it any more but its

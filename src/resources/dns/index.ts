@@ -7,8 +7,9 @@ export { readZone } from './read-zone.ts';
 export { wantedRecords, fingerprintOf } from './wanted-records.ts';
 export {
   addPublished,
+  beginSetup,
   endSetup,
-  findHeir,
+  findHeirs,
   findSetup,
   forgetPublished,
   forgetStrandedRecords,
@@ -17,6 +18,7 @@ export {
   saveSetup,
   setupsAfter,
   yieldPublished,
+  type Heir,
   type PublishedRow,
   type SetupRow,
 } from './dns.store.ts';

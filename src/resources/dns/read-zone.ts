@@ -6,6 +6,11 @@ import { findDomain, recordsOf } from '../domains/index.ts';
 /** Short, so that a mistake made by hand is soon forgotten. */
 const TTL_SECONDS = 300;
 
+const KEYS: Record<string, string> = {
+  incoming: ', incoming: signs once it is seen',
+  retiring: ', retiring: signs nothing new, and mail under way still needs it',
+};
+
 /** The records to publish as lines of a zone file, each with a comment that says what it is for. */
 export async function readZone(ctx: Ctx, id: string): Promise<string> {
   mustReach(ctx.actor, 'full_access');
@@ -14,7 +19,7 @@ export async function readZone(ctx: Ctx, id: string): Promise<string> {
   if (!domain) throw notFound('Domain');
   const records = await recordsOf(db, id);
   const lines = records.flatMap((record) => [
-    `; ${record.record}${record.required === 1 ? '' : ', advised'}`,
+    `; ${record.record}${record.required === 1 ? '' : ', advised'}${KEYS[record.key_status ?? 'active'] ?? ''}`,
     zoneLine({ name: record.name, class: CLASSES.IN, ttl: TTL_SECONDS, data: recordDataOf(record) }),
   ]);
   return `${[`; What ${domain.name} has to publish.`, ...lines].join('\n')}\n`;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { World } from '../../platform/world/index.ts';
 import type { PlainRecord } from '../../protocol/dns/index.ts';
 import { hasLostName, openProof } from '../domain-claims/index.ts';
-import { isVerifiedElsewhere, recordsOf } from '../domains/index.ts';
+import { isHeldElsewhere, recordsOf } from '../domains/index.ts';
 
 /**
  * What a domain has to publish now: nothing once it is gone or its name has become another team's, and while it claims
@@ -12,7 +12,7 @@ export async function wantedRecords(
   world: World,
   domain: { id: string; team_id: string; name: string },
 ): Promise<PlainRecord[]> {
-  if (await isVerifiedElsewhere(world.db, domain.team_id, domain.name)) {
+  if (await isHeldElsewhere(world.db, domain.team_id, domain.name)) {
     const proof = await openProof(world, domain);
     return proof ? [{ ...proof, type: 'TXT', priority: null }] : [];
   }

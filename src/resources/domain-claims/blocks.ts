@@ -10,7 +10,7 @@ import {
 export type BlockedReason = 'grace_period' | 'recent_owner_activity' | 'pending_scheduled_emails';
 
 const HOUR_MS = 3_600_000;
-/** A name that has just been verified is not taken away again. */
+/** A name that has just been won or verified is not taken away again. */
 const GRACE_MS = 72 * HOUR_MS;
 /** Whoever has sent from it within this time still uses it. */
 const QUIET_MS = 24 * HOUR_MS;
@@ -25,14 +25,14 @@ export interface BlockOptions {
   isSecondLook?: boolean;
 }
 
-/** Why a name stays with the team that has it verified, if it does. */
+/** Why a name stays with the team that has it, if it does. */
 export async function blockOf(
   db: Executor,
   owner: DomainRow,
   now: number,
   { isSecondLook = false }: BlockOptions = {},
 ): Promise<BlockedReason | undefined> {
-  if (now - (owner.verified_at ?? 0) < GRACE_MS) return 'grace_period';
+  if (now - (owner.verified_at ?? owner.held_at ?? 0) < GRACE_MS) return 'grace_period';
   const since = now - QUIET_MS;
   if (await hasSentAfterQuarterOf(db, owner, since)) return 'recent_owner_activity';
   if (!isSecondLook && (await hasSentInQuarterAfter(db, owner, since))) return 'recent_owner_activity';

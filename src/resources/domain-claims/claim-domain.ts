@@ -75,7 +75,7 @@ interface Standing {
 /** How a team stands to a name; throws where there is nothing to claim, and says what to do instead. */
 async function lookAt(world: World, db: Executor, teamId: string, name: string): Promise<Standing> {
   const own = await findDomainByName(db, teamId, name);
-  if (own && own.verified_at !== null) {
+  if (own && own.held_at !== null) {
     throw refuse('resource_locked', {
       say: `The domain ${name} is verified by this team already; nothing is left to claim.`,
     });

@@ -108,7 +108,7 @@ export function concludeOver(
   now: number,
 ): Promise<number> {
   const isRemoved = 'not exists (select 1 from domains d where d.id = domain_claims.domain_id)';
-  const isOwn = `exists (select 1 from domains d where d.id = domain_claims.domain_id and d.verified_at is not null)`;
+  const isOwn = `exists (select 1 from domains d where d.id = domain_claims.domain_id and d.held_at is not null)`;
   return db.run(
     `update domain_claims set concluded_at = ?, blocked_reason = null,
       status = case when ${isRemoved} then 'canceled' when ${isOwn} then 'superseded' else 'expired' end,
@@ -127,7 +127,7 @@ export async function hasLostName(
   domain: { id: string; team_id: string; name: string },
 ): Promise<boolean> {
   const found = await db.get(
-    `select 1 as found from domains d where d.id = ? and d.verified_at is null and exists (
+    `select 1 as found from domains d where d.id = ? and d.held_at is null and exists (
       select 1 from domain_claims c join domains k on k.id = c.domain_id
         where c.name = ? and c.status = 'completed' and c.team_id <> ? and c.concluded_at >= d.created_at)`,
     [domain.id, domain.name, domain.team_id],

@@ -16,7 +16,7 @@ export const WHY = {
 export function endingOf(claim: ClaimRow, domain: DomainRow | undefined, now: number): Ending | undefined {
   if (claim.status !== 'pending') return undefined;
   if (!domain) return { status: 'canceled', failure_reason: WHY.removed };
-  if (domain.verified_at !== null) return { status: 'superseded', failure_reason: WHY.ownVerification };
+  if (domain.held_at !== null) return { status: 'superseded', failure_reason: WHY.ownVerification };
   if (now < claim.expires_at) return undefined;
   return { status: 'expired', failure_reason: claim.blocked_reason === null ? WHY.unproven : WHY.blocked };
 }

@@ -1,14 +1,14 @@
-import type { Executor } from '../../platform/db/index.ts';
+import { isUniqueViolation, type Executor } from '../../platform/db/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import {
   checkDomain,
   composeSwitchedOff,
   findDomain,
   findHolder,
-  forgetAsking,
   holdDomain,
   holdHolder,
   switchOff,
+  takeName,
   type DomainRow,
   type SwitchedOff,
 } from '../domains/index.ts';
@@ -34,12 +34,18 @@ interface Prepared {
 export async function takeOver(world: World, claim: ClaimRow): Promise<'completed' | 'open'> {
   for (let left = TRIES; left > 0; left--) {
     const prepared = await prepare(world, claim);
-    const outcome = await world.db.tx((tx) => decide(world, tx, claim, prepared));
+    const outcome = await world.db.tx((tx) => decide(world, tx, claim, prepared)).catch(againIfTaken);
     if (outcome === 'again') continue;
     if (outcome === 'completed') await checkClaimant(world, claim);
     return outcome;
   }
   return 'open';
+}
+
+/** Somebody else has verified the name in the same moment, and it must be asked once more whether it can be taken. */
+function againIfTaken(error: unknown): 'again' {
+  if (!isUniqueViolation(error)) throw error;
+  return 'again';
 }
 
 /** Its records may stand in DNS already; if they cannot be asked for now, the sweep does. */
@@ -87,7 +93,7 @@ async function decide(
   if (holder && !(await handOver(world, tx, holder, prepared.off))) return 'again';
   await concludeClaim(tx, id, { status: 'completed', failure_reason: null }, now);
   await supersedeOthers(tx, name, id, WHY.otherClaim, now);
-  await forgetAsking(tx, claim.domain_id);
+  if (domain) await takeName(tx, world, domain);
   return 'completed';
 }
 

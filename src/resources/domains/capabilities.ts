@@ -1,5 +1,6 @@
 import { refuse } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
+import { mayBeRepeated } from './diagnose-records.ts';
 import type { DomainRow } from './domain-rows.ts';
 
 /** Whether mail may be sent from it now: DNS bears it out, and the team has not switched it off. */
@@ -26,14 +27,20 @@ export async function mustFreeMx(world: World, name: string, confirmed: boolean,
   const because =
     answer.kind === 'failed'
       ? `The MX of ${name} cannot be looked up (${answer.reason}), so mail may be delivered elsewhere`
-      : elsewhere(name, answer.records, ours);
+      : await elsewhere(world, name, answer.records, ours);
   if (because) throw refuse('receiving_mx_in_use', { say: `${because}; ${confirmBy}` });
 }
 
-function elsewhere(name: string, records: readonly { host: string }[], ours: string): string | undefined {
+async function elsewhere(
+  world: World,
+  name: string,
+  records: readonly { host: string }[],
+  ours: string,
+): Promise<string | undefined> {
   // RFC 7505: a null MX delivers nowhere.
   const others = records.map((mx) => mx.host).filter((host) => host !== '' && host !== ours);
   if (others.length === 0) return undefined;
+  if (!(await mayBeRepeated(world, name, 'MX'))) return `Mail for ${name} is delivered to another server today`;
   const [first = ''] = others;
   const more = others.length === 1 ? '' : ` and ${others.length - 1} more`;
   return `Mail for ${name} is delivered to ${first.slice(0, 253)}${more} today`;

@@ -42,6 +42,7 @@ export async function composeDomain(
     checked_at: null,
     first_checked_at: null,
     verified_at: null,
+    held_at: null,
     failing_since: null,
     receiving_since: receiving === 'enabled' ? now : null,
     receiving_verified_at: null,

@@ -5,6 +5,7 @@ import type { World } from '../../platform/world/index.ts';
 import { deleteKeys, keysOf, setKeyStatus } from './dkim-keys.store.ts';
 import { isSameRecord, type DomainRow, type DomainStatus, type RecordRow } from './domain-rows.ts';
 import {
+  heldAtAfter,
   isForReceiving,
   isForSending,
   receivingStanding,
@@ -107,6 +108,7 @@ export function judge(
     checked_at: now,
     first_checked_at: sending.waitingSince,
     verified_at: sending.verifiedAt,
+    held_at: heldAtAfter(domain, sending, now),
     failing_since: sending.failingSince,
     receiving_since: receiving.waitingSince,
     receiving_verified_at: receiving.verifiedAt,

@@ -8,7 +8,7 @@ import { mustBeOfUse, mustFreeMx } from './capabilities.ts';
 import { addDomain, composeDomain } from './compose-domain.ts';
 import { nameTaken } from './conclude-check.ts';
 import type { RecordRow } from './domain-rows.ts';
-import { countDomains, findDomainByName, holdPlanOf, isVerifiedElsewhere } from './domains.store.ts';
+import { countDomains, findDomainByName, holdPlanOf, isHeldElsewhere } from './domains.store.ts';
 import type { NewDomain } from './new-domain.ts';
 import { presentDomain } from './present.ts';
 import { returnPathClash } from './tracking-record.ts';
@@ -58,7 +58,7 @@ export function mustFitDns(records: readonly RecordRow[], path: keyof NewDomain 
 
 async function mustBeAddable(world: World, db: Executor, teamId: string, name: string): Promise<void> {
   const full = await planFull(world, db, teamId);
-  if (await isVerifiedElsewhere(db, teamId, name)) throw nameTaken(name);
+  if (await isHeldElsewhere(db, teamId, name)) throw nameTaken(name);
   if (await findDomainByName(db, teamId, name)) throw registeredAlready(name);
   if (full) throw full;
 }

@@ -8,7 +8,14 @@ export async function createVerifiedDomain(world: World, teamId: string, name: s
     throw new Error('a domain is verified without DNS only where nothing can leave the machine');
   const made = await composeDomain(world, teamId, name, {});
   const now = world.clock.now();
-  const row: DomainRow = { ...made.row, status: 'verified', checked_at: now, first_checked_at: now, verified_at: now };
+  const verified = {
+    status: 'verified' as const,
+    checked_at: now,
+    first_checked_at: now,
+    verified_at: now,
+    held_at: now,
+  };
+  const row: DomainRow = { ...made.row, ...verified };
   const records = made.records.map((record) => ({ ...record, status: 'verified' as const }));
   await world.db.tx((tx) => insertDomain(tx, row, records, made.keys));
   return (await findDomainByName(world.db, teamId, name)) ?? row;

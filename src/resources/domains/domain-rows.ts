@@ -25,8 +25,13 @@ export interface DomainRow {
   checked_at: number | null;
   /** Since when the records for sending are waited for. */
   first_checked_at: number | null;
-  /** Since when the name is this team's; null while it may not be sent from. */
+  /** Since when it may be sent from; null while it may not. */
   verified_at: number | null;
+  /**
+   * Since when the name is this team's. It stays so without being verified while a new key is waited for; given up when
+   * the domain has failed.
+   */
+  held_at: number | null;
   /** When a record of the verified domain was first seen absent or wrong. */
   failing_since: number | null;
   receiving_since: number | null;

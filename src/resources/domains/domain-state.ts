@@ -44,6 +44,15 @@ export function standingAfter(
   return { verifiedAt: isOver ? null : before.verifiedAt, failingSince, waitingSince };
 }
 
+/**
+ * A name becomes a team's with its verification, and stays so for as long as its records are waited for, whatever they are
+ * waited for: a lost key must not give the name away with it.
+ */
+export function heldAtAfter({ held_at: heldAt }: DomainRow, after: Standing, now: number): number | null {
+  if (after.verifiedAt !== null) return heldAt ?? now;
+  return after.failingSince === null ? heldAt : null;
+}
+
 export const sendingStanding = (domain: DomainRow): Standing => ({
   verifiedAt: domain.verified_at,
   failingSince: domain.failing_since,

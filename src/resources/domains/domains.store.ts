@@ -31,6 +31,7 @@ const COLUMNS = [
   'checked_at',
   'first_checked_at',
   'verified_at',
+  'held_at',
   'failing_since',
   'receiving_since',
   'receiving_verified_at',
@@ -60,9 +61,9 @@ export function holdDomain(tx: Executor, teamId: string, id: string): Promise<Do
   return tx.get<DomainRow>(`select * from domains where team_id = ? and id = ? ${held}`, [teamId, id]);
 }
 
-/** Whether some other team has this name verified; which one is nobody's business. */
-export async function isVerifiedElsewhere(db: Executor, teamId: string, name: string): Promise<boolean> {
-  const sql = 'select 1 as found from domains where name = ? and verified_at is not null and team_id <> ?';
+/** Whether this name is some other team's; which one is nobody's business. */
+export async function isHeldElsewhere(db: Executor, teamId: string, name: string): Promise<boolean> {
+  const sql = 'select 1 as found from domains where name = ? and held_at is not null and team_id <> ?';
   return (await db.get(sql, [name, teamId])) !== undefined;
 }
 
@@ -122,6 +123,7 @@ const STATE = [
   'checked_at',
   'first_checked_at',
   'verified_at',
+  'held_at',
   'failing_since',
   'receiving_since',
   'receiving_verified_at',

@@ -1,17 +1,14 @@
 import type { Executor } from '../../platform/db/index.ts';
 import type { DomainRow } from './domain-rows.ts';
 
-/** The copy of a name that some other team has verified; there is one at the most. */
+/** The copy of a name that makes it some other team’s; there is one at the most. */
 export const findHolder = (db: Executor, teamId: string, name: string): Promise<DomainRow | undefined> =>
-  db.get<DomainRow>('select * from domains where name = ? and verified_at is not null and team_id <> ?', [
-    name,
-    teamId,
-  ]);
+  db.get<DomainRow>('select * from domains where name = ? and held_at is not null and team_id <> ?', [name, teamId]);
 
 /** The same, held to the end of the transaction. */
 export function holdHolder(tx: Executor, teamId: string, name: string): Promise<DomainRow | undefined> {
   const held = tx.dialect === 'pg' ? 'for update' : '';
-  const sql = `select * from domains where name = ? and verified_at is not null and team_id <> ? ${held}`;
+  const sql = `select * from domains where name = ? and held_at is not null and team_id <> ? ${held}`;
   return tx.get<DomainRow>(sql, [name, teamId]);
 }
 

@@ -10,10 +10,11 @@ import type { DkimKeyRow, DomainRow } from './domain-rows.ts';
 import { statusOf } from './domain-state.ts';
 import { changeDomain, saveState } from './domains.store.ts';
 import { carryOver, expectedRecords } from './expected-records.ts';
+import { forgetAsking } from './hand-over.store.ts';
 import { lookUp } from './look-up.ts';
 import type { NewDomain } from './new-domain.ts';
 import { presentDomainEvent } from './present.ts';
-import { recordsToCheck, saveRecords } from './records.store.ts';
+import { recordsOf, recordsToCheck, saveRecords } from './records.store.ts';
 import { returnPathClash } from './tracking-record.ts';
 
 /** The copy of a name for the team that claims it; nothing is written yet, because making keys is dear. */
@@ -50,6 +51,7 @@ export async function switchOff(tx: Executor, world: World, holder: DomainRow, o
   const after: DomainRow = {
     ...holder,
     verified_at: null,
+    held_at: null,
     failing_since: now,
     first_checked_at: holder.first_checked_at ?? now,
     // Its MX record stands where the next owner's will.
@@ -73,6 +75,23 @@ export async function switchOff(tx: Executor, world: World, holder: DomainRow, o
   const data = presentDomainEvent(after, records);
   await recordEvents(tx, world.ids, [
     { teamId: holder.team_id, type: 'domain.updated', subjectId: holder.id, data, at: now },
+  ]);
+}
+
+/**
+ * From now on the name is this copy's, and its records are waited for anew: whoever had the name must not be able to take
+ * it back before they are seen.
+ */
+export async function takeName(tx: Executor, world: World, domain: DomainRow): Promise<void> {
+  const now = world.clock.now();
+  const after: DomainRow = { ...domain, held_at: now, failing_since: null, first_checked_at: now };
+  after.status = statusOf(after);
+  await saveState(tx, after);
+  await forgetAsking(tx, domain.id);
+  if (after.status === domain.status) return;
+  const data = presentDomainEvent(after, await recordsOf(tx, domain.id));
+  await recordEvents(tx, world.ids, [
+    { teamId: domain.team_id, type: 'domain.updated', subjectId: domain.id, data, at: now },
   ]);
 }
 

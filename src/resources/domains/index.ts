@@ -1,6 +1,6 @@
 /**
- * Domains: the names a team may send from, the records it publishes and what DNS says of them. A name is verified for
- * one team at a time. Private keys are sealed in the database and opened only to sign.
+ * Domains: the names a team may send from, the records it publishes and what DNS says of them. A name is
+ * one team's at a time. Private keys are sealed in the database and opened only to sign.
  */
 export { createDomain, mustFitDns, planFull, readDomainName } from './create-domain.ts';
 export { createVerifiedDomain } from './create-verified-domain.ts';
@@ -23,12 +23,19 @@ export {
   findDomainByName,
   holdDomain,
   holdPlanOf,
-  isVerifiedElsewhere,
+  isHeldElsewhere,
   sendingNames,
   type SendingName,
 } from './domains.store.ts';
 export { expectedRecords } from './expected-records.ts';
-export { checkDomain, composeClaimantCopy, composeSwitchedOff, switchOff, type SwitchedOff } from './hand-over.ts';
-export { findHolder, forgetAsking, holdHolder } from './hand-over.store.ts';
+export {
+  checkDomain,
+  composeClaimantCopy,
+  composeSwitchedOff,
+  switchOff,
+  takeName,
+  type SwitchedOff,
+} from './hand-over.ts';
+export { findHolder, holdHolder } from './hand-over.store.ts';
 export { presentDomain, presentDomainEvent } from './present.ts';
 export { recordsOf } from './records.store.ts';

@@ -1,7 +1,7 @@
 import { Refusal } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { concludeCheck } from './conclude-check.ts';
-import { domainsToSweep, isVerifiedElsewhere, noteChecked, type DomainRow } from './domains.store.ts';
+import { domainsToSweep, isHeldElsewhere, noteChecked, type DomainRow } from './domains.store.ts';
 import { lookUp } from './look-up.ts';
 import { recordsToCheck } from './records.store.ts';
 import { beginRotation, isRotationDue } from './rotate-dkim.ts';
@@ -48,7 +48,7 @@ async function sweepOne(world: World, domain: DomainRow): Promise<boolean> {
 }
 
 async function checkOne(world: World, domain: DomainRow): Promise<void> {
-  if (domain.verified_at === null && (await isVerifiedElsewhere(world.db, domain.team_id, domain.name))) {
+  if (domain.held_at === null && (await isHeldElsewhere(world.db, domain.team_id, domain.name))) {
     return void (await noteChecked(world.db, domain.id, world.clock.now()));
   }
   const looked = await lookUp(world, domain, await recordsToCheck(world.db, domain.id), { cache: false });

@@ -13,10 +13,10 @@ const officeAt = (port: number) => ({
 });
 
 /** A name server with the zone example.com, and an installation whose provider `office` writes there for everybody. */
-export async function startOffice(): Promise<{ scene: Scene; server: UpdateServer }> {
+export async function startOffice({ timeoutMs = 300 } = {}): Promise<{ scene: Scene; server: UpdateServer }> {
   const server = await startUpdateServer('example.com');
   const config = {
-    dns: { timeout_ms: 300, tries: 2 },
+    dns: { timeout_ms: timeoutMs, tries: 2 },
     dns_providers: {
       office: officeAt(server.port),
       gone: { ...officeAt(1), zones: ['example.net'] },

@@ -33,7 +33,7 @@ export const BROKEN_DKIM: BrokenZone[] = [
     ...dkimSays(
       (value) => value.slice(0, 255),
       ({ dkim }) =>
-        `The DKIM key at ${dkim.name} is cut off: ${keyOf(dkim.value.slice(0, 255)).length} of its ${keyOf(dkim.value).length} characters are there; many panels end a text at 255, so split the value into several strings of one record.`,
+        `The DKIM key at ${dkim.name} is cut off: ${keyOf(dkim.value.slice(0, 255)).length} of its ${keyOf(dkim.value).length} characters are there; this panel ends a text at 255, so split the value into several strings of one record.`,
     ),
   },
   {

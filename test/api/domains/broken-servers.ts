@@ -89,7 +89,7 @@ export const BROKEN_SERVERS: BrokenZone[] = [
       dns.forget(dkim.name);
     },
     says: ({ dkim, zone }) =>
-      `Of the name servers of ${zone}, gone.${zone} has no address and inner.${zone} has an address that is not public, so nobody can look ${dkim.name} up; mend them or change the delegation at the registrar.`,
+      `Of the name servers of ${zone}, gone.${zone} has no address; inner.${zone} has an address that is not public, so nobody can look ${dkim.name} up; mend them or change the delegation at the registrar.`,
   },
   {
     why: 'a delegation that the resolver cannot follow, to a server that does not know the zone',

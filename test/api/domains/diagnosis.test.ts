@@ -309,3 +309,23 @@ it('reading stays quick when DNS hangs: the domain comes without a diagnosis', a
     await hanging.close();
   }
 });
+
+it('verifying ends when its time is over, however long a chain of includes is: what is not known then is not wrong', async () => {
+  const slow = await startScene({
+    config: { dns: { servers: [dns.server], timeout_ms: 60_000, tries: 1, authority_port: dns.port, look_ms: 500 } },
+  });
+  try {
+    const { key } = await slow.team();
+    const { body: made } = await slow.api('POST', '/domains', { key, body: { name: 'chain.slow.test' } });
+    dns.set('*.chain.slow.test', 'ANY', 'TIMEOUT');
+    for (const record of made.records) dns.set(record.name, 'ANY', 'TIMEOUT');
+    const began = performance.now();
+    expect((await slow.api('POST', `/domains/${made.id}/verify`, { key })).status).toBe(200);
+    expect(performance.now() - began).toBeLessThan(5000);
+    const { db } = slow.app.world;
+    const rows = await db.all('select status from domain_records where domain_id = ?', [made.id]);
+    expect(new Set(rows.map((row) => row.status))).toEqual(new Set(['temporary_failure']));
+  } finally {
+    await slow.close();
+  }
+});

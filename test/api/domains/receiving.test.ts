@@ -6,7 +6,13 @@ const HOUR_MS = 60 * MINUTE_MS;
 
 let scene: Scene;
 beforeAll(async () => {
-  scene = await startScene({ config: { dns: { timeout_ms: 700 } } });
+  // The zone's own name server may be asked and hangs: the zone is public, and what our resolver says of it is nobody's secret.
+  scene = await startScene({
+    config: { dns: { timeout_ms: 700 }, network: { dns_allow_private: ['127.0.0.0/8'] } },
+  });
+  scene.dns.set('example.com', 'SOA', ['ns.example.com admin.example.com 1 300']);
+  scene.dns.set('example.com', 'NS', ['ns.example.com']);
+  scene.dns.set('ns.example.com', 'A', ['127.0.0.1']);
 });
 afterAll(() => scene.close());
 
@@ -151,6 +157,20 @@ describe('turning receiving on', () => {
 });
 
 describe('409 receiving_mx_in_use', () => {
+  it('does not name what only our resolver knows', async () => {
+    const team = await scene.team();
+    scene.dns.set('internal.test', 'SOA', ['ns.internal.test admin.internal.test 1 300']);
+    scene.dns.set('internal.test', 'NS', ['ns.internal.test']);
+    scene.dns.set('ns.internal.test', 'A', ['10.9.9.9']);
+    scene.dns.set('mail.internal.test', 'MX', ['10 secret-mx.internal.test']);
+    const domain = await team.domain('mail.internal.test');
+    scene.dns.set('mail.internal.test', 'MX', ['10 secret-mx.internal.test']);
+    const refused = await receive(team, domain.id, {});
+    expect(refused).toMatchObject({ status: 409, body: { name: 'receiving_mx_in_use' } });
+    expect(refused.body.message).toContain('is delivered to another server today');
+    expect(JSON.stringify(refused.body)).not.toContain('secret-mx');
+  });
+
   it.each<[string, string[] | 'SERVFAIL' | 'TIMEOUT', string]>([
     ['another server', ['10 mx.example.net'], 'mx.example.net'],
     ['several', ['10 a.example.net', '20 b.example.net', '30 c.example.net'], 'and 2 more'],
