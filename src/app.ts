@@ -19,7 +19,7 @@ import {
   type Notify,
 } from './flow/notify/index.ts';
 import { catchMessage } from './flow/playground/index.ts';
-import { createQueue, openHandOffLog, recoverDeliveries, type Queue } from './flow/queue/index.ts';
+import { createQueue, openHandOffLog, recoverDeliveries, releaseHeld, type Queue } from './flow/queue/index.ts';
 import { createSettle } from './flow/settle/index.ts';
 import {
   createLogRemoval,
@@ -271,6 +271,7 @@ function cronTable(world: World): readonly CronJob[] {
   return [
     { name: 'sweep-domains', schedule: world.config.domains.sweep, run: () => sweepDomains(world) },
     { name: 'publish-dns', schedule: '* * * * *', run: () => publishConfigured(world) },
+    { name: 'release-held-mail', schedule: '* * * * *', run: () => releaseHeld(world.db, world.clock.now()) },
     { name: 'recheck-claims', schedule: '41 * * * *', run: () => recheckClaims(world) },
     { name: 'forget-idempotency-keys', schedule: '7 * * * *', run: () => forgetIdempotencyKeys(world) },
     { name: 'forget-expired-shares', schedule: '19 * * * *', run: () => forgetExpiredShares(world) },

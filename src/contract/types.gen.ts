@@ -1037,7 +1037,8 @@ export interface paths {
         /**
          * Send an event again
          * @description The same payload under the same `svix-id`, with a fresh timestamp and signature and the whole schedule of attempts
-         *     before it. Ten replays a minute for each team. A disabled endpoint is sent nothing, so replaying to it is refused.
+         *     before it. Ten replays a minute for each team, and each counts: an event that is replayed again before it was sent
+         *     is sent once, and nothing is gained by it. A disabled endpoint is sent nothing, so replaying to it is refused.
          */
         post: operations["replayWebhookEvent"];
         delete?: never;
@@ -1061,7 +1062,8 @@ export interface paths {
         };
         /**
          * List what happened while an endpoint was disabled
-         * @description Oldest first. Enabling the endpoint sends none of these; replay them. A replayed event is parked no more.
+         * @description Oldest first, and what was waiting for its next attempt when it was disabled is among them. Enabling the endpoint
+         *     sends none of these; replay them. A replayed event is parked no more.
          */
         get: operations["listParkedWebhookEvents"];
         put?: never;
@@ -2197,7 +2199,10 @@ export interface components {
             endpoint: string;
             events: components["schemas"]["WebhookEventType"][];
             status: components["schemas"]["WebhookStatus"];
-            /** @description Whole at creation, masked afterwards. */
+            /**
+             * @description Whole at creation, masked afterwards. `whsec_****` and nothing more is a secret that this installation cannot
+             *     open; rotate it.
+             */
             signing_secret: string;
             /** Format: date-time */
             created_at: string;
@@ -6411,6 +6416,16 @@ export interface operations {
                  * @example 20
                  */
                 limit?: components["parameters"]["Limit"];
+                /**
+                 * @description Start after this webhook event, towards younger ones.
+                 * @example msg_019a9c1e7d527c3a9a540b8f4c1f2e04
+                 */
+                after?: string;
+                /**
+                 * @description Only events created at this ISO 8601 instant or later. A date without its time of day is refused.
+                 * @example 2026-11-01T00:00:00.000Z
+                 */
+                start_date?: string;
             };
             header?: never;
             path: {

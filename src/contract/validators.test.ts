@@ -134,3 +134,13 @@ test.each(['-a', 'a-', 'a.b', '', 'x'.repeat(64)])('custom_return_path %o is not
     { kind: 'malformed', path: 'custom_return_path' },
   ]);
 });
+
+test.each(['cf-secret-token\n', 'cf secret', 'cf-secret'.repeat(100), ['cf-secret'], { value: 'cf-secret' }])(
+  'a secret is not repeated in what is said of it: %j',
+  (apiToken) => {
+    const problems = operation('configureDomainDns').checkBody?.({ api_token: apiToken });
+    expect(problems?.map(({ path }) => path)).toEqual(['api_token']);
+    expect(problems?.[0]?.message).toMatch(/^api_token must be 1 to 500 printable characters without spaces; got /);
+    expect(problems?.[0]?.message).not.toContain('secret');
+  },
+);

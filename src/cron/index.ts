@@ -11,18 +11,20 @@ export interface CronJob {
   name: string;
   /** Five fields, in UTC. */
   schedule: string;
-  run(): Promise<unknown>;
+  /** `stopping` is aborted when the process is about to end: what takes its time breaks off then. */
+  run(stopping?: AbortSignal): Promise<unknown>;
 }
 
 const SLOT_MS = 60_000;
 
 export function startCron(world: World, jobs: readonly CronJob[]): { stop(): Promise<void> } {
   const running = new Set<Promise<void>>();
+  const stopping = new AbortController();
   const tasks = jobs.map((job) =>
     cron.schedule(
       job.schedule,
       () => {
-        const work = runOnce(world, job).finally(() => running.delete(work));
+        const work = runOnce(world, job, stopping.signal).finally(() => running.delete(work));
         running.add(work);
         return work;
       },
@@ -31,18 +33,19 @@ export function startCron(world: World, jobs: readonly CronJob[]): { stop(): Pro
   );
   return {
     async stop() {
+      stopping.abort();
       for (const task of tasks) await task.destroy();
       await Promise.allSettled(running);
     },
   };
 }
 
-async function runOnce(world: World, job: CronJob): Promise<void> {
+async function runOnce(world: World, job: CronJob, stopping: AbortSignal): Promise<void> {
   try {
     const slot = Math.floor(world.clock.now() / SLOT_MS);
     if (!(await takeSlot(world.db, job.name, slot))) return;
     const began = performance.now();
-    const result = await job.run();
+    const result = await job.run(stopping);
     const ms = Math.round(performance.now() - began);
     world.log[isNothing(result) ? 'debug' : 'info']({ job: job.name, result, ms }, 'cron job done');
   } catch (error) {

@@ -203,6 +203,25 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
     expect(stdout).toContain('Publish these records, then run: rasket domains verify example.com');
   });
 
+  it.each([
+    ['pending', 1],
+    ['verified', 0],
+  ])('verifying a domain that is then %s ends with the exit code %i, and each line says why', async (status, code) => {
+    const record = {
+      ...{ record: 'SPF', name: 'send.example.com', type: 'TXT', ttl: 'Auto', status, value: 'v=spf1 -all' },
+      ...{ required: true, diagnosis: 'It is not there.', found: null },
+    };
+    const domain = {
+      ...{ object: 'domain', id: 'x', name: 'example.com', status, region: 'eu-west-1', records: [record] },
+      ...{ open_tracking: false, click_tracking: true, capabilities: { sending: status, receiving: 'unsupported' } },
+    };
+    const around = await answering(({ method }) => ({ status: 200, body: method === 'POST' ? { id: 'x' } : domain }));
+    const ended = await desk.type('rasket domains verify 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77', around);
+    expect(ended.code).toBe(code);
+    expect(ended.stdout).toBe(`SPF\t${status}\tTXT\tsend.example.com\t\tv=spf1 -all\t${status}\tIt is not there.\n`);
+    expect(ended.stderr.includes('example.com is pending, not verified.')).toBe(code === 1);
+  });
+
   it('waiting shows how far it has come, and leaves only the outcome', async () => {
     const around = await answering(({ method }, count) =>
       method === 'POST'

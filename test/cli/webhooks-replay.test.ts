@@ -9,7 +9,11 @@ const event = (at: number): string => `msg_${String(at).padStart(32, '0')}`;
 const timeOf = (at: number): string => new Date(Date.UTC(2026, 0, 1, 0, at)).toISOString();
 
 /** A server with two endpoints, of which the second is disabled, and failed events at both. */
-function office(failed: Record<string, number[]>, replay: (asked: Asked, count: number) => Reply) {
+function office(
+  failed: Record<string, number[]>,
+  replay: (asked: Asked, count: number) => Reply,
+  parked: Record<string, number[]> = {},
+) {
   let replays = 0;
   return startAnswering((asked) => {
     const [, , id = '', , , isReplay] = asked.path.split('/');
@@ -19,13 +23,20 @@ function office(failed: Record<string, number[]>, replay: (asked: Asked, count: 
       ...{ status: at === 2 ? 'disabled' : 'enabled', signing_secret: 'whsec_****abcd', created_at: timeOf(0) },
     });
     if (id === '') return list([endpoint(1), endpoint(2)], 2, asked);
-    if (!asked.path.endsWith('/events')) return { status: 200, body: endpoint(Number(id.slice(-1))) };
-    const numbers = failed[id] ?? [];
+    const isParked = asked.path.endsWith('/parked');
+    if (!isParked && !asked.path.endsWith('/events')) return { status: 200, body: endpoint(Number(id.slice(-1))) };
+    const numbers = (isParked ? parked : failed)[id] ?? [];
     const items = numbers.map((at) => ({
-      ...{ id: event(at), type: 'email.sent', status: 'failed', attempt_count: 10, last_http_status: 500 },
+      ...{
+        id: event(at),
+        type: 'email.sent',
+        status: isParked ? 'attempting' : 'failed',
+        attempt_count: 10,
+        last_http_status: 500,
+      },
       created_at: timeOf(at),
     }));
-    return list(items.reverse(), 2, asked);
+    return list(isParked ? items : items.reverse(), 2, asked);
   });
 }
 
@@ -119,12 +130,30 @@ describe('rasket webhooks replay', () => {
     ).toEqual([1, 3].map((at) => ({ object: 'webhook_event', id: event(at) })));
   });
 
-  it('nothing that failed is nothing to do', async () => {
+  it('--parked takes those that their endpoint’s disabling left behind, with --failed both, the oldest first', async () => {
+    server = await office({ [hook(1)]: [2, 5], [hook(2)]: [7] }, done, { [hook(1)]: [1, 3, 4], [hook(2)]: [6] });
+    const alone = await replay(['--parked', '--since', '2h']);
+    expect(alone).toMatchObject({ code: 0 });
+    expect(replayed()).toEqual([1, 3, 4].map(event));
+    expect(alone.stderr).toBe(
+      `rasket: ${hook(2)} (https://example.com/2) is disabled: 1 parked event left as they are.\n`,
+    );
+    const asked = server.asked.filter(({ path }) => path.endsWith('/parked'));
+    expect(asked.map(({ query }) => query.after)).toEqual([undefined, event(3), undefined]);
+    expect(asked[0]?.query).toMatchObject({ limit: '100', start_date: expect.stringMatching(/Z$/) as string });
+    const both = await replay(['--parked', '--failed', '--dry-run']);
+    expect(both.stdout.split('\n').map((line) => line.split('\t')[1])).toEqual([
+      ...[1, 2, 3, 4, 5].map(event),
+      undefined,
+    ]);
+  });
+
+  it('nothing that failed is nothing to do, and says so', async () => {
     server = await office({}, done);
     expect(await replay(['--failed', '--since', '2026-01-01T00:00:00Z'])).toMatchObject({
       code: 0,
       stdout: '',
-      stderr: '',
+      stderr: 'rasket: Nothing to replay: no failed events since 2026-01-01T00:00:00.000Z at any enabled endpoint.\n',
     });
     expect(server.asked.at(-1)?.query.start_date).toBe('2026-01-01T00:00:00.000Z');
   });
@@ -148,7 +177,8 @@ describe('rasket webhooks replay', () => {
     [[], /Say which event/],
     [[hook(1)], /Say which event/],
     [[hook(1), event(1), '--failed'], /--failed takes no event/],
-    [[hook(1), event(1), '--since', '2h'], /go with --failed/],
+    [[hook(1), '--parked'], /--parked takes no event/],
+    [[hook(1), event(1), '--since', '2h'], /go with --failed or --parked/],
     [[hook(1), event(1), '--dry-run'], /go with --failed/],
     [['--failed', '--since', 'yesterday'], /--since must be a number and s, m, h or d.*"yesterday"/],
     [['--failed', '--since', '0h'], /--since must be/],

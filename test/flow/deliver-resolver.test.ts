@@ -10,7 +10,7 @@ let now = 0;
 
 beforeEach(async () => {
   dns = await startDns();
-  resolver = createResolver({ servers: [dns.server], timeoutMs: 200, tries: 1, now: () => now, entriesMax: 3 });
+  resolver = createResolver({ servers: [dns.server], timeoutMs: 200, tries: 1, now: () => now, cacheBytesMax: 1000 });
 });
 afterEach(async () => {
   resolver.close();
@@ -153,12 +153,21 @@ describe('look-ups', () => {
     expect(await resolver.txt('y.example')).toMatchObject({ records: ['new'] });
   });
 
-  test('are kept in bounded number', async () => {
+  test('are kept within bounded memory', async () => {
     dns.set('*', 'TXT', ['x']);
-    for (const name of ['a.example', 'b.example', 'c.example', 'd.example']) await resolver.txt(name);
-    await resolver.txt('d.example');
-    expect(dns.queries).toHaveLength(4);
-    await resolver.txt('a.example');
-    expect(dns.queries).toHaveLength(5);
+    for (let i = 0; i < 10; i++) await resolver.txt(`n${i}.example`);
+    await resolver.txt('n9.example');
+    expect(dns.queries).toHaveLength(10);
+    await resolver.txt('n0.example');
+    expect(dns.queries).toHaveLength(11);
+  });
+
+  test('of more text than anybody publishes fail, and are not kept', async () => {
+    const texts = (count: number) =>
+      Array.from({ length: count }, (_, i) => new Array<string>(15).fill(`${i}`.padEnd(250, 'x')));
+    dns.set('large.example', 'TXT', texts(5));
+    expect(await resolver.txt('large.example')).toMatchObject({ kind: 'found' });
+    dns.set('huge.example', 'TXT', texts(15));
+    expect(await resolver.txt('huge.example')).toEqual({ kind: 'failed', reason: 'malformed' });
   });
 });

@@ -113,18 +113,49 @@ describe('five days without success', () => {
     });
   });
 
-  it('are mailed from the installation’s own domain when that is verified', async () => {
+  it('are mailed from the team’s own domain under its own name: no other team reads of it, nor what the URL holds', async () => {
     await withFailing(async ({ scene, mail, hookId }) => {
       const operator = await scene.team();
       await operator.domain('rasket.test');
       await administerTeam(scene.app.world, mail.team.id, { adminEmails: ['ann@admins.example'] });
-      await tryOnce(scene, mail);
-      scene.clock.advance(5 * DAY);
-      await scene.settled();
-      await tryOnce(scene, mail);
-      expect(await statusOf(scene, mail, hookId)).toBe('disabled');
+      const { endpoint } = (await scene.api('GET', `/webhooks/${hookId}`, { key: mail.team.key })).body;
+      // As one from before user names were refused.
+      const secretUrl = `${String(endpoint).replace('https://', 'https://ann:PASS@')}T0PATH/secret?token=QUERY`;
+      await scene.app.world.db.run('update webhooks set endpoint = ? where id = ?', [secretUrl, hookId]);
+      await disable(scene, mail, hookId);
       const [message] = scene.sink.messages.filter(({ rcptTo }) => rcptTo.includes('ann@admins.example'));
-      expect(message?.data.toString()).toMatch(/^From: .*<notifications@rasket\.test>/m);
+      const text = message?.data.toString() ?? '';
+      expect(text).toContain(`From: rasket <notifications@${mail.domain.name}>`);
+      expect(text).toContain('hooks.test');
+      expect(text).toContain(hookId);
+      expect(text).toMatch(/replay --failed --parked --since 2\d{3}-/);
+      expect(text).not.toMatch(/PASS|T0PATH|QUERY/);
+      const emailsOf = async (key: string): Promise<unknown[]> =>
+        (await scene.api('GET', '/emails', { key })).body.data as unknown[];
+      expect(await emailsOf(operator.key)).toEqual([]);
+      expect(await emailsOf(mail.team.key)).toHaveLength(1);
+    });
+  });
+
+  it('stand in the log alone when the team has no domain, whoever else has one', async () => {
+    await withFailing(async ({ scene, mail, hookId }) => {
+      const operator = await scene.team();
+      await operator.domain('rasket.test');
+      await administerTeam(scene.app.world, mail.team.id, { adminEmails: ['ann@admins.example'] });
+      await scene.app.world.db.run('update domains set verified_at = null where id = ?', [mail.domain.id]);
+      await disable(scene, mail, hookId);
+      expect(scene.sink.messages).toEqual([]);
+      expect(scene.log.filter((line) => line.includes('the team has no verified domain to send from'))).toHaveLength(1);
+      expect((await scene.api('GET', '/emails', { key: operator.key })).body.data).toEqual([]);
     });
   });
 });
+
+/** Five days of failures. */
+async function disable(scene: Scene, mail: Mail, hookId: string): Promise<void> {
+  await tryOnce(scene, mail);
+  scene.clock.advance(5 * DAY);
+  await scene.settled();
+  await tryOnce(scene, mail);
+  expect(await statusOf(scene, mail, hookId)).toBe('disabled');
+}

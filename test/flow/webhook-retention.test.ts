@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createWebhookRemoval } from '../../src/flow/sweep/index.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { plantAttempt, plantWebhook, plantWebhookEvent, uuidOf, type PlantedEvent } from '../rig/webhooks.ts';
 
@@ -102,10 +103,10 @@ describe('webhook events past the days that the plan keeps them', () => {
     expect(await lost.left(events)).toEqual([1, 1, 1]);
   });
 
-  it('thousands go in small batches, the teams in turns, until none is left', async () => {
+  it('tens of thousands go in one run, in small batches and the teams in turns', async () => {
     const [big, small] = [await endpoint(), await endpoint()];
     const { world } = scene.app;
-    const rows = Array.from({ length: 21_000 }, () => [
+    const rows = Array.from({ length: 41_000 }, () => [
       big.id,
       world.ids.uuid(),
       big.team.id,
@@ -117,10 +118,15 @@ describe('webhook events past the days that the plan keeps them', () => {
     await world.db.insertMany('webhook_events', columns, rows);
     const event = await small.add();
     scene.clock.advance(DAYS * DAY_MS + 60_000);
-    // A run takes a hundred batches of two hundred; the small team's is among them.
-    expect(await sweep()).toMatchObject({ events: 19_800 + 1 });
+    // A run that has no time left ends with the batch it has begun, and the next one begins with the other team.
+    const hurried = createWebhookRemoval(world, { deletedMs: 0, expiredMs: 0 });
+    const counts = [(await hurried()).events, (await hurried()).events].sort((a, b) => a - b);
+    expect(counts).toEqual([1, 200]);
     expect(await small.left([event])).toEqual([0, 0, 0]);
-    expect(await sweep()).toMatchObject({ events: 1200 });
+    // So does one whose process is about to end.
+    const job = scene.app.jobs.find(({ name }) => name === 'remove-old-webhook-events');
+    expect(await job?.run(AbortSignal.abort())).toMatchObject({ events: 200 });
+    expect(await sweep()).toMatchObject({ events: 40_600 });
   });
 });
 

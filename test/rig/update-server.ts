@@ -35,6 +35,8 @@ export interface UpdateFaults {
   isNotAuthoritative?: boolean;
   /** Runs between the last question and the update. */
   beforeUpdate?: () => void;
+  /** An update is taken only after this, while its sender waits. */
+  holdUpdate?: () => Promise<void>;
 }
 
 export interface UpdateServer extends AsyncDisposable {
@@ -106,14 +108,18 @@ export async function startUpdateServer(zone: string): Promise<UpdateServer> {
     socket.on('data', (chunk) => {
       pending = Buffer.concat([pending, chunk]);
       if (pending.length < 2 || pending.length < 2 + pending.readUInt16BE(0)) return;
-      const reply = answer(pending.subarray(2), 'tcp');
-      if (server.faults.breaksTcp) return void socket.destroy();
-      if (!reply) return;
-      const length = Buffer.alloc(2);
-      length.writeUInt16BE(reply.length);
-      socket.write(Buffer.concat([length, reply]));
+      void answerTcp(socket, pending.subarray(2));
     });
   });
+  const answerTcp = async (socket: Socket, bytes: Buffer): Promise<void> => {
+    if (decodeMessage(bytes).opcode === OPCODES.update) await server.faults.holdUpdate?.();
+    const reply = answer(bytes, 'tcp');
+    if (server.faults.breaksTcp) return void socket.destroy();
+    if (!reply) return;
+    const length = Buffer.alloc(2);
+    length.writeUInt16BE(reply.length);
+    socket.write(Buffer.concat([length, reply]));
+  };
   await new Promise<void>((done) => tcp.listen(0, '127.0.0.1', done));
   server.port = (tcp.address() as { port: number }).port;
   const udp = createSocket('udp4');

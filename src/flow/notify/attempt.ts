@@ -5,7 +5,8 @@ import type { World } from '../../platform/world/index.ts';
 import { webhookHeaders } from '../../protocol/webhook-signature/index.ts';
 import { publicEventId } from '../../resources/webhooks/index.ts';
 
-const TIMEOUT_MS = 10_000;
+/** What one attempt may take, from the connection to the end of the answer. */
+export const TIMEOUT_MS = 10_000;
 const ANSWER_BYTES_MAX = 8192;
 /** What the contract promises, whatever version this is. */
 const USER_AGENT = 'rasket-Webhooks/1.0';
@@ -67,6 +68,25 @@ function inWords(fault: PostFault): string {
     case 'timeout':
       return `The endpoint did not answer within ${TIMEOUT_MS / 1000} seconds.`;
     case 'interrupted':
-      return 'The endpoint closed the connection before it had answered.';
+      return 'The endpoint closed the connection before its answer was complete.';
+    case 'unreadable':
+      return whyUnreadable(fault);
+  }
+}
+
+function whyUnreadable(fault: PostFault & { kind: 'unreadable' }): string {
+  switch (fault.wrong) {
+    case 'upgrade':
+      return 'The endpoint answered 101 Switching Protocols, which it was not asked for.';
+    case 'interim':
+      return 'The endpoint sent more than 16 interim answers (1xx), or one of more than 8 KB, and no final one.';
+    case 'endless':
+      return 'The endpoint sent more than 128 KB that did not make an answer.';
+    case 'headers':
+      return 'The headers of the answer are longer than 16 KB.';
+    case 'length':
+      return 'The Content-Length of the answer contradicts itself or does not fit its body.';
+    case 'syntax':
+      return `The answer is not HTTP/1.1: ${fault.reason}.`;
   }
 }

@@ -2,7 +2,7 @@ import type { World } from '../../platform/world/index.ts';
 import { parkWhatIsDue } from '../../resources/webhooks/index.ts';
 import { attempt, type Outcome } from './attempt.ts';
 import type { Attempt } from './attempts.store.ts';
-import { dueEvents, heldEndpoint, type DueEvent } from './notify.store.ts';
+import { dueEvents, heldEndpoint, type DueEvent, type EndpointRow } from './notify.store.ts';
 import { openEndpoint, type OpenEndpoint } from './open-endpoint.ts';
 import { nextTryAt } from './retry-schedule.ts';
 import type { Room } from './room.ts';
@@ -19,8 +19,10 @@ export interface LineParts {
   payloads(teamId: string, events: readonly DueEvent[]): Promise<Map<string, string>>;
   /** Resolves when it is written, however long that takes; false when we stop before. */
   settle(settled: Settled): Promise<boolean>;
-  /** An attempt failed, and the endpoint has never succeeded since this time. */
+  /** An attempt failed, and the endpoint has never succeeded since this time. Never rejects. */
   onFailure(failingSince: number): Promise<void>;
+  /** It cannot be sent to, for a reason of ours: whatever is due stays so, and the line is to be stopped. */
+  onDefect(error: unknown): void;
   /** Whether the endpoint is ours to send to at this moment. */
   isHeld(): boolean;
   /** It was deleted, or is another process's now. */
@@ -46,6 +48,11 @@ export interface EndpointLine {
 const READ_AHEAD_MIN = 32;
 const READ_AHEAD_ROUNDS = 8;
 const READS_IN_A_ROW = 20;
+/** Characters of bodies that are read ahead, and events whatever their size. */
+const READ_AHEAD_CHARS_MAX = 2 * 1024 * 1024;
+const READ_AHEAD_LEAST = 8;
+/** What another process does to an endpoint or its events is known after this long. */
+const FRESH_MS = 1000;
 /** Attempts that are over and not written yet: what is not written when the process dies is sent again. */
 const UNWRITTEN_MAX = 512;
 /** The last success is written down again when it has become this old. */
@@ -68,6 +75,9 @@ export function createEndpointLine(parts: LineParts): EndpointLine {
   /** The endpoint is as it stands in the database, as far as we know. */
   let isReady = false;
   let isStale = true;
+  let readAt = -Infinity;
+  /** Of the bodies read last. */
+  let meanChars = 1;
   /** The database did not answer; whoever wakes us next asks it again. */
   let isBroken = false;
   let state: 'running' | 'stopped' = 'running';
@@ -77,12 +87,16 @@ export function createEndpointLine(parts: LineParts): EndpointLine {
   let isOwnPlaceFree = true;
   const whenQuiet: (() => void)[] = [];
 
-  const readAheadMax = (): number => Math.max(READ_AHEAD_MIN, window.size * READ_AHEAD_ROUNDS);
+  const readAheadMax = (): number => {
+    const wanted = Math.max(READ_AHEAD_MIN, window.size * READ_AHEAD_ROUNDS);
+    return Math.max(READ_AHEAD_LEAST, Math.min(wanted, Math.floor(READ_AHEAD_CHARS_MAX / meanChars)));
+  };
   const wantsToRead = (): boolean =>
     !isBroken && ((isStale && waiting.length > 0) || (mayHaveMore && waiting.length < readAheadMax() / 2));
 
   function pump(): void {
     if (state === 'running') {
+      if (world.clock.now() - readAt >= FRESH_MS) isStale = true;
       if (wantsToRead() && !isReading) void read();
       while (isReady && !isStale && endpoint && waiting.length > 0 && hasPlace()) start(endpoint);
     }
@@ -102,8 +116,7 @@ export function createEndpointLine(parts: LineParts): EndpointLine {
     isReading = true;
     try {
       while (state === 'running' && wantsToRead()) {
-        if (isStale) isReady = false;
-        isStale = false;
+        if (isStale) lookAgain();
         const isLow = mayHaveMore && waiting.length < readAheadMax() / 2;
         if (isLow) mayHaveMore = false;
         const row = await heldEndpoint(world.db, id, owner);
@@ -115,18 +128,49 @@ export function createEndpointLine(parts: LineParts): EndpointLine {
           else if (row.status === 'disabled') await parkWhatIsDue(world, id);
           continue;
         }
-        endpoint = openEndpoint(world, row, { before: endpoint, connectionsMax: windowMax });
+        if (!open(row)) return;
         isReady = true;
         if (isLow) await readAhead(row.team_id);
+        // When it is over: a database that takes a second to answer would otherwise be asked for ever.
+        readAt = world.clock.now();
       }
     } catch (error) {
       isBroken = true;
       isStale = true;
       position = undefined;
       world.log.error({ err: error, webhookId: id }, 'could not read what an endpoint is to be told');
+    } finally {
+      isReading = false;
+      pump();
     }
-    isReading = false;
-    pump();
+  }
+
+  /** What was read ahead may have been parked since: it is read again with the endpoint. */
+  function lookAgain(): void {
+    isStale = false;
+    isReady = false;
+    if (waiting.length === 0) return;
+    letGo();
+    mayHaveMore = true;
+  }
+
+  /** Also with its keys, before anything is read for it. Answers whether that is possible. */
+  function open(row: EndpointRow): boolean {
+    try {
+      endpoint = openEndpoint(world, row, { before: endpoint, connectionsMax: windowMax });
+      endpoint.keys();
+      return true;
+    } catch (error) {
+      holdBack(error);
+      return false;
+    }
+  }
+
+  function holdBack(error: unknown): void {
+    isReady = false;
+    mayHaveMore = false;
+    letGo();
+    parts.onDefect(error);
   }
 
   async function readAhead(teamId: string): Promise<void> {
@@ -140,6 +184,8 @@ export function createEndpointLine(parts: LineParts): EndpointLine {
     mayHaveMore ||= isMore;
     if (fresh.length === 0) return;
     const payloads = await parts.payloads(teamId, fresh);
+    const chars = [...payloads.values()].reduce((sum, text) => sum + text.length, 0);
+    meanChars = Math.max(1, chars / Math.max(1, payloads.size));
     for (const event of fresh) {
       const payload = payloads.get(event.event_id);
       if (payload === undefined) continue;
@@ -161,17 +207,24 @@ export function createEndpointLine(parts: LineParts): EndpointLine {
     const isOwnPlace = isOwnPlaceFree;
     isOwnPlaceFree = false;
     inFlight++;
-    void carry(open, event, () => {
+    let isUnderWay = true;
+    const end = (): void => {
+      if (!isUnderWay) return;
+      isUnderWay = false;
       inFlight--;
       if (isOwnPlace) isOwnPlaceFree = true;
       else room.leave();
       // What comes next does not wait until this is written.
       pump();
-    }).finally(() => {
-      taken.delete(event.event_id);
-      endedMeanwhile.add(event.event_id);
-      pump();
-    });
+    };
+    void carry(open, event, end)
+      .catch(holdBack)
+      .finally(() => {
+        taken.delete(event.event_id);
+        endedMeanwhile.add(event.event_id);
+        end();
+        pump();
+      });
   }
 
   async function carry(open: OpenEndpoint, event: Waiting, onAnswered: () => void): Promise<void> {

@@ -58,18 +58,18 @@ export async function nextDueAt(db: Executor, { owner, now }: { owner: string; n
   return row?.at ?? undefined;
 }
 
-/** Takes endpoints for `owner`, or keeps them; answers those that it holds now. A lease that a power cut takes back is no loss. */
+/** Takes endpoints for `owner`, or keeps them; answers those that it holds now with their teams. A lease that a power cut takes back is no loss. */
 export async function leaseEndpoints(
   db: Db,
   ids: readonly string[],
   lease: { owner: string; now: number; until: number },
-): Promise<Set<string>> {
+): Promise<Map<string, string>> {
   const among = textsIn(db.dialect, 'id', ids);
   const sql = `${QUIETLY} update webhooks set lease_owner = ?, lease_until = ? where ${among.sql} and deleted_at is null
-    and (lease_owner is null or lease_owner = ? or lease_until <= ?) returning id`;
+    and (lease_owner is null or lease_owner = ? or lease_until <= ?) returning id, team_id`;
   const values = [lease.owner, lease.until, among.value, lease.owner, lease.now];
-  const rows = await db.txUnsynced((tx) => tx.all<{ id: string }>(sql, values));
-  return new Set(rows.map((row) => row.id));
+  const rows = await db.txUnsynced((tx) => tx.all<{ id: string; team_id: string }>(sql, values));
+  return new Map(rows.map((row) => [row.id, row.team_id]));
 }
 
 export function releaseEndpoints(db: Executor, ids: readonly string[], owner: string): Promise<number> {

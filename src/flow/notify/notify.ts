@@ -36,6 +36,8 @@ const ENDPOINTS_A_LOOK = 5000;
 /** A look steps into the index once for each endpoint: with thousands of them it is not made at every commit. */
 const RESTS_PER_LOOK = 4;
 const REST_MS_MAX = 250;
+/** An endpoint that cannot be sent to for a reason of ours, such as a secret that does not open, is tried again after this. */
+const HOLD_BACK_MS = 60_000;
 /** What writes to these may make something due, or change who is sent what. */
 const WORK_TABLES = ['events', 'webhook_replays'];
 const ENDPOINT_TABLES = ['webhooks', 'teams'];
@@ -47,6 +49,12 @@ interface Held {
   wasQuiet: boolean;
 }
 
+interface HeldBack {
+  until: number;
+  /** Said once, however often it is tried again. */
+  reason: string;
+}
+
 /**
  * Sends what lies in the outboxes. Each endpoint has a line of its own, held by one process at a time; here is decided
  * which of them have work, and nothing is ever sent.
@@ -56,6 +64,7 @@ export function createNotify({ world, tellAdmins }: NotifyOptions): Notify {
   const leaseMs = leaseSeconds * 1000;
   const owner = world.ids.uuid();
   const held = new Map<string, Held>();
+  const heldBack = new Map<string, HeldBack>();
   const interrupt = new AbortController();
   const parts = {
     world,
@@ -69,10 +78,8 @@ export function createNotify({ world, tellAdmins }: NotifyOptions): Notify {
   };
   let state: 'new' | 'running' | 'stopped' = 'new';
   let looking: Promise<void> | undefined;
-  let lookAgain = false;
   const background = new Set<Promise<void>>();
-  let isRenewing = false;
-  let renewAgain = false;
+  let [lookAgain, isRenewing, renewAgain] = [false, false, false];
   let cancelPoll = (): void => undefined;
   let cancelRenewal = (): void => undefined;
   let stopListening: (() => void)[] = [];
@@ -108,7 +115,7 @@ export function createNotify({ world, tellAdmins }: NotifyOptions): Notify {
 
   async function wakeLines(now: number): Promise<void> {
     const ids = await endpointsWithWork(world.db, { owner, now, limit: ENDPOINTS_A_LOOK });
-    await hold(ids.filter((id) => !held.has(id)));
+    await hold(ids.filter((id) => !held.has(id) && (heldBack.get(id)?.until ?? 0) <= now));
     for (const id of ids) held.get(id)?.line.wake();
   }
 
@@ -116,12 +123,14 @@ export function createNotify({ world, tellAdmins }: NotifyOptions): Notify {
     if (ids.length === 0) return;
     const now = world.clock.now();
     const until = now + leaseMs;
-    for (const id of await leaseEndpoints(world.db, ids, { owner, now, until })) {
+    for (const [id, teamId] of await leaseEndpoints(world.db, ids, { owner, now, until })) {
       const line = createEndpointLine({
         ...parts,
         id,
+        room: parts.room.forEndpoint(teamId),
         isHeld: () => (held.get(id)?.leaseUntil ?? 0) > world.clock.now(),
         onLost: () => letGo(id),
+        onDefect: (error) => holdBack(id, error),
         onFailure: (failingSince) => onFailure(id, failingSince),
       });
       held.set(id, { line, leaseUntil: until, wasQuiet: false });
@@ -134,9 +143,30 @@ export function createNotify({ world, tellAdmins }: NotifyOptions): Notify {
     if (line) inBackground(line.stop());
   }
 
+  /** Another process may be able to send to it: one whose instance key is the right one. */
+  function holdBack(id: string, error: unknown): void {
+    const reason = String(error);
+    const isKnown = heldBack.get(id)?.reason === reason;
+    heldBack.set(id, { until: world.clock.now() + HOLD_BACK_MS, reason });
+    if (!isKnown) world.log.error({ err: error, webhookId: id }, 'a webhook cannot be sent to and is held back');
+    const line = held.get(id)?.line;
+    held.delete(id);
+    if (line) inBackground(line.stop().then(() => releaseEndpoints(world.db, [id], owner)));
+  }
+
+  /** What is tried again and held back no more is forgotten after a while. */
+  function forgetHeldBack(now: number): void {
+    for (const [id, { until }] of heldBack) if (until + 10 * HOLD_BACK_MS < now) heldBack.delete(id);
+  }
+
   async function onFailure(id: string, failingSince: number): Promise<void> {
     const before = world.clock.now() - FAILING_MS_MAX;
-    if (failingSince <= before && (await isFailingSince(world.db, id, before))) await disableFailing(id);
+    try {
+      if (failingSince <= before && (await isFailingSince(world.db, id, before))) await disableFailing(id);
+    } catch (error) {
+      // Looked at again with the next renewal of leases.
+      world.log.error({ err: error, webhookId: id }, 'could not disable a webhook that fails');
+    }
   }
 
   async function disableFailing(id: string): Promise<void> {
@@ -187,8 +217,9 @@ export function createNotify({ world, tellAdmins }: NotifyOptions): Notify {
     const rested = [...held].filter(([, { line, wasQuiet }]) => wasQuiet && line.isQuiet()).map(([id]) => id);
     for (const id of rested) letGo(id);
     if (rested.length > 0) await releaseEndpoints(world.db, rested, owner);
-    if (held.size === 0) return;
     const now = world.clock.now();
+    forgetHeldBack(now);
+    if (held.size === 0) return;
     const until = now + leaseMs;
     const kept = await leaseEndpoints(world.db, [...held.keys()], { owner, now, until });
     for (const [id, entry] of held) {
@@ -214,6 +245,7 @@ export function createNotify({ world, tellAdmins }: NotifyOptions): Notify {
       state = 'running';
       const endpointsChanged = (): void => {
         for (const { line } of held.values()) line.changed();
+        for (const entry of heldBack.values()) entry.until = 0;
         wake();
       };
       stopListening = [

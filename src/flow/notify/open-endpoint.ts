@@ -3,6 +3,7 @@ import type { PostLine } from '../../platform/fetch/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { webhookKey } from '../../protocol/webhook-signature/index.ts';
 import { signingSecretsOf } from '../../resources/webhooks/index.ts';
+import { TIMEOUT_MS } from './attempt.ts';
 import type { EndpointRow } from './notify.store.ts';
 
 /** An endpoint with its connections and keys. */
@@ -26,7 +27,7 @@ export function openEndpoint(
   // What is under way there still ends.
   void before?.line.close();
   const url = new URL(row.endpoint);
-  const line = world.fetch.line(url, { connectionsMax });
+  const line = world.fetch.line(url, { connectionsMax, closeMs: TIMEOUT_MS });
   return { row, url: row.endpoint, path: url.pathname + url.search, line, ...keys };
 }
 

@@ -1,9 +1,10 @@
 import type { World } from '../../platform/world/index.ts';
 import { insertPayloads, payloadsOf, type PayloadRow } from '../../resources/webhooks/index.ts';
+import { createKeptTexts } from './kept-texts.ts';
 import type { DueEvent } from './notify.store.ts';
 
-/** Events that several endpoints of a team are told of at the same time are rendered once. */
-const KEPT_MAX = 2000;
+/** Events that several endpoints of a team are told of at the same time are rendered once: 16 MB at two bytes each. */
+const KEPT_CHARS_MAX = 8 * 1024 * 1024;
 
 /**
  * The bodies of events, by event, stored before they are answered. What was asked for lately is remembered: an event
@@ -21,7 +22,7 @@ export function createPayloads(
     },
     (rows) => rows.length,
   );
-  const kept = new Map<string, string>();
+  const kept = createKeptTexts(KEPT_CHARS_MAX);
 
   return async (teamId, events) => {
     const found = new Map<string, string>();
@@ -35,9 +36,8 @@ export function createPayloads(
     const orders = missing.map(({ event_id: eventId, type, created_at: at }) => ({ eventId, type, at }));
     for (const [eventId, payload] of await payloadsOf(world, teamId, orders, write)) {
       found.set(eventId, payload);
-      kept.set(eventId, payload);
+      kept.keep(eventId, payload);
     }
-    while (kept.size > KEPT_MAX) kept.delete(kept.keys().next().value ?? '');
     return found;
   };
 }

@@ -7,8 +7,9 @@ import { noteTold, untold, type DisabledEndpoint } from './notify.store.ts';
 import { senderDomain } from './sender-domain.store.ts';
 
 /**
- * Mails a team's admins that an endpoint was disabled, once, through the same door as all mail. What cannot be mailed
- * stands in the log, because somebody has to learn of it.
+ * Mails a team's admins that an endpoint was disabled, once, through the same door as all mail and from a domain of the
+ * team's own: whoever owns the domain of a mail reads it in the API, and one team must not learn of another's endpoints.
+ * What cannot be mailed stands in the log, because somebody has to learn of it.
  */
 export function createTellAdmins(world: World, accept: Pick<Accept, 'acceptEmail'>): () => Promise<void> {
   let isTelling = false;
@@ -28,8 +29,11 @@ export function createTellAdmins(world: World, accept: Pick<Accept, 'acceptEmail
 async function tell(world: World, accept: Pick<Accept, 'acceptEmail'>, endpoint: DisabledEndpoint): Promise<void> {
   const why = await send(world, accept, endpoint);
   if (why !== undefined) {
-    const { id: webhookId, team_id: teamId, endpoint: url } = endpoint;
-    world.log.error({ webhookId, teamId, endpoint: url }, `a webhook was disabled and no admin could be told: ${why}`);
+    const { id: webhookId, team_id: teamId } = endpoint;
+    world.log.error(
+      { webhookId, teamId, host: hostOf(endpoint) },
+      `a webhook was disabled and no admin could be told: ${why}`,
+    );
   }
   await noteTold(world.db, endpoint.id, world.clock.now());
 }
@@ -42,11 +46,11 @@ async function send(
 ): Promise<string | undefined> {
   const to = endpoint.admin_emails === null ? [] : (JSON.parse(endpoint.admin_emails) as string[]);
   if (to.length === 0) return 'the team has no admin addresses; set them with rasket teams update --admin';
-  const from = await senderDomain(world.db, world.config.instance.host, endpoint.team_id);
-  if (!from) return 'neither this installation nor the team has a verified domain to send from';
-  const input = { from: `rasket <notifications@${from.name}>`, to, ...wordsFor(endpoint) };
+  const domain = await senderDomain(world.db, endpoint.team_id);
+  if (domain === undefined) return 'the team has no verified domain to send from';
+  const input = { from: `rasket <notifications@${domain}>`, to, ...wordsFor(endpoint) };
   const requestId = world.ids.prefixed('req_');
-  const ctx: Ctx = { world, teamId: from.team_id, actor: { kind: 'operator' }, requestId };
+  const ctx: Ctx = { world, teamId: endpoint.team_id, actor: { kind: 'operator' }, requestId };
   // A crash between the mail and the note below sends nothing twice.
   const key = `webhook-disabled ${endpoint.id} ${endpoint.disabled_at}`;
   try {
@@ -58,16 +62,25 @@ async function send(
   }
 }
 
-function wordsFor({ id, endpoint, disabled_at: disabledAt, failing_since: since }: DisabledEndpoint) {
+/** Paths and query strings of webhooks hold secrets: what is mailed and logged names the host alone. */
+const hostOf = ({ endpoint }: DisabledEndpoint): string => URL.parse(endpoint)?.host ?? '';
+
+function wordsFor(endpoint: DisabledEndpoint) {
+  const { id, disabled_at: disabledAt, failing_since: failingSince } = endpoint;
+  const host = hostOf(endpoint);
+  const since = isoTime(failingSince ?? disabledAt);
   return {
-    subject: `Webhook disabled: ${new URL(endpoint).host}`,
+    subject: `Webhook disabled: ${host}`,
     text: [
-      `The webhook endpoint ${endpoint} (${id}) was disabled at ${isoTime(disabledAt)}.`,
-      since === null ? '' : `No delivery to it has succeeded since ${isoTime(since)}.`,
-      'Events go on being recorded for it, but nothing is sent. When the endpoint works again, set its status back to',
-      `"enabled" (PATCH /webhooks/${id}). New events are sent from then on; those recorded meanwhile can be replayed.`,
-    ]
-      .filter((line) => line !== '')
-      .join('\n'),
+      `The webhook endpoint ${id} at ${host} was disabled at ${isoTime(disabledAt)}.`,
+      ...(failingSince === null ? [] : [`No delivery to it has succeeded since ${since}.`]),
+      '',
+      'Events go on being recorded for it, but nothing is sent. When the endpoint works again, enable it:',
+      `  rasket webhooks update ${id} --status enabled`,
+      'What happens from then on is sent. To send what did not arrive before as well, replay it:',
+      `  rasket webhooks replay --failed --parked --since ${since} --webhook ${id}`,
+      'Parked are events that happened while the endpoint was disabled or that were waiting for their next attempt;',
+      'failed are those whose ten attempts are over.',
+    ].join('\n'),
   };
 }

@@ -37,6 +37,19 @@ test('a failure halves it, and after that it grows by one a round', () => {
   expect(window.size).toBe(1);
 });
 
+test('each answer that takes more than a second halves it, although it is a success', () => {
+  const window = grown(31);
+  expect(window.size).toBe(32);
+  window.succeeded(1000, true);
+  expect(window.size).toBe(32);
+  window.succeeded(1001, false);
+  expect(window.size).toBe(16);
+  for (let i = 0; i < 16; i++) window.succeeded(9500, true);
+  expect(window.size).toBe(1);
+  for (let i = 0; i < 2; i++) window.succeeded(5, true);
+  expect(window.size).toBe(2);
+});
+
 test('after a rest events go one by one again', () => {
   const window = grown(100);
   window.rested();

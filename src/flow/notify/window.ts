@@ -16,26 +16,29 @@ const LINE_MS = 10;
 
 /**
  * Additive increase, multiplicative decrease, as in RFC 5681 §3.1: it doubles with each round until the first trouble, and
- * grows by one a round after that. Any failure halves it. It grows only as long as answers come about as quickly as
- * they did one by one.
+ * grows by one a round after that. It grows only as long as answers come about as quickly as they did one by one. Any
+ * failure halves it, and so does any slow success: what is answered in a second or more holds a place as long as a
+ * failure would, and an endpoint that was quick until its window was wide is worth no more than one that never was.
  */
 export function createWindow(max: number): SendWindow {
   let size = 1;
   let threshold = max;
   let quickestMs = Infinity;
+  const shrink = (): void => {
+    threshold = Math.max(1, size / 2);
+    size = threshold;
+  };
   return {
     get size() {
       return Math.floor(size);
     },
     succeeded(tookMs, isBehind) {
       quickestMs = Math.min(quickestMs, tookMs);
-      if (!isBehind || tookMs > Math.min(SLOW_MS, quickestMs * LINE_FACTOR + LINE_MS)) return;
+      if (tookMs > SLOW_MS) return shrink();
+      if (!isBehind || tookMs > quickestMs * LINE_FACTOR + LINE_MS) return;
       size = Math.min(max, size + (size < threshold ? 1 : 1 / size));
     },
-    failed() {
-      threshold = Math.max(1, size / 2);
-      size = threshold;
-    },
+    failed: shrink,
     rested() {
       // What an endpoint can take is found out anew after a rest; trouble is remembered until then.
       size = 1;

@@ -1,3 +1,4 @@
+import { rest, stopwatch } from '../../platform/clock/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { parkWhatIsDue } from '../../resources/webhooks/index.ts';
 import { expiriesOf, type Expiry } from './expiries.ts';
@@ -21,27 +22,38 @@ export interface WebhooksRemoved {
 
 /** Rows a transaction takes: events that are recorded meanwhile wait for one of these, which is a few milliseconds. */
 const BATCH = 200;
-/** Batches a run takes of each kind, and it runs every minute: twenty thousand events. */
-const BATCHES_MAX = 100;
+/** How long a run, which begins every minute, goes on while there is something to remove. */
+const BUDGETS = { deletedMs: 10_000, expiredMs: 40_000 };
 /** A transaction that saw the endpoint before it was deleted may still add an event, and ends within seconds. */
 const LATE_MS = 3_600_000;
 
 /**
  * Removes webhook events, their attempts and their bodies when they are older than the plan of their team keeps them, and
- * everything of endpoints that were deleted. Never what is still due. A run does a part of it; it may be interrupted
- * anywhere, and the next one goes on.
+ * everything of endpoints that were deleted. Never what is still due. A run removes what there is within its time, at
+ * half speed, so that what is recorded meanwhile gets its turns; it may be interrupted anywhere, and the next one goes on.
  */
-export function createWebhookRemoval(world: World): () => Promise<WebhooksRemoved> {
-  const takeTeams = createTurns(BATCHES_MAX);
-  const takeDeleted = createTurns(BATCHES_MAX);
+export function createWebhookRemoval(
+  world: World,
+  budgets = BUDGETS,
+): (stopping?: AbortSignal) => Promise<WebhooksRemoved> {
+  const takeTeams = createTurns(Infinity);
+  const takeDeleted = createTurns(Infinity);
 
-  return async () => {
+  return async (stopping) => {
     const removed: WebhooksRemoved = { webhooks: 0, events: 0, payloads: 0 };
     for (const id of await halfParkedWebhooks(world.db)) await parkWhatIsDue(world, id);
     const deleted = (await deletedWebhooks(world.db)).map((id) => ({ teamId: id }));
-    await takeDeleted(deleted, ({ teamId: id }) => removeDeleted(id, removed));
+    await takeDeleted(
+      deleted,
+      ({ teamId: id }) => restingAfter(() => removeDeleted(id, removed)),
+      within(budgets.deletedMs, stopping),
+    );
     const teams = await pickTeams(await expiriesOf(world), (some) => teamsWithOldWebhookEvents(world.db, some));
-    await takeTeams(teams, (team) => removeExpired(team, removed));
+    await takeTeams(
+      teams,
+      (team) => restingAfter(() => removeExpired(team, removed)),
+      within(budgets.expiredMs, stopping),
+    );
     return removed;
   };
 
@@ -68,4 +80,18 @@ export function createWebhookRemoval(world: World): () => Promise<WebhooksRemove
   function removeBatch(id: string, beforeId: string | undefined): Promise<number> {
     return world.db.tx((tx) => removeWebhookEvents(tx, id, { beforeId, limit: BATCH }));
   }
+}
+
+/** Answers whether the time that begins now is over, or the process is about to end. */
+function within(budgetMs: number, stopping: AbortSignal | undefined): () => boolean {
+  const elapsedMs = stopwatch();
+  return () => stopping?.aborted === true || elapsedMs() >= budgetMs;
+}
+
+/** A batch, and as much time for everybody else. */
+async function restingAfter(batch: () => Promise<boolean>): Promise<boolean> {
+  const elapsedMs = stopwatch();
+  const isMore = await batch();
+  if (isMore) await rest(elapsedMs());
+  return isMore;
 }

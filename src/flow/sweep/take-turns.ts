@@ -3,14 +3,19 @@ import { nextTurn } from '../../platform/clock/index.ts';
 type Batch<Team> = (team: Team) => Promise<boolean>;
 
 /**
- * Takes teams in turns, a batch of one after a batch of another, until none has more or `batchesMax` were taken. The next
+ * Takes teams in turns, a batch of one after a batch of another, until none has more, `batchesMax` were taken or, after the
+ * first, `isOver` says so. The next
  * round begins behind the team this one ended with, also if it ended with a failure: neither a long backlog nor a broken
  * batch of one team keeps the others waiting.
  */
 export function createTurns(batchesMax: number) {
   // Forgotten with the process: then the walk begins with the first team again, and nothing is lost.
   let lastId = '';
-  return async <Team extends { teamId: string }>(teams: readonly Team[], batch: Batch<Team>): Promise<void> => {
+  return async <Team extends { teamId: string }>(
+    teams: readonly Team[],
+    batch: Batch<Team>,
+    isOver = (): boolean => false,
+  ): Promise<void> => {
     const begin = Math.max(
       0,
       teams.findIndex(({ teamId }) => teamId > lastId),
@@ -18,7 +23,7 @@ export function createTurns(batchesMax: number) {
     const waiting = [...teams.slice(begin), ...teams.slice(0, begin)];
     for (let batches = 0; batches < batchesMax; batches++) {
       const team = waiting.shift();
-      if (!team) return;
+      if (!team || (batches > 0 && isOver())) return;
       lastId = team.teamId;
       if (await batch(team)) waiting.push(team);
       await nextTurn();

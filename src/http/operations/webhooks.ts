@@ -11,6 +11,7 @@ import {
   replayWebhookEvent,
   rotateWebhookSecret,
   updateWebhook,
+  type ParkedEventsFilter,
   type WebhookEventsFilter,
 } from '../../resources/webhooks/index.ts';
 import { listenWebhooks } from '../event-stream.ts';
@@ -37,5 +38,6 @@ export const webhooks: Record<string, KeyHandler> = {
   listWebhookAttempts: (ctx, call) => listWebhookAttempts(ctx, webhookOf(call), eventOf(call), pageOf(call.query)),
   replayWebhookEvent: (ctx, call) => replayWebhookEvent(ctx, webhookOf(call), eventOf(call)),
   listenWebhooks,
-  listParkedWebhookEvents: (ctx, call) => listParkedWebhookEvents(ctx, webhookOf(call), pageOf(call.query).limit),
+  listParkedWebhookEvents: (ctx, call) =>
+    listParkedWebhookEvents(ctx, webhookOf(call), call.query as ParkedEventsFilter, pageOf(call.query)),
 };

@@ -34,6 +34,7 @@ export const sections = {
     timeout_ms: integer({ min: 100, max: 60_000, unit: 'milliseconds' }),
     tries: integer({ min: 1, max: 10, unit: 'questions' }),
     authority_port: integer({ min: 1, max: 65_535, unit: 'port' }),
+    look_ms: integer({ min: 100, max: 60_000, unit: 'milliseconds' }),
     diagnosis_ms: integer({ min: 0, max: 30_000, unit: 'milliseconds; 0 asks for no diagnosis' }),
   },
   delivery: {

@@ -3,6 +3,7 @@ import https from 'node:https';
 import { isIPv6, type LookupFunction, type Socket } from 'node:net';
 import type { AddressGuard } from '../network/index.ts';
 import type { FetchAnswer, FetchFault, FetchLimits } from './fetch-answer.ts';
+import { faultOfPeer } from './guarded-connector.ts';
 
 export interface Hop {
   url: URL;
@@ -33,8 +34,8 @@ export function getOnce(hop: Hop, limits: FetchLimits): Promise<HopAnswer> {
       socket.once('connect', () => {
         stage = 'tls';
         // The second lock on the same door: whatever led the connection here, it goes no further.
-        if (!hop.mayReach(socket.remoteAddress ?? ''))
-          fail({ kind: 'blocked' }, `connected to ${socket.remoteAddress}`);
+        const fault = faultOfPeer(socket, hop.mayReach);
+        if (fault) fail(fault, `connected to ${socket.remoteAddress}`);
       });
       socket.once('secureConnect', () => (stage = 'interrupted'));
     });

@@ -5,7 +5,7 @@ import type { FetchAnswer, FetchLimits } from './fetch-answer.ts';
 import { getOnce, type Hop } from './get-once.ts';
 import { readHttpsUrl } from './https-url.ts';
 import type { PostLine } from './post-answer.ts';
-import { createPostLines } from './post-line.ts';
+import { createPostLines, type LineWishes } from './post-line.ts';
 import { probeOnce, type FetchFailure } from './probe.ts';
 
 export interface GuardedFetchOptions {
@@ -22,7 +22,7 @@ export interface GuardedFetch {
   /** Whether a request could be made: a connection and its TLS, and nothing more. Answers what is in the way. */
   probe(url: URL, signal: AbortSignal): Promise<FetchFailure | undefined>;
   /** A line for many requests to one host over connections that stay open, each of them guarded; it follows no redirect. */
-  line(url: URL, options: { connectionsMax: number }): PostLine;
+  line(url: URL, wishes: LineWishes): PostLine;
 }
 
 const REDIRECTS_MAX = 3;

@@ -1,4 +1,5 @@
 import type { FetchFault } from './fetch-answer.ts';
+import type { InterimWrong } from './interim-answers.ts';
 
 export interface Post {
   /** Path and query, as they stand in the URL. */
@@ -10,11 +11,15 @@ export interface Post {
 export interface PostLimits {
   /** Ends the request, whatever it is at. There is no time limit but this one. */
   signal: AbortSignal;
-  /** What is kept of the answer's body; what comes after it is not waited for. */
+  /** What is kept of the answer's body, as text in UTF-8; what comes after it is not waited for. */
   answerBytesMax: number;
 }
 
-export type PostFault = Extract<FetchFault, { kind: 'blocked' | 'unreachable' | 'tls' | 'interrupted' | 'timeout' }>;
+export type PostFault =
+  | Extract<FetchFault, { kind: 'blocked' | 'unreachable' | 'tls' | 'interrupted' | 'timeout' }>
+  /** Something came, and it was no answer; `reason` is what the parser, in its own words, found wrong. */
+  | { kind: 'unreadable'; wrong: InterimWrong | 'headers' | 'length' }
+  | { kind: 'unreadable'; wrong: 'syntax'; reason: string };
 
 export type PostAnswer =
   /** Any status at all; redirects are never followed. */
@@ -25,7 +30,7 @@ export type PostAnswer =
 /** Connections to one host, kept open between requests. */
 export interface PostLine {
   post(request: Post, limits: PostLimits): Promise<PostAnswer>;
-  /** Takes nothing more, lets what is under way end, and closes. */
+  /** Takes nothing more, lets what is under way end for a while, and closes; what has not ended by then is cut. */
   close(): Promise<void>;
   /** Cuts every connection. */
   cut(): Promise<void>;

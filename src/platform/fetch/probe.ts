@@ -2,6 +2,7 @@ import { isIP, isIPv6 } from 'node:net';
 import { connect, type ConnectionOptions } from 'node:tls';
 import type { FetchFault } from './fetch-answer.ts';
 import type { Hop } from './get-once.ts';
+import { faultOfPeer } from './guarded-connector.ts';
 
 export interface FetchFailure {
   fault: FetchFault;
@@ -31,9 +32,8 @@ export function probeOnce(hop: Omit<Hop, 'userAgent'>, signal: AbortSignal): Pro
     socket.once('connect', () => {
       stage = 'tls';
       // The second lock on the same door: whatever led the connection here, it goes no further.
-      if (!hop.mayReach(socket.remoteAddress ?? '')) {
-        conclude({ fault: { kind: 'blocked' }, because: `connected to ${socket.remoteAddress}` });
-      }
+      const fault = faultOfPeer(socket, hop.mayReach);
+      if (fault) conclude({ fault, because: `connected to ${socket.remoteAddress}` });
     });
     socket.once('secureConnect', () => conclude());
     const failed = (error?: Error & { code?: unknown }): void =>

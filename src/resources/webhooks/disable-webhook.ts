@@ -15,6 +15,7 @@ export async function disableWebhook(world: World, id: string, reason: 'manual' 
   return isNew;
 }
 
+/** Ends by itself when the endpoint is enabled meanwhile, here or by another process. */
 export async function parkWhatIsDue(world: World, id: string): Promise<void> {
   while ((await parkDue(world.db, id, BATCH)) === BATCH);
 }

@@ -12,6 +12,7 @@ export {
   listParkedWebhookEvents,
   listWebhookAttempts,
   listWebhookEvents,
+  type ParkedEventsFilter,
   type WebhookEventsFilter,
 } from './read-webhook-events.ts';
 export { payloadsOf, type PayloadOrder, type StorePayloads } from './payloads.ts';

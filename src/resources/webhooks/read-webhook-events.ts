@@ -66,11 +66,20 @@ export async function listWebhookAttempts(ctx: Ctx, webhookId: string, publicId:
   return { object: 'list' as const, has_more: hasMore, data: rows.map(presentAttempt) };
 }
 
+export type ParkedEventsFilter = Pick<WebhookEventsFilter, 'start_date'>;
+
 /** Oldest first, for they are worked off in the order in which they happened. */
-export async function listParkedWebhookEvents(ctx: Ctx, webhookId: string, limit: number) {
+export async function listParkedWebhookEvents(
+  ctx: Ctx,
+  webhookId: string,
+  { start_date: start }: ParkedEventsFilter,
+  { limit, after }: Pick<Page, 'limit' | 'after'>,
+) {
   mustReach(ctx.actor, 'full_access');
+  const createdFrom = readInstant('start_date', start);
   await webhookNamed(ctx, webhookId);
-  const { rows, hasMore } = await listParkedRows(ctx.world.db, webhookId, limit);
+  const range = { createdFrom, after: cursorOf(after), limit };
+  const { rows, hasMore } = await listParkedRows(ctx.world.db, webhookId, range);
   return { object: 'list' as const, has_more: hasMore, data: rows.map(presentWebhookEvent) };
 }
 

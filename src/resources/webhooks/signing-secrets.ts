@@ -13,15 +13,27 @@ export function newSigningSecret({ ids, secrets }: World): { secret: string; sea
   return { secret, sealed: secrets.seal(secret, PURPOSE) };
 }
 
-/** Every secret that signs at `now`: the endpoint's own first, then the one before it while its time lasts. */
-export function signingSecretsOf({ secrets }: World, row: SecretColumns, now: number): string[] {
-  const own = secrets.open(row.secret_sealed, PURPOSE);
-  const { previous_secret_sealed: previous, previous_secret_until: until } = row;
-  if (previous === null || until === null || until <= now) return [own];
-  return [own, secrets.open(previous, PURPOSE)];
+/**
+ * Every secret that signs at `now`: the endpoint's own first, then the one before it while its time lasts. Throws when its
+ * own cannot be opened; one before it that cannot signs nothing, or a rotation would not mend what it is made for.
+ */
+export function signingSecretsOf(world: World, row: SecretColumns, now: number): string[] {
+  const own = world.secrets.open(row.secret_sealed, PURPOSE);
+  const { previous_secret_sealed: sealed, previous_secret_until: until } = row;
+  const previous = sealed === null || until === null || until <= now ? undefined : openIfReadable(world, sealed);
+  return previous === undefined ? [own] : [own, previous];
 }
 
-/** Enough to tell two secrets apart: 24 of its 192 bits. */
-export function maskedSecretOf({ secrets }: World, row: SecretColumns): string {
-  return `whsec_****${secrets.open(row.secret_sealed, PURPOSE).slice(-SHOWN_CHARS)}`;
+/** Enough to tell two secrets apart: 24 of its 192 bits. Of one that cannot be opened, nothing: the rest is still told. */
+export function maskedSecretOf(world: World, row: SecretColumns): string {
+  return `whsec_****${(openIfReadable(world, row.secret_sealed) ?? '').slice(-SHOWN_CHARS)}`;
+}
+
+function openIfReadable({ secrets }: World, sealed: string): string | undefined {
+  try {
+    return secrets.open(sealed, PURPOSE);
+  } catch {
+    // Altered, or sealed with the key of another installation.
+    return undefined;
+  }
 }

@@ -89,10 +89,16 @@ const sorted = (ids: (string | undefined)[]): string[] => ids.filter((id) => id 
 const largest = (ids: (string | undefined)[]): string => sorted(ids).at(-1) ?? FIRST_ID;
 const smallest = (ids: (string | undefined)[]): string => sorted(ids)[0] ?? LAST_ID;
 
-/** Oldest first. */
-export function listParkedRows(db: Executor, webhookId: string, limit: number): Rows<WebhookEventRow> {
-  const sql = `select ${SELECTED} from webhook_events where webhook_id = ? and parked = 1 order by event_id`;
-  return readPage(db, sql, [webhookId], { limit });
+/** Oldest first, behind `after` and not created before `createdFrom`. */
+export function listParkedRows(
+  db: Executor,
+  webhookId: string,
+  { createdFrom, after, limit }: { createdFrom: number | undefined; after: string | undefined; limit: number },
+): Rows<WebhookEventRow> {
+  const above = largest([createdFrom === undefined ? undefined : firstIdAt(createdFrom), after]);
+  const sql = `select ${SELECTED} from webhook_events
+    where webhook_id = ? and parked = 1 and event_id > ? order by event_id`;
+  return readPage(db, sql, [webhookId, above], { limit });
 }
 
 export const findWebhookEvent = (
@@ -146,13 +152,17 @@ export async function makeDue(tx: Executor, webhookId: string, eventId: string, 
   return (await tx.run(sql, [now, now, webhookId, eventId])) === 1;
 }
 
-/** Takes what is due of an endpoint out of its turn, oldest first; answers how many, `limit` at the most. */
+/**
+ * Takes what is due of a disabled endpoint out of its turn, oldest first; answers how many, `limit` at the most. Whether it
+ * is disabled is asked by the statement itself: what it sees as due was recorded before anybody enabled the endpoint again.
+ */
 export function parkDue(db: Executor, webhookId: string, limit: number): Promise<number> {
   const some = `select event_id from webhook_events where webhook_id = ? and due_at is not null
     order by due_at, event_id limit ?`;
   const sql = `update webhook_events set parked = 1, due_at = null
-    where webhook_id = ? and due_at is not null and event_id in (${some})`;
-  return db.run(sql, [webhookId, webhookId, limit]);
+    where webhook_id = ? and due_at is not null and event_id in (${some})
+      and exists (select 1 from webhooks where id = ? and status = 'disabled')`;
+  return db.run(sql, [webhookId, webhookId, limit, webhookId]);
 }
 
 /** When the team's replays of the last while were made, oldest first. */

@@ -235,13 +235,36 @@ describe('GET /webhooks/{webhook_id}/parked', () => {
     expect((await call(team, 'GET', `${path}/parked?limit=3`)).body.has_more).toBe(false);
   });
 
-  it('takes a limit and nothing else', async () => {
+  it('is walked from the oldest on, behind one of them or from an instant on', async () => {
+    const { add, ids } = await endpoint();
+    const a = await add({ status: 'pending', parked: true });
+    await add({ status: 'failed' });
+    const b = await add({ status: 'attempting', attempts: 3, parked: true });
+    scene.clock.advance(1);
+    const from = iso(scene.clock.now());
+    const c = await add({ status: 'pending', parked: true });
+    expect(await ids('', 'parked')).toEqual([a, b, c]);
+    expect(await ids('?limit=1', 'parked')).toEqual([a]);
+    expect(await ids(`?after=${a}&limit=1`, 'parked')).toEqual([b]);
+    expect(await ids(`?after=${c}`, 'parked')).toEqual([]);
+    expect(await ids(`?start_date=${from}`, 'parked')).toEqual([c]);
+    expect(await ids(`?start_date=${from}&after=${a}`, 'parked')).toEqual([c]);
+  });
+
+  it.each([
+    ['limit=0', 'limit'],
+    ['limit=101', 'limit'],
+    ['limit=x', 'limit'],
+    ['status=pending', 'status'],
+    ['start_date=2026-11-20', 'start_date'],
+    ['start_date=', 'start_date'],
+    ['after=msg_1', 'after'],
+    ['before=msg_019a9c1e7d527c3a9a540b8f4c1f2e01', 'before'],
+  ])('%s is 422 invalid_parameter', async (query, name) => {
     const { team, path } = await endpoint();
-    for (const query of ['limit=0', 'limit=101', 'limit=x', `after=msg_${'0'.repeat(32)}`, 'status=pending']) {
-      expect(await call(team, 'GET', `${path}/parked?${query}`)).toMatchObject({
-        status: 422,
-        body: { name: 'invalid_parameter' },
-      });
-    }
+    expect(await call(team, 'GET', `${path}/parked?${query}`)).toMatchObject({
+      status: 422,
+      body: { name: 'invalid_parameter', message: expect.stringContaining(name) as string },
+    });
   });
 });
