@@ -75,7 +75,8 @@ describe('path and query parameters', () => {
   });
 
   it('after and before exclude each other', async () => {
-    for (const operation of pagedLists) {
+    // What is parked is read in one direction.
+    for (const operation of pagedLists.filter(({ parameters }) => parameters.some(({ name }) => name === 'before'))) {
       const cursor = String(operation.parameters.find(({ name }) => name === 'after')?.example);
       const answer = await scene.api('GET', `${pathOf(operation)}?after=${cursor}&before=${cursor}`, { key: team.key });
       expect(answer, labelOf(operation)).toMatchObject(refused(/after and before/));
