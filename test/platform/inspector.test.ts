@@ -175,27 +175,39 @@ function counting(bytes: Buffer): Buffer {
 }
 
 describe('an answer too long for UDP', () => {
-  const tcp = async (port: number, onData: (socket: Socket, bytes: Buffer) => void): Promise<void> => {
+  /** False where somebody else has the port. */
+  const tcp = async (port: number, onData: (socket: Socket, bytes: Buffer) => void): Promise<boolean> => {
     const sockets = new Set<Socket>();
     const server: Server = createServer((socket) => {
       sockets.add(socket);
       socket.on('error', () => socket.destroy());
       socket.on('data', (bytes: Buffer) => onData(socket, bytes));
     });
-    await new Promise<void>((done) => server.listen(port, '127.0.0.1', done));
+    const isOurs = await new Promise<boolean>((done) => {
+      server.once('error', () => done(false));
+      server.listen(port, '127.0.0.1', () => done(true));
+    });
+    if (!isOurs) return false;
     closers.push(async () => {
       for (const socket of sockets) socket.destroy();
       await new Promise<void>((done) => server.close(() => done()));
     });
     expect((server.address() as AddressInfo).port).toBe(port);
+    return true;
   };
-  const truncating = () =>
-    speak((query) => [encodeMessage({ ...query, isAnswer: true, truncated: true, additionals: [] })]);
+  /** Answers over UDP that the answer is too long for it, and over TCP on the same port as it is told. */
+  const truncating = async (onData: (socket: Socket, bytes: Buffer) => void): Promise<string> => {
+    for (;;) {
+      const server = await speak((query) => [
+        encodeMessage({ ...query, isAnswer: true, truncated: true, additionals: [] }),
+      ]);
+      if (await tcp(portOf(server), onData)) return server;
+    }
+  };
   const portOf = (server: string) => Number(server.split(':')[1]);
 
   it('comes over TCP, byte by byte if it must', async () => {
-    const server = await truncating();
-    await tcp(portOf(server), (socket, bytes) => {
+    const server = await truncating((socket, bytes) => {
       const reply = answer(decodeMessage(bytes.subarray(2)), '192.0.2.5');
       socket.setNoDelay(true);
       for (const byte of [reply.length >> 8, reply.length & 0xff, ...reply]) socket.write(Buffer.from([byte]));
@@ -209,15 +221,13 @@ describe('an answer too long for UDP', () => {
     ['is to another question', (socket: Socket) => socket.write(Buffer.from([0, 2, 0, 0])), 'malformed'],
     ['promises 65,535 records', (socket: Socket, bytes: Buffer) => socket.write(counting(bytes)), 'malformed'],
   ] as const)('and that %s ends as failed', async (_, misbehave, reason) => {
-    const server = await truncating();
-    await tcp(portOf(server), (socket, bytes) => void misbehave(socket, bytes));
+    const server = await truncating((socket, bytes) => void misbehave(socket, bytes));
     expect(await inspect([server]).resolve('a.test', 'A')).toEqual({ kind: 'failed', reason });
   });
 
   it('is read as often as half a megabyte allows in one inspection, and then no server is asked any more', async () => {
-    const server = await truncating();
     let asked = 0;
-    await tcp(portOf(server), (socket, bytes) => {
+    const server = await truncating((socket, bytes) => {
       asked++;
       const large = { type: 'opaque' as const, number: 65_280, bytes: Buffer.alloc(60_000) };
       const query = decodeMessage(bytes.subarray(2));
