@@ -80,10 +80,10 @@ const SET = `set attempt_count = attempt_count + 1,
 
 const MATCH = 'where e.webhook_id = v.w and e.event_id = v.e returning webhook_id, event_id';
 
-const MOVE_ON_PG = `update webhook_events as e ${SET}
+const MOVE_ON_PG = `${QUIETLY} update webhook_events as e ${SET}
   from jsonb_to_recordset(?::jsonb) as v(w text, e uuid, ok int, http int, due bigint, tries int, next bigint) ${MATCH}`;
 
-const MOVE = `update webhook_events as e ${SET}
+const MOVE = `${QUIETLY} update webhook_events as e ${SET}
   from (select json_extract(value, '$.w') as w, json_extract(value, '$.e') as e, json_extract(value, '$.ok') as ok,
     json_extract(value, '$.http') as http, json_extract(value, '$.due') as due,
     json_extract(value, '$.tries') as tries, json_extract(value, '$.next') as next from json_each(?)) as v ${MATCH}`;

@@ -184,6 +184,8 @@ export function createEndpointLine(parts: LineParts): EndpointLine {
     mayHaveMore ||= isMore;
     if (fresh.length === 0) return;
     const payloads = await parts.payloads(teamId, fresh);
+    // Nobody would send it, or let it go again.
+    if (state === 'stopped') return;
     const chars = [...payloads.values()].reduce((sum, text) => sum + text.length, 0);
     meanChars = Math.max(1, chars / Math.max(1, payloads.size));
     for (const event of fresh) {

@@ -24,8 +24,8 @@ export interface DueEvent {
 }
 
 /**
- * A statement that does not begin with `update` is heard by no listener for changes of endpoints. What is written this way
- * is the sender's own, and would only make every line read its endpoint again.
+ * A statement that does not begin with `update` is heard by no listener for commits. What is written this way is the
+ * sender's own, and would only make every line read its endpoint again, and look for work that it has just done.
  */
 export const QUIETLY = 'with quietly as (select 1)';
 

@@ -38,8 +38,9 @@ const RESTS_PER_LOOK = 4;
 const REST_MS_MAX = 250;
 /** An endpoint that cannot be sent to for a reason of ours, such as a secret that does not open, is tried again after this. */
 const HOLD_BACK_MS = 60_000;
-/** What writes to these may make something due, or change who is sent what. */
-const WORK_TABLES = ['events', 'webhook_replays'];
+/** Whoever writes to it may make something due; mail that no endpoint hears of wakes nobody. */
+const WORK_TABLE = 'webhook_events';
+/** What writes to these may change who is sent what. */
 const ENDPOINT_TABLES = ['webhooks', 'teams'];
 
 interface Held {
@@ -124,12 +125,13 @@ export function createNotify({ world, tellAdmins }: NotifyOptions): Notify {
     const now = world.clock.now();
     const until = now + leaseMs;
     for (const [id, teamId] of await leaseEndpoints(world.db, ids, { owner, now, until })) {
-      const line = createEndpointLine({
+      const line: EndpointLine = createEndpointLine({
         ...parts,
         id,
         room: parts.room.forEndpoint(teamId),
         isHeld: () => (held.get(id)?.leaseUntil ?? 0) > world.clock.now(),
-        onLost: () => letGo(id),
+        // A line that was let go may learn late that it is lost, when another one is held.
+        onLost: () => void (held.get(id)?.line === line && letGo(id)),
         onDefect: (error) => holdBack(id, error),
         onFailure: (failingSince) => onFailure(id, failingSince),
       });
@@ -249,7 +251,7 @@ export function createNotify({ world, tellAdmins }: NotifyOptions): Notify {
         wake();
       };
       stopListening = [
-        ...WORK_TABLES.map((table) => world.db.onCommit(table, wake)),
+        world.db.onCommit(WORK_TABLE, wake),
         ...ENDPOINT_TABLES.map((table) => world.db.onCommit(table, endpointsChanged)),
       ];
       renewLater();
