@@ -1,5 +1,4 @@
-import { textsIn, type Executor } from '../../platform/db/index.ts';
-import { QUIETLY } from './notify.store.ts';
+import { quietly, textsIn, type Executor } from '../../platform/db/index.ts';
 
 /** One try that has ended, and what it makes of its event. */
 export interface Attempt {
@@ -80,13 +79,14 @@ const SET = `set attempt_count = attempt_count + 1,
 
 const MATCH = 'where e.webhook_id = v.w and e.event_id = v.e returning webhook_id, event_id';
 
-const MOVE_ON_PG = `${QUIETLY} update webhook_events as e ${SET}
-  from jsonb_to_recordset(?::jsonb) as v(w text, e uuid, ok int, http int, due bigint, tries int, next bigint) ${MATCH}`;
+/** Quietly: whoever looks for work would find what has just been done. */
+const MOVE_ON_PG = quietly(`update webhook_events as e ${SET}
+  from jsonb_to_recordset(?::jsonb) as v(w text, e uuid, ok int, http int, due bigint, tries int, next bigint) ${MATCH}`);
 
-const MOVE = `${QUIETLY} update webhook_events as e ${SET}
+const MOVE = quietly(`update webhook_events as e ${SET}
   from (select json_extract(value, '$.w') as w, json_extract(value, '$.e') as e, json_extract(value, '$.ok') as ok,
     json_extract(value, '$.http') as http, json_extract(value, '$.due') as due,
-    json_extract(value, '$.tries') as tries, json_extract(value, '$.next') as next from json_each(?)) as v ${MATCH}`;
+    json_extract(value, '$.tries') as tries, json_extract(value, '$.next') as next from json_each(?)) as v ${MATCH}`);
 
 /** How an endpoint fared in a series of attempts. */
 export interface Health {
@@ -111,8 +111,8 @@ export async function recordHealth(tx: Executor, health: readonly Health[]): Pro
   }
   for (const { webhookId, succeededAt, failedAt } of health) {
     await tx.run(
-      `${QUIETLY} update webhooks set last_success_at = coalesce(?, last_success_at),
-        failing_since = ${succeededAt === null ? 'coalesce(failing_since, ?)' : '?'} where id = ?`,
+      quietly(`update webhooks set last_success_at = coalesce(?, last_success_at),
+        failing_since = ${succeededAt === null ? 'coalesce(failing_since, ?)' : '?'} where id = ?`),
       [succeededAt, failedAt, webhookId],
     );
   }

@@ -1,4 +1,4 @@
-import { textsIn, type Db, type Executor } from '../../platform/db/index.ts';
+import { quietly, textsIn, type Db, type Executor } from '../../platform/db/index.ts';
 
 /** An endpoint as far as sending to it goes. */
 export interface EndpointRow {
@@ -22,12 +22,6 @@ export interface DueEvent {
   due_at: number;
   created_at: number;
 }
-
-/**
- * A statement that does not begin with `update` is heard by no listener for commits. What is written this way is the
- * sender's own, and would only make every line read its endpoint again, and look for work that it has just done.
- */
-export const QUIETLY = 'with quietly as (select 1)';
 
 /** Endpoints that somebody sends to: of no suspended team, and not another process's at `now`. */
 const FREE = `webhooks.deleted_at is null and (lease_owner is null or lease_owner = ? or lease_until <= ?)
@@ -65,8 +59,8 @@ export async function leaseEndpoints(
   lease: { owner: string; now: number; until: number },
 ): Promise<Map<string, string>> {
   const among = textsIn(db.dialect, 'id', ids);
-  const sql = `${QUIETLY} update webhooks set lease_owner = ?, lease_until = ? where ${among.sql} and deleted_at is null
-    and (lease_owner is null or lease_owner = ? or lease_until <= ?) returning id, team_id`;
+  const sql = quietly(`update webhooks set lease_owner = ?, lease_until = ? where ${among.sql} and deleted_at is null
+    and (lease_owner is null or lease_owner = ? or lease_until <= ?) returning id, team_id`);
   const values = [lease.owner, lease.until, among.value, lease.owner, lease.now];
   const rows = await db.txUnsynced((tx) => tx.all<{ id: string; team_id: string }>(sql, values));
   return new Map(rows.map((row) => [row.id, row.team_id]));
@@ -74,8 +68,8 @@ export async function leaseEndpoints(
 
 export function releaseEndpoints(db: Executor, ids: readonly string[], owner: string): Promise<number> {
   const among = textsIn(db.dialect, 'id', ids);
-  const sql = `${QUIETLY} update webhooks set lease_owner = null, lease_until = null
-    where ${among.sql} and lease_owner = ?`;
+  const sql = quietly(`update webhooks set lease_owner = null, lease_until = null
+    where ${among.sql} and lease_owner = ?`);
   return db.run(sql, [among.value, owner]);
 }
 

@@ -38,7 +38,13 @@ export function memoOver<T>(version: () => number, load: (key: string) => Promis
   };
 }
 
+/**
+ * A statement that no listener hears of and that makes nobody read again what is remembered: for columns that only their
+ * writer reads.
+ */
+export const quietly = (sql: string): string => `/* quietly */ ${sql}`;
+
 const WRITES_TO = /^\s*(?:insert\s+into|update|delete\s+from)\s+(\w+)/i;
 
-/** The table a statement writes to. */
+/** The table a statement writes to; none for one that is written quietly. */
 export const tableWrittenBy = (sql: string): string | undefined => WRITES_TO.exec(sql)?.[1];

@@ -1,46 +1,16 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { CLASSES, RCODES } from '../../../src/protocol/dns/index.ts';
-import type { Scene, Team } from '../../rig/scene.ts';
-import type { UpdateServer } from '../../rig/update-server.ts';
-import { foreignRecord, startOffice } from './office.ts';
+import { useOffice } from './office.ts';
 
-let scene: Scene;
-let server: UpdateServer;
-let team: Team;
-
-/** Every test has a team and a name of its own in the one zone. */
-let host: string;
-let count = 0;
-
-beforeAll(async () => {
-  ({ scene, server } = await startOffice());
-});
-
-beforeEach(async () => {
-  server.records = [];
-  server.heard = [];
-  server.faults = {};
-  team = await scene.team();
-  host = `mail${++count}.example.com`;
-});
-
-afterAll(async () => {
-  await scene.close();
-  await server.close();
-});
-
-const create = async (name: string, key = team.key) =>
-  (await scene.api('POST', '/domains', { key, body: { name } })).body;
-const configure = (id: string, body?: object, key = team.key) =>
-  scene.api('POST', `/domains/${id}/dns/configure`, { key, ...(body ? { body } : {}) });
-const put = (...record: Parameters<typeof foreignRecord>): void => void server.records.push(foreignRecord(...record));
+const office = useOffice();
+const { create, configure, put } = office;
 
 describe('publishing', () => {
   test('a dry run shows what would change and changes nothing; the call itself makes just that', async () => {
-    const domain = await create(host);
-    const before = server.lines();
+    const domain = await create(office.host);
+    const before = office.server.lines();
     const shown = await configure(domain.id, { dry_run: true });
     expect(shown.body).toMatchObject({
       object: 'dns_configuration',
@@ -49,7 +19,7 @@ describe('publishing', () => {
       zone: 'example.com',
       dry_run: true,
     });
-    expect(server.lines()).toEqual(before);
+    expect(office.server.lines()).toEqual(before);
     expect(shown.body.changes).toEqual(
       domain.records.map((record: { name: string; type: string; value: string; priority?: number }) => ({
         action: 'create',
@@ -62,48 +32,48 @@ describe('publishing', () => {
     );
     const made = await configure(domain.id);
     expect(made.body).toEqual({ ...shown.body, dry_run: false });
-    expect(server.lines()).toHaveLength(domain.records.length);
+    expect(office.server.lines()).toHaveLength(domain.records.length);
     expect((await configure(domain.id)).body.changes).toEqual([]);
   });
 
   test('remove takes back everything that was published and nothing else', async () => {
-    put(host, 'TXT', 'hello=world');
-    put(`send.${host}`, 'TXT', 'of somebody else');
-    const before = server.lines();
-    const domain = await create(host);
+    put(office.host, 'TXT', 'hello=world');
+    put(`send.${office.host}`, 'TXT', 'of somebody else');
+    const before = office.server.lines();
+    const domain = await create(office.host);
     await configure(domain.id);
     const shown = await configure(domain.id, { remove: true, dry_run: true });
     expect(shown.body.changes.map((change: { action: string }) => change.action)).not.toContain('create');
     const removed = await configure(domain.id, { remove: true });
     expect(removed.body).toEqual({ ...shown.body, dry_run: false });
-    expect(server.lines()).toEqual(before);
+    expect(office.server.lines()).toEqual(before);
     expect((await configure(domain.id, { remove: true, provider: 'office' })).body.changes).toEqual([]);
   });
 
   test('a record that somebody else had put there already is neither touched nor ever removed', async () => {
-    const domain = await create(host);
+    const domain = await create(office.host);
     const [mx] = domain.records.filter((record: { type: string }) => record.type === 'MX');
     put(mx.name, 'MX', mx.value.toUpperCase(), mx.priority);
-    const before = server.lines();
+    const before = office.server.lines();
     const made = await configure(domain.id);
     expect(made.body.changes.map((change: { type: string }) => change.type)).not.toContain('MX');
     await configure(domain.id, { remove: true });
-    expect(server.lines()).toEqual(before);
+    expect(office.server.lines()).toEqual(before);
   });
 
   test('a record is added beside those of others with their ttl, so that theirs does not change', async () => {
-    put(`send.${host}`, 'TXT', 'of somebody else');
-    const domain = await create(host);
+    put(`send.${office.host}`, 'TXT', 'of somebody else');
+    const domain = await create(office.host);
     const { body } = await configure(domain.id);
     const spf = body.changes.find((change: { value: string }) => change.value.startsWith('v=spf1'));
     expect(spf).toMatchObject({ action: 'create', ttl: 1234 });
   });
 
   test('an SPF record that has our terms in it, and a DMARC policy of its own, serve as well', async () => {
-    const domain = await create(host);
+    const domain = await create(office.host);
     const spf = domain.records.find((record: { value: string }) => record.value.startsWith('v=spf1'));
     put(spf.name, 'TXT', spf.value.replace('v=spf1 ', 'v=spf1 ip4:192.0.2.1 '));
-    put(`_dmarc.${host}`, 'TXT', 'v=DMARC1; p=reject');
+    put(`_dmarc.${office.host}`, 'TXT', 'v=DMARC1; p=reject');
     const { body } = await configure(domain.id);
     expect(body.changes.filter((change: { value: string }) => /^v=(spf1|DMARC1)/.test(change.value))).toEqual([]);
   });
@@ -115,49 +85,53 @@ describe('what is in the way', () => {
     ['send', 'MX', 'mx.example.net', 5, 'mail would go to both servers'],
     ['send', 'TXT', 'v=spf1 ip4:192.0.2.1 -all', null, 'one SPF record at most; add a:rasket.test to it'],
   ])('%s %s %s is named, and nothing changes', async (label, type, value, priority, why) => {
-    const name = `${label}.${host}`;
+    const name = `${label}.${office.host}`;
     put(name, type, value, priority);
-    const before = server.lines();
-    const domain = await create(host);
+    const before = office.server.lines();
+    const domain = await create(office.host);
     for (const body of [{ dry_run: true }, undefined]) {
       const refused = await configure(domain.id, body);
       expect(refused).toMatchObject({ status: 422, body: { name: 'validation_error' } });
       expect(refused.body.message).toContain(`${name} has the ${type} record "${value}", which is not ours`);
       expect(refused.body.message).toContain(why);
     }
-    expect(server.lines()).toEqual(before);
+    expect(office.server.lines()).toEqual(before);
   });
 
   test('a CNAME of ours needs a name for itself', async () => {
     const data = { type: 'A' as const, address: '192.0.2.1' };
-    server.records.push({ name: `track.${host}`, class: CLASSES.IN, ttl: 60, data });
-    const domain = (await scene.api('POST', '/domains', { key: team.key, body: { name: host, click_tracking: true } }))
-      .body;
+    office.server.records.push({ name: `track.${office.host}`, class: CLASSES.IN, ttl: 60, data });
+    const domain = (
+      await office.scene.api('POST', '/domains', {
+        key: office.team.key,
+        body: { name: office.host, click_tracking: true },
+      })
+    ).body;
     const refused = await configure(domain.id);
-    expect(refused.body.message).toContain(`track.${host} has the A record "192.0.2.1"`);
+    expect(refused.body.message).toContain(`track.${office.host} has the A record "192.0.2.1"`);
   });
 
   test('a zone that changes in between is left alone, and the next call sees it', async () => {
-    const domain = await create(host);
-    server.faults.beforeUpdate = () => put(`send.${host}`, 'MX', 'mx.example.net', 5);
+    const domain = await create(office.host);
+    office.server.faults.beforeUpdate = () => put(`send.${office.host}`, 'MX', 'mx.example.net', 5);
     const refused = await configure(domain.id);
     expect(refused).toMatchObject({ status: 409, body: { name: 'resource_locked' } });
     expect(refused.body.message).toContain('example.com changed while its records were compared');
-    expect(server.lines()).toHaveLength(1);
-    server.faults = {};
+    expect(office.server.lines()).toHaveLength(1);
+    office.server.faults = {};
     expect((await configure(domain.id)).body.message).toContain('mx.example.net');
   });
 
   test('what was refused is not ours when somebody else publishes just that by hand', async () => {
-    const domain = await create(host);
-    server.faults.updateCode = RCODES.YXRRSET;
+    const domain = await create(office.host);
+    office.server.faults.updateCode = RCODES.YXRRSET;
     expect((await configure(domain.id)).status).toBe(409);
-    server.faults = {};
+    office.server.faults = {};
     for (const record of domain.records) put(record.name, record.type, record.value, record.priority ?? null);
-    const before = server.lines();
+    const before = office.server.lines();
     expect((await configure(domain.id)).body.changes).toEqual([]);
     await configure(domain.id, { remove: true });
-    expect(server.lines()).toEqual(before);
+    expect(office.server.lines()).toEqual(before);
   });
 });
 
@@ -165,12 +139,12 @@ describe('which provider', () => {
   let shared: { id: string };
   let key: string;
   beforeAll(async () => {
-    ({ key } = await scene.team());
+    ({ key } = await office.scene.team());
     shared = await create('chosen.example.com', key);
   });
 
   test('a domain outside of the zones hears which there are', async () => {
-    const domain = await create(`mail${count}.example.org`);
+    const domain = await create(office.host.replace('.com', '.org'));
     const refused = await configure(domain.id, { provider: 'office' });
     expect(refused).toMatchObject({ status: 422, body: { name: 'validation_error' } });
     expect(refused.body.message).toBe(
@@ -187,12 +161,12 @@ describe('which provider', () => {
   });
 
   test('a secret in a file is read at each use, and its absence is the operator’s to mend', async () => {
-    const file = path.join(scene.dataDir, 'dns.key');
-    const domain = await create(`mail${count}.example.edu`);
+    const file = path.join(office.scene.dataDir, 'dns.key');
+    const domain = await create(office.host.replace('.com', '.edu'));
     const absent = await configure(domain.id);
     expect(absent).toMatchObject({ status: 422 });
     expect(absent.body.message).toContain('The secret of the DNS provider filed cannot be read');
-    expect(absent.text).not.toContain(scene.dataDir);
+    expect(absent.text).not.toContain(office.scene.dataDir);
     writeFileSync(file, 'AAAA');
     expect((await configure(domain.id)).body.message).toContain('It is not signed; it says NOTAUTH');
     writeFileSync(file, `${Buffer.alloc(32, 9).toString('base64')}\n`);
@@ -227,26 +201,28 @@ describe('which provider', () => {
   });
 
   test('a domain of another team and one that does not exist look the same', async () => {
-    const domain = await create(host);
-    const other = await scene.team();
+    const domain = await create(office.host);
+    const other = await office.scene.team();
     const foreign = await configure(domain.id, {}, other.key);
     const absent = await configure('019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01', {}, other.key);
     expect(foreign).toMatchObject({ status: 404 });
     expect(foreign.body).toEqual(absent.body);
-    expect((await scene.api('GET', `/domains/${domain.id}/dns/zone`, { key: other.key })).status).toBe(404);
+    expect((await office.scene.api('GET', `/domains/${domain.id}/dns/zone`, { key: other.key })).status).toBe(404);
   });
 
   test('a sending key can neither read nor publish', async () => {
-    const domain = await create(host);
-    const key = await team.sendingKey();
+    const domain = await create(office.host);
+    const key = await office.team.sendingKey();
     expect((await configure(domain.id, {}, key)).body.name).toBe('restricted_api_key');
-    expect((await scene.api('GET', `/domains/${domain.id}/dns/zone`, { key })).body.name).toBe('restricted_api_key');
+    expect((await office.scene.api('GET', `/domains/${domain.id}/dns/zone`, { key })).body.name).toBe(
+      'restricted_api_key',
+    );
   });
 });
 
 test('the zone text holds every record, complete names and split texts', async () => {
-  const domain = await create(host);
-  const { text, headers } = await scene.api('GET', `/domains/${domain.id}/dns/zone`, { key: team.key });
+  const domain = await create(office.host);
+  const { text, headers } = await office.scene.api('GET', `/domains/${domain.id}/dns/zone`, { key: office.team.key });
   expect(headers.get('content-type')).toBe('text/plain; charset=utf-8');
   const lines = text.trimEnd().split('\n');
   expect(lines.filter((line) => !line.startsWith(';'))).toHaveLength(domain.records.length);

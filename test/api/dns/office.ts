@@ -1,5 +1,7 @@
+import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { CLASSES, recordDataOf, type DnsRecord } from '../../../src/protocol/dns/index.ts';
-import { startScene, type Scene, type SceneOptions } from '../../rig/scene.ts';
+import type { AnyBody, ApiAnswer } from '../../rig/api.ts';
+import { startScene, type Scene, type SceneOptions, type Team } from '../../rig/scene.ts';
 import { startUpdateServer, type UpdateServer } from '../../rig/update-server.ts';
 
 const officeAt = (port: number) => ({
@@ -13,7 +15,7 @@ const officeAt = (port: number) => ({
 });
 
 /** A name server with the zone example.com, and an installation whose provider `office` writes there for everybody. */
-export async function startOffice({ timeoutMs = 300 } = {}): Promise<{ scene: Scene; server: UpdateServer }> {
+async function startOffice({ timeoutMs = 300 } = {}): Promise<{ scene: Scene; server: UpdateServer }> {
   const server = await startUpdateServer('example.com');
   const config = {
     dns: { timeout_ms: timeoutMs, tries: 2 },
@@ -27,7 +29,49 @@ export async function startOffice({ timeoutMs = 300 } = {}): Promise<{ scene: Sc
   return { server, scene: await startScene({ config: config as unknown as NonNullable<SceneOptions['config']> }) };
 }
 
+export interface Office {
+  scene: Scene;
+  server: UpdateServer;
+  /** Every test has a team and a name of its own in the one zone. */
+  team: Team;
+  host: string;
+  create(name: string, key?: string): Promise<AnyBody>;
+  configure(id: string, body?: object, key?: string): Promise<ApiAnswer>;
+  /** Somebody else publishes. */
+  put(...record: Parameters<typeof foreignRecord>): void;
+  runJob(): Promise<unknown> | undefined;
+}
+
+/** The office of a file's tests; before each of them its zone is empty and everything works. */
+export function useOffice(options?: { timeoutMs: number }): Office {
+  const office = {
+    create: async (name, key = office.team.key) =>
+      (await office.scene.api('POST', '/domains', { key, body: { name } })).body,
+    configure: (id, body, key = office.team.key) =>
+      office.scene.api('POST', `/domains/${id}/dns/configure`, { key, ...(body ? { body } : {}) }),
+    put: (...record) => void office.server.records.push(foreignRecord(...record)),
+    runJob: () => office.scene.app.jobs.find((job) => job.name === 'publish-dns')?.run(),
+  } as Office;
+  let count = 0;
+  beforeAll(async () => {
+    Object.assign(office, await startOffice(options));
+  });
+  beforeEach(async () => {
+    const { server, scene } = office;
+    server.records = [];
+    server.heard = [];
+    server.faults = {};
+    office.team = await scene.team();
+    office.host = `mail${++count}.example.com`;
+  });
+  afterAll(async () => {
+    await office.scene.close();
+    await office.server.close();
+  });
+  return office;
+}
+
 /** What somebody else has published; its ttl is not ours. */
-export function foreignRecord(name: string, type: string, value: string, priority: number | null = null): DnsRecord {
+function foreignRecord(name: string, type: string, value: string, priority: number | null = null): DnsRecord {
   return { name, class: CLASSES.IN, ttl: 1234, data: recordDataOf({ name, type, value, priority }) };
 }

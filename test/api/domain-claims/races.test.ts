@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { composeSwitchedOff, findDomain, switchOff } from '../../../src/resources/domains/index.ts';
-import { startScene, type Scene } from '../../rig/scene.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { claimingOf, HOUR_MS, MINUTE_MS } from './claimed.ts';
 
 let scene: Scene;
@@ -17,6 +17,15 @@ const { claim, claimed, domainOf, prove, publishDomain, read, recheck, send, swe
 function holdQuestions(): [ask: () => void, answer: () => void] {
   const answer = scene.dns.hold();
   return [() => scene.dns.hold()(), answer];
+}
+
+/** The proof is asked for, and the answer does not come before `answer` is called. */
+async function verifyHeldBack(claimant: Team, opened: Parameters<typeof verify>[1]) {
+  const asked = scene.dns.queries.length;
+  const answer = scene.dns.hold();
+  const taking = verify(claimant, opened);
+  await expect.poll(() => scene.dns.queries.length).toBeGreaterThan(asked);
+  return { taking, answer };
 }
 
 const holders = async (name: string): Promise<unknown[]> =>
@@ -86,10 +95,7 @@ describe('a claim and a removal', () => {
   it('the owner removes the domain while the proof is looked up', async () => {
     const { owner, held, claimant, opened } = await claimed();
     prove(opened);
-    const asked = scene.dns.queries.length;
-    const answer = scene.dns.hold();
-    const taking = verify(claimant, opened);
-    await expect.poll(() => scene.dns.queries.length).toBeGreaterThan(asked);
+    const { taking, answer } = await verifyHeldBack(claimant, opened);
     await scene.api('DELETE', `/domains/${held.id}`, { key: owner.key });
     answer();
     expect((await taking).body.status).toBe('completed');
@@ -99,10 +105,7 @@ describe('a claim and a removal', () => {
   it('the claimant removes its copy while the proof is looked up: nothing changes hands', async () => {
     const { owner, held, claimant, opened } = await claimed();
     prove(opened);
-    const asked = scene.dns.queries.length;
-    const answer = scene.dns.hold();
-    const taking = verify(claimant, opened);
-    await expect.poll(() => scene.dns.queries.length).toBeGreaterThan(asked);
+    const { taking, answer } = await verifyHeldBack(claimant, opened);
     await scene.api('DELETE', `/domains/${opened.domain_id}`, { key: claimant.key });
     answer();
     expect((await taking).status).toBe(404);
@@ -115,10 +118,7 @@ describe('a claim and a removal', () => {
     const { owner, held, claimant, opened } = await claimed();
     prove(opened);
     scene.clock.advance(7 * 24 * HOUR_MS - 1);
-    const asked = scene.dns.queries.length;
-    const answer = scene.dns.hold();
-    const taking = verify(claimant, opened);
-    await expect.poll(() => scene.dns.queries.length).toBeGreaterThan(asked);
+    const { taking, answer } = await verifyHeldBack(claimant, opened);
     scene.clock.advance(1);
     answer();
     expect((await taking).body.status).toBe('expired');
@@ -130,10 +130,7 @@ describe('a claim and a send', () => {
   it('a send while the proof is looked up keeps the name', async () => {
     const { owner, claimant, name, opened } = await claimed();
     prove(opened);
-    const asked = scene.dns.queries.length;
-    const answer = scene.dns.hold();
-    const taking = verify(claimant, opened);
-    await expect.poll(() => scene.dns.queries.length).toBeGreaterThan(asked);
+    const { taking, answer } = await verifyHeldBack(claimant, opened);
     expect((await send(owner, name)).status).toBe(200);
     answer();
     expect((await taking).body).toMatchObject({ status: 'pending', blocked_reason: 'recent_owner_activity' });
