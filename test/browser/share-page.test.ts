@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ConsoleMessage, Dialog, Page, Request } from 'playwright-core';
@@ -261,11 +262,8 @@ const TRY_MS = 10_000;
  */
 async function insist(name: string, provoke: () => Promise<void>): Promise<void> {
   for (let tries = 0; tries < TRIES; tries++) {
-    const late = Promise.withResolvers<'late'>();
-    const timer = setTimeout(late.resolve, TRY_MS, 'late');
-    const ending = await Promise.race([provoke(), late.promise]);
-    clearTimeout(timer);
-    if (ending !== 'late') return;
+    const isLate = once(AbortSignal.timeout(TRY_MS), 'abort').then(() => true);
+    if (!(await Promise.race([provoke(), isLate]))) return;
   }
   expect.unreachable(`${name} did nothing, ${TRIES} times`);
 }

@@ -77,8 +77,9 @@ export function createQueue(options: QueueOptions): Queue {
     try {
       while (lookAgain && state === 'running') {
         lookAgain = false;
+        const asOf = world.clock.now();
         await claimAll();
-        waitMs = await untilNextDue();
+        waitMs = await untilNextDue(asOf);
       }
     } catch (error) {
       mayHoldStrays = true;
@@ -159,11 +160,14 @@ export function createQueue(options: QueueOptions): Queue {
     underWay.set(delivery.row.id, work);
   }
 
-  async function untilNextDue(): Promise<number> {
-    const next = await nextDueAt(world.db, owner);
-    const waitMs = (next ?? Infinity) - world.clock.now();
-    // What is due and was left behind is looked for when room is made, not in a busy loop.
-    return waitMs > 0 ? Math.min(pollMs, waitMs) : pollMs;
+  /** After a look that began at `asOf`. */
+  async function untilNextDue(asOf: number): Promise<number> {
+    const next = (await nextDueAt(world.db, owner)) ?? Infinity;
+    // What was due already was left behind: it is looked for when room is made, not in a busy loop.
+    if (next <= asOf) return pollMs;
+    // Fallen due while we looked.
+    lookAgain ||= next <= world.clock.now();
+    return Math.min(pollMs, next - world.clock.now());
   }
 
   /** However long a delivery takes, nobody else is offered it while this process lives. */
