@@ -1,4 +1,5 @@
 import { rest } from '../../platform/clock/index.ts';
+import { createGroupCommit } from '../../platform/db/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { recordAttempts, recordHealth, type Attempt, type Health } from './attempts.store.ts';
 
@@ -10,14 +11,16 @@ export interface Settled {
 
 const TRY_AGAIN_MS = 1000;
 /** Nobody waits for what is written here, so a busy time writes less often and more at once. */
-const GATHER_MS = 10;
+const GATHER_MS = 20;
 
 /**
- * Writes attempts down, in one commit with whatever else is written just then. An attempt that was made is not made
+ * Writes attempts down, those of all endpoints together. If a power cut takes some of it back, they are made again, as
+ * after a crash just before it was written: no commit waits for the disk. An attempt that was made is not made
  * again because the database is away for a while: it is written when the database is back. False when we stop before.
  */
 export function createSettle(world: World, interrupt: AbortSignal): (settled: Settled) => Promise<boolean> {
-  const write = world.commits.lane<Settled, void>(async (tx, items) => {
+  const commits = createGroupCommit({ tx: world.db.txUnsynced });
+  const write = commits.lane<Settled, void>(async (tx, items) => {
     await recordAttempts(
       tx,
       items.map((item) => item.attempt),

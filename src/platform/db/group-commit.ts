@@ -36,7 +36,7 @@ interface OpenLane {
   weigh?: ((item: never) => number) | undefined;
 }
 
-export function createGroupCommit(db: Db): GroupCommit {
+export function createGroupCommit(db: Pick<Db, 'tx'>): GroupCommit {
   const lanes: OpenLane[] = [];
   let running: Promise<void> | undefined;
 
