@@ -94,6 +94,10 @@ export function listenForStop(log: Log): Stop {
   return { asked: first.promise };
 }
 
+/** For letting go of the database and the data folder when everything has ended. */
+const AFTER_GRACE_MS = 5000;
+
+/** The process ends soon after its grace, whatever happens. */
 export async function untilStopped(stop: Stop, app: App, dataDir: string, graceMs: number): Promise<void> {
   const { log } = app.world;
   // Listeners keep the process up, but a process with the delivery role alone has none.
@@ -102,7 +106,16 @@ export async function untilStopped(stop: Stop, app: App, dataDir: string, graceM
   log.info({ signal, graceMs }, 'stopping');
   // Where processes share a folder, the file is that of the latest.
   if (readyPid(dataDir) === process.pid) rmSync(readyFile(dataDir), { force: true });
-  await app.close(graceMs);
-  clearInterval(keepUp);
+  // A database that answers nothing must not keep us: what was in hand is taken up after the next start.
+  const cut = setTimeout(() => {
+    log.error({ graceMs }, 'what was in hand did not end in time: stopped at once');
+    process.exit(1);
+  }, graceMs + AFTER_GRACE_MS).unref();
+  try {
+    await app.close(graceMs);
+    clearTimeout(cut);
+  } finally {
+    clearInterval(keepUp);
+  }
   log.info('stopped');
 }

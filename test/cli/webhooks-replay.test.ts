@@ -87,12 +87,22 @@ describe('rasket webhooks replay', () => {
       [1, 2, 3, 4, 5].map((at) => [hook(1), event(at), 'email.sent', 'replayed'].join('\t')),
     );
     expect(ended.stderr).toBe(
-      `rasket: ${hook(2)} (https://example.com/2) is disabled: 1 failed event left as they are.\n`,
+      `rasket: ${hook(2)} (https://example.com/2) is disabled, 1 failed event not replayed. Enable it first: rasket webhooks update ${hook(2)} --status enabled\n`,
     );
     const asked = server.asked.find(({ path }) => path.endsWith('/events'));
     expect(asked?.query).toMatchObject({ status: 'failed', limit: '100' });
     const backMs = Date.now() - Date.parse(asked?.query.start_date ?? '');
     expect(Math.abs(backMs - 2 * 3_600_000)).toBeLessThan(60_000);
+  });
+
+  it('named alone, a disabled endpoint is told to be enabled first, and the status says that nothing was replayed', async () => {
+    server = await office({ [hook(2)]: [6] }, done);
+    const ended = await replay(['--failed', '--webhook', hook(2)]);
+    expect(ended).toMatchObject({ code: 1, stdout: '' });
+    expect(ended.stderr).toBe(
+      `rasket: ${hook(2)} (https://example.com/2) is disabled, 1 failed event not replayed. Enable it first: rasket webhooks update ${hook(2)} --status enabled\n`,
+    );
+    expect(replayed()).toEqual([]);
   });
 
   it('waits as long as the limit says and goes on', async () => {
@@ -136,7 +146,7 @@ describe('rasket webhooks replay', () => {
     expect(alone).toMatchObject({ code: 0 });
     expect(replayed()).toEqual([1, 3, 4].map(event));
     expect(alone.stderr).toBe(
-      `rasket: ${hook(2)} (https://example.com/2) is disabled: 1 parked event left as they are.\n`,
+      `rasket: ${hook(2)} (https://example.com/2) is disabled, 1 parked event not replayed. Enable it first: rasket webhooks update ${hook(2)} --status enabled\n`,
     );
     const asked = server.asked.filter(({ path }) => path.endsWith('/parked'));
     expect(asked.map(({ query }) => query.after)).toEqual([undefined, event(3), undefined]);

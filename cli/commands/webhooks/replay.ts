@@ -52,9 +52,10 @@ interface Undelivered {
 async function replayAll(session: Session, kinds: readonly Kind[], options: ReplayOptions): Promise<void> {
   const { terminal, isJson } = session;
   const since = readSince(options.since ?? '24h', Date.now());
-  const found = await listUndelivered(session, kinds, { since, only: options.webhook });
+  const { found, left } = await listUndelivered(session, kinds, { since, only: options.webhook });
   terminal.progress('');
-  if (found.length === 0) {
+  if (left > 0 && options.webhook !== undefined) session.fail();
+  if (found.length + left === 0) {
     const where = options.webhook === undefined ? 'at any enabled endpoint' : `at ${options.webhook}`;
     process.stderr.write(`rasket: Nothing to replay: no ${kinds.join(' or ')} events since ${since} ${where}.\n`);
   }
@@ -117,19 +118,23 @@ async function listUndelivered(
   session: Session,
   kinds: readonly Kind[],
   { since, only }: { since: string; only: string | undefined },
-): Promise<Undelivered[]> {
+): Promise<{ found: Undelivered[]; left: number }> {
   const found: Undelivered[] = [];
+  let left = 0;
   for (const { id, status, endpoint } of await endpointsOf(session, only)) {
     const events: Undelivered[] = [];
     for (const kind of kinds) events.push(...(await eventsOf(session, kind, { webhook: id, since })));
     if (status === 'enabled') found.push(...events);
     else if (events.length > 0) {
       session.terminal.progress('');
-      const left = count(events.length, kinds);
-      process.stderr.write(`rasket: ${id} (${endpoint}) is disabled: ${left} left as they are.\n`);
+      left += events.length;
+      process.stderr.write(
+        `rasket: ${id} (${endpoint}) is disabled, ${count(events.length, kinds)} not replayed. ` +
+          `Enable it first: rasket webhooks update ${id} --status enabled\n`,
+      );
     }
   }
-  return found.sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1));
+  return { found: found.sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1)), left };
 }
 
 const PAGE = 100;

@@ -5,7 +5,6 @@ export interface Attempt {
   id: string;
   webhookId: string;
   eventId: string;
-  number: number;
   status: number | null;
   response: string | null;
   error: string | null;
@@ -35,39 +34,45 @@ const COLUMNS = [
  * arrived, and what was deleted stays deleted.
  */
 export async function recordAttempts(tx: Executor, attempts: readonly Attempt[]): Promise<void> {
-  const standing = tx.dialect === 'pg' ? await move(tx, MOVE_ON_PG, attempts) : await moveOneByOne(tx, attempts);
+  const numbers = tx.dialect === 'pg' ? await move(tx, MOVE_ON_PG, attempts) : await moveOneByOne(tx, attempts);
   await tx.insertMany(
     'webhook_attempts',
     COLUMNS,
-    attempts
-      .filter((attempt) => standing.has(keyOf(attempt.webhookId, attempt.eventId)))
-      .map((attempt) => [
-        ...[attempt.webhookId, attempt.eventId, attempt.id, attempt.number, attempt.status, attempt.response],
-        ...[attempt.error, attempt.durationMs, attempt.sentAt],
-      ]),
+    attempts.flatMap((attempt) => {
+      const number = numbers.get(keyOf(attempt.webhookId, attempt.eventId));
+      if (number === undefined) return [];
+      const { webhookId, eventId, id, status, response, error, durationMs, sentAt } = attempt;
+      return [[webhookId, eventId, id, number, status, response, error, durationMs, sentAt]];
+    }),
   );
 }
 
-/** Answers the keys of those that stand. */
-async function move(tx: Executor, sql: string, attempts: readonly Attempt[]): Promise<Set<string>> {
-  // Two nodes never write the same endpoint's events, but the order costs nothing.
-  const rows = await tx.all<{ webhook_id: string; event_id: string }>(sql, [JSON.stringify(attempts.map(changeOf))]);
-  return new Set(rows.map((row) => keyOf(row.webhook_id, row.event_id)));
+interface Moved {
+  webhook_id: string;
+  event_id: string;
+  attempt_count: number;
+}
+
+/** Answers which attempt of its event each was, for those whose event stands. */
+async function move(tx: Executor, sql: string, attempts: readonly Attempt[]): Promise<Map<string, number>> {
+  const rows = await tx.all<Moved>(sql, [JSON.stringify(attempts.map(changeOf))]);
+  return new Map(rows.map((row) => [keyOf(row.webhook_id, row.event_id), row.attempt_count]));
 }
 
 /** Without a way to a server, a short statement for each costs half of one that takes them all out of JSON. */
-async function moveOneByOne(tx: Executor, attempts: readonly Attempt[]): Promise<Set<string>> {
-  const standing = new Set<string>();
+async function moveOneByOne(tx: Executor, attempts: readonly Attempt[]): Promise<Map<string, number>> {
+  const numbers = new Map<string, number>();
   const others: Attempt[] = [];
   for (const attempt of attempts) {
     const { webhookId, eventId, status, isSuccess, nextAt, taken } = attempt;
     const becomes = isSuccess ? 'success' : nextAt === null ? 'failed' : 'attempting';
     const values = [status, becomes, nextAt, webhookId, eventId, taken.dueAt, taken.tries];
-    if ((await tx.run(MOVE_HELD, values)) === 1) standing.add(keyOf(webhookId, eventId));
+    const moved = await tx.get<{ attempt_count: number }>(MOVE_HELD, values);
+    if (moved) numbers.set(keyOf(webhookId, eventId), moved.attempt_count);
     else others.push(attempt);
   }
-  if (others.length > 0) for (const key of await move(tx, MOVE, others)) standing.add(key);
-  return standing;
+  if (others.length > 0) for (const [key, number] of await move(tx, MOVE, others)) numbers.set(key, number);
+  return numbers;
 }
 
 const keyOf = (webhookId: string, eventId: string): string => `${webhookId} ${eventId}`;
@@ -94,7 +99,7 @@ const SET = `set attempt_count = attempt_count + 1,
   'e.due_at = v.due and e.tries = v.tries',
 );
 
-const MATCH = 'where e.webhook_id = v.w and e.event_id = v.e returning webhook_id, event_id';
+const MATCH = 'where e.webhook_id = v.w and e.event_id = v.e returning webhook_id, event_id, attempt_count';
 
 /** Quietly: whoever looks for work would find what has just been done. */
 const MOVE_ON_PG = quietly(`update webhook_events as e ${SET}
@@ -108,7 +113,7 @@ const MOVE = quietly(`update webhook_events as e ${SET}
 /** Of an event that is still as it was taken: what MOVE makes of it. */
 const MOVE_HELD = quietly(`update webhook_events
   set attempt_count = attempt_count + 1, last_http_status = ?, status = ?, tries = tries + 1, due_at = ?
-  where webhook_id = ? and event_id = ? and due_at = ? and tries = ?`);
+  where webhook_id = ? and event_id = ? and due_at = ? and tries = ? returning attempt_count`);
 
 /** How an endpoint fared in a series of attempts. */
 export interface Health {

@@ -81,6 +81,8 @@ export function createEndpointLine(parts: LineParts): EndpointLine {
   /** The database did not answer; whoever wakes us next asks it again. */
   let isBroken = false;
   let state: 'running' | 'stopped' = 'running';
+  /** The attempt before failed: its row may say so only when it has been read again. */
+  let mayBeFailing = false;
   let mayHaveMore = false;
   let isReading = false;
   let inFlight = 0;
@@ -238,7 +240,9 @@ export function createEndpointLine(parts: LineParts): EndpointLine {
     else window.failed();
     onAnswered();
     const { row } = open;
-    const settled = { attempt: attemptOf(event, outcome), isNews: isNews(open, outcome) };
+    const isOver = outcome.isSuccess && mayBeFailing;
+    mayBeFailing = !outcome.isSuccess;
+    const settled = { attempt: attemptOf(event, outcome), isNews: isNews(open, outcome) || isOver };
     if (!(await parts.settle(settled)) || outcome.isSuccess) return;
     await parts.onFailure(row.failing_since ?? outcome.sentAt);
   }
@@ -250,7 +254,6 @@ export function createEndpointLine(parts: LineParts): EndpointLine {
       id: world.ids.prefixed('atmpt_'),
       webhookId: id,
       eventId: event.event_id,
-      number: event.attempt_count + 1,
       taken: { dueAt: event.due_at, tries: event.tries },
       nextAt: nextAt ?? null,
     };

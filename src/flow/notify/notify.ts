@@ -270,8 +270,10 @@ export function createNotify({ world, tellAdmins }: NotifyOptions): Notify {
       await Promise.all([...held.values()].map(({ line }) => line.stop()));
       await Promise.all(background);
       cancelGrace();
-      if (ids.length > 0) await releaseEndpoints(world.db, ids, owner);
       held.clear();
+      // Leases end by themselves.
+      const released = ids.length === 0 ? Promise.resolve(0) : releaseEndpoints(world.db, ids, owner);
+      await released.catch((error: unknown) => world.log.warn({ err: error }, 'could not let go of webhooks'));
       tellIdle();
     },
     inFlight: () => [...held.values()].reduce((sum, { line }) => sum + line.inFlight(), 0),

@@ -10,6 +10,8 @@ export interface Settled {
 }
 
 const TRY_AGAIN_MS = 1000;
+/** What is being written when we stop has this long to end. */
+const GIVE_UP_MS = 1000;
 /** Nobody waits for what is written here, so a busy time writes less often and more at once. */
 const GATHER_MS = 20;
 
@@ -43,8 +45,7 @@ export function createSettle(world: World, interrupt: AbortSignal): (settled: Se
   return async (settled) => {
     for (;;) {
       try {
-        await writeTogether(settled);
-        return true;
+        return await unlessGivenUp(world, interrupt, writeTogether(settled));
       } catch (error) {
         const { webhookId, eventId } = settled.attempt;
         world.log.error({ err: error, webhookId, eventId }, 'could not write down a webhook attempt');
@@ -53,6 +54,16 @@ export function createSettle(world: World, interrupt: AbortSignal): (settled: Se
       }
     }
   };
+}
+
+/** A statement that waits, for a lock of somebody else's, keeps nobody from stopping. */
+function unlessGivenUp(world: World, interrupt: AbortSignal, written: Promise<void>): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const giveUp = (): void => void world.clock.timer(GIVE_UP_MS, () => resolve(false));
+    if (interrupt.aborted) giveUp();
+    else interrupt.addEventListener('abort', giveUp, { once: true });
+    written.then(() => resolve(true), reject).finally(() => interrupt.removeEventListener('abort', giveUp));
+  });
 }
 
 function pause(world: World, interrupt: AbortSignal): Promise<void> {
