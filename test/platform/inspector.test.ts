@@ -285,6 +285,30 @@ describe('a zone', () => {
     expect(await within(['127.0.0.1/32']).observe('www.unknown.invalid', 'A')).toBeUndefined();
   });
 
+  it('is told without the name server whose address nobody could tell in time', async () => {
+    dns.set('late.test', 'SOA', ['ns1.late.test admin.late.test 7 600']);
+    dns.set('late.test', 'NS', ['ns1.zone.test', 'ns1.late.test', 'gone.late.test']);
+    dns.set('ns1.late.test', 'ANY', 'TIMEOUT');
+    const zone = await within(['127.0.0.1/32']).observe('late.test', 'TXT');
+    expect(zone?.servers.map(({ host, state }) => [host, state])).toEqual([
+      ['ns1.zone.test', 'answers'],
+      ['gone.late.test', 'nameless'],
+    ]);
+  });
+
+  it('says of each name server how it took the question', async () => {
+    dns.set('www.zone.test', 'TXT', 'SERVFAIL');
+    const zone = await within(['127.0.0.1/32']).observe('www.zone.test', 'TXT');
+    expect(zone?.servers[0]).toEqual({ host: 'ns1.zone.test', state: 'failing' });
+  });
+
+  it('shows as many records of a name as an answer holds', async () => {
+    const texts = Array.from({ length: 120 }, (_, i) => `proof-${i}`);
+    dns.set('many.zone.test', 'TXT', texts);
+    const zone = await within(['127.0.0.1/32']).observe('many.zone.test', 'TXT');
+    expect(zone?.servers[0]?.answer).toMatchObject({ kind: 'found', records: texts });
+  });
+
   it('asks each question once in one inspection', async () => {
     const inspection = within(['127.0.0.1/32']);
     const before = dns.queries.length;

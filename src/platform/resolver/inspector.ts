@@ -1,5 +1,5 @@
 import { getServers } from 'node:dns';
-import { canonicalName, isWithin, type RecordTypeName } from '../../protocol/dns/index.ts';
+import { canonicalName, isWithin, RCODES, type RecordTypeName } from '../../protocol/dns/index.ts';
 import type { Answer, ServerObservation, ZoneObservation } from '../../protocol/dns-diagnosis/index.ts';
 import { createAddressGuard, type AddressGuard } from '../network/index.ts';
 import { exchange, type Exchanged, type NameServer, type Reading } from './exchange.ts';
@@ -120,11 +120,14 @@ function createInspection(options: Limited, signal: AbortSignal): Inspection {
     name: string,
     type: RecordTypeName,
   ): Promise<ServerObservation | undefined> => {
+    // Of whom nobody told the address in time, nothing is known.
+    if (server.isUnknown) return undefined;
     if (server.address === undefined) return { host: server.host, state: server.isPrivate ? 'private' : 'nameless' };
     const said = await ask({ address: server.address, port: authorityPort }, name, type, false);
     // Who was not given the time to answer is not silent.
     if (said.kind === 'failed' && said.reason === 'stopped') return undefined;
     if (said.kind === 'failed') return { host: server.host, state: said.reason === 'malformed' ? 'garbled' : 'silent' };
+    if (said.message.rcode === RCODES.SERVFAIL) return { host: server.host, state: 'failing' };
     const answer = readAnswer(said.message, name, type);
     // RFC 1034 §4.2.1: who holds the zone says so; a refusal, a referral or hearsay means that it does not.
     if (answer.kind === 'failed' || !said.message.authoritative) return { host: server.host, state: 'lame' };

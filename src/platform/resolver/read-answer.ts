@@ -11,7 +11,6 @@ import {
 import type { Answer } from '../../protocol/dns-diagnosis/index.ts';
 
 const ALIASES_MAX = 8;
-const RECORDS_MAX = 60;
 /** Of a record that nobody here knows how to read. */
 const OPAQUE_BYTES_MAX = 1024;
 
@@ -25,7 +24,7 @@ export function readAnswer(message: DnsMessage, name: string, type: string): Ans
   let owner = canonicalName(name);
   for (;;) {
     const own = byOwner.get(owner) ?? [];
-    const records = own.filter((record) => recordType(record.data) === type).slice(0, RECORDS_MAX);
+    const records = own.filter((record) => recordType(record.data) === type);
     if (records.length > 0) {
       const ttlSeconds = Math.min(...records.map((record) => record.ttl));
       return { kind: 'found', records: records.map(({ data }) => recordText(data)), aliases, ttlSeconds };

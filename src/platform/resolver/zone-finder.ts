@@ -11,7 +11,7 @@ import { readAnswer } from './read-answer.ts';
 
 export interface Zone {
   name: string;
-  servers: { host: string; address?: string; isPrivate: boolean }[];
+  servers: { host: string; address?: string; isPrivate: boolean; isUnknown: boolean }[];
 }
 
 export interface ZoneFinderOptions {
@@ -111,12 +111,15 @@ async function located(
   glue: readonly { host: string; address: string }[],
 ): Promise<Zone['servers'][number]> {
   const addresses = glue.filter((one) => one.host === host).map(({ address }) => address);
+  let isUnsaid = false;
   for (const type of ['A', 'AAAA'] as const) {
     if (addresses.length > 0) break;
     const said = await resolve(host, type);
+    if (said.kind === 'failed') isUnsaid = true;
     const answer = said.kind === 'answered' ? readAnswer(said.message, host, type) : said;
     if (answer.kind === 'found') addresses.push(...answer.records);
   }
   const address = addresses.find(mayReach);
-  return { host, ...(address === undefined ? {} : { address }), isPrivate: addresses.length > 0 };
+  const isUnknown = isUnsaid && addresses.length === 0;
+  return { host, ...(address === undefined ? {} : { address }), isPrivate: addresses.length > 0, isUnknown };
 }

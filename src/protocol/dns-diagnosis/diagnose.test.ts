@@ -105,7 +105,7 @@ const answers: fc.Arbitrary<Answer> = fc.oneof(
 );
 const servers = fc.record({
   host: texts,
-  state: fc.constantFrom('answers', 'silent', 'garbled', 'lame', 'nameless', 'private'),
+  state: fc.constantFrom('answers', 'silent', 'garbled', 'failing', 'lame', 'nameless', 'private'),
   answer: fc.option(answers, { nil: undefined }),
 }) as fc.Arbitrary<NonNullable<Observations['zone']>['servers'][number]>;
 

@@ -2,7 +2,7 @@ import { explainAbsence } from './absent-rules.ts';
 import { probeName } from './further-questions.ts';
 import { judgeAnswer } from './judge.ts';
 import { questionKey, type Answer, type Judgement, type Observations, type Wanted } from './observations.ts';
-import { explainSilence, explainUnseen } from './published-rules.ts';
+import { explainSilence, explainUnseen, publishedByNow } from './published-rules.ts';
 import { listed, shown } from './shown.ts';
 
 /** Room for three long names. */
@@ -41,12 +41,12 @@ function explain(wanted: Wanted, seen: Observations, word: string): string {
  * name server that everybody can reach.
  */
 function withoutAuthority(wanted: Wanted, seen: Observations): string {
-  const isPublic =
-    seen.zone?.servers.some(({ state }) => state === 'silent' || state === 'garbled' || state === 'lame') ?? false;
+  const isPublic = seen.zone?.servers.some(({ state }) => state !== 'private' && state !== 'nameless') ?? false;
   const { resolver = seen.checked } = seen;
   const judgement = judgeAnswer(wanted, resolver, seen);
   if (isPublic && judgement.verdict === 'wrong' && judgement.sentence !== null && !hasAlias(resolver))
     return judgement.sentence;
+  if (isPublic && judgement.verdict === 'right') return publishedByNow(wanted);
   return explainSilence(wanted, seen);
 }
 

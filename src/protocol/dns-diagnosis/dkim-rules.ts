@@ -1,5 +1,5 @@
 import type { Judgement, Observations, Wanted } from './observations.ts';
-import { quoted } from './shown.ts';
+import { quoted, shown } from './shown.ts';
 import { shapeFault } from './text-shape.ts';
 
 /** RFC 6376 §3.6.1. White space inside the key is folding that panels add. */
@@ -7,7 +7,7 @@ export function judgeDkim(wanted: Wanted, texts: readonly string[], siblings: Ob
   const right = texts.filter((text) => publishes(text, wanted.value));
   if (right.length > 0) {
     const others = texts.filter((text) => !right.includes(text) && 'p' in tagsOf(text));
-    if (others.length === 0) return { verdict: 'right', sentence: null };
+    if (others.length === 0) return { verdict: 'right', sentence: testMode(wanted, right) };
     const sentence = `There are ${right.length + others.length} keys at ${wanted.name}, and receivers may take either; keep only the one asked for.`;
     return { verdict: 'right', sentence };
   }
@@ -16,6 +16,7 @@ export function judgeDkim(wanted: Wanted, texts: readonly string[], siblings: Ob
     spread(wanted, texts) ??
     shape(wanted, text) ??
     wrongTag(wanted, text) ??
+    unusable(wanted, text) ??
     wrongKey(wanted, text, siblings) ??
     `The TXT record at ${wanted.name} is no DKIM key: it says ${quoted(text)}; publish the value shown.`;
   return { verdict: 'wrong', sentence };
@@ -43,8 +44,16 @@ function isOdd(text: string): boolean {
 
 const keyOf = (text: string): string => (isOdd(text) ? '' : (tagsOf(text)['p'] ?? ''));
 const kindOf = (text: string): string => (tagsOf(text)['k'] ?? 'rsa').toLowerCase();
-const publishes = (text: string, value: string): boolean =>
+const holdsKey = (text: string, value: string): boolean =>
   keyOf(value) !== '' && keyOf(text) === keyOf(value) && kindOf(text) === kindOf(value);
+const publishes = (text: string, value: string): boolean =>
+  holdsKey(text, value) && allowsOurHash(text) && isForEmail(text);
+
+/** A list of values between colons; undefined if there is no such tag. */
+const listOf = (text: string, tag: string): string[] | undefined => tagsOf(text)[tag]?.toLowerCase().split(':');
+const allowsOurHash = (text: string): boolean => listOf(text, 'h')?.includes('sha256') ?? true;
+const isForEmail = (text: string): boolean =>
+  listOf(text, 's')?.some((service) => service === '*' || service === 'email') ?? true;
 
 /** Panels that cannot hold more than 255 characters in a string make several records of one. */
 function spread(wanted: Wanted, texts: readonly string[]): string | undefined {
@@ -85,6 +94,24 @@ function wrongTag(wanted: Wanted, text: string): string | undefined {
   return `The key at ${wanted.name} is of another kind: k=${quoted(kindOf(text)).slice(1, -1)} where k=${kindOf(wanted.value)} is asked for.`;
 }
 
+/** RFC 6376 §3.6.1: for a receiver, such a key is none, and whatever is signed with it is not signed. */
+function unusable(wanted: Wanted, text: string): string | undefined {
+  if (!holdsKey(text, wanted.value)) return undefined;
+  const [h, s] = [tagsOf(text)['h'] ?? '', tagsOf(text)['s'] ?? ''];
+  if (!allowsOurHash(text)) {
+    return `The DKIM key at ${wanted.name} allows only h=${shown(h)}, and our mail is signed with sha256; take the h= tag out.`;
+  }
+  if (!isForEmail(text)) {
+    return `The DKIM key at ${wanted.name} is for s=${shown(s)} only and not for email; take the s= tag out.`;
+  }
+  return undefined;
+}
+
+function testMode(wanted: Wanted, texts: readonly string[]): string | null {
+  if (!texts.some((text) => listOf(text, 't')?.includes('y'))) return null;
+  return `The DKIM key at ${wanted.name} is in test mode (t=y), in which receivers may treat our mail as unsigned (RFC 6376 §3.6.1); take y out of its t= tag.`;
+}
+
 /** 255 is where a single string ends (RFC 1035 §3.3.14); anywhere else the end got lost while it was copied. */
 const cutAdvice = (text: string): string =>
   text.length >= 250 && text.length <= 256
@@ -100,7 +127,7 @@ function wrongKey(wanted: Wanted, text: string, siblings: Observations['siblings
   if (found.startsWith(key)) {
     return `The DKIM key at ${wanted.name} goes on after its end: ${found.length} characters where ${key.length} are asked for.`;
   }
-  const other = siblings?.find(({ wanted: sibling }) => sibling.record === 'DKIM' && publishes(text, sibling.value));
+  const other = siblings?.find(({ wanted: sibling }) => sibling.record === 'DKIM' && holdsKey(text, sibling.value));
   if (other)
     return `The key at ${wanted.name} is the one that belongs at ${other.wanted.name}; each selector has its own.`;
   return `Another DKIM key stands at ${wanted.name}: its p= begins with ${quoted(found.slice(0, 24))} and ends with ${quoted(found.slice(-8))}, ours ends with "${key.slice(-8)}".`;

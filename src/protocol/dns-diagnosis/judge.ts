@@ -1,9 +1,10 @@
 import { judgeCaa } from './caa-rules.ts';
 import { judgeDkim } from './dkim-rules.ts';
-import { judgeDmarc } from './dmarc-rules.ts';
+import { isDmarc, judgeDmarc } from './dmarc-rules.ts';
 import { judgeCname, judgeMx } from './host-rules.ts';
 import type { Answer, Judgement, Observations, Wanted } from './observations.ts';
 import { quoted, textOf } from './shown.ts';
+import { isSpf } from './spf-cost.ts';
 import { judgeSpf } from './spf-rules.ts';
 import { shapeFault } from './text-shape.ts';
 
@@ -20,12 +21,37 @@ export function judgeAnswer(wanted: Wanted, answer: Answer, seen: Partial<Observ
     case 'none':
       return { verdict: 'absent', sentence: null };
     case 'found':
-      return judgeRecords(wanted, readable(answer.records), seen);
+      return judgeRecords(wanted, readable(wanted, answer.records), seen);
   }
 }
 
-const readable = (records: readonly string[]): string[] =>
-  records.slice(0, RECORDS_MAX).map((record) => textOf(record.slice(0, CHARS_MAX)));
+/** What is of the sort asked for goes first: a name may hold any number of texts for others. */
+function readable(wanted: Wanted, records: readonly string[]): string[] {
+  const texts = records.map((record) => upTo(wanted, record));
+  const alike = wanted.type === 'TXT' ? texts.filter((text) => isAlike(wanted, text)) : texts;
+  const others = alike.length >= RECORDS_MAX ? [] : texts.filter((text) => !alike.includes(text));
+  return [...alike, ...others].slice(0, RECORDS_MAX).map(textOf);
+}
+
+/** Reading an SPF record ends between two of its terms: half of one would be a mistake that it does not have. */
+function upTo({ record }: Wanted, text: string): string {
+  if (text.length <= CHARS_MAX) return text;
+  const end = record === 'SPF' ? text.lastIndexOf(' ', CHARS_MAX) : -1;
+  return text.slice(0, end > 0 ? end : CHARS_MAX);
+}
+
+function isAlike({ record, value }: Wanted, text: string): boolean {
+  switch (record) {
+    case 'SPF':
+      return isSpf(text);
+    case 'DMARC':
+      return isDmarc(text);
+    case 'DKIM':
+      return /(^|;)\s*p\s*=/.test(text);
+    default:
+      return text === value;
+  }
+}
 
 function judgeRecords(wanted: Wanted, records: readonly string[], seen: Partial<Observations>): Judgement {
   switch (wanted.type) {

@@ -35,7 +35,7 @@ export type Answer =
 /** How one of a zone's name servers took the question. */
 export interface ServerObservation {
   host: string;
-  state: 'answers' | 'silent' | 'garbled' | 'lame' | 'nameless' | 'private';
+  state: 'answers' | 'silent' | 'garbled' | 'failing' | 'lame' | 'nameless' | 'private';
   answer?: Answer | undefined;
 }
 

@@ -8,8 +8,13 @@ const COUNTED_MAX = 3 * SPF_LOOKUPS_MAX;
 
 export const isSpf = (text: string): boolean => /^v=spf1(?: |$)/i.test(text);
 
-/** The terms of an SPF record in lower case, without its version. */
-export const termsOf = (text: string): string[] => text.toLowerCase().split(/\s+/).slice(1, 200).filter(Boolean);
+/** The terms of an SPF record in lower case, without its version. Only blanks of ASCII are between terms. */
+export const termsOf = (text: string): string[] =>
+  text
+    .toLowerCase()
+    .split(/[ \t\r\n]+/)
+    .slice(1, 200)
+    .filter(Boolean);
 
 /**
  * Counts the look-ups that evaluating a record takes at most. `texts` holds the TXT answers known so far; whoever asks for

@@ -1,6 +1,7 @@
 import type { Judgement, SpfCost, Wanted } from './observations.ts';
 import { listed, quoted, shown } from './shown.ts';
 import { isSpf, SPF_LOOKUPS_MAX, termsOf } from './spf-cost.ts';
+import { termFault } from './spf-syntax.ts';
 import { shapeFault } from './text-shape.ts';
 
 export function judgeSpf(wanted: Wanted, texts: readonly string[], cost: SpfCost | undefined): Judgement {
@@ -30,14 +31,22 @@ function withoutSpf(wanted: Wanted, texts: readonly string[]): Judgement {
   );
 }
 
-const MECHANISM = /^[-+~?]?(all|include:.+|a([:/].*)?|mx([:/].*)?|ptr(:.*)?|ip4:[\d./]+|ip6:[\da-f:./]+|exists:.+)$/;
-const MODIFIER = /^[a-z][a-z0-9_.-]*=/;
-
 /** RFC 7208 §4.6: one term that cannot be read makes the whole record a permanent error. */
 function unreadable(wanted: Wanted, spf: string): string | undefined {
-  const term = termsOf(spf).find((candidate) => !MECHANISM.test(candidate) && !MODIFIER.test(candidate));
-  if (term === undefined) return undefined;
-  return `The SPF record at ${wanted.name} has the term ${quoted(term)}, which does not exist and makes every check fail (RFC 7208 §4.6).`;
+  const terms = termsOf(spf);
+  const odd = terms.find((term) => termFault(term) !== undefined);
+  if (odd !== undefined) {
+    const shape = shapeFault(spf, (repaired) => isSpf(repaired) && termsOf(repaired).every((term) => !termFault(term)));
+    if (shape) return `The SPF record at ${wanted.name} ${shape}.`;
+    return `The SPF record at ${wanted.name} has the term ${quoted(odd)}, ${termFault(odd)} makes every check fail (RFC 7208 §4.6).`;
+  }
+  for (const modifier of ['redirect=', 'exp=']) {
+    const count = terms.filter((term) => term.startsWith(modifier)).length;
+    if (count > 1) {
+      return `The SPF record at ${wanted.name} has ${count} ${modifier} terms, and more than one makes every check fail (RFC 7208 §6); keep one.`;
+    }
+  }
+  return undefined;
 }
 
 /**
@@ -61,7 +70,10 @@ function notOurs(wanted: Wanted, spf: string): string | undefined {
   if (behind) {
     return `The SPF record at ${wanted.name} has ${listed(missing)} behind "all", where nothing is read any more (RFC 7208 §5.1); put it before.`;
   }
-  return `The SPF record at ${wanted.name} lacks ${listed(missing)}: it says ${quoted(spf)}.`;
+  const elsewhere = termsOf(spf).some((term) => /^([-+~?]?include:|redirect=)/.test(term))
+    ? `; put ${missing.length === 1 ? 'it' : 'them'} into this record itself, because what it includes or redirects to does not count here`
+    : '';
+  return `The SPF record at ${wanted.name} lacks ${listed(missing)}: it says ${quoted(spf)}${elsewhere}.`;
 }
 
 function tooDear(wanted: Wanted, cost: SpfCost | undefined): string | undefined {

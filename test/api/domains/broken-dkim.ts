@@ -67,6 +67,30 @@ export const BROKEN_DKIM: BrokenZone[] = [
     ),
   },
   {
+    why: 'a key that allows another hash only',
+    ...dkimSays(
+      (value) => value.replace('k=rsa;', 'k=rsa; h=sha1;'),
+      ({ dkim }) =>
+        `The DKIM key at ${dkim.name} allows only h=sha1, and our mail is signed with sha256; take the h= tag out.`,
+    ),
+  },
+  {
+    why: 'a key for another service',
+    ...dkimSays(
+      (value) => value.replace('k=rsa;', 'k=rsa; s=other;'),
+      ({ dkim }) => `The DKIM key at ${dkim.name} is for s=other only and not for email; take the s= tag out.`,
+    ),
+  },
+  {
+    why: 'a key in test mode, which is allowed',
+    ...dkimSays(
+      (value) => value.replace('k=rsa;', 'k=rsa; t=s:y;'),
+      ({ dkim }) =>
+        `The DKIM key at ${dkim.name} is in test mode (t=y), in which receivers may treat our mail as unsigned (RFC 6376 §3.6.1); take y out of its t= tag.`,
+    ),
+    status: 'verified',
+  },
+  {
     why: 'backslashes before the semicolons',
     ...dkimSays(
       (value) => value.replaceAll(';', '\\;'),

@@ -80,6 +80,42 @@ export const BROKEN_SERVERS: BrokenZone[] = [
       `Of the name servers of ${zone}, ns2.${zone} does not answer, so nobody can look ${dkim.name} up; mend it or change the delegation at the registrar.`,
   },
   {
+    why: 'slow name servers of which our resolver remembers an answer',
+    of: 'dkim',
+    status: 'pending',
+    breakIt: ({ dns, second, zone, dkim }) => {
+      dns.set(zone, 'NS', [`ns2.${zone}`]);
+      dns.remember(dkim.name, 'TXT', 'NXDOMAIN');
+      second.set(dkim.name, 'TXT', 'TIMEOUT');
+    },
+    says: ({ dkim, zone }) =>
+      `Our resolver finds no TXT record at ${dkim.name}, and of the name servers of ${zone}, ns2.${zone} did not answer in time; publish the record shown, and if it is published, ask again in a minute.`,
+  },
+  {
+    why: 'name servers and a resolver that are too slow',
+    of: 'dkim',
+    status: 'temporary_failure',
+    breakIt: ({ dns, second, zone, dkim }) => {
+      dns.set(zone, 'NS', [`ns2.${zone}`]);
+      dns.remember(dkim.name, 'TXT', 'TIMEOUT');
+      second.set(dkim.name, 'TXT', 'TIMEOUT');
+    },
+    says: ({ dkim, zone }) =>
+      `Of the name servers of ${zone}, ns2.${zone} did not answer in time, and our resolver gave no answer about ${dkim.name} either (timeout); ask again in a minute.`,
+  },
+  {
+    why: 'only name servers that fail',
+    of: 'dkim',
+    status: 'temporary_failure',
+    breakIt: ({ dns, second, zone, dkim }) => {
+      dns.set(zone, 'NS', [`ns2.${zone}`]);
+      dns.remember(dkim.name, 'ANY', 'SERVFAIL');
+      second.set(dkim.name, 'ANY', 'SERVFAIL');
+    },
+    says: ({ dkim, zone }) =>
+      `Of the name servers of ${zone}, ns2.${zone} answers with a failure of its own (SERVFAIL), so nobody can look ${dkim.name} up; mend it or change the delegation at the registrar.`,
+  },
+  {
     why: 'name servers without an address, or with one in a private network',
     of: 'dkim',
     status: 'pending',

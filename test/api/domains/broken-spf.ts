@@ -57,6 +57,29 @@ export const BROKEN_SPF: BrokenZone[] = [
     ),
   },
   {
+    why: 'an address that is none',
+    ...spfSays(
+      'v=spf1 a:rasket.test ip4:999.1.1.1 ~all',
+      () =>
+        'has the term "ip4:999.1.1.1", whose address or prefix length is not possible, which makes every check fail (RFC 7208 §4.6).',
+    ),
+  },
+  {
+    why: 'two redirects',
+    ...spfSays(
+      'v=spf1 a:rasket.test redirect=a.test redirect=b.test',
+      () => 'has 2 redirect= terms, and more than one makes every check fail (RFC 7208 §6); keep one.',
+    ),
+  },
+  {
+    why: 'our term in an included record',
+    ...spfSays(
+      'v=spf1 include:own.senders.test ~all',
+      () =>
+        'lacks a:rasket.test: it says "v=spf1 include:own.senders.test ~all"; put it into this record itself, because what it includes or redirects to does not count here.',
+    ),
+  },
+  {
     why: 'an SPF record without its version',
     of: 'spf',
     breakIt: ({ dns, spf }) => dns.set(spf.name, 'TXT', ['a:rasket.test ~all']),
