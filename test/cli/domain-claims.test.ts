@@ -49,6 +49,14 @@ async function answering(verified: object): Promise<Surroundings> {
 }
 
 describe('rasket domains claim', () => {
+  it('--help says what comes next, and for what a claim waits', async () => {
+    const { stdout } = await desk.rasket(['domains', 'claim', '--help'], { env: {} });
+    const help = stdout.replaceAll(/\s+/g, ' ');
+    for (const said of ['claim-verify', 'within 72 hours', 'within 24 hours', 'domains configure']) {
+      expect(help).toContain(said);
+    }
+  });
+
   it('prints what to publish, whole and last', async () => {
     const around = await answering(claim());
     const { stdout, code } = await desk.rasket(['domains', 'claim', 'example.com'], around);

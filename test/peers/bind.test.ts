@@ -187,6 +187,7 @@ describePeers('BIND', ['named', 'nsupdate', 'dig', 'named-checkzone'], () => {
     expect(refused.body.message).toContain(`(${why})`);
     expect(refused.body.message).toContain('its operator has to look into it');
     expect(await bind.dump(ZONE)).toEqual(before);
+    expect(own.log.filter((line) => line.includes('refuses its key'))).toHaveLength(1);
   });
 });
 

@@ -32,6 +32,8 @@ export async function claimDomain(session: Session, name: string, options: Claim
   }
   if (session.isJson) return session.terminal.printJson(claim);
   printClaim(session, claim);
-  session.terminal.hint(`\nPublish this record, then run: rasket domains claim-verify ${claim.name}`);
+  session.terminal.hint(
+    `\nPublish this record (by hand, or: rasket domains configure ${claim.name}), then run: rasket domains claim-verify ${claim.name}`,
+  );
   session.terminal.hint(`Publish your own DNS records too, and nothing is lost: rasket domains get ${claim.name}`);
 }

@@ -27,7 +27,7 @@ function declareClaim(domains: Command): void {
   declareCommand(domains, 'claim', {
     summary: 'take over a domain that another team has verified',
     description:
-      'Prints the TXT record that shows that the domain is yours. Run again while the claim is open, it prints the same one. The domain moves once the record is seen and its owner has not used it for a while.',
+      'Prints the TXT record that shows that the domain is yours. Run again while the claim is open, it prints the same one. The domain moves once the record is seen (domains claim-verify, or the hourly check) and its owner neither verified it within 72 hours, nor has sent from it within 24 hours, nor has mail scheduled from it. Then publish your own records within 72 hours: domains configure.',
     example: 'domains claim mail.example.com',
   })
     .argument('<name>', 'the very name that the other team has verified')

@@ -28,7 +28,9 @@ export function printClaim({ terminal }: Session, claim: DomainClaim): void {
 
 export function hintNext({ terminal }: Session, claim: DomainClaim): void {
   if (claim.status === 'completed') {
-    terminal.hint(`\nThe domain is yours. See what is left to publish: rasket domains get ${claim.name}`);
+    terminal.hint(
+      `\nThe domain is yours. Publish its records within 72 hours: rasket domains configure ${claim.name}, or by hand: rasket domains get ${claim.name}`,
+    );
   } else if (claim.status === 'pending') {
     terminal.hint('\nIt is checked again every hour until it ends.');
   }

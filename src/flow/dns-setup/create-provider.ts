@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import path from 'node:path';
 import { systemClock } from '../../platform/clock/index.ts';
-import type { DnsProviderSettings } from '../../platform/config/index.ts';
+import { tsigSecretIn, type DnsProviderSettings } from '../../platform/config/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { createCloudflare } from './cloudflare.ts';
 import type { DnsServer } from './dns-exchange.ts';
@@ -21,11 +21,12 @@ export function createProvider(world: World, name: string, settings: DnsProvider
   return createRfc2136({
     name,
     zones: settings.zones,
-    key: () => ({
+    // Read once for all the questions of one use, so that a file that is no use is told of once.
+    key: once(() => ({
       name: settings.key_name,
       algorithm: settings.key_algorithm,
-      secret: Buffer.from(secretOf(world, name, settings.key_secret, settings.key_secret_file), 'base64'),
-    }),
+      secret: Buffer.from(tsigSecretOf(world, name, settings), 'base64'),
+    })),
     server: () => serverOf(world, name, settings),
     timeoutMs,
     tries,
@@ -63,6 +64,15 @@ async function serverOf(world: World, provider: string, { server, port }: DnsPro
   throw new ProviderFault('unavailable', say, { nothingChanged: true, because: answer });
 }
 
+function tsigSecretOf(world: World, provider: string, settings: DnsProviderSettings): string {
+  const file = settings.key_secret_file;
+  const secret = tsigSecretIn(secretOf(world, provider, settings.key_secret, file));
+  if (secret !== undefined) return secret;
+  world.log.error({ provider, file }, 'the key file of a dns provider holds no secret');
+  const say = `The key_secret_file of the DNS provider ${provider} holds neither a base64 secret of 16 to 128 bytes alone nor one key as tsig-keygen prints it; its operator has to look into it.`;
+  throw new ProviderFault('refused', say, { nothingChanged: true });
+}
+
 function secretOf(world: World, provider: string, secret: string, file: string): string {
   if (secret !== '') return secret;
   try {
@@ -72,4 +82,18 @@ function secretOf(world: World, provider: string, secret: string, file: string):
     const say = `The secret of the DNS provider ${provider} cannot be read; its operator has to look into it.`;
     throw new ProviderFault('refused', say, { nothingChanged: true, because: error });
   }
+}
+
+/** What it made or threw the first time. */
+function once<T>(make: () => T): () => T {
+  let first: { made: T } | { error: unknown } | undefined;
+  return () => {
+    try {
+      first ??= { made: make() };
+    } catch (error) {
+      first = { error };
+    }
+    if ('error' in first) throw first.error;
+    return first.made;
+  };
 }

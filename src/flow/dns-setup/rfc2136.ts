@@ -45,11 +45,23 @@ export interface Rfc2136Options {
   randomId(): number;
 }
 
+interface Exchanging extends Rfc2136Options {
+  noteRefusedKey(key: TsigKey, error: string): void;
+}
+
 const UDP_BYTES_MAX = 1232;
 
 /** Dynamic updates: every message signed, every answer verified, every update bound to what was read before. */
-export function createRfc2136(options: Rfc2136Options): DnsProvider {
-  const { name } = options;
+export function createRfc2136(given: Rfc2136Options): DnsProvider {
+  const { name } = given;
+  let isNoted = false;
+  const noteRefusedKey = (key: TsigKey, error: string): void => {
+    const what = { provider: name, keyName: key.name, algorithm: key.algorithm, error };
+    // The questions of one use go out together and are all refused alike.
+    if (!isNoted) given.log.error(what, 'the server of a dns provider refuses its key');
+    isNoted = true;
+  };
+  const options: Exchanging = { ...given, noteRefusedKey };
   return {
     name,
     zoneOf: (domain) => Promise.resolve(zoneAmong(name, options.zones, domain)),
@@ -72,7 +84,7 @@ export function createRfc2136(options: Rfc2136Options): DnsProvider {
 }
 
 async function recordsFor(
-  options: Rfc2136Options,
+  options: Exchanging,
   server: DnsServer,
   zone: string,
   question: { name: string; type: string },
@@ -105,7 +117,7 @@ const isTruncated = (bytes: Buffer): boolean => ((bytes[2] ?? 0) & 0x02) !== 0;
 
 /** Nothing that an unsigned answer says is believed, least of all that an update was made. */
 async function signedExchange(
-  options: Rfc2136Options,
+  options: Exchanging,
   message: DnsMessage,
   ask: (bytes: Buffer) => Promise<Buffer>,
   fate: { nothingChanged: boolean },
@@ -126,8 +138,7 @@ async function signedExchange(
     if (told !== undefined) {
       // It is not signed: whether an update was made is not for it to say.
       const { message: say } = refusedKey(options.name, key, told);
-      const what = { provider: options.name, keyName: key.name, algorithm: key.algorithm, error: told };
-      options.log.error(what, 'the server of a dns provider refuses its key');
+      options.noteRefusedKey(key, told);
       throw new ProviderFault('refused', say, fate);
     }
     const say = `The answer of the DNS provider ${options.name} cannot be trusted. ${verdict.fault}`;

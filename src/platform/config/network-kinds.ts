@@ -38,12 +38,19 @@ export const serverOrEmpty = textOrEmpty(
 
 /** A shorter key than 16 bytes can be guessed, a longer one than the hash's block is no better (RFC 2104 §3). */
 export const tsigSecretOrEmpty = secret(
-  textOrEmpty('a TSIG secret in base64, 16 to 128 bytes long', (value) => {
-    const bytes = Buffer.from(value, 'base64');
-    return /^[A-Za-z0-9+/]+={0,2}$/.test(value) && bytes.length >= 16 && bytes.length <= 128;
-  }),
+  textOrEmpty('a TSIG secret in base64, 16 to 128 bytes long', isTsigSecret),
   (value) => (value === '' ? '' : '***'),
 );
+
+/** One key as tsig-keygen prints it. */
+const TSIG_KEY = /^key\s+\S+\s*\{\s*algorithm\s+[\w-]+\s*;\s*secret\s+"?([^\s";]+)"?\s*;\s*\}\s*;$/;
+
+/** The secret in the text of a key file, which holds it alone or within its key; undefined where it holds neither. */
+export function tsigSecretIn(file: string): string | undefined {
+  const alone = file.trim();
+  const found = TSIG_KEY.exec(alone)?.[1] ?? alone;
+  return isTsigSecret(found) ? found : undefined;
+}
 
 export const apiTokenOrEmpty = secret(
   textOrEmpty('an API token of 1 to 500 characters without spaces', (value) => /^[\x21-\x7e]{1,500}$/.test(value)),
@@ -73,6 +80,11 @@ function maskPassword(url: string): string {
     if (/pass|secret|token/i.test(name)) parts.searchParams.set(name, '***');
   }
   return parts.href;
+}
+
+function isTsigSecret(value: string): boolean {
+  const bytes = Buffer.from(value, 'base64');
+  return /^[A-Za-z0-9+/]+={0,2}$/.test(value) && bytes.length >= 16 && bytes.length <= 128;
 }
 
 // RFC 1123 §2.1: letters, digits and hyphens, 63 octets a label, 253 in all. A last label of digits only is refused,

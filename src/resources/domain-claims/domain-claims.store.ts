@@ -119,8 +119,8 @@ export function concludeOver(
 }
 
 /**
- * Whether a copy of a name has gone out of use because another team, which still has it, completed a claim; until it is
- * verified again.
+ * Whether a copy of a name has gone out of use because another team completed a claim, and that team still has the name or
+ * still waits for its records; until the copy is verified again.
  */
 export async function hasLostName(
   db: Executor,
@@ -128,7 +128,7 @@ export async function hasLostName(
 ): Promise<boolean> {
   const found = await db.get(
     `select 1 as found from domains d where d.id = ? and d.held_at is null and exists (
-      select 1 from domain_claims c join domains k on k.id = c.domain_id
+      select 1 from domain_claims c join domains k on k.id = c.domain_id and k.held_at is not null
         where c.name = ? and c.status = 'completed' and c.team_id <> ? and c.concluded_at >= d.created_at)`,
     [domain.id, domain.name, domain.team_id],
   );

@@ -167,7 +167,7 @@ describe('which provider', () => {
     expect(absent).toMatchObject({ status: 422 });
     expect(absent.body.message).toContain('The secret of the DNS provider filed cannot be read');
     expect(absent.text).not.toContain(office.scene.dataDir);
-    writeFileSync(file, 'AAAA');
+    writeFileSync(file, Buffer.alloc(32, 8).toString('base64'));
     expect((await configure(domain.id)).body.message).toContain('It is not signed; it says NOTAUTH');
     writeFileSync(file, `${Buffer.alloc(32, 9).toString('base64')}\n`);
     // Signed well by now, and of a zone that this server does not have.
