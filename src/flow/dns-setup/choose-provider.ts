@@ -53,6 +53,10 @@ function ofToken(world: World, slug: string, name: string, apiToken: string): Ch
 
 const mayUse = ({ teams }: DnsProviderSettings, slug: string): boolean => teams.includes('*') || teams.includes(slug);
 
+/** Whether a team can hear of a provider: Cloudflare is there for everybody who brings a token. */
+export const mayKnow = (world: World, { slug }: { slug: string }, name: string): boolean =>
+  name === 'cloudflare' || usableBy(world.config, slug).includes(name);
+
 const usableBy = (config: Config, slug: string): string[] =>
   Object.entries(config.dns_providers)
     .filter(([, settings]) => mayUse(settings, slug))

@@ -1,11 +1,11 @@
 import { notFound, refuse } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { mustReach, type Ctx } from '../../resources/access/index.ts';
-import { findSetup, publishedFor } from '../../resources/dns/index.ts';
+import { findSetup, LEAVING, publishedFor } from '../../resources/dns/index.ts';
 import { hasLostName, openProof } from '../../resources/domain-claims/index.ts';
 import { findDomain, isHeldElsewhere, type DomainRow } from '../../resources/domains/index.ts';
 import { findTeam } from '../../resources/teams/index.ts';
-import { chooseProvider } from './choose-provider.ts';
+import { chooseProvider, mayKnow } from './choose-provider.ts';
 import { AT_ONCE_MAX, oneAtATime } from './one-at-a-time.ts';
 import type { Change } from './plan-changes.ts';
 import { prepare } from './prepare.ts';
@@ -41,14 +41,16 @@ async function configure({ world, teamId }: Ctx, id: string, input: ConfigureInp
   if (!isRemoval) await mustHaveName(world, domain);
   const published = await publishedFor(world.db, id);
   const setup = await findSetup(world.db, id);
-  const before = setup?.provider ?? published[0]?.provider;
+  const before = setup?.provider ?? published.find((row) => mayKnow(world, team, row.provider))?.provider;
   const wish = { provider: input.provider, apiToken };
   const { provider, isOperators } = chooseProvider(world, team, domain.name, wish, before);
-  mustBeTheSame(domain.name, provider.name, before);
+  mustBeTheSame(domain.name, provider.name, before, setup?.fingerprint === LEAVING);
   const ttlSeconds = world.config.dns_providers[provider.name]?.ttl_seconds ?? 300;
   const prepared = await prepare(world, domain, provider, { isRemoval, ttlSeconds });
   mustBeFree(prepared.plan.inTheWay);
-  if (!isDryRun) await publish(world, prepared, isRemoval ? 'ends' : isOperators ? 'goes_on' : 'as_before');
+  // Nothing is published by itself with a token that nobody keeps, unless it was before.
+  const byItself = isOperators || setup ? (isRemoval ? 'ends' : 'begins') : 'apart';
+  if (!isDryRun) await publish(world, prepared, byItself);
   return {
     object: 'dns_configuration' as const,
     domain_id: id,
@@ -81,9 +83,11 @@ const presentChange = ({ action, name, type, value, ttl, priority }: Change) => 
   ...(priority === null ? {} : { priority }),
 });
 
-function mustBeTheSame(domain: string, provider: string, before: string | undefined): void {
+function mustBeTheSame(domain: string, provider: string, before: string | undefined, isLeaving: boolean): void {
   if (before === undefined || before === provider) return;
-  const say = `The records of ${domain} were published with the provider ${before}; take them back with it first (remove), then publish them with ${provider}.`;
+  const say = isLeaving
+    ? `A record of ${domain} that was published with the provider ${before} stays while another domain needs it; until that one publishes by itself or is removed, publish with ${before}.`
+    : `The records of ${domain} were published with the provider ${before}; take them back with it first (remove), then publish them with ${provider}.`;
   throw refuse('validation_error', { status: 422, say });
 }
 

@@ -20,7 +20,8 @@ export interface SetupDomain {
 
 export interface Heirloom {
   row: PublishedRow;
-  heirId: string;
+  /** Who publishes there by itself; with nobody who does, the record stays where it is and this domain's to remove. */
+  heirId: string | undefined;
 }
 
 export interface Prepared {
@@ -31,7 +32,7 @@ export interface Prepared {
   looks: Look[];
   seen: ZoneRecord[];
   ours: PublishedRow[];
-  /** Ours, not wanted by this domain any more, but by another: theirs to remove from now on. */
+  /** Ours, not wanted by this domain any more, but by another. */
   heirlooms: Heirloom[];
   /** What copies of the name that are gone, or another team's, have left behind: this one's to remove from now on. */
   inheritance: Inheritance | undefined;
@@ -91,8 +92,8 @@ async function heirloomsAmong(
   );
   return left.flatMap((row) => {
     const wanting = heirs.filter(({ wants }) => wants.some((record) => isSamePlain(record, row)));
-    const heir = wanting.find(({ provider, zone }) => provider === row.provider && zone === row.zone) ?? wanting[0];
-    return heir ? [{ row, heirId: heir.id }] : [];
+    const heir = wanting.find(({ provider, zone }) => provider === row.provider && zone === row.zone);
+    return wanting.length > 0 ? [{ row, heirId: heir?.id }] : [];
   });
 }
 

@@ -3,6 +3,7 @@ import {
   findSetup,
   fingerprintOf,
   forgetStrandedRecords,
+  LEAVING,
   noteSetupFault,
   setupsAfter,
   wantedRecords,
@@ -45,19 +46,20 @@ export async function publishConfigured(world: World): Promise<number> {
 
 async function publishOne(world: World, setup: SetupRow): Promise<'published' | 'unchanged' | ProviderFault['kind']> {
   const domain = { id: setup.domain_id, team_id: setup.team_id, name: setup.domain_name };
-  const wanted = await wantedRecords(world, domain);
+  const isRemoval = setup.fingerprint === LEAVING;
+  const wanted = isRemoval ? [] : await wantedRecords(world, domain);
   if (wanted.length > 0 && fingerprintOf(wanted) === setup.fingerprint) return 'unchanged';
-  // Somebody may have ended it since the list was read.
-  if (!(await findSetup(world.db, domain.id))) return 'unchanged';
+  // Somebody may have ended or finished it since the list was read.
+  if ((await findSetup(world.db, domain.id))?.fingerprint !== setup.fingerprint) return 'unchanged';
   try {
     // Whoever may not use the provider any more may still have taken out of it what was put there.
     const team = wanted.length > 0 ? await findTeam(world.db, domain.team_id) : undefined;
     const provider = providerFor(world, team?.slug, setup.provider);
     const ttlSeconds = world.config.dns_providers[setup.provider]?.ttl_seconds ?? 300;
-    const prepared = await prepare(world, domain, provider, { zone: setup.zone, isRemoval: false, ttlSeconds });
+    const prepared = await prepare(world, domain, provider, { zone: setup.zone, isRemoval, ttlSeconds });
     const [inTheWay] = prepared.plan.inTheWay;
     // What can be published is: a new key must not wait for a tracking host that is taken.
-    await publish(world, prepared, inTheWay !== undefined ? 'as_before' : wanted.length === 0 ? 'ends' : 'goes_on');
+    await publish(world, prepared, inTheWay !== undefined ? 'held_up' : wanted.length === 0 ? 'ends' : 'goes_on');
     if (inTheWay !== undefined) throw new ProviderFault('refused', inTheWay, { nothingChanged: true });
     return 'published';
   } catch (error) {

@@ -13,20 +13,23 @@ export interface PublishedRow {
   created_at: number;
 }
 
-/** A domain whose records are published by themselves. */
+/** A domain whose records are published by themselves, or that has not been rid of all of them. */
 export interface SetupRow {
   domain_id: string;
   team_id: string;
   domain_name: string;
   provider: string;
   zone: string;
-  /** Of the records last published. */
+  /** Of the records last published; empty before anybody has finished, and LEAVING when nothing is published any more. */
   fingerprint: string;
   failures: number;
   fault: string | null;
   retry_at: number | null;
   created_at: number;
 }
+
+/** In place of a fingerprint: the setup is there only to remove what was published, as soon as no other domain wants it. */
+export const LEAVING = 'leaving';
 
 const PUBLISHED = ['id', 'domain_id', 'provider', 'zone', 'name', 'type', 'value', 'priority', 'created_at'] as const;
 const SETUP = [
@@ -75,6 +78,15 @@ export const findSetup = (db: Executor, domainId: string): Promise<SetupRow | un
 export const setupsOfName = (db: Executor, name: string): Promise<SetupRow[]> =>
   db.all<SetupRow>('select * from dns_setups where domain_name = ? order by domain_id', [name]);
 
+/** Those of the setups of these domains that there are, as they are now and held to the end of the transaction. */
+export async function holdSetups(tx: Executor, domainIds: readonly string[]): Promise<Map<string, SetupRow>> {
+  const among = uuidsIn(tx.dialect, 'domain_id', domainIds);
+  const held = tx.dialect === 'pg' ? 'for update' : '';
+  // Always in the same order, so that no two wait for each other.
+  const sql = `select * from dns_setups where ${among.sql} order by domain_id ${held}`;
+  return new Map((await tx.all<SetupRow>(sql, [among.value])).map((row) => [row.domain_id, row]));
+}
+
 /** One batch of all setups that may be looked at now, by domain. */
 export const setupsAfter = (db: Executor, domainId: string | undefined, now: number, limit: number) =>
   db.all<SetupRow>(
@@ -83,10 +95,11 @@ export const setupsAfter = (db: Executor, domainId: string | undefined, now: num
     [...(domainId === undefined ? [] : [domainId]), now, limit],
   );
 
-/** A setup that nobody has finished yet; answers whether there was none before. */
-export async function beginSetup(db: Executor, row: SetupRow): Promise<boolean> {
+/** A setup that nobody has finished yet; one that is there already is held to the end of the transaction and stays. */
+export async function beginSetup(tx: Executor, row: SetupRow): Promise<void> {
   const values = SETUP.map((column) => row[column]);
-  return (await db.insertMany('dns_setups', SETUP, [values], 'on conflict (domain_id) do nothing')) === 1;
+  const held = 'on conflict (domain_id) do update set domain_id = excluded.domain_id';
+  await tx.insertMany('dns_setups', SETUP, [values], held);
 }
 
 export async function saveSetup(db: Executor, row: SetupRow): Promise<void> {
@@ -122,16 +135,16 @@ export interface Heir {
 
 /**
  * Other domains of these names, of any team, whose records count: those that hold their name, and those that have
- * published something. First those that publish by themselves.
+ * published something and not taken it back. First those that publish by themselves.
  */
 export function findHeirs(db: Executor, names: readonly string[], exceptId: string): Promise<Heir[]> {
   const among = textsIn(db.dialect, 'd.name', names);
   return db.all<Heir>(
     `select d.id, d.team_id, d.name, s.provider, s.zone from domains d left join dns_setups s on s.domain_id = d.id
       where ${among.sql} and d.id <> ? and (d.held_at is not null or s.domain_id is not null
-        or exists (select 1 from dns_published p where p.domain_id = d.id))
+        or exists (select 1 from dns_published p where p.domain_id = d.id)) and coalesce(s.fingerprint, '') <> ?
       order by case when s.domain_id is null then 1 else 0 end, case when d.held_at is null then 1 else 0 end, d.id`,
-    [among.value, exceptId],
+    [among.value, exceptId, LEAVING],
   );
 }
 

@@ -13,6 +13,8 @@ export {
   findSetup,
   forgetPublished,
   forgetStrandedRecords,
+  holdSetups,
+  LEAVING,
   noteSetupFault,
   publishedFor,
   saveSetup,

@@ -1,5 +1,5 @@
 import type { World } from '../../platform/world/index.ts';
-import { publishedFor, setupsOfName, type PublishedRow } from './dns.store.ts';
+import { LEAVING, publishedFor, setupsOfName, type PublishedRow } from './dns.store.ts';
 import { wantedRecords } from './wanted-records.ts';
 
 export interface Inheritance {
@@ -18,7 +18,7 @@ export async function inheritanceOf(
   for (const setup of await setupsOfName(world.db, domain.name)) {
     if (setup.domain_id === domain.id || setup.provider !== provider) continue;
     const other = { id: setup.domain_id, team_id: setup.team_id, name: domain.name };
-    if ((await wantedRecords(world, other)).length > 0) continue;
+    if (setup.fingerprint !== LEAVING && (await wantedRecords(world, other)).length > 0) continue;
     found.domainIds.push(setup.domain_id);
     found.rows.push(...(await publishedFor(world.db, setup.domain_id)));
   }

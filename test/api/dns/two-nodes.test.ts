@@ -1,0 +1,110 @@
+import { expect, test } from 'vitest';
+import { configureDomainDns, publishConfigured } from '../../../src/flow/dns-setup/index.ts';
+import { useOffice } from './office.ts';
+
+// What happens while an update is under way must not count as a server that is silent.
+const office = useOffice({ timeoutMs: 20_000 });
+const { configure, runJob } = office;
+const create = () => office.create(office.host);
+const call = (method: string, id: string, body?: object) =>
+  office.scene.api(method, `/domains/${id}`, { key: office.team.key, ...(body ? { body } : {}) });
+const ten = 10 * 60_000;
+
+// A node knows only what it is doing itself.
+const otherNode = () => ({ ...office.scene.app.world });
+const configureElsewhere = (id: string, input = {}) =>
+  configureDomainDns(
+    { world: otherNode(), teamId: office.team.id, actor: { kind: 'operator' }, requestId: 'other-node' },
+    id,
+    input,
+  );
+const setups = (id: string) => office.scene.app.world.db.all('select * from dns_setups where domain_id = ?', [id]);
+
+/** Runs once, when an update has arrived and before it is taken. */
+function duringUpdate(work: () => Promise<unknown>): void {
+  office.server.faults.holdUpdate = async () => {
+    office.server.faults = {};
+    await work();
+  };
+}
+
+test('of two nodes that publish a domain at once the one that comes too late leaves the other its own', async () => {
+  const { id } = await create();
+  duringUpdate(() => configureElsewhere(id));
+  expect((await configure(id)).status).toBe(409);
+  expect(office.server.lines()).not.toEqual([]);
+  await call('PATCH', id, { click_tracking: true });
+  await runJob();
+  expect(office.server.lines().join('\n')).toContain(`track.${office.host}. 300 IN CNAME`);
+  await call('DELETE', id);
+  await runJob();
+  expect(office.server.lines()).toEqual([]);
+});
+
+test('one that is refused while the other is still under way does not make it forgotten, even if its answer is lost', async () => {
+  const { id } = await create();
+  const [arrived, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let late: Promise<unknown> | undefined;
+  duringUpdate(async () => {
+    office.server.faults.holdUpdate = async () => {
+      arrived.resolve();
+      await released.promise;
+    };
+    late = configureElsewhere(id).catch((error: unknown) => error);
+    await arrived.promise;
+    office.server.faults.updateCode = 5;
+  });
+  expect((await configure(id)).status).toBe(422);
+  office.server.faults = { breaksTcp: true };
+  released.resolve();
+  expect(await late).toMatchObject({ message: expect.stringContaining('closed the connection without an answer') });
+  expect(office.server.lines()).not.toEqual([]);
+  office.server.faults = {};
+  await call('DELETE', id);
+  await runJob();
+  office.scene.clock.advance(ten);
+  await runJob();
+  expect(office.server.lines()).toEqual([]);
+});
+
+test('what was refused on both nodes is not brought to an end later', async () => {
+  const { id } = await create();
+  duringUpdate(async () => {
+    office.server.faults.updateCode = 5;
+    await configureElsewhere(id).catch(() => undefined);
+  });
+  expect((await configure(id)).status).toBe(422);
+  office.server.faults = {};
+  office.scene.clock.advance(ten);
+  await runJob();
+  expect(office.server.lines()).toEqual([]);
+});
+
+test('what is taken back here while another node publishes it by itself goes altogether, and stays away', async () => {
+  const { id } = await create();
+  await configure(id);
+  await call('PATCH', id, { click_tracking: true });
+  duringUpdate(async () => expect((await configure(id, { remove: true })).status).toBe(200));
+  await publishConfigured(otherNode());
+  expect(office.server.lines()).toHaveLength(1);
+  await runJob();
+  expect(office.server.lines()).toEqual([]);
+  expect(await setups(id)).toEqual([]);
+  await call('PATCH', id, { click_tracking: false, open_tracking: true });
+  await runJob();
+  expect(office.server.lines()).toEqual([]);
+});
+
+test('what is published here while another node takes it back is published', async () => {
+  const { id } = await create();
+  await configure(id);
+  const all = (await call('PATCH', id, { click_tracking: true })).body;
+  duringUpdate(() => configureElsewhere(id, { remove: true }));
+  expect((await configure(id)).status).toBe(200);
+  await runJob();
+  const { records } = (await call('GET', all.id)).body;
+  expect(office.server.lines()).toHaveLength(records.length);
+  await configure(id, { remove: true });
+  await runJob();
+  expect(office.server.lines()).toEqual([]);
+});
