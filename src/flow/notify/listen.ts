@@ -80,8 +80,14 @@ export function createListeners(world: World): Listeners {
       if (since !== undefined && now - since > STUCK_MS_MAX) stream.readable.destroy();
       else stream.beat();
     }
-    const mine = await keepAlive(db, [...held.keys()], now);
-    for (const [holder, { ctx, stream }] of held) {
+    // Of those that are opened meanwhile nothing is asked, and nothing told.
+    const asked = [...held];
+    const mine = await keepAlive(
+      db,
+      asked.map(([holder]) => holder),
+      now,
+    );
+    for (const [holder, { ctx, stream }] of asked) {
       if (!mine.has(holder)) stream.end('lost');
       else if (!(await keyLives(world, ctx.actor))) stream.end('key_revoked');
     }
