@@ -223,8 +223,11 @@ export function createNotify({ world, tellAdmins }: NotifyOptions): Notify {
     forgetHeldBack(now);
     if (held.size === 0) return;
     const until = now + leaseMs;
-    const kept = await leaseEndpoints(world.db, [...held.keys()], { owner, now, until });
-    for (const [id, entry] of held) {
+    // Those that are taken meanwhile have just been leased.
+    const asked = new Map(held);
+    const kept = await leaseEndpoints(world.db, [...asked.keys()], { owner, now, until });
+    for (const [id, entry] of asked) {
+      if (held.get(id) !== entry) continue;
       entry.wasQuiet = entry.line.isQuiet();
       if (kept.has(id)) entry.leaseUntil = until;
       else letGo(id);

@@ -2,7 +2,6 @@ import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { recordEvents } from '../../../src/events/index.ts';
-import { nextTurn } from '../../../src/platform/clock/index.ts';
 import { driver } from '../../rig/database.ts';
 import { openEventStream, type EventStream, type Frame } from '../../rig/event-stream.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
@@ -109,23 +108,6 @@ describe('GET /webhooks/listen', () => {
   });
 
   describe('nothing is missed', () => {
-    it('a stream that opens while the others are looked after goes on, whatever the moment', async () => {
-      // Its clock runs ahead of what libraries believe.
-      await using own = await startScene();
-      const team = await own.team();
-      await using other = await openEventStream(own.url, { key: team.key });
-      await other.until(1);
-      for (let turns = 0; turns < 60; turns += 2) {
-        const opening = openEventStream(own.url, { key: team.key });
-        for (let i = 0; i < turns; i++) await nextTurn();
-        own.clock.advance(15_000);
-        await using stream = await opening;
-        await stream.until(1);
-        await suppress(own, team, `a${turns}@example.org`);
-        expect(emailsOf(await stream.until(1, 'event'))).toEqual([`a${turns}@example.org`]);
-      }
-    });
-
     it('an event whose id is older than one that was sent already is sent all the same', async () => {
       const team = await scene.team();
       await using stream = await listen(team);
