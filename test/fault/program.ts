@@ -1,5 +1,5 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -9,7 +9,8 @@ import { createApi, type Api } from '../rig/api.ts';
 import { makeDatabase, type TestDatabase } from '../rig/database.ts';
 import { startDns, type DnsRig } from '../rig/dns.ts';
 import { publish } from '../rig/scene.ts';
-import type { Sink } from '../rig/sink.ts';
+import { startSink, type Sink } from '../rig/sink.ts';
+import { startWebhookReceiver, type WebhookReceiver } from '../rig/webhook-receiver.ts';
 
 const LAUNCHER = path.resolve(import.meta.dirname, '../../bin/rasket');
 const DOMAIN = 'sender.example.com';
@@ -124,4 +125,21 @@ async function verifyDomain(api: Api, key: string, dns: DnsRig): Promise<void> {
   const created = await api('POST', '/domains', { key, body: { name: DOMAIN } });
   publish(dns, created.body);
   await api('POST', `/domains/${created.body.id}/verify`, { key });
+}
+
+/** With a receiver of webhooks that it trusts and may reach. */
+export async function installBesideReceiver(
+  env: Record<string, string>,
+): Promise<{ program: Program; receiver: WebhookReceiver }> {
+  const receiver = await startWebhookReceiver();
+  onTestFinished(() => receiver.close());
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'rasket-receiver-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const certificate = path.join(folder, 'receiver.pem');
+  writeFileSync(certificate, receiver.certificate.cert);
+  const sink = await startSink({ keep: false });
+  onTestFinished(() => sink.close());
+  const trust = { NODE_EXTRA_CA_CERTS: certificate, RASKET_NETWORK_HTTP_ALLOW_PRIVATE: '127.0.0.2/32' };
+  const options = { env: { ...trust, ...env }, publish: (dns: DnsRig) => receiver.publishIn(dns) };
+  return { receiver, program: await installProgram(sink, () => undefined, options) };
 }

@@ -5,29 +5,10 @@ import pg from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { driver } from '../rig/database.ts';
 import { createApi } from '../rig/api.ts';
-import { startSink } from '../rig/sink.ts';
-import { startWebhookReceiver } from '../rig/webhook-receiver.ts';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
-import { installProgram, type Program } from './program.ts';
+import { installBesideReceiver, type Program } from './program.ts';
 
 it('a stop ends although the database lets nothing be written', { timeout: 60_000 }, async () => {
-  const receiver = await startWebhookReceiver();
-  onTestFinished(() => receiver.close());
-  const folder = mkdtempSync(path.join(os.tmpdir(), 'rasket-stop-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const certificate = path.join(folder, 'receiver.pem');
-  writeFileSync(certificate, receiver.certificate.cert);
-  const sink = await startSink({ keep: false });
-  onTestFinished(() => sink.close());
-  const program = await installProgram(sink, () => undefined, {
-    env: {
-      NODE_EXTRA_CA_CERTS: certificate,
-      RASKET_NETWORK_HTTP_ALLOW_PRIVATE: '127.0.0.2/32',
-      RASKET_HTTP_SHUTDOWN_SECONDS: '1',
-    },
-    publish: (dns) => receiver.publishIn(dns),
-  });
+  const { program, receiver } = await installBesideReceiver({ RASKET_HTTP_SHUTDOWN_SECONDS: '1' });
   const api = createApi(await program.listening());
   const body = { endpoint: receiver.url('/hook'), events: ['suppression.added'] };
   await api('POST', '/webhooks', { key: program.apiKey, body });

@@ -1,15 +1,11 @@
 // suppressions --> rasket serve (killed again and again) --> 20 endpoints
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { Webhook } from 'svix';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { openDb } from '../../src/platform/db/index.ts';
 import { createApi } from '../rig/api.ts';
 import { driver } from '../rig/database.ts';
-import { startSink } from '../rig/sink.ts';
-import { startWebhookReceiver } from '../rig/webhook-receiver.ts';
-import { installProgram, type Program } from './program.ts';
+import { installBesideReceiver, type Program } from './program.ts';
 
 /** The whole of it takes a minute or more: `RASKET_TEST_WEBHOOK_EVENTS=5000`. */
 const EVENTS = Number(process.env.RASKET_TEST_WEBHOOK_EVENTS ?? 300);
@@ -21,23 +17,8 @@ it(
   'kill -9 loses no event for any endpoint, and what comes twice comes under the same id and with the same bytes',
   { timeout: 120_000 + EVENTS * 100 },
   async () => {
-    const receiver = await startWebhookReceiver();
-    onTestFinished(() => receiver.close());
-    const folder = mkdtempSync(path.join(os.tmpdir(), 'rasket-webhooks-'));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-    const certificate = path.join(folder, 'receiver.pem');
-    writeFileSync(certificate, receiver.certificate.cert);
-    const sink = await startSink({ keep: false });
-    onTestFinished(() => sink.close());
-    const program = await installProgram(sink, () => undefined, {
-      env: {
-        NODE_EXTRA_CA_CERTS: certificate,
-        RASKET_NETWORK_HTTP_ALLOW_PRIVATE: '127.0.0.2/32',
-        // What a killed process held is taken over soon; with SQLite it is at once.
-        RASKET_WEBHOOKS_LEASE_SECONDS: '1',
-      },
-      publish: (dns) => receiver.publishIn(dns),
-    });
+    // What a killed process held is taken over soon; with SQLite it is at once.
+    const { program, receiver } = await installBesideReceiver({ RASKET_WEBHOOKS_LEASE_SECONDS: '1' });
     const api = createApi(await program.listening());
     const secrets = new Map<string, string>();
     for (let n = 0; n < ENDPOINTS; n++) {
