@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { World } from '../../platform/world/index.ts';
 import type { PlainRecord } from '../../protocol/dns/index.ts';
-import { hasLostName, openProof } from '../domain-claims/index.ts';
+import { openProof } from '../domain-claims/index.ts';
 import { isHeldElsewhere, recordsOf } from '../domains/index.ts';
 
 /**
@@ -16,7 +16,6 @@ export async function wantedRecords(
     const proof = await openProof(world, domain);
     return proof ? [{ ...proof, type: 'TXT', priority: null }] : [];
   }
-  if (await hasLostName(world.db, domain)) return [];
   const records = await recordsOf(world.db, domain.id);
   return records.map(({ name, type, value, priority }) => ({ name, type, value, priority }));
 }
