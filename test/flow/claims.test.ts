@@ -8,6 +8,7 @@ import { createSettle } from '../../src/flow/settle/index.ts';
 import { createGroupCommit } from '../../src/platform/db/index.ts';
 import type { World } from '../../src/platform/world/index.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
+import { DAY } from './expiry.ts';
 import { mailIn } from './mail.ts';
 
 const delivered: Deliver = (job) =>
@@ -115,4 +116,21 @@ describe('a claim that was committed and not answered', () => {
     });
     await queue.stop(0);
   });
+});
+
+it('leases that fell due for renewal many times over are renewed once', async () => {
+  await using scene = await startScene({ roles: ['http'], config: { delivery: { lease_seconds: 1200 } } });
+  const { gate, pressure, queue } = await openCrowd(scene);
+  pressure.isOn = false;
+  await lookAgain(scene, queue, () => queue.inFlight() === 40, 1000);
+  let writes = 0;
+  const stop = scene.app.world.db.onCommit('deliveries', () => writes++);
+  // A machine that slept wakes up to all of it at once.
+  scene.clock.advance(29 * DAY);
+  gate.resolve();
+  await queue.idle();
+  stop();
+  expect(writes).toBeGreaterThan(0);
+  expect(writes).toBeLessThan(100);
+  await queue.stop(0);
 });

@@ -39,6 +39,7 @@ export function createQueue(options: QueueOptions): Queue {
   const { world, composer, handOffLog } = options;
   const { owner } = handOffLog;
   const { max_in_flight: inFlightMax, poll_ms: pollMs, lease_seconds: leaseSeconds } = world.config.delivery;
+  const leaseMs = leaseSeconds * 1000;
   const room = createRoom(inFlightMax);
   const sendSwitch = createSendSwitch(world);
   /** By delivery. */
@@ -63,6 +64,7 @@ export function createQueue(options: QueueOptions): Queue {
   const enoughEnded = Math.max(1, Math.min(CLAIM_MAX, Math.floor(inFlightMax / 10)));
   let cancelPoll = (): void => undefined;
   let cancelRenewal = (): void => undefined;
+  let [isRenewing, renewAgain] = [false, false];
   let idleWaiters: (() => void)[] = [];
 
   function wake(): void {
@@ -172,14 +174,23 @@ export function createQueue(options: QueueOptions): Queue {
 
   /** However long a delivery takes, nobody else is offered it while this process lives. */
   function renewLater(): void {
-    const leaseMs = leaseSeconds * 1000;
     cancelRenewal = world.clock.timer(leaseMs / 3, () => {
       renewLater();
-      if (room.isEmpty) return;
-      renewLeases(world.db, owner, [...underWay.keys()], world.clock.now() + leaseMs).catch((error: unknown) =>
+      renewAgain = true;
+      if (!isRenewing) void renewAll();
+    });
+  }
+
+  /** While a database is slow to answer, renewals do not stand in line one behind the other. */
+  async function renewAll(): Promise<void> {
+    isRenewing = true;
+    while (renewAgain && !room.isEmpty) {
+      renewAgain = false;
+      await renewLeases(world.db, owner, [...underWay.keys()], world.clock.now() + leaseMs).catch((error: unknown) =>
         world.log.error({ err: error }, 'could not renew the leases of what is under way'),
       );
-    });
+    }
+    isRenewing = false;
   }
 
   const isIdle = (): boolean => looking === undefined && room.isEmpty;
