@@ -1,4 +1,4 @@
-import { rest, stopwatch } from '../../platform/clock/index.ts';
+import { repeat, rest, stopwatch } from '../../platform/clock/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { disableWebhook } from '../../resources/webhooks/index.ts';
 import { createEndpointLine, type EndpointLine } from './endpoint-line.ts';
@@ -80,9 +80,9 @@ export function createNotify({ world, tellAdmins }: NotifyOptions): Notify {
   let state: 'new' | 'running' | 'stopped' = 'new';
   let looking: Promise<void> | undefined;
   const background = new Set<Promise<void>>();
-  let [lookAgain, isRenewing, renewAgain] = [false, false, false];
+  let lookAgain = false;
   let cancelPoll = (): void => undefined;
-  let cancelRenewal = (): void => undefined;
+  let stopRenewing = (): void => undefined;
   let stopListening: (() => void)[] = [];
   const idleWaiters: (() => void)[] = [];
 
@@ -142,7 +142,7 @@ export function createNotify({ world, tellAdmins }: NotifyOptions): Notify {
   function letGo(id: string): void {
     const line = held.get(id)?.line;
     held.delete(id);
-    if (line) inBackground(line.stop());
+    if (line) void inBackground(line.stop());
   }
 
   /** Another process may be able to send to it: one whose instance key is the right one. */
@@ -153,7 +153,7 @@ export function createNotify({ world, tellAdmins }: NotifyOptions): Notify {
     if (!isKnown) world.log.error({ err: error, webhookId: id }, 'a webhook cannot be sent to and is held back');
     const line = held.get(id)?.line;
     held.delete(id);
-    if (line) inBackground(line.stop().then(() => releaseEndpoints(world.db, [id], owner)));
+    if (line) void inBackground(line.stop().then(() => releaseEndpoints(world.db, [id], owner)));
   }
 
   /** What is tried again and held back no more is forgotten after a while. */
@@ -174,7 +174,7 @@ export function createNotify({ world, tellAdmins }: NotifyOptions): Notify {
   async function disableFailing(id: string): Promise<void> {
     if (!(await disableWebhook(world, id, 'failing'))) return;
     world.log.warn({ webhookId: id }, 'a webhook was disabled after five days without success');
-    inBackground(tellAdmins());
+    void inBackground(tellAdmins());
   }
 
   /** An endpoint whose events have all had their ten attempts fails no more, and still nothing has reached it. */
@@ -182,7 +182,7 @@ export function createNotify({ world, tellAdmins }: NotifyOptions): Notify {
     for (const id of await failingSinceBefore(world.db, world.clock.now() - FAILING_MS_MAX)) await disableFailing(id);
   }
 
-  function inBackground(work: Promise<unknown>): void {
+  function inBackground(work: Promise<unknown>): Promise<void> {
     const done = work
       .catch((error: unknown) => world.log.error({ err: error }, 'could not end the work on a webhook'))
       .then(() => {
@@ -190,32 +190,13 @@ export function createNotify({ world, tellAdmins }: NotifyOptions): Notify {
         tellIdle();
       });
     background.add(done);
+    return done;
   }
 
   /** As long as anything is under way, nobody else is offered the endpoint; what has rested for a while is let go. */
-  function renewLater(): void {
-    cancelRenewal = world.clock.timer(leaseMs / 3, () => {
-      renewLater();
-      renewAgain = true;
-      if (!isRenewing) inBackground(renewAll());
-    });
-  }
-
-  async function renewAll(): Promise<void> {
-    isRenewing = true;
-    try {
-      while (renewAgain && state === 'running') {
-        renewAgain = false;
-        await renew();
-      }
-    } finally {
-      isRenewing = false;
-    }
-  }
-
   async function renew(): Promise<void> {
     await disableAllFailing();
-    inBackground(tellAdmins());
+    void inBackground(tellAdmins());
     const rested = [...held].filter(([, { line, wasQuiet }]) => wasQuiet && line.isQuiet()).map(([id]) => id);
     for (const id of rested) letGo(id);
     if (rested.length > 0) await releaseEndpoints(world.db, rested, owner);
@@ -257,15 +238,15 @@ export function createNotify({ world, tellAdmins }: NotifyOptions): Notify {
         world.db.onCommit(WORK_TABLE, wake),
         ...ENDPOINT_TABLES.map((table) => world.db.onCommit(table, endpointsChanged)),
       ];
-      renewLater();
-      inBackground(tellAdmins());
+      stopRenewing = repeat(world.clock, leaseMs / 3, () => inBackground(renew()));
+      void inBackground(tellAdmins());
       wake();
     },
     async stop(graceMs) {
       state = 'stopped';
       for (const end of stopListening) end();
       cancelPoll();
-      cancelRenewal();
+      stopRenewing();
       await looking;
       if (graceMs <= 0) interrupt.abort();
       const cancelGrace = world.clock.timer(graceMs, () => interrupt.abort());

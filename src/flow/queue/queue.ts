@@ -1,4 +1,4 @@
-import { stopwatch } from '../../platform/clock/index.ts';
+import { repeat, stopwatch } from '../../platform/clock/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { createSendSwitch } from '../../resources/instance/index.ts';
 import type { Batch, Composer } from '../compose/index.ts';
@@ -63,8 +63,7 @@ export function createQueue(options: QueueOptions): Queue {
   let sinceExtraMs = stopwatch();
   const enoughEnded = Math.max(1, Math.min(CLAIM_MAX, Math.floor(inFlightMax / 10)));
   let cancelPoll = (): void => undefined;
-  let cancelRenewal = (): void => undefined;
-  let [isRenewing, renewAgain] = [false, false];
+  let stopRenewing = (): void => undefined;
   let idleWaiters: (() => void)[] = [];
 
   function wake(): void {
@@ -173,24 +172,11 @@ export function createQueue(options: QueueOptions): Queue {
   }
 
   /** However long a delivery takes, nobody else is offered it while this process lives. */
-  function renewLater(): void {
-    cancelRenewal = world.clock.timer(leaseMs / 3, () => {
-      renewLater();
-      renewAgain = true;
-      if (!isRenewing) void renewAll();
-    });
-  }
-
-  /** While a database is slow to answer, renewals do not stand in line one behind the other. */
-  async function renewAll(): Promise<void> {
-    isRenewing = true;
-    while (renewAgain && !room.isEmpty) {
-      renewAgain = false;
-      await renewLeases(world.db, owner, [...underWay.keys()], world.clock.now() + leaseMs).catch((error: unknown) =>
-        world.log.error({ err: error }, 'could not renew the leases of what is under way'),
-      );
-    }
-    isRenewing = false;
+  async function renew(): Promise<void> {
+    if (room.isEmpty) return;
+    await renewLeases(world.db, owner, [...underWay.keys()], world.clock.now() + leaseMs).catch((error: unknown) =>
+      world.log.error({ err: error }, 'could not renew the leases of what is under way'),
+    );
   }
 
   const isIdle = (): boolean => looking === undefined && room.isEmpty;
@@ -205,7 +191,7 @@ export function createQueue(options: QueueOptions): Queue {
   return {
     start() {
       state = 'running';
-      renewLater();
+      stopRenewing = repeat(world.clock, leaseMs / 3, renew);
       wake();
     },
     wake,
@@ -217,7 +203,7 @@ export function createQueue(options: QueueOptions): Queue {
       await looking;
       await Promise.all(underWay.values());
       cancelGrace();
-      cancelRenewal();
+      stopRenewing();
       await world.commits.settled();
       tellIdle();
     },

@@ -31,5 +31,36 @@ export function stopwatch(): () => number {
   return () => performance.now() - began;
 }
 
+/**
+ * Does the work every `everyMs` and never twice at a time: ticks that come while it is under way, as after a sleep of the
+ * machine or beside a slow database, are made up for by doing it once more. The work never rejects. The returned
+ * function ends that.
+ */
+export function repeat(clock: Clock, everyMs: number, work: () => Promise<void>): () => void {
+  let [isDoing, onceMore, isOver] = [false, false, false];
+  let cancel = (): void => undefined;
+  const tick = (): void => {
+    wait();
+    onceMore = true;
+    if (!isDoing) void doAll();
+  };
+  const wait = (): void => {
+    cancel = clock.timer(everyMs, tick);
+  };
+  async function doAll(): Promise<void> {
+    isDoing = true;
+    while (onceMore && !isOver) {
+      onceMore = false;
+      await work();
+    }
+    isDoing = false;
+  }
+  wait();
+  return () => {
+    isOver = true;
+    cancel();
+  };
+}
+
 /** Rests from our own work, in the same real time; never for waiting for the world, which is the clock's. */
 export const rest = (ms: number): Promise<void> => new Promise((resume) => void setTimeout(resume, ms).unref());
