@@ -1,7 +1,7 @@
-import type { KeyObject } from 'node:crypto';
 import { stopwatch } from '../../platform/clock/index.ts';
 import type { PostFault, PostLine } from '../../platform/fetch/index.ts';
 import type { World } from '../../platform/world/index.ts';
+import type { HmacSha256 } from '../../protocol/hmac/index.ts';
 import { webhookHeaders } from '../../protocol/webhook-signature/index.ts';
 import { publicEventId } from '../../resources/webhooks/index.ts';
 
@@ -24,7 +24,7 @@ export interface Sending {
   line: PostLine;
   path: string;
   /** Each of them signs; the endpoint's own first. */
-  keys: readonly KeyObject[];
+  keys: readonly HmacSha256[];
   eventId: string;
   payload: string;
   /** Ends the attempt as if it had not been made. */

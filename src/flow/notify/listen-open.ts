@@ -1,5 +1,5 @@
-import type { KeyObject } from 'node:crypto';
 import { refuse } from '../../platform/refusal/index.ts';
+import type { HmacSha256 } from '../../protocol/hmac/index.ts';
 import { newWebhookSecret, webhookKey, webhookSecretBytes } from '../../protocol/webhook-signature/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
 import { NO_EVENT, type StreamPosition } from './listen-frames.ts';
@@ -34,7 +34,7 @@ export interface OpenListener {
   id: string;
   holder: string;
   events: readonly string[];
-  key: KeyObject;
+  key: HmacSha256;
   /** Null where it was shown before. */
   secret: string | null;
   position: StreamPosition;

@@ -1,6 +1,6 @@
-import type { KeyObject } from 'node:crypto';
 import type { PostLine } from '../../platform/fetch/index.ts';
 import type { World } from '../../platform/world/index.ts';
+import type { HmacSha256 } from '../../protocol/hmac/index.ts';
 import { webhookKey } from '../../protocol/webhook-signature/index.ts';
 import { signingSecretsOf } from '../../resources/webhooks/index.ts';
 import { TIMEOUT_MS } from './attempt.ts';
@@ -13,7 +13,7 @@ export interface OpenEndpoint {
   path: string;
   line: PostLine;
   /** Those that sign now, its own first. */
-  keys(): readonly KeyObject[];
+  keys(): readonly HmacSha256[];
 }
 
 /** Opens what a row says; connections are kept as long as the address is the same. */
@@ -32,8 +32,8 @@ export function openEndpoint(
 }
 
 /** Unsealed once, and again only when the time of the secret before is over. */
-function keysOf(world: World, row: EndpointRow): () => readonly KeyObject[] {
-  let keys: readonly KeyObject[] | undefined;
+function keysOf(world: World, row: EndpointRow): () => readonly HmacSha256[] {
+  let keys: readonly HmacSha256[] | undefined;
   let until = 0;
   return () => {
     const now = world.clock.now();

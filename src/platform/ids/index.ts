@@ -19,10 +19,13 @@ const UUID_FORM = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 export const isUuid = (text: string): boolean => UUID_FORM.test(text);
 
 export function createIds(clock: Clock): Ids {
-  const pool = new Uint8Array(8192);
+  const pool = Buffer.alloc(8192);
+  let randomHex = '';
   let used = pool.length;
   let lastMs = 0;
   let sequence = 0;
+  /** Of the millisecond `writtenMs`: in a rush many ids share one. */
+  let [writtenMs, writtenTime] = [-1, ''];
 
   function uuid(): string {
     const now = clock.now();
@@ -35,14 +38,18 @@ export function createIds(clock: Clock): Ids {
       sequence = 0;
     }
     if (used + 8 > pool.length) {
-      randomFillSync(pool);
+      randomHex = randomFillSync(pool).toString('hex');
       used = 0;
     }
-    const time = lastMs.toString(16).padStart(12, '0');
-    const tail = randomPart(pool, used, 8, 0x80);
+    if (writtenMs !== lastMs) {
+      const time = lastMs.toString(16).padStart(12, '0');
+      [writtenMs, writtenTime] = [lastMs, `${time.slice(0, 8)}-${time.slice(8)}-7`];
+    }
+    const variant = '89ab'.charAt((pool[used] ?? 0) & 3);
+    const at = used * 2;
     used += 8;
     const counter = sequence.toString(16).padStart(3, '0');
-    return `${time.slice(0, 8)}-${time.slice(8)}-7${counter}-${tail.slice(0, 4)}-${tail.slice(4)}`;
+    return `${writtenTime}${counter}-${variant}${randomHex.slice(at + 1, at + 4)}-${randomHex.slice(at + 4, at + 16)}`;
   }
 
   return {
@@ -62,12 +69,4 @@ export function firstIdAt(ms: number): string {
 /** The millisecond an id was made in. */
 export function timeOfId(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
-}
-
-const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
-
-function randomPart(bytes: Uint8Array, from: number, count: number, variant: number): string {
-  let text = HEX[((bytes[from] ?? 0) & 0x3f) | variant] ?? '';
-  for (let i = 1; i < count; i++) text += HEX[bytes[from + i] ?? 0];
-  return text;
 }

@@ -2,18 +2,10 @@
  * Keys and tokens. The instance key seals what must be read again (DKIM private keys); what must only be recognised
  * (API keys) is kept as a hash. Nothing here is ever logged.
  */
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHash,
-  createHmac,
-  createSecretKey,
-  hkdfSync,
-  randomBytes,
-  type KeyObject,
-} from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
+import { hmacSha256, type HmacSha256 } from '../../protocol/hmac/index.ts';
 
 export interface Secrets {
   /** Encrypts for storage; `purpose` is bound to the text, so a sealed value cannot be moved to another column. */
@@ -51,8 +43,7 @@ export function openSecrets(dataDir: string): Secrets {
 export function secretsFrom(instanceKey: Buffer): Secrets {
   const derive = (use: string): Buffer => Buffer.from(hkdfSync('sha256', instanceKey, '', `rasket ${use}`, KEY_BYTES));
   const sealKey = derive('seal');
-  // As key objects: to make one of bytes costs five times the MAC itself.
-  const macKeys = new Map<string, KeyObject>();
+  const macs = new Map<string, HmacSha256>();
   return {
     seal(plain, purpose) {
       const nonce = randomBytes(12);
@@ -72,9 +63,9 @@ export function secretsFrom(instanceKey: Buffer): Secrets {
       return decipher.update(bytes.subarray(0, -TAG.authTagLength), undefined, 'utf8') + decipher.final('utf8');
     },
     mac(purpose, data) {
-      let key = macKeys.get(purpose);
-      if (!key) macKeys.set(purpose, (key = createSecretKey(derive(`mac ${purpose}`))));
-      return createHmac('sha256', key).update(data).digest();
+      let mac = macs.get(purpose);
+      if (!mac) macs.set(purpose, (mac = hmacSha256(derive(`mac ${purpose}`))));
+      return Buffer.from(mac(data, 'binary'), 'binary');
     },
   };
 }
