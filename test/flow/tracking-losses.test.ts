@@ -17,16 +17,17 @@ const journals = (scene: Scene): string[] =>
 /** Lets every transaction fail until the answered function is called. */
 function breakDatabase(scene: Scene, fault: Error): () => void {
   const { db } = scene.app.world;
-  const { tx } = db;
+  const { tx, txUnsynced } = db;
   db.tx = () => Promise.reject(fault);
-  return () => (db.tx = tx);
+  db.txUnsynced = () => Promise.reject(fault);
+  return () => void Object.assign(db, { tx, txUnsynced });
 }
 const gone = (): Error => Object.assign(new Error('connection lost'), { code: 'ECONNRESET' });
 
 /** As `breakDatabase`, from before the start on. */
 const withoutDatabase = (world: World): World => ({
   ...world,
-  commits: { ...world.commits, lane: () => () => Promise.reject(gone()) },
+  db: { ...world.db, txUnsynced: () => Promise.reject(gone()) },
 });
 
 function makeRunDir(): string {
@@ -157,11 +158,11 @@ it('a reading that no database takes is given up alone', async () => {
   await scene.app.tracking?.settled();
   mend();
   const { db } = scene.app.world;
-  const { tx } = db;
+  const { txUnsynced } = db;
   const poisoned = mails[2]?.id ?? '';
   // As a fault of ours would: every transaction that touches this one email's history fails.
-  db.tx = (work) =>
-    tx((on) =>
+  db.txUnsynced = (work) =>
+    txUnsynced((on) =>
       work({
         ...on,
         insertMany: (table, columns, rows, conflict) => {
@@ -172,7 +173,7 @@ it('a reading that no database takes is given up alone', async () => {
     );
   scene.clock.advance(2000);
   await scene.app.tracking?.settled();
-  db.tx = tx;
+  db.txUnsynced = txUnsynced;
   const counts = [];
   for (const mail of mails) counts.push((await readings(scene, mail.id)).length);
   expect(counts).toEqual([1, 1, 0, 1, 1]);

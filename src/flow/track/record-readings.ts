@@ -16,13 +16,13 @@ const OF_A_KIND_MAX = 1000;
 /** What is read often is counted once: an email with a thousand readings would be counted anew for each batch. */
 const REMEMBERED_MAX = 10_000;
 
-/** Writes readings down, together with whatever else is committed just then. Those written before change nothing. */
-export function createRecordReadings(world: World): (readings: Reading[]) => Promise<boolean> {
+/**
+ * Writes readings down; those written before change nothing. No commit waits for the disk, because the journal they come
+ * from did not either: a killed process loses nothing, and a power cut takes back the last moments of both.
+ */
+export function createRecordReadings(world: World): (readings: Reading[]) => Promise<void> {
   const remembered = new Map<string, History>();
-  return world.commits.lane<Reading[], boolean>(async (tx, items) => {
-    await recordReadings(world, tx, items.flat(), remembered);
-    return items.map(() => true);
-  });
+  return (readings) => world.db.txUnsynced((tx) => recordReadings(world, tx, readings, remembered));
 }
 
 async function recordReadings(
