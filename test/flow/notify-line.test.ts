@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { createInterrupt } from '../../src/flow/notify/attempt.ts';
 import { recordAttempts } from '../../src/flow/notify/attempts.store.ts';
 import { createEndpointLine, type LineParts } from '../../src/flow/notify/endpoint-line.ts';
 import { leaseEndpoints } from '../../src/flow/notify/notify.store.ts';
@@ -41,7 +42,7 @@ async function onStage(work: (stage: Stage) => Promise<void>): Promise<void> {
     isHeld: () => true,
     onLost: expect.unreachable,
     onQuiet: () => undefined,
-    interrupt: new AbortController().signal,
+    interrupt: createInterrupt(new AbortController().signal),
   };
   await work({ scene, receiver, id, parts, happen: (count) => happen(scene, team, count) });
 }
@@ -80,7 +81,7 @@ it('two nodes that made the same attempt have made two, numbered one after the o
       webhookId: id,
       eventId: row?.event_id ?? '',
       ...{ status: 500, response: '', error: null, isSuccess: false, durationMs: 1, sentAt: world.clock.now() },
-      taken: { dueAt: row?.due_at ?? 0, tries: 0 },
+      taken: { dueAt: row?.due_at ?? 0, tries: 0, attempts: 0 },
       nextAt: world.clock.now() + 5000,
     };
     for (let node = 0; node < 2; node++) {

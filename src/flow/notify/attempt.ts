@@ -20,6 +20,18 @@ export interface Outcome {
   sentAt: number;
 }
 
+/** Ends what is under way when the time of a stop is over. A listener for each attempt would cost more than its signature. */
+export interface Interrupt {
+  signal: AbortSignal;
+  giveUps: Set<() => void>;
+}
+
+export function createInterrupt(signal: AbortSignal): Interrupt {
+  const giveUps = new Set<() => void>();
+  signal.addEventListener('abort', () => giveUps.forEach((giveUp) => giveUp()), { once: true });
+  return { signal, giveUps };
+}
+
 export interface Sending {
   line: PostLine;
   path: string;
@@ -27,31 +39,30 @@ export interface Sending {
   keys: readonly HmacSha256[];
   eventId: string;
   payload: string;
-  /** Ends the attempt as if it had not been made. */
-  interrupt: AbortSignal;
+  /** Ends it as if it had not been made. */
+  interrupt: Interrupt;
 }
 
 /** One attempt: a fresh timestamp and signature over the same id and bytes. Undefined when it was interrupted. */
 export async function attempt(world: World, sending: Sending): Promise<Outcome | undefined> {
   const { line, path, keys, eventId, payload, interrupt } = sending;
+  if (interrupt.signal.aborted) return undefined;
   const sentAt = world.clock.now();
   const message = { id: publicEventId(eventId), timestampSeconds: Math.floor(sentAt / 1000), body: payload };
   const headers = { 'user-agent': USER_AGENT, 'content-type': 'application/json', ...webhookHeaders(keys, message) };
-  const stop = new AbortController();
-  const cancel = world.clock.timer(TIMEOUT_MS, () => stop.abort());
-  const onInterrupt = (): void => stop.abort();
-  interrupt.addEventListener('abort', onInterrupt, { once: true });
   const elapsedMs = stopwatch();
-  const limits = { signal: stop.signal, answerBytesMax: ANSWER_BYTES_MAX };
-  const answer = await line.post({ path, headers, body: payload }, limits);
+  const { answer: answered, giveUp } = line.post({ path, headers, body: payload }, ANSWER_BYTES_MAX);
+  const cancel = world.clock.timer(TIMEOUT_MS, giveUp);
+  interrupt.giveUps.add(giveUp);
+  const answer = await answered;
   cancel();
-  interrupt.removeEventListener('abort', onInterrupt);
+  interrupt.giveUps.delete(giveUp);
   const measured = { durationMs: Math.round(elapsedMs()), sentAt };
   if (answer.kind === 'answered') {
     const { status, body } = answer;
     return { isSuccess: status >= 200 && status <= 299, status, response: body, error: null, ...measured };
   }
-  if (interrupt.aborted) return undefined;
+  if (interrupt.signal.aborted) return undefined;
   world.log.debug({ eventId, fault: answer.fault, err: answer.because }, 'a webhook was not answered');
   return { isSuccess: false, status: null, response: null, error: inWords(answer.fault), ...measured };
 }

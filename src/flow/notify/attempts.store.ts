@@ -12,7 +12,7 @@ export interface Attempt {
   sentAt: number;
   isSuccess: boolean;
   /** As the event stood when it was taken: a replay in the meantime has given it another turn, which is not used up. */
-  taken: { dueAt: number; tries: number };
+  taken: { dueAt: number; tries: number; attempts: number };
   /** When it is tried again; null when it is not. */
   nextAt: number | null;
 }
@@ -66,9 +66,9 @@ async function moveOneByOne(tx: Executor, attempts: readonly Attempt[]): Promise
   for (const attempt of attempts) {
     const { webhookId, eventId, status, isSuccess, nextAt, taken } = attempt;
     const becomes = isSuccess ? 'success' : nextAt === null ? 'failed' : 'attempting';
-    const values = [status, becomes, nextAt, webhookId, eventId, taken.dueAt, taken.tries];
-    const moved = await tx.get<{ attempt_count: number }>(MOVE_HELD, values);
-    if (moved) numbers.set(keyOf(webhookId, eventId), moved.attempt_count);
+    const number = taken.attempts + 1;
+    const values = [status, becomes, nextAt, number, webhookId, eventId, taken.dueAt, taken.tries, taken.attempts];
+    if ((await tx.run(MOVE_HELD, values)) === 1) numbers.set(keyOf(webhookId, eventId), number);
     else others.push(attempt);
   }
   if (others.length > 0) for (const [key, number] of await move(tx, MOVE, others)) numbers.set(key, number);
@@ -112,8 +112,8 @@ const MOVE = quietly(`update webhook_events as e ${SET}
 
 /** Of an event that is still as it was taken: what MOVE makes of it. */
 const MOVE_HELD = quietly(`update webhook_events
-  set attempt_count = attempt_count + 1, last_http_status = ?, status = ?, tries = tries + 1, due_at = ?
-  where webhook_id = ? and event_id = ? and due_at = ? and tries = ? returning attempt_count`);
+  set last_http_status = ?, status = ?, tries = tries + 1, due_at = ?, attempt_count = ?
+  where webhook_id = ? and event_id = ? and due_at = ? and tries = ? and attempt_count = ?`);
 
 /** How an endpoint fared in a series of attempts. */
 export interface Health {

@@ -1,6 +1,6 @@
 import type { World } from '../../platform/world/index.ts';
 import { parkWhatIsDue } from '../../resources/webhooks/index.ts';
-import { attempt, type Outcome } from './attempt.ts';
+import { attempt, type Interrupt, type Outcome } from './attempt.ts';
 import type { Attempt } from './attempts.store.ts';
 import { dueEvents, heldEndpoint, type DueEvent, type EndpointRow } from './notify.store.ts';
 import { openEndpoint, type OpenEndpoint } from './open-endpoint.ts';
@@ -28,7 +28,7 @@ export interface LineParts {
   /** It was deleted, or is another process's now. */
   onLost(): void;
   onQuiet(): void;
-  interrupt: AbortSignal;
+  interrupt: Interrupt;
 }
 
 /** What is sent to one endpoint. It reads ahead a little, keeps its window full, and waits for no other endpoint. */
@@ -254,7 +254,7 @@ export function createEndpointLine(parts: LineParts): EndpointLine {
       id: world.ids.prefixed('atmpt_'),
       webhookId: id,
       eventId: event.event_id,
-      taken: { dueAt: event.due_at, tries: event.tries },
+      taken: { dueAt: event.due_at, tries: event.tries, attempts: event.attempt_count },
       nextAt: nextAt ?? null,
     };
   }

@@ -18,6 +18,7 @@ export interface DueEvent {
   event_id: string;
   type: string;
   tries: number;
+  attempt_count: number;
   due_at: number;
   created_at: number;
 }
@@ -93,7 +94,7 @@ export interface DueRange {
 /** The oldest first, as they fall due; a retry stands in the line where its time has put it. */
 export function dueEvents(db: Executor, id: string, { now, after, limit }: DueRange): Promise<DueEvent[]> {
   const beyond = after ? 'and (due_at, event_id) > (?, ?)' : '';
-  const sql = `select event_id, type, tries, due_at, created_at from webhook_events
+  const sql = `select event_id, type, tries, attempt_count, due_at, created_at from webhook_events
     where webhook_id = ? and due_at is not null and due_at <= ? ${beyond} order by due_at, event_id limit ?`;
   return db.all<DueEvent>(sql, [id, now, ...(after ? [after.due_at, after.event_id] : []), limit]);
 }

@@ -1,6 +1,7 @@
 import { repeat, rest, stopwatch } from '../../platform/clock/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { disableWebhook } from '../../resources/webhooks/index.ts';
+import { createInterrupt } from './attempt.ts';
 import { createEndpointLine, type EndpointLine } from './endpoint-line.ts';
 import {
   endpointsWithWork,
@@ -74,7 +75,7 @@ export function createNotify({ world, tellAdmins }: NotifyOptions): Notify {
     room: createRoom(limits.max_in_flight),
     payloads: createPayloads(world),
     settle: createSettle(world, interrupt.signal),
-    interrupt: interrupt.signal,
+    interrupt: createInterrupt(interrupt.signal),
     onQuiet: tellIdle,
   };
   let state: 'new' | 'running' | 'stopped' = 'new';

@@ -1,3 +1,4 @@
+import { createGroupCommit } from '../../platform/db/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { insertPayloads, payloadsOf, type PayloadRow } from '../../resources/webhooks/index.ts';
 import { createKeptTexts } from './kept-texts.ts';
@@ -8,12 +9,13 @@ const KEPT_CHARS_MAX = 8 * 1024 * 1024;
 
 /**
  * The bodies of events, by event, stored before they are answered. What was asked for lately is remembered: an event
- * usually goes to every endpoint of its team at about the same time.
+ * usually goes to every endpoint of its team at about the same time. No commit waits for the disk: what a power cut takes
+ * back is rendered again, to the same bytes.
  */
 export function createPayloads(
   world: World,
 ): (teamId: string, events: readonly DueEvent[]) => Promise<Map<string, string>> {
-  const write = world.commits.lane<readonly PayloadRow[], number>(
+  const write = createGroupCommit({ tx: world.db.txUnsynced }).lane<readonly PayloadRow[], number>(
     async (tx, items) => {
       // Two endpoints may have rendered the same event: each lot is told how many of its own are new.
       const counts: number[] = [];

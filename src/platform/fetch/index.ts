@@ -6,5 +6,5 @@
 export { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions } from './guarded-fetch.ts';
 export type { FetchAnswer, FetchFault, FetchLimits } from './fetch-answer.ts';
 export type { FetchFailure } from './probe.ts';
-export type { Post, PostAnswer, PostFault, PostLimits, PostLine } from './post-answer.ts';
+export type { Post, PostAnswer, PostFault, Posted, PostLine } from './post-answer.ts';
 export { readHttpsUrl } from './https-url.ts';

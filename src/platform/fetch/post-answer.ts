@@ -8,13 +8,6 @@ export interface Post {
   body: string;
 }
 
-export interface PostLimits {
-  /** Ends the request, whatever it is at. There is no time limit but this one. */
-  signal: AbortSignal;
-  /** What is kept of the answer's body, as text in UTF-8; what comes after it is not waited for. */
-  answerBytesMax: number;
-}
-
 export type PostFault =
   | Extract<FetchFault, { kind: 'blocked' | 'unreachable' | 'tls' | 'interrupted' | 'timeout' }>
   /** Something came, and it was no answer; `reason` is what the parser, in its own words, found wrong. */
@@ -27,9 +20,20 @@ export type PostAnswer =
   /** `because` is for the log and for nobody else. */
   | { kind: 'failed'; fault: PostFault; because?: unknown };
 
+/** A request under way. */
+export interface Posted {
+  answer: Promise<PostAnswer>;
+  /** Ends it, whatever it is at, with the fault `timeout`; when it is over, nothing happens. */
+  giveUp(): void;
+}
+
 /** Connections to one host, kept open between requests. */
 export interface PostLine {
-  post(request: Post, limits: PostLimits): Promise<PostAnswer>;
+  /**
+   * Of the answer's body, `answerBytesMax` bytes are kept, as text in UTF-8; what comes after them is not waited for. A
+   * request has no time limit but its caller's patience.
+   */
+  post(request: Post, answerBytesMax: number): Posted;
   /** Takes nothing more, lets what is under way end for a while, and closes; what has not ended by then is cut. */
   close(): Promise<void>;
   /** Cuts every connection. */

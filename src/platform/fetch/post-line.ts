@@ -1,6 +1,6 @@
 import { errors, Pool, type Dispatcher } from 'undici';
 import { codeOf, Faulted, guardedConnector, type ConnectorOptions } from './guarded-connector.ts';
-import type { Post, PostAnswer, PostFault, PostLimits, PostLine } from './post-answer.ts';
+import type { Post, PostAnswer, Posted, PostFault, PostLine } from './post-answer.ts';
 
 export interface LinesOptions extends ConnectorOptions {
   userAgent: string;
@@ -33,12 +33,12 @@ export function createPostLines(options: LinesOptions): (url: URL, wishes: LineW
       allowH2: false,
       keepAliveTimeout: IDLE_MS,
       maxHeaderSize: HEADER_BYTES_MAX,
-      // The caller's signal is the only limit of an answer.
+      // The caller's patience is the only limit of an answer.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
     return {
-      post: (request, limits) => new Promise((resolve) => postOn(pool, options.userAgent, request, limits, resolve)),
+      post: (request, answerBytesMax) => postOn(pool, options.userAgent, request, answerBytesMax),
       close: () => closeWithin(pool, closeMs),
       cut: () => pool.destroy(),
     };
@@ -51,32 +51,22 @@ async function closeWithin(pool: Pool, ms: number): Promise<void> {
   clearTimeout(cut);
 }
 
-function postOn(
-  pool: Dispatcher,
-  userAgent: string,
-  { path, headers, body }: Post,
-  { signal, answerBytesMax }: PostLimits,
-  resolve: (answer: PostAnswer) => void,
-): void {
+function postOn(pool: Dispatcher, userAgent: string, { path, headers, body }: Post, answerBytesMax: number): Posted {
+  const { promise, resolve } = Promise.withResolvers<PostAnswer>();
   let controller: Dispatcher.DispatchController | undefined;
   let status = 0;
-  let isOver = false;
+  let [isOver, hasEnded] = [false, false];
   const kept: Buffer[] = [];
   let seenBytes = 0;
-  let giveUp: NodeJS.Timeout | undefined;
+  let letGo: NodeJS.Timeout | undefined;
   const conclude = (answer: PostAnswer): void => {
     isOver = true;
     resolve(answer);
   };
-  const late = (): void => {
-    if (!isOver) conclude({ kind: 'failed', fault: { kind: 'timeout' } });
+  const giveUp = (): void => {
+    if (isOver || hasEnded) return;
+    conclude({ kind: 'failed', fault: { kind: 'timeout' } });
     controller?.abort(new Error('the time for this request is over'));
-  };
-  if (signal.aborted) return late();
-  signal.addEventListener('abort', late, { once: true });
-  const letGo = (): void => {
-    clearTimeout(giveUp);
-    signal.removeEventListener('abort', late);
   };
   const answered = (): void => {
     if (!isOver) conclude({ kind: 'answered', status, body: textOf(Buffer.concat(kept), answerBytesMax) });
@@ -99,20 +89,22 @@ function postOn(
         answered();
         const stop = (): void => reading.abort(new Error('the answer is longer than anybody reads'));
         if (seenBytes > SWALLOWED_BYTES_MAX) stop();
-        else giveUp ??= setTimeout(stop, SWALLOWED_MS_MAX).unref();
+        else letGo ??= setTimeout(stop, SWALLOWED_MS_MAX).unref();
       },
       onResponseEnd() {
-        letGo();
+        clearTimeout(letGo);
+        hasEnded = true;
         // The connection is free again after one more turn; who posts before that would open another one.
         queueMicrotask(() => setImmediate(answered));
       },
       onResponseError(_controller, error) {
-        letGo();
+        clearTimeout(letGo);
         if (isOver) return;
         conclude({ kind: 'failed', fault: faultOf(error), because: error });
       },
     },
   );
+  return { answer: promise, giveUp };
 }
 
 function faultOf(error: unknown): PostFault {

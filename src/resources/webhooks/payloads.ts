@@ -11,11 +11,11 @@ export interface PayloadOrder {
   at: number;
 }
 
-/** Writes rows durably and answers how many were new. */
+/** Writes rows, so that a killed process does not lose them, and answers how many were new. */
 export type StorePayloads = (rows: readonly PayloadRow[]) => Promise<number>;
 
 /**
- * The exact bodies of a team's events, by event. What has none yet is rendered and stored durably before it is answered,
+ * The exact bodies of a team's events, by event. What has none yet is rendered and stored before it is answered,
  * so that every attempt, every replay and everybody who reads it get the same bytes.
  */
 export async function payloadsOf(
