@@ -2,7 +2,7 @@
  * HMAC-SHA256 (RFC 2104) for whoever signs thousands of short texts a second. Promises what `createHmac` answers, at less
  * than half of its cost: it makes no object for each text. It never shows its key.
  */
-import crypto from 'node:crypto';
+import { createHash, createHmac, createSecretKey, hash } from 'node:crypto';
 
 /** The MAC of the data, in UTF-8 where it is text. */
 export type HmacSha256 = (data: string | Uint8Array, encoding: 'base64' | 'binary') => string;
@@ -18,21 +18,19 @@ const BYTES_PER_UNIT_MAX = 3;
 const scratch = Buffer.alloc(BLOCK_BYTES + SHORT_BYTES_MAX);
 
 export function hmacSha256(key: Uint8Array): HmacSha256 {
-  // Node 20.12 and newer have it.
-  const { hash } = crypto as Partial<typeof crypto>;
-  const secret = crypto.createSecretKey(key);
-  const plainly: HmacSha256 = (data, encoding) => crypto.createHmac('sha256', secret).update(data).digest(encoding);
-  if (!hash) return plainly;
+  const secret = createSecretKey(key);
   const inner = Buffer.alloc(BLOCK_BYTES);
   const outer = Buffer.alloc(BLOCK_BYTES + DIGEST_BYTES);
-  const block = key.length > BLOCK_BYTES ? crypto.createHash('sha256').update(key).digest() : key;
+  const block = key.length > BLOCK_BYTES ? createHash('sha256').update(key).digest() : key;
   for (let i = 0; i < BLOCK_BYTES; i++) {
     inner[i] = (block[i] ?? 0) ^ 0x36;
     outer[i] = (block[i] ?? 0) ^ 0x5c;
   }
   return (data, encoding) => {
     const isText = typeof data === 'string';
-    if (data.length * (isText ? BYTES_PER_UNIT_MAX : 1) > SHORT_BYTES_MAX) return plainly(data, encoding);
+    if (data.length * (isText ? BYTES_PER_UNIT_MAX : 1) > SHORT_BYTES_MAX) {
+      return createHmac('sha256', secret).update(data).digest(encoding);
+    }
     let bytes = data.length;
     scratch.set(inner);
     if (isText) bytes = scratch.write(data, BLOCK_BYTES, 'utf8');
