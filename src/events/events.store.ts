@@ -9,28 +9,11 @@ export interface RecordedEvent extends NewEvent {
   id: string;
 }
 
-/**
- * Records events that carry their ids, and leaves out those that stand already. Another transaction that records one of
- * them at the same time makes this one fail on the id; tried again, it finds it.
- */
-export async function recordEventsOnce(
-  tx: Executor,
-  ids: Ids,
-  events: readonly (NewEvent & { id: string })[],
-): Promise<void> {
-  if (events.length === 0) return;
-  const among = uuidsIn(
-    tx.dialect,
-    'id',
-    events.map((event) => event.id),
-  );
-  const known = await tx.all<{ id: string }>(`select id from events where ${among.sql}`, [among.value]);
-  const standing = new Set(known.map((row) => row.id));
-  await recordEvents(
-    tx,
-    ids,
-    events.filter((event) => !standing.has(event.id)),
-  );
+/** Which of these ids are those of events that stand. */
+export async function standingAmong(tx: Executor, ids: readonly string[]): Promise<Set<string>> {
+  const among = uuidsIn(tx.dialect, 'id', ids);
+  const rows = await tx.all<{ id: string }>(`select id from events where ${among.sql}`, [among.value]);
+  return new Set(rows.map((row) => row.id));
 }
 
 const COLUMNS = ['id', 'team_id', 'type', 'subject_id', 'data', 'created_at'] as const;

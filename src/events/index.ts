@@ -3,7 +3,7 @@
  * can stand without the other, counted there, because metrics are sums of those counts, and put there into the outbox of
  * every webhook that subscribes to it. Events are never changed.
  */
-export { recordEvents, recordEventsOnce, eventsByIds, eventsOf, withoutEvent } from './events.store.ts';
+export { recordEvents, standingAmong, eventsByIds, eventsOf, withoutEvent } from './events.store.ts';
 export type { RecordedEvent } from './events.store.ts';
 export type { NewEvent } from './new-event.ts';
 export { COUNTERS, countedAs, countersOf, noCounts, type Counter, type Counts } from './counters.ts';

@@ -29,7 +29,8 @@ const NOT_FOUND_HEADERS = [
   ...['content-type', 'text/plain; charset=utf-8', 'content-length', String(NOT_FOUND.length)],
 ];
 
-const FORM = /^\/([co])\/([A-Za-z0-9_-]+)(\.gif)?(?:\?|$)/;
+/** Whatever stands in it is a token, and most are none: they are answered alike. */
+const FORM = /^\/([co])\/([^?]*?)(\.gif)?(?:\?|$)/;
 
 /**
  * Answers the pixels and links of tracked mail, on whatever host they are asked for, and leaves everything else to the

@@ -17,17 +17,16 @@ const journals = (scene: Scene): string[] =>
 /** Lets every transaction fail until the answered function is called. */
 function breakDatabase(scene: Scene, fault: Error): () => void {
   const { db } = scene.app.world;
-  const { tx, txUnsynced } = db;
+  const { tx } = db;
   db.tx = () => Promise.reject(fault);
-  db.txUnsynced = () => Promise.reject(fault);
-  return () => void Object.assign(db, { tx, txUnsynced });
+  return () => (db.tx = tx);
 }
 const gone = (): Error => Object.assign(new Error('connection lost'), { code: 'ECONNRESET' });
 
 /** As `breakDatabase`, from before the start on. */
 const withoutDatabase = (world: World): World => ({
   ...world,
-  db: { ...world.db, txUnsynced: () => Promise.reject(gone()) },
+  db: { ...world.db, tx: () => Promise.reject(gone()) },
 });
 
 function makeRunDir(): string {
@@ -54,6 +53,25 @@ it('a click while the database is down is answered, and recorded when it is back
     ['email.clicked', at],
     ['email.opened', at],
   ]);
+});
+
+it('a click that repeats one of the same moment is not answered before that one is noted', async () => {
+  await using scene = await startScene({ config });
+  const tracking = createTracking(scene.app.world, makeRunDir());
+  const answered: string[] = [];
+  const click = {
+    emailId: scene.app.world.ids.uuid(),
+    ipAddress: '192.0.2.1',
+    userAgent: 'Reader',
+    link: 'https://a.test/',
+  };
+  await new Promise<void>((resolve) => {
+    tracking.note(click, () => answered.push('first'));
+    tracking.note(click, () => resolve(void answered.push('repeat')));
+    expect(answered).toEqual([]);
+  });
+  expect(answered).toEqual(['first', 'repeat']);
+  await tracking.close(0);
 });
 
 it('what could not be recorded before the end is recorded after the next start, once', async () => {
@@ -158,11 +176,11 @@ it('a reading that no database takes is given up alone', async () => {
   await scene.app.tracking?.settled();
   mend();
   const { db } = scene.app.world;
-  const { txUnsynced } = db;
+  const { tx } = db;
   const poisoned = mails[2]?.id ?? '';
   // As a fault of ours would: every transaction that touches this one email's history fails.
-  db.txUnsynced = (work) =>
-    txUnsynced((on) =>
+  db.tx = (work) =>
+    tx((on) =>
       work({
         ...on,
         insertMany: (table, columns, rows, conflict) => {
@@ -173,7 +191,7 @@ it('a reading that no database takes is given up alone', async () => {
     );
   scene.clock.advance(2000);
   await scene.app.tracking?.settled();
-  db.txUnsynced = txUnsynced;
+  db.tx = tx;
   const counts = [];
   for (const mail of mails) counts.push((await readings(scene, mail.id)).length);
   expect(counts).toEqual([1, 1, 0, 1, 1]);

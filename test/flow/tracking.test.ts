@@ -276,6 +276,9 @@ describe('never an open redirect', () => {
     for (const path of paths) {
       const { status, headers } = await follow(scene.url, `http://track.${domain.name}${path}`);
       expect([path, status, headers.location]).toEqual([path, 404, undefined]);
+      // Readers are told in words, not in JSON.
+      const type = /^\/[co]\//.test(path) ? 'text/plain; charset=utf-8' : 'application/json; charset=utf-8';
+      expect([path, headers['content-type']]).toEqual([path, type]);
     }
     expect(await typesOf(id)).toEqual([]);
   });

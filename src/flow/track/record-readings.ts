@@ -1,4 +1,4 @@
-import { recordEventsOnce, type NewEvent } from '../../events/index.ts';
+import { recordEvents, standingAmong, type NewEvent } from '../../events/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import type { World } from '../../platform/world/index.ts';
@@ -17,32 +17,48 @@ const OF_A_KIND_MAX = 1000;
 const REMEMBERED_MAX = 10_000;
 
 /**
- * Writes readings down; those written before change nothing. No commit waits for the disk, because the journal they come
- * from did not either: a killed process loses nothing, and a power cut takes back the last moments of both.
+ * Writes readings down. Those that stand already change nothing; another process that writes one of them at the same time
+ * makes this fail on its id, and tried again it is found.
  */
 export function createRecordReadings(world: World): (readings: Reading[]) => Promise<void> {
   const remembered = new Map<string, History>();
-  return (readings) => world.db.txUnsynced((tx) => recordReadings(world, tx, readings, remembered));
+  return async (readings) => {
+    const commit = world.db.tx((tx) => recordReadings(world, tx, readings, remembered));
+    // Whether it was committed nobody knows, so everything is counted anew.
+    const counted = await commit.catch((error: unknown) => {
+      remembered.clear();
+      throw error;
+    });
+    if (remembered.size + counted.size > REMEMBERED_MAX) remembered.clear();
+    // Until it is sent, every look may find that it has been.
+    for (const [id, history] of counted) if (history.sentAt !== undefined) remembered.set(id, history);
+  };
 }
 
+/** Answers the histories of their emails as they are when this is committed. */
 async function recordReadings(
   world: World,
   tx: Executor,
   readings: Reading[],
-  remembered: Map<string, History>,
-): Promise<void> {
+  remembered: ReadonlyMap<string, History>,
+): Promise<Map<string, History>> {
   const rows = await emailRowsByIds(tx, [...new Set(readings.map((reading) => reading.emailId))]);
   const emails = new Map(rows.map((row) => [row.id, row]));
   const histories = await recall(tx, [...emails.keys()], remembered);
   const events: (NewEvent & { id: string })[] = [];
+  const standing = await standingAmong(
+    tx,
+    readings.map((reading) => reading.id),
+  );
   for (const reading of readings) {
+    // Written again after a crash; the history has it.
+    if (standing.has(reading.id)) continue;
     const email = emails.get(reading.emailId);
     const history = histories.get(reading.emailId);
     // An email that is gone has no history to add to.
     if (!email || !history) continue;
     if (isTooSoon(world, history.sentAt ?? email.created_at, reading)) continue;
     const kind = reading.link === undefined ? 'opened' : 'clicked';
-    // One that stands already, written again after a crash, counts twice here and may take the place of the last ones.
     if (history[kind] >= OF_A_KIND_MAX) continue;
     history[kind]++;
     if (history[kind] === OF_A_KIND_MAX) {
@@ -64,26 +80,23 @@ async function recordReadings(
   const idsOf = (type: NewEvent['type']): string[] => [
     ...new Set(events.filter((event) => event.type === type).map((event) => event.subjectId)),
   ];
-  await recordEventsOnce(tx, world.ids, events);
+  await recordEvents(tx, world.ids, events);
   await advanceLastEvent(tx, idsOf('email.opened'), 'opened');
   await advanceLastEvent(tx, idsOf('email.clicked'), 'clicked');
+  return histories;
 }
 
-/**
- * Counted from the database once and kept up to date from then on. A batch that could not be committed stays in the
- * count; the limit is then met that much earlier. What other nodes record is not in it.
- */
+/** Counted from the database once, and remembered from then on. What other nodes record is not in it. */
 async function recall(
   tx: Executor,
   emailIds: string[],
-  remembered: Map<string, History>,
+  remembered: ReadonlyMap<string, History>,
 ): Promise<Map<string, History>> {
-  const unknown = emailIds.filter((id) => !remembered.has(id));
-  const histories = await historiesOf(tx, unknown);
-  for (const id of emailIds) if (!histories.has(id)) histories.set(id, remembered.get(id) ?? emptyHistory());
-  if (remembered.size + unknown.length > REMEMBERED_MAX) remembered.clear();
-  // Until it is sent, every look may find that it has been.
-  for (const [id, history] of histories) if (history.sentAt !== undefined) remembered.set(id, history);
+  const histories = await historiesOf(
+    tx,
+    emailIds.filter((id) => !remembered.has(id)),
+  );
+  for (const id of emailIds) if (!histories.has(id)) histories.set(id, { ...emptyHistory(), ...remembered.get(id) });
   return histories;
 }
 

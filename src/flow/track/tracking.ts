@@ -39,7 +39,7 @@ export function createTracking(world: World, runDir: string): Tracking {
   // An embedded database has no other process.
   const isAlone = world.db.dialect === 'sqlite';
   const journal = openTrackJournal({ runDir, owner: world.ids.uuid(), bytesMax, isAlone });
-  let unwritten: { reading: Reading; onNoted: () => void }[] = [];
+  let unwritten: { reading?: Reading; onNoted: () => void }[] = [];
   let recording: Promise<void> | undefined;
   let cancelRetry: (() => void) | undefined;
   let cancelPause: (() => void) | undefined;
@@ -55,7 +55,13 @@ export function createTracking(world: World, runDir: string): Tracking {
   return {
     note({ emailId, ipAddress, userAgent: wholeUserAgent, link }, onNoted) {
       const userAgent = wholeUserAgent.slice(0, USER_AGENT_CHARS_MAX);
-      if (isStopped || isRepeat(emailId, ipAddress, userAgent, link ?? '')) return onNoted();
+      if (isStopped) return onNoted();
+      if (isRepeat(emailId, ipAddress, userAgent, link ?? '')) {
+        // What it repeats may be waiting for its write.
+        if (unwritten.length === 0) onNoted();
+        else unwritten.push({ onNoted });
+        return;
+      }
       const reading = { id: world.ids.uuid(), at: world.clock.now(), emailId, ipAddress, userAgent };
       if (unwritten.length === 0) setImmediate(writeTurn);
       unwritten.push({ reading: link === undefined ? reading : { ...reading, link }, onNoted });
@@ -81,7 +87,7 @@ export function createTracking(world: World, runDir: string): Tracking {
     const turn = unwritten;
     unwritten = [];
     if (turn.length === 0) return;
-    const isWritten = write(turn.map(({ reading }) => reading));
+    const isWritten = write(turn.flatMap(({ reading }) => reading ?? []));
     for (const { onNoted } of turn) onNoted();
     if (!isWritten) return;
     arrivals += turn.length;

@@ -16,6 +16,12 @@ describe('an id', () => {
     }
   });
 
+  it('has 62 random bits: its variant says nothing of the digit behind it', () => {
+    const ids = createIds(clockOf([1_700_000_000_000]));
+    const pairs = new Set(Array.from({ length: 4000 }, () => ids.uuid().slice(19, 21)));
+    expect(pairs.size).toBe(64);
+  });
+
   it('carries the millisecond it was made in', () => {
     fc.assert(
       fc.property(someTime, (ms) => {

@@ -45,7 +45,8 @@ export function createIds(clock: Clock): Ids {
       const time = lastMs.toString(16).padStart(12, '0');
       [writtenMs, writtenTime] = [lastMs, `${time.slice(0, 8)}-${time.slice(8)}-7`];
     }
-    const variant = '89ab'.charAt((pool[used] ?? 0) & 3);
+    // Of the half of this byte that is not among the digits below.
+    const variant = '89ab'.charAt((pool[used] ?? 0) >> 6);
     const at = used * 2;
     used += 8;
     const counter = sequence.toString(16).padStart(3, '0');
