@@ -77,6 +77,7 @@ function breakable(
     all: async (...call) => (next(), on.all(...call)) as never,
     get: async (...call) => (next(), on.get(...call)) as never,
     run: async (...call) => (next(), on.run(...call)),
+    runEach: async (...call) => (next(), on.runEach(...call)),
     insertMany: async (...call) => (next(), on.insertMany(...call)),
   });
   const { tx } = db;

@@ -98,8 +98,36 @@ export function describeSeam(): void {
     });
   });
 
+  describe('runEach', () => {
+    const sql = 'update things set n = ? where name = ?';
+
+    it('answers how many rows each changed, in order', async () => {
+      await insert([row('a', 1), row('b', 2)]);
+      expect(await db.runEach(sql, [])).toEqual([]);
+      const values = [
+        [10, 'a'],
+        [20, 'nobody'],
+        [30, 'b'],
+        [11, 'a'],
+      ];
+      expect(await db.runEach(sql, values)).toEqual([1, 0, 1, 1]);
+      const found = await db.all<{ n: number }>('select n from things order by name');
+      expect(found.map((thing) => thing.n)).toEqual([11, 30]);
+    });
+
+    it('is all or nothing', async () => {
+      await insert([row('a', 1), row('b', 2)]);
+      const rename = db.runEach('update things set name = ? where name = ?', [
+        ['c', 'a'],
+        ['c', 'b'],
+      ]);
+      await expect(rename).rejects.toThrow();
+      expect(await db.all('select name from things order by name')).toEqual([{ name: 'a' }, { name: 'b' }]);
+    });
+  });
+
   describe('insertMany', () => {
-    it.each([0, 1, 400, 401, 1000])('writes %d rows and says so', async (n) => {
+    it.each([0, 1, 15, 16, 17, 32, 400, 401, 1000])('writes %d rows and says so', async (n) => {
       expect(await insert(Array.from({ length: n }, (_, i) => row(`n${i}`, i)))).toBe(n);
       expect(await count()).toBe(n);
     });
@@ -114,6 +142,20 @@ export function describeSeam(): void {
         ['b', 1],
         ['c', 2],
       ]);
+    });
+
+    it('leaves out one row of many, wherever it stands, and writes each of the others as it is', async () => {
+      for (let n = 0; n < 20; n++) {
+        await db.run('delete from things');
+        await insert([row(`n${n}`, -1)]);
+        const rows = Array.from({ length: 20 }, (_, i) => row(`n${i}`, i));
+        expect(await insert(rows, 'on conflict (name) do nothing')).toBe(19);
+        const found = await db.all<{ name: string; n: number }>('select name, n from things order by n');
+        expect(found.map((thing) => thing.n)).toEqual(
+          [-1, ...Array.from({ length: 20 }, (_, i) => i)].filter((i) => i !== n),
+        );
+        expect(found.filter((thing) => thing.name !== `n${thing.n}`)).toEqual([{ name: `n${n}`, n: -1 }]);
+      }
     });
 
     it('is all or nothing, also across its own pieces', async () => {

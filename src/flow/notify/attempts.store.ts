@@ -1,4 +1,4 @@
-import { quietly, textsIn, type Executor } from '../../platform/db/index.ts';
+import { quietly, textsIn, type Executor, type Value } from '../../platform/db/index.ts';
 
 /** One try that has ended, and what it makes of its event. */
 export interface Attempt {
@@ -63,12 +63,9 @@ async function move(tx: Executor, sql: string, attempts: readonly Attempt[]): Pr
 async function moveOneByOne(tx: Executor, attempts: readonly Attempt[]): Promise<Map<string, number>> {
   const numbers = new Map<string, number>();
   const others: Attempt[] = [];
-  for (const attempt of attempts) {
-    const { webhookId, eventId, status, isSuccess, nextAt, taken } = attempt;
-    const becomes = isSuccess ? 'success' : nextAt === null ? 'failed' : 'attempting';
-    const number = taken.attempts + 1;
-    const values = [status, becomes, nextAt, number, webhookId, eventId, taken.dueAt, taken.tries, taken.attempts];
-    if ((await tx.run(MOVE_HELD, values)) === 1) numbers.set(keyOf(webhookId, eventId), number);
+  const moved = await tx.runEach(MOVE_HELD, attempts.map(heldValuesOf));
+  for (const [i, attempt] of attempts.entries()) {
+    if (moved[i] === 1) numbers.set(keyOf(attempt.webhookId, attempt.eventId), attempt.taken.attempts + 1);
     else others.push(attempt);
   }
   if (others.length > 0) for (const [key, number] of await move(tx, MOVE, others)) numbers.set(key, number);
@@ -114,6 +111,12 @@ const MOVE = quietly(`update webhook_events as e ${SET}
 const MOVE_HELD = quietly(`update webhook_events
   set last_http_status = ?, status = ?, tries = tries + 1, due_at = ?, attempt_count = ?
   where webhook_id = ? and event_id = ? and due_at = ? and tries = ? and attempt_count = ?`);
+
+function heldValuesOf({ webhookId, eventId, status, isSuccess, nextAt, taken }: Attempt): Value[] {
+  const becomes = isSuccess ? 'success' : nextAt === null ? 'failed' : 'attempting';
+  const { dueAt, tries, attempts } = taken;
+  return [status, becomes, nextAt, attempts + 1, webhookId, eventId, dueAt, tries, attempts];
+}
 
 /** How an endpoint fared in a series of attempts. */
 export interface Health {

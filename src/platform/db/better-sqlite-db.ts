@@ -52,6 +52,7 @@ export function openBetterSqlite(file: string): Db {
     all: (sql, values) => reading().all(sql, values),
     get: (sql, values) => reading().get(sql, values),
     run: (sql, values) => inTurn(() => transact((tx) => tx.run(sql, values))),
+    runEach: (...statement) => inTurn(() => transact((tx) => tx.runEach(...statement))),
     insertMany: (...insert) => inTurn(() => transact((tx) => tx.insertMany(...insert))),
     tx: (work) => inTurn(() => transact(work)),
     txUnsynced: (work) => inTurn(() => transactUnsynced(work)),
@@ -124,6 +125,8 @@ function setPragmas(connection: Sqlite.Database, done: () => void): void {
 }
 
 const STATEMENTS_CACHED_MAX = 500;
+/** One statement for so many rows costs two thirds of as many statements; with more in one it gets no cheaper. */
+const ROWS_AN_INSERT = 16;
 
 /**
  * One read transaction for everything that is read in one turn of the event loop: taking and releasing SQLite's locks
@@ -182,11 +185,23 @@ function executorOn(
     all: async <T>(sql: string, values: readonly Value[] = []) => prepared(sql).all(values) as T[],
     get: async <T>(sql: string, values: readonly Value[] = []) => prepared(sql).get(values) as T | undefined,
     run: async (sql, values = []) => prepared(sql).run(values).changes,
+    async runEach(sql, valueLists) {
+      const statement = prepared(sql);
+      return valueLists.map((values) => statement.run(values).changes);
+    },
     async insertMany(table, columns, rows, conflict = '') {
-      const marks = columns.map(() => '?').join(',');
-      const statement = prepared(`insert into ${table} (${columns.join(',')}) values (${marks}) ${conflict}`);
+      const mark = `(${columns.map(() => '?').join(',')})`;
+      const into = `insert into ${table} (${columns.join(',')}) values`;
       let changes = 0;
-      for (const row of rows) changes += statement.run(row).changes;
+      let from = 0;
+      if (rows.length >= ROWS_AN_INSERT) {
+        const statement = prepared(`${into} ${Array(ROWS_AN_INSERT).fill(mark).join(',')} ${conflict}`);
+        for (; from + ROWS_AN_INSERT <= rows.length; from += ROWS_AN_INSERT) {
+          changes += statement.run(rows.slice(from, from + ROWS_AN_INSERT).flat()).changes;
+        }
+      }
+      const statement = prepared(`${into} ${mark} ${conflict}`);
+      for (; from < rows.length; from++) changes += statement.run(rows[from]).changes;
       return changes;
     },
   };

@@ -31,6 +31,7 @@ export function openKnexDb(options: OpenDbOptions): Db {
     get: reading.get,
     // `changes()` speaks of the connection's latest statement: nothing else may run between it and ours.
     run: dialect === 'pg' ? runOnPg : (...statement) => transact((tx) => tx.run(...statement)),
+    runEach: (...statement) => transact((tx) => tx.runEach(...statement)),
     insertMany: (...insert) => transact((tx) => tx.insertMany(...insert)),
     tx: transact,
     txUnsynced: dialect === 'pg' ? transactUnsynced : transact,
@@ -147,6 +148,11 @@ function executorOn(
     all: (sql, values = []) => rows(sql, values),
     get: async <T>(sql: string, values: readonly Value[] = []) => (await rows<T>(sql, values))[0],
     run,
+    async runEach(sql, valueLists) {
+      const changes: number[] = [];
+      for (const values of valueLists) changes.push(await run(sql, values));
+      return changes;
+    },
     async insertMany(table, columns, records, conflict = '') {
       const mark = `(${columns.map(() => '?').join(',')})`;
       const chunk = Math.min(ROWS_PER_INSERT_MAX, Math.floor(PARAMETERS_MAX[dialect] / columns.length));

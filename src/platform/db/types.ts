@@ -11,6 +11,8 @@ export interface Executor {
   get<T = Row>(sql: string, values?: readonly Value[]): Promise<T | undefined>;
   /** Answers how many rows changed. */
   run(sql: string, values?: readonly Value[]): Promise<number>;
+  /** Runs one statement for each list of values, one after the other; answers how many rows each changed. */
+  runEach(sql: string, valueLists: readonly (readonly Value[])[]): Promise<number[]>;
   /** Inserts many rows of one shape; `conflict` is the text of an ON CONFLICT clause. Answers how many were written. */
   insertMany(
     table: string,
