@@ -5,6 +5,7 @@ import { createEndpointLine, type LineParts } from '../../src/flow/notify/endpoi
 import { leaseEndpoints } from '../../src/flow/notify/notify.store.ts';
 import { createPayloads } from '../../src/flow/notify/payloads.ts';
 import { createRoom } from '../../src/flow/notify/room.ts';
+import type { Settled } from '../../src/flow/notify/settle.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { sceneFor, startWebhookReceiver, type WebhookReceiver } from '../rig/webhook-receiver.ts';
 import { plantWebhook } from '../rig/webhooks.ts';
@@ -36,7 +37,7 @@ async function onStage(work: (stage: Stage) => Promise<void>): Promise<void> {
     windowMax: 4,
     room: createRoom(4).forEndpoint(team.id),
     payloads: createPayloads(world),
-    settle: () => Promise.resolve(true),
+    settle: (settled) => settled.over(settled, true),
     onFailure: () => Promise.resolve(),
     onDefect: expect.unreachable,
     isHeld: () => true,
@@ -96,15 +97,10 @@ it('two nodes that made the same attempt have made two, numbered one after the o
 it('a success after a failure that is not written yet is news, although the endpoint reads as one that never failed', async () => {
   await onStage(async ({ scene, receiver, id, parts, happen }) => {
     await scene.app.world.db.run('update webhooks set last_success_at = ? where id = ?', [scene.clock.now(), id]);
-    const settled: [isSuccess: boolean, isNews: boolean][] = [];
-    const written = Promise.withResolvers<void>();
+    const settled: Settled[] = [];
     const line = createEndpointLine({
       ...parts,
-      async settle({ attempt, isNews }) {
-        settled.push([attempt.isSuccess, isNews]);
-        await written.promise;
-        return true;
-      },
+      settle: (one) => void settled.push(one),
     });
     receiver.reply(500);
     await happen(1);
@@ -115,9 +111,9 @@ it('a success after a failure that is not written yet is news, although the endp
     line.changed();
     line.wake();
     await expect.poll(() => settled.length).toBe(3);
-    written.resolve();
+    for (const one of settled) one.over(one, true);
     await line.stop();
-    expect(settled).toEqual([
+    expect(settled.map(({ attempt, isNews }) => [attempt.isSuccess, isNews])).toEqual([
       [false, true],
       [true, true],
       [true, false],

@@ -28,7 +28,7 @@ async function withLine(
   const fetch = createGuardedFetch({ resolver, allowPrivate: [`${ALLOWED}/32`], userAgent: 'a test', ca });
   const line = fetch.line(new URL(`https://${endpoint.host}:${endpoint.port}/`), { connectionsMax: 4, closeMs });
   const request = { path: '/', headers: { 'content-type': 'application/json' }, body: '{}' };
-  const post = (): Promise<PostAnswer> => line.post(request, 8192).answer;
+  const post = (): Promise<PostAnswer> => new Promise((tell) => void line.post(request, 8192, tell));
   try {
     await work({ endpoint, line, post });
   } finally {
@@ -142,7 +142,7 @@ describe('what is no answer', () => {
       const line = fetch.line(url, { connectionsMax: 1, closeMs: 60_000 });
       const { signal } = new AbortController();
       for (let i = 0; i < 10; i++) {
-        const answer = await line.post({ path: '/', headers: {}, body: '{}' }, 10).answer;
+        const answer = await new Promise((tell) => void line.post({ path: '/', headers: {}, body: '{}' }, 10, tell));
         const faults = [answer, await fetch.probe(url, signal), await fetch.get(url, { signal, mayTake: () => true })];
         for (const fault of faults) expect(fault).not.toMatchObject({ fault: { kind: 'blocked' } });
         for (const fault of faults) expect(fault).toMatchObject({ fault: { kind: /^(unreachable|tls)$/ } });

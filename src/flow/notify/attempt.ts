@@ -1,5 +1,5 @@
 import { stopwatch } from '../../platform/clock/index.ts';
-import type { PostFault, PostLine } from '../../platform/fetch/index.ts';
+import type { Posted, PostFault, PostLine } from '../../platform/fetch/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import type { HmacSha256 } from '../../protocol/hmac/index.ts';
 import { webhookHeaders } from '../../protocol/webhook-signature/index.ts';
@@ -23,13 +23,13 @@ export interface Outcome {
 /** Ends what is under way when the time of a stop is over. A listener for each attempt would cost more than its signature. */
 export interface Interrupt {
   signal: AbortSignal;
-  giveUps: Set<() => void>;
+  underWay: Set<Posted>;
 }
 
 export function createInterrupt(signal: AbortSignal): Interrupt {
-  const giveUps = new Set<() => void>();
-  signal.addEventListener('abort', () => giveUps.forEach((giveUp) => giveUp()), { once: true });
-  return { signal, giveUps };
+  const underWay = new Set<Posted>();
+  signal.addEventListener('abort', () => underWay.forEach((posted) => posted.giveUp()), { once: true });
+  return { signal, underWay };
 }
 
 export interface Sending {
@@ -43,28 +43,32 @@ export interface Sending {
   interrupt: Interrupt;
 }
 
-/** One attempt: a fresh timestamp and signature over the same id and bytes. Undefined when it was interrupted. */
-export async function attempt(world: World, sending: Sending): Promise<Outcome | undefined> {
+/**
+ * One attempt: a fresh timestamp and signature over the same id and bytes. `tell` is called once, never before this has
+ * returned: with the outcome, or with undefined when it was interrupted.
+ */
+export function attempt(world: World, sending: Sending, tell: (outcome: Outcome | undefined) => void): void {
   const { line, path, keys, eventId, payload, interrupt } = sending;
-  if (interrupt.signal.aborted) return undefined;
+  if (interrupt.signal.aborted) return queueMicrotask(() => tell(undefined));
   const sentAt = world.clock.now();
   const message = { id: publicEventId(eventId), timestampSeconds: Math.floor(sentAt / 1000), body: payload };
   const headers = { 'user-agent': USER_AGENT, 'content-type': 'application/json', ...webhookHeaders(keys, message) };
   const elapsedMs = stopwatch();
-  const { answer: answered, giveUp } = line.post({ path, headers, body: payload }, ANSWER_BYTES_MAX);
-  const cancel = world.clock.timer(TIMEOUT_MS, giveUp);
-  interrupt.giveUps.add(giveUp);
-  const answer = await answered;
-  cancel();
-  interrupt.giveUps.delete(giveUp);
-  const measured = { durationMs: Math.round(elapsedMs()), sentAt };
-  if (answer.kind === 'answered') {
-    const { status, body } = answer;
-    return { isSuccess: status >= 200 && status <= 299, status, response: body, error: null, ...measured };
-  }
-  if (interrupt.signal.aborted) return undefined;
-  world.log.debug({ eventId, fault: answer.fault, err: answer.because }, 'a webhook was not answered');
-  return { isSuccess: false, status: null, response: null, error: inWords(answer.fault), ...measured };
+  const posted = line.post({ path, headers, body: payload }, ANSWER_BYTES_MAX, (answer) => {
+    cancel();
+    interrupt.underWay.delete(posted);
+    const measured = { durationMs: Math.round(elapsedMs()), sentAt };
+    if (answer.kind === 'answered') {
+      const { status, body } = answer;
+      const isSuccess = status >= 200 && status <= 299;
+      return tell({ isSuccess, status, response: body, error: null, ...measured });
+    }
+    if (interrupt.signal.aborted) return tell(undefined);
+    world.log.debug({ eventId, fault: answer.fault, err: answer.because }, 'a webhook was not answered');
+    tell({ isSuccess: false, status: null, response: null, error: inWords(answer.fault), ...measured });
+  });
+  const cancel = world.clock.timer(TIMEOUT_MS, () => posted.giveUp());
+  interrupt.underWay.add(posted);
 }
 
 /** A name that does not exist and one that leads into a private network read alike, or that network could be mapped. */

@@ -17,8 +17,7 @@ export interface LineParts {
   /** Places beyond the one that every endpoint has to itself. */
   room: Room;
   payloads(teamId: string, events: readonly DueEvent[]): Promise<Map<string, string>>;
-  /** Resolves when it is written, however long that takes; false when we stop before. */
-  settle(settled: Settled): Promise<boolean>;
+  settle(settled: Settled): void;
   /** An attempt failed, and the endpoint has never succeeded since this time. Never rejects. */
   onFailure(failingSince: number): Promise<void>;
   /** It cannot be sent to, for a reason of ours: whatever is due stays so, and the line is to be stopped. */
@@ -211,52 +210,53 @@ export function createEndpointLine(parts: LineParts): EndpointLine {
     const isOwnPlace = isOwnPlaceFree;
     isOwnPlaceFree = false;
     inFlight++;
-    let isUnderWay = true;
-    const end = (): void => {
-      if (!isUnderWay) return;
-      isUnderWay = false;
+    const leave = (): void => {
       inFlight--;
       if (isOwnPlace) isOwnPlaceFree = true;
       else room.leave();
+    };
+    const fail = (error: unknown): void => {
+      holdBack(error);
+      ended(event.event_id);
+    };
+    const answered = (outcome: Outcome | undefined): void => {
+      leave();
+      try {
+        if (outcome) conclude(open, event, outcome);
+        else ended(event.event_id);
+      } catch (error) {
+        fail(error);
+      }
       // What comes next does not wait until this is written.
       pump();
     };
-    void carry(open, event, end)
-      .catch(holdBack)
-      .finally(() => {
-        taken.delete(event.event_id);
-        endedMeanwhile.add(event.event_id);
-        end();
-        pump();
-      });
+    try {
+      const { line, path } = open;
+      const what = { eventId: event.event_id, payload: event.payload };
+      attempt(world, { line, path, keys: open.keys(), ...what, interrupt: parts.interrupt }, answered);
+    } catch (error) {
+      leave();
+      fail(error);
+    }
   }
 
-  async function carry(open: OpenEndpoint, event: Waiting, onAnswered: () => void): Promise<void> {
-    const { line, path } = open;
-    const sending = { line, path, keys: open.keys(), eventId: event.event_id, payload: event.payload };
-    const outcome = await attempt(world, { ...sending, interrupt: parts.interrupt });
-    if (!outcome) return onAnswered();
+  function conclude(open: OpenEndpoint, event: Waiting, outcome: Outcome): void {
     if (outcome.isSuccess) window.succeeded(outcome.durationMs, mayHaveMore || waiting.length > READ_AHEAD_MIN / 2);
     else window.failed();
-    onAnswered();
-    const { row } = open;
     const isOver = outcome.isSuccess && mayBeFailing;
     mayBeFailing = !outcome.isSuccess;
-    const settled = { attempt: attemptOf(event, outcome), isNews: isNews(open, outcome) || isOver };
-    if (!(await parts.settle(settled)) || outcome.isSuccess) return;
-    await parts.onFailure(row.failing_since ?? outcome.sentAt);
+    parts.settle({ attempt: attemptOf(parts, event, outcome), isNews: isNews(open, outcome) || isOver, over });
   }
 
-  function attemptOf(event: Waiting, outcome: Outcome): Attempt {
-    const nextAt = outcome.isSuccess ? undefined : nextTryAt(event.tries + 1, world.clock.now(), world.random);
-    return {
-      ...outcome,
-      id: world.ids.prefixed('atmpt_'),
-      webhookId: id,
-      eventId: event.event_id,
-      taken: { dueAt: event.due_at, tries: event.tries, attempts: event.attempt_count },
-      nextAt: nextAt ?? null,
-    };
+  function over({ attempt: { isSuccess, eventId, sentAt } }: Settled, isWritten: boolean): void {
+    if (isSuccess || !isWritten) return ended(eventId);
+    void parts.onFailure(endpoint?.row.failing_since ?? sentAt).then(() => ended(eventId));
+  }
+
+  function ended(eventId: string): void {
+    taken.delete(eventId);
+    endedMeanwhile.add(eventId);
+    pump();
   }
 
   const isQuiet = (): boolean => !isReading && taken.size === 0 && !(state === 'running' && wantsToRead());
@@ -279,6 +279,18 @@ export function createEndpointLine(parts: LineParts): EndpointLine {
     },
     isQuiet,
     inFlight: () => inFlight,
+  };
+}
+
+function attemptOf({ world, id }: LineParts, event: DueEvent, outcome: Outcome): Attempt {
+  const nextAt = outcome.isSuccess ? undefined : nextTryAt(event.tries + 1, world.clock.now(), world.random);
+  return {
+    ...outcome,
+    id: world.ids.prefixed('atmpt_'),
+    webhookId: id,
+    eventId: event.event_id,
+    taken: { dueAt: event.due_at, tries: event.tries, attempts: event.attempt_count },
+    nextAt: nextAt ?? null,
   };
 }
 

@@ -16,20 +16,25 @@ export interface OpenEndpoint {
   keys(): readonly HmacSha256[];
 }
 
-/** Opens what a row says; connections are kept as long as the address is the same. */
+/** Opens what a row says; connections are kept as long as the address is the same, and keys as long as the secrets are. */
 export function openEndpoint(
   world: World,
   row: EndpointRow,
   { before, connectionsMax }: { before: OpenEndpoint | undefined; connectionsMax: number },
 ): OpenEndpoint {
-  const keys = { keys: keysOf(world, row) };
-  if (before?.url === row.endpoint) return { ...before, row, ...keys };
+  const keys = before && hasSecretsOf(before.row, row) ? before.keys : keysOf(world, row);
+  if (before?.url === row.endpoint) return { ...before, row, keys };
   // What is under way there still ends.
   void before?.line.close();
   const url = new URL(row.endpoint);
   const line = world.fetch.line(url, { connectionsMax, closeMs: TIMEOUT_MS });
-  return { row, url: row.endpoint, path: url.pathname + url.search, line, ...keys };
+  return { row, url: row.endpoint, path: url.pathname + url.search, line, keys };
 }
+
+const hasSecretsOf = (one: EndpointRow, other: EndpointRow): boolean =>
+  one.secret_sealed === other.secret_sealed &&
+  one.previous_secret_sealed === other.previous_secret_sealed &&
+  one.previous_secret_until === other.previous_secret_until;
 
 /** Unsealed once, and again only when the time of the secret before is over. */
 function keysOf(world: World, row: EndpointRow): () => readonly HmacSha256[] {

@@ -35,7 +35,9 @@ export function createPayloads(
       else found.set(event.event_id, payload);
     }
     if (missing.length === 0) return found;
-    const orders = missing.map(({ event_id: eventId, type, created_at: at }) => ({ eventId, type, at }));
+    const orders = missing.map(({ event_id: eventId, type, created_at: at, attempt_count: attempts }) => {
+      return { eventId, type, at, isFirst: attempts === 0 };
+    });
     for (const [eventId, payload] of await payloadsOf(world, teamId, orders, write)) {
       found.set(eventId, payload);
       kept.keep(eventId, payload);

@@ -54,7 +54,7 @@ export function createGuardedFetch({ resolver, allowPrivate, userAgent, ca }: Gu
   return {
     get: (url, limits) => untilAborted(follow(url, limits), limits.signal),
     probe: (url, signal) => untilAborted(probe(url, signal), signal),
-    line: createPostLines({ mayReach, userAgent, ca, addresses: (host) => publicAddresses(host, mayReach, resolver) }),
+    line: createPostLines({ mayReach, ca, addresses: (host) => publicAddresses(host, mayReach, resolver) }),
   };
 }
 

@@ -4,6 +4,7 @@ import type { InterimWrong } from './interim-answers.ts';
 export interface Post {
   /** Path and query, as they stand in the URL. */
   path: string;
+  /** All that are sent but those of the connection and the body itself. */
   headers: Record<string, string>;
   body: string;
 }
@@ -22,7 +23,6 @@ export type PostAnswer =
 
 /** A request under way. */
 export interface Posted {
-  answer: Promise<PostAnswer>;
   /** Ends it, whatever it is at, with the fault `timeout`; when it is over, nothing happens. */
   giveUp(): void;
 }
@@ -31,9 +31,10 @@ export interface Posted {
 export interface PostLine {
   /**
    * Of the answer's body, `answerBytesMax` bytes are kept, as text in UTF-8; what comes after them is not waited for. A
-   * request has no time limit but its caller's patience.
+   * request has no time limit but its caller's patience. `tell` is called once, and never before this has returned; with
+   * ten thousand requests a second, a promise for each would cost more than its signature.
    */
-  post(request: Post, answerBytesMax: number): Posted;
+  post(request: Post, answerBytesMax: number, tell: (answer: PostAnswer) => void): Posted;
   /** Takes nothing more, lets what is under way end for a while, and closes; what has not ended by then is cut. */
   close(): Promise<void>;
   /** Cuts every connection. */

@@ -9,6 +9,8 @@ export interface PayloadOrder {
   eventId: string;
   type: string;
   at: number;
+  /** Nobody has been told of it by this endpoint, so most likely nobody has rendered it. */
+  isFirst?: boolean;
 }
 
 /** Writes rows, so that a killed process does not lose them, and answers how many were new. */
@@ -25,7 +27,9 @@ export async function payloadsOf(
   store: StorePayloads = (rows) => world.db.tx((tx) => insertPayloads(tx, rows)),
 ): Promise<Map<string, string>> {
   const ids = orders.map((order) => order.eventId);
-  const found = await findPayloads(world.db, teamId, ids);
+  // Whether one of the others stands already shows when it is stored.
+  const likely = orders.filter((order) => !order.isFirst).map((order) => order.eventId);
+  const found = likely.length === 0 ? new Map<string, string>() : await findPayloads(world.db, teamId, likely);
   const missing = orders.filter((order) => !found.has(order.eventId));
   if (missing.length === 0) return found;
   const rows = await render(world, teamId, missing);
