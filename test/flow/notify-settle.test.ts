@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { driver } from '../rig/database.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { sceneFor, startWebhookReceiver, type WebhookReceiver } from '../rig/webhook-receiver.ts';
 import { plantWebhook } from '../rig/webhooks.ts';
@@ -105,4 +106,32 @@ describe('attempts that the database refuses', () => {
       expect(ids.length).toBeGreaterThan(3);
     });
   });
+
+  // runs only on SQLite, because there a full disk can be had by a setting of the connection.
+  it.runIf(driver !== 'pg')(
+    'for a full disk are kept together, said in a few lines, and written when there is room',
+    async () => {
+      await onStage(async ({ scene, receiver, hook, written, happen }) => {
+        const { db } = scene.app.world;
+        let answer = (): void => undefined;
+        receiver.reply((response) => void (answer = () => void response.writeHead(200).end()));
+        await happen(30);
+        await receiver.until(1);
+        await db.all('pragma max_page_count = 1');
+        receiver.reply((response) => response.writeHead(200).end('x'.repeat(4000)));
+        answer();
+        await receiver.until(30);
+        await expect.poll(() => saidOf(scene).length).toBeGreaterThan(0);
+        expect(await written()).toBeLessThan(30);
+
+        await db.all('pragma max_page_count = 1000000');
+        scene.clock.advance(1000);
+        await scene.settled();
+        expect(await written()).toBe(30);
+        expect((await outboxOf(scene, hook)).filter((row) => row.status !== 'success')).toEqual([]);
+        expect(receiver.requests).toHaveLength(30);
+        expect(saidOf(scene).length).toBeLessThan(10);
+      });
+    },
+  );
 });

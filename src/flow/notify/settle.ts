@@ -1,5 +1,5 @@
 import { rest } from '../../platform/clock/index.ts';
-import { isDatabaseGone, type Executor } from '../../platform/db/index.ts';
+import { isDatabaseSetback, type Executor } from '../../platform/db/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { recordAttempts, recordHealth, type Attempt, type Health } from './attempts.store.ts';
 
@@ -62,12 +62,12 @@ export function createSettle(world: World, interrupt: AbortSignal): (settled: Se
     isWriting = false;
   }
 
-  /** One that cannot be written must not keep its neighbours from it; a database that does not answer is no one's fault. */
+  /** One that cannot be written must not keep its neighbours from it; a full disk or a lost connection is no one's fault. */
   async function write(lot: readonly Settled[]): Promise<void> {
     try {
       await world.db.txUnsynced((tx) => record(tx, lot));
     } catch (error) {
-      if (lot.length === 1 || isDatabaseGone(error)) return refuse(lot, error);
+      if (lot.length === 1 || isDatabaseSetback(error)) return refuse(lot, error);
       for (const one of lot) await write([one]);
       return;
     }

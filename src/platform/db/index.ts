@@ -8,6 +8,6 @@ export { createGroupCommit, type GroupCommit, type Lane } from './group-commit.t
 export { holdDataFolder, DataFolderInUse } from './data-folder-lock.ts';
 export { rewriteFile } from './unused-pages.ts';
 export { quietly } from './memo.ts';
-export { isDatabaseGone, isDatabaseSetback, isUniqueViolation } from './faults.ts';
+export { isDatabaseSetback, isUniqueViolation } from './faults.ts';
 export { pageOf, pageSql, pageValues, textsIn, uuidsIn, type Page } from './lists.ts';
 export type { Db, Executor, OpenDbOptions, Row, Dialect, Value } from './types.ts';

@@ -46,14 +46,14 @@ export function createPostLines(options: ConnectorOptions): (url: URL, wishes: L
   };
 }
 
-/** A microtask of V8's own; one of Node's costs several times as much. */
-const soon = Promise.resolve();
-
 async function closeWithin(pool: Pool, ms: number): Promise<void> {
   const cut = setTimeout(() => void pool.destroy(), ms).unref();
   await pool.close();
   clearTimeout(cut);
 }
+
+/** A microtask of V8's own; one of Node's costs several times as much. */
+const soon = Promise.resolve();
 
 /** A request and its answer. A class, as ten thousand are made a second: its functions are made once and not for each. */
 class Exchange implements Dispatcher.DispatchHandler, Posted {
