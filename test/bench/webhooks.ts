@@ -8,7 +8,6 @@ import { median, shown } from './figures.ts';
 import type { LoadResult } from './load-process.ts';
 import { usageOf, usageSince } from './process-usage.ts';
 import type { ReceiverCount } from './receiver-process.ts';
-import { benchWebhookPages } from './webhook-pages.ts';
 
 const CONNECTIONS = 32;
 const ENDPOINTS = 100;
@@ -30,7 +29,6 @@ export async function benchWebhooks(bench: Bench): Promise<void> {
   const receiver = await bench.helper('./receiver-process.ts');
   await benchRate(bench, receiver);
   await benchDeadEndpoint(bench, receiver);
-  await benchWebhookPages(bench);
 }
 
 async function benchRate(bench: Bench, receiver: Helper): Promise<void> {
