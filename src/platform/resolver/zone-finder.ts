@@ -6,6 +6,7 @@ import {
   nameLabels,
   type RecordTypeName,
 } from '../../protocol/dns/index.ts';
+import { rest } from '../clock/index.ts';
 import type { Exchanged } from './exchange.ts';
 import { readAnswer } from './read-answer.ts';
 
@@ -23,6 +24,7 @@ export interface ZoneFinderOptions {
 /** Two are customary and thirteen possible; more than four would answer no differently. */
 const SERVERS_MAX = 4;
 const CLIMBS_MAX = 8;
+const BEHIND_MS = 300;
 
 /** Finds the zone that a name is in, and its name servers. Each zone is looked for once. */
 export function createZoneFinder(options: ZoneFinderOptions): (name: string) => Promise<Zone | undefined> {
@@ -46,31 +48,52 @@ async function findZone(options: ZoneFinderOptions, name: string): Promise<Zone 
   return (zone && (await delegationFrom(options, zone, name))) ?? zone;
 }
 
-/** RFC 2308 §3: who denies a record names the zone in the SOA record beside the denial. */
+type Apex = { zone: string } | 'elsewhere' | 'broken' | 'stopped';
+
+/**
+ * Asks at every name upwards at once: at a zone whose servers are silent our resolver hangs, and it tells of the zone above
+ * all the same.
+ */
 async function apexOf(
   { resolve }: ZoneFinderOptions,
   name: string,
 ): Promise<{ zone: string; isBroken: boolean } | undefined> {
   const labels = nameLabels(name);
+  const names = labels.slice(0, CLIMBS_MAX).map((_, cut) => nameFromBytes(labels.slice(cut)));
+  const answers = names.map(async (at) => apexIn(await resolve(at, 'SOA'), at));
   let isBroken = false;
-  for (let cut = 0; cut < Math.min(labels.length, CLIMBS_MAX); cut++) {
-    const at = nameFromBytes(labels.slice(cut));
-    const said = await resolve(at, 'SOA');
-    if (said.kind === 'failed') {
-      if (said.reason === 'stopped') return undefined;
-      isBroken = true;
-      continue;
-    }
-    const answer = readAnswer(said.message, at, 'SOA');
-    if (answer.kind === 'failed') isBroken = true;
-    else if (answer.kind === 'found' && answer.aliases.length === 0) return { zone: at, isBroken };
-    else if (answer.aliases.length === 0) {
-      const soa = said.message.authorities.find(({ data }) => data.type === 'SOA');
-      const zone = canonicalOfRead(soa?.name ?? '.');
-      if (zone !== '.' && isWithinCanonical(canonicalName(at), zone)) return { zone, isBroken };
-    }
+  for (const [cut, answer] of answers.entries()) {
+    const apex = await Promise.race([answer, tooLateFor(answers.slice(cut + 1))]);
+    if (apex === 'stopped') return undefined;
+    if (typeof apex === 'object') return { zone: apex.zone, isBroken };
+    isBroken ||= apex === 'broken';
   }
   return undefined;
+}
+
+/** RFC 2308 §3: who denies a record names the zone in the SOA record beside the denial. */
+function apexIn(said: Exchanged, at: string): Apex {
+  if (said.kind === 'failed') return said.reason === 'stopped' ? 'stopped' : 'broken';
+  const answer = readAnswer(said.message, at, 'SOA');
+  if (answer.kind === 'failed') return 'broken';
+  if (answer.aliases.length > 0) return 'elsewhere';
+  if (answer.kind === 'found') return { zone: at };
+  const soa = said.message.authorities.find(({ data }) => data.type === 'SOA');
+  const zone = canonicalOfRead(soa?.name ?? '.');
+  return zone !== '.' && isWithinCanonical(canonicalName(at), zone) ? { zone } : 'elsewhere';
+}
+
+/** Broken is what says nothing for so long although the zone above has been told of. */
+function tooLateFor(above: readonly Promise<Apex>[]): Promise<Apex> {
+  return new Promise((resolve) => {
+    for (const answer of above) {
+      void answer.then(async (apex) => {
+        if (typeof apex !== 'object') return;
+        await rest(BEHIND_MS);
+        resolve('broken');
+      });
+    }
+  });
 }
 
 async function serversOf(options: ZoneFinderOptions, zone: string): Promise<Zone> {

@@ -40,8 +40,11 @@ export function judgeCaa(wanted: Wanted, records: readonly string[]): Judgement 
   if (issue.length === 0) return { verdict: 'absent', sentence: null };
   const others = issue.map(({ value }) => issuerOf(value)).filter(Boolean);
   const who = others.length === 0 ? 'let nobody issue certificates' : `let only ${listed(others)} issue certificates`;
+  // RFC 8659 §3: the nearest set decides alone.
+  const isAbove = wanted.domain.endsWith(`.${wanted.name}`) && others.length > 0;
+  const notAlone = isAbove ? `, not alone at ${wanted.domain}, which would shut ${listed(others)} out there` : '';
   return wrong(
-    `The CAA records at ${wanted.name} ${who}, so ${issuer} makes none for tracked links; add ${wanted.value} beside them.`,
+    `The CAA records at ${wanted.name} ${who}, so ${issuer} makes none for tracked links; add ${wanted.value} beside them${notAlone}.`,
   );
 }
 

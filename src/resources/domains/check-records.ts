@@ -1,3 +1,4 @@
+import { stopwatch } from '../../platform/clock/index.ts';
 import type { Lookup } from '../../platform/resolver/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import {
@@ -44,11 +45,12 @@ export async function checkRecords(
   const isExplained = options.diagnose === true && budgetMs > 0;
   // Records lead to further questions, an SPF record to twenty: what is not answered in time counts as not known now.
   const patience = AbortSignal.timeout(isExplained ? Math.ceil(budgetMs / 2) : world.config.dns.look_ms);
+  const elapsedMs = stopwatch();
   const hurried = <T>(answer: Promise<Lookup<T>>): Promise<Lookup<T>> => inTime(answer, patience);
   const glances = await Promise.all(
     records.map((record) => glance(world, { ...wantedOf(record), domain: domain.name }, records, options, hurried)),
   );
-  const explained = isExplained ? await diagnoseRecords(world, domain.id, glances) : undefined;
+  const explained = isExplained ? await diagnoseRecords(world, domain.id, glances, budgetMs - elapsedMs()) : undefined;
   return records.map(({ position, record, name, type }, i) => ({
     position,
     record,

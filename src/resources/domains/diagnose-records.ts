@@ -18,12 +18,17 @@ import { rememberShortly } from './short-memory.ts';
 
 /**
  * Says what is wrong with the records that are not as they should be: asks the zone's own name servers, and where else the
- * record might be. In `dns.diagnosis_ms` at most, and for one domain once in half a minute.
+ * record might be. In `ms` at most, and for one domain once in half a minute.
  */
-export function diagnoseRecords(world: World, domainId: string, glances: readonly Glance[]): Promise<Explained[]> {
+export function diagnoseRecords(
+  world: World,
+  domainId: string,
+  glances: readonly Glance[],
+  ms: number,
+): Promise<Explained[]> {
   const seen = JSON.stringify(glances.map(({ wanted, judgement }) => [wanted.name, wanted.value, judgement]));
   const key = `${domainId} ${createHash('sha256').update(seen).digest('base64')}`;
-  return rememberShortly(world.inspector, key, world.clock.now(), () => explainAll(world, glances));
+  return rememberShortly(world.inspector, key, world.clock.now(), () => explainAll(world, glances, ms));
 }
 
 /**
@@ -43,8 +48,8 @@ export async function mayBeRepeated(world: World, name: string, type: 'MX'): Pro
   }
 }
 
-async function explainAll(world: World, glances: readonly Glance[]): Promise<Explained[]> {
-  const patience = AbortSignal.timeout(Math.ceil(world.config.dns.diagnosis_ms / 2));
+async function explainAll(world: World, glances: readonly Glance[], ms: number): Promise<Explained[]> {
+  const patience = AbortSignal.timeout(Math.ceil(ms));
   const done = new AbortController();
   const inspection = world.inspector.inspect(AbortSignal.any([patience, done.signal]));
   const siblings = glances.map(({ wanted, judgement }) => ({ wanted, isRight: judgement.verdict === 'right' }));

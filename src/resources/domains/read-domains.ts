@@ -3,7 +3,7 @@ import { notFound } from '../../platform/refusal/index.ts';
 import { mustReach, type Ctx } from '../access/index.ts';
 import { recordStatusAfter } from './domain-state.ts';
 import { findDomain, listDomainRows } from './domains.store.ts';
-import { lookedAt, lookUp } from './look-up.ts';
+import { isDecreed, lookedAt, lookUp } from './look-up.ts';
 import { presentDomain, presentDomainItem } from './present.ts';
 import { recordsOf } from './records.store.ts';
 
@@ -17,8 +17,8 @@ export async function getDomain(ctx: Ctx, id: string) {
   const domain = await findDomain(world.db, ctx.teamId, id);
   if (!domain) throw notFound('Domain');
   const records = await recordsOf(world.db, id);
-  // Never asked for and nothing can be published: the development profile's domain, and a domain nobody verified yet.
-  if (world.config.delivery.capture || domain.checked_at === null) return presentDomain(domain, records);
+  // Whoever looks before anything is published has resolvers remember that it does not exist: that waits for verify.
+  if (isDecreed(world, domain) || domain.checked_at === null) return presentDomain(domain, records);
   const looked = await lookUp(world, domain, records, { cache: true, diagnose: true });
   return presentDomain(
     domain,

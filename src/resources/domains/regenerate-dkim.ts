@@ -10,6 +10,7 @@ import type { DkimKeyRow, DomainRow, RecordRow } from './domain-rows.ts';
 import { statusOf } from './domain-state.ts';
 import { findDomain, holdDomain, saveState } from './domains.store.ts';
 import { carryOver, expectedRecords } from './expected-records.ts';
+import { isDecreed } from './look-up.ts';
 import { presentDomain, presentDomainEvent } from './present.ts';
 import { recordsToCheck, saveRecords } from './records.store.ts';
 
@@ -43,18 +44,17 @@ export async function replaceKeys(
   keys: readonly DkimKeyRow[],
 ): Promise<{ row: DomainRow; records: RecordRow[] }> {
   const now = world.clock.now();
-  // The development profile's domain is verified by decree, whatever its key.
-  const isDecreed = world.config.delivery.capture && domain.verified_at !== null;
+  const staysVerified = isDecreed(world, domain);
   const row: DomainRow = {
     ...domain,
-    verified_at: isDecreed ? domain.verified_at : null,
+    verified_at: staysVerified ? domain.verified_at : null,
     failing_since: null,
     first_checked_at: domain.checked_at === null ? null : now,
   };
   row.status = statusOf(row);
   const stored = await recordsToCheck(tx, domain.id);
   const wanted = carryOver(expectedRecords(world, row, keys), stored);
-  const records = isDecreed ? wanted.map((record) => ({ ...record, status: 'verified' as const })) : wanted;
+  const records = staysVerified ? wanted.map((record) => ({ ...record, status: 'verified' as const })) : wanted;
   const old = await keysOf(tx, domain.id);
   await deleteKeys(
     tx,

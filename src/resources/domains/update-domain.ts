@@ -69,7 +69,7 @@ function mustBePossible(after: DomainRow, change: DomainChange): void {
 
 /** What DNS says of the records that a domain is about to ask for besides; asked before anything is held. */
 async function lookUpNew(world: World, domain: DomainRow): Promise<Looked[]> {
-  const { db, config } = world;
+  const { db } = world;
   const stored = await recordsToCheck(db, domain.id);
   const wanted = expectedRecords(world, domain, await keysOf(db, domain.id));
   const added = wanted.filter((record) => !stored.some((other) => isSameRecord(other, record)));
@@ -77,8 +77,8 @@ async function lookUpNew(world: World, domain: DomainRow): Promise<Looked[]> {
     added.filter((record) => record.record === 'Tracking'),
     'tracking_subdomain',
   );
-  // A domain that nobody has verified waits for that, and the development profile has no DNS to ask.
-  const isAsked = domain.checked_at !== null && (!config.delivery.capture || domain.verified_at !== null);
+  // A domain that nobody has verified waits for that.
+  const isAsked = domain.checked_at !== null;
   return isAsked && added.length > 0 ? lookUp(world, domain, added, { cache: false }) : [];
 }
 

@@ -114,8 +114,8 @@ export const BROKEN_HOSTS: BrokenZone[] = [
     why: 'CAA records that forbid the issuer, further up',
     of: 'caa',
     breakIt: ({ dns, zone }) => dns.set(zone, 'CAA', ['0 issue "ca.elsewhere.test"', '0 iodef "mailto:a@b.test"']),
-    says: ({ zone }) =>
-      `The CAA records at ${zone} let only ca.elsewhere.test issue certificates, so letsencrypt.org makes none for tracked links; add 0 issue "letsencrypt.org" beside them.`,
+    says: ({ zone, name }) =>
+      `The CAA records at ${zone} let only ca.elsewhere.test issue certificates, so letsencrypt.org makes none for tracked links; add 0 issue "letsencrypt.org" beside them, not alone at ${name}, which would shut ca.elsewhere.test out there.`,
   },
   {
     why: 'a CAA record that forbids everybody',

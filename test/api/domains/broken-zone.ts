@@ -8,6 +8,12 @@ export interface PublishedRecord {
   priority?: number;
 }
 
+export interface SeenRecord extends PublishedRecord {
+  status: string;
+  diagnosis: string | null;
+  found: { resolver: string[]; authoritative: string[] } | null;
+}
+
 /** A domain `mail.<zone>` whose records are published as asked for, until a case breaks one of them. */
 export interface Ground {
   dns: DnsRig;
@@ -36,3 +42,12 @@ export interface BrokenZone {
 
 export const text = (value: string): [string[]] => [value.match(/.{1,255}/gs) ?? []];
 export const relative = ({ zone }: Ground, { name }: PublishedRecord): string => name.slice(0, -zone.length - 1);
+
+/** A zone with two name servers, the second one not in use. */
+export function layZone(dns: DnsRig, zone: string): string {
+  dns.set(zone, 'SOA', [`ns1.${zone} admin.${zone} 1 900`]);
+  dns.set(zone, 'NS', [`ns1.${zone}`]);
+  dns.set(`ns1.${zone}`, 'A', ['127.0.0.1']);
+  dns.set(`ns2.${zone}`, 'A', ['127.0.0.2']);
+  return zone;
+}
