@@ -91,6 +91,33 @@ describe('attempts that the database refuses', () => {
     });
   });
 
+  it('are no news when they failed and something got through before they are written', async () => {
+    await onStage(async ({ scene, receiver, hook, happen }) => {
+      let answer = (): void => undefined;
+      receiver.reply((response) => void (answer = () => void response.writeHead(500).end()));
+      const [failing = ''] = await happen(1);
+      await receiver.until(1);
+      await refuseAttempts(scene, failing);
+      answer();
+      await expect.poll(() => saidOf(scene).length).toBe(1);
+      scene.clock.advance(10);
+      receiver.reply(200);
+      await happen(1);
+      await expect
+        .poll(async () => (await outboxOf(scene, hook)).filter((row) => row.status === 'success').length)
+        .toBe(1);
+
+      await acceptAttempts(scene);
+      scene.clock.advance(1000);
+      await scene.settled();
+      expect(await outboxOf(scene, hook)).toContainEqual(
+        expect.objectContaining({ event_id: failing, status: 'attempting', last_http_status: 500 }),
+      );
+      const sql = 'select failing_since from webhooks where id = ?';
+      expect(await scene.app.world.db.get(sql, [hook])).toEqual({ failing_since: null });
+    });
+  });
+
   it('are made again after a stop, under the same id', async () => {
     await onStage(async ({ scene, receiver, hook, happen }) => {
       await refuseAttempts(scene);

@@ -192,15 +192,15 @@ describe('a body without end', () => {
     });
   });
 
-  it('is cut when the line is closed and it has had its time', async () => {
+  it('is cut when the line is closed and it has had its time, and so is whatever waits behind it', async () => {
     const closeMs = 50;
     await withLine(
       writing(`${HEAD}1\r\na\r\n`),
       async ({ post, line, endpoint }) => {
-        const answer = post();
-        await endpoint.untilOpen(1);
+        const answers = Array.from({ length: 20 }, post);
+        await endpoint.untilOpen(4);
         await line.close();
-        expect(await answer).toMatchObject({ kind: 'failed' });
+        for (const answer of answers) expect(await answer).toMatchObject({ kind: 'failed' });
         await endpoint.untilOpen(0);
       },
       closeMs,

@@ -127,7 +127,9 @@ export interface Health {
   failedAt: number | null;
 }
 
-/** Success ends a series of failures; only what comes after it begins another one. */
+const BEGINS_UNLESS_OVER = 'case when last_success_at >= ? then failing_since else coalesce(failing_since, ?) end';
+
+/** Success ends a series of failures; only what comes after it begins another one, however late it is written. */
 export async function recordHealth(tx: Executor, health: readonly Health[]): Promise<void> {
   if (health.length === 0) return;
   if (tx.dialect === 'pg') {
@@ -142,8 +144,8 @@ export async function recordHealth(tx: Executor, health: readonly Health[]): Pro
   for (const { webhookId, succeededAt, failedAt } of health) {
     await tx.run(
       quietly(`update webhooks set last_success_at = coalesce(?, last_success_at),
-        failing_since = ${succeededAt === null ? 'coalesce(failing_since, ?)' : '?'} where id = ?`),
-      [succeededAt, failedAt, webhookId],
+        failing_since = ${succeededAt === null ? BEGINS_UNLESS_OVER : '?'} where id = ?`),
+      succeededAt === null ? [null, failedAt, failedAt, webhookId] : [succeededAt, failedAt, webhookId],
     );
   }
 }

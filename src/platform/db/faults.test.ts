@@ -13,6 +13,7 @@ describe('a setback is no fault of ours', () => {
   it.each([
     fault('', 'Connection terminated unexpectedly'),
     fault('', 'Connection terminated due to connection timeout'),
+    fault('', 'Query read timeout'),
     Object.assign(new Error('Knex: Timeout acquiring a connection.'), { name: 'KnexTimeoutError' }),
   ])('%s', (error) => expect(isDatabaseGone(error) && isDatabaseSetback(error)).toBe(true));
 

@@ -13,9 +13,9 @@ export function isDatabaseSetback(error: unknown): boolean {
 /** Nobody answers: whatever else is tried now fails the same way, after as long a wait. */
 export function isDatabaseGone(error: unknown): boolean {
   if (hasCode(error, GONE_CODES)) return true;
-  // knex and pg name these two by their text alone.
+  // knex and pg name these by their text alone.
   const { name, message } = error instanceof Error ? error : { name: '', message: '' };
-  return name === 'KnexTimeoutError' || message.startsWith('Connection terminated');
+  return name === 'KnexTimeoutError' || message.startsWith('Connection terminated') || message === 'Query read timeout';
 }
 
 const SETBACK_CODES = [

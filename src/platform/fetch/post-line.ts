@@ -47,9 +47,11 @@ export function createPostLines(options: ConnectorOptions): (url: URL, wishes: L
 }
 
 async function closeWithin(pool: Pool, ms: number): Promise<void> {
-  const cut = setTimeout(() => void pool.destroy(), ms).unref();
-  await pool.close();
-  clearTimeout(cut);
+  const { promise: isCut, resolve } = Promise.withResolvers<void>();
+  const patience = setTimeout(() => void pool.destroy().then(resolve), ms).unref();
+  // What is cut does not end closing.
+  await Promise.race([pool.close(), isCut]);
+  clearTimeout(patience);
 }
 
 /** A microtask of V8's own; one of Node's costs several times as much. */
