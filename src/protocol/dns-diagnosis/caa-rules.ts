@@ -48,4 +48,8 @@ export function judgeCaa(wanted: Wanted, records: readonly string[]): Judgement 
   );
 }
 
+/** Where no CAA record is, nobody is forbidden anything: what our resolver still remembers ends by itself. */
+export const forbidsNothing = ({ name, value }: Wanted): string =>
+  `Nothing at ${name} forbids ${issuerOf(caaOf(value).value)} to issue certificates; nothing is left to do but wait until our resolver notices.`;
+
 const wrong = (sentence: string): Judgement => ({ verdict: 'wrong', sentence });

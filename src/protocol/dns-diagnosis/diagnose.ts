@@ -1,4 +1,5 @@
 import { explainAbsence } from './absent-rules.ts';
+import { forbidsNothing } from './caa-rules.ts';
 import { probeName } from './further-questions.ts';
 import { judgeAnswer } from './judge.ts';
 import { questionKey, type Answer, type Judgement, type Observations, type Wanted } from './observations.ts';
@@ -28,6 +29,7 @@ function explain(wanted: Wanted, seen: Observations, word: string): string {
   // What a name server says is worse than what it does not say.
   const said = judged.find(({ judgement }) => judgement.verdict === 'wrong') ?? judged[0];
   if (!said) return withoutAuthority(wanted, seen);
+  if (wanted.type === 'CAA' && said.judgement.verdict === 'absent') return forbidsNothing(wanted);
   return (
     aliased(wanted, seen, said.answer, word) ??
     wildcard(wanted, seen, said.answer, word) ??

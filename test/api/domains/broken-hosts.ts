@@ -118,6 +118,13 @@ export const BROKEN_HOSTS: BrokenZone[] = [
       `The CAA records at ${zone} let only ca.elsewhere.test issue certificates, so letsencrypt.org makes none for tracked links; add 0 issue "letsencrypt.org" beside them, not alone at ${name}, which would shut ca.elsewhere.test out there.`,
   },
   {
+    why: 'a CAA record that forbade the issuer, which the resolver remembers',
+    of: 'caa',
+    breakIt: ({ dns, zone }) => dns.remember(zone, 'CAA', ['0 issue "ca.elsewhere.test"'], 3600),
+    says: ({ zone }) =>
+      `Nothing at ${zone} forbids letsencrypt.org to issue certificates; nothing is left to do but wait until our resolver notices.`,
+  },
+  {
     why: 'a CAA record that forbids everybody',
     of: 'caa',
     breakIt: ({ dns, name }) => dns.set(name, 'CAA', ['0 issue ";"']),
