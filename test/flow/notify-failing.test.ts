@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { createTellAdmins } from '../../src/flow/notify/tell-admins.ts';
+import type { Db } from '../../src/platform/db/index.ts';
 import { administerTeam } from '../../src/resources/teams/index.ts';
+import { disableWebhook } from '../../src/resources/webhooks/index.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { sceneFor, startWebhookReceiver, type WebhookReceiver } from '../rig/webhook-receiver.ts';
+import { plantWebhook } from '../rig/webhooks.ts';
 import { HOUR, mailIn, SECOND, type Mail } from './mail.ts';
 import { happen, hookAt, outboxOf } from './webhook-scene.ts';
 
@@ -149,6 +153,32 @@ describe('five days without success', () => {
       expect((await scene.api('GET', '/emails', { key: operator.key })).body.data).toEqual([]);
     });
   });
+});
+
+it('an endpoint that is disabled while the admins of others are being told is told of as well', async () => {
+  await using scene = await startScene({ roles: ['http'] });
+  const hook = await plantWebhook(scene, await scene.team());
+  const { world } = scene.app;
+  const asked = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<void>();
+  const all: Db['all'] = async (...statement) => {
+    const rows = await world.db.all(...statement);
+    asked.resolve();
+    await answer.promise;
+    return rows as never;
+  };
+  const tellAdmins = createTellAdmins(
+    { ...world, db: { ...world.db, all } },
+    { acceptEmail: () => expect.unreachable() },
+  );
+  const first = tellAdmins();
+  await asked.promise;
+  await disableWebhook(world, hook, 'failing');
+  const second = tellAdmins();
+  answer.resolve();
+  await Promise.all([first, second]);
+  const sql = 'select admins_told_at from webhooks where id = ?';
+  expect(await world.db.get(sql, [hook])).toEqual({ admins_told_at: world.clock.now() });
 });
 
 /** Five days of failures. */

@@ -12,12 +12,17 @@ import { senderDomain } from './sender-domain.store.ts';
  * What cannot be mailed stands in the log, because somebody has to learn of it.
  */
 export function createTellAdmins(world: World, accept: Pick<Accept, 'acceptEmail'>): () => Promise<void> {
-  let isTelling = false;
+  let [isTelling, onceMore] = [false, false];
   return async () => {
+    // Whoever is telling may have asked for them before the last one was disabled.
+    onceMore = true;
     if (isTelling) return;
     isTelling = true;
     try {
-      for (const endpoint of await untold(world.db)) await tell(world, accept, endpoint);
+      while (onceMore) {
+        onceMore = false;
+        for (const endpoint of await untold(world.db)) await tell(world, accept, endpoint);
+      }
     } catch (error) {
       // Tried again before long: nothing was noted.
       world.log.error({ err: error }, 'could not tell a team that a webhook was disabled');
