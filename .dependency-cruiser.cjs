@@ -10,6 +10,7 @@ const layers = {
   resources:
     'it holds rules that finish inside one transaction; what takes time belongs to flow, which calls resources',
   flow: 'mail takes the same path whichever port it came through',
+  operations: 'they are the verbs of the API, which every door calls alike',
 };
 const ports = ['http', 'smtp', 'mcp', 'cron'];
 const order = Object.keys(layers);
@@ -28,7 +29,7 @@ const layerRules = order.map((layer, at) => {
 });
 
 // These folders are one module each; inside the others every folder is a module of its own.
-const wholeModules = `(contract|events|${ports.join('|')})`;
+const wholeModules = `(contract|events|operations|${ports.join('|')})`;
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
@@ -42,6 +43,28 @@ module.exports = {
         'inherits its limits and its errors. Move what both need to flow, resources or platform.',
       from: { path: `^src/(${ports.join('|')})/` },
       to: { path: `^src/(${ports.join('|')})/`, pathNot: '^src/$1/' },
+    },
+    {
+      name: 'operations-know-no-transport',
+      severity: 'error',
+      comment:
+        'An operation, or something below it, imports fastify or an HTTP server. Operations take a checked call and answer a value, so ' +
+        'that every door and every test can call them. Headers, status codes and streams belong to src/http; an answer with another ' +
+        'status is an Answered.',
+      from: { path: `^src/(${order.join('|')})/` },
+      to: { path: ['(^|/)node_modules/(fastify|@fastify)/'] },
+    },
+    {
+      name: 'resources-see-no-network',
+      severity: 'error',
+      comment:
+        'A resource imports what leads to other machines: the resolver, HTTP, or a World, which holds both. Resources take the Store and ' +
+        'finish when the database answers, so that no transaction, no list and no rule waits for a stranger. Ask in a verb of ' +
+        'src/flow and hand the resource what was answered.',
+      from: { path: '^src/resources/' },
+      to: {
+        path: ['^src/platform/(world|resolver|fetch|api-call)/', '^(node:)?(net|tls|http|https|http2|dns|dgram)(/|$)'],
+      },
     },
     {
       name: 'only-bin-starts-the-app',

@@ -80,6 +80,7 @@ if [ $uninstall = yes ]; then
   rm -f "$unit" "$link"
   # A folder that is not the program (a wrong --prefix) is left alone, and so is a checkout, which someone may be working in.
   if [ -e "$program/.git" ]; then
+    rm -f "$program/.installation.json"
     say "$program is a checkout and was left in place."
   elif [ -f "$program/bin/rasket" ]; then
     rm -rf "$program"
@@ -100,7 +101,7 @@ source=$(cd "$source" && pwd -P)
 
 if [ $staged = no ]; then
   [ "$(uname -s)" = Linux ] || fail "it installs on Linux; this is $(uname -s)."
-  for tool in npm node useradd runuser; do
+  for tool in npm node useradd; do
     command -v $tool >/dev/null 2>&1 || fail "$tool was not found in PATH and is needed to install."
   done
   if ! id rasket >/dev/null 2>&1; then
@@ -129,14 +130,19 @@ if [ $in_place = no ]; then
 else
   ready=$program
 fi
+# Where the operator's commands look: they are typed as root, without the variables that the unit gives to the service.
+cat >"$ready/.installation.json" <<'JSON'
+{ "data": "/var/lib/rasket", "config": "/etc/rasket/rasket.toml", "environment": "/etc/rasket/environment" }
+JSON
+chmod 644 "$ready/.installation.json"
 if [ $staged = no ]; then
   sh "$ready/bin/ensure-installed" prod
   chmod -R go=rX "$ready/node_modules"
 fi
 
-# As the service's account, in an environment that is the service's and not that of whoever installs.
-as_rasket() {
-  (cd / && runuser -u rasket -- env -i PATH="$PATH" RASKET_CONFIG=/etc/rasket/rasket.toml RASKET_DATA=/var/lib/rasket "$prefix/bin/rasket" "$@")
+# With the service's settings and not those of whoever installs; the program works as the owner of the data folder.
+installed_rasket() {
+  (cd / && env -i PATH="$PATH" "$prefix/bin/rasket" "$@")
 }
 
 was_active=no
@@ -186,7 +192,7 @@ if has_systemd; then systemctl daemon-reload; fi
 
 first=no
 if [ -e "$state/instance.key" ]; then
-  if ! as_rasket migrate; then
+  if ! installed_rasket migrate; then
     # Migrations add before they remove, so that the version before understands the database as it is now.
     if [ -e "$previous" ]; then
       rm -rf "$program"
@@ -198,7 +204,7 @@ if [ -e "$state/instance.key" ]; then
   fi
 else
   first=yes
-  as_rasket init
+  installed_rasket init
 fi
 rm -rf "$previous"
 
@@ -219,8 +225,11 @@ Next:
   3. Reverse DNS:               ask your provider to point this address back to that name
   4. Port 25, out and in:       many providers block it until asked; let it through your firewall
   5. Start it:                  systemctl enable --now rasket
-  6. Look at it:                systemctl status rasket; journalctl -u rasket; rasket doctor
-  7. Your first sending domain: rasket domains create --name example.com, then publish the records that it prints
-Back up /var/lib/rasket: it holds the mail, the keys and the database, unless that is a PostgreSQL.
+  6. Look at it:                systemctl status rasket; journalctl -u rasket
+  7. Keep the key:              rasket login
+  8. See whether all is well:   rasket doctor
+  9. Your first sending domain: rasket domains create example.com
+     Publish the records that it prints, then: rasket domains verify example.com
+Back up with rasket backup FOLDER: a copy of /var/lib/rasket while the service runs is none.
 NEXT
 fi

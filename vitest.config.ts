@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { SlowestFiles } from './test/rig/slowest-files.ts';
 
 const major = Number(process.versions.node.split('.')[0]);
 if (major !== 24) {
@@ -14,54 +15,78 @@ if (major !== 24) {
 const plain = ['contract', 'config', 'install', 'protocol', 'rig', 'vectors'].map(
   (folder) => `test/${folder}/**/*.test.ts`,
 );
+// Files of the other folders that start no database of ours either. None of them could: only the projects with a database
+// have one to give to a scene.
+const withoutDatabase = [
+  'test/flow/deliver-{dot,envelope,pool,resolver,route,shares,simulator,tls}.test.ts',
+  'test/platform/{guarded-fetch,inspector,post-pool,resolver-records}.test.ts',
+  'test/cli/{confirm,dns,domain-claims,explain,families,lists,output,parity,profiles,webhooks-replay}.test.ts',
+];
+// What is said at a terminal does not depend on the database behind the API.
+const onSqliteAlone = ['test/cli/{first-email,sessions,storage,webhooks-listen}.test.ts'];
 const apart = ['tidy', 'driver', 'peers', 'browser', 'bench'].map((folder) => `test/${folder}/**`);
 
 // That each check can fail is proved with planted violations: once in the suite, not at every check.
 const GUARDS = 'test/tidy/guards.test.ts';
 
-const perDatabase = { include: ['test/**/*.test.{ts,tsx}'], exclude: [...plain, ...apart] };
+const globalSetup = ['test/rig/global-setup.ts'];
+const perDatabase = { include: ['test/**/*.test.{ts,tsx}'], exclude: [...plain, ...withoutDatabase, ...apart] };
 
 export default defineConfig({
   test: {
     pool: 'forks',
     maxWorkers: 2,
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
+    // A process for each file would spend half of the suite on starting and importing.
+    isolate: false,
+    // Long, since a busy machine is no failure; a test that hangs is found by any limit.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     // A test that passes the second time is a defect that was seen and thrown away.
     retry: 0,
+    reporters: ['default', new SlowestFiles()],
     passWithNoTests: false,
     projects: [
       {
         extends: true,
         test: {
           name: 'unit',
-          include: ['{bin,src,cli,console,migrations}/**/*.test.{ts,tsx}', ...plain],
+          include: ['{bin,src,cli,console,migrations}/**/*.test.{ts,tsx}', ...plain, ...withoutDatabase],
         },
       },
       {
         extends: true,
-        test: { name: 'tidy', include: ['test/tidy/**/*.test.ts'], exclude: [GUARDS], testTimeout: 60_000 },
+        test: { name: 'tidy', include: ['test/tidy/**/*.test.ts'], exclude: [GUARDS], testTimeout: 120_000 },
       },
-      { extends: true, test: { name: 'guards', include: [GUARDS], testTimeout: 60_000 } },
-      { extends: true, test: { name: 'sqlite', env: { RASKET_TEST_DB: 'better-sqlite3' }, ...perDatabase } },
+      { extends: true, test: { name: 'guards', include: [GUARDS], testTimeout: 240_000 } },
+      {
+        extends: true,
+        test: { name: 'sqlite', env: { RASKET_TEST_DB: 'better-sqlite3' }, globalSetup, ...perDatabase },
+      },
       {
         extends: true,
         test: {
           name: 'pg',
           env: { RASKET_TEST_DB: 'pg' },
-          globalSetup: ['test/rig/global-setup.ts'],
+          globalSetup,
           ...perDatabase,
+          exclude: [...perDatabase.exclude, ...onSqliteAlone],
         },
       },
       {
         extends: true,
-        test: { name: 'sqlite3', env: { RASKET_TEST_DB: 'sqlite3' }, include: ['test/driver/**/*.test.ts'] },
+        test: {
+          name: 'sqlite3',
+          env: { RASKET_TEST_DB: 'sqlite3' },
+          globalSetup,
+          include: ['test/driver/**/*.test.ts'],
+        },
       },
       {
         extends: true,
         test: {
           name: 'peers',
           env: { RASKET_TEST_DB: 'better-sqlite3' },
+          globalSetup,
           include: ['test/peers/**/*.test.ts'],
           testTimeout: 60_000,
         },
@@ -71,6 +96,7 @@ export default defineConfig({
         test: {
           name: 'browser',
           env: { RASKET_TEST_DB: 'better-sqlite3' },
+          globalSetup,
           include: ['test/browser/**/*.test.ts'],
           testTimeout: 300_000,
           hookTimeout: 60_000,

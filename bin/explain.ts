@@ -22,7 +22,14 @@ export function explain(error: unknown): string[] {
   return line === undefined ? (error.stack ?? error.message).split('\n') : [line];
 }
 
-const EXPECTED = new Set(['OperatorFault', 'DataFolderInUse', 'SchemaTooNew', 'Refusal']);
+const EXPECTED = new Set([
+  'OperatorFault',
+  'CertificateFault',
+  'DataFolderInUse',
+  'InstallationMismatch',
+  'SchemaTooNew',
+  'Refusal',
+]);
 
 function explainSystem({ code = '', path, address, port, hostname }: SystemFault): string | undefined {
   switch (code) {

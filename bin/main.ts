@@ -11,8 +11,8 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
   version: string;
 };
 
-const [first, ...rest] = process.argv.slice(2);
-if (rest.length === 0 && (first === '--version' || first === '-V')) {
+const [first = '', ...rest] = process.argv.slice(2);
+if (rest.length === 0 && ['--version', '-V', '-v', 'version'].includes(first)) {
   console.log(version);
 } else {
   const { runProgram } = await import('./program.ts');

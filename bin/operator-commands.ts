@@ -1,19 +1,19 @@
 import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
 import type { Role } from '../src/app.ts';
 
-const DATA = ['--data <dir>', 'the data folder (RASKET_DATA; default ./data)'] as const;
-const CONFIG = ['--config <file>', 'the configuration file (RASKET_CONFIG)'] as const;
+const DATA = ['--data <dir>', 'the data folder (RASKET_DATA; default that of the installation, or ./data)'] as const;
+const CONFIG = ['--config <file>', 'the configuration file (RASKET_CONFIG; default that of the installation)'] as const;
 const ADMIN = ['--admin <address...>', 'who is mailed when something of the team needs a person, up to 20'] as const;
 const JSON_OUTPUT = ['--json', 'print JSON'] as const;
 
 const LISTED_MAX = 1000;
-const ROLES: readonly string[] = ['http', 'delivery', 'scheduler'] satisfies Role[];
+const ROLES: readonly string[] = ['http', 'delivery', 'scheduler', 'submission', 'receiving'] satisfies Role[];
 
 export function addOperatorCommands(program: Command, version: string): void {
   program.commandsGroup('On this machine:');
   addDevelopment(program, version);
   addServer(program, version);
-  addVacuum(program);
+  addStorage(program);
   addTeams(program.command('teams').summary('list, create, change and suspend teams on this installation'));
   addSending(program);
   addConfig(program.command('config').summary('check and show the configuration'));
@@ -67,7 +67,7 @@ function addServer(program: Command, version: string): void {
     )
     .option(...DATA)
     .option(...CONFIG)
-    .option('--roles <list>', 'run only these, separated by commas: http, delivery, scheduler', someRoles)
+    .option('--roles <list>', `run only these, separated by commas: ${ROLES.join(', ')}`, someRoles)
     .addHelpText('after', '\nExample:\n  rasket serve --data /var/lib/rasket --config /etc/rasket.toml')
     .action(async (options) => (await import('./commands/serve.ts')).serve({ ...options, version }));
 
@@ -80,7 +80,7 @@ function addServer(program: Command, version: string): void {
     .action(async (options) => (await import('./commands/migrate.ts')).migrateDatabase(options));
 }
 
-function addVacuum(program: Command): void {
+function addStorage(program: Command): void {
   program
     .command('vacuum')
     .summary('write the SQLite file anew, as small as it can be')
@@ -91,6 +91,43 @@ function addVacuum(program: Command): void {
     .option(...CONFIG)
     .addHelpText('after', '\nExample:\n  rasket vacuum --data /var/lib/rasket')
     .action(async (options) => (await import('./commands/vacuum.ts')).vacuum(options));
+
+  program
+    .command('backup')
+    .argument('<folder>', 'a new or an empty folder')
+    .summary('copy database, keys and content into a folder')
+    .description(
+      'Makes a data folder as it stands at one moment, while the server runs. To restore, make it the data folder again. With PostgreSQL, it says what to copy instead.',
+    )
+    .option(...DATA)
+    .option(...CONFIG)
+    .addHelpText('after', '\nExample:\n  rasket backup /var/backups/rasket-monday --data /var/lib/rasket')
+    .action(async (folder, options) => (await import('./commands/backup.ts')).backup(folder, options));
+
+  program
+    .command('rekey')
+    .summary('replace the instance key')
+    .description(
+      'Makes a new instance key and seals with it whatever the one before has sealed, also beside running servers. With PostgreSQL it takes two calls, because every node needs the new key first. Killed, it is simply called again.',
+    )
+    .option('--forget-former', 'drop the keys of before: links in mail that was sent under them end')
+    .option(...DATA)
+    .option(...CONFIG)
+    .addHelpText('after', '\nExample:\n  rasket rekey --data /var/lib/rasket')
+    .action(async (options) => (await import('./commands/rekey.ts')).rekey(options));
+
+  program
+    .command('sweep')
+    .summary('count or remove stored content that belongs to no email')
+    .description(
+      'A server removes by itself, every night, what a crash left behind; where it finds far more than that, it removes nothing and says so. Nothing younger than a day is touched.',
+    )
+    .option('--yes', 'remove it, however much there is')
+    .option(...DATA)
+    .option(...CONFIG)
+    .option(...JSON_OUTPUT)
+    .addHelpText('after', '\nExample:\n  rasket sweep --data /var/lib/rasket')
+    .action(async (options) => (await import('./commands/sweep.ts')).sweep(options));
 }
 
 function addTeams(teams: Command): void {
@@ -163,7 +200,7 @@ function addSending(program: Command): void {
 function addConfig(config: Command): void {
   config
     .command('check')
-    .argument('[file]', 'the file to check (RASKET_CONFIG)')
+    .argument('[file]', 'the file to check (RASKET_CONFIG; default that of the installation)')
     .summary('say whether a configuration is good')
     .addHelpText('after', '\nExample:\n  rasket config check /etc/rasket.toml')
     .action(async (file) => (await import('./commands/config.ts')).checkConfig(file));

@@ -9,7 +9,7 @@ const MISUSED = 2;
 export async function runProgram(argv: string[], version: string): Promise<number> {
   guardOutput();
   const program = new Command('rasket')
-    .description('A self-hosted email service: send by REST, deliver straight to the recipients’ mail servers.')
+    .description('A self-hosted email service: send by REST or SMTP, deliver straight to the recipients’ mail servers.')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
     .helpCommand('help [command]', 'show help for a command')

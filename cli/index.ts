@@ -4,36 +4,46 @@
  */
 import type { Command } from 'commander';
 import { addAccessCommands } from './commands/access.ts';
-import { addAttachmentCommands } from './commands/attachments/index.ts';
 import { addApiKeyCommands } from './commands/api-keys/index.ts';
+import { addAttachmentCommands } from './commands/attachments/index.ts';
+import { addContactCommands } from './commands/contacts/index.ts';
+import { addContactImportCommands } from './commands/contact-imports/index.ts';
+import { addContactPropertyCommands } from './commands/contact-properties/index.ts';
+import { declareFamily } from './commands/declare-family.ts';
 import { addDomainClaimCommands } from './commands/domain-claims/index.ts';
 import { addDomainCommands } from './commands/domains/index.ts';
 import { addEmailCommands } from './commands/emails/index.ts';
-import { addLogCommands } from './commands/logs/index.ts';
 import { addMetricsCommands } from './commands/metrics/index.ts';
-import { addOperationCommands } from './commands/operations/index.ts';
-import { addShareCommands } from './commands/shares/index.ts';
+import { addReceivedEmailCommands } from './commands/received-emails/index.ts';
+import { addSegmentCommands } from './commands/segments/index.ts';
+import { addSystemCommands } from './commands/system/index.ts';
 import { addSuppressionCommands } from './commands/suppressions/index.ts';
 import { addTeamCommands } from './commands/teams/index.ts';
-import { addUsageCommands } from './commands/usage/index.ts';
 import { addTemplateCommands } from './commands/templates/index.ts';
 import { addWebhookCommands } from './commands/webhooks/index.ts';
+import { logs, shares, topics, usage } from './families/index.ts';
 
 export function addClientCommands(program: Command): void {
   program.commandsGroup('Over the API:');
   addEmailCommands(program);
-  addShareCommands(program);
+  declareFamily(program, shares);
   addAttachmentCommands(program);
+  addReceivedEmailCommands(program);
   addDomainCommands(program);
   addDomainClaimCommands(program);
   addApiKeyCommands(program);
   addTemplateCommands(program);
+  addContactCommands(program);
+  addContactImportCommands(program);
+  addContactPropertyCommands(program);
+  addSegmentCommands(program);
+  declareFamily(program, topics);
   addSuppressionCommands(program);
   addWebhookCommands(program);
   addTeamCommands(program);
-  addUsageCommands(program);
+  declareFamily(program, usage);
   addMetricsCommands(program);
-  addLogCommands(program);
-  addOperationCommands(program);
+  declareFamily(program, logs);
+  addSystemCommands(program);
   addAccessCommands(program);
 }

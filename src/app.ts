@@ -2,24 +2,18 @@
  * Wires everything, and is the only file that does: config in, running ports out. What it starts it also stops, in the
  * opposite order: ports first, then the queue, then the database.
  */
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { loadContract } from './contract/index.ts';
 import { startCron, type CronJob } from './cron/index.ts';
 import { createAccept, type Accept } from './flow/accept/index.ts';
+import { createImports, removeImportFiles, type Imports } from './flow/audience/index.ts';
 import { createComposer } from './flow/compose/index.ts';
 import { createCapture, createDeliver, type DeliverOptions } from './flow/deliver/index.ts';
-import { publishConfigured } from './flow/dns-setup/index.ts';
-import {
-  createListeners,
-  createNotify,
-  createTellAdmins,
-  forgetListeners,
-  type Listeners,
-  type Notify,
-} from './flow/notify/index.ts';
+import { publishConfigured, recheckClaims, sweepDomains } from './flow/dns/index.ts';
 import { catchMessage } from './flow/playground/index.ts';
-import { createQueue, openHandOffLog, recoverDeliveries, releaseHeld, type Queue } from './flow/queue/index.ts';
+import { createQueue, openHandOffLog, recoverDeliveries, releaseDeferred, type Queue } from './flow/queue/index.ts';
+import { createReceive, type Receive } from './flow/receive/index.ts';
 import { createSettle } from './flow/settle/index.ts';
 import {
   createLogRemoval,
@@ -29,60 +23,122 @@ import {
   removeOrphanBlobs,
 } from './flow/sweep/index.ts';
 import { createTracking, type Tracking } from './flow/track/index.ts';
+import {
+  createListeners,
+  createWebhookSender,
+  forgetListeners,
+  type Listeners,
+  type WebhookSender,
+  SEALED_LISTENER_SECRETS,
+} from './flow/webhooks/index.ts';
 import { startHttp, type HttpPort } from './http/index.ts';
 import { createApiCall } from './platform/api-call/index.ts';
-import { openBlobs } from './platform/blobs/index.ts';
+import { blobsFolder, openBlobs, type Blobs } from './platform/blobs/index.ts';
 import { stopwatch, systemClock, type Clock } from './platform/clock/index.ts';
 import type { Config } from './platform/config/index.ts';
-import { createGroupCommit, holdDataFolder, migrate, openDb } from './platform/db/index.ts';
+import { createGroupCommit, lockDataFolder, migrate, openDb, ping } from './platform/db/index.ts';
 import { createGuardedFetch } from './platform/fetch/index.ts';
 import { createIds } from './platform/ids/index.ts';
 import { createLog, createMailLog, type Log } from './platform/log/index.ts';
+import { openProcessMarks, type ProcessMarks } from './platform/process-mark/index.ts';
 import { createInspector, createResolver } from './platform/resolver/index.ts';
-import { openSecrets } from './platform/secrets/index.ts';
+import { makeRsaKey, openSecrets, type SealedColumn } from './platform/secrets/index.ts';
+import { openServerTls } from './platform/server-tls/index.ts';
 import type { World } from './platform/world/index.ts';
-import { recheckClaims } from './resources/domain-claims/index.ts';
-import { sweepDomains } from './resources/domains/index.ts';
+import { clearDeleted } from './resources/contacts/index.ts';
+import { SEALED_DKIM_KEYS } from './resources/domains/index.ts';
+import { indexEmails } from './resources/emails/index.ts';
+import { bindInstallation, mustBelongTogether, mustHaveDatabase } from './resources/instance/index.ts';
 import { forgetExpiredShares } from './resources/shares/index.ts';
+import { SEALED_WEBHOOK_SECRETS } from './resources/webhooks/index.ts';
+import { createReceivingDoor, createSubmission, startSmtp, type Doors, type SmtpPorts } from './smtp/index.ts';
 
-export const ROLES = ['http', 'delivery', 'scheduler'] as const;
+export const ROLES = ['http', 'delivery', 'scheduler', 'submission', 'receiving'] as const;
 export type Role = (typeof ROLES)[number];
+
+/** Every column whose texts are sealed with the instance key. */
+export const SEALED_COLUMNS: readonly SealedColumn[] = [
+  SEALED_DKIM_KEYS,
+  ...SEALED_WEBHOOK_SECRETS,
+  SEALED_LISTENER_SECRETS,
+];
 
 export interface WorldOptions {
   config: Config;
   dataDir: string;
   clock?: Clock;
   random?: () => number;
+  makeRsaKey?: World['makeRsaKey'];
   log?: Log;
-  /** Certificates in PEM that our own HTTP requests trust instead of the system's. */
+  /** Certificates in PEM that our own HTTP requests, and deliveries that verify, trust instead of the system's. */
   trustedCa?: readonly string[];
+  /** Whether an installation may be made where there is none; otherwise an empty database is refused. */
+  mayFound?: boolean;
+  /** The address that HTTP listens on, once it does: port 0 of the configuration is a real one only then. */
+  boundUrl?: () => string | undefined;
 }
 
 export interface AppOptions extends WorldOptions {
+  /** Measures waits for mail servers; the system's unless given, because they are real where a test's days are not. */
+  networkClock?: Clock;
   version: string;
   roles?: readonly Role[];
+  /** An SMTP port that is taken is replaced by any free one, for trying things out. */
+  maySmtpPortsMove?: boolean;
 }
 
 export interface App {
   world: World;
   http: HttpPort | undefined;
+  smtp: SmtpPorts | undefined;
   queue: Queue | undefined;
-  notify: Notify | undefined;
+  webhooks: WebhookSender | undefined;
+  imports: Imports | undefined;
   tracking: Tracking | undefined;
   /** The jobs of the cron table, to be run by hand too. */
   jobs: readonly CronJob[];
+  /** Reads again what may be replaced while it runs: the certificate of the SMTP ports. */
+  reload(): void;
   /** Stops taking work, lets what is in hand end within `graceMs`, and lets go of the data folder. */
   close(graceMs: number): Promise<void>;
 }
 
-/** Everything a verb needs, without any port: for `init` and other commands of the operator. Close it with `db.close()`. */
+/**
+ * Everything a verb needs, without any port: for `init` and other commands of the operator. Close it with `closeWorld`.
+ * Refuses, before anything is written, a database that does not belong to the folder; `migrateWorld` goes before its use.
+ */
 export async function openWorld(options: WorldOptions): Promise<World> {
-  const { config, dataDir } = options;
+  const { config, dataDir, mayFound = false } = options;
+  const blobs = openBlobs(blobsFolder(dataDir));
+  const file = path.resolve(dataDir, config.database.path);
+  // To open an SQLite file is to make it.
+  if (config.database.driver !== 'pg' && !existsSync(file)) {
+    await mustHaveDatabase({ config, dataDir, blobs }, mayFound);
+  }
+  const world = await connectWorld(options, { blobs, file });
+  try {
+    await mustBelongTogether(world, { sealed: SEALED_COLUMNS, mayFound });
+  } catch (error) {
+    await closeWorld(world);
+    throw error;
+  }
+  return world;
+}
+
+/** Brings the schema up to this version's and makes sure that database and folders bear one id; answers what it did. */
+export async function migrateWorld(world: World): Promise<string[]> {
+  const done = await migrate(world.db);
+  await bindInstallation(world, SEALED_COLUMNS);
+  return done;
+}
+
+async function connectWorld(options: WorldOptions, { blobs, file }: { blobs: Blobs; file: string }): Promise<World> {
+  const { config, dataDir, boundUrl } = options;
   const clock = options.clock ?? systemClock;
   const log = options.log ?? createLog(config.log);
   const secrets = openSecrets(dataDir);
-  const { driver, url, path: file, pool_max: poolMax } = config.database;
-  const db = await openDb({ driver, url, file: path.resolve(dataDir, file), poolMax });
+  const { driver, url, pool_max: poolMax } = config.database;
+  const db = await openDb({ driver, url, file, poolMax });
   const { servers, timeout_ms: timeoutMs, tries } = config.dns;
   const { public_url: publicUrl, host, port } = config.http;
   const resolver = createResolver({ servers: [...servers], timeoutMs, tries, now: () => clock.now() });
@@ -93,8 +149,9 @@ export async function openWorld(options: WorldOptions): Promise<World> {
     clock,
     ids: createIds(clock),
     random: options.random ?? Math.random,
+    makeRsaKey: options.makeRsaKey ?? makeRsaKey,
     secrets,
-    blobs: openBlobs(path.join(dataDir, 'blobs')),
+    blobs,
     resolver,
     inspector: createInspector({
       servers,
@@ -116,7 +173,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
     log,
     mailLog: createMailLog(log),
     dataDir,
-    origin: () => publicUrl || `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    origin: () => boundUrl?.() ?? (publicUrl || `http://${host.includes(':') ? `[${host}]` : host}:${port}`),
   };
 }
 
@@ -136,38 +193,61 @@ export async function startApp(options: AppOptions): Promise<App> {
   };
   try {
     // With PostgreSQL the processes of one machine share its folder, for the blobs in it; SQLite bears one process.
-    if (options.config.database.driver !== 'pg') toStop.push(holdDataFolder(options.dataDir));
-    const world = await openWorld(options);
+    if (options.config.database.driver !== 'pg') toStop.push(lockDataFolder(options.dataDir));
+    const bound: { url?: string } = {};
+    const world = await openWorld({ ...options, boundUrl: () => bound.url });
     toStop.push(() => closeWorld(world));
-    await migrate(world.db);
+    await migrateWorld(world);
+    const marks = openProcessMarks(options.dataDir);
+    toStop.push(marks.close);
     const accept = createAccept(world, () => mail?.queue.wake());
-    const mail = roles.has('delivery') ? await startDelivery(world, runDir, accept) : undefined;
-    const tellAdmins = createTellAdmins(world, accept);
-    const notify = roles.has('delivery') ? createNotify({ world, tellAdmins }) : undefined;
+    const { networkClock, trustedCa } = options;
+    const mail = roles.has('delivery')
+      ? await startDelivery(world, { runDir, marks, accept, networkClock, trustedCa })
+      : undefined;
+    const webhooks = roles.has('delivery') ? createWebhookSender(world, accept) : undefined;
     // Together: neither's last answers keep the other from its share of the time.
-    if (mail) toStop.push(async (graceMs) => void (await Promise.all([mail.close(graceMs), notify?.stop(graceMs)])));
+    if (mail) toStop.push(async (graceMs) => void (await Promise.all([mail.close(graceMs), webhooks?.stop(graceMs)])));
+    const imports = roles.has('delivery') ? createImports(world) : undefined;
+    if (imports) toStop.push(imports.stop);
     const jobs = cronTable(world);
     const cron = roles.has('scheduler') ? startCron(world, jobs) : undefined;
     if (cron) toStop.push(cron.stop);
-    const tracking = roles.has('http') ? createTracking(world, runDir) : undefined;
+    const tracking = roles.has('http') ? createTracking(world, runDir, marks) : undefined;
     if (tracking) toStop.push((graceMs) => tracking.close(graceMs));
     const listeners = createListeners(world);
     const http = tracking && (await startHttpPort(world, options.version, { accept, tracking, listeners }));
     if (http) {
       toStop.push(http.close, listeners.close);
-      // Port 0 is known only now.
-      world.origin = () => http.url;
+      bound.url = http.url;
     }
+    const tls = hasSmtpPorts(options.config, roles) ? openServerTls(world) : undefined;
+    if (tls) toStop.push(tls.close);
+    const receive = roles.has('receiving') ? createReceive(world) : undefined;
+    if (receive) toStop.push(receive.close);
+    const doors = smtpDoors(world, { accept: roles.has('submission') ? accept : undefined, receive });
+    const smtp = tls && (await startSmtp({ world, tls, doors, mayMove: options.maySmtpPortsMove }));
+    if (smtp) toStop.push(smtp.close);
+    // When nothing can fail any more: a start that fails says why, in one line.
+    await warnOfUnsafeSettings(world);
     mail?.queue.start();
-    await notify?.start();
-    return { world, http, queue: mail?.queue, notify, tracking, jobs, close };
+    await webhooks?.start();
+    await imports?.start();
+    const reload = (): void => tls?.reload();
+    return { world, http, smtp, queue: mail?.queue, webhooks, imports, tracking, jobs, reload, close };
   } catch (error) {
     await close(0);
     throw error;
   }
 }
 
-async function closeWorld(world: World): Promise<void> {
+async function warnOfUnsafeSettings({ db, log }: World): Promise<void> {
+  const off = await db.unsafeSettings();
+  if (off.length > 0)
+    log.warn({ off }, 'PostgreSQL may lose accepted mail in a power cut; switch these on in its configuration');
+}
+
+export async function closeWorld(world: World): Promise<void> {
   await world.commits.settled();
   world.resolver.close();
   world.inspector.close();
@@ -180,20 +260,40 @@ function startHttpPort(
   stages: { accept: Accept; tracking: Tracking; listeners: Listeners },
 ): Promise<HttpPort> {
   const checks = {
-    database: async () => void (await world.db.get('select 1 as one')),
+    database: () => ping(world.db),
     storage: () => world.blobs.check(),
   };
   return startHttp({ world, version, checks, ...stages, document: loadContract() });
 }
 
+/** Without a port nobody is shown a certificate, and nobody is told that it is a self-signed one. */
+function hasSmtpPorts({ submission, receiving }: Config, roles: ReadonlySet<Role>): boolean {
+  const submits = roles.has('submission') && submission.ports.length + submission.tls_ports.length > 0;
+  return submits || (roles.has('receiving') && receiving.ports.length > 0);
+}
+
+/** What stands behind the SMTP ports. */
+const smtpDoors = (
+  world: World,
+  { accept, receive }: { accept: Accept | undefined; receive: Receive | undefined },
+): Doors => ({
+  submission: accept && createSubmission(world, accept),
+  receiving: receive && createReceivingDoor(world, receive),
+});
+
+interface DeliveryParts extends Pick<AppOptions, 'networkClock' | 'trustedCa'> {
+  runDir: string;
+  marks: ProcessMarks;
+  accept: Accept;
+}
+
 async function startDelivery(
   world: World,
-  runDir: string,
-  accept: Accept,
+  { runDir, marks, accept, networkClock = systemClock, trustedCa }: DeliveryParts,
 ): Promise<{ queue: Queue; close(graceMs: number): Promise<void> }> {
-  const recovery = await recoverDeliveries(world, runDir);
-  const handOffLog = openHandOffLog(runDir, world.ids.uuid());
-  const delivery = createDeliver(deliverOptions(world));
+  const recovery = await recoverDeliveries(world, runDir, marks);
+  const handOffLog = openHandOffLog(runDir, world.ids.uuid(), marks);
+  const delivery = createDeliver({ ...deliverOptions(world, trustedCa), clock: networkClock });
   const queue = createQueue({
     world,
     deliver: delivery.deliver,
@@ -201,6 +301,7 @@ async function startDelivery(
     settle: createSettle(world, handOffLog.owner),
     handOffLog,
     isPressed: accept.isPressed,
+    isDown: ({ destination, region, tls }) => delivery.isDown({ domain: destination, region, tls }),
   });
   return {
     queue,
@@ -213,7 +314,7 @@ async function startDelivery(
   };
 }
 
-function deliverOptions(world: World): DeliverOptions {
+function deliverOptions(world: World, trustedCa: readonly string[] | undefined): DeliverOptions {
   const { config, resolver, log } = world;
   const { delivery, instance, network, regions } = config;
   const replyMs = delivery.reply_timeout_seconds * 1000;
@@ -248,14 +349,20 @@ function deliverOptions(world: World): DeliverOptions {
       ehloMs: replyMs,
       mailMs: replyMs,
       rcptMs: replyMs,
+      envelopeMs: delivery.envelope_timeout_seconds * 1000,
+      contentMs: delivery.content_timeout_seconds * 1000,
+      contentBytesPerSecond: delivery.content_bytes_per_second,
       dataDoneMs: delivery.data_timeout_seconds * 1000,
     },
     limits: {
       connectionsPerDestinationMax: delivery.max_connections_per_destination,
+      connectionsPerAddressMax: delivery.max_connections_per_address,
       connectionsTotalMax: delivery.max_connections,
       messagesPerConnectionMax: delivery.max_messages_per_connection,
       idleMs: delivery.idle_seconds * 1000,
+      openMs: delivery.open_timeout_seconds * 1000,
     },
+    tls: { verifyEnforced: delivery.verify_enforced_tls, ...(trustedCa ? { ca: trustedCa.join('\n') } : {}) },
     now: () => world.clock.now(),
     random: world.random,
     onTrouble: ({ job, mx, transcript }) => log.debug({ emailId: job.emailId, mx, transcript }, 'smtp session'),
@@ -271,14 +378,17 @@ function cronTable(world: World): readonly CronJob[] {
   return [
     { name: 'sweep-domains', schedule: world.config.domains.sweep, run: () => sweepDomains(world) },
     { name: 'publish-dns', schedule: '* * * * *', run: () => publishConfigured(world) },
-    { name: 'release-held-mail', schedule: '* * * * *', run: () => releaseHeld(world.db, world.clock.now()) },
+    { name: 'release-held-mail', schedule: '* * * * *', run: () => releaseDeferred(world.db, world.clock.now()) },
     { name: 'recheck-claims', schedule: '41 * * * *', run: () => recheckClaims(world) },
     { name: 'forget-idempotency-keys', schedule: '7 * * * *', run: () => forgetIdempotencyKeys(world) },
     { name: 'forget-expired-shares', schedule: '19 * * * *', run: () => forgetExpiredShares(world) },
     { name: 'remove-old-logs', schedule: '* * * * *', run: createLogRemoval(world) },
     { name: 'remove-old-webhook-events', schedule: '* * * * *', run: createWebhookRemoval(world) },
+    { name: 'index-emails', schedule: '* * * * *', run: () => indexEmails(world) },
     { name: 'remove-expired', schedule: '* * * * *', run: createRemoval(world) },
     { name: 'forget-listeners', schedule: '* * * * *', run: () => forgetListeners(world) },
+    { name: 'remove-import-files', schedule: '31 * * * *', run: () => removeImportFiles(world) },
+    { name: 'clear-deleted-audience', schedule: '* * * * *', run: () => clearDeleted(world) },
     { name: 'remove-orphan-blobs', schedule: '23 3 * * *', run: () => removeOrphanBlobs(world) },
   ];
 }

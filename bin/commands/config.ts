@@ -1,14 +1,13 @@
-import { loadConfig, showConfig } from '../../src/platform/config/index.ts';
+import { showConfig } from '../../src/platform/config/index.ts';
+import { readSettings } from './open.ts';
 
+/** As the server would be started with it. */
 export async function checkConfig(file: string | undefined): Promise<void> {
-  const named = file ?? process.env.RASKET_CONFIG;
-  loadConfig({ ...(named === undefined ? {} : { file: named }), env: process.env });
-  console.log(named === undefined ? 'The settings of the environment are good.' : `${named} is good.`);
+  const checked = readSettings(file === undefined ? {} : { config: file }, { isServing: true });
+  console.log(checked.file === undefined ? 'The settings of the environment are good.' : `${checked.file} is good.`);
 }
 
 export async function printConfig(options: { config?: string; profile: 'production' | 'development' }): Promise<void> {
-  const { profile } = options;
-  const file = options.config ?? process.env.RASKET_CONFIG;
-  const { config, sources } = loadConfig({ ...(file === undefined ? {} : { file }), profile, env: process.env });
+  const { config, sources } = readSettings(options, { profile: options.profile });
   console.log(showConfig(config, sources));
 }

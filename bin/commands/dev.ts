@@ -3,17 +3,19 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { ROLES, startApp, type App } from '../../src/app.ts';
-import { loadConfig, type Config } from '../../src/platform/config/index.ts';
+import type { Config } from '../../src/platform/config/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
-import { hashToken, instanceKeyPath } from '../../src/platform/secrets/index.ts';
+import { instanceKeyPath } from '../../src/platform/secrets/index.ts';
 import type { World } from '../../src/platform/world/index.ts';
-import { issueApiKey } from '../../src/resources/api-keys/index.ts';
+import { isActiveToken, issueApiKey } from '../../src/resources/api-keys/index.ts';
 import { createVerifiedDomain, findDomainByName } from '../../src/resources/domains/index.ts';
 import { createTeam, listTeams } from '../../src/resources/teams/index.ts';
+import type { SmtpListening } from '../../src/smtp/index.ts';
 import { OperatorFault } from '../explain.ts';
-import { makeDataFolder, mustBeEmpty } from './init.ts';
-import { DEVELOPMENT_MARK, developmentFolder, programRoot, withWorld, type DataOptions } from './open.ts';
-import { announce, forgetDeadReady, listenForStop, untilStopped } from './serve.ts';
+import { becomeOwnerOf, programRoot } from '../installation.ts';
+import { makeDataFolder, withFreshWorld } from './init.ts';
+import { DEVELOPMENT_MARK, developmentFolder, readConfig, type DataOptions } from './open.ts';
+import { announce, forgetDeadReady, listenForReload, listenForStop, untilStopped } from './serve.ts';
 
 export interface DevOptions extends DataOptions {
   version: string;
@@ -32,8 +34,10 @@ export async function dev(options: DevOptions): Promise<void> {
   const dataDir = developmentFolder(options);
   mustBeOurs(dataDir);
   const config = developmentConfig(options);
+  becomeOwnerOf(dataDir);
   // A queue of somebody's real mail would be caught instead of sent.
-  if (makeDataFolder(dataDir) && config.database.driver === 'pg') await withWorld(config, dataDir, mustBeEmpty);
+  if (makeDataFolder(dataDir) && config.database.driver === 'pg')
+    await withFreshWorld(config, dataDir, async () => undefined);
   writeFileSync(
     path.join(dataDir, DEVELOPMENT_MARK),
     'The data folder of the development profile; nothing in it is real.\n',
@@ -46,8 +50,10 @@ export async function dev(options: DevOptions): Promise<void> {
   const url = app.http?.url ?? '';
   writeFileSync(devFile(dataDir), JSON.stringify({ url, ...access, domain: DOMAIN }), { mode: 0o600 });
   const stop = listenForStop(log);
+  listenForReload(app);
   announce(app, dataDir, ROLES, options.version);
-  console.log(panel({ version: options.version, url, apiKey: access.api_key, dataDir }));
+  const smtp = app.smtp?.listening ?? [];
+  console.log(panel({ version: options.version, url, smtp, apiKey: access.api_key, dataDir }));
   await untilStopped(stop, app, dataDir, 2000);
 }
 
@@ -60,8 +66,7 @@ function mustBeOurs(dataDir: string): void {
 }
 
 function developmentConfig(options: DevOptions): Config {
-  const file = options.config ?? process.env.RASKET_CONFIG;
-  const { config } = loadConfig({ ...(file === undefined ? {} : { file }), profile: 'development', env: process.env });
+  const config = readConfig({ ...options, data: developmentFolder(options) }, { profile: 'development' });
   if (!config.delivery.capture) {
     throw new OperatorFault(
       'delivery.capture cannot be switched off in the development profile; to send real mail run: rasket serve',
@@ -69,6 +74,9 @@ function developmentConfig(options: DevOptions): Config {
   }
   if (!ipaddr.isValid(config.http.host) || ipaddr.process(config.http.host).range() !== 'loopback') {
     throw new OperatorFault(`the development profile listens on loopback only; http.host is ${config.http.host}`);
+  }
+  if (!ipaddr.isValid(config.smtp.host) || ipaddr.process(config.smtp.host).range() !== 'loopback') {
+    throw new OperatorFault(`the development profile listens on loopback only; smtp.host is "${config.smtp.host}"`);
   }
   return config;
 }
@@ -80,7 +88,7 @@ async function start(
   options: DevOptions,
   log: ReturnType<typeof createLog>,
 ): Promise<App> {
-  const app = { dataDir, version: options.version, log };
+  const app = { dataDir, version: options.version, log, mayFound: true, maySmtpPortsMove: true };
   try {
     return await startApp({ ...app, config });
   } catch (error) {
@@ -110,7 +118,7 @@ async function usableAccess(world: World, dataDir: string): Promise<DevAccess> {
     return { team_id: made.teamId, api_key: made.apiKey };
   }
   const kept = readAccess(dataDir);
-  if (kept && (await isLive(world, kept.api_key))) return { team_id: kept.team_id, api_key: kept.api_key };
+  if (kept && (await isActiveToken(world, kept.api_key))) return { team_id: kept.team_id, api_key: kept.api_key };
   const { token } = await world.db.tx((tx) =>
     issueApiKey(world, tx, { teamId: team.id, name: 'Development', permission: 'full_access', domainId: null }),
   );
@@ -125,19 +133,16 @@ function readAccess(dataDir: string): DevAccess | undefined {
   }
 }
 
-async function isLive(world: World, token: string): Promise<boolean> {
-  const sql = `select 1 as live from api_keys where token_hash = ? and status = 'active'`;
-  return (await world.db.get(sql, [hashToken(token)])) !== undefined;
-}
-
 function panel({
   version,
   url,
+  smtp,
   apiKey,
   dataDir,
 }: {
   version: string;
   url: string;
+  smtp: readonly SmtpListening[];
   apiKey: string;
   dataDir: string;
 }): string {
@@ -149,8 +154,8 @@ function panel({
 rasket ${version} is running for development. No mail leaves this machine.
 
   API      ${url}   (reference: ${url}/docs)
-  API key  ${apiKey}
-  Domain   ${DOMAIN}, verified
+${smtpLines(smtp)}  API key  ${apiKey}
+  Domain   ${DOMAIN}, verified, and receives
   Data     ${folder}
 
 Send the first email:
@@ -164,12 +169,61 @@ Or without curl:
 
   ${rasket} send${data} --from '${email.from}' --to ${email.to} --subject ${email.subject} --text 'It works.'
 
-Then look at what arrived:
+${smtpExamples(smtp, apiKey, email)}Then look at what arrived:
 
   ${rasket} playground${data}
   ${rasket} playground${data} latest
-
+${receivingExample(smtp, `${rasket} received${data} list`)}
 Ctrl-C stops it.
+`;
+}
+
+const submissionPort = (smtp: readonly SmtpListening[]): SmtpListening | undefined =>
+  smtp.find(({ tls, doors }) => tls === 'starttls' && doors.includes('submission'));
+
+function smtpLines(smtp: readonly SmtpListening[]): string {
+  const kinds = { submission: 'for applications', receiving: 'for mail from outside' };
+  return smtp
+    .map(({ host, port, tls, doors }) => {
+      const how = tls === 'implicit' ? ', TLS' : '';
+      return `  SMTP     ${host}:${port}   (${doors.map((door) => kinds[door]).join(' and ')}${how})\n`;
+    })
+    .join('');
+}
+
+/** The same email by SMTP: as a line to paste, and as what nodemailer asks for. */
+function smtpExamples(
+  smtp: readonly SmtpListening[],
+  apiKey: string,
+  email: { from: string; to: string; subject: string },
+): string {
+  const found = submissionPort(smtp);
+  if (!found) return '';
+  const { host, port } = found;
+  const address = /<(.+)>/.exec(email.from)?.[1] ?? email.from;
+  return `Or by SMTP:
+
+  swaks --server ${host} --port ${port} --auth-user rasket --auth-password ${apiKey} \\
+    --from ${address} --to ${email.to} --header 'Subject: ${email.subject}' --body 'It works.'
+
+or with nodemailer's four settings:
+
+  host: '${host}', port: ${port}, auth: { user: 'rasket', pass: '${apiKey}' }, tls: { rejectUnauthorized: false }
+
+`;
+}
+
+/** A message from outside, as a line to paste: curl brings mail as a server does. */
+function receivingExample(smtp: readonly SmtpListening[], list: string): string {
+  const found = smtp.find(({ doors }) => doors.includes('receiving'));
+  if (!found) return '';
+  return `
+Receive one, for any address of the domain:
+
+  printf 'From: them@example.org\\nTo: hello@${DOMAIN}\\nSubject: Hi\\n\\nIt arrives.\\n' |
+    curl smtp://${found.host}:${found.port} --mail-from them@example.org --mail-rcpt hello@${DOMAIN} --crlf --upload-file -
+
+  ${list}
 `;
 }
 

@@ -1,11 +1,14 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { Config } from '../../src/platform/config/index.ts';
+import { hasTable } from '../../src/platform/db/index.ts';
 import { createInstanceKey, instanceKeyPath } from '../../src/platform/secrets/index.ts';
 import type { World } from '../../src/platform/world/index.ts';
+import { InstallationMismatch } from '../../src/resources/instance/index.ts';
 import { createTeam, listTeams } from '../../src/resources/teams/index.ts';
 import { OperatorFault } from '../explain.ts';
-import { dataFolder, DEVELOPMENT_MARK, readConfig, withWorld, type DataOptions } from './open.ts';
+import { becomeOwnerOf, findInstallation } from '../installation.ts';
+import { newDataFolder, DEVELOPMENT_MARK, mustNotLackKey, readConfig, withWorld, type DataOptions } from './open.ts';
 import { runningUrl } from './serve.ts';
 
 const FIRST_TEAM = 'My team';
@@ -16,11 +19,12 @@ export interface InitOptions extends DataOptions {
 }
 
 export async function init(options: InitOptions): Promise<void> {
-  const config = readConfig(options);
-  const dataDir = dataFolder(options);
+  const dataDir = newDataFolder(options);
+  const config = readConfig({ ...options, data: dataDir });
+  becomeOwnerOf(dataDir);
   const isNew = makeDataFolder(dataDir);
-  const made = await withWorld(config, dataDir, async (world) => {
-    if (isNew) await mustBeEmpty(world);
+  const open = isNew ? withFreshWorld : withOwnWorld;
+  const made = await open(config, dataDir, async (world) => {
     const teams = await listTeams(world.db);
     if (teams.length > 0 && options.team === undefined) {
       throw new OperatorFault(
@@ -35,6 +39,7 @@ export async function init(options: InitOptions): Promise<void> {
 /** Safe to repeat: what is there already is kept, so an attempt that failed half-way can be made again. Answers whether the folder is new. */
 export function makeDataFolder(dataDir: string): boolean {
   if (isInitialised(dataDir)) return false;
+  mustNotLackKey(dataDir);
   if (existsSync(dataDir) && readdirSync(dataDir).some((name) => !LEFT_BY_AN_ATTEMPT.includes(name))) {
     throw new OperatorFault(`${dataDir} has other files in it; choose an empty or a new folder with --data`);
   }
@@ -49,12 +54,28 @@ export function makeDataFolder(dataDir: string): boolean {
 }
 
 /** What a database server holds already was sealed with another folder's key, and a new key could not read it. */
-export async function mustBeEmpty({ db, dataDir }: World): Promise<void> {
-  if ((await listTeams(db)).length === 0) return;
-  rmSync(instanceKeyPath(dataDir));
-  throw new OperatorFault(
-    `the database belongs to another data folder; copy that folder's instance.key to ${dataDir} first, or name another database`,
-  );
+export async function withFreshWorld<T>(
+  config: Config,
+  dataDir: string,
+  work: (world: World) => Promise<T>,
+): Promise<T> {
+  try {
+    return await withWorld(config, dataDir, work, { mayFound: true, before: mustBeEmpty });
+  } catch (error) {
+    if (!(error instanceof InstallationMismatch)) throw error;
+    rmSync(instanceKeyPath(dataDir));
+    throw new OperatorFault(
+      `the database belongs to another data folder; copy that folder's instance.key to ${dataDir} first, or name another database`,
+    );
+  }
+}
+
+const withOwnWorld: typeof withFreshWorld = (config, dataDir, work) =>
+  withWorld(config, dataDir, work, { mayFound: true });
+
+async function mustBeEmpty({ db }: World): Promise<void> {
+  const hasTeams = (await hasTable(db, 'teams')) && (await listTeams(db)).length > 0;
+  if (hasTeams) throw new InstallationMismatch('the database has teams');
 }
 
 const LEFT_BY_AN_ATTEMPT = ['run', path.basename(instanceKeyPath(''))];
@@ -79,14 +100,15 @@ export function printTeam(made: PrintedTeam, options: DataOptions & { json?: boo
     process.stdout.write(`${JSON.stringify(answer)}\n`);
     return;
   }
-  const command = isDevelopment ? 'dev' : 'serve';
   const config = options.config === undefined ? '' : ` --config ${options.config}`;
+  const byHand = `rasket ${isDevelopment ? 'dev' : 'serve'} --data ${made.dataDir}${config}`;
+  const start = findInstallation()?.data === made.dataDir ? 'systemctl enable --now rasket' : byHand;
   process.stdout.write(`Team     ${made.slug} (${made.teamId})
 API key  ${made.apiKey}
          This is the only time it is shown; keep it safe.
 Data     ${made.dataDir}
 
-Next: ${running === undefined ? `start the server with    rasket ${command} --data ${made.dataDir}${config}\n      ` : ''}keep the key with        rasket login --url ${url}
+Next: ${running === undefined ? `start the server with    ${start}\n      ` : ''}keep the key with        rasket login --url ${url}
       and add a domain with    rasket domains create mail.example.com
 `);
 }

@@ -1,74 +1,117 @@
-import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { openWorld } from '../../src/app.ts';
-import { loadConfig, type Config } from '../../src/platform/config/index.ts';
-import { holdDataFolder, migrate, schemaState } from '../../src/platform/db/index.ts';
+import { closeWorld, migrateWorld, openWorld } from '../../src/app.ts';
+import { loadConfig, type Config, type ConfigInput } from '../../src/platform/config/index.ts';
+import { lockDataFolder, schemaState } from '../../src/platform/db/index.ts';
+import { MARK_FILE } from '../../src/platform/installation-mark/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
-import { instanceKeyPath } from '../../src/platform/secrets/index.ts';
+import { instanceKeyPath, readInstanceKeys } from '../../src/platform/secrets/index.ts';
 import type { World } from '../../src/platform/world/index.ts';
 import { OperatorFault } from '../explain.ts';
+import { becomeOwnerOf, findInstallation, programRoot, settingsOf } from '../installation.ts';
 
 export interface DataOptions {
   data?: string;
   config?: string;
 }
 
-export const programRoot = fileURLToPath(new URL('../../', import.meta.url));
-
 /** The file that marks a data folder of the development profile. */
 export const DEVELOPMENT_MARK = 'development';
 
-export const dataFolder = (options: DataOptions): string =>
-  path.resolve(options.data ?? process.env.RASKET_DATA ?? 'data');
+/** The folder of whatever is installed or tried out here, unless another is named. */
+export const dataFolder = (options: DataOptions): string => path.resolve(namedFolder(options) ?? tryOut() ?? 'data');
+
+/** A new folder is made where it is asked for, never in that of the try-out. */
+export const newDataFolder = (options: DataOptions): string => path.resolve(namedFolder(options) ?? 'data');
 
 export const developmentFolder = (options: DataOptions): string =>
-  path.resolve(options.data ?? process.env.RASKET_DATA ?? path.join(programRoot, '.rasket'));
+  path.resolve(options.data ?? process.env.RASKET_DATA ?? TRY_OUT);
 
-export function readConfig(options: DataOptions, profile: 'production' | 'development' = 'production'): Config {
-  const file = options.config ?? process.env.RASKET_CONFIG;
-  return loadConfig({ ...(file === undefined ? {} : { file }), profile, env: process.env }).config;
+const TRY_OUT = path.join(programRoot, '.rasket');
+
+const namedFolder = (options: DataOptions): string | undefined =>
+  options.data ?? process.env.RASKET_DATA ?? findInstallation()?.data;
+
+/** That of `npm start`, for who stands in the checkout and has made no other. */
+function tryOut(): string | undefined {
+  const isHere = `${process.cwd()}/`.startsWith(programRoot);
+  if (!isHere || existsSync('data') || !existsSync(path.join(TRY_OUT, DEVELOPMENT_MARK))) return undefined;
+  return TRY_OUT;
+}
+
+export type ReadOptions = Pick<ConfigInput, 'profile' | 'isServing'>;
+
+export const readConfig = (options: DataOptions, reading: ReadOptions = {}): Config =>
+  readSettings(options, reading).config;
+
+/** Every setting with where it comes from, and the file that was read, if one was. */
+export function readSettings(
+  options: DataOptions,
+  reading: ReadOptions = {},
+): ReturnType<typeof loadConfig> & { file?: string } {
+  const found = settingsOf(dataFolder(options));
+  const file = options.config ?? process.env.RASKET_CONFIG ?? found.file;
+  const given = file === undefined ? {} : { file };
+  const read = loadConfig({ ...given, ...reading, env: found.env });
+  for (const warning of read.warnings) process.stderr.write(`rasket: warning: ${warning}\n`);
+  return { ...read, ...given };
 }
 
 export function mustBeInitialised(dataDir: string, make = `rasket init --data ${dataDir}`): void {
-  if (!existsSync(dataDir) || !statSync(dataDir).isDirectory() || !existsSync(instanceKeyPath(dataDir))) {
+  const key = instanceKeyPath(dataDir);
+  if (!existsSync(key)) {
+    mustNotLackKey(dataDir);
     throw new OperatorFault(`${dataDir} is no data folder of rasket; make one with: ${make}`);
   }
-  const key = instanceKeyPath(dataDir);
-  if (Buffer.from(readFileSync(key, 'utf8').trim(), 'base64').length !== INSTANCE_KEY_BYTES) {
+  try {
+    readInstanceKeys(dataDir);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== undefined) throw error;
     throw new OperatorFault(
       `${key} is damaged; restore it from a backup, because what the database holds encrypted cannot be read without it`,
     );
   }
 }
 
-const INSTANCE_KEY_BYTES = 32;
+/** A folder that was in use has files that no other program makes. */
+export function mustNotLackKey(dataDir: string): void {
+  const held = [MARK_FILE, 'blobs', 'rasket.db'].filter((name) => existsSync(path.join(dataDir, name)));
+  if (held.length === 0 || existsSync(instanceKeyPath(dataDir))) return;
+  throw new OperatorFault(
+    `${instanceKeyPath(dataDir)} is missing, and ${dataDir} is a data folder that was in use (it holds ${held.join(', ')}); restore the key from a backup or copy it from another node, because what the database holds encrypted cannot be read without it`,
+  );
+}
 
 /** A server that runs relies on the schema it found, so a pending migration waits until it is stopped. */
-export async function migrateAlone({ db, dataDir }: World): Promise<string[]> {
-  if ((await schemaState(db)).pending.length === 0) return [];
+export async function migrateAlone(world: World): Promise<string[]> {
+  const { db, dataDir } = world;
   // On a database server, migrations lock one another out, and are made so that the release before goes on beside them.
-  if (db.dialect === 'pg') return migrate(db);
+  if (db.dialect === 'pg' || (await schemaState(db)).pending.length === 0) return migrateWorld(world);
   mkdirSync(path.join(dataDir, 'run'), { recursive: true, mode: 0o700 });
-  const letGo = holdDataFolder(dataDir);
+  const letGo = lockDataFolder(dataDir);
   try {
-    return await migrate(db);
+    return await migrateWorld(world);
   } finally {
     letGo();
   }
 }
 
 /** A world for one command of the operator, migrated and closed afterwards; it logs only what went wrong. */
-export async function withWorld<T>(config: Config, dataDir: string, work: (world: World) => Promise<T>): Promise<T> {
+export async function withWorld<T>(
+  config: Config,
+  dataDir: string,
+  work: (world: World) => Promise<T>,
+  { mayFound = false, before }: { mayFound?: boolean; before?: (world: World) => Promise<void> } = {},
+): Promise<T> {
+  becomeOwnerOf(dataDir);
   mustBeInitialised(dataDir);
   const log = createLog({ level: 'error', format: 'pretty' });
-  const world = await openWorld({ config, dataDir, log });
+  const world = await openWorld({ config, dataDir, log, mayFound });
   try {
+    await before?.(world);
     await migrateAlone(world);
     return await work(world);
   } finally {
-    await world.commits.settled();
-    world.resolver.close();
-    await world.db.close();
+    await closeWorld(world);
   }
 }

@@ -9,8 +9,8 @@ export interface PlaygroundOptions extends DataOptions {
 }
 
 export async function playground(id: string | undefined, options: PlaygroundOptions): Promise<void> {
-  const config = readConfig(options, 'development');
   const dataDir = developmentFolder(options);
+  const config = readConfig({ ...options, data: dataDir }, { profile: 'development' });
   mustBeInitialised(dataDir, options.data === undefined ? 'npm start' : `rasket dev --data ${options.data}`);
   await withWorld(config, dataDir, async ({ db, blobs }) => {
     if (id === undefined) return print(await listCaught(db, options.limit), options.json ?? false);

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { ROLES, startApp, type App, type Role } from '../../src/app.ts';
 import { createLog, type Log } from '../../src/platform/log/index.ts';
 import { OperatorFault } from '../explain.ts';
+import { becomeOwnerOf } from '../installation.ts';
 import { outliveReaders } from '../output.ts';
 import { dataFolder, DEVELOPMENT_MARK, mustBeInitialised, readConfig, type DataOptions } from './open.ts';
 
@@ -12,21 +13,27 @@ export interface ServeOptions extends DataOptions {
 }
 
 export async function serve(options: ServeOptions): Promise<void> {
-  const config = readConfig(options);
   const dataDir = dataFolder(options);
+  mustBeReal(dataDir);
+  const config = readConfig(options, { isServing: true });
+  becomeOwnerOf(dataDir);
+  const roles = options.roles ?? ROLES;
+  const log = createLog(config.log);
+  forgetDeadReady(dataDir);
+  const app = await startApp({ config, dataDir, roles, version: options.version, log });
+  const stop = listenForStop(log);
+  listenForReload(app);
+  announce(app, dataDir, roles, options.version);
+  await untilStopped(stop, app, dataDir, config.http.shutdown_seconds * 1000);
+}
+
+function mustBeReal(dataDir: string): void {
   mustBeInitialised(dataDir);
   if (existsSync(path.join(dataDir, DEVELOPMENT_MARK))) {
     throw new OperatorFault(
       `${dataDir} belongs to the development profile, whose domain nobody owns; run it with: rasket dev --data ${dataDir}`,
     );
   }
-  const roles = options.roles ?? ROLES;
-  const log = createLog(config.log);
-  forgetDeadReady(dataDir);
-  const app = await startApp({ config, dataDir, roles, version: options.version, log });
-  const stop = listenForStop(log);
-  announce(app, dataDir, roles, options.version);
-  await untilStopped(stop, app, dataDir, config.http.shutdown_seconds * 1000);
 }
 
 const readyFile = (dataDir: string): string => path.join(dataDir, 'run', 'ready.json');
@@ -67,7 +74,9 @@ function readyPid(dataDir: string): number | undefined {
 /** Says once, to programs and to people, that everything listens. Scripts wait for the file to appear. */
 export function announce(app: App, dataDir: string, roles: readonly Role[], version: string): void {
   const http = app.http && { host: app.http.host, port: app.http.port, url: app.http.url };
-  const ready = { pid: process.pid, version, roles, listeners: http ? { http } : {} };
+  const smtp = app.smtp?.listening;
+  const listeners = { ...(http ? { http } : {}), ...(smtp ? { smtp } : {}) };
+  const ready = { pid: process.pid, version, roles, listeners };
   const file = readyFile(dataDir);
   outliveReaders();
   writeFileSync(`${file}.part`, JSON.stringify(ready), { mode: 0o600 });
@@ -92,6 +101,14 @@ export function listenForStop(log: Log): Stop {
   };
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
   return { asked: first.promise };
+}
+
+/** SIGHUP, as other servers have it: after a certificate was renewed, for instance. */
+export function listenForReload(app: App): void {
+  process.on('SIGHUP', () => {
+    app.world.log.info('reading certificates again');
+    app.reload();
+  });
 }
 
 /** For letting go of the database and the data folder when everything has ended. */

@@ -1,6 +1,6 @@
 import { mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { holdDataFolder, rewriteFile } from '../../src/platform/db/index.ts';
+import { lockDataFolder, rewriteFile } from '../../src/platform/db/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { dataFolder, mustBeInitialised, readConfig, withWorld, type DataOptions } from './open.ts';
 
@@ -17,7 +17,7 @@ export async function vacuum(options: DataOptions): Promise<void> {
   const before = sizeOf(file);
   await withWorld(config, dataDir, async ({ db }) => {
     mkdirSync(path.join(dataDir, 'run'), { recursive: true, mode: 0o700 });
-    const letGo = holdDataFolder(dataDir);
+    const letGo = lockDataFolder(dataDir);
     await rewriteFile(db).finally(letGo);
   });
   console.log(`${file} had ${before} MB and has ${sizeOf(file)} MB now.`);

@@ -1,13 +1,15 @@
 import type { ErrorBody } from '../../src/contract/index.ts';
 import { readFrames, type StreamFrame } from './event-stream.ts';
 import { ApiFault, noAnswer, NoAnswer } from './faults.ts';
-import { routes, type AnswerOf, type CallOf, type OperationId } from './routes.ts';
+import { routeOf, type AnswerOf, type CallOf, type OperationId } from './routes.ts';
 
 export interface ClientOptions {
   url: string;
   apiKey?: string | undefined;
   version: string;
   timeoutMs?: number;
+  /** Called once, before the first request that may change something. */
+  onWrite?: () => void;
   /** How to wait, so that a test need not. */
   wait?: (ms: number) => Promise<void>;
 }
@@ -21,6 +23,10 @@ export interface Client {
    * the link points to.
    */
   download(link: string): Promise<AsyncIterable<Uint8Array>>;
+  /** Sends a form with a file; answers what the API answered. */
+  upload(path: string, form: FormData): Promise<unknown>;
+  /** A file that the API makes for this caller. */
+  fetchFile(path: string, query: Record<string, string | undefined>): Promise<AsyncIterable<Uint8Array>>;
   /** The frames of a stream of server-sent events, as they come; it ends when the server ends it or `signal` fires. */
   stream(path: string, call: StreamCall): Promise<AsyncIterable<StreamFrame>>;
 }
@@ -47,10 +53,21 @@ interface LooseCall {
   body?: unknown;
 }
 
+/** Calls back at the first request that may change something. */
+function createWriteNote(onWrite: ClientOptions['onWrite']): (method: string | undefined) => void {
+  let hasWritten = false;
+  return (method) => {
+    if (hasWritten || method === 'GET') return;
+    hasWritten = true;
+    onWrite?.();
+  };
+}
+
 export function createClient(options: ClientOptions): Client {
   const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
   const wait = options.wait ?? ((ms: number) => new Promise<void>((resolve) => void setTimeout(resolve, ms)));
 
+  const noteWrite = createWriteNote(options.onWrite);
   async function attempt(operation: OperationId, request: Prepared): Promise<unknown> {
     let response: Response;
     let text: string;
@@ -67,6 +84,7 @@ export function createClient(options: ClientOptions): Client {
     url: options.url,
     async call<Id extends OperationId>(operation: Id, call: CallOf<Id>): Promise<AnswerOf<Id>> {
       const request = buildRequest(operation, call as LooseCall, options);
+      noteWrite(request.init.method);
       try {
         return (await attempt(operation, request)) as AnswerOf<Id>;
       } catch (error) {
@@ -94,7 +112,34 @@ export function createClient(options: ClientOptions): Client {
       return orLost(response.body, lost);
     },
     stream: (path, call) => openStream(options, path, call),
+    async upload(path, form) {
+      const response = await send(options, path, { method: 'POST', body: form });
+      return readAnswer('listContactImports', options.url, response, await response.text());
+    },
+    async fetchFile(path, query) {
+      const asked = new URLSearchParams(Object.entries(query).filter((pair): pair is [string, string] => !!pair[1]));
+      const response = await send(options, `${path}?${asked}`, { method: 'GET' });
+      const lost = (error: unknown): NoAnswer => noAnswer(options.url, error, DOWNLOAD_MS);
+      if (response.status !== 200 || !response.body) {
+        const text = await response.text();
+        readAnswer('listContacts', options.url, response, response.ok ? '' : text);
+        throw lost(new Error(`the answer had the status ${response.status}`));
+      }
+      return orLost(response.body, lost);
+    },
   };
+}
+
+/** A request that takes as long as its file does. */
+function send({ url, apiKey, version }: ClientOptions, path: string, init: RequestInit): Promise<Response> {
+  const headers = {
+    'user-agent': `rasket-cli/${version}`,
+    ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+  };
+  const signal = AbortSignal.timeout(DOWNLOAD_MS);
+  return fetch(`${url}${path}`, { ...init, headers, signal, redirect: 'manual' }).catch((error: unknown) =>
+    Promise.reject(noAnswer(url, error, DOWNLOAD_MS)),
+  );
 }
 
 async function openStream(options: ClientOptions, path: string, call: StreamCall): Promise<AsyncIterable<StreamFrame>> {
@@ -141,7 +186,7 @@ interface Prepared {
 }
 
 function buildRequest(operation: OperationId, call: LooseCall, { url, apiKey, version }: ClientOptions): Prepared {
-  const [method, template] = routes[operation];
+  const [method, template] = routeOf(operation);
   const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(call.path?.[name] ?? ''));
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(call.query ?? {})) {

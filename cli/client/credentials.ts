@@ -1,4 +1,14 @@
-import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,6 +27,7 @@ export interface TargetInput {
   url?: string | undefined;
   apiKey?: string | undefined;
   data?: string | undefined;
+  profile?: string | undefined;
   env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -31,17 +42,12 @@ export class CredentialsFault extends Error {}
 export const DEFAULT_URL = 'http://127.0.0.1:3000';
 
 /**
- * What was typed wins over the environment, that over the development server, that over `rasket login`. A key from a
- * file goes to its own address and nowhere else: naming another server must not hand it over.
+ * What was named wins: an address or a key by flag or variable, then a profile, then a data folder. Where nothing was
+ * named it is what `rasket login` kept, and only without that a development server. A key from a file goes to its own
+ * address and nowhere else: naming another server must not hand it over.
  */
-export function findTarget({ url, apiKey, data, env }: TargetInput): Target {
-  const development = readDevelopment(data ?? env.RASKET_DATA);
-  const login = readCredentials(env);
-  const stored: (Credentials & { from: string })[] = [
-    ...(development?.isRunning ? [development] : []),
-    ...(login ? [{ ...login, from: credentialsFile(env) }] : []),
-    ...(development && !development.isRunning ? [development] : []),
-  ];
+export function findTarget({ url, apiKey, data, profile, env }: TargetInput): Target {
+  const stored = storedTargets(env, { data: data ?? env.RASKET_DATA, profile: profile ?? env.RASKET_PROFILE });
   const address = namedUrl(url, env);
   const key = namedKey(apiKey, env);
   const match = stored.find((entry) => address === undefined || isSame(entry.url, address.url));
@@ -54,6 +60,25 @@ export function findTarget({ url, apiKey, data, env }: TargetInput): Target {
     keyFrom: 'none',
     ...(other ? { note: `The key in ${other.from} is for ${other.url}.` } : {}),
   };
+}
+
+interface Stored extends Credentials {
+  from: string;
+}
+
+/** The servers that files know, the one in force first. */
+function storedTargets(
+  env: TargetInput['env'],
+  { data, profile }: { data: string | undefined; profile: string | undefined },
+): Stored[] {
+  const login = readCredentials(env, profile);
+  if (profile && !login) {
+    throw new CredentialsFault(`There is no profile ${profile}; make it with: rasket login --profile ${profile}`);
+  }
+  const kept = login ? [{ ...login, from: credentialsFile(env, profile) }] : [];
+  if (profile) return kept;
+  const development = readDevelopment(data) ?? [];
+  return data ? [...development, ...kept] : [...kept, ...development];
 }
 
 function namedUrl(flag: string | undefined, env: TargetInput['env']): { url: string; urlFrom: string } | undefined {
@@ -97,28 +122,14 @@ function isSame(one: string, other: string): boolean {
   return plain(one) === plain(other);
 }
 
-interface Development extends Credentials {
-  from: string;
-  isRunning: boolean;
-}
-
-function readDevelopment(data: string | undefined): Development | undefined {
+/** Also of a server that does not run now: its address and key are what it starts with again. */
+function readDevelopment(data: string | undefined): [Stored] | undefined {
   const folder = path.resolve(data ?? fileURLToPath(new URL('../../.rasket', import.meta.url)));
   const from = path.join(folder, 'run', 'dev.json');
   const access = readJson(from) as Partial<Credentials> | undefined;
   if (typeof access?.url !== 'string' || typeof access.api_key !== 'string' || !URL.canParse(access.url))
     return undefined;
-  const ready = readJson(path.join(folder, 'run', 'ready.json')) as { pid?: unknown } | undefined;
-  return { url: access.url, api_key: access.api_key, from, isRunning: isAlive(ready?.pid) };
-}
-
-function isAlive(pid: unknown): boolean {
-  if (typeof pid !== 'number') return false;
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
+  return [{ url: access.url, api_key: access.api_key, from }];
 }
 
 function readJson(file: string): unknown {
@@ -129,11 +140,42 @@ function readJson(file: string): unknown {
   }
 }
 
-export const credentialsFile = (env: TargetInput['env']): string =>
-  path.join(env.XDG_CONFIG_HOME || path.join(env.HOME || os.homedir(), '.config'), 'rasket', 'credentials.json');
+const credentialsFolder = (env: TargetInput['env']): string =>
+  path.join(env.XDG_CONFIG_HOME || path.join(env.HOME || os.homedir(), '.config'), 'rasket');
 
-function readCredentials(env: TargetInput['env']): Credentials | undefined {
-  const file = credentialsFile(env);
+/** Without a profile, what `rasket login` keeps when none is named. */
+export const credentialsFile = (env: TargetInput['env'], profile?: string): string =>
+  profile
+    ? path.join(credentialsFolder(env), 'profiles', `${checkProfile(profile)}.json`)
+    : path.join(credentialsFolder(env), 'credentials.json');
+
+/** It becomes the name of a file. */
+export function checkProfile(name: string): string {
+  if (/^[a-z0-9][a-z0-9._-]{0,63}$/i.test(name)) return name;
+  throw new CredentialsFault(
+    `A profile has 1 to 64 letters, digits, dots, underscores and hyphens, and begins with a letter or digit; got ${JSON.stringify(name)}`,
+  );
+}
+
+export interface Profile {
+  /** undefined: what is in force when none is named. */
+  name: string | undefined;
+  url: string;
+  file: string;
+}
+
+export function listProfiles(env: TargetInput['env']): Profile[] {
+  const folder = path.join(credentialsFolder(env), 'profiles');
+  const files = existsSync(folder) ? readdirSync(folder).filter((file) => file.endsWith('.json')) : [];
+  const names = [undefined, ...files.map((file) => file.slice(0, -'.json'.length)).sort()];
+  return names.flatMap((name) => {
+    const held = readCredentials(env, name);
+    return held ? [{ name, url: held.url, file: credentialsFile(env, name) }] : [];
+  });
+}
+
+function readCredentials(env: TargetInput['env'], profile?: string): Credentials | undefined {
+  const file = credentialsFile(env, profile);
   const found = statSync(file, { throwIfNoEntry: false });
   if (!found) return undefined;
   if ((found.mode & 0o077) !== 0) {
@@ -147,8 +189,8 @@ function readCredentials(env: TargetInput['env']): Credentials | undefined {
 }
 
 /** Written beside and moved into place, so that an interrupted login leaves the former one whole. */
-export function writeCredentials(env: TargetInput['env'], credentials: Credentials): string {
-  const file = credentialsFile(env);
+export function writeCredentials(env: TargetInput['env'], credentials: Credentials, profile?: string): string {
+  const file = credentialsFile(env, profile);
   const folder = path.dirname(file);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   chmodSync(folder, 0o700);
@@ -163,8 +205,8 @@ export function writeCredentials(env: TargetInput['env'], credentials: Credentia
 }
 
 /** Answers the file that was removed, or undefined where there was none. */
-export function removeCredentials(env: TargetInput['env']): string | undefined {
-  const file = credentialsFile(env);
+export function removeCredentials(env: TargetInput['env'], profile?: string): string | undefined {
+  const file = credentialsFile(env, profile);
   if (!statSync(file, { throwIfNoEntry: false })) return undefined;
   rmSync(file);
   return file;

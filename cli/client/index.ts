@@ -8,8 +8,10 @@ export type { StreamFrame } from './event-stream.ts';
 export {
   CredentialsFault,
   checkKey,
+  checkProfile,
   DEFAULT_URL,
   findTarget,
+  listProfiles,
   readUrl,
   removeCredentials,
   writeCredentials,
@@ -18,4 +20,4 @@ export {
   type TargetInput,
 } from './credentials.ts';
 export { ApiFault, NoAnswer } from './faults.ts';
-export { routes, type AnswerOf, type BodyOf, type CallOf, type OperationId, type QueryOf } from './routes.ts';
+export { routeOf, type AnswerOf, type BodyOf, type CallOf, type OperationId, type QueryOf } from './routes.ts';

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import { openTerminal } from '../output/index.ts';
-import { act, declareCommand, report, versionOf } from './declare.ts';
+import { act, declareCommand } from './declare.ts';
 
 /** Which server, with which key: said once by `login`, forgotten by `logout`, explained by `doctor`. */
 export function addAccessCommands(program: Command): void {
@@ -11,24 +10,39 @@ export function addAccessCommands(program: Command): void {
       'Asks the server whether it takes the key, and keeps both in $XDG_CONFIG_HOME/rasket/credentials.json, which only you can read. The key is asked for, or read from standard input.',
     )
     .option('--url <url>', 'the server (RASKET_URL; default http://127.0.0.1:3000)')
+    .option('--profile <name>', 'keep them under a name, beside others (RASKET_PROFILE)')
     .option('--api-key <key>', 'the key; better left out, because other users of this machine can see it')
     .addHelpText('after', '\nExample:\n  rasket login --url https://mail.example.com < key.txt')
-    .action(async (options: { url?: string; apiKey?: string }, command: Command) => {
-      const terminal = openTerminal({ out: process.stdout, err: process.stderr, env: process.env });
-      await report(terminal, false, async () =>
+    .action(async (options: { url?: string; apiKey?: string; profile?: string }, command: Command) => {
+      const { atTerminal, versionOf } = await import('./session.ts');
+      await atTerminal(async (terminal) =>
         (await import('./login.ts')).login({ terminal, version: versionOf(command), env: process.env }, options),
       );
     });
   program
     .command('logout')
     .summary('forget what login kept')
+    .option('--profile <name>', 'of this profile (RASKET_PROFILE)')
     .addHelpText('after', '\nExample:\n  rasket logout')
-    .action(async () => {
-      const terminal = openTerminal({ out: process.stdout, err: process.stderr, env: process.env });
-      await report(terminal, false, async () => (await import('./logout.ts')).logout(terminal, process.env));
+    .action(async (options: { profile?: string }) => {
+      const { atTerminal } = await import('./session.ts');
+      await atTerminal(async (terminal) => (await import('./logout.ts')).logout(terminal, process.env, options));
+    });
+  program
+    .command('profiles')
+    .summary('list the servers whose keys login kept')
+    .option('--json', 'print them as JSON')
+    .addHelpText('after', '\nExample:\n  rasket profiles')
+    .action(async (options: { json?: boolean }) => {
+      const { atTerminal } = await import('./session.ts');
+      await atTerminal(async (terminal) =>
+        (await import('./profiles.ts')).showProfiles(terminal, process.env, options.json ?? false),
+      );
     });
   declareCommand(program, 'doctor', {
     summary: 'say which server and key are in force, and whether they work',
     example: 'doctor',
-  }).action(act(async (session) => (await import('./doctor.ts')).examine(session), { key: false }));
+  })
+    .alias('status')
+    .action(act(async (session) => (await import('./doctor.ts')).examine(session), { key: false }));
 }

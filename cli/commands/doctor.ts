@@ -2,7 +2,7 @@ import { ApiFault, NoAnswer } from '../client/index.ts';
 import { explainFault, formatPairs } from '../output/index.ts';
 import type { Session } from './declare.ts';
 import { isSendingKey } from './login.ts';
-import { askReady, formatChecks } from './operations/ready.ts';
+import { askReady, formatChecks } from './system/ready.ts';
 
 interface Findings {
   version: string;

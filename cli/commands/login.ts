@@ -1,6 +1,7 @@
 import {
   ApiFault,
   checkKey,
+  checkProfile,
   createClient,
   DEFAULT_URL,
   readUrl,
@@ -19,8 +20,10 @@ interface Surroundings {
 /** A key that the server does not take is not kept: the former one may still be good. */
 export async function login(
   { terminal, version, env }: Surroundings,
-  options: { url?: string; apiKey?: string },
+  options: { url?: string; apiKey?: string; profile?: string },
 ): Promise<void> {
+  const profile = options.profile ?? (env.RASKET_PROFILE || undefined);
+  if (profile !== undefined) checkProfile(profile);
   const url = readUrl(
     options.url ?? (env.RASKET_URL || DEFAULT_URL),
     options.url === undefined ? 'RASKET_URL' : '--url',
@@ -34,8 +37,9 @@ export async function login(
     // A key that may only send is refused here, and is a good key all the same.
     if (!(error instanceof ApiFault) || !isSendingKey(error)) throw sayWhich(error);
   }
-  const file = writeCredentials(env, { url, api_key: apiKey });
+  const file = writeCredentials(env, { url, api_key: apiKey }, profile);
   terminal.print(`The key for ${url} is kept in ${file}.`);
+  if (profile !== undefined) terminal.hint(`Use it with --profile ${profile}, or with RASKET_PROFILE=${profile}.`);
   if (env.RASKET_API_KEY) terminal.hint('RASKET_API_KEY is set too, and wins over it.');
 }
 
@@ -45,6 +49,6 @@ export const isSendingKey = (fault: ApiFault): boolean =>
 function sayWhich(error: unknown): unknown {
   if (!(error instanceof ApiFault) || error.body.name !== 'invalid_api_key') return error;
   return new CliFault(
-    'The API key was not accepted (invalid_api_key), and nothing was changed. Make one with: rasket keys create NAME',
+    'The API key was not accepted (invalid_api_key), and nothing was changed. A team and its first key are made on the server, with: rasket teams create NAME',
   );
 }

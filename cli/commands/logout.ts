@@ -1,8 +1,12 @@
 import { removeCredentials, type TargetInput } from '../client/index.ts';
 import type { Terminal } from '../output/index.ts';
 
-export async function logout(terminal: Terminal, env: TargetInput['env']): Promise<void> {
-  const file = removeCredentials(env);
+export async function logout(
+  terminal: Terminal,
+  env: TargetInput['env'],
+  options: { profile?: string },
+): Promise<void> {
+  const file = removeCredentials(env, options.profile ?? env.RASKET_PROFILE);
   terminal.print(
     file === undefined
       ? 'No key was kept.'

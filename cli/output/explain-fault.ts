@@ -1,4 +1,4 @@
-import { ApiFault, CredentialsFault, NoAnswer, routes } from '../client/index.ts';
+import { ApiFault, CredentialsFault, NoAnswer, routeOf } from '../client/index.ts';
 import { clean } from './clean.ts';
 import { CliFault } from './cli-fault.ts';
 
@@ -7,12 +7,15 @@ export interface Explanation {
   exitCode: 1 | 2;
 }
 
+/** Names what was typed instead of the fields that the API names. */
+export type Translate = (message: string, paths: readonly string[]) => string;
+
 /** The cause first, then what to type next; undefined for a defect of ours, which deserves its stack trace. */
-export function explainFault(error: unknown): Explanation | undefined {
+export function explainFault(error: unknown, inWordsOf: Translate = (message) => message): Explanation | undefined {
   if (error instanceof CliFault) return { lines: error.message.split('\n').map(clean), exitCode: error.exitCode };
   if (error instanceof CredentialsFault) return { lines: [clean(error.message)], exitCode: 1 };
   if (error instanceof NoAnswer) return { lines: explainSilence(error), exitCode: 1 };
-  if (error instanceof ApiFault) return { lines: explainRefusal(error), exitCode: 1 };
+  if (error instanceof ApiFault) return { lines: explainRefusal(error, inWordsOf), exitCode: 1 };
   return undefined;
 }
 
@@ -23,15 +26,17 @@ function explainSilence(fault: NoAnswer): string[] {
   return [clean(`${fault.message} Next: ${fault.next}`), ...doubt];
 }
 
-function explainRefusal(fault: ApiFault): string[] {
+function explainRefusal(fault: ApiFault, inWordsOf: Translate): string[] {
   const { name, message, errors = [] } = fault.body;
   if (name === 'invalid_api_key') return ['The API key was not accepted (invalid_api_key). Set one with: rasket login'];
-  const listed = new Set(errors.map((error) => error.message));
   const next = nextStep(fault);
-  const cause = `${message.replace(/\.?$/, '')} (${name}).${next === undefined ? '' : ` ${next}`}`;
+  const paths = errors.map((error) => error.path);
+  const cause = `${inWordsOf(message, paths).replace(/\.?$/, '')} (${name}).${next === undefined ? '' : ` ${next}`}`;
   // A single field's message is the message of the whole; twice it would only look like two faults.
-  const fields = errors.length === 1 && listed.has(message) ? [] : errors;
-  return [clean(cause), ...fields.map((field) => clean(`  ${inWords(field)}`))];
+  const isSaid = ({ path, message: said }: { path: string; message: string }): boolean =>
+    message.endsWith(said.startsWith(`${path}: `) ? said.slice(path.length + 2) : said);
+  const fields = errors.length === 1 && errors.every(isSaid) ? [] : errors;
+  return [clean(cause), ...fields.map((field) => clean(`  ${inWordsOf(inWords(field), paths)}`))];
 }
 
 /** Most messages begin with the field already. */
@@ -63,6 +68,6 @@ function nextStep({ body, status, operation, requestId, retryAfterSeconds }: Api
 }
 
 const familyOf = (operation: ApiFault['operation']): string => {
-  const family = routes[operation][1].split('/')[1] ?? '';
+  const family = routeOf(operation)[1].split('/')[1] ?? '';
   return family === 'api-keys' ? 'keys' : family;
 };

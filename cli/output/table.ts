@@ -1,103 +1,143 @@
 import { clean } from './clean.ts';
 import type { Style, Terminal } from './terminal.ts';
+import { shorten, widthOf } from './width.ts';
 
 export interface Column<Row> {
   title: string;
-  value: (row: Row) => string | number | boolean | null | undefined;
+  value: (row: Row) => string | number | null | undefined;
   style?: (row: Row) => Style;
-  /** A cell that is to be copied is never shortened. */
-  isWhole?: boolean;
+  /** A `whole` cell is never shortened; a `below` one stands on a line of its own wherever the row has no space for it. */
+  fit?: 'cut' | 'whole' | 'below';
 }
+
+export interface TableOptions<Row> {
+  /** Each row on one line, however long, and nothing shortened. */
+  isWide?: boolean | undefined;
+  /** Lines to stand under a row at a terminal. */
+  remarks?: (row: Row) => readonly string[];
+}
+
+/** Answers the lines of some rows, with the titles above the first of them; the widths stay what they were at first. */
+export type WriteRows<Row> = (rows: readonly Row[]) => string;
+
+const GAP = '  ';
+const INDENT = '  ';
+const WIDTH_MIN = 8;
 
 /**
- * For a person, aligned columns under their titles, shortened to the width of the terminal. For a program, one line for
- * each row, whole values with a tab between them and no titles.
+ * For a person, aligned columns under their titles, shortened to the width of the terminal; what has no space beside the
+ * others stands in lines below. For a program, a line of titles and one line for each row, whole values with a tab
+ * between them.
  */
-export function formatTable<Row>(terminal: Terminal, rows: readonly Row[], columns: readonly Column<Row>[]): string {
-  const cells = rows.map((row) => columns.map((column) => clean(String(column.value(row) ?? ''))));
-  if (!terminal.isTty) return cells.map((line) => line.join('\t')).join('\n');
-  return alignTable(terminal, rows, columns, cells);
+export function openTable<Row>(
+  terminal: Terminal,
+  columns: readonly Column<Row>[],
+  { isWide = false, remarks }: TableOptions<Row> = {},
+): WriteRows<Row> {
+  const titles = columns.map((column) => column.title);
+  let lines: Line[] | undefined;
+  return (rows) => {
+    const cells = rows.map((row) => columns.map((column) => clean(String(column.value(row) ?? ''))));
+    const isFirst = lines === undefined;
+    if (!terminal.isTty) {
+      lines = [];
+      return [...(isFirst ? [titles] : []), ...cells].map((line) => line.join('\t')).join('\n');
+    }
+    lines ??= layOut(columns, [titles, ...cells], isWide ? Infinity : terminal.columns);
+    const head = isFirst ? draw(lines, titles, (text) => terminal.paint('dim', text)) : [];
+    const body = cells.flatMap((texts, at) => {
+      const row = rows[at] as Row;
+      const paint = (text: string, column: number): string =>
+        terminal.paint(columns[column]?.style?.(row) ?? 'plain', text);
+      return [...draw(lines ?? [], texts, paint), ...(remarks?.(row) ?? []).map((remark) => INDENT + remark)];
+    });
+    return [...head, ...body].join('\n');
+  };
 }
 
-function alignTable<Row>(
+export const formatTable = <Row>(
   terminal: Terminal,
   rows: readonly Row[],
   columns: readonly Column<Row>[],
-  cells: readonly string[][],
-): string {
-  const titles = columns.map((column) => column.title);
-  const widths = fitWidths([titles, ...cells], columns, terminal.columns);
-  const layOut = (line: readonly string[], paint: (text: string, at: number) => string): string =>
-    line
-      .map((text, at) => {
-        const width = widths[at] ?? 0;
-        const shown = columns[at]?.isWhole ? text : shorten(text, width);
-        return paint(shown, at) + ' '.repeat(Math.max(0, width - widthOf(shown)));
-      })
-      .join(GAP)
-      .trimEnd();
-  const head = layOut(titles, (text) => terminal.paint('dim', text));
-  const body = cells.map((line, row) =>
-    layOut(line, (text, at) => terminal.paint(columns[at]?.style?.(rows[row] as Row) ?? 'plain', text)),
-  );
-  return [head, ...body].join('\n');
+  options: TableOptions<Row> = {},
+): string => openTable(terminal, columns, options)(rows);
+
+interface Placed {
+  /** Which of the columns. */
+  at: number;
+  width: number;
+  isCut: boolean;
 }
 
-const GAP = '  ';
-const WIDTH_MIN = 8;
+/** The cells of a row that stand beside each other. */
+type Line = Placed[];
+
+/** Columns go to one line as long as the narrowest they can be fits there, the others to lines below. */
+function layOut(columns: readonly Column<never>[], texts: readonly string[][], space: number): Line[] {
+  const natural = columns.map((_, at) => Math.max(...texts.map((line) => widthOf(line[at] ?? ''))));
+  const fitsWhole = widthOfAll(natural) <= space;
+  const inRow: Line[] = [[]];
+  const below: Line[] = [];
+  for (const [at, column] of columns.entries()) {
+    const width = natural[at] ?? 0;
+    if (column.fit === 'below' && !fitsWhole) {
+      below.push([{ at, width, isCut: false }]);
+      continue;
+    }
+    const isCut = (column.fit ?? 'cut') === 'cut';
+    const placed: Placed = { at, width, isCut };
+    const line = inRow.at(-1) ?? [];
+    const indent = inRow.length > 1 ? INDENT.length : 0;
+    if (line.length > 0 && indent + widthOfAll([...line, placed].map(narrowest)) > space) inRow.push([placed]);
+    else line.push(placed);
+  }
+  for (const [at, line] of inRow.entries()) fit(line, space - (at === 0 ? 0 : INDENT.length));
+  return [...inRow, ...below].filter((line) => line.length > 0);
+}
+
+const narrowest = ({ width, isCut }: Placed): number => (isCut ? Math.min(width, WIDTH_MIN) : width);
+
+const widthOfAll = (widths: readonly number[]): number =>
+  widths.reduce((sum, width) => sum + width, 0) + GAP.length * (widths.length - 1);
 
 /** The widest column that may be shortened gives way first. */
-function fitWidths(lines: readonly string[][], columns: readonly Column<never>[], room: number): number[] {
-  const widths = columns.map((_, at) => Math.max(...lines.map((line) => widthOf(line[at] ?? ''))));
-  let excess = widths.reduce((sum, width) => sum + width, 0) + GAP.length * (columns.length - 1) - room;
-  while (excess > 0) {
-    const soft = widths.map((width, at) => (columns[at]?.isWhole ? 0 : width));
-    const widest = soft.indexOf(Math.max(...soft));
-    const width = widths[widest];
-    if (width === undefined || columns[widest]?.isWhole || width <= WIDTH_MIN) break;
-    widths[widest] = width - 1;
-    excess--;
+function fit(line: Line, space: number): void {
+  for (let excess = widthOfAll(line.map(({ width }) => width)) - space; excess > 0; excess--) {
+    const soft = line.filter(({ width, isCut }) => isCut && width > WIDTH_MIN);
+    const widest = soft.sort((a, b) => b.width - a.width)[0];
+    if (!widest) return;
+    widest.width--;
   }
-  return widths;
 }
 
-const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
-
-/** Terminals give two columns to East Asian wide characters and to emoji. */
-export function widthOf(text: string): number {
-  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
-  let width = 0;
-  for (const { segment } of graphemes.segment(text)) width += WIDE.test(segment) ? 2 : 1;
-  return width;
-}
-
-const WIDE =
-  /\p{Emoji_Presentation}|\u{FE0F}|[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6\u{20000}-\u{3FFFD}]/u;
-
-function shorten(text: string, width: number): string {
-  if (widthOf(text) <= width) return text;
-  let shown = '';
-  let used = 0;
-  for (const { segment } of graphemes.segment(text)) {
-    used += widthOf(segment);
-    if (used > width - 1) break;
-    shown += segment;
-  }
-  return `${shown}…`;
+/** A line below that would be empty is left out. */
+function draw(
+  lines: readonly Line[],
+  texts: readonly string[],
+  paint: (text: string, column: number) => string,
+): string[] {
+  return lines.flatMap((line, at) => {
+    if (at > 0 && line.every((placed) => texts[placed.at] === '')) return [];
+    const drawn = line.map(({ at: column, width, isCut }) => {
+      const text = texts[column] ?? '';
+      const shown = isCut ? shorten(text, width) : text;
+      return paint(shown, column) + ' '.repeat(Math.max(0, width - widthOf(shown)));
+    });
+    return [((at === 0 ? '' : INDENT) + drawn.join(GAP)).trimEnd()];
+  });
 }
 
 /** Labels and values, one pair a line; a pair without a value is left out. */
 export function formatPairs(
   terminal: Terminal,
-  pairs: readonly (readonly [label: string, value: string | number | null | undefined])[],
+  pairs: readonly (readonly [label: string, value: string | number | null | undefined, style?: Style])[],
 ): string {
   const shown = pairs.filter(([, value]) => value !== undefined && value !== null && value !== '');
   const width = Math.max(...shown.map(([label]) => label.length));
   return shown
-    .map(([label, value]) => `${terminal.paint('dim', label.padEnd(width))}  ${clean(String(value))}`)
+    .map(([label, value, style = 'plain']) => {
+      const text = terminal.paint(style, clean(String(value)));
+      return `${terminal.paint('dim', label.padEnd(width))}${GAP}${text}`;
+    })
     .join('\n');
 }
-
-/** An ISO 8601 time of the API, readable at a terminal and exact at a pipe. */
-export const formatTime = (terminal: Terminal, time: string | null | undefined): string =>
-  time === null || time === undefined || !terminal.isTty ? (time ?? '') : `${time.slice(0, 16).replace('T', ' ')}Z`;

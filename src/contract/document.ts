@@ -40,6 +40,10 @@ export interface Operation {
   'x-service-scope': string | null;
   /** Fields that are known and not to be sent here, and what the caller is told; named before any other fault of the body. */
   'x-refused-fields'?: Record<string, string>;
+  /** Under which name they are refused, where it is not validation_error. */
+  'x-refused-as'?: 'invalid_parameter';
+  /** The one field of the body that may also be sent bare, as a list. */
+  'x-bare-list'?: string;
   security?: Record<string, string[]>[];
   parameters?: OrRef<Parameter>[];
   requestBody?: { required?: boolean; content: Record<string, MediaType> };

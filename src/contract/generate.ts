@@ -1,22 +1,21 @@
-// Writes openapi.gen.json and types.gen.ts from the YAML files; with --check it writes nothing and fails when one is stale.
+// Makes what the YAML files generate, where it is missing or stale: the merged document, and the types, which only the
+// compiler and editors need. Neither is committed. With --document, the document alone: it needs no development package.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { generatedFiles } from './generated-files.ts';
+import { loadContract, sourcesHash } from './load.ts';
 
-for (const { name, text } of await generatedFiles()) {
-  const file = join(import.meta.dirname, name);
-  if (!process.argv.includes('--check')) {
-    writeFileSync(file, text);
-  } else if (readIfPresent(file) !== text) {
-    console.error(`src/contract/${name} does not match the contract; run: npm run types`);
-    process.exitCode = 1;
-  }
+const document = loadContract();
+const file = join(import.meta.dirname, 'types.gen.ts');
+const header = `// Generated from the contract by src/contract/generate.ts: change the YAML files. Sources ${sourcesHash()}\n\n`;
+if (!process.argv.includes('--document') && !textOf(file).startsWith(header)) {
+  const { renderTypes } = await import('./render-types.ts');
+  writeFileSync(file, header + (await renderTypes(document)));
 }
 
-function readIfPresent(path: string): string | undefined {
+function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    return undefined;
+    return '';
   }
 }

@@ -1,12 +1,70 @@
-import { readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import type { OpenApiDocument } from './document.ts';
+import { listOperations, type OpenApiDocument } from './document.ts';
+import type { OperationId } from './calls.ts';
 
-export const CONTRACT_FILE = 'openapi.gen.json';
+const folder = import.meta.dirname;
+/** The merged document and what it was merged from. It is a cache: made when it is missing or stale, never committed. */
+const CACHE = join(folder, 'openapi.gen.json');
+/** What decides how the document looks, beside the YAML files. */
+const MERGING = ['document.ts', 'read-sources.ts', 'shared-answers.ts'];
 
-/** The whole document, merged beforehand from the YAML files: parsing those takes a tenth of a second and 25 MB. */
+/** Names the state of the sources: what was made under another name is stale. */
+export function sourcesHash(): string {
+  const yaml = readdirSync(folder).filter((name) => name.endsWith('.yaml'));
+  const hash = createHash('sha256');
+  for (const name of [...yaml, ...MERGING].sort()) hash.update(`${name}\n`).update(readFileSync(join(folder, name)));
+  return hash.digest('hex');
+}
+
+let loaded: OpenApiDocument | undefined;
+
+/** The whole document. Merging it from the YAML files takes a tenth of a second and 25 MB, so it is done once for each change. */
 export function loadContract(): OpenApiDocument {
-  return JSON.parse(readFileSync(join(import.meta.dirname, CONTRACT_FILE), 'utf8')) as OpenApiDocument;
+  return (loaded ??= readCache() ?? mergeSources());
+}
+
+function readCache(): OpenApiDocument | undefined {
+  try {
+    const { sources, document } = JSON.parse(readFileSync(CACHE, 'utf8')) as {
+      sources: string;
+      document: OpenApiDocument;
+    };
+    return sources === sourcesHash() ? document : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function mergeSources(): OpenApiDocument {
+  // Only here, so that whoever finds the cache fresh does not pay for a YAML parser.
+  const { readContractSources } = createRequire(import.meta.url)(
+    './read-sources.ts',
+  ) as typeof import('./read-sources.ts');
+  const document = readContractSources();
+  // Two processes may do this at once: each writes a file of its own, and the last name wins.
+  const draft = `${CACHE}.${process.pid}`;
+  try {
+    writeFileSync(draft, JSON.stringify({ sources: sourcesHash(), document }));
+    renameSync(draft, CACHE);
+  } catch {
+    // The program's folder is read-only where an administrator installed it.
+    rmSync(draft, { force: true });
+  }
+  return document;
+}
+
+export type Routes = Readonly<Record<OperationId, readonly [method: string, path: string]>>;
+
+/** Where each operation is found. */
+export function loadRoutes(): Routes {
+  const entries = listOperations(loadContract()).map(({ operationId, method, path }) => [
+    operationId,
+    [method.toUpperCase(), path],
+  ]);
+  return Object.fromEntries(entries) as Routes;
 }
 
 /** The document as YAML in one piece, without anchors, so that any reader understands it. */

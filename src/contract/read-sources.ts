@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import type { OpenApiDocument } from './document.ts';
+import { methods, type OpenApiDocument, type PathItem } from './document.ts';
+import { addSharedAnswers } from './shared-answers.ts';
 
 /** One source file of the contract: its name and what its YAML says. */
 export interface ContractPart {
@@ -13,10 +14,12 @@ export interface ContractPart {
 export function readContractSources(directory: string = import.meta.dirname): OpenApiDocument {
   const index = readPart(directory, 'openapi.yaml');
   const families = ((index.content['tags'] ?? []) as { name: string }[]).map((tag) => `${tag.name}.yaml`);
-  return mergeContract(
+  const document = mergeContract(
     index,
     [...families, 'errors.yaml'].map((file) => readPart(directory, file)),
   );
+  addSharedAnswers(document);
+  return document;
 }
 
 /** Merges the parts into the index; throws when two of them declare the same path or component. */
@@ -31,8 +34,16 @@ export function mergeContract(index: ContractPart, parts: ContractPart[]): OpenA
       put(`components.${kind}`, entries, (components[kind] ??= {}), file, declaredIn);
     }
     if ('x-errors' in content) merged['x-errors'] = content['x-errors'];
+    tagOperations(content['paths'], file);
   }
   return merged as unknown as OpenApiDocument;
+}
+
+/** A family's tag is the name of its file. */
+function tagOperations(paths: unknown, file: string): void {
+  for (const item of Object.values((paths ?? {}) as Record<string, PathItem>)) {
+    for (const method of methods) if (item[method]) item[method].tags = [file.replace(/\.yaml$/, '')];
+  }
 }
 
 function readPart(directory: string, file: string): ContractPart {

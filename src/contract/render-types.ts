@@ -1,12 +1,9 @@
 import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript';
 import type { OpenApiDocument } from './document.ts';
 
-const header =
-  '// Generated from the contract by src/contract/generate.ts. Change the YAML files and generate again.\n\n';
-
 /** The TypeScript text of types.gen.ts for this document. */
 export async function renderTypes(document: OpenApiDocument): Promise<string> {
   // A default does not make a field present: bodies reach the verbs as the caller sent them.
   const nodes = await openapiTS(structuredClone(document) as unknown as OpenAPI3, { defaultNonNullable: false });
-  return header + astToString(nodes);
+  return astToString(nodes);
 }

@@ -1,13 +1,12 @@
-import { textsIn, uuidsIn, type Executor } from '../platform/db/index.ts';
+import { pageOf, pageSql, pageValues, textsIn, uuidsIn, type Executor, type Page } from '../platform/db/index.ts';
 import type { Ids } from '../platform/ids/index.ts';
 import { countEvents } from './metric-counts.store.ts';
+import type { Happening } from './event-data.ts';
 import type { NewEvent } from './new-event.ts';
 import { fillOutbox } from './outbox.store.ts';
 import type { EventType } from './vocabulary.ts';
 
-export interface RecordedEvent extends NewEvent {
-  id: string;
-}
+export type RecordedEvent = NewEvent & { id: string };
 
 /** Which of these ids are those of events that stand. */
 export async function standingAmong(tx: Executor, ids: readonly string[]): Promise<Set<string>> {
@@ -50,20 +49,51 @@ export async function eventsOf(db: Executor, subjectId: string): Promise<Recorde
   return rows.map(readEvent);
 }
 
+/** One page of the same, newest first. */
+export async function eventPage(
+  db: Executor,
+  subjectId: string,
+  page: Page,
+): Promise<{ rows: RecordedEvent[]; hasMore: boolean }> {
+  const rows = await db.all<EventRow>(pageSql('events', 'subject_id = ?', page), [subjectId, ...pageValues(page)]);
+  const found = pageOf(rows, page);
+  return { rows: found.rows.map(readEvent), hasMore: found.hasMore };
+}
+
+/**
+ * Takes away what was recorded of a subject that is being erased, and answers which events those were: endpoints that were
+ * not told yet are told the types and the times.
+ */
+export async function eraseEventsOf(tx: Executor, subjectId: string): Promise<string[]> {
+  const rows = await tx.all<{ id: string }>('delete from events where subject_id = ? returning id', [subjectId]);
+  return rows.map((row) => row.id);
+}
+
+/** What happened to these subjects, of these types alone, in any order. */
+export async function eventsOfSubjects(
+  db: Executor,
+  subjectIds: readonly string[],
+  types: readonly EventType[],
+): Promise<RecordedEvent[]> {
+  if (subjectIds.length === 0) return [];
+  const among = textsIn(db.dialect, 'subject_id', subjectIds);
+  const named = textsIn(db.dialect, 'type', types);
+  const sql = `select * from events where ${among.sql} and ${named.sql}`;
+  return (await db.all<EventRow>(sql, [among.value, named.value])).map(readEvent);
+}
+
 /** Those of these events that stand, in any order. */
 export async function eventsByIds(db: Executor, ids: readonly string[]): Promise<RecordedEvent[]> {
   const among = uuidsIn(db.dialect, 'id', ids);
   return (await db.all<EventRow>(`select * from events where ${among.sql}`, [among.value])).map(readEvent);
 }
 
-const readEvent = (row: EventRow): RecordedEvent => ({
-  id: row.id,
-  teamId: row.team_id,
-  type: row.type,
-  subjectId: row.subject_id,
-  ...(row.data === null ? {} : { data: JSON.parse(row.data) as Record<string, unknown> }),
-  at: row.created_at,
-});
+/** What was recorded under a type has that type's data. */
+function readEvent(row: EventRow): RecordedEvent {
+  const happening = { type: row.type, ...(row.data === null ? {} : { data: JSON.parse(row.data) as unknown }) };
+  const { id, team_id: teamId, subject_id: subjectId, created_at: at } = row;
+  return { id, teamId, subjectId, at, ...(happening as Happening) };
+}
 
 /** Which of these subjects have no event of this type yet. */
 export async function withoutEvent(tx: Executor, subjectIds: readonly string[], type: EventType): Promise<string[]> {

@@ -48,8 +48,8 @@ export function additionsOf(events: readonly NewEvent[]): { certain: Addition[];
   return { certain, doubts };
 }
 
-const bounceTypeOf = ({ type, data }: NewEvent): string | undefined =>
-  type === 'email.bounced' ? (data?.bounce as { type?: string } | undefined)?.type : undefined;
+const bounceTypeOf = (event: NewEvent): string | undefined =>
+  event.type === 'email.bounced' ? event.data.bounce.type : undefined;
 
 /** The rows to add to, each once, in one order for everybody: transactions that write the same rows never deadlock. */
 export function countRowsOf(additions: readonly Addition[]): CountRow[] {

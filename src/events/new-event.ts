@@ -1,13 +1,10 @@
-import type { EventType } from './vocabulary.ts';
+import type { Happening } from './event-data.ts';
 
-export interface NewEvent {
+interface Envelope {
   /** Given where a repetition must be recognised; otherwise the event gets one when it is recorded. */
   id?: string | undefined;
   teamId: string;
-  type: EventType;
   subjectId: string;
-  /** What the type's payload adds to its envelope; for per-recipient events `to` names the recipients concerned. */
-  data?: Record<string, unknown>;
   at: number;
   /** Of an email: the domain it is sent from, and the broadcast it belongs to. Metrics are counted by them. */
   domainId?: string | undefined;
@@ -18,3 +15,5 @@ export interface NewEvent {
    */
   isFirst?: boolean | undefined;
 }
+
+export type NewEvent = Envelope & Happening;

@@ -12,11 +12,15 @@ export const EVENT_TYPES = [
   'email.failed',
   'email.suppressed',
   'email.canceled',
+  'email.received',
   'domain.created',
   'domain.updated',
   'domain.deleted',
   'suppression.added',
   'suppression.removed',
+  'contact.created',
+  'contact.updated',
+  'contact.deleted',
 ] as const;
 
 export type EventType = (typeof EVENT_TYPES)[number];

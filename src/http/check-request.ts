@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { OperationValidators, Problem, RequestParameters, Schema } from '../contract/index.ts';
 import { invalidFields, refuse } from '../platform/refusal/index.ts';
-import { immodesty } from './modest-json.ts';
+import { complexityFault } from './json-complexity.ts';
 
 const KEY_CHARS_MAX = 256;
 
@@ -54,7 +54,7 @@ export function parseBody(bytes: Buffer | undefined, contentType: string | undef
       `Content-Type must be application/json; got ${contentType ? JSON.stringify(contentType.slice(0, 100)) : 'none'}.`,
     );
   }
-  const fault = immodesty(bytes);
+  const fault = complexityFault(bytes);
   if (fault !== undefined) throw badBody(`The request body ${fault}; send less at once.`);
   if (!isUtf8(bytes)) throw badBody('The request body must be JSON in UTF-8; it contains bytes that are not.');
   try {
@@ -64,11 +64,17 @@ export function parseBody(bytes: Buffer | undefined, contentType: string | undef
   }
 }
 
+/** A body as its operation takes it: a bare list stands for the one field that may be sent so. */
+export function unwrapped(operation: OperationValidators, body: ParsedBody): ParsedBody {
+  const field = operation.operation['x-bare-list'];
+  return field === undefined || !Array.isArray(body.value) ? body : { ...body, value: { [field]: body.value } };
+}
+
 const badBody = (say: string) => refuse('validation_error', { status: 400, say });
 
 /** Faults 9 and 10: the first required field that is absent, or every other field at fault. */
 export function checkBody(operation: OperationValidators, { value: body, hasEscapes }: ParsedBody): void {
-  refuseFields(operation.operation['x-refused-fields'], body);
+  refuseFields(operation.operation, body);
   const problems = operation.checkBody?.(body) ?? unexpectedFields(operation, body);
   const missing = problems.find((problem) => problem.kind === 'missing');
   if (missing) throw refuse('missing_required_field', { say: `Missing required field: ${missing.path}.` });
@@ -77,10 +83,11 @@ export function checkBody(operation: OperationValidators, { value: body, hasEsca
 }
 
 /** A field that exists but is not this operation's to change is a rule of the resource, not a fault of form. */
-function refuseFields(refused: Record<string, string> | undefined, body: unknown): void {
+function refuseFields(operation: OperationValidators['operation'], body: unknown): void {
+  const { 'x-refused-fields': refused, 'x-refused-as': name = 'validation_error' } = operation;
   if (refused === undefined || typeof body !== 'object' || body === null || Array.isArray(body)) return;
-  const named = Object.keys(refused).find((name) => Object.hasOwn(body, name));
-  if (named !== undefined) throw refuse('validation_error', { status: 422, say: `${refused[named]}.` });
+  const named = Object.keys(refused).find((field) => Object.hasOwn(body, field));
+  if (named !== undefined) throw refuse(name, { status: 422, say: `${refused[named]}.` });
 }
 
 /** An operation without a body takes an empty object, because clients send one. */

@@ -1,20 +1,16 @@
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIP, isIPv6 } from 'node:net';
+import { isIP } from 'node:net';
+import { createRangeCheck, plainAddress } from '../platform/network/index.ts';
 
 /** Who asks, past the proxies that are believed: the rule by which fastify knows the address of an API call. */
 export function createClientAddress(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
-  const trusted = new BlockList();
-  for (const cidr of trustedProxies) {
-    const [network = '', bits = ''] = cidr.split('/');
-    trusted.addSubnet(network, Number(bits), isIPv6(network) ? 'ipv6' : 'ipv4');
-  }
-  const isTrusted = (address: string): boolean => trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+  const isTrusted = createRangeCheck(trustedProxies);
   return (request) => {
-    let address = plain(request.socket.remoteAddress ?? '');
+    let address = plainAddress(request.socket.remoteAddress ?? '');
     if (trustedProxies.length === 0) return address;
     const hops = String(request.headers['x-forwarded-for'] ?? '').split(',');
-    for (let hop = hops.pop(); hop !== undefined && isIP(address) !== 0 && isTrusted(address); hop = hops.pop()) {
-      const next = plain(hop.trim());
+    for (let hop = hops.pop(); hop !== undefined && isTrusted(address); hop = hops.pop()) {
+      const next = plainAddress(hop.trim());
       // What is no address was written by somebody who is not to be believed.
       if (isIP(next) === 0) break;
       address = next;
@@ -23,6 +19,13 @@ export function createClientAddress(trustedProxies: readonly string[]): (request
   };
 }
 
-/** A listener on IPv6 sees IPv4 in its clothes. */
-const plain = (address: string): string =>
-  address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
+/** Which host was asked for: what a proxy that is believed says of it, and otherwise what the request says. */
+export function createRequestedHost(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
+  const isTrusted = createRangeCheck(trustedProxies);
+  return ({ headers, socket }) => {
+    const { host = '' } = headers;
+    const forwarded = trustedProxies.length === 0 ? undefined : headers['x-forwarded-host'];
+    if (forwarded === undefined || !isTrusted(plainAddress(socket.remoteAddress ?? ''))) return host;
+    return String(forwarded).split(',').pop()?.trim() || host;
+  };
+}

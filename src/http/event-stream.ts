@@ -1,7 +1,7 @@
 import type { OpenApiDocument, Schema } from '../contract/index.ts';
-import { readPosition } from '../flow/notify/index.ts';
+import { readPosition } from '../flow/webhooks/index.ts';
 import { refuse } from '../platform/refusal/index.ts';
-import type { KeyHandler } from './operation.ts';
+import type { KeyPage } from './page.ts';
 
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -11,9 +11,9 @@ const HEADERS = {
 };
 
 /** Answers with a stream that goes on until one side ends it. */
-export const listenWebhooks: KeyHandler = async (ctx, { services, query, header, reply }) => {
-  const lastId = header['last-event-id'] as string | undefined;
-  const events = readTypes(query.events as string | undefined, services.document);
+export const listenWebhooks: KeyPage<'listenWebhooks'> = async (ctx, { services, reply }, { query, header }) => {
+  const lastId = header?.['Last-Event-ID'];
+  const events = readTypes(query?.events, services.document);
   reply.headers(HEADERS);
   // RFC 9110 §9.3.2: HEAD answers the headers alone, and a stream that nobody reads would never end.
   if (reply.request.method === 'HEAD') return '';

@@ -3,4 +3,3 @@
  * verb call and the result or refusal into an answer. It holds no rule of its own beyond the conventions of all routes.
  */
 export { startHttp, type HttpPort } from './server.ts';
-export type { Services } from './operation.ts';

@@ -1,13 +1,21 @@
-import type { Page } from '../platform/db/index.ts';
-import { refuse } from '../platform/refusal/index.ts';
+import type { FastifyReply } from 'fastify';
+import type { CallOf, PageId } from '../contract/index.ts';
+import type { Listeners } from '../flow/webhooks/index.ts';
+import type { Tracking } from '../flow/track/index.ts';
+import type { Services } from '../operations/index.ts';
+import type { Ctx } from '../resources/access/index.ts';
 
-const LIMIT_DEFAULT = 20;
-
-/** The page parameters of every list, their types already checked. */
-export function pageOf(query: Record<string, unknown>): Page {
-  const { limit = LIMIT_DEFAULT, after, before } = query as Partial<Page>;
-  if (after !== undefined && before !== undefined) {
-    throw refuse('invalid_parameter', { say: 'Give only one of after and before; they exclude each other.' });
-  }
-  return { limit, after, before };
+export interface HttpServices extends Services {
+  tracking: Tracking;
+  listeners: Listeners;
 }
+
+/** A request for a page, a file or a stream, whose every part has been checked against the contract. */
+export interface PageCall {
+  services: HttpServices;
+  reply: FastifyReply;
+  accept: string;
+}
+
+export type PublicPage<Id extends PageId> = (request: PageCall, call: CallOf<Id>) => unknown;
+export type KeyPage<Id extends PageId> = (ctx: Ctx, request: PageCall, call: CallOf<Id>) => unknown;

@@ -15,7 +15,7 @@ export interface RateLimit {
   /** Takes a token, if there is one. */
   take(bucket: string): Promise<RateState> | RateState;
   /** The state without taking anything. */
-  look(bucket: string): RateState;
+  peek(bucket: string): RateState;
 }
 
 interface Bucket {
@@ -77,6 +77,6 @@ export function createRateLimit(world: World): RateLimit {
         },
       );
     },
-    look: (name) => stateOf(filled(buckets.get(name), world.clock.now()), true),
+    peek: (name) => stateOf(filled(buckets.get(name), world.clock.now()), true),
   };
 }

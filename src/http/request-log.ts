@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { OperationValidators } from '../contract/index.ts';
 import type { World } from '../platform/world/index.ts';
-import type { Actor } from '../resources/access/index.ts';
+import { keyIdOf, type Actor } from '../resources/access/index.ts';
 import { markerText, redactBody, redactPath, redactTokens, type RequestLog } from '../resources/logs/index.ts';
 
 /** What is known of a request whose credential was good. */
@@ -41,7 +41,7 @@ export function createAnswerNote(
   return (operation, { request, reply, caller, payload }) => {
     if (reply.hasHeader('retry-after') && isOneTooMany(caller.teamId)) return;
     const path = request.url.split('?', 1)[0] ?? '';
-    const isUnread = request.body !== undefined && caller.body === undefined;
+    const isUnread = Buffer.isBuffer(request.body) && caller.body === undefined;
     const isSecret = SECRET_ROUTES.test(operation.path);
     const isShare = operation.operationId === SHARE;
     const what = { isSecret, isShare, isDone: reply.statusCode < 400, isUnread, bytesMax };
@@ -49,7 +49,7 @@ export function createAnswerNote(
     requestLog.add({
       id: request.id,
       team_id: caller.teamId,
-      api_key_id: caller.actor.kind === 'api_key' ? caller.actor.keyId : null,
+      api_key_id: keyIdOf(caller.actor),
       method: request.method,
       endpoint: clip(redactPath(path), ENDPOINT_CHARS_MAX),
       response_status: reply.statusCode,
@@ -88,7 +88,8 @@ interface Kept {
 }
 
 function requestBody(request: FastifyRequest, caller: Caller, kept: Kept): string | null {
-  const received = request.body as Buffer | undefined;
+  // A form is no buffer, and nobody has its bytes.
+  const received = Buffer.isBuffer(request.body) ? request.body : undefined;
   const bytes = received?.length ?? bytesAnnounced(request);
   if (bytes === 0) return null;
   if (kept.isSecret) return markerText({ redacted: true, bytes });

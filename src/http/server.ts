@@ -1,19 +1,27 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type onSendHookHandler } from 'fastify';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { compileValidators, type OperationValidators } from '../contract/index.ts';
+import { compileValidators, type OperationValidators, type RequestParameters } from '../contract/index.ts';
 import { notFound, Refusal, refuse } from '../platform/refusal/index.ts';
 import type { World } from '../platform/world/index.ts';
-import { mustReach, type Actor, type Ctx } from '../resources/access/index.ts';
+import { checksItsOwnBody } from '../operations/index.ts';
+import { mustReach, type Actor } from '../resources/access/index.ts';
 import { createAuthentication, createKeyUse } from '../resources/api-keys/index.ts';
 import { createRequestLog } from '../resources/logs/index.ts';
 import { errorBody, rateLimited, refusalFor, setRateHeaders } from './answers.ts';
-import { createBodiesInHand } from './bodies-in-hand.ts';
+import { createUploadBudget } from './upload-budget.ts';
 import { createBrokenRequests } from './broken-requests.ts';
-import { whenCallerGone } from './caller-gone.ts';
-import { checkBody, checkIdempotencyKey, checkParameters, parseBody } from './check-request.ts';
-import type { Call, Services } from './operation.ts';
-import { checksItsOwnBody, holdsEmail, withKey, withoutKey } from './operations/index.ts';
+import { answererOf } from './answerer.ts';
+import {
+  checkBody,
+  checkIdempotencyKey,
+  checkParameters,
+  parseBody,
+  unwrapped,
+  type ParsedBody,
+} from './check-request.ts';
+import type { HttpServices } from './page.ts';
+import { readForms } from './import-upload.ts';
 import { createRateLimit, type RateState } from './rate-limit.ts';
 import { createAnswerNote, type Caller } from './request-log.ts';
 import { contractTarget, knownPathsOf, parseQuery } from './target.ts';
@@ -28,25 +36,27 @@ export interface HttpPort {
   close(graceMs: number): Promise<void>;
 }
 
+/** Bodies and attachments of email travel in these, so they may be as large as an email. */
+const holdsEmail: ReadonlySet<string> = new Set(['sendEmail', 'sendBatch', 'createTemplate', 'updateTemplate']);
+
 /** More than Node takes for a request line: what is too long for an id is the contract's to say. */
 const PATH_SEGMENT_CHARS_MAX = 64 * 1024;
 
-export async function startHttp(given: Omit<Services, 'requestLog'>): Promise<HttpPort> {
+export async function startHttp(given: Omit<HttpServices, 'requestLog'>): Promise<HttpPort> {
   const { world } = given;
   const requestLog = createRequestLog(world);
-  const services: Services = { ...given, requestLog };
+  const services: HttpServices = { ...given, requestLog };
   const noteAnswer = createAnswerNote(world, requestLog);
   const { config } = world;
   const validators = await compileValidators(services.document);
   validators.compileAll();
   const rateLimit = createRateLimit(world);
-  const holdBody = createBodiesInHand(config.http.email_body_limit_bytes);
+  const countUpload = createUploadBudget(config.http.email_body_limit_bytes);
   const noteKeyUse = createKeyUse(world);
-  const authenticateToken = createAuthentication(world);
+  const authenticate = bearerOf(createAuthentication(world), (request) => rateLimit.take(addressBucket(request)));
   const knownPaths = knownPathsOf([...validators.operations.values()]);
 
   const answersTracking = createTrackingRoutes(world, given.tracking);
-
   const server: FastifyInstance = fastify({
     genReqId: () => world.ids.uuid(),
     bodyLimit: config.http.body_limit_bytes,
@@ -54,7 +64,7 @@ export async function startHttp(given: Omit<Services, 'requestLog'>): Promise<Ht
     routerOptions: { maxParamLength: PATH_SEGMENT_CHARS_MAX, querystringParser: parseQuery },
     rewriteUrl: (request) => contractTarget(request.url ?? '/'),
     frameworkErrors: (error, request, reply) => void answerRefusal(request, reply, error),
-    clientErrorHandler: createBrokenRequests(world, (address) => rateLimit.look(`address:${address}`)),
+    clientErrorHandler: createBrokenRequests(world, (address) => rateLimit.peek(`address:${address}`)),
     forceCloseConnections: 'idle',
     serverFactory(api) {
       // Node's own refusal carries none of our headers; the hook below says the same.
@@ -87,8 +97,7 @@ export async function startHttp(given: Omit<Services, 'requestLog'>): Promise<Ht
   server.setErrorHandler((error, request, reply) => answerRefusal(request, reply, error));
   // An expectation may be ignored (RFC 9110 §10.1.1); Node would answer a bare 417.
   server.server.on('checkExpectation', (request, response) => server.server.emit('request', request, response));
-  for (const operation of validators.operations.values()) addOperation(operation);
-  mustHandleAll(validators.operations);
+  await addAll(server, [...validators.operations.values()], addOperation);
 
   await server.listen({ host: config.http.host, port: config.http.port });
   const { address, port } = server.server.address() as AddressInfo;
@@ -120,7 +129,7 @@ export async function startHttp(given: Omit<Services, 'requestLog'>): Promise<Ht
 
   function answerRefusal(request: FastifyRequest, reply: FastifyReply, error: unknown): void {
     const refusal = refusalFor(error, request, world.log);
-    if (!reply.hasHeader('ratelimit-limit')) setRateHeaders(reply, rateLimit.look(addressBucket(request)));
+    if (!reply.hasHeader('ratelimit-limit')) setRateHeaders(reply, rateLimit.peek(addressBucket(request)));
     if (!reply.hasHeader('x-request-id')) reply.header('x-request-id', request.id);
     if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', refusal.retryAfterSeconds);
     // What is left of a body that was refused while it was read would be taken for the next request.
@@ -128,74 +137,94 @@ export async function startHttp(given: Omit<Services, 'requestLog'>): Promise<Ht
     reply.code(refusal.status).type('application/json; charset=utf-8').send(errorBody(refusal));
   }
 
-  function addOperation(operation: OperationValidators): void {
+  function addOperation(router: FastifyInstance, operation: OperationValidators): void {
     const { operationId } = operation;
-    const openHandler = withoutKey[operationId];
-    const keyHandler = withKey[operationId];
-    const needs = operation.operation['x-service-permission'];
+    const { 'x-service-permission': needs, 'x-service-scope': scope } = operation.operation;
+    const hasJson = operation.method !== 'get' && !takesForm(operation);
+    const answer = answererOf(operation, validators, services);
     const takesKey = operation.parameters.some((parameter) => parameter.name === 'Idempotency-Key');
     const bodyLimit = holdsEmail.has(operationId) ? config.http.email_body_limit_bytes : config.http.body_limit_bytes;
-    const actorOf = new WeakMap<FastifyRequest, Caller>();
+    const callerOf = new WeakMap<FastifyRequest, Caller>();
     const onSend: onSendHookHandler = (request, reply, payload, done) => {
-      const caller = actorOf.get(request);
+      const caller = callerOf.get(request);
       if (caller) noteAnswer(operation, { request, reply, caller, payload });
       done();
     };
 
-    server.route({
+    router.route({
       method: operation.method.toUpperCase(),
       url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
       bodyLimit,
       // The order of these checks is the documented order of faults.
       onRequest: async (request, reply) => {
         const caller = needs === 'none' ? undefined : await authenticate(request);
-        if (caller) actorOf.set(request, caller);
+        if (caller) callerOf.set(request, caller);
         const state = await rateLimit.take(caller ? `team:${caller.teamId}` : addressBucket(request));
         setRateHeaders(reply, state);
         mustBeAllowed(state);
-        if (caller && needs !== 'none') mustReach(caller.actor, needs === 'sending_access' ? needs : 'full_access');
+        if (caller && needs !== 'none') mustReach(caller.actor, { permission: needs, scope });
         if (takesKey) checkIdempotencyKey(request.headers['idempotency-key'] as string | undefined);
         checkParameters(operation, callParameters(request));
       },
       preParsing: (request, reply, payload, done) => {
-        if (operation.method !== 'get') holdBody(request, reply, actorOf.get(request)?.teamId ?? request.ip);
+        if (hasJson) countUpload(request, reply, callerOf.get(request)?.teamId ?? request.ip);
         done(null, payload);
       },
       ...(needs === 'none' || !config.logs.enabled ? {} : { onSend }),
       handler: async (request, reply) => {
-        const parsed = parseBody(request.body as Buffer | undefined, request.headers['content-type']);
-        const caller = actorOf.get(request);
-        if (caller) caller.body = parsed.value;
-        const validate = (id: string, value: unknown): void => {
-          const rules = validators.operations.get(id);
-          if (rules) checkBody(rules, { ...parsed, value });
-        };
-        if (operation.method !== 'get' && !checksItsOwnBody.has(operationId)) validate(operationId, parsed.value);
-        const { path, query, header } = callParameters(request);
-        const call: Call = { services, path: path as Call['path'], query, header, body: parsed.value, validate, reply };
-        if (!caller || !keyHandler) return openHandler?.(call);
-        if (caller.actor.kind === 'api_key') noteKeyUse(caller.actor.keyId, request.id);
-        const whenGone = (): AbortSignal => whenCallerGone(request, reply);
-        const ctx: Ctx = { world, teamId: caller.teamId, actor: caller.actor, requestId: request.id, whenGone };
-        return keyHandler(ctx, call);
+        const body = bodyOf(operation, request);
+        const caller = callerOf.get(request);
+        if (caller) caller.body = body.value;
+        if (hasJson && !checksItsOwnBody.has(operationId)) checkBody(operation, body);
+        if (caller?.actor.kind === 'api_key') noteKeyUse(caller.actor.keyId, request.id);
+        return answer({ request, reply, caller, body, parameters: callParameters(request) });
       },
     });
   }
+}
 
-  /** Who has no usable credential is limited by address, and hears first what is wrong with the credential. */
-  async function authenticate(request: FastifyRequest): Promise<{ teamId: string; actor: Actor }> {
+/** Who has no usable credential is limited by address, and hears first what is wrong with the credential. */
+function bearerOf(
+  authenticate: ReturnType<typeof createAuthentication>,
+  onRefused: (request: FastifyRequest) => unknown,
+) {
+  return async (request: FastifyRequest): Promise<{ teamId: string; actor: Actor }> => {
     try {
       const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
       if (token === undefined) {
         throw refuse('missing_api_key', { say: 'Send the API key in the header: Authorization: Bearer rk_…' });
       }
-      return await authenticateToken(token);
+      return await authenticate(token);
     } catch (error) {
-      if (error instanceof Refusal) await rateLimit.take(addressBucket(request));
+      if (error instanceof Refusal) await onRefused(request);
       throw error;
     }
-  }
+  };
 }
+
+/** A form is read by its operation, piece by piece. */
+const takesForm = ({ operation }: OperationValidators): boolean =>
+  operation.requestBody?.content['multipart/form-data'] !== undefined;
+
+/** Forms are read in a corner of their own: everywhere else a form is a body of the wrong kind. */
+async function addAll(
+  server: FastifyInstance,
+  operations: readonly OperationValidators[],
+  add: (router: FastifyInstance, operation: OperationValidators) => void,
+): Promise<void> {
+  for (const operation of operations) if (!takesForm(operation)) add(server, operation);
+  await server.register(async (forms) => {
+    await readForms(forms);
+    for (const operation of operations) if (takesForm(operation)) add(forms, operation);
+  });
+}
+
+const NO_BODY: ParsedBody = { value: undefined, hasEscapes: false };
+
+const bodyOf = (operation: OperationValidators, request: FastifyRequest): ParsedBody =>
+  takesForm(operation)
+    ? NO_BODY
+    : unwrapped(operation, parseBody(request.body as Buffer | undefined, request.headers['content-type']));
 
 function mustBeAllowed(state: RateState): void {
   if (!state.allowed) throw rateLimited(state);
@@ -203,9 +232,7 @@ function mustBeAllowed(state: RateState): void {
 
 const addressBucket = (request: FastifyRequest): string => `address:${request.ip}`;
 
-const callParameters = (
-  request: FastifyRequest,
-): { path: Record<string, unknown>; query: Record<string, unknown>; header: Record<string, unknown> } => ({
+const callParameters = (request: FastifyRequest): RequestParameters => ({
   path: request.params as Record<string, unknown>,
   query: request.query as Record<string, unknown>,
   header: request.headers,
@@ -225,18 +252,6 @@ function missingUserAgent(): Refusal {
   });
   refusal.code = 1010;
   return refusal;
-}
-
-/** The contract and the handlers name the same operations, or the program does not start. */
-function mustHandleAll(contract: ReadonlyMap<string, OperationValidators>): void {
-  const handled = new Set([...Object.keys(withKey), ...Object.keys(withoutKey)]);
-  const missing = [...contract.keys()].filter((id) => !handled.has(id));
-  const extra = [...handled].filter((id) => !contract.has(id));
-  if (missing.length + extra.length > 0) {
-    throw new Error(
-      `operations without a handler: ${missing.join(', ') || 'none'}; handlers without an operation: ${extra.join(', ') || 'none'}`,
-    );
-  }
 }
 
 async function closeServer(server: FastifyInstance, world: World, graceMs: number): Promise<void> {

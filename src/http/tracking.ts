@@ -1,12 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { clickOf, openingOf, type Tracking } from '../flow/track/index.ts';
+import { clickOf, createLinkHosts, openingOf, type Tracking } from '../flow/track/index.ts';
 import type { World } from '../platform/world/index.ts';
-import { automatedReader } from '../protocol/track-links/index.ts';
-import { createClientAddress } from './client-address.ts';
+import { automatedReader, type TrackedMail } from '../protocol/track-links/index.ts';
+import { createClientAddress, createRequestedHost } from './client-address.ts';
 
 /** The smallest picture there is: one transparent dot. */
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==', 'base64');
-const NOT_FOUND = Buffer.from('This link is not one of ours, or it was cut short on its way.\n');
+const NOT_FOUND = Buffer.from(
+  'This link does not work: it is not one of ours, was cut short on its way, or has been switched off.\n',
+);
 
 /** Nobody may keep an answer, or the next reader of the same mail would not be seen. */
 const EVERY_ANSWER = [
@@ -33,8 +35,8 @@ const NOT_FOUND_HEADERS = [
 const FORM = /^\/([co])\/([^?]*?)(\.gif)?(?:\?|$)/;
 
 /**
- * Answers the pixels and links of tracked mail, on whatever host they are asked for, and leaves everything else to the
- * API: false says so. They stand before the API's hooks, because a reader has no key, and a proxy that fetches for
+ * Answers the pixels and links of tracked mail, each on the tracking host of its domain, and leaves everything else to
+ * the API: false says so. They stand before the API's hooks, because a reader has no key, and a proxy that fetches for
  * thousands of readers must not meet the limit of one caller. There is no limit on what is forged: to look at a token
  * costs less than to count it, and 96 bits are not guessed.
  */
@@ -43,29 +45,44 @@ export function createTrackingRoutes(
   tracking: Tracking,
 ): (request: IncomingMessage, response: ServerResponse) => boolean {
   const clientAddress = createClientAddress(world.config.http.trusted_proxies);
+  const requestedHost = createRequestedHost(world.config.http.trusted_proxies);
+  const hosts = createLinkHosts(world);
   return (request, response) => {
     const { url = '', method } = request;
     // All but these pass with one look at two letters.
     if (url.charAt(2) !== '/' || (method !== 'GET' && method !== 'HEAD')) return false;
     const [, kind, token = '', suffix] = FORM.exec(url) ?? [];
     if (kind === undefined || (request.headers.host === undefined && request.httpVersion !== '1.0')) return false;
-    const answer = (status: number, headers: string[], body?: Buffer): true => {
+    const answer = (status: number, headers: string[], body?: Buffer): void => {
       response.writeHead(status, headers).end(method === 'HEAD' ? undefined : body);
-      return true;
     };
+    const answerNotFound = (): void => answer(404, NOT_FOUND_HEADERS, NOT_FOUND);
     /** Nobody is answered before what he did is noted. */
-    const note = (what: { emailId: string; link?: string }, answerNow: () => true): true => {
+    const note = (what: { emailId: string; link?: string }, answerNow: () => void): void => {
       if (method === 'HEAD' || automatedReader(request.headers)) return answerNow();
       const reader = { ipAddress: clientAddress(request), userAgent: request.headers['user-agent'] ?? '' };
       tracking.note({ ...what, ...reader }, answerNow);
+    };
+    const whereItWorks = (mail: TrackedMail, go: () => void): true => {
+      const works = hosts.works(mail, requestedHost(request));
+      if (works === true) go();
+      else if (works === false) answerNotFound();
+      else void works.then((doesIt) => (doesIt ? go() : answerNotFound()));
       return true;
     };
     const opened = kind === 'o' && suffix ? openingOf(world, token) : undefined;
-    if (opened !== undefined) return note({ emailId: opened }, () => answer(200, PIXEL_HEADERS, PIXEL));
+    if (opened) {
+      return whereItWorks(opened, () => note({ emailId: opened.emailId }, () => answer(200, PIXEL_HEADERS, PIXEL)));
+    }
     const click = kind === 'c' && !suffix ? clickOf(world, token) : undefined;
-    if (!click) return answer(404, NOT_FOUND_HEADERS, NOT_FOUND);
-    // Written as a browser writes it: in ASCII, with nothing in it that a header cannot hold.
-    const headers = [...EVERY_ANSWER, 'location', new URL(click.target).href, 'content-length', '0'];
-    return note({ emailId: click.emailId, link: click.target }, () => answer(302, headers));
+    if (!click) {
+      answerNotFound();
+      return true;
+    }
+    return whereItWorks(click, () => {
+      // Written as a browser writes it: in ASCII, with nothing in it that a header cannot hold.
+      const headers = [...EVERY_ANSWER, 'location', new URL(click.target).href, 'content-length', '0'];
+      note({ emailId: click.emailId, link: click.target }, () => answer(302, headers));
+    });
   };
 }

@@ -8,6 +8,8 @@ import { SENDER_DOMAIN } from './messages.ts';
 
 export const LAUNCHER = fileURLToPath(new URL('../../bin/rasket', import.meta.url));
 
+export type Call = (method: string, target: string, body?: unknown) => Promise<unknown>;
+
 /** The product as its users start it: the launcher, a data folder, settings by environment, log lines to a file. */
 export interface Appliance {
   pid: number;
@@ -16,7 +18,9 @@ export interface Appliance {
   dataDir: string;
   /** Milliseconds from the start of the process to ready.json. */
   readyMs: number;
-  call(method: string, target: string, body?: unknown): Promise<unknown>;
+  call: Call;
+  /** With the key of another team. */
+  callAs(key: string): Call;
   /** As a power cut would end it: what is measured next must not wait for mail that nobody counts any more. */
   kill(): Promise<void>;
   /** As an operator would end it. */
@@ -35,11 +39,14 @@ export interface ApplianceOptions {
 }
 
 /** Everything not named here is as config/default.toml has it. */
-function settings(options: Pick<ApplianceOptions, 'dns' | 'sinkPort' | 'env'>): NodeJS.ProcessEnv {
+export function settings(options: Pick<ApplianceOptions, 'dns' | 'sinkPort' | 'env'>): NodeJS.ProcessEnv {
   return {
     ...inheritedEnvironment(),
     RASKET_INSTANCE_HOST: 'mail.bench.test',
     RASKET_HTTP_PORT: '0',
+    RASKET_SUBMISSION_PORTS: '',
+    RASKET_SUBMISSION_TLS_PORTS: '',
+    RASKET_RECEIVING_PORTS: '',
     RASKET_DNS_SERVERS: options.dns.server,
     RASKET_DELIVERY_SMTP_PORT: String(options.sinkPort),
     RASKET_NETWORK_MAIL_ALLOW_PRIVATE: '127.0.0.0/8',
@@ -71,15 +78,19 @@ export function initialise(dataDir: string, dns: DnsRig): { team_id: string; api
 export async function startSending(options: ApplianceOptions): Promise<Appliance> {
   const { api_key: key } = initialise(options.dataDir, options.dns);
   const appliance = await startAppliance({ ...options, key });
-  const domain = (await appliance.call('POST', '/domains', { name: SENDER_DOMAIN })) as CreatedDomain;
-  for (const record of domain.records) {
-    if (record.type === 'MX') options.dns.set(record.name, 'MX', [`${record.priority} ${record.value}`]);
-    else options.dns.set(record.name, 'TXT', [record.value.match(/.{1,255}/g) ?? []]);
-  }
-  await appliance.call('POST', `/domains/${domain.id}/verify`);
-  const { status } = (await appliance.call('GET', `/domains/${domain.id}`)) as CreatedDomain;
-  if (status !== 'verified') throw new Error(`the sender's domain is ${status} after its verification`);
+  await verifiedDomain(appliance, options.dns, SENDER_DOMAIN);
   return appliance;
+}
+
+export async function verifiedDomain({ call }: Pick<Appliance, 'call'>, dns: DnsRig, name: string): Promise<void> {
+  const domain = (await call('POST', '/domains', { name })) as CreatedDomain;
+  for (const record of domain.records) {
+    if (record.type === 'MX') dns.set(record.name, 'MX', [`${record.priority} ${record.value}`]);
+    else dns.set(record.name, 'TXT', [record.value.match(/.{1,255}/g) ?? []]);
+  }
+  await call('POST', `/domains/${domain.id}/verify`);
+  const { status } = (await call('GET', `/domains/${domain.id}`)) as CreatedDomain;
+  if (status !== 'verified') throw new Error(`the domain ${name} is ${status} after its verification`);
 }
 
 interface CreatedDomain {
@@ -108,6 +119,7 @@ export async function startAppliance(options: ApplianceOptions): Promise<Applian
     dataDir,
     readyMs: performance.now() - begin,
     call: (method, target, body) => call(url, key, method, target, body),
+    callAs: (other) => (method, target, body) => call(url, other, method, target, body),
     kill: () => stopChild(child, 'SIGKILL'),
     stop: () => stopChild(child, 'SIGTERM'),
   };

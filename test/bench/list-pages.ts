@@ -3,7 +3,10 @@ import { statSync } from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
 import type { Ctx } from '../../src/resources/access/index.ts';
-import { listEmails } from '../../src/resources/emails/index.ts';
+import { systemClock } from '../../src/platform/clock/index.ts';
+import { openDb } from '../../src/platform/db/index.ts';
+import type { World } from '../../src/platform/world/index.ts';
+import { indexEmails, listEmails } from '../../src/resources/emails/index.ts';
 import { initialise, startAppliance, type Appliance } from './appliance.ts';
 import type { Bench } from './bench.ts';
 import { median } from './figures.ts';
@@ -41,9 +44,18 @@ async function makeSide(bench: Bench, emails: number): Promise<FullSide> {
   const apiKeyId = keyIdIn(file);
   const filled = await filler.ask<Filled>({ file, emails, teamId, apiKeyId });
   await filler.stop();
+  await indexAll(file);
   const appliance = await startAppliance({ dataDir, dns: bench.dns, sinkPort: 1, key, roles: 'http' });
   bench.stopLater(() => appliance.kill());
   return { appliance, file, teamId, apiKeyId, filled };
+}
+
+/** What a server does behind the acceptance, minute by minute. */
+async function indexAll(file: string): Promise<void> {
+  const db = await openDb({ driver: 'better-sqlite3', file, url: '', poolMax: 1 });
+  const world = { db, clock: systemClock } as World;
+  while ((await indexEmails(world)) > 0);
+  await db.close();
 }
 
 function keyIdIn(file: string): string {
@@ -90,7 +102,7 @@ const unreachable = (): never => {
 async function report(bench: Bench, filter: Filter, { times, rows }: Timed, large: FullSide): Promise<void> {
   const value = median(times.large);
   const baseline = { name: 'ms at 10 thousand', value: median(times.small) };
-  const target = { is: 'at most', value: 1.5, of: 'ratio' } as const;
+  const target = { is: 'at most', value: filter.ratioMax ?? 1.5, of: 'ratio' } as const;
   const isShort = value / baseline.value > target.value;
   const unequal = rows.small === rows.large ? [] : [`rows of the page: ${rows.small} and ${rows.large}`];
   const plan = filter.hasTarget && isShort ? await planOf(large, filter.ask(large, 0)) : [];
@@ -137,7 +149,7 @@ async function planOf({ file, teamId }: FullSide, asked: Asked): Promise<string[
       return [];
     },
   };
-  const ctx = { world: { db }, teamId, actor: { kind: 'operator' }, requestId: 'bench' } as unknown as Ctx;
+  const ctx = { store: { db }, teamId, actor: { kind: 'operator' }, requestId: 'bench' } as unknown as Ctx;
   const { limit = 20, after, before, ...filter } = asked;
   await listEmails(ctx, filter as Parameters<typeof listEmails>[1], { limit, after, before });
   const database = new Sqlite(file, { readonly: true });

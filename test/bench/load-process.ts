@@ -12,6 +12,8 @@ export interface LoadOrder {
   bodies?: string[];
   /** … or what is followed instead, as a browser does: each connection has its share of these, and 302 is the answer. */
   links?: string[];
+  /** The host that they are asked for on, where it is not the server's own. */
+  host?: string;
   /** Either so many requests, or so many seconds. */
   amount?: number;
   seconds?: number;
@@ -76,9 +78,12 @@ async function ask(order: LoadOrder): Promise<LoadResult> {
   };
 }
 
-function requestsOf({ path, key = '', bodies = [], links }: LoadOrder): object[] {
+function requestsOf({ path, key = '', bodies = [], links, host }: LoadOrder): object[] {
   if (links !== undefined) {
-    const headers = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' };
+    const headers = {
+      'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+      ...(host === undefined ? {} : { host }),
+    };
     return links.map((link) => ({ method: 'GET', path: link, headers }));
   }
   const headers = {

@@ -7,7 +7,7 @@ import { countsOf, pause, post, type Bench } from './bench.ts';
 import type { Helper } from './children.ts';
 import { median, shown } from './figures.ts';
 import type { LoadOrder, LoadResult } from './load-process.ts';
-import { smallLoad } from './messages.ts';
+import { SENDER_DOMAIN, smallLoad } from './messages.ts';
 import { usageOf, usageSince } from './process-usage.ts';
 
 const CONNECTIONS = 32;
@@ -67,8 +67,8 @@ async function measureRound(bench: Bench, load: Helper, round: number): Promise<
   const appliance = await bench.appliance({ sinkPort: port, ...(round === 0 ? { profile: 'redirect' } : {}) });
   const emailIds = await sendSome(load, appliance);
   await pause(SCANNER_MS);
-  const tracked = linksOf(appliance, emailIds);
-  const ours = { url: appliance.url };
+  const tracked = await linksOf(appliance, emailIds);
+  const ours = { url: appliance.url, host: `track.${SENDER_DOMAIN}` };
   const warm = await follow(load, { ...ours, links: tracked.slice(0, WARM_UP), amount: WARM_UP });
   const used = usageOf(appliance.pid);
   const measured = await follow(load, { ...ours, links: tracked.slice(WARM_UP), seconds });
@@ -108,12 +108,14 @@ async function sendSome(load: Helper, appliance: Appliance): Promise<string[]> {
   return ids;
 }
 
-function linksOf(appliance: Appliance, emailIds: string[]): string[] {
+async function linksOf(appliance: Appliance, emailIds: string[]): Promise<string[]> {
+  const domains = (await appliance.call('GET', '/domains')) as { data: { id: string }[] };
+  const domainId = domains.data[0]?.id ?? '';
   const secrets = openSecrets(appliance.dataDir);
-  const mac = (bytes: Buffer): Buffer => secrets.mac('click', bytes);
+  const mac = (bytes: Buffer): Buffer => secrets.mac('click of a domain', bytes);
   return Array.from({ length: LINKS }, (_, n) => {
     const target = `https://www.example.com/landing/page?utm_source=mail&utm_campaign=bench&n=${n}`;
-    return `/c/${clickToken({ emailId: emailIds[n % emailIds.length] ?? '', target }, mac)}`;
+    return `/c/${clickToken({ emailId: emailIds[n % emailIds.length] ?? '', domainId, target }, mac)}`;
   });
 }
 

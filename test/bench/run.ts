@@ -4,10 +4,15 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { benchAccept } from './accept.ts';
+import { deadSites } from './attacks/dead-sites.ts';
+import { largeMailToSilence } from './attacks/large-mail.ts';
+import { silentNames } from './attacks/silent-names.ts';
 import { startBenchDns } from './appliance.ts';
 import { createBench, type Bench } from './bench.ts';
 import { killChildren } from './children.ts';
+import { benchAudience } from './audience.ts';
 import { benchBatch } from './batch.ts';
+import { benchBesideAttack } from './beside-attacks.ts';
 import { benchEndToEnd } from './end-to-end.ts';
 import { judge, tableOf, type JudgedFigure } from './figures.ts';
 import { benchListPages } from './list-pages.ts';
@@ -31,10 +36,14 @@ const ROWS: Record<string, (bench: Bench) => Promise<void>> = {
   'end-to-end': benchEndToEnd,
   list: benchListPages,
   'webhook-lists': benchWebhookPages,
+  audience: benchAudience,
   redirect: benchRedirect,
   metrics: benchMetrics,
   scheduled: benchScheduled,
   webhooks: benchWebhooks,
+  'beside-large-mail': (bench) => benchBesideAttack(bench, largeMailToSilence),
+  'beside-silent-names': (bench) => benchBesideAttack(bench, silentNames),
+  'beside-dead-sites': (bench) => benchBesideAttack(bench, deadSites),
   postfix: benchPostfix,
 };
 

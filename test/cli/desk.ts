@@ -35,8 +35,8 @@ export interface Surroundings {
   patienceMs?: number;
 }
 
-/** Nothing here takes a minute; what does, hangs. A server is there for as long as it is asked. */
-const PATIENCE_MS = 60_000;
+/** Nothing here takes two minutes; what does, hangs. A server is there for as long as it is asked. */
+const PATIENCE_MS = 120_000;
 const SERVER_PATIENCE_MS = 900_000;
 
 /**
@@ -116,7 +116,7 @@ export class Desk implements AsyncDisposable {
 
   /** Starts `serve` or `dev` and waits until it says that it is ready. */
   async serve(args: string[], surroundings: Surroundings = {}): Promise<Server> {
-    const env = { RASKET_HTTP_PORT: '0', ...surroundings.env };
+    const env = { RASKET_HTTP_PORT: '0', ...closedUnlessTriedOut(args), ...surroundings.env };
     const running = this.start(this.at('path/rasket'), args, { ...surroundings, env, patienceMs: SERVER_PATIENCE_MS });
     return this.whenReady(running, this.at(args[args.indexOf('--data') + 1] ?? '', 'run/ready.json'));
   }
@@ -126,7 +126,7 @@ export class Desk implements AsyncDisposable {
       throw new Error(`the server ended with ${ended.code}:\n${ended.stdout}${ended.stderr}`);
     });
     isOver.catch(() => undefined);
-    const isReady = vi.waitFor(() => expect(readyOf(file, running.pid)).toBeDefined(), { timeout: 30_000 });
+    const isReady = vi.waitFor(() => expect(readyOf(file, running.pid)).toBeDefined(), { timeout: 120_000 });
     await Promise.race([isReady, isOver]);
     const ready = readyOf(file, running.pid) as Ready;
     const stop = async (): Promise<Ended> => {
@@ -144,8 +144,10 @@ export class Desk implements AsyncDisposable {
       // Compiled code outlives one desk; without it every command costs twice the time.
       XDG_CACHE_HOME: this.#cache,
       RASKET_DATA: this.at('nowhere'),
+      RASKET_INSTANCE_HOST: 'mail.rasket.test',
       LC_ALL: 'C.UTF-8',
       TERM: 'xterm',
+      ...clockOfThisRun(),
     };
   }
 
@@ -160,12 +162,25 @@ export class Desk implements AsyncDisposable {
   }
 }
 
+/** What `faketime` gives to a run of the tests: whoever is started by them lives in the same time. */
+function clockOfThisRun(): Record<string, string> {
+  const given = Object.entries(process.env).filter(([name]) => name === 'LD_PRELOAD' || name.startsWith('FAKETIME'));
+  return Object.fromEntries(given) as Record<string, string>;
+}
+
 export interface Ready {
   pid: number;
   version: string;
   roles: string[];
-  listeners: { http?: { host: string; port: number; url: string } };
+  listeners: {
+    http?: { host: string; port: number; url: string };
+    smtp?: { host: string; port: number; tls: string; doors: string[] }[];
+  };
 }
+
+/** Servers of tests that run at the same time would want the same SMTP ports; `dev` takes free ones by itself. */
+const closedUnlessTriedOut = ([command]: string[]): Record<string, string> =>
+  command === 'dev' ? {} : { RASKET_SUBMISSION_PORTS: '', RASKET_SUBMISSION_TLS_PORTS: '', RASKET_RECEIVING_PORTS: '' };
 
 export type Server = Running & { ready: Ready; url: string; readyFile: string; stop(): Promise<Ended> };
 

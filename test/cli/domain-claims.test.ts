@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startAnswering, type Asked, type Reply } from './contract-server.ts';
 import { Desk, type Surroundings } from './desk.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 let desk: Desk;
 let server: Awaited<ReturnType<typeof startAnswering>> | undefined;

@@ -13,7 +13,7 @@ interface Made {
 }
 
 // A dozen processes one after the other, on whatever else the machine does.
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 let desk: Desk;
 let env: Record<string, string>;

@@ -8,7 +8,7 @@ import { Desk, expectOneLine, type Ended, type Server } from './desk.ts';
 // A file system of its own needs a mount namespace, which some containers do not grant.
 const mountable = spawnSync('unshare', ['-rm', 'sh', '-c', 'mount -t tmpfs tmpfs /mnt']).status === 0;
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 let desk: Desk;
 beforeEach(() => {

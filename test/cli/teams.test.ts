@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Desk, expectOneLine } from './desk.ts';
 
 // Several processes one after the other, on whatever else the machine does.
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 let desk: Desk;
 let env: Record<string, string>;

@@ -6,7 +6,7 @@ import { driver } from '../rig/database.ts';
 import { Desk, expectOneLine } from './desk.ts';
 
 // Several processes one after the other, on whatever else the machine does.
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 let desk: Desk;
 let env: Record<string, string>;

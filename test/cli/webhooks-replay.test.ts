@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startAnswering, type Asked, type Reply } from './contract-server.ts';
 import { Desk, expectOneLine, type Ended } from './desk.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 const hook = (at: number): string => `wh_${String(at).padStart(32, '0')}`;
 const event = (at: number): string => `msg_${String(at).padStart(32, '0')}`;
@@ -116,7 +116,8 @@ describe('rasket webhooks replay', () => {
   it('--dry-run shows them and replays none', async () => {
     server = await office({ [hook(1)]: [1, 2, 3] }, done);
     const ended = await replay(['--failed', '--dry-run']);
-    expect(ended.stdout).toBe([1, 2, 3].map((at) => `${hook(1)}\t${event(at)}\temail.sent\t${timeOf(at)}\n`).join(''));
+    const lines = [1, 2, 3].map((at) => `${hook(1)}\t${event(at)}\temail.sent\t${timeOf(at)}\n`);
+    expect(ended.stdout).toBe(['ENDPOINT\tEVENT\tTYPE\tCREATED\n', ...lines].join(''));
     const json = await replay(['--failed', '--dry-run', '--json']);
     expect(JSON.parse(json.stdout)).toEqual(
       [1, 2, 3].map((at) => ({ webhook_id: hook(1), id: event(at), type: 'email.sent' })),
@@ -153,6 +154,7 @@ describe('rasket webhooks replay', () => {
     expect(asked[0]?.query).toMatchObject({ limit: '100', start_date: expect.stringMatching(/Z$/) as string });
     const both = await replay(['--parked', '--failed', '--dry-run']);
     expect(both.stdout.split('\n').map((line) => line.split('\t')[1])).toEqual([
+      'EVENT',
       ...[1, 2, 3, 4, 5].map(event),
       undefined,
     ]);

@@ -52,6 +52,11 @@ const badValues = [
     fault: 'log.format must be "json" or "pretty"; got "JSON"',
   },
   {
+    why: 'a region that is nowhere',
+    toml: 'team.default_region = "mars"',
+    fault: 'team.default_region must be "us-east-1", "eu-west-1", "sa-east-1" or "ap-northeast-1"; got "mars"',
+  },
+  {
     why: 'a level of another logger',
     toml: 'log.level = "warning"',
     fault: 'log.level must be "trace", "debug", "info", "warn", "error", "fatal" or "silent"; got "warning"',

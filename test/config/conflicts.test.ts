@@ -42,15 +42,30 @@ const conflicts = [
       'delivery.retry_minutes adds up to 2871 minutes, more than delivery.give_up_hours (4 hours, 240 minutes); take waits off its end, or give up after 48 hours',
   },
   {
+    why: 'a key of nothing',
+    toml: 'tls.key_file = "key.pem"',
+    fault: 'tls.key_file is set but tls.certificate_file is empty; name the certificate of this key',
+  },
+  {
+    why: 'a port with TLS from the first byte and without',
+    toml: 'submission.tls_ports = [465, 25]',
+    fault: 'submission.tls_ports and submission.ports both have 25; take it out of one of them',
+  },
+  {
+    why: 'a port with TLS from the first byte for mail from the world',
+    toml: 'receiving.ports = [465]',
+    fault: 'submission.tls_ports and receiving.ports both have 465; take it out of one of them',
+  },
+  {
+    why: 'API keys in clear on all networks',
+    toml: 'submission.insecure_login = true',
+    fault:
+      'submission.insecure_login is true but smtp.host is ""; API keys may cross loopback in clear, and nothing else: set smtp.host to "127.0.0.1"',
+  },
+  {
     why: 'a mistyped plan',
     toml: 'team.default_plan = "standart"',
     fault: 'team.default_plan is "standart", but there is no [plans.standart]; did you mean standard?',
-  },
-  {
-    why: 'a region that is nowhere',
-    toml: 'team.default_region = "mars"',
-    fault:
-      'team.default_region is "mars", but there is no [regions.mars]; there are us-east-1, eu-west-1, sa-east-1, ap-northeast-1',
   },
   {
     why: 'two plans nobody can tell apart',

@@ -115,11 +115,6 @@ describe('a variable stops the start', () => {
       fault: 'environment: RASKET_API_KEYS is not a setting; did you mean RASKET_API_KEY?',
     },
     {
-      why: 'nothing is near',
-      name: 'RASKET_FLAVOUR',
-      fault: 'environment: RASKET_FLAVOUR is not a setting; config/default.toml lists them all',
-    },
-    {
       why: 'a plan nobody defined',
       name: 'RASKET_PLANS_GOLD_MINE_DAILY_CAP',
       fault:
@@ -160,6 +155,14 @@ describe('a variable stops the start', () => {
   });
 });
 
+it('a variable that resembles no setting is another program’s: told of, and no reason to stop', () => {
+  const { config, warnings } = loadConfig({ env: { RASKET_FLAVOUR: 'x', RASKET_HTTP_PORT: '8025' } });
+  expect(config.http.port).toBe(8025);
+  expect(warnings).toEqual([
+    'environment: RASKET_FLAVOUR is not a setting and is ignored; config/default.toml lists them all',
+  ]);
+});
+
 describe('left alone are', () => {
   it.each([
     'RASKET_API_KEY',
@@ -174,7 +177,8 @@ describe('left alone are', () => {
     'HTTP_PORT',
     'PATH',
   ])('%s', (name) => {
-    const { sources } = loadConfig({ env: { [name]: 'anything' } });
+    const { sources, warnings } = loadConfig({ env: { [name]: 'anything' } });
+    expect(warnings).toEqual([]);
     expect(new Set(sources.values())).toEqual(new Set(['default']));
   });
 

@@ -60,6 +60,8 @@ describe.each(operations)('$operationId', ({ operation, operationId, method, pat
       'emails:read',
       'templates:read',
       'templates:write',
+      'contacts:read',
+      'contacts:write',
       'logs:read',
       'team:read',
       'team:write',

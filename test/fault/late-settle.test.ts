@@ -12,7 +12,7 @@ it('an outcome written again, because its first commit was not answered, leaves 
   const body = { from: `a@${name}`, to: 'x@example.org', subject: 'Hello', text: 'Hi' };
   const { id } = (await scene.api('POST', '/emails', { key: team.key, body })).body as { id: string };
   const claim = async (): Promise<DeliveryRow> => {
-    const request = { owner: 'this process', limit: 10, exceptDestinations: [] };
+    const request = { owner: 'this process', limit: 10 };
     const {
       claimed: [claimed],
     } = await world.db.tx((tx) => claimDeliveries(world, tx, request));
@@ -20,7 +20,7 @@ it('an outcome written again, because its first commit was not answered, leaves 
     return claimed.row;
   };
   const settle = createSettle(world, 'this process');
-  const later = { kind: 'deferred', address: 'x@example.org', reason: 'unreachable', detail: 'no answer' } as const;
+  const later = { kind: 'deferred', address: 'x@example.org', reason: 'refused_for_now', detail: 'try again' } as const;
 
   const first = await claim();
   await settle(first, [later]);

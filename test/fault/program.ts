@@ -15,6 +15,15 @@ import { startWebhookReceiver, type WebhookReceiver } from '../rig/webhook-recei
 const LAUNCHER = path.resolve(import.meta.dirname, '../../bin/rasket');
 const DOMAIN = 'sender.example.com';
 
+const UNLIMITED = { RASKET_RATE_LIMIT_REQUESTS_PER_SECOND: '100000', RASKET_RATE_LIMIT_BURST: '100000' };
+
+/** Programs of tests that run at the same time would want the same ports. */
+export const CLOSED_SMTP_PORTS = {
+  RASKET_SUBMISSION_PORTS: '',
+  RASKET_SUBMISSION_TLS_PORTS: '',
+  RASKET_RECEIVING_PORTS: '',
+};
+
 export interface LogLine {
   msg: string;
   [field: string]: unknown;
@@ -51,13 +60,13 @@ export async function installProgram(
     RASKET_DATA: dataDir,
     RASKET_INSTANCE_HOST: 'rasket.test',
     RASKET_HTTP_PORT: '0',
+    ...CLOSED_SMTP_PORTS,
+    ...UNLIMITED,
     RASKET_DATABASE_DRIVER: database.settings.driver,
     RASKET_DATABASE_URL: database.settings.url,
     RASKET_DNS_SERVERS: dns.server,
     RASKET_DELIVERY_SMTP_PORT: String(sink.port),
     RASKET_NETWORK_MAIL_ALLOW_PRIVATE: '127.0.0.0/8',
-    RASKET_RATE_LIMIT_REQUESTS_PER_SECOND: '100000',
-    RASKET_RATE_LIMIT_BURST: '100000',
     RASKET_LOG_LEVEL: 'info',
     ...options.env,
   };

@@ -16,7 +16,7 @@ it.each(FAULTS)('$why at any statement or blob of a send leaves the whole email 
   await using scene = await startScene({ roles: ['http'] });
   const team = await scene.team();
   const domain = await team.domain();
-  const { failAt, steps } = breakable(scene.app.world, fault.code);
+  const { failAt, steps, brokenBlobs } = breakable(scene.app.world, fault.code);
   const send = (n: number) =>
     scene.api('POST', '/emails', {
       key: team.key,
@@ -59,15 +59,18 @@ it.each(FAULTS)('$why at any statement or blob of a send leaves the whole email 
     expect(n).toBeLessThan(60);
   }
   expect(refused).toBeGreaterThan(5);
+  // Each of the two files failed once, the second when the first stood already.
+  expect(brokenBlobs).toEqual([expect.stringMatching(/^att_/), 'text']);
 });
 
 /** Makes the n-th statement or blob from now on fail; a commit counts as one. */
 function breakable(
   { db, blobs }: World,
   code: string | undefined,
-): { failAt(n: number | undefined): void; steps(): number } {
+): { failAt(n: number | undefined): void; steps(): number; brokenBlobs: string[] } {
   let at: number | undefined;
   let step = 0;
+  const brokenBlobs: string[] = [];
   const next = (): void => {
     step++;
     if (step === at) throw Object.assign(new Error('planted fault'), code === undefined ? {} : { code });
@@ -81,8 +84,16 @@ function breakable(
     insertMany: async (...call) => (next(), on.insertMany(...call)),
   });
   const { tx } = db;
-  const { put } = blobs;
-  blobs.put = async (...call) => (next(), put(...call));
+  const { putAll } = blobs;
+  // One at a time, so that a fault finds those before it written and those behind it not.
+  blobs.putAll = async (files) => {
+    for (const file of files) {
+      if (step + 1 === at) brokenBlobs.push(file.key.split('/')[1] ?? '');
+      next();
+      await putAll([file]);
+    }
+  };
+  blobs.put = (key, content) => blobs.putAll([{ key, content }]);
   Object.assign(db, breaking({ ...db }), {
     tx: ((work) =>
       tx(async (inner) => {
@@ -97,6 +108,7 @@ function breakable(
       step = 0;
     },
     steps: () => step,
+    brokenBlobs,
   };
 }
 

@@ -15,7 +15,7 @@ const EVENTS_A_CALL = 100;
 
 it(
   'kill -9 loses no event for any endpoint, and what comes twice comes under the same id and with the same bytes',
-  { timeout: 120_000 + EVENTS * 100 },
+  { timeout: 300_000 + EVENTS * 100 },
   async () => {
     // What a killed process held is taken over soon; with SQLite it is at once.
     const { program, receiver } = await installBesideReceiver({ RASKET_WEBHOOKS_LEASE_SECONDS: '1' });

@@ -50,6 +50,9 @@ const QUICK: SmtpTimeouts = {
   mailMs: 5_000,
   rcptMs: 5_000,
   dataMs: 5_000,
+  envelopeMs: 10_000,
+  contentMs: 10_000,
+  contentBytesPerSecond: 1_000_000,
   dataBlockMs: 5_000,
   dataDoneMs: 5_000,
   rsetMs: 5_000,
@@ -104,7 +107,7 @@ export async function setScene(options: SceneOptions = {}): Promise<Scene> {
           ...job,
         },
         {
-          message: message ?? (() => Promise.resolve({ chunks, size, needsSmtpUtf8 })),
+          message: message ?? (() => Promise.resolve({ content: chunks, size, needsSmtpUtf8 })),
           handOff: {
             intend: async (addresses) => {
               order.push(`intend ${addresses.join(' ')}`);

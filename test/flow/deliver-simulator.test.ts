@@ -44,7 +44,7 @@ test('delayed@ is delivered at the second try', async () => {
 test('capture keeps every message but those of the simulator, and nothing reaches the network', async () => {
   const kept: { job: DeliveryJob; text: string }[] = [];
   const capture = createCapture(async (job, message) => {
-    kept.push({ job, text: Buffer.concat(message).toString() });
+    kept.push({ job, text: message.toString() });
   });
   scene = await setScene({ deliver: { capture, simulatorDomain: DOMAIN } });
   await scene.send(`bounced@${DOMAIN}`);

@@ -54,6 +54,7 @@ export async function writeSent(
       topic_id: null,
       template_id: null,
       attachment_count: 0,
+      has_message: 0,
       last_event: state,
       created_at: at,
       scheduled_at: scheduledAt,

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { startApp, type App } from '../../src/app.ts';
 import { recordEvents } from '../../src/events/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
+import { madeUp } from '../rig/events.ts';
 import { driver } from '../rig/database.ts';
 import { openEventStream, type Frame } from '../rig/event-stream.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
@@ -35,7 +36,7 @@ describe.runIf(driver === 'pg')('listeners and two nodes', () => {
           const id = world.ids.uuid();
           recorded.push(id.replaceAll('-', ''));
           const event = { id, teamId: team.id, type: 'suppression.added' as const, subjectId: id };
-          return { world, event: { ...event, data: { email: 'a@example.org' }, at: world.clock.now() } };
+          return { world, event: madeUp({ ...event, data: { email: 'a@example.org' }, at: world.clock.now() }) };
         });
         const late = events.toSorted(() => Math.random() - 0.5);
         await Promise.all(late.map(({ world, event }) => world.db.tx((tx) => recordEvents(tx, world.ids, [event]))));

@@ -1,7 +1,7 @@
 import http from 'node:http';
 import PostalMime from 'postal-mime';
 import { expect } from 'vitest';
-import type { RecordedEvent } from '../../src/events/index.ts';
+import type { SeenEvent } from '../rig/events.ts';
 import { publish, type Scene, type Team } from '../rig/scene.ts';
 
 export const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
@@ -90,8 +90,28 @@ export async function readMail(data: Buffer): Promise<Omit<Arrived, 'id' | 'data
 }
 
 /** What was recorded of openings and clicks, oldest first. */
-export async function readings(scene: Scene, emailId: string): Promise<RecordedEvent[]> {
+export async function engagements(scene: Scene, emailId: string): Promise<SeenEvent[]> {
   await scene.app.tracking?.settled();
   const events = await scene.events(emailId);
   return events.filter(({ type }) => type === 'email.opened' || type === 'email.clicked');
+}
+
+/** Seals what this installation would, for tokens that no mail of it holds. */
+export const macOf =
+  (scene: Scene, purpose: string) =>
+  (bytes: Buffer): Buffer =>
+    scene.app.world.secrets.mac(purpose, bytes);
+
+/** The path of a link as mail had it before links named their domain. */
+export function olderClickPath(scene: Scene, emailId: string, target: string): string {
+  const content = Buffer.concat([Buffer.from(emailId.replaceAll('-', ''), 'hex'), Buffer.from(target)]);
+  const mac = macOf(scene, 'click')(content).subarray(0, 12);
+  return `/c/${Buffer.concat([mac, content]).toString('base64url')}`;
+}
+
+/** The same of a pixel. */
+export function olderPixelPath(scene: Scene, emailId: string): string {
+  const content = Buffer.from(emailId.replaceAll('-', ''), 'hex');
+  const mac = macOf(scene, 'open')(content).subarray(0, 12);
+  return `/o/${Buffer.concat([mac, content]).toString('base64url')}.gif`;
 }

@@ -1,7 +1,7 @@
-import { existsSync, utimesSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { takeSlot } from '../../src/flow/sweep/index.ts';
+import { sweepBlobs, takeSlot } from '../../src/flow/sweep/index.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { HOUR, mailIn, SECOND } from './mail.ts';
 
@@ -46,6 +46,44 @@ describe('the sweep', () => {
     expect(await run('remove-orphan-blobs')).toBe(1);
     expect([existsSync(folderOf(young)), existsSync(folderOf(old))]).toEqual([true, false]);
     await blobs.remove(young);
+  });
+
+  it('removes nothing when more have no email than a crash leaves, says so once, and goes on when told to', async () => {
+    const { blobs, ids } = scene.app.world;
+    const owners = Array.from({ length: 101 }, () => ids.uuid());
+    await blobs.putAll(owners.map((owner) => ({ key: `${owner}/html`, content: Buffer.from('x') })));
+    for (const owner of owners) age(owner, 25 * HOUR);
+    const said = scene.log.length;
+    expect(await run('remove-orphan-blobs')).toBe(0);
+    expect(owners.every((owner) => existsSync(folderOf(owner)))).toBe(true);
+    const lines = scene.log.slice(said).filter((line) => line.includes('nothing was swept'));
+    expect(lines).toHaveLength(1);
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 50, looked: 101, orphans: 101 });
+
+    expect(await sweepBlobs(scene.app.world, { remove: false })).toEqual({ looked: 101, orphans: 101, removed: 0 });
+    await blobs.remove(owners.pop() ?? '');
+    expect(await run('remove-orphan-blobs')).toBe(100);
+    expect(await sweepBlobs(scene.app.world, { remove: true })).toEqual({ looked: 0, orphans: 0, removed: 0 });
+  });
+
+  it('removes nothing while the folders bear the mark of another installation, or none', async () => {
+    const { blobs, ids } = scene.app.world;
+    const owner = ids.uuid();
+    await blobs.put(`${owner}/html`, Buffer.from('x'));
+    age(owner, 25 * HOUR);
+    for (const folder of ['.', 'blobs']) {
+      const mark = path.join(scene.dataDir, folder, 'installation.id');
+      const right = readFileSync(mark);
+      writeFileSync(mark, `${ids.uuid()}\n`);
+      await expect(run('remove-orphan-blobs')).rejects.toThrow(/belongs to installation .* but .* to installation/);
+      await expect(sweepBlobs(scene.app.world, { remove: true })).rejects.toThrow(/belongs to installation/);
+      writeFileSync(mark, right);
+    }
+    rmSync(path.join(scene.dataDir, 'blobs/installation.id'));
+    await expect(run('remove-orphan-blobs')).rejects.toThrow(/is its file system mounted/);
+    copyFileSync(path.join(scene.dataDir, 'installation.id'), path.join(scene.dataDir, 'blobs/installation.id'));
+    expect(existsSync(folderOf(owner))).toBe(true);
+    expect(await run('remove-orphan-blobs')).toBe(1);
   });
 
   it('keeps the blobs of mail that is still to be sent, however old they are', async () => {

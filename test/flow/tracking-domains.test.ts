@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { listCaught, readCaught } from '../../src/flow/playground/index.ts';
-import { createVerifiedDomain, sweepDomains } from '../../src/resources/domains/index.ts';
+import { sweepDomains } from '../../src/flow/dns/index.ts';
+import { createVerifiedDomain } from '../../src/resources/domains/index.ts';
 import { publish, startScene, type Scene, type Team } from '../rig/scene.ts';
-import { follow, publishTracking, readings, readMail, sendHtml, trackingDomain } from './reader.ts';
+import { follow, publishTracking, engagements, readMail, sendHtml, trackingDomain } from './reader.ts';
 
 const HTML = '<a href="https://example.com/">x</a>';
 const config = { tracking: { scheme: 'http' } } as const;
@@ -222,5 +223,5 @@ it('in the development profile links lead to the server itself, and no record is
   expect([links[0], pixel].every((address) => address?.startsWith(`${scene.url}/`))).toBe(true);
   expect((await follow(scene.url, links[0] ?? '')).headers.location).toBe('https://example.com/');
   await follow(scene.url, pixel);
-  expect((await readings(scene, id)).map((event) => event.type)).toEqual(['email.clicked', 'email.opened']);
+  expect((await engagements(scene, id)).map((event) => event.type)).toEqual(['email.clicked', 'email.opened']);
 });

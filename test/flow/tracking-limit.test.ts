@@ -1,20 +1,20 @@
 import { expect, it } from 'vitest';
-import { createRecordReadings } from '../../src/flow/track/record-readings.ts';
-import type { Reading } from '../../src/flow/track/reading.ts';
+import { createRecordEngagements } from '../../src/flow/track/record-engagements.ts';
+import type { Engagement } from '../../src/flow/track/engagement.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { HOUR } from './mail.ts';
-import { readings, sendHtml, trackingDomain } from './reader.ts';
+import { engagements, sendHtml, trackingDomain } from './reader.ts';
 
 const config = { tracking: { scheme: 'http' } } as const;
 
 /** An email, and clicks in it that are not recorded yet. */
-async function clicksInOne(scene: Scene, count: number): Promise<{ emailId: string; clicks: Reading[] }> {
+async function clicksInOne(scene: Scene, count: number): Promise<{ emailId: string; clicks: Engagement[] }> {
   const team = await scene.team();
   const html = '<a href="https://example.com/">x</a>';
   const { id: emailId } = await sendHtml(scene, team, await trackingDomain(scene, team), { html });
   await scene.settled();
   const at = scene.clock.now() + HOUR;
-  const clicks = Array.from({ length: count }, (_, n): Reading => {
+  const clicks = Array.from({ length: count }, (_, n): Engagement => {
     const id = scene.app.world.ids.uuid();
     return { id, at, emailId, ipAddress: '192.0.2.1', userAgent: `Reader ${n}`, link: 'https://example.com/' };
   });
@@ -24,10 +24,10 @@ async function clicksInOne(scene: Scene, count: number): Promise<{ emailId: stri
 it('a click that stands already and is read again after a crash counts once towards the thousand', async () => {
   await using scene = await startScene({ config });
   const { emailId, clicks } = await clicksInOne(scene, 900);
-  await createRecordReadings(scene.app.world)(clicks.slice(0, 500));
-  const afterCrash = createRecordReadings(scene.app.world);
+  await createRecordEngagements(scene.app.world)(clicks.slice(0, 500));
+  const afterCrash = createRecordEngagements(scene.app.world);
   for (let from = 0; from < 900; from += 300) await afterCrash(clicks.slice(from, from + 300));
-  expect(await readings(scene, emailId)).toHaveLength(900);
+  expect(await engagements(scene, emailId)).toHaveLength(900);
 });
 
 it('clicks that a full disk did not take count nothing, however often it was tried', async () => {
@@ -42,17 +42,17 @@ it('clicks that a full disk did not take count nothing, however often it was tri
       if (isFull) throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
       return result;
     });
-  const record = createRecordReadings(scene.app.world);
+  const record = createRecordEngagements(scene.app.world);
   for (let tried = 0; tried < 5; tried++) await expect(record(clicks)).rejects.toThrow('full');
   isFull = false;
   await record(clicks);
-  expect(await readings(scene, emailId)).toHaveLength(400);
+  expect(await engagements(scene, emailId)).toHaveLength(400);
 });
 
 it('a thousand clicks of one email are recorded, and no more', async () => {
   await using scene = await startScene({ config });
   const { emailId, clicks } = await clicksInOne(scene, 1100);
-  const record = createRecordReadings(scene.app.world);
+  const record = createRecordEngagements(scene.app.world);
   for (let from = 0; from < 1100; from += 275) await record(clicks.slice(from, from + 275));
-  expect(await readings(scene, emailId)).toHaveLength(1000);
+  expect(await engagements(scene, emailId)).toHaveLength(1000);
 });

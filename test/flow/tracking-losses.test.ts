@@ -6,7 +6,7 @@ import { createTracking, type Tracking } from '../../src/flow/track/index.ts';
 import type { World } from '../../src/platform/world/index.ts';
 import { driver } from '../rig/database.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
-import { follow, readings, sendHtml, trackingDomain } from './reader.ts';
+import { follow, engagements, sendHtml, trackingDomain } from './reader.ts';
 
 const HTML = '<a href="https://example.com/">x</a>';
 const config = { tracking: { scheme: 'http' } } as const;
@@ -46,10 +46,10 @@ it('a click while the database is down is answered, and recorded when it is back
   expect((await follow(scene.url, mail.links[0] ?? '')).status).toBe(302);
   expect((await follow(scene.url, mail.pixel ?? '')).status).toBe(200);
   const at = scene.clock.now();
-  expect(await readings(scene, mail.id)).toEqual([]);
+  expect(await engagements(scene, mail.id)).toEqual([]);
   mend();
   scene.clock.advance(2000);
-  expect((await readings(scene, mail.id)).map((event) => [event.type, event.at])).toEqual([
+  expect((await engagements(scene, mail.id)).map((event) => [event.type, event.at])).toEqual([
     ['email.clicked', at],
     ['email.opened', at],
   ]);
@@ -81,11 +81,11 @@ it('what could not be recorded before the end is recorded after the next start, 
   breakDatabase(scene, gone());
   await follow(scene.url, mail.links[0] ?? '');
   await scene.restart();
-  expect((await readings(scene, mail.id)).map((event) => event.type)).toEqual(['email.clicked']);
+  expect((await engagements(scene, mail.id)).map((event) => event.type)).toEqual(['email.clicked']);
   expect((await scene.account(team, mail.id)).state).toBe('clicked');
   expect(journals(scene)).toEqual([]);
   await scene.restart();
-  expect(await readings(scene, mail.id)).toHaveLength(1);
+  expect(await engagements(scene, mail.id)).toHaveLength(1);
 });
 
 it('what two starts in a row could not record is recorded by the third, once', async () => {
@@ -98,13 +98,13 @@ it('what two starts in a row could not record is recorded by the third, once', a
     const tracking = createTracking(withoutDatabase(world), runDir);
     await noteClick(tracking, mail.id, link);
     await tracking.close(0);
-    expect(await readings(scene, mail.id)).toEqual([]);
+    expect(await engagements(scene, mail.id)).toEqual([]);
   }
   for (let start = 3; start < 5; start++) {
     const tracking = createTracking(world, runDir);
     await tracking.settled();
     await tracking.close(0);
-    const links = (await readings(scene, mail.id)).map(({ data }) => (data?.click as { link: string }).link);
+    const links = (await engagements(scene, mail.id)).map(({ data }) => (data?.click as { link: string }).link);
     expect(links.sort()).toEqual(['https://example.com/1', 'https://example.com/2']);
     expect(readdirSync(runDir)).toEqual([]);
   }
@@ -121,11 +121,11 @@ it('what was recorded before a crash and stands in the journal still is not reco
   const run = path.join(scene.dataDir, 'run');
   const text = readFileSync(path.join(run, name), 'utf8');
   await scene.restart();
-  const before = await readings(scene, mail.id);
+  const before = await engagements(scene, mail.id);
   expect(before).toHaveLength(1);
   writeFileSync(path.join(run, name.replace('tracked-', 'tracked-left-')), text);
   await scene.restart();
-  expect(await readings(scene, mail.id)).toEqual(before);
+  expect(await engagements(scene, mail.id)).toEqual(before);
   expect(journals(scene)).toEqual([]);
 });
 
@@ -138,7 +138,7 @@ it('a line that a crash has cut short does not keep the others from being record
   const [name = ''] = journals(scene);
   appendFileSync(path.join(scene.dataDir, 'run', name), '{"id":"019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01","at":17');
   await scene.restart();
-  expect(await readings(scene, mail.id)).toHaveLength(1);
+  expect(await engagements(scene, mail.id)).toHaveLength(1);
   expect(journals(scene)).toEqual([]);
 });
 
@@ -157,11 +157,11 @@ it.runIf(driver === 'pg')('the journal of a process that may be alive is left to
   const living = 'tracked-019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01-1.log';
   writeFileSync(path.join(run, living), `${header}\n${other}\n`);
   await scene.restart();
-  expect(await readings(scene, mail.id)).toHaveLength(1);
+  expect(await engagements(scene, mail.id)).toHaveLength(1);
   expect(journals(scene)).toEqual([living]);
   writeFileSync(path.join(run, living), `${isDead}\n${other}\n`);
   await scene.restart();
-  expect(await readings(scene, mail.id)).toHaveLength(2);
+  expect(await engagements(scene, mail.id)).toHaveLength(2);
   expect(journals(scene)).toEqual([]);
 });
 
@@ -193,7 +193,7 @@ it('a reading that no database takes is given up alone', async () => {
   await scene.app.tracking?.settled();
   db.tx = tx;
   const counts = [];
-  for (const mail of mails) counts.push((await readings(scene, mail.id)).length);
+  for (const mail of mails) counts.push((await engagements(scene, mail.id)).length);
   expect(counts).toEqual([1, 1, 0, 1, 1]);
   expect(scene.log.filter((line) => line.includes('a reading could not be recorded'))).toHaveLength(1);
 });
@@ -212,13 +212,13 @@ it('a journal that is full keeps nobody from the target, and is told of once', a
   }
   mend();
   scene.clock.advance(2000);
-  const recorded = (await readings(scene, mail.id)).length;
+  const recorded = (await engagements(scene, mail.id)).length;
   expect(recorded).toBeGreaterThan(100);
   expect(recorded).toBeLessThan(tries);
   expect(scene.log.filter((line) => line.includes('the journal is full'))).toHaveLength(1);
   // There is room again.
   await follow(scene.url, mail.links[0] ?? '');
-  expect(await readings(scene, mail.id)).toHaveLength(recorded + 1);
+  expect(await engagements(scene, mail.id)).toHaveLength(recorded + 1);
 });
 
 it('a journal that cannot be written keeps nobody from the target, and is not called full', async () => {
@@ -235,5 +235,5 @@ it('a journal that cannot be written keeps nobody from the target, and is not ca
   mkdirSync(runDir);
   await noteClick(tracking, mail.id, 'https://example.com/3');
   await tracking.close(1000);
-  expect(await readings(scene, mail.id)).toMatchObject([{ data: { click: { link: 'https://example.com/3' } } }]);
+  expect(await engagements(scene, mail.id)).toMatchObject([{ data: { click: { link: 'https://example.com/3' } } }]);
 });

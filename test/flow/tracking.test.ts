@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { clickToken } from '../../src/protocol/track-links/index.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
-import { BROWSER, follow, readings, sendHtml, trackingDomain } from './reader.ts';
+import { BROWSER, follow, macOf, engagements, sendHtml, trackingDomain } from './reader.ts';
 
 // The verifier has no types for this module.
 const { dkimVerify } = createRequire(import.meta.url)('mailauth/lib/dkim/verify') as {
@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => scene.close());
 
 const send = (fields: Record<string, unknown> = {}) => sendHtml(scene, team, domain, { html: HTML, ...fields });
-const typesOf = async (id: string) => (await readings(scene, id)).map((event) => event.type);
+const typesOf = async (id: string) => (await engagements(scene, id)).map((event) => event.type);
 const stateOf = async (id: string) => (await scene.account(team, id)).state;
 
 describe('a mail of a tracking domain', () => {
@@ -92,7 +92,7 @@ describe('an opening', () => {
     });
     expect(headers).not.toHaveProperty('set-cookie');
     const timestamp = new Date(scene.clock.now()).toISOString();
-    expect(await readings(scene, id)).toMatchObject([
+    expect(await engagements(scene, id)).toMatchObject([
       {
         type: 'email.opened',
         at: scene.clock.now(),
@@ -111,7 +111,7 @@ describe('a click', () => {
     expect(headers['cache-control']).toBe('no-store');
     expect(headers).not.toHaveProperty('set-cookie');
     const timestamp = new Date(scene.clock.now()).toISOString();
-    expect(await readings(scene, id)).toMatchObject([
+    expect(await engagements(scene, id)).toMatchObject([
       {
         type: 'email.clicked',
         data: {
@@ -122,10 +122,11 @@ describe('a click', () => {
     expect(await stateOf(id)).toBe('clicked');
   });
 
-  it('is answered on any host, for the proxy in front may say its own, and with what a reader’s program adds', async () => {
+  it('is answered however the host is spelled, and with what a reader’s program adds', async () => {
     const { id, links } = await send();
     const path = new URL(links[0] ?? '').pathname;
-    expect((await follow(scene.url, `${scene.url}${path}?fbclid=x`)).status).toBe(302);
+    const host = `TRACK.${domain.name}.:8443`;
+    expect((await follow(scene.url, `http://${host}${path}?fbclid=x`)).status).toBe(302);
     expect(await typesOf(id)).toEqual(['email.clicked']);
   });
 
@@ -133,7 +134,7 @@ describe('a click', () => {
     const to = ['Ann <x@example.org>', 'y@example.org'];
     const { id, links } = await send({ to, cc: 'c@example.net', bcc: ['b@example.net', 'x@example.org'] });
     await follow(scene.url, links[0] ?? '');
-    const [click, ...others] = await readings(scene, id);
+    const [click, ...others] = await engagements(scene, id);
     expect([Object.keys(click?.data ?? {}), others]).toEqual([['click'], []]);
   });
 
@@ -163,11 +164,10 @@ describe('a click', () => {
   });
 
   it('of an email that is gone leads on and is recorded nowhere', async () => {
-    const token = clickToken({ emailId: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01', target: TARGET }, (bytes) =>
-      scene.app.world.secrets.mac('click', bytes),
-    );
+    const gone = { emailId: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01', domainId: domain.id };
+    const token = clickToken({ ...gone, target: TARGET }, macOf(scene, 'click of a domain'));
     const other = await send();
-    expect((await follow(scene.url, `http://any.test/c/${token}`)).status).toBe(302);
+    expect((await follow(scene.url, `http://track.${domain.name}/c/${token}`)).status).toBe(302);
     await follow(scene.url, other.pixel ?? '');
     expect(await typesOf(other.id)).toEqual(['email.opened']);
     const { db } = scene.app.world;
@@ -245,7 +245,7 @@ describe('never an open redirect', () => {
     const last = token.at(-1) === 'A' ? 'B' : 'A';
     const first = token.startsWith('A') ? 'B' : 'A';
     const evil = Buffer.concat([
-      Buffer.from(token, 'base64url').subarray(0, 28),
+      Buffer.from(token, 'base64url').subarray(0, 44),
       Buffer.from('https://evil.test/'),
     ]).toString('base64url');
     const paths = [
@@ -285,15 +285,17 @@ describe('never an open redirect', () => {
 
   it('a link of another installation is none of ours', async () => {
     const { id } = await send();
-    const token = clickToken({ emailId: id, target: 'https://evil.test/' }, () => Buffer.alloc(32, 7));
-    expect((await follow(scene.url, `http://track.test/c/${token}`)).status).toBe(404);
+    const token = clickToken({ emailId: id, domainId: domain.id, target: 'https://evil.test/' }, () =>
+      Buffer.alloc(32, 7),
+    );
+    expect((await follow(scene.url, `http://track.${domain.name}/c/${token}`)).status).toBe(404);
   });
 
   it('a genuine token for what is no web address leads nowhere', async () => {
     const { id } = await send();
     for (const target of ['javascript:alert(1)', '//evil.test/', 'https://a.test/\r\nx: y']) {
-      const token = clickToken({ emailId: id, target }, (bytes) => scene.app.world.secrets.mac('click', bytes));
-      const { status, headers } = await follow(scene.url, `http://track.test/c/${token}`);
+      const token = clickToken({ emailId: id, domainId: domain.id, target }, macOf(scene, 'click of a domain'));
+      const { status, headers } = await follow(scene.url, `http://track.${domain.name}/c/${token}`);
       expect([status, headers.location]).toEqual([404, undefined]);
     }
   });
@@ -322,6 +324,24 @@ describe('beside the API', () => {
 });
 
 describe('behind a proxy that is believed', () => {
+  it('the host is the one that the proxy says; others are not believed', async () => {
+    await using proxied = await startScene({
+      config: { tracking: { scheme: 'http' }, http: { port: 0, trusted_proxies: ['127.0.0.0/8'] } },
+    });
+    const own = await proxied.team();
+    const mail = await sendHtml(proxied, own, await trackingDomain(proxied, own), { html: HTML });
+    const link = new URL(mail.links[0] ?? '');
+    const inside = `http://inside.test${link.pathname}`;
+    const forwarded = { headers: { 'x-forwarded-host': link.host } };
+    expect((await follow(proxied.url, inside, forwarded)).status).toBe(302);
+    expect((await follow(proxied.url, inside)).status).toBe(404);
+    expect(
+      (await follow(scene.url, `http://inside.test${new URL((await send()).links[0] ?? '').pathname}`, forwarded))
+        .status,
+    ).toBe(404);
+    expect(proxied.log.filter((line) => line.includes('has to pass on the Host header'))).toHaveLength(1);
+  });
+
   it('the reader’s address is the last one that the proxy did not write about itself', async () => {
     await using proxied = await startScene({
       config: { tracking: { scheme: 'http' }, http: { port: 0, trusted_proxies: ['127.0.0.0/8', '10.0.0.0/8'] } },
@@ -332,7 +352,9 @@ describe('behind a proxy that is believed', () => {
     for (const addresses of from) {
       await follow(proxied.url, mail.pixel ?? '', { headers: { 'x-forwarded-for': addresses } });
     }
-    const seen = (await readings(proxied, mail.id)).map(({ data }) => (data?.open as { ipAddress: string }).ipAddress);
+    const seen = (await engagements(proxied, mail.id)).map(
+      ({ data }) => (data?.open as { ipAddress: string }).ipAddress,
+    );
     expect(seen).toEqual(['203.0.113.9', '10.1.1.1', '127.0.0.1', '203.0.113.8']);
   });
 });

@@ -1,4 +1,5 @@
 import { recordEvents, type EventType } from '../../src/events/index.ts';
+import { madeUp } from '../rig/events.ts';
 import type { Scene, Team } from '../rig/scene.ts';
 
 export interface Hook {
@@ -22,8 +23,9 @@ export async function happen(
 ): Promise<string[]> {
   const { world } = scene.app;
   const at = world.clock.now();
+  const data = type === 'email.bounced' ? { bounce: { type: 'Permanent' } } : {};
   const events = Array.from({ length: count }, () => {
-    return { id: world.ids.uuid(), teamId: team.id, type, subjectId: world.ids.uuid(), at };
+    return { ...madeUp({ teamId: team.id, type, subjectId: world.ids.uuid(), at, data }), id: world.ids.uuid() };
   });
   await world.db.tx((tx) => recordEvents(tx, world.ids, events));
   return events.map((event) => event.id);

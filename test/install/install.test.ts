@@ -28,6 +28,8 @@ describe('install.sh --destdir', () => {
     expect(modeOf('etc/rasket/rasket.toml')).toBe(0o640);
     expect(modeOf('opt/rasket/bin/rasket')).toBe(0o755);
     expect(read('etc/systemd/system/rasket.service')).toContain('ExecStart=/opt/rasket/bin/rasket serve\n');
+    // A core file holds the keys.
+    expect(read('etc/systemd/system/rasket.service')).toMatch(/^LimitCORE=0$/m);
     const shipped = fs.readdirSync(path.join(folder, 'opt/rasket'), { recursive: true, encoding: 'utf8' });
     expect(shipped).toContain('config/default.toml');
     expect(shipped.filter((file) => /\.test\.tsx?$|^(test|node_modules|\.git)(\/|$)/.test(file))).toEqual([]);

@@ -20,7 +20,7 @@ export interface Office extends AsyncDisposable {
   send(body: Record<string, unknown>): Promise<Sent>;
   account(sent: Sent): Promise<Account>;
   /** What was signed for an email, and its envelope sender: composing is repeatable to the byte. */
-  signed(sent: Sent): Promise<{ bytes: Buffer; returnPath: string | undefined }>;
+  signed(sent: Sent): Promise<{ bytes: Buffer; returnPathTo(destination: string): string | undefined }>;
   /** The newest hundred. */
   suppressions(): Promise<string[]>;
   /** Lets every idle connection say goodbye, so that Postfix logs what it was used for. */
@@ -64,9 +64,11 @@ export async function openOffice(options: OfficeOptions = {}): Promise<Office> {
     async signed({ id }) {
       const delivery = { id, email_id: id, domain_id: domain.id };
       const batch = await createComposer(scene.app.world).open([delivery]);
-      const { chunks } = await batch.message(delivery);
+      const { content } = await batch.message(delivery, new AbortController().signal);
+      const chunks: Buffer[] = [];
+      for await (const chunk of content) chunks.push(chunk);
       batch.release(delivery);
-      return { bytes: Buffer.concat(chunks), returnPath: batch.returnPath(id) };
+      return { bytes: Buffer.concat(chunks), returnPathTo: (destination) => batch.returnPath(id, destination) };
     },
     async suppressions() {
       const { body } = await scene.api<{ data: { email: string }[] }>('GET', '/suppressions?limit=100', { key });

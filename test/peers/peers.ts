@@ -4,7 +4,16 @@ import { describe, it } from 'vitest';
 import { findMailDkim } from './verifiers.ts';
 
 export type Peer =
-  'postfix' | 'opendkim' | 'Mail::DKIM' | 'chromium' | 'named' | 'nsupdate' | 'dig' | 'named-checkzone';
+  | 'postfix'
+  | 'opendkim'
+  | 'Mail::DKIM'
+  | 'chromium'
+  | 'named'
+  | 'nsupdate'
+  | 'dig'
+  | 'named-checkzone'
+  | 'python3'
+  | 'swaks';
 
 /**
  * A chapter about other people's software. Where that is absent, one test stands in its place and is skipped with the

@@ -85,10 +85,10 @@ describePeers('mail that a real Postfix took', ['postfix', 'opendkim', 'Mail::DK
   it.each(messages.map(({ name }, index) => ({ name, index })))(
     '$name: the bytes in the mailbox are the bytes that were signed',
     async ({ index }) => {
-      const { bytes: signed, returnPath: envelopeSender } = await office.signed(sent[index]!);
-      for (const { content, returnPath } of arrived[index]!) {
+      const { bytes: signed, returnPathTo } = await office.signed(sent[index]!);
+      for (const { to, content, returnPath } of arrived[index]!) {
         expect(content.toString('latin1')).toBe(signed.toString('latin1'));
-        expect(returnPath).toBe(envelopeSender);
+        expect(returnPath).toBe(returnPathTo(to.split('@')[1] ?? ''));
       }
     },
   );

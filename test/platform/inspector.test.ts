@@ -102,6 +102,13 @@ describe('one question', () => {
     expect(await inspect([silent, other]).resolve('a.test', 'A')).toEqual(found('192.0.2.4'));
   });
 
+  it('to an address without a route fails, and the next server is asked', async () => {
+    const server = await speak((query) => [answer(query, '192.0.2.5')]);
+    // The kernel lets nobody connect to the broadcast address, as it does where an address family has no route.
+    expect(await inspect(['255.255.255.255', server]).resolve('a.test', 'A')).toEqual(found('192.0.2.5'));
+    expect(await inspect(['255.255.255.255']).resolve('a.test', 'A')).toMatchObject({ kind: 'failed' });
+  });
+
   it.each([
     ['bytes that are no message', (bytes: Buffer) => Buffer.concat([bytes.subarray(0, 2), Buffer.alloc(10, 0xff)])],
     [

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { DataFolderInUse, holdDataFolder } from '../../src/platform/db/index.ts';
+import { DataFolderInUse, lockDataFolder } from '../../src/platform/db/index.ts';
 import { openScratchDb } from './scratch-db.ts';
 
 const children: ChildProcess[] = [];
@@ -38,8 +38,8 @@ describe('a data folder', () => {
 
   it('that another process holds is refused with its name and a way out', async () => {
     await start('hold', folder);
-    expect(() => holdDataFolder(folder)).toThrow(DataFolderInUse);
-    expect(() => holdDataFolder(folder)).toThrow(
+    expect(() => lockDataFolder(folder)).toThrow(DataFolderInUse);
+    expect(() => lockDataFolder(folder)).toThrow(
       `another rasket process is using ${folder}; stop it first, or name another folder with --data`,
     );
   });
@@ -47,14 +47,14 @@ describe('a data folder', () => {
   it('is free again as soon as its process is dead, however it died', async () => {
     const child = await start('hold', folder);
     await kill(child);
-    holdDataFolder(folder)();
+    lockDataFolder(folder)();
   });
 
   it('cannot be held twice in one process, and is free when it was let go', () => {
-    const letGo = holdDataFolder(folder);
-    expect(() => holdDataFolder(folder)).toThrow(DataFolderInUse);
+    const letGo = lockDataFolder(folder);
+    expect(() => lockDataFolder(folder)).toThrow(DataFolderInUse);
     letGo();
-    holdDataFolder(folder)();
+    lockDataFolder(folder)();
   });
 });
 

@@ -1,4 +1,4 @@
-import { holdDataFolder, openDb, type OpenDbOptions } from '../../src/platform/db/index.ts';
+import { lockDataFolder, openDb, type OpenDbOptions } from '../../src/platform/db/index.ts';
 
 /**
  * A process of its own: `hold <folder>` holds a data folder, `write <options>` stands in the middle of a transaction.
@@ -6,7 +6,7 @@ import { holdDataFolder, openDb, type OpenDbOptions } from '../../src/platform/d
  */
 const [task, input = ''] = process.argv.slice(2);
 if (task === 'hold') {
-  holdDataFolder(input);
+  lockDataFolder(input);
   console.log('ready');
 } else {
   const db = await openDb(JSON.parse(input) as OpenDbOptions);

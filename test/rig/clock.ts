@@ -8,26 +8,35 @@ export interface ManualClock extends Clock {
 
 export function createManualClock(startAt = Date.now()): ManualClock {
   let now = startAt;
-  let timers: { at: number; fire: () => void }[] = [];
+  const timers: { at: number; fire: () => void }[] = [];
   return {
     now: () => now,
     timer(delayMs, fire) {
       const timer = { at: now + Math.max(0, delayMs), fire };
       timers.push(timer);
       return () => {
-        timers = timers.filter((other) => other !== timer);
+        const at = timers.indexOf(timer);
+        if (at >= 0) timers.splice(at, 1);
       };
     },
     advance(ms) {
       const until = now + ms;
       for (;;) {
-        const next = timers.filter((timer) => timer.at <= until).sort((a, b) => a.at - b.at)[0];
-        if (!next) break;
-        timers = timers.filter((timer) => timer !== next);
+        const at = firstOf(timers);
+        const next = timers[at];
+        if (!next || next.at > until) break;
+        timers.splice(at, 1);
         now = Math.max(now, next.at);
         next.fire();
       }
       now = until;
     },
   };
+}
+
+/** Of two that fall due at once, the one that was set first. */
+function firstOf(timers: readonly { at: number }[]): number {
+  let first = 0;
+  for (let i = 1; i < timers.length; i++) if ((timers[i]?.at ?? 0) < (timers[first]?.at ?? 0)) first = i;
+  return first;
 }

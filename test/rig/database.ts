@@ -1,6 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import pg from 'pg';
+import { copyFileSync } from 'node:fs';
+import path from 'node:path';
 import { inject } from 'vitest';
+import { createDatabase, dropDatabase } from './database-server.ts';
 
 export type Driver = 'better-sqlite3' | 'sqlite3' | 'pg';
 
@@ -11,23 +12,22 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** A database of this scene's own: SQLite's is a file in the data folder, PostgreSQL's is made here and dropped. */
+/** An empty database of this test's own: SQLite's is a file that whoever opens it makes, PostgreSQL's is made here. */
 export async function makeDatabase(): Promise<TestDatabase> {
-  if (driver !== 'pg') return { settings: { driver, url: '' }, drop: async () => undefined };
-  const server = inject('pgUrl');
-  const name = `t${randomUUID().replaceAll('-', '')}`;
-  await query(server, `create database ${name}`);
-  const url = new URL(server);
-  url.pathname = `/${name}`;
-  return { settings: { driver, url: url.href }, drop: () => query(server, `drop database ${name} with (force)`) };
+  return driver === 'pg' ? onServer() : inFile();
 }
 
-async function query(url: string, sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    await client.query(sql);
-  } finally {
-    await client.end();
-  }
+/** One whose tables are there already, and nothing in them. */
+export async function makeMigratedDatabase(dataDir: string): Promise<TestDatabase> {
+  if (driver === 'pg') return onServer(inject('migrated'));
+  copyFileSync(inject('migrated'), path.join(dataDir, 'rasket.db'));
+  return inFile();
+}
+
+const inFile = (): TestDatabase => ({ settings: { driver, url: '' }, drop: async () => undefined });
+
+async function onServer(template?: string): Promise<TestDatabase> {
+  const server = inject('pgUrl');
+  const { name, url } = await createDatabase(server, template);
+  return { settings: { driver, url }, drop: () => dropDatabase(server, name) };
 }

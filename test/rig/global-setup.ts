@@ -1,21 +1,46 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
 import type { TestProject } from 'vitest/node';
+import { migrate, openDb } from '../../src/platform/db/index.ts';
+import { createDatabase, dropDatabase } from './database-server.ts';
 import { startPostgres } from './pg.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** Address of a PostgreSQL whose role may create databases; each test file makes and drops its own. */
+    /** Address of a PostgreSQL whose role may create databases; each scene makes and drops its own. */
     pgUrl: string;
+    /** What a new scene's database is copied from, migrated once per run: a file of SQLite, the name of a database of PostgreSQL. */
+    migrated: string;
   }
 }
 
-/** Runs once per `vitest run`, and only when a test file of the `pg` project is selected. */
+/** Runs once per project and `vitest run`, and only when a test file of the project is selected. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  return project.config.env['RASKET_TEST_DB'] === 'pg' ? setUpPostgres(project) : setUpSqlite(project);
+}
+
+async function setUpPostgres(project: TestProject): Promise<() => Promise<void>> {
   const given = process.env['RASKET_TEST_PG_URL'];
-  if (given) {
-    project.provide('pgUrl', given);
-    return async () => {};
-  }
-  const server = await startPostgres();
+  const server = given === undefined ? await startPostgres() : { url: given, stop: async () => {} };
+  const made = await createDatabase(server.url);
+  const db = await openDb({ driver: 'pg', url: made.url, file: '', poolMax: 2 });
+  await migrate(db);
+  await db.close();
   project.provide('pgUrl', server.url);
-  return server.stop;
+  project.provide('migrated', made.name);
+  return async () => {
+    await dropDatabase(server.url, made.name);
+    await server.stop();
+  };
+}
+
+async function setUpSqlite(project: TestProject): Promise<() => Promise<void>> {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'rasket-migrated-'));
+  const file = path.join(folder, 'migrated.db');
+  const db = await openDb({ driver: 'better-sqlite3', url: '', file, poolMax: 1 });
+  await migrate(db);
+  await db.close();
+  project.provide('migrated', file);
+  return async () => rmSync(folder, { recursive: true, force: true });
 }

@@ -2,25 +2,35 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { startApp, type App, type Role } from '../../src/app.ts';
-import { eventsOf, type RecordedEvent } from '../../src/events/index.ts';
+import { eventsOf } from '../../src/events/index.ts';
 import { loadConfig, type Config, type DeepPartial } from '../../src/platform/config/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { createInstanceKey } from '../../src/platform/secrets/index.ts';
 import { createTeam } from '../../src/resources/teams/index.ts';
 import { createApi, type Api } from './api.ts';
 import { createManualClock, type ManualClock } from './clock.ts';
-import { makeDatabase } from './database.ts';
+import { makeMigratedDatabase } from './database.ts';
 import { startDns, type DnsRig } from './dns.ts';
+import { makeRsaKey } from './rsa-keys.ts';
 import { startSink, type Sink, type SinkOptions } from './sink.ts';
+import { seenEvents, type SeenEvent } from './events.ts';
 
 export interface SceneOptions {
   config?: DeepPartial<Config>;
   sink?: SinkOptions;
   roles?: readonly Role[];
+  /** When the scene begins, as an ISO 8601 instant; without it, now. */
+  startAt?: string;
   /** Settings of every test: generous limits, so that only tests about limits meet them. */
   ratePerSecond?: number;
+  /** Whether waits for mail servers follow the scene's clock; otherwise they take as long as they take. */
+  networkWaits?: 'by hand';
   /** Certificates that the app trusts when it fetches something. */
   trustedCa?: readonly string[];
+  /** Puts files into the data folder before the start. */
+  prepare?: (dataDir: string) => void;
+  /** Another way to the same PostgreSQL. */
+  through?: (url: string) => Promise<string>;
 }
 
 export interface Team {
@@ -49,7 +59,7 @@ export interface Scene extends AsyncDisposable {
   team(name?: string): Promise<Team>;
   /** Resolves when nothing is due and nothing is under way. */
   settled(): Promise<void>;
-  events(subjectId: string): Promise<RecordedEvent[]>;
+  events(subjectId: string): Promise<SeenEvent[]>;
   account(team: Team, emailId: string): Promise<Account>;
   /** Stops the app as SIGTERM would and starts it again on the same data. */
   restart(): Promise<void>;
@@ -66,34 +76,26 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
   const dataDir = mkdtempSync(path.join(os.tmpdir(), 'rasket-test-'));
   mkdirSync(path.join(dataDir, 'run'), { mode: 0o700 });
   createInstanceKey(dataDir);
-  const database = await makeDatabase();
+  options.prepare?.(dataDir);
+  const database = await makeMigratedDatabase(dataDir);
   const sink = await startSink(options.sink ?? {});
   const dns = await startDns({ '*': { MX: ['10 mx.sink.test'] }, 'mx.sink.test': { A: ['127.0.0.1'] } });
-  const clock = createManualClock();
+  const clock = createManualClock(options.startAt === undefined ? undefined : Date.parse(options.startAt));
   const log: string[] = [];
+  const url = await (options.through?.(database.settings.url) ?? database.settings.url);
   const { config } = loadConfig({
     env: {},
-    overrides: merge(
-      {
-        instance: { host: 'rasket.test', env: 'test' },
-        http: { port: 0 },
-        database: database.settings,
-        dns: { servers: [dns.server], timeout_ms: 2000, tries: 1 },
-        delivery: { smtp_port: sink.port },
-        network: { mail_allow_private: ['127.0.0.0/8', '::1/128'] },
-        rate_limit: { requests_per_second: options.ratePerSecond ?? 100_000, burst: options.ratePerSecond ?? 100_000 },
-      },
-      options.config ?? {},
-    ),
+    overrides: merge(settingsOf(options, { database: { ...database.settings, url }, dns, sink }), options.config ?? {}),
   });
   const start = (): Promise<App> =>
     startApp({
       config,
       dataDir,
       clock,
-      version: '0.0.0-test',
+      ...{ makeRsaKey, version: '0.0.0-test', mayFound: true },
       log: createLog({ level: 'debug', format: 'json', write: (line) => void log.push(line) }),
       ...(options.trustedCa ? { trustedCa: options.trustedCa } : {}),
+      ...(options.networkWaits ? { networkClock: clock } : {}),
       // Cron runs by the wall clock; tests run its jobs by hand.
       roles: options.roles ?? ['http', 'delivery'],
     });
@@ -121,10 +123,11 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
       // What became of mail is told to endpoints, and what becomes of an endpoint may be mailed and told in turn.
       for (let round = 0; round < 2; round++) {
         await app.queue?.idle();
-        await app.notify?.idle();
+        await app.webhooks?.idle();
+        await app.imports?.idle();
       }
     },
-    events: (subjectId) => eventsOf(app.world.db, subjectId),
+    events: (subjectId) => seenEvents(app.world.db, subjectId),
     async account(team, emailId) {
       const { body } = await api('GET', `/emails/${emailId}`, { key: team.key });
       const events = await eventsOf(app.world.db, emailId);
@@ -145,6 +148,24 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
     [Symbol.asyncDispose]: () => scene.close(),
   };
   return scene;
+}
+
+function settingsOf(
+  { ratePerSecond = 100_000 }: SceneOptions,
+  { database, dns, sink }: { database: NonNullable<DeepPartial<Config>['database']>; dns: DnsRig; sink: Sink },
+): DeepPartial<Config> {
+  return {
+    instance: { host: 'rasket.test', env: 'test' },
+    http: { port: 0 },
+    database,
+    dns: { servers: [dns.server], timeout_ms: 5000, tries: 1 },
+    delivery: { smtp_port: sink.port },
+    smtp: { host: '127.0.0.1' },
+    submission: { ports: [0], tls_ports: [0] },
+    receiving: { ports: [0], greeting_delay_ms: 0 },
+    network: { mail_allow_private: ['127.0.0.0/8', '::1/128'] },
+    rate_limit: { requests_per_second: ratePerSecond, burst: ratePerSecond },
+  };
 }
 
 function teamOf(scene: Scene, id: string, key: string): Team {

@@ -23,6 +23,8 @@ export interface SinkOptions {
   script?: (command: string, session: { messages: number; number: number }) => string | 'drop' | 'hang' | undefined;
   /** After this command the peer reads no further. */
   stopReadingAt?: string;
+  /** Bytes of content that each connection reads before it waits for `readOn`. */
+  contentAllowance?: number;
   /** false counts messages without keeping them. */
   keep?: boolean;
   onMessage?: (message: SinkMessage) => void;
@@ -70,6 +72,12 @@ export interface Sink {
   waitFor(wanted: number | ((sink: Sink) => boolean)): Promise<void>;
   /** slow@ and slow-rcpt@ are answered only after this. */
   openGate(): void;
+  /** Answers the one of them that has waited longest. */
+  answerOne(): void;
+  /** Bytes of content read so far. */
+  contentBytes: number;
+  /** Lets each connection read so much more, and every new one so much. */
+  readOn(contentBytes: number): void;
   /** Closes what clients left open, as a server does that has waited long enough. */
   dropConnections(): void;
   close(): Promise<void>;

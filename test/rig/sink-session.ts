@@ -8,6 +8,7 @@ import type { Sink, SinkMessage, SinkOptions } from './sink-options.ts';
 export interface Shared {
   options: SinkOptions;
   sink: Sink;
+  contentAllowance: number;
   seenOnce: Set<string>;
   leave: (session: SinkSession) => void;
   gate: (go: () => void) => void;
@@ -33,11 +34,13 @@ export class SinkSession {
   #faults: Fault[] = [];
   #messages = 0;
   #output = '';
+  #allowance: number;
 
   constructor(socket: Socket, shared: Shared, number: number) {
     this.#socket = socket;
     this.#shared = shared;
     this.#number = number;
+    this.#allowance = shared.contentAllowance;
     this.#listen(socket);
     const { greeting } = shared.options;
     if (greeting === 'drop') this.#drop();
@@ -53,6 +56,11 @@ export class SinkSession {
     this.#socket.end();
   }
 
+  readOn(contentBytes: number): void {
+    this.#allowance = contentBytes;
+    this.#socket.resume();
+  }
+
   #listen(socket: Socket): void {
     socket.on('data', (chunk: Buffer) => this.#receive(chunk));
     socket.on('error', () => socket.destroy());
@@ -60,6 +68,11 @@ export class SinkSession {
   }
 
   #receive(chunk: Buffer): void {
+    if (this.#content) {
+      this.#shared.sink.contentBytes += chunk.length;
+      this.#allowance -= chunk.length;
+      if (this.#allowance <= 0) this.#socket.pause();
+    }
     this.#pending = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
     this.#work();
   }

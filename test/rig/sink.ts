@@ -25,6 +25,7 @@ export async function startSink(options: SinkOptions = {}): Promise<Sink> {
     host: options.host ?? '127.0.0.1',
     certificate,
     messages: [],
+    contentBytes: 0,
     counts: { ...NO_COUNTS },
     commands: [],
     get open() {
@@ -39,6 +40,11 @@ export async function startSink(options: SinkOptions = {}): Promise<Sink> {
       isGateOpen = true;
       for (const go of gated.splice(0)) go();
     },
+    answerOne: () => gated.shift()?.(),
+    readOn(contentBytes) {
+      shared.contentAllowance = contentBytes;
+      for (const session of [...sessions]) session.readOn(contentBytes);
+    },
     dropConnections() {
       for (const session of [...sessions]) session.end();
     },
@@ -50,6 +56,7 @@ export async function startSink(options: SinkOptions = {}): Promise<Sink> {
   const shared: Shared = {
     options,
     sink,
+    contentAllowance: options.contentAllowance ?? Infinity,
     seenOnce,
     leave: (session) => {
       sessions.delete(session);

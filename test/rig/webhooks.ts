@@ -15,7 +15,7 @@ export async function plantWebhook(scene: Scene, team: { id: string }, wishes: P
   await world.db.run(
     `insert into webhooks (id, team_id, endpoint, events, status, secret_sealed, created_at)
       values (?, ?, ?, ?, ?, ?, ?)`,
-    [id, team.id, endpoint, JSON.stringify(events), status, newSigningSecret(world).sealed, scene.clock.now()],
+    [id, team.id, endpoint, JSON.stringify(events), status, newSigningSecret(world, id).sealed, scene.clock.now()],
   );
   return id;
 }

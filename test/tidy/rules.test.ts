@@ -9,9 +9,17 @@ const sound: Record<string, string> = {
     'See `src/app.ts`, `src/resources/<family>/` and [the tests](test/rig/clock.test.ts). Types such as `text/html` are no paths.',
   'src/app.ts': 'export const app = 1;\n',
   'src/contract/emails.yaml': 'paths:\n  /emails:\n    get:\n      operationId: listEmails\n',
-  'src/contract/errors.yaml': 'errors: {}\n',
+  'src/contract/errors.yaml': 'x-errors: []\n',
   'src/resources/emails/index.ts': 'export {};\n',
   'src/resources/emails/send-email.ts': 'export {};\n',
+  'src/resources/emails/emails.store.ts':
+    "export const a = ['select id from emails where id = ?', 'update emails set subject = ? where id = ?'];\n",
+  'src/resources/emails/bodies.store.ts':
+    "import { tx } from './tx.ts';\nexport const b = tx.insertMany('emails', ['id'], []);\n" +
+    "export const c = 'select * from emails for update of emails';\n",
+  'src/platform/db/ping.ts': "export const ping = 'select 1 as one';\n",
+  'src/flow/queue/words.ts':
+    "export const says = 'Select one as you like, delete from it what is old, insert into the list, or update it with a set';\n",
   'test/rig/clock.test.ts':
     "// skipped because the clock of this machine cannot be set\nit.skip('runs backwards', () => {});\n",
 };
@@ -19,6 +27,9 @@ const sound: Record<string, string> = {
 const word = (...parts: string[]): string => parts.join('');
 const lines = (count: number): string => 'export {};\n'.repeat(count);
 const longFunction = (count: number): string => `export function far(): void {\n${'  void 0;\n'.repeat(count - 2)}}\n`;
+/** Nothing but short functions in a long one. */
+const factory = (count: number): string =>
+  `export function far(): void {\n${'  void ((): void => {\n  })();\n'.repeat(count / 2 - 1)}${count % 2 ? '  void 0;\n' : ''}}\n`;
 
 // One violation or more for every promise in rules.ts; each is planted alone into the sound tree above.
 const plants: Record<string, Record<string, string>[]> = {
@@ -28,8 +39,10 @@ const plants: Record<string, Record<string, string>[]> = {
   ],
   'no function is longer than 70 lines, and the known long ones only shrink': [
     { 'src/far.ts': longFunction(71) },
-    { 'src/far.ts': longFunction(90), 'test/tidy/long-functions.json': '{ "src/far.ts#far": 80 }' },
-    { 'src/far.ts': longFunction(75), 'test/tidy/long-functions.json': '{ "src/far.ts#far": 80 }' },
+    { 'src/far.ts': longFunction(80), 'test/tidy/long-functions.json': '{ "src/far.ts#far": 80 }' },
+    { 'src/far.ts': factory(71) },
+    { 'src/far.ts': factory(90), 'test/tidy/long-functions.json': '{ "src/far.ts#far": 80 }' },
+    { 'src/far.ts': factory(75), 'test/tidy/long-functions.json': '{ "src/far.ts#far": 80 }' },
     { 'test/tidy/long-functions.json': '{ "src/gone.ts#far": 80 }' },
   ],
   'no file or folder has a name that names nothing': [
@@ -44,6 +57,37 @@ const plants: Record<string, Record<string, string>[]> = {
     { 'test/bench/send.test.ts': '' },
   ],
   'the first level holds the fixed names only': [{ 'scripts/release.sh': '' }, { 'notes.txt': '' }],
+  'SQL stands in stores and nowhere else': [
+    ...[
+      `'select 1 as found from emails where id = ?'`,
+      '`select * from emails where id in (${list})`',
+      '`where id = ? and not exists (select 1 from emails)`',
+      `'with gone as (delete from emails returning id) select id from gone'`,
+      `'insert into emails (id) values (?)'`,
+      '`insert into ${table} select id from emails`',
+      `'update emails set subject = ?'`,
+      `'delete from emails'`,
+      `'lock table emails in share mode'`,
+      `'create table if_there (id text)'`,
+    ].map((sql) => ({ 'src/flow/queue/claim.ts': `export const sql = ${sql};\n` })),
+    { 'bin/commands/dev.ts': "export const sql = 'select 1 as live from api_keys';\n" },
+    { 'src/app.ts': "export const sql = 'select 1 as one';\n" },
+  ],
+  'a table is written by the stores of one folder': [
+    ...[
+      `'update emails set subject = null'`,
+      `\`update emails as e \${SET} where id = ?\``,
+      `'insert into emails (id) values (?)'`,
+      `'with gone as (delete from emails returning id) select id from gone'`,
+      `tx.insertMany('emails', ['id'], [])`,
+      `\`delete from \${table} where id = ?\``,
+    ].map((sql) => ({ 'src/flow/sweep/sweep.store.ts': `export const sql = ${sql};\n` })),
+    { 'src/events/emails.store.ts': "export const sql = 'delete from emails where id = ?';\n" },
+    {
+      'src/events/outbox.store.ts': "export const sql = 'select 1 as x from webhook_events';\n",
+      'src/resources/webhooks/webhooks.store.ts': "export const sql = 'update webhook_events set parked = 1';\n",
+    },
+  ],
   'every path that a README cites exists': [
     { 'README.md': 'Read `src/flow/queue/claim.ts`.' },
     { 'src/README.md': 'Read `resources/domains/`.' },
@@ -55,12 +99,37 @@ const plants: Record<string, Record<string, string>[]> = {
     { 'src/resources/mails/index.ts': 'export {};\n' },
     { 'test/api/mail/list.test.ts': '' },
     { 'cli/commands/domain/list.ts': '' },
+    { 'cli/families/domain.ts': '', 'cli/families/emails.ts': '' },
+    { 'cli/families/logs.ts': '' },
+  ],
+  'the contract has no word that a validator would skip': [
+    {
+      'src/contract/emails.yaml':
+        'components:\n  schemas:\n    Place:\n      type: object\n      properties:\n' +
+        '        index: { type: integer, description: Its place, counted from 0. }\n',
+    },
+    { 'src/contract/emails.yaml': 'paths:\n  /emails:\n    get:\n      operationID: listEmails\n' },
+    {
+      'src/contract/emails.yaml':
+        'paths:\n  /emails:\n    get:\n      parameters:\n' +
+        '        - { name: limit, in: query, schema: { type: integer, maximun: 100 } }\n',
+    },
+    {
+      'src/contract/errors.yaml':
+        'components:\n  responses:\n    NotFound:\n      description: Gone.\n      content:\n        application/json:\n          exampel: {}\n',
+    },
+    { 'src/contract/errors.yaml': 'components:\n  schemas:\n    Error: { anyOf: [{ items: { x-mesage: short } }] }\n' },
   ],
   'a test that does not run says why': [
     { 'test/flow/a.test.ts': word('it', ".skip('a', () => {});\n") },
     { 'test/flow/a.test.ts': word('describe', ".skipIf(true)('a', () => {});\n") },
     { 'test/flow/a.test.ts': word('it', ".todo('a');\n") },
     { 'test/flow/a.test.ts': word("it('a', (ctx) => ctx", '.skip());\n') },
+  ],
+  'no test schedules anything for a day that will be over': [
+    { 'test/flow/a.test.ts': word('send({ scheduled', "_at: '2031-01-01T00:00:00Z' });\n") },
+    { 'test/flow/a.test.ts': word("['--scheduled", "-at', '2031-01-01']\n") },
+    { 'test/cli/sessions/a.session': word('$ rasket send --scheduled', '-at 2031-01-01T00:00:00Z\n') },
   ],
   'package.json names exact versions': [
     { 'package.json': '{ "dependencies": { "knex": "^3.3.0" } }' },
@@ -84,6 +153,12 @@ function findIn(files: Record<string, string>, find: (typeof rules)[number]['fin
   remove = tree.remove;
   return find(tree.root).map(({ at, says }) => `${at} ${says}`);
 }
+
+it('a long function that is known at its length is accepted, while its own lines are few', () => {
+  const rule = rules.find(({ promise }) => promise.startsWith('no function'));
+  const known = { 'src/far.ts': factory(80), 'test/tidy/long-functions.json': '{ "src/far.ts#far": 80 }' };
+  expect(findIn({ ...sound, ...known }, rule?.find ?? (() => []))).toEqual([]);
+});
 
 describe.each(rules)('the rule "$promise"', ({ promise, find }) => {
   it('accepts a sound tree', () => {

@@ -1,9 +1,12 @@
 import { findDeadCitations } from './citations.ts';
+import { findUnknownContractWords } from './contract-words.ts';
 import { findFamilyGaps } from './families.ts';
+import { findFixedSchedules } from './fixed-days.ts';
 import { findInexactVersions, findMachinePaths, findRecordedAddresses } from './manifest.ts';
 import { findEmptyNames, findTestsNobodyRuns, findTopLevelStrangers, findUnusualCase } from './names.ts';
 import { findLongFiles, findLongFunctions } from './sizes.ts';
 import { findUnexplainedSkips } from './skips.ts';
+import { findSecondWriters, findSqlOutsideStores } from './sql.ts';
 import type { Problem } from './tree.ts';
 
 export type Rule = { promise: string; find: (root: string) => Problem[] };
@@ -16,9 +19,13 @@ export const rules: Rule[] = [
   { promise: 'file names are kebab-case', find: findUnusualCase },
   { promise: 'every test file belongs to a project that runs it', find: findTestsNobodyRuns },
   { promise: 'the first level holds the fixed names only', find: findTopLevelStrangers },
+  { promise: 'SQL stands in stores and nowhere else', find: findSqlOutsideStores },
+  { promise: 'a table is written by the stores of one folder', find: findSecondWriters },
   { promise: 'every path that a README cites exists', find: findDeadCitations },
   { promise: 'a family has the same name in every tree', find: findFamilyGaps },
+  { promise: 'the contract has no word that a validator would skip', find: findUnknownContractWords },
   { promise: 'a test that does not run says why', find: findUnexplainedSkips },
+  { promise: 'no test schedules anything for a day that will be over', find: findFixedSchedules },
   { promise: 'package.json names exact versions', find: findInexactVersions },
   { promise: 'the lockfile records no download address', find: findRecordedAddresses },
   { promise: 'nothing names a path or a registry of one machine', find: findMachinePaths },

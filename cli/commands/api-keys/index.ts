@@ -1,9 +1,13 @@
 import type { Command } from 'commander';
-import { act, addPaging, declareCommand } from '../declare.ts';
+import { apiKeys } from '../../families/api-keys.ts';
+import { act, declareCommand } from '../declare.ts';
+import { declareFamily } from '../declare-family.ts';
+import { nameFields } from '../field-names.ts';
 
-export function addApiKeyCommands(program: Command): void {
-  const keys = program.command('keys').alias('api-keys').summary('issue and revoke the keys that reach the API');
-  declareCommand(keys, 'create', {
+export const addApiKeyCommands = (program: Command): void => declareFamily(program, apiKeys, declareCreate);
+
+function declareCreate(keys: Command): void {
+  const create = declareCommand(keys, 'create', {
     summary: 'create a key, which is printed once',
     example: "keys create 'Billing service' --permission sending_access",
   })
@@ -13,25 +17,5 @@ export function addApiKeyCommands(program: Command): void {
     .action(
       act(async (session, [name = ''], options) => (await import('./create.ts')).createApiKey(session, name, options)),
     );
-  const list = declareCommand(keys, 'list', { summary: 'list keys, newest first', example: 'keys list --status all' });
-  addPaging(list)
-    .option('--status <status>', 'active, revoked or all (default: active)')
-    .option('--search <text>', 'only those whose name contains this')
-    .option('--permission <permission>', 'only those with this permission')
-    .action(act(async (session, _, options) => (await import('./list.ts')).listApiKeys(session, options)));
-  declareCommand(keys, 'update', {
-    summary: 'rename a key',
-    example: "keys update 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e02 --name 'Billing (old)'",
-  })
-    .argument('<id>', 'the id of the key, not the key itself')
-    .requiredOption('--name <name>', 'its new name')
-    .action(
-      act(async (session, [id = ''], options) => (await import('./update.ts')).updateApiKey(session, id, options)),
-    );
-  declareCommand(keys, 'revoke', {
-    summary: 'revoke a key, at once and for good',
-    example: 'keys revoke 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e02',
-  })
-    .argument('<id>', 'the id of the key, not the key itself')
-    .action(act(async (session, [id = '']) => (await import('./revoke.ts')).revokeApiKey(session, id)));
+  nameFields(create, { domain_id: '--domain' });
 }

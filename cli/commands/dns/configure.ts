@@ -1,5 +1,6 @@
-import type { ConfigureDomainDnsRequest, DnsChange, DnsConfiguration } from '../../../src/contract/index.ts';
-import { clean, CliFault, formatTable, type Style } from '../../output/index.ts';
+import type { ConfigureDomainDnsRequest, DnsConfiguration } from '../../../src/contract/index.ts';
+import { changeColumns } from '../../families/dns.ts';
+import { clean, CliFault, formatTable, tableColumns } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 import { findDomainId } from '../domains/find-domain.ts';
 import { readLine, readSecret } from '../stdin.ts';
@@ -48,21 +49,11 @@ const isSame = (a: DnsConfiguration, b: DnsConfiguration): boolean =>
 function show({ terminal, isJson }: Session, { changes, zone, provider, dry_run, ...rest }: DnsConfiguration): void {
   if (isJson) return terminal.printJson({ ...rest, provider, zone, dry_run, changes });
   if (changes.length === 0) return terminal.hint(`The zone ${clean(zone)} holds everything already; nothing changes.`);
-  const table = formatTable<DnsChange>(terminal, changes, [
-    { title: 'ACTION', value: (change) => change.action, style: (change) => STYLES[change.action] },
-    { title: 'TYPE', value: (change) => change.type },
-    { title: 'NAME', value: (change) => change.name, isWhole: true },
-    { title: 'PRIORITY', value: (change) => change.priority },
-    { title: 'TTL', value: (change) => change.ttl },
-    { title: 'VALUE', value: (change) => change.value, isWhole: true },
-  ]);
-  terminal.print(table);
+  terminal.print(formatTable(terminal, changes, tableColumns(terminal, changeColumns)));
   terminal.hint(
     `\n${dry_run ? 'This would change' : 'Changed'} the zone ${clean(zone)} by the provider ${clean(provider)}.`,
   );
 }
-
-const STYLES: Record<DnsChange['action'], Style> = { create: 'green', replace: 'yellow', delete: 'red' };
 
 async function isAgreed({ changes, zone }: DnsConfiguration): Promise<boolean> {
   // With nothing to change there is nothing to ask; the call itself may still be wanted, for what comes later.

@@ -1,14 +1,11 @@
 import type { ClaimDomainRequest } from '../../../src/contract/index.ts';
 import type { Session } from '../declare.ts';
-import { printClaim } from './state.ts';
+import { printClaim } from './show-claim.ts';
 import { waitUntilOver } from './wait.ts';
 
 export interface ClaimOptions {
   region?: ClaimDomainRequest['region'];
   customReturnPath?: string;
-  openTracking?: boolean;
-  clickTracking?: boolean;
-  trackingSubdomain?: string;
   wait?: boolean;
   waitMinutes?: number;
 }
@@ -16,14 +13,11 @@ export interface ClaimOptions {
 const WAIT_MINUTES = 60;
 
 export async function claimDomain(session: Session, name: string, options: ClaimOptions): Promise<void> {
-  const { region, customReturnPath, openTracking, clickTracking, trackingSubdomain } = options;
+  const { region, customReturnPath } = options;
   const body: ClaimDomainRequest = {
     name,
     ...(region === undefined ? {} : { region }),
     ...(customReturnPath === undefined ? {} : { custom_return_path: customReturnPath }),
-    ...(openTracking === undefined ? {} : { open_tracking: openTracking }),
-    ...(clickTracking === undefined ? {} : { click_tracking: clickTracking }),
-    ...(trackingSubdomain === undefined ? {} : { tracking_subdomain: trackingSubdomain }),
   };
   const claim = await session.client.call('claimDomain', { body });
   if (options.wait || options.waitMinutes !== undefined) {

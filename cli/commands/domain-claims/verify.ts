@@ -1,6 +1,6 @@
 import type { Session } from '../declare.ts';
 import { findDomainId } from '../domains/find-domain.ts';
-import { hintNext, printClaim } from './state.ts';
+import { hintNext, printClaim } from './show-claim.ts';
 
 export async function verifyClaim(session: Session, domain: string): Promise<void> {
   const { client, terminal, isJson } = session;

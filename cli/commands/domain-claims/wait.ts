@@ -2,7 +2,7 @@ import type { DomainClaim } from '../../../src/contract/index.ts';
 import { ApiFault } from '../../client/index.ts';
 import { CliFault } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
-import { hintNext, printClaim } from './state.ts';
+import { hintNext, printClaim } from './show-claim.ts';
 
 /** A little more than the minute in which one check is let through. */
 const PAUSE_MS = 61_000;

@@ -1,10 +1,13 @@
+import { domains } from '../../families/domains.ts';
 import type { Session } from '../declare.ts';
-import { findDomainId } from './find-domain.ts';
+import { getItem, type GetOptions } from '../run-get.ts';
 import { printDomain } from './records.ts';
 
-export async function getDomain(session: Session, domain: string, options: { zone?: boolean }): Promise<void> {
-  const { client, terminal, isJson } = session;
-  const found = await client.call('getDomain', { path: { domain_id: await findDomainId(client, domain) } });
-  if (isJson) terminal.printJson(found);
-  else printDomain(terminal, found, options.zone ?? false);
+export async function getDomain(
+  session: Session,
+  words: readonly (string | undefined)[],
+  options: GetOptions & { zone?: boolean },
+): Promise<void> {
+  const found = await getItem<'getDomain'>(session, domains, words, options);
+  if (found) printDomain(session.terminal, found, options.zone ?? false);
 }

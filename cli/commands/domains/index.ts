@@ -1,49 +1,45 @@
 import type { Command } from 'commander';
+import { DOMAIN, domains, regenerate } from '../../families/domains.ts';
+import { act, declareCommand, wholeNumber } from '../declare.ts';
+import { addWords, addYes, declareFamily, declareGet } from '../declare-family.ts';
+import { nameFields } from '../field-names.ts';
 import { addDnsCommands } from '../dns/index.ts';
-import { act, addPaging, declareCommand, wholeNumber } from '../declare.ts';
+
+const ONE = { domain_id: DOMAIN };
 
 export function addDomainCommands(program: Command): void {
-  const domains = program.command('domains').summary('register and verify the domains you send from');
-  declareCreate(domains);
-  const list = declareCommand(domains, 'list', { summary: 'list domains, newest first', example: 'domains list' });
-  addPaging(list).action(act(async (session, _, options) => (await import('./list.ts')).listDomains(session, options)));
-  declareCommand(domains, 'get', {
-    summary: 'show a domain and its DNS records',
-    example: 'domains get mail.example.com',
-  })
-    .argument('<domain>', 'its id or name')
-    .option('--zone', 'print the records as lines of a zone file')
-    .action(
-      act(async (session, [domain = ''], options) => (await import('./get.ts')).getDomain(session, domain, options)),
-    );
-  declareUpdate(domains);
-  addDnsCommands(domains);
-  declareCommand(domains, 'verify', {
+  const { get, ...others } = domains;
+  declareFamily(program, others, (parent) => {
+    declareCreate(parent);
+    declareGet(parent, domains, get, async (session, words, options) =>
+      (await import('./get.ts')).getDomain(session, words, options),
+    ).option('--zone', 'print the records as lines of a zone file');
+    declareUpdate(parent);
+    declareVerify(parent);
+    declareKeys(parent);
+  });
+  addDnsCommands(program);
+}
+
+function declareVerify(parent: Command): void {
+  const verify = declareCommand(parent, 'verify', {
     summary: 'check the DNS records now',
     description: 'Looks the DNS records up now and shows what was found; once a minute for each domain.',
     example: 'domains verify mail.example.com',
-  })
-    .argument('<domain>', 'its id or name')
-    .action(act(async (session, [domain = '']) => (await import('./verify.ts')).verifyDomain(session, domain)));
-  declareKeys(domains);
-  declareCommand(domains, 'delete', {
-    summary: 'remove a domain',
-    description:
-      'Removes a domain. Sent emails are kept; scheduled mail from it fails, and keys pinned to it can no longer send.',
-    example: 'domains delete mail.example.com',
-  })
-    .argument('<domain>', 'its id or name')
-    .action(act(async (session, [domain = '']) => (await import('./delete.ts')).deleteDomain(session, domain)));
+  });
+  addWords(verify, ONE).action(
+    act(async (session, [domain = '']) => (await import('./verify.ts')).verifyDomain(session, domain)),
+  );
 }
 
-function declareKeys(domains: Command): void {
-  declareCommand(domains, 'rotate', {
+function declareKeys(parent: Command): void {
+  const rotate = declareCommand(parent, 'rotate', {
     summary: 'replace the DKIM keys without a gap',
     description:
       'Adds new DKIM keys beside the old ones, shows the records to publish, waits until they are seen, and ends when the new key signs. The old records can be taken away a week later.',
     example: 'domains rotate mail.example.com',
-  })
-    .argument('<domain>', 'its id or name')
+  });
+  addWords(rotate, ONE)
     .option('--no-wait', 'show the records and leave the rest to the server')
     .option('--wait-minutes <n>', 'how long to wait for the records', wholeNumber, 60)
     .option('--zone', 'print the records as lines of a zone file')
@@ -52,24 +48,17 @@ function declareKeys(domains: Command): void {
         (await import('./rotate.ts')).rotateDkim(session, domain, options),
       ),
     );
-  declareCommand(domains, 'regenerate', {
-    summary: 'replace the DKIM keys at once, for a key in wrong hands',
-    description:
-      'Takes every DKIM key of the domain out of use at once and makes new ones. Nothing is sent from it until the new record is seen; mail that waits is held. To replace keys without a gap: rasket domains rotate.',
-    example: 'domains regenerate mail.example.com --key-bits 2048',
-  })
-    .argument('<domain>', 'its id or name')
+  const command = declareCommand(parent, regenerate.verb, regenerate);
+  addWords(addYes(command), regenerate.path)
     .option('--key-bits <n>', '2048, or 1024 where the DNS host takes no longer record', wholeNumber, 2048)
     .option('--zone', 'print the records as lines of a zone file')
     .action(
-      act(async (session, [domain = ''], options) =>
-        (await import('./regenerate.ts')).regenerateDkim(session, domain, options),
-      ),
+      act(async (session, words, options) => (await import('./regenerate.ts')).regenerateDkim(session, words, options)),
     );
 }
 
-function declareCreate(domains: Command): void {
-  const create = declareCommand(domains, 'create', {
+function declareCreate(parent: Command): void {
+  const create = declareCommand(parent, 'create', {
     summary: 'register a domain and print the DNS records to publish',
     example: 'domains create mail.example.com',
   })
@@ -83,14 +72,14 @@ function declareCreate(domains: Command): void {
     );
 }
 
-function declareUpdate(domains: Command): void {
-  const update = declareCommand(domains, 'update', {
+function declareUpdate(parent: Command): void {
+  const update = declareCommand(parent, 'update', {
     summary: 'change a domain’s settings',
     description:
       'Changes the settings that are named and leaves the others as they are. Receiving is turned on with --receiving enabled.',
     example: 'domains update mail.example.com --tls enforced --no-open-tracking',
-  }).argument('<domain>', 'its id or name');
-  addSettings(update)
+  });
+  addSettings(addWords(update, ONE))
     .option('--confirm-replace-mx', 'let the mail of the name come here although its MX delivers elsewhere today')
     .action(
       act(async (session, [domain = ''], options) =>
@@ -100,13 +89,16 @@ function declareUpdate(domains: Command): void {
 }
 
 function addSettings(command: Command): Command {
+  nameFields(command, { 'capabilities.sending': '--sending', 'capabilities.receiving': '--receiving' });
   return command
     .option('--open-tracking', 'count opens')
     .option('--no-open-tracking', 'do not count opens')
     .option('--click-tracking', 'count clicks')
     .option('--no-click-tracking', 'do not count clicks')
     .option('--tracking-subdomain <label>', 'the label under which tracked links are served')
-    .option('--tls <mode>', 'opportunistic, or enforced: no delivery to a server without TLS')
+    .option('--tls <mode>', 'opportunistic, or enforced: no delivery to a server without TLS, whatever its certificate')
+    .option('--tls-verify', 'with enforced: only to servers whose certificate is valid for their name')
+    .option('--no-tls-verify', 'with enforced: any certificate will do')
     .option('--sending <state>', 'enabled or disabled')
     .option('--receiving <state>', 'enabled or disabled');
 }

@@ -7,6 +7,7 @@ export interface SettingsOptions {
   clickTracking?: boolean;
   trackingSubdomain?: string;
   tls?: UpdateDomainRequest['tls'];
+  tlsVerify?: boolean;
   sending?: Capability;
   receiving?: Capability;
   confirmReplaceMx?: boolean;
@@ -14,7 +15,8 @@ export interface SettingsOptions {
 
 /** The settings that were named on the command line, and no others. */
 export function readSettings(options: SettingsOptions): UpdateDomainRequest {
-  const { openTracking, clickTracking, trackingSubdomain, tls, sending, receiving, confirmReplaceMx } = options;
+  const { openTracking, clickTracking, trackingSubdomain, tls, tlsVerify, sending, receiving, confirmReplaceMx } =
+    options;
   const capabilities = {
     ...(sending === undefined ? {} : { sending }),
     ...(receiving === undefined ? {} : { receiving }),
@@ -24,6 +26,7 @@ export function readSettings(options: SettingsOptions): UpdateDomainRequest {
     ...(clickTracking === undefined ? {} : { click_tracking: clickTracking }),
     ...(trackingSubdomain === undefined ? {} : { tracking_subdomain: trackingSubdomain }),
     ...(tls === undefined ? {} : { tls }),
+    ...(tlsVerify === undefined ? {} : { tls_verify: tlsVerify }),
     ...(Object.keys(capabilities).length === 0 ? {} : { capabilities }),
     ...(confirmReplaceMx === undefined ? {} : { confirm_replace_mx: confirmReplaceMx }),
   };

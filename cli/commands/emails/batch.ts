@@ -1,5 +1,5 @@
 import type { BodyOf } from '../../client/index.ts';
-import { CliFault } from '../../output/index.ts';
+import { clean, CliFault } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 import { readText } from './read-content.ts';
 
@@ -21,7 +21,8 @@ export async function sendBatch(session: Session, file: string, options: BatchOp
   if (isJson) return terminal.printJson(sent);
   for (const { id } of sent.data) terminal.print(terminal.isTty ? `Accepted  ${id}` : id);
   // To standard error, also where the ids go into a pipe.
-  for (const { index, message } of errors) process.stderr.write(`Email ${index} was refused: ${message}\n`);
+  for (const { index, message } of errors)
+    process.stderr.write(`Email ${index + 1} of ${body.length} was refused: ${clean(message)}\n`);
 }
 
 function readList(text: string): BodyOf<'sendBatch'> {

@@ -1,41 +1,31 @@
 import type { Command } from 'commander';
-import { act, addPaging, collect, declareCommand, wholeNumber } from '../declare.ts';
+import { emailAttempts, emailEvents, emails } from '../../families/emails.ts';
+import { act, collect, declareCommand, wholeNumber } from '../declare.ts';
+import { declareFamily } from '../declare-family.ts';
+import { nameFields } from '../field-names.ts';
 
 export function addEmailCommands(program: Command): void {
   declareSend(program);
-  const emails = program.command('emails').summary('read, move and cancel what was sent');
-  const list = declareCommand(emails, 'list', {
-    summary: 'list sent emails, newest first',
-    description: 'Lists sent emails, newest first. Filters narrow the list together.',
-    example: 'emails list --status bounced --limit 50',
-  });
-  addPaging(list)
-    .option('--status <status>', 'only those whose furthest state is this one')
-    .option('--api-key-id <id>', 'only those sent with this key')
-    .option('--start-date <time>', 'only those created at this ISO 8601 time or later')
-    .option('--end-date <time>', 'only those created at this ISO 8601 time or earlier')
-    .option('--search <text>', 'only those whose subject, sender or recipient contains this')
-    .action(act(async (session, _, options) => (await import('./list.ts')).listEmails(session, options)));
-  declareCommand(emails, 'get', {
-    summary: 'show one email and how far it has come',
-    example: 'emails get 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
+  declareFamily(program, emails, declareBatch);
+  declareFamily(program, emailEvents);
+  declareFamily(program, emailAttempts);
+  declareExplain(program);
+}
+
+function declareExplain(program: Command): void {
+  declareCommand(program, 'explain', {
+    summary: 'say what became of an email, why, and what comes next',
+    example: 'explain 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
   })
     .argument('<id>', 'the id that sending answered')
-    .action(act(async (session, [id = '']) => (await import('./get.ts')).getEmail(session, id)));
-  declareCommand(emails, 'reschedule', {
-    summary: 'give a scheduled email another time',
-    example: 'emails reschedule 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77 --scheduled-at 2030-01-01T08:00:00Z',
-  })
-    .argument('<id>', 'the id that sending answered')
-    .requiredOption('--scheduled-at <time>', 'when to send: an ISO 8601 time, 1 minute to 30 days from now')
-    .action(act(async (session, [id = ''], options) => (await import('./change.ts')).reschedule(session, id, options)));
-  declareCommand(emails, 'cancel', {
-    summary: 'take a scheduled email back before it is sent',
-    example: 'emails cancel 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
-  })
-    .argument('<id>', 'the id that sending answered')
-    .action(act(async (session, [id = '']) => (await import('./change.ts')).cancel(session, id)));
-  declareCommand(emails, 'batch', {
+    .option('--transcript', 'with what was said to each mail server')
+    .action(
+      act(async (session, [id = ''], options) => (await import('./explain.ts')).explainEmail(session, id, options)),
+    );
+}
+
+function declareBatch(parent: Command): void {
+  const batch = declareCommand(parent, 'batch', {
     summary: 'send up to 100 emails at once',
     description:
       'Sends the emails of a JSON file: a list of at most 100 objects with the fields of POST /emails. One bad email refuses them all unless --permissive is given.',
@@ -47,10 +37,14 @@ export function addEmailCommands(program: Command): void {
     .action(
       act(async (session, [file = ''], options) => (await import('./batch.ts')).sendBatch(session, file, options)),
     );
+  nameFields(batch, { '*': 'email' });
 }
 
+/** Fields that are lists of what one option says each. */
+const LISTS = { headers: '--header', tags: '--tag', attachments: '--attach', 'template.variables': '--variable' };
+
 function declareSend(program: Command): void {
-  declareCommand(program, 'send', {
+  const send = declareCommand(program, 'send', {
     summary: 'send an email',
     description:
       'Sends an email. --text and --html give the two bodies; --text-file and --html-file read them from a file, where - stands for standard input; a lone - takes the text from there.',
@@ -81,4 +75,5 @@ function declareSend(program: Command): void {
     .option('--wait', 'wait until it was delivered or has failed, and say so by the exit status')
     .option('--wait-seconds <n>', 'how long to wait at most (default: 120)', wholeNumber)
     .action(act(async (session, [dash], options) => (await import('./send.ts')).sendEmail(session, dash, options)));
+  nameFields(send, LISTS);
 }

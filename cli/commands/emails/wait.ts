@@ -1,8 +1,8 @@
 import type { EmailObject, EmailStatus } from '../../../src/contract/index.ts';
 import { ApiFault } from '../../client/index.ts';
-import { CliFault } from '../../output/index.ts';
+import { toneOfEmail } from '../../families/emails.ts';
+import { CliFault, styleOf } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
-import { styleOf } from './state.ts';
 
 const POLL_MS = 250;
 const POLL_MS_MAX = 3000;
@@ -70,6 +70,6 @@ async function look({ client }: Session, id: string): Promise<EmailObject | unde
 
 function print({ terminal }: Session, email: EmailObject): void {
   const { last_event: state, id } = email;
-  if (terminal.isTty) terminal.print(`${terminal.paint(styleOf(state), state)}  ${id}`);
+  if (terminal.isTty) terminal.print(`${terminal.paint(styleOf(toneOfEmail(state)), state)}  ${id}`);
   else terminal.print(`${id}\t${state}`);
 }

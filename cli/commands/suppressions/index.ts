@@ -1,36 +1,37 @@
 import type { Command } from 'commander';
-import { act, addPaging, declareCommand } from '../declare.ts';
+import { suppressions } from '../../families/suppressions.ts';
+import { act, declareCommand } from '../declare.ts';
+import { addYes, declareFamily } from '../declare-family.ts';
+import { nameFields } from '../field-names.ts';
 
-export function addSuppressionCommands(program: Command): void {
-  const suppressions = program.command('suppressions').summary('the addresses that no mail goes to');
-  declareCommand(suppressions, 'add', {
+/** Adding and removing take one address or many, which are two operations each. */
+export const addSuppressionCommands = (program: Command): void =>
+  declareFamily(program, suppressions, (parent) => {
+    declareAdd(parent);
+    declareRemove(parent);
+  });
+
+function declareAdd(parent: Command): void {
+  const add = declareCommand(parent, 'add', {
     summary: 'suppress one or more addresses',
     description: 'Stops all mail of this team to the addresses, at most 100 at once.',
     example: 'suppressions add someone@example.org other@example.org',
   })
     .argument('<address...>', 'the addresses')
     .action(act(async (session, words) => (await import('./add.ts')).addSuppressions(session, words)));
-  const list = declareCommand(suppressions, 'list', {
-    summary: 'list suppressed addresses, newest first',
-    example: 'suppressions list --origin bounce',
-  });
-  addPaging(list)
-    .option('--origin <origin>', 'only those suppressed by a bounce, by a complaint or as manual')
-    .action(act(async (session, _, options) => (await import('./list.ts')).listSuppressions(session, options)));
-  declareCommand(suppressions, 'get', {
-    summary: 'show why and since when an address is suppressed',
-    example: 'suppressions get someone@example.org',
-  })
-    .argument('<suppression>', 'its id (sup_…) or the address')
-    .action(
-      act(async (session, [suppression = '']) => (await import('./get.ts')).getSuppression(session, suppression)),
-    );
-  declareCommand(suppressions, 'remove', {
+  nameFields(add, { email: '<address>', emails: '<address>' });
+}
+
+function declareRemove(parent: Command): void {
+  const remove = declareCommand(parent, 'remove', {
     summary: 'lift one or more suppressions',
     description:
-      'Lets mail go to the addresses again. One that is not suppressed is refused when it stands alone and skipped among several, at most 100.',
+      'Lets mail go to the addresses again. One that is not suppressed is refused when it stands alone and skipped among several, at most 100. Several are removed after a question, or with --yes.',
     example: 'suppressions remove someone@example.org',
   })
     .argument('<suppression...>', 'ids (sup_…) or addresses, not both')
-    .action(act(async (session, words) => (await import('./remove.ts')).removeSuppressions(session, words)));
+    .action(
+      act(async (session, words, options) => (await import('./remove.ts')).removeSuppressions(session, words, options)),
+    );
+  nameFields(addYes(remove), { emails: '<suppression>', ids: '<suppression>' });
 }

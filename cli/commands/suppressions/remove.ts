@@ -1,7 +1,12 @@
 import { CliFault } from '../../output/index.ts';
+import { mustBeConfirmed } from '../confirm.ts';
 import type { Session } from '../declare.ts';
 
-export async function removeSuppressions(session: Session, words: readonly unknown[]): Promise<void> {
+export async function removeSuppressions(
+  session: Session,
+  words: readonly unknown[],
+  options: { yes?: boolean },
+): Promise<void> {
   const { client, terminal, isJson } = session;
   const named = words.flat() as string[];
   const [suppression] = named;
@@ -13,6 +18,12 @@ export async function removeSuppressions(session: Session, words: readonly unkno
   if (ids.length > 0 && ids.length < named.length) {
     throw new CliFault('name either addresses or ids (sup_…), not both in one call', 2);
   }
+  await mustBeConfirmed(session, options, {
+    says: `lift ${named.length} suppressions, so that mail goes to all of these addresses again`,
+    words: named,
+    // They have no name in common: how many they are has to be known.
+    name: () => Promise.resolve(String(named.length)),
+  });
   const removed = await client.call('removeSuppressions', { body: ids.length > 0 ? { ids } : { emails: named } });
   if (isJson) return terminal.printJson(removed);
   for (const item of removed.data) terminal.print(item.id);

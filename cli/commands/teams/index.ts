@@ -1,12 +1,25 @@
 import type { Command } from 'commander';
+import { teams } from '../../families/teams.ts';
 import { act, declareCommand } from '../declare.ts';
+import { declareFamily } from '../declare-family.ts';
+import { nameFields } from '../field-names.ts';
 
-export function addTeamCommands(program: Command): void {
-  const team = program.command('team').summary('your team: its plan, and who says in its mail that it is the sender');
-  declareCommand(team, 'get', { summary: 'show your team', example: 'team get' }).action(
-    act(async (session) => (await import('./get.ts')).getTeam(session)),
-  );
-  declareCommand(team, 'update', {
+export const addTeamCommands = (program: Command): void => declareFamily(program, teams, declareUpdate);
+
+/** Fields of the address, each with an option of its own. */
+const ADDRESS = {
+  'postal_address.line1': '--line1',
+  'postal_address.line2': '--line2',
+  'postal_address.city': '--city',
+  'postal_address.state': '--state',
+  'postal_address.postal_code': '--postal-code',
+  'postal_address.country': '--country',
+  postal_address: 'an address (--line1, --city and --country)',
+  ai_assist_enabled: '--ai-assist',
+};
+
+function declareUpdate(team: Command): void {
+  const update = declareCommand(team, 'update', {
     summary: 'say who sends, or switch the AI helpers',
     description:
       'Changes what is named and keeps the rest. An address is replaced as a whole: give its line, city and country together.',
@@ -23,4 +36,5 @@ export function addTeamCommands(program: Command): void {
     .option('--ai-assist', 'switch the AI helpers on')
     .option('--no-ai-assist', 'switch the AI helpers off')
     .action(act(async (session, _, options) => (await import('./update.ts')).updateTeam(session, options)));
+  nameFields(update, ADDRESS);
 }

@@ -1,7 +1,7 @@
 import type { UpdateTeamRequest } from '../../../src/contract/index.ts';
-import { CliFault } from '../../output/index.ts';
+import { teams } from '../../families/teams.ts';
+import { CliFault, formatItem, shownFields } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
-import { describeTeam } from './describe-team.ts';
 
 export interface UpdateTeamOptions {
   senderName?: string;
@@ -21,7 +21,7 @@ export async function updateTeam({ client, terminal, isJson }: Session, options:
   }
   const team = await client.call('updateTeam', { body });
   if (isJson) return terminal.printJson(team);
-  terminal.print(describeTeam(terminal, team));
+  terminal.print(formatItem(terminal, shownFields(teams.get.fields), team));
 }
 
 /** An address is sent as far as it was given: the server says what is missing. */

@@ -1,48 +1,17 @@
 import type { Command } from 'commander';
-import { act, addPaging, collect, declareCommand } from '../declare.ts';
+import { templates } from '../../families/templates.ts';
+import { act, collect, declareCommand } from '../declare.ts';
+import { addWords, declareFamily } from '../declare-family.ts';
+import { nameFields } from '../field-names.ts';
 
-export function addTemplateCommands(program: Command): void {
-  const templates = program.command('templates').summary('write and publish messages that are sent by name');
-  const list = declareCommand(templates, 'list', {
-    summary: 'list templates, newest first',
-    example: 'templates list',
+export const addTemplateCommands = (program: Command): void =>
+  declareFamily(program, templates, (parent) => {
+    declareCreate(parent);
+    declareUpdate(parent);
   });
-  addPaging(list).action(
-    act(async (session, _, options) => (await import('./list.ts')).listTemplates(session, options)),
-  );
-  declareCommand(templates, 'get', {
-    summary: 'show a template as it was last written',
-    example: 'templates get order-confirmation',
-  })
-    .argument('<template>', 'its id or alias')
-    .action(act(async (session, [template = '']) => (await import('./get.ts')).getTemplate(session, template)));
-  declareCreate(templates);
-  declareUpdate(templates);
-  declareCommand(templates, 'publish', {
-    summary: 'let sends use a template as it is now',
-    example: 'templates publish order-confirmation',
-  })
-    .argument('<template>', 'its id or alias')
-    .action(act(async (session, [template = '']) => (await import('./publish.ts')).publishTemplate(session, template)));
-  declareCommand(templates, 'duplicate', {
-    summary: 'copy a template as a draft',
-    description: 'Copies a template, as it was last written, into a draft without an alias.',
-    example: 'templates duplicate order-confirmation',
-  })
-    .argument('<template>', 'its id or alias')
-    .action(
-      act(async (session, [template = '']) => (await import('./duplicate.ts')).duplicateTemplate(session, template)),
-    );
-  declareCommand(templates, 'delete', {
-    summary: 'delete a template and its versions',
-    example: 'templates delete order-confirmation',
-  })
-    .argument('<template>', 'its id or alias')
-    .action(act(async (session, [template = '']) => (await import('./delete.ts')).deleteTemplate(session, template)));
-}
 
-function declareCreate(templates: Command): void {
-  const create = declareCommand(templates, 'create', {
+function declareCreate(parent: Command): void {
+  const create = declareCommand(parent, 'create', {
     summary: 'write a template',
     description:
       'Writes a template as a draft; publish it before sending with it. {{{KEY}}} or {{{KEY|default}}} in HTML, text and subject is where a value goes.',
@@ -54,14 +23,14 @@ function declareCreate(templates: Command): void {
   );
 }
 
-function declareUpdate(templates: Command): void {
-  const update = declareCommand(templates, 'update', {
+function declareUpdate(parent: Command): void {
+  const update = declareCommand(parent, 'update', {
     summary: 'change a template',
     description:
       'Changes what is named and leaves the rest as it is. Changed content is a draft until it is published; name and alias change at once.',
     example: "templates update order-confirmation --subject 'Your order of {{{PRODUCT}}}'",
-  }).argument('<template>', 'its id or alias');
-  addContent(update)
+  });
+  addContent(addWords(update, templates.get.path))
     .option('--name <name>', 'what you call it')
     .option('--clear <field>', 'take away alias, from, subject, reply_to, text or variables; repeatable', collect)
     .action(
@@ -72,7 +41,7 @@ function declareUpdate(templates: Command): void {
 }
 
 function addContent(command: Command): Command {
-  return command
+  return nameFields(command, { variables: '--variable' })
     .option('--html <html>', 'the HTML')
     .option('--html-file <file>', 'a file with the HTML, - for standard input')
     .option('--text <text>', 'the plain text')

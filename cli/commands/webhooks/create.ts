@@ -1,12 +1,14 @@
 import type { CreateWebhookRequest } from '../../../src/contract/index.ts';
-import { formatPairs } from '../../output/index.ts';
+import { CliFault, formatPairs } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
+import { eventTypesHelp } from './event-types.ts';
 
 export interface CreateWebhookOptions {
-  events: CreateWebhookRequest['events'];
+  events?: CreateWebhookRequest['events'];
 }
 
 export async function createWebhook(session: Session, url: string, { events }: CreateWebhookOptions): Promise<void> {
+  if (!events) throw new CliFault(`required option '--events <types>' not specified\n${eventTypesHelp()}`, 2);
   const { client, terminal, isJson } = session;
   const made = await client.call('createWebhook', { body: { endpoint: url, events } });
   if (isJson) return terminal.printJson(made);

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { act, declareCommand } from '../declare.ts';
-import { eventTypesHelp } from './event-types.ts';
+import { eventTypesHelp, typesIn } from './event-types.ts';
 
 /** `listen` and `replay`: the two that go on for a while. */
 export function declareStreams(webhooks: Command): void {
@@ -11,7 +11,7 @@ export function declareStreams(webhooks: Command): void {
     example: 'webhooks listen --forward-to http://localhost:3000/hook --events email.delivered,email.bounced',
   })
     .option('--forward-to <url>', 'where to post events; without it they are only printed')
-    .option('--events <types>', 'only these types, separated by commas (default: all)')
+    .option('--events <types>', 'only these types, separated by commas (default: all)', typesIn)
     .addHelpText('after', `\n${eventTypesHelp()}`)
     .action(act(async (session, _, options) => (await import('./listen.ts')).listenWebhooks(session, options)));
   declareCommand(webhooks, 'replay', {

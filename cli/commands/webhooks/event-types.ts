@@ -1,3 +1,4 @@
+import { InvalidArgumentError } from 'commander';
 import type { WebhookEventType } from '../../../src/contract/index.ts';
 
 /** Every type there is: the compiler misses none. */
@@ -28,9 +29,46 @@ const TYPES: Record<WebhookEventType, true> = {
 };
 
 /** `Event types:` and a line for each kind of thing that happens. */
-export function eventTypesHelp(): string {
+export const eventTypesHelp = (): string => `Event types:\n${typesByKind()}`;
+
+function typesByKind(): string {
   const byKind = Map.groupBy(Object.keys(TYPES), (type) => type.slice(0, type.indexOf('.')));
-  return ['Event types:', ...[...byKind.values()].map((types) => `  ${types.join(', ')}`)].join('\n');
+  return [...byKind.values()].map((types) => `  ${types.join(', ')}`).join('\n');
 }
 
-export const typesIn = (text: string): string[] => text.split(',').map((type) => type.trim());
+/** The types in a text, separated by commas; each is one that there is. */
+export function typesIn(text: string): WebhookEventType[] {
+  return text.split(',').map((word) => {
+    const type = word.trim();
+    if (isType(type)) return type;
+    const nearest = nearestTo(type);
+    const advice = nearest === undefined ? `; there are:\n${typesByKind()}` : `. Did you mean ${nearest}?`;
+    throw new InvalidArgumentError(`${JSON.stringify(type)} is no event type${advice}`);
+  });
+}
+
+const isType = (text: string): text is WebhookEventType => Object.hasOwn(TYPES, text);
+
+/** As many letters may be wrong as make a slip of the fingers, not another word. */
+const SLIPS_MAX = 2;
+
+function nearestTo(text: string): string | undefined {
+  const [nearest] = Object.keys(TYPES)
+    .map((type) => ({ type, slips: slipsBetween(type, text.toLowerCase()) }))
+    .sort((a, b) => a.slips - b.slips);
+  return nearest && nearest.slips <= SLIPS_MAX ? nearest.type : undefined;
+}
+
+/** How many letters are to be added, left out or changed (Levenshtein). */
+function slipsBetween(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
+  for (const [at, letter] of [...one].entries()) {
+    const next = [at + 1];
+    for (let i = 0; i < other.length; i++) {
+      const changed = (row[i] ?? 0) + (letter === other[i] ? 0 : 1);
+      next.push(Math.min(changed, (row[i + 1] ?? 0) + 1, (next[i] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}

@@ -6,7 +6,7 @@ import { forward, type Forwarded, type StreamedEvent } from './forward.ts';
 
 interface ListenOptions {
   forwardTo?: string;
-  events?: string;
+  events?: readonly string[];
 }
 
 /** Three signs of life missed. */
@@ -49,7 +49,7 @@ async function listenOn(
     }
     try {
       const stream = await client.stream('/webhooks/listen', {
-        query: { events },
+        query: { events: events?.join(',') },
         lastId,
         signal,
         silenceMs: SILENCE_MS,

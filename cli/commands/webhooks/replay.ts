@@ -3,7 +3,7 @@ import { ApiFault } from '../../client/index.ts';
 import { CliFault, formatTable, formatTime } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 import { progressBar } from './progress-bar.ts';
-import { readSince } from './read-since.ts';
+import { readSince } from '../read-since.ts';
 
 interface ReplayOptions {
   failed?: boolean;
@@ -174,9 +174,9 @@ async function eventsOf(
 
 function tableOf({ terminal }: Session, found: readonly Undelivered[]): string {
   return formatTable(terminal, found, [
-    { title: 'Endpoint', value: (event) => event.webhook, isWhole: true },
-    { title: 'Event', value: (event) => event.id, isWhole: true },
-    { title: 'Type', value: (event) => event.type },
-    { title: 'Created', value: (event) => formatTime(terminal, event.createdAt) },
+    { title: 'ENDPOINT', value: (event) => event.webhook, fit: 'whole' },
+    { title: 'EVENT', value: (event) => event.id, fit: 'whole' },
+    { title: 'TYPE', value: (event) => event.type, fit: 'whole' },
+    { title: 'CREATED', value: (event) => formatTime(terminal, event.createdAt), fit: 'whole' },
   ]);
 }

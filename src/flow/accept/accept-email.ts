@@ -1,27 +1,24 @@
+import type { BatchError, SendEmailRequest, SentBatch, SentEmail } from '../../contract/index.ts';
 import { stopwatch } from '../../platform/clock/index.ts';
 import { isUniqueViolation } from '../../platform/db/index.ts';
-import { refuse, Refusal } from '../../platform/refusal/index.ts';
+import { Refusal } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
-import { blobsOf, fetchAttachments, type SendEmailInput } from '../../resources/emails/index.ts';
-import { createSendSwitch } from '../../resources/instance/index.ts';
-import { storedAnswer, type Idempotency } from './idempotency.ts';
-import { prepareAll, prepareGood, type BatchError } from './prepare-batch.ts';
+import { blobsOf } from '../../resources/emails/index.ts';
+import { fetchAttachments } from './fetch-attachments.ts';
+import type { Idempotency } from './idempotency.ts';
+import { createOnce } from './once.ts';
+import { createSendingGate } from './sending-gate.ts';
+import { prepareAll, prepareGood } from './prepare-batch.ts';
+import { createMaySend } from './may-send.ts';
 import { createPrepare, type Prepared } from './prepare.ts';
-import { mustHaveRoom } from './quota.ts';
+import { mustBeWithinQuota } from './quota.ts';
+import { readSubmitted, type SubmissionEnvelope } from './read-submitted.ts';
 import { rowsOf, type AcceptedRows } from './rows.ts';
-import { createWaitingLines } from './waiting-lines.ts';
+import type { Spooled } from './spool-message.ts';
+import { adoptBody } from './submitted-message.ts';
+import { createKeyedLimiter } from './keyed-limiter.ts';
 import { rowsIn, writeAccepted, type Acceptance } from './write-accepted.ts';
-
-export interface SentEmail {
-  id: string;
-}
-
-export interface SentBatch {
-  data: SentEmail[];
-  /** Only where one bad email does not refuse the others. */
-  errors?: BatchError[];
-}
 
 export interface BatchOptions {
   /** One bad email refuses itself alone; `refused` are those whose fields were at fault already. */
@@ -30,9 +27,13 @@ export interface BatchOptions {
 }
 
 export interface Accept {
-  acceptEmail(ctx: Ctx, input: SendEmailInput, idempotency?: Idempotency): Promise<SentEmail>;
+  acceptEmail(ctx: Ctx, input: SendEmailRequest, idempotency?: Idempotency): Promise<SentEmail>;
   /** All of them in one commit, in the order given; `inputs` has a gap where `refused` names an index. */
-  acceptBatch(ctx: Ctx, inputs: (SendEmailInput | undefined)[], options: BatchOptions): Promise<SentBatch>;
+  acceptBatch(ctx: Ctx, inputs: (SendEmailRequest | undefined)[], options: BatchOptions): Promise<SentBatch>;
+  /** What a client composed: sent as it is, signed, without the headers that are for us. The envelope says to whom. */
+  acceptMessage(ctx: Ctx, spooled: Spooled, envelope: SubmissionEnvelope): Promise<SentEmail>;
+  /** Refuses what would not be accepted whatever it says, before a large message is read. */
+  mayBegin(ctx: Ctx): Promise<void>;
   /** Whether callers wait in a crowd; delivery asks before each claim, and makes way for them. */
   isPressed(): boolean;
 }
@@ -46,10 +47,11 @@ const GROWING = { atOnce: 2, waitingMax: 20 };
 /** `onAccepted` is told after the commit that there is mail to deliver. */
 export function createAccept(world: World, onAccepted: () => void): Accept {
   const commit = world.commits.lane<Acceptance, void>((tx, items) => writeAccepted(world, tx, items), rowsIn);
-  const prepare = createPrepare(world);
-  const sendSwitch = createSendSwitch(world);
-  const inTurn = createWaitingLines(GROWING);
-  const inFlight = new Set<string>();
+  const maySend = createMaySend(world);
+  const prepare = createPrepare(world, maySend);
+  const mustBeOn = createSendingGate(world);
+  const { once, answered } = createOnce(world);
+  const limited = createKeyedLimiter(GROWING);
   let waiting = 0;
   let sinceCrowdMs = (): number => Number.POSITIVE_INFINITY;
 
@@ -63,6 +65,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
     const answer = answerOf(emails);
     if (emails.length === 0 && !idempotency) return answer;
     try {
+      for (const [i, { email }] of emails.entries()) await adoptBody(world, prepared[i]?.message, email.id);
       await writeAllBlobs(world, prepared, emails);
       if (++waiting >= CROWD) sinceCrowdMs = stopwatch();
       const item: Acceptance = { teamId: ctx.teamId, kind: 'transactional', emails, idempotency, answer };
@@ -83,48 +86,16 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
     return answer;
   }
 
-  const answered = <Answer>(ctx: Ctx, idempotency: Idempotency | undefined): Promise<Answer | undefined> =>
-    idempotency
-      ? storedAnswer<Answer>(world.db, ctx.teamId, idempotency, world.clock.now())
-      : Promise.resolve(undefined);
-
-  /** One request at a time for a key; a repeated one gets the first one's answer. */
-  async function once<Answer>(
-    ctx: Ctx,
-    idempotency: Idempotency | undefined,
-    work: () => Promise<Answer>,
-  ): Promise<Answer> {
-    if (!idempotency) return work();
-    const held = `${ctx.teamId} ${idempotency.key}`;
-    if (inFlight.has(held)) {
-      throw refuse('concurrent_idempotent_requests', {
-        say: 'A request with this Idempotency-Key is still being processed; wait for its answer and try again.',
-      });
-    }
-    inFlight.add(held);
-    try {
-      return (await answered<Answer>(ctx, idempotency)) ?? (await work());
-    } finally {
-      inFlight.delete(held);
-    }
-  }
-
-  /** Refuses what cannot be accepted whatever it says; what is dear to read waits for its turn. */
+  /** Refuses what cannot be accepted whatever it says; what is expensive to read waits for its turn. */
   async function admit<Answer>(
     ctx: Ctx,
-    inputs: (SendEmailInput | undefined)[],
+    inputs: (SendEmailRequest | undefined)[],
     work: () => Promise<Answer>,
   ): Promise<Answer> {
-    const { isOn, reason } = await sendSwitch();
-    if (!isOn) {
-      const why = reason === null ? '' : ` (${reason})`;
-      throw refuse('service_unavailable', {
-        say: `Sending is switched off on this installation${why}; try again later.`,
-      });
-    }
+    await mustBeOn();
     const isGrowing = inputs.some((input) => (input?.template && inputs.length > 1) || hasPath(input));
     if (!isGrowing) return work();
-    return inTurn(ctx.teamId, work, ctx.whenGone?.());
+    return limited(ctx.teamId, work, ctx.whenGone?.());
   }
 
   return {
@@ -135,17 +106,29 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
           const prepared = await prepare(ctx)(input);
           const { attachments } = prepared.draft;
           // Files are written before the commit that would refuse them.
-          if (attachments.length > 0) await mustHaveRoom(world, ctx.teamId, 1);
+          if (attachments.length > 0) await mustBeWithinQuota(world, ctx.teamId, 1);
           await fetchAttachments(world, [prepared.draft], ctx.whenGone);
           return write(ctx, [prepared], { idempotency, answerOf: ([rows]) => ({ id: rows?.email.id ?? '' }) });
         }),
       ),
+    async acceptMessage(ctx, spooled, envelope) {
+      const { draft, message, idempotency } = await readSubmitted(spooled, envelope);
+      return once(ctx, idempotency, async () => {
+        await mustBeOn();
+        const prepared = { draft, domain: await maySend(ctx)(draft), templateId: null, message };
+        return write(ctx, [prepared], { idempotency, answerOf: ([rows]) => ({ id: rows?.email.id ?? '' }) });
+      });
+    },
+    async mayBegin({ teamId }) {
+      await mustBeOn();
+      await mustBeWithinQuota(world, teamId, 1);
+    },
     acceptBatch: (ctx, inputs, { permissive, idempotency }) =>
       once(ctx, idempotency, () =>
         admit(ctx, inputs, async () => {
           const { good, errors } = permissive
-            ? await prepareGood(ctx, prepare(ctx), inputs, permissive.refused)
-            : await prepareAll(ctx, prepare(ctx), inputs);
+            ? await prepareGood(world, ctx, prepare(ctx), inputs, permissive.refused)
+            : await prepareAll(world, ctx, prepare(ctx), inputs);
           const answerOf = (emails: AcceptedRows[]): SentBatch => ({
             data: emails.map(({ email }) => ({ id: email.id })),
             ...(errors ? { errors } : {}),
@@ -156,7 +139,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
   };
 }
 
-const hasPath = (input: SendEmailInput | undefined): boolean =>
+const hasPath = (input: SendEmailRequest | undefined): boolean =>
   input?.attachments?.some(({ path }) => path !== undefined) ?? false;
 
 /** All of them together: to sync files one after the other takes many times longer. */

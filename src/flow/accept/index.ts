@@ -1,8 +1,8 @@
 /**
  * Accept: the first stage. It checks that a team may send as it asks and writes the email, its queue rows and its first
- * event in one commit; the id is answered only after that commit is synced. It never touches the network.
+ * event in one commit; the id is answered only after that commit is synced. It touches the network for one thing: files that a send names by a URL.
  */
-export { createAccept, type Accept, type SentBatch } from './accept-email.ts';
-export type { BatchError } from './prepare-batch.ts';
+export { createAccept, type Accept } from './accept-email.ts';
 export { hashRequest, type Idempotency } from './idempotency.ts';
 export { deleteExpiredAnswers } from './idempotency.store.ts';
+export { spoolMessage, type Spooled } from './spool-message.ts';

@@ -1,13 +1,11 @@
+import type { BatchError, SendEmailRequest } from '../../contract/index.ts';
 import { refuse, Refusal, type FieldFault } from '../../platform/refusal/index.ts';
+import type { World } from '../../platform/world/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
-import { fetchAttachmentsOfEach, type EmailDraft, type SendEmailInput } from '../../resources/emails/index.ts';
+import type { EmailDraft } from '../../resources/emails/index.ts';
+import { fetchAttachmentsOfEach } from './fetch-attachments.ts';
 import type { Prepare, Prepared } from './prepare.ts';
-import { mustHaveRoom } from './quota.ts';
-
-export interface BatchError {
-  index: number;
-  message: string;
-}
+import { mustBeWithinQuota } from './quota.ts';
 
 export interface PreparedBatch {
   good: Prepared[];
@@ -17,41 +15,43 @@ export interface PreparedBatch {
 
 /** Every email of a strict batch, or the refusal of the first that is bad. A gap stands where one was refused before. */
 export async function prepareAll(
+  world: World,
   ctx: Ctx,
   prepare: Prepare,
-  inputs: (SendEmailInput | undefined)[],
+  inputs: (SendEmailRequest | undefined)[],
 ): Promise<PreparedBatch> {
   const all: Prepared[] = [];
-  const mayHold = createBodyLimit(ctx);
+  const withinLimit = createBodyLimit(world);
   for (const [index, input] of inputs.entries()) {
     if (!input) continue;
     try {
-      all.push(mayHold(await prepare(input)));
+      all.push(withinLimit(await prepare(input)));
     } catch (error) {
       throw error instanceof Refusal ? atIndex(error, index) : error;
     }
   }
   const drafts = all.map(({ draft }) => draft);
-  if (drafts.some(hasFiles)) await mustHaveRoom(ctx.world, ctx.teamId, drafts.length);
-  const faults = await fetchAttachmentsOfEach(ctx.world, drafts, { stopsAtFirst: true, whenGone: ctx.whenGone });
+  if (drafts.some(hasFiles)) await mustBeWithinQuota(world, ctx.teamId, drafts.length);
+  const faults = await fetchAttachmentsOfEach(world, drafts, { stopsAtFirst: true, whenGone: ctx.whenGone });
   for (const [index, fault] of faults.entries()) if (fault) throw atIndex(fault, index);
   return { good: all, errors: undefined };
 }
 
 /** The good ones, and what was wrong with each of the others. A trouble of ours is nobody's fault and stops them all. */
 export async function prepareGood(
+  world: World,
   ctx: Ctx,
   prepare: Prepare,
-  inputs: (SendEmailInput | undefined)[],
+  inputs: (SendEmailRequest | undefined)[],
   refused: readonly BatchError[],
 ): Promise<PreparedBatch> {
   const errors = [...refused];
   const read: { index: number; prepared: Prepared }[] = [];
-  const mayHold = createBodyLimit(ctx);
+  const withinLimit = createBodyLimit(world);
   for (const [index, input] of inputs.entries()) {
     if (!input) continue;
     try {
-      read.push({ index, prepared: mayHold(await prepare(input)) });
+      read.push({ index, prepared: withinLimit(await prepare(input)) });
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       errors.push({ index, message: error.message });
@@ -59,8 +59,8 @@ export async function prepareGood(
   }
   const drafts = read.map(({ prepared }) => prepared.draft);
   // How many will be left is not known before their files are.
-  if (drafts.some(hasFiles)) await mustHaveRoom(ctx.world, ctx.teamId, 1);
-  const faults = await fetchAttachmentsOfEach(ctx.world, drafts, { whenGone: ctx.whenGone });
+  if (drafts.some(hasFiles)) await mustBeWithinQuota(world, ctx.teamId, 1);
+  const faults = await fetchAttachmentsOfEach(world, drafts, { whenGone: ctx.whenGone });
   const good = read.filter(({ index }, i) => {
     const fault = faults[i];
     if (fault) errors.push({ index, message: fault.message });
@@ -74,8 +74,8 @@ export async function prepareGood(
 const hasFiles = ({ attachments }: EmailDraft): boolean => attachments.length > 0;
 
 /** A request of a few bytes may name a large template a hundred times: together they hold what a request may. */
-function createBodyLimit({ world }: Ctx): (prepared: Prepared) => Prepared {
-  const bytesMax = world.config.http.email_body_limit_bytes;
+function createBodyLimit({ config }: World): (prepared: Prepared) => Prepared {
+  const bytesMax = config.http.email_body_limit_bytes;
   let left = bytesMax;
   return (prepared) => {
     const { html, text } = prepared.draft;

@@ -3,7 +3,7 @@ import { refuse, type Refusal } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { countUsage, planOf, usageOf, type UsageKind } from '../../resources/usage/index.ts';
 
-/** Something that takes room in a team's quota. */
+/** Something that counts towards a team's quota. */
 export interface Counted {
   teamId: string;
   kind: Exclude<UsageKind, 'received'>;
@@ -11,7 +11,7 @@ export interface Counted {
 }
 
 /**
- * Counts what is being accepted, and refuses what there is no room for. It is counted first and given back after: the
+ * Counts what is being accepted, and refuses what goes beyond it. It is counted first and given back after: the
  * counter's row is locked from then on, so nodes that accept at the same time cannot pass a limit together.
  */
 export async function refuseOverQuota<Item extends Counted>(
@@ -44,8 +44,8 @@ export async function refuseOverQuota<Item extends Counted>(
   return refusals;
 }
 
-/** Whether there is room now, for requests that would cost much before they are counted. Nothing is counted here. */
-export async function mustHaveRoom(world: World, teamId: string, count: number): Promise<void> {
+/** Refuses what is beyond the quota already, for requests that would cost much before they are counted. Nothing is counted here. */
+export async function mustBeWithinQuota(world: World, teamId: string, count: number): Promise<void> {
   const used = await usageOf(world.db, teamId, world.clock.now());
   for (const limit of await limitsOf(world, world.db, teamId, 'transactional')) {
     const before = used[limit.period].transactional;

@@ -2,10 +2,11 @@ import { timeOfId } from '../../platform/ids/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import type { Mailbox } from '../../protocol/address/index.ts';
 import { normalizeAddress } from '../../protocol/address/index.ts';
-import type { Ctx } from '../../resources/access/index.ts';
+import { keyIdOf, type Ctx } from '../../resources/access/index.ts';
 import { bodyRow, searchTextOf, type AttachmentRow, type NewEmailRows } from '../../resources/emails/index.ts';
 import type { DeliveryRow } from '../queue/index.ts';
 import type { Prepared } from './prepare.ts';
+import { messageRow } from './submitted-message.ts';
 
 export interface AcceptedRows extends NewEmailRows {
   deliveries: DeliveryRow[];
@@ -13,7 +14,7 @@ export interface AcceptedRows extends NewEmailRows {
 }
 
 /** Everything one send writes, made before its commit so that the commit itself only inserts. */
-export function rowsOf(world: World, ctx: Ctx, { draft, domain, templateId }: Prepared): AcceptedRows {
+export function rowsOf(world: World, ctx: Ctx, { draft, domain, templateId, message }: Prepared): AcceptedRows {
   const id = world.ids.uuid();
   const { written } = draft;
   const body = bodyRow(world, id, draft);
@@ -29,11 +30,12 @@ export function rowsOf(world: World, ctx: Ctx, { draft, domain, templateId }: Pr
   }));
   // The id decides the creation time, so that ranges of dates and ranges of ids are the same thing.
   const createdAt = timeOfId(id);
+  const messageId = message?.messageId ?? `<${id}@${domain.name}>`;
   return {
     email: {
       id,
       team_id: ctx.teamId,
-      api_key_id: ctx.actor.kind === 'api_key' ? ctx.actor.keyId : null,
+      api_key_id: keyIdOf(ctx.actor),
       domain_id: domain.id,
       sender: written.from,
       to_list: JSON.stringify(written.to),
@@ -41,12 +43,13 @@ export function rowsOf(world: World, ctx: Ctx, { draft, domain, templateId }: Pr
       bcc_list: jsonOrNull(written.bcc),
       reply_to_list: jsonOrNull(written.replyTo),
       subject: draft.subject,
-      message_id: `<${id}@${domain.name}>`,
+      message_id: messageId,
       tags: jsonOrNull(draft.tags),
       headers: jsonOrNull(draft.headers),
       topic_id: draft.topicId,
       template_id: templateId,
       attachment_count: attachments.length,
+      has_message: message ? 1 : 0,
       last_event: draft.scheduledAt === null ? 'queued' : 'scheduled',
       created_at: createdAt,
       scheduled_at: draft.scheduledAt,
@@ -54,6 +57,7 @@ export function rowsOf(world: World, ctx: Ctx, { draft, domain, templateId }: Pr
     },
     body,
     attachments,
+    message: message && messageRow(message, { emailId: id, messageId, createdAt }),
     deliveries: byDestination(draft.recipients).map(([destination, recipients]) => ({
       id: world.ids.uuid(),
       email_id: id,
@@ -63,13 +67,15 @@ export function rowsOf(world: World, ctx: Ctx, { draft, domain, templateId }: Pr
       recipients: JSON.stringify(recipients),
       region: domain.region,
       tls: domain.tls,
+      tls_verify: domain.tls_verify,
       attempt: 0,
       accepted_at: draft.scheduledAt ?? createdAt,
       due_at: draft.scheduledAt ?? createdAt,
       lease_owner: null,
       handed_off_at: null,
     })),
-    hasBlobs: body.html_in_blob + body.text_in_blob + attachments.length > 0,
+    hasBlobs:
+      body.html_in_blob + body.text_in_blob + attachments.length > 0 || message?.spooled.blobOwner !== undefined,
   };
 }
 

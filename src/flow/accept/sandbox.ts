@@ -4,8 +4,8 @@ import type { DomainRow } from '../../resources/domains/index.ts';
 import type { EmailDraft } from '../../resources/emails/index.ts';
 
 /** A region in its sandbox sends to the team's own verified domains and to the mailbox simulator, and to nobody else. */
-export async function mayLeaveSandbox(
-  { world: { config } }: Ctx,
+export async function mustBeAllowedBySandbox(
+  { store: { config } }: Ctx,
   send: { draft: EmailDraft; domain: DomainRow; find(name: string): Promise<DomainRow | undefined> },
 ): Promise<void> {
   const { draft, domain, find } = send;

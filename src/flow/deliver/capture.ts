@@ -1,10 +1,11 @@
 import type { Deliver, DeliveryJob } from './outcome.ts';
 
 /** For development: every message ends in a built-in mailbox, and its recipients hear that it was delivered. */
-export function createCapture(save: (job: DeliveryJob, message: Buffer[]) => Promise<void>): Deliver {
+export function createCapture(save: (job: DeliveryJob, message: Buffer) => Promise<void>): Deliver {
   return async (job, ctx) => {
-    const message = await ctx.message();
-    await save(job, message.chunks);
+    const chunks: Buffer[] = [];
+    for await (const chunk of (await ctx.message()).content) chunks.push(chunk);
+    await save(job, Buffer.concat(chunks));
     return job.recipients.map((address) => ({
       kind: 'delivered',
       address,

@@ -3,14 +3,14 @@ import { systemClock } from '../../platform/clock/index.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import { createAddressGuard } from '../../platform/network/index.ts';
 import type { Resolver } from '../../platform/resolver/index.ts';
-import type { PoolStats } from './destination-pool.ts';
+import type { Place, PoolStats } from './destination-pool.ts';
 import { createDestinationPool } from './destination-pool.ts';
 import type { Route } from './mx-route.ts';
 import { planRoute, planSmarthost } from './mx-route.ts';
-import type { Deliver, DeliverContext, DeliveryJob, RecipientOutcome } from './outcome.ts';
+import type { Conversation, Deliver, DeliverContext, DeliveryJob, RecipientOutcome } from './outcome.ts';
 import { forEachRecipient } from './outcome.ts';
 import { simulate } from './simulate.ts';
-import { openSession } from './smtp-session.ts';
+import { openSession, type SmtpSession } from './smtp-session.ts';
 import type { SmtpTimeouts } from './timeouts.ts';
 import { RFC_TIMEOUTS } from './timeouts.ts';
 import { transmit } from './transmit.ts';
@@ -53,9 +53,13 @@ export interface DeliverOptions {
 
 export interface DeliverLimits {
   connectionsPerDestinationMax: number;
+  /** Behind one address, whatever the destinations. */
+  connectionsPerAddressMax: number;
   connectionsTotalMax: number;
   messagesPerConnectionMax: number;
   idleMs: number;
+  /** For opening one connection to a destination, however many hosts are tried. */
+  openMs: number;
 }
 
 export interface DeliverStats extends PoolStats {
@@ -66,15 +70,19 @@ export interface DeliverStats extends PoolStats {
 
 export interface Delivery {
   deliver: Deliver;
+  /** Whether mail to this destination would be refused without being tried, because it failed a moment ago. */
+  isDown(place: Place): boolean;
   close(graceMs: number): Promise<void>;
   stats(): DeliverStats;
 }
 
 export const DEFAULT_LIMITS: DeliverLimits = {
   connectionsPerDestinationMax: 20,
+  connectionsPerAddressMax: 40,
   connectionsTotalMax: 500,
   messagesPerConnectionMax: 500,
   idleMs: 15_000,
+  openMs: 120_000,
 };
 
 /** The one seam between "when" (the queue) and "how": simulator, then capture, then the network. */
@@ -86,6 +94,7 @@ export function createDeliver(options: DeliverOptions): Delivery {
       if (job.domain === simulatorDomain) return simulate(job);
       return options.capture ? options.capture(job, ctx) : network.deliver(job, ctx);
     },
+    isDown: network.isDown,
     close: network.close,
     stats: network.stats,
   };
@@ -103,16 +112,25 @@ function createNetwork(options: DeliverOptions): Delivery {
     random,
     quitMs: timeouts.quitMs,
     route: createRouting(options, random),
-    open: (job, target, skip, signal) => {
-      const egress = options.regionOf?.(job.region) ?? {};
-      const source = egress.sourceAddress ?? options.sourceAddress;
+    egressOf: (job) => {
+      const { heloName, source } = egressOf(options, job);
+      return [heloName, source?.v4, source?.v6].join(' ');
+    },
+    open: (job, target, skip, openMs, signal) => {
+      const { heloName, source } = egressOf(options, job);
       return openSession(target, {
         clock,
-        heloName: egress.heloName ?? options.heloName,
+        heloName,
+        openMs,
         localAddress: target.address.includes(':') ? source?.v6 : source?.v4,
         timeouts,
         signal,
-        tls: { policy: job.tls, verifyEnforced: false, ...options.tls, skip },
+        tls: {
+          ...options.tls,
+          policy: job.tls === 'opportunistic' ? 'opportunistic' : 'enforced',
+          verifyEnforced: job.tls === 'verified' || (options.tls?.verifyEnforced ?? false),
+          skip,
+        },
       });
     },
   });
@@ -129,9 +147,9 @@ function createNetwork(options: DeliverOptions): Delivery {
     try {
       const sent = await transmit(session, job, ctx);
       if (sent.kind === 'stale') return 'stale';
+      ctx.onConversation?.(conversationOf(session));
       if (options.onTrouble && sent.outcomes.some((outcome) => outcome.kind !== 'delivered')) {
-        const transcript = session.connection.transcript.lines();
-        options.onTrouble({ job, mx: session.mx, outcomes: sent.outcomes, transcript });
+        options.onTrouble({ job, outcomes: sent.outcomes, ...conversationOf(session) });
       }
       return sent.outcomes;
     } finally {
@@ -147,20 +165,34 @@ function createNetwork(options: DeliverOptions): Delivery {
       const detail = `The mail host of ${job.domain} closed two connections in a row before it took the sender`;
       return forEachRecipient(job, { kind: 'deferred', reason: 'connection_lost', detail });
     },
+    isDown: pool.isDown,
     close: pool.close,
     stats: () => ({ ...pool.stats(), ...count }),
   };
+}
+
+function conversationOf({ mx, tls, connection }: SmtpSession): Conversation {
+  return { mx, address: connection.address, tls, transcript: connection.transcript.lines() };
+}
+
+/** How a job's connections leave this machine. */
+function egressOf(
+  options: DeliverOptions,
+  job: DeliveryJob,
+): { heloName: string; source: Egress['sourceAddress']; smarthost: Egress['smarthost'] } {
+  const egress = options.regionOf?.(job.region) ?? {};
+  const { heloName = options.heloName, sourceAddress: source = options.sourceAddress, smarthost } = egress;
+  return { heloName, source, smarthost };
 }
 
 function createRouting(options: DeliverOptions, random: () => number): (job: DeliveryJob) => Promise<Route> {
   const guard = createAddressGuard(options.allowPrivate ?? []);
   const ownHostNames = (options.ownHostNames ?? []).map((name) => name.toLowerCase());
   return (job) => {
-    const egress = options.regionOf?.(job.region) ?? {};
-    const source = egress.sourceAddress ?? options.sourceAddress;
+    const { source, smarthost } = egressOf(options, job);
     const families = source ? { v4: source.v4 !== undefined, v6: source.v6 !== undefined } : { v4: true, v6: true };
     const { resolver, smtpPort = 25 } = options;
-    if (egress.smarthost) return planSmarthost(egress.smarthost, { resolver, families });
+    if (smarthost) return planSmarthost(smarthost, { resolver, families });
     return planRoute(job.domain, { resolver, guard, random, smtpPort, ownHostNames, families });
   };
 }

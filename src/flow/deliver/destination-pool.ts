@@ -1,15 +1,18 @@
 import type { Clock } from '../../platform/clock/index.ts';
-import { createConnectionSlots } from './connection-slots.ts';
+import { ConnectionSlots } from './connection-slots.ts';
 import type { DestinationLimits, DestinationOptions, Lease } from './destination.ts';
 import { Destination } from './destination.ts';
+import { MxAddress } from './mx-address.ts';
 import type { Route, Target } from './mx-route.ts';
 import type { DeliveryJob } from './outcome.ts';
 import type { Opened, SmtpSession } from './smtp-session.ts';
 
 export interface DestinationPoolOptions {
-  limits: DestinationLimits & { connectionsTotalMax: number };
+  limits: DestinationLimits & { connectionsTotalMax: number; connectionsPerAddressMax: number };
   route: (job: DeliveryJob) => Promise<Route>;
-  open: (job: DeliveryJob, target: Target, skipTls: boolean, signal: AbortSignal) => Promise<Opened>;
+  open: (job: DeliveryJob, target: Target, skipTls: boolean, openMs: number, signal: AbortSignal) => Promise<Opened>;
+  /** Tells jobs apart that reach the same address in different ways. */
+  egressOf: (job: DeliveryJob) => string;
   clock: Clock;
   now: () => number;
   random: () => number;
@@ -27,10 +30,17 @@ export interface PoolStats {
 export interface DestinationPool {
   acquire(job: DeliveryJob, signal: AbortSignal, fresh: boolean): Promise<Lease>;
   release(job: DeliveryJob, session: SmtpSession): void;
+  /** Its mail would be refused without being tried. */
+  isDown(job: Place): boolean;
   stats(): PoolStats;
   /** Transactions under way may end within the grace; then their connections are cut. */
   close(graceMs: number): Promise<void>;
 }
+
+/** What mail has in common that shares connections. */
+export type Place = Pick<DeliveryJob, 'domain' | 'region' | 'tls'>;
+
+const keyOf = ({ domain, region, tls }: Place): string => `${domain} ${region} ${tls}`;
 
 const SWEEP_EVERY = 256;
 
@@ -41,8 +51,11 @@ const SWEEP_EVERY = 256;
 export function createDestinationPool(options: DestinationPoolOptions): DestinationPool {
   const destinations = new Map<string, Destination>();
   const idleSessions: DestinationOptions['idleSessions'] = new Map();
-  const slots = createConnectionSlots(options.limits.connectionsTotalMax, () => {
-    for (const [session, destination] of idleSessions) return destination.yieldIdle(session);
+  const addresses = new Map<string, MxAddress>();
+  const slots = new ConnectionSlots(options.limits.connectionsTotalMax, (address) => {
+    for (const [session, destination] of idleSessions) {
+      if (!address || destination.isOf(address, session)) return destination.yieldIdle(session);
+    }
   });
   let isClosing = false;
   let onLeft = (): void => {};
@@ -60,8 +73,19 @@ export function createDestinationPool(options: DestinationPoolOptions): Destinat
     });
   };
 
+  const addressOf = (job: DeliveryJob, { address, port }: Target): MxAddress => {
+    const key = `${options.egressOf(job)} ${address}:${port}`;
+    const known = addresses.get(key);
+    if (known) return known;
+    if (addresses.size % SWEEP_EVERY === SWEEP_EVERY - 1) forgetQuietOnes(addresses);
+    const { now, random, limits } = options;
+    const made = new MxAddress({ connectionsMax: limits.connectionsPerAddressMax, now, random });
+    addresses.set(key, made);
+    return made;
+  };
+
   const destinationOf = (job: DeliveryJob): Destination => {
-    const key = `${job.domain} ${job.region} ${job.tls}`;
+    const key = keyOf(job);
     const known = destinations.get(key);
     if (known) return known;
     if (destinations.size % SWEEP_EVERY === SWEEP_EVERY - 1) forgetQuietOnes(destinations);
@@ -70,7 +94,8 @@ export function createDestinationPool(options: DestinationPoolOptions): Destinat
       slots,
       idleSessions,
       route: () => options.route(job),
-      open: (target, skipTls, signal) => options.open(job, target, skipTls, signal),
+      addressOf: (target) => addressOf(job, target),
+      open: (target, skipTls, openMs, signal) => options.open(job, target, skipTls, openMs, signal),
       clock: options.clock,
       now: options.now,
       random: options.random,
@@ -83,8 +108,9 @@ export function createDestinationPool(options: DestinationPoolOptions): Destinat
   };
 
   return {
-    acquire: (job, signal, fresh) => destinationOf(job).acquire(signal, fresh),
-    release: (job, session) => destinationOf(job).release(session),
+    acquire: (job, signal, fresh) => destinationOf(job).acquire(job.teamId, signal, fresh),
+    release: (job, session) => destinationOf(job).release(job.teamId, session),
+    isDown: (place) => destinations.get(keyOf(place))?.isDown ?? false,
     stats: () => statsOf(destinations),
     async close(graceMs) {
       isClosing = true;
@@ -96,8 +122,8 @@ export function createDestinationPool(options: DestinationPoolOptions): Destinat
   };
 }
 
-function forgetQuietOnes(destinations: Map<string, Destination>): void {
-  for (const [key, destination] of destinations) if (destination.isForgettable) destinations.delete(key);
+function forgetQuietOnes(known: Map<string, { isForgettable: boolean }>): void {
+  for (const [key, one] of known) if (one.isForgettable) known.delete(key);
 }
 
 function statsOf(destinations: Map<string, Destination>): PoolStats {

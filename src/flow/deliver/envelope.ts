@@ -1,5 +1,5 @@
 import type { Reply } from '../../protocol/smtp-reply/index.ts';
-import type { DeliveryJob, OutboundMessage, Verdict } from './outcome.ts';
+import type { DeliveryJob, OutboundMessage, JobOutcome } from './outcome.ts';
 import { ownBounce } from './outcome.ts';
 import type { Failure } from './smtp-connection.ts';
 import type { SmtpSession } from './smtp-session.ts';
@@ -16,7 +16,11 @@ export interface EnvelopeReplies {
 }
 
 /** Refused by us, because the peer could only misunderstand it. */
-export function judgeEnvelope(session: SmtpSession, job: DeliveryJob, message: OutboundMessage): Verdict | undefined {
+export function judgeEnvelope(
+  session: SmtpSession,
+  job: DeliveryJob,
+  message: OutboundMessage,
+): JobOutcome | undefined {
   const addresses = [job.mailFrom, ...job.recipients];
   const malformed = addresses.find((address) => UNSPEAKABLE.test(address));
   if (malformed !== undefined) {
@@ -31,6 +35,10 @@ export function judgeEnvelope(session: SmtpSession, job: DeliveryJob, message: O
   if (needsSmtpUtf8 && !session.can.smtpUtf8) {
     const detail = `${session.mx} does not take mail with non-ASCII addresses or headers (SMTPUTF8)`;
     return ownBounce('smtputf8_unsupported', 553, '5.6.7', detail);
+  }
+  if (message.isEightBit && !session.can.eightBitMime) {
+    const detail = `${session.mx} takes no 8-bit content (8BITMIME); encode it as quoted-printable or base64`;
+    return ownBounce('eight_bit_unsupported', 554, '5.6.3', detail);
   }
   if (session.can.sizeMax > 0 && message.size > session.can.sizeMax) {
     const detail = `The message has ${message.size} bytes; ${session.mx} takes at most ${session.can.sizeMax}`;

@@ -6,6 +6,7 @@ export { createDeliver, DEFAULT_LIMITS } from './create-deliver.ts';
 export type { DeliverLimits, DeliverOptions, DeliverStats, Delivery, Egress } from './create-deliver.ts';
 export type {
   BounceReason,
+  Conversation,
   DeferReason,
   Deliver,
   DeliverContext,

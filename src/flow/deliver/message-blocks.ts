@@ -7,19 +7,30 @@ const CRLF = Buffer.from('\r\n');
  * may be cut anywhere; what follows a chunk's last line end is stuffed together with the next chunk, because only the
  * start of a line tells whether a dot is doubled.
  */
-export function* messageBlocks(chunks: Buffer[]): Generator<Buffer> {
-  let unfinished: Buffer[] = [];
-  for (const chunk of chunks) {
+export class MessageBlocks {
+  #unfinished: Buffer[] = [];
+
+  push(chunk: Buffer): Buffer[] {
+    const unfinished = this.#unfinished;
     const lineEnd = lastLineEnd(chunk, unfinished);
     if (lineEnd === 0) {
       if (chunk.length > 0) unfinished.push(chunk);
-      continue;
+      return [];
     }
     const lines = lineEnd === chunk.length ? chunk : chunk.subarray(0, lineEnd);
-    yield* dotStuff(unfinished.length === 0 ? lines : Buffer.concat([...unfinished, lines]));
-    unfinished = lineEnd === chunk.length ? [] : [chunk.subarray(lineEnd)];
+    this.#unfinished = lineEnd === chunk.length ? [] : [chunk.subarray(lineEnd)];
+    return dotStuff(unfinished.length === 0 ? lines : Buffer.concat([...unfinished, lines]));
   }
-  if (unfinished.length > 0) yield* dotStuff(Buffer.concat([...unfinished, CRLF]));
+
+  end(): Buffer[] {
+    return this.#unfinished.length === 0 ? [] : dotStuff(Buffer.concat([...this.#unfinished, CRLF]));
+  }
+}
+
+/** The same for a message that stands in memory. */
+export function messageBlocks(chunks: readonly Buffer[]): Buffer[] {
+  const blocks = new MessageBlocks();
+  return [...chunks.flatMap((chunk) => blocks.push(chunk)), ...blocks.end()];
 }
 
 /** Where the chunk's last complete line ends; a CR that closed the previous chunk belongs to a leading LF. */

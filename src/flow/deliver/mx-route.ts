@@ -1,6 +1,6 @@
 import type { AddressGuard } from '../../platform/network/index.ts';
 import type { Lookup, MxRecord, Resolver } from '../../platform/resolver/index.ts';
-import type { Verdict } from './outcome.ts';
+import type { JobOutcome } from './outcome.ts';
 import { ownBounce } from './outcome.ts';
 
 export interface Target {
@@ -9,7 +9,7 @@ export interface Target {
   port: number;
 }
 
-export type Route = { kind: 'route'; targets: Target[] } | Verdict;
+export type Route = { kind: 'route'; targets: Target[] } | JobOutcome;
 
 export interface RoutePlanOptions {
   resolver: Resolver;
@@ -65,7 +65,7 @@ function literalRoute(domain: string, options: RoutePlanOptions): Route {
   return { kind: 'route', targets: [{ host: domain, address, port: options.smtpPort }] };
 }
 
-function loop(domain: string): Verdict {
+function loop(domain: string): JobOutcome {
   const detail = `The best mail exchanger of ${domain} is this host: mail would loop`;
   return ownBounce('routing_loop', 554, '5.4.6', detail);
 }
@@ -115,7 +115,7 @@ function interleaved(v6: string[], v4: string[]): string[] {
   return addresses;
 }
 
-function blocked(domain: string, addresses: string[]): Verdict {
+function blocked(domain: string, addresses: string[]): JobOutcome {
   const named = addresses.slice(0, 4).join(', ');
   return ownBounce(
     'blocked_address',
@@ -125,7 +125,7 @@ function blocked(domain: string, addresses: string[]): Verdict {
   );
 }
 
-function dnsFailure(detail: string): Verdict {
+function dnsFailure(detail: string): JobOutcome {
   return { kind: 'deferred', reason: 'dns_failure', detail };
 }
 

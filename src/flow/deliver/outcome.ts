@@ -10,16 +10,22 @@ export interface DeliveryJob {
   /** Empty for the null reverse path. */
   mailFrom: string;
   region: string;
-  tls: 'opportunistic' | 'enforced';
+  /** "verified" is enforced, with a certificate that is valid for the server's name. */
+  tls: 'opportunistic' | 'enforced' | 'verified';
   /** 1 for the first try. */
   attempt: number;
 }
 
-/** Complete lines that end in CRLF, signed, and not dot-stuffed. */
 export interface OutboundMessage {
-  chunks: Buffer[];
+  /**
+   * Complete lines that end in CRLF, signed, and not dot-stuffed; cut anywhere. What does not stand in memory is read
+   * as it is asked for, at each reading to the same bytes; a reading that fails leaves the message without its end.
+   */
+  content: Buffer[] | AsyncIterable<Buffer>;
   size: number;
   needsSmtpUtf8: boolean;
+  /** Its body has bytes beyond ASCII; messages of our own have none. */
+  isEightBit?: boolean;
 }
 
 export interface HandOff {
@@ -60,9 +66,10 @@ export type BounceReason =
   | 'refused'
   | 'too_large'
   | 'smtputf8_unsupported'
+  | 'eight_bit_unsupported'
   | 'malformed_address';
 
-/** A reply without `mx` is our own verdict, written as the reply a relay would have given. */
+/** A reply without `mx` is an outcome of ours, written as the reply a relay would have given. */
 export type RecipientOutcome =
   | {
       kind: 'delivered';
@@ -87,25 +94,36 @@ export type RecipientOutcome =
   /** The connection broke after the dot was written and before its reply was read. Never to be sent again. */
   | { kind: 'ambiguous'; address: string; detail: string; mx?: string };
 
+/** With whom the message was talked over, and how: for whoever asks later what became of it. */
+export interface Conversation {
+  mx: string;
+  address: string;
+  tls: TlsInfo;
+  /** Commands and replies, never content. */
+  transcript: string[];
+}
+
 export interface DeliverContext {
   message(): Promise<OutboundMessage>;
   handOff: HandOff;
   signal: AbortSignal;
+  /** Called when a conversation with a mail server is over; not at all where none was had. */
+  onConversation?: (conversation: Conversation) => void;
 }
 
 /** Exactly one outcome for each of the job's recipients, in their order. What message() or intend() throw passes through. */
 export type Deliver = (job: DeliveryJob, ctx: DeliverContext) => Promise<RecipientOutcome[]>;
 
 /** An outcome that is the same for all recipients of a job, before it is dealt out to them. */
-export type Verdict =
+export type JobOutcome =
   | { kind: 'deferred'; reason: DeferReason; detail: string; reply?: Reply; mx?: string }
   | { kind: 'bounced'; reason: BounceReason; detail: string; reply?: Reply; mx?: string };
 
-export function forEachRecipient(job: DeliveryJob, verdict: Verdict): RecipientOutcome[] {
-  return job.recipients.map((address) => ({ ...verdict, address }));
+export function forEachRecipient(job: DeliveryJob, outcome: JobOutcome): RecipientOutcome[] {
+  return job.recipients.map((address) => ({ ...outcome, address }));
 }
 
-/** Our own permanent verdict, with the enhanced code (RFC 3463) that a relay would have given for it. */
-export function ownBounce(reason: BounceReason, code: number, enhanced: string, detail: string): Verdict {
+/** Our own permanent outcome, with the enhanced code (RFC 3463) that a relay would have given for it. */
+export function ownBounce(reason: BounceReason, code: number, enhanced: string, detail: string): JobOutcome {
   return { kind: 'bounced', reason, detail, reply: { code, enhanced, lines: [detail] } };
 }

@@ -37,6 +37,8 @@ interface Waiter {
 /** One TCP connection that speaks lines of SMTP. Worldly trouble never throws: it is a Failure, and stays one. */
 export class SmtpConnection {
   readonly transcript = new Transcript();
+  /** Of the peer. */
+  readonly address: string;
   failure: Failure | undefined;
   /** Called once, when the socket is gone. */
   onClosed: () => void = () => {};
@@ -55,6 +57,7 @@ export class SmtpConnection {
 
   constructor(clock: Clock, target: Target, localAddress?: string) {
     this.#clock = clock;
+    this.address = target.address;
     const source = localAddress ? { localAddress } : {};
     this.#socket = connect({ host: target.address, port: target.port, noDelay: true, ...source });
     this.#listen(this.#socket);
@@ -103,6 +106,11 @@ export class SmtpConnection {
     return new Promise((resolve) => {
       this.#waiter = { count, resolve, silenceMs, cancel: this.#silence(silenceMs) };
     });
+  }
+
+  /** Ends the connection unless it is called off in time. */
+  failAfter(limitMs: number, failure: Failure): () => void {
+    return this.#clock.timer(limitMs, () => this.fail(failure));
   }
 
   /** Ends the connection for a reason; whoever waits is told. */

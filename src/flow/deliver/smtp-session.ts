@@ -13,6 +13,8 @@ export interface SessionOptions {
   heloName: string;
   localAddress?: string | undefined;
   timeouts: SmtpTimeouts;
+  /** For all steps together. */
+  openMs: number;
   /** Gives up opening; a session that stands is not touched. */
   signal: AbortSignal;
   tls: TlsWishes & {
@@ -52,11 +54,13 @@ export type Opened =
 
 /** Connects, greets, and protects the channel as far as policy and peer allow. */
 export async function openSession(target: Target, options: SessionOptions): Promise<Opened> {
+  const from = options.clock.now();
   const attempt = await openOnce(target, options);
   if (attempt.kind === 'open' || !attempt.handshakeFailed) return attempt;
-  if (options.tls.policy === 'enforced') return attempt;
+  const openMs = options.openMs - (options.clock.now() - from);
+  if (options.tls.policy === 'enforced' || openMs <= 0) return attempt;
   // RFC 7435: when encryption was only a favour, its failure must not cost the mail. The broken channel is given up.
-  const plain = await openOnce(target, { ...options, tls: { ...options.tls, skip: true } });
+  const plain = await openOnce(target, { ...options, openMs, tls: { ...options.tls, skip: true } });
   return plain.kind === 'open' ? { ...plain, handshakeFailed: true } : plain;
 }
 
@@ -65,10 +69,13 @@ type Attempt = Extract<Opened, { kind: 'open' }> | (Extract<Opened, { kind: 'fai
 async function openOnce(target: Target, options: SessionOptions): Promise<Attempt> {
   const connection = new SmtpConnection(options.clock, target, options.localAddress);
   const unwatch = onAbort(options.signal, () => connection.fail({ kind: 'aborted', detail: 'the server is stopping' }));
+  const detail = `not ready for mail within the ${options.openMs} ms that opening a connection may take`;
+  const cancel = options.clock.timer(options.openMs, () => connection.fail({ kind: 'timeout', detail }));
   try {
     await connection.connected(options.timeouts.connectMs);
     return await greet(connection, target, options);
   } finally {
+    cancel();
     unwatch();
   }
 }

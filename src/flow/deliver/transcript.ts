@@ -1,24 +1,38 @@
 import type { Reply } from '../../protocol/smtp-reply/index.ts';
 
 const ENTRIES_MAX = 40;
+const LINES_MAX = 60;
 const LINE_CHARS_MAX = 300;
 
 /**
- * The last steps of a session, for the log of a failed delivery. It holds commands and replies, never message content,
- * and puts them into words only when somebody asks, because almost nobody does.
+ * How a session was opened, and the last steps of the transaction under way: what was said for one message is none of
+ * the next one's business. It holds commands and replies, never message content, and puts them into words when asked.
  */
 export class Transcript {
+  #opening: (string | Reply)[] = [];
   #entries: (string | Reply)[] = [];
   #next = 0;
+  #isOpening = true;
 
   add(entry: string | Reply): void {
+    if (this.#isOpening) {
+      if (this.#opening.length < ENTRIES_MAX) this.#opening.push(entry);
+      return;
+    }
     this.#entries[this.#next] = entry;
     this.#next = (this.#next + 1) % ENTRIES_MAX;
   }
 
+  /** A transaction begins; what was said in the one before it is forgotten. */
+  begin(): void {
+    this.#isOpening = false;
+    this.#entries.length = 0;
+    this.#next = 0;
+  }
+
   lines(): string[] {
-    const inOrder = [...this.#entries.slice(this.#next), ...this.#entries.slice(0, this.#next)];
-    return inOrder.flatMap(inWords).slice(-ENTRIES_MAX);
+    const inOrder = [...this.#opening, ...this.#entries.slice(this.#next), ...this.#entries.slice(0, this.#next)];
+    return inOrder.flatMap(inWords).slice(-LINES_MAX);
   }
 }
 

@@ -4,9 +4,10 @@ import { onAbort } from './abort-watch.ts';
 import type { EnvelopeReplies } from './envelope.ts';
 import { isAccepted, judgeEnvelope, sendEnvelope } from './envelope.ts';
 import { messageBlocks } from './message-blocks.ts';
-import type { DeliverContext, DeliveryJob, OutboundMessage, RecipientOutcome, TlsInfo, Verdict } from './outcome.ts';
+import type { DeliverContext, DeliveryJob, OutboundMessage, RecipientOutcome, TlsInfo, JobOutcome } from './outcome.ts';
 import { forEachRecipient } from './outcome.ts';
-import { isTooManyRecipients, verdictOf } from './reply-verdict.ts';
+import { isTooManyRecipients, outcomeOf } from './reply-outcome.ts';
+import { sendContent } from './send-content.ts';
 import type { Failure } from './smtp-connection.ts';
 import type { SmtpSession } from './smtp-session.ts';
 import { REASONS } from './smtp-session.ts';
@@ -22,6 +23,7 @@ export async function transmit(session: SmtpSession, job: DeliveryJob, ctx: Deli
   if (refusal) return done(forEachRecipient(job, refusal));
   const reused = session.used > 0;
   session.used += 1;
+  connection.transcript.begin();
   const unwatch = onAbort(ctx.signal, () => connection.fail({ kind: 'aborted', detail: 'the delivery was aborted' }));
   try {
     if (ctx.signal.aborted) connection.fail({ kind: 'aborted', detail: 'the delivery was aborted' });
@@ -30,25 +32,35 @@ export async function transmit(session: SmtpSession, job: DeliveryJob, ctx: Deli
       loseTrack(session);
       return reused ? { kind: 'stale' } : done(forEachRecipient(job, brokenOff(session, connection.failure)));
     }
-    const replies = await sendEnvelope(session, job, message);
+    const replies = await withinTime(session, () => sendEnvelope(session, job, message));
     if (reused && isStale(replies)) {
       connection.fail({ kind: 'lost', detail: 'the idle connection had been closed' });
       return { kind: 'stale' };
     }
-    const verdicts = envelopeVerdicts(session, replies, job.recipients.length);
-    const accepted = job.recipients.filter((_, index) => verdicts[index] === undefined);
+    const outcomes = envelopeOutcomes(session, replies, job.recipients.length);
+    const accepted = job.recipients.filter((_, index) => outcomes[index] === undefined);
     if (accepted.length === 0) {
       await leaveTransaction(session, replies);
-      return done(dealOut(job, verdicts, undefined));
+      return done(dealOut(job, outcomes, undefined));
     }
-    const end = await handOver(session, message, accepted, ctx, unwatch);
-    return done(dealOut(job, verdicts, end));
+    const end = await sendContentAndDot(session, message, accepted, ctx, unwatch);
+    return done(dealOut(job, outcomes, end));
   } catch (defect) {
     // The caller's own message() or intend() failed: the peer waits for content that will not come.
     connection.fail({ kind: 'lost', detail: 'given up by us' });
     throw defect;
   } finally {
     unwatch();
+  }
+}
+
+async function withinTime<T>({ connection, timeouts }: SmtpSession, dialogue: () => Promise<T>): Promise<T> {
+  const detail = `the dialogue before the content took longer than ${timeouts.envelopeMs / 1000} s`;
+  const callOff = connection.failAfter(timeouts.envelopeMs, { kind: 'timeout', detail });
+  try {
+    return await dialogue();
+  } finally {
+    callOff();
   }
 }
 
@@ -63,38 +75,38 @@ function isStale({ mail, failure, closing }: EnvelopeReplies): boolean {
 }
 
 /** Per recipient: why it gets no further, or undefined when it was accepted and DATA may begin. */
-function envelopeVerdicts(session: SmtpSession, replies: EnvelopeReplies, count: number): (Verdict | undefined)[] {
+function envelopeOutcomes(session: SmtpSession, replies: EnvelopeReplies, count: number): (JobOutcome | undefined)[] {
   const { mx } = session;
-  const unanswered = (): Verdict =>
-    replies.closing ? verdictOf(replies.closing, 'RCPT TO', mx) : brokenOff(session, replies.failure);
-  const verdicts: (Verdict | undefined)[] = [];
+  const unanswered = (): JobOutcome =>
+    replies.closing ? outcomeOf(replies.closing, 'RCPT TO', mx) : brokenOff(session, replies.failure);
+  const outcomes: (JobOutcome | undefined)[] = [];
   let accepted = 0;
   for (let index = 0; index < count; index += 1) {
     const rcpt = replies.rcpt[index];
-    if (!replies.mail) verdicts.push(unanswered());
-    else if (replies.mail.code !== 250) verdicts.push(verdictOf(replies.mail, 'MAIL FROM', mx));
-    else if (!rcpt) verdicts.push(unanswered());
-    else if (!isAccepted(rcpt)) verdicts.push(rcptVerdict(rcpt, mx, accepted));
+    if (!replies.mail) outcomes.push(unanswered());
+    else if (replies.mail.code !== 250) outcomes.push(outcomeOf(replies.mail, 'MAIL FROM', mx));
+    else if (!rcpt) outcomes.push(unanswered());
+    else if (!isAccepted(rcpt)) outcomes.push(rcptOutcome(rcpt, mx, accepted));
     else {
       accepted += 1;
-      verdicts.push(dataVerdict(replies, mx, unanswered));
+      outcomes.push(dataOutcome(replies, mx, unanswered));
     }
   }
-  return verdicts;
+  return outcomes;
 }
 
-function rcptVerdict(rcpt: Reply, mx: string, acceptedBefore: number): Verdict {
-  const verdict = verdictOf(rcpt, 'RCPT TO', mx);
-  if (!isTooManyRecipients(rcpt, acceptedBefore)) return verdict;
-  return { kind: 'deferred', reason: 'refused_for_now', detail: verdict.detail, reply: rcpt, mx };
+function rcptOutcome(rcpt: Reply, mx: string, acceptedBefore: number): JobOutcome {
+  const outcome = outcomeOf(rcpt, 'RCPT TO', mx);
+  if (!isTooManyRecipients(rcpt, acceptedBefore)) return outcome;
+  return { kind: 'deferred', reason: 'refused_for_now', detail: outcome.detail, reply: rcpt, mx };
 }
 
-function dataVerdict({ data }: EnvelopeReplies, mx: string, unanswered: () => Verdict): Verdict | undefined {
+function dataOutcome({ data }: EnvelopeReplies, mx: string, unanswered: () => JobOutcome): JobOutcome | undefined {
   if (!data) return unanswered();
-  return data.code === 354 ? undefined : verdictOf(data, 'DATA', mx);
+  return data.code === 354 ? undefined : outcomeOf(data, 'DATA', mx);
 }
 
-function brokenOff(session: SmtpSession, failure: Failure | undefined): Verdict {
+function brokenOff(session: SmtpSession, failure: Failure | undefined): JobOutcome {
   const { kind, detail } = failure ?? session.connection.failure ?? { kind: 'lost', detail: 'no reply' };
   return { kind: 'deferred', reason: REASONS[kind], detail: `${session.mx}: ${detail}`, mx: session.mx };
 }
@@ -126,43 +138,49 @@ function loseTrack({ connection }: SmtpSession): void {
 type End =
   | { kind: 'delivered'; reply: Reply; mx: string; tls: TlsInfo }
   | { kind: 'ambiguous'; detail: string; mx: string }
-  | Verdict;
+  | JobOutcome;
 
 const SMALL_BYTES = 64 * 1024;
 const DOT = Buffer.from('.\r\n');
 
 /**
- * Content and final dot. The ledger entry is asked for as soon as the accepted recipients are known, so that its commit
- * overlaps with the transfer, and the dot waits for it: a crash before the dot may be retried, one after it may not.
+ * Content and final dot, which waits for the ledger entry: a crash before the dot may be retried, one after it may not.
+ * The entry is asked for when a large message has left, because a transfer may take minutes and may be broken off.
  */
-async function handOver(
+async function sendContentAndDot(
   session: SmtpSession,
   message: OutboundMessage,
   accepted: string[],
   { handOff }: DeliverContext,
   unwatch: () => void,
 ): Promise<End> {
-  const { connection, timeouts, mx } = session;
-  const intended = handOff.intend(accepted);
+  const { connection, timeouts } = session;
   let last = DOT;
-  if (message.size <= SMALL_BYTES) last = Buffer.concat([...messageBlocks(message.chunks), DOT]);
-  else {
-    // Marked as handled: it is awaited below, unless the transfer throws first.
-    intended.catch(() => {});
+  if (message.size <= SMALL_BYTES && Array.isArray(message.content)) {
+    last = Buffer.concat([...messageBlocks(message.content), DOT]);
+  } else {
     await sendContent(session, message);
+    const stopped = stoppedBy(session);
+    if (stopped) return stopped;
   }
-  await intended;
-  if (connection.failure) return brokenOff(session, connection.failure);
-  if (connection.earlyReply) {
-    const verdict = verdictOf(connection.earlyReply, 'the message', mx);
-    loseTrack(session);
-    return verdict;
-  }
+  await handOff.intend(accepted);
+  const stopped = stoppedBy(session);
+  if (stopped) return stopped;
   unwatch();
   handOff.mark();
   connection.write(last);
   const { replies, failure } = await connection.read(1, timeouts.dataDoneMs);
   return endOf(session, replies[0], failure);
+}
+
+/** Why the dot must not be written, if anything has come before it. */
+function stoppedBy(session: SmtpSession): JobOutcome | undefined {
+  const { failure, earlyReply } = session.connection;
+  if (failure) return brokenOff(session, failure);
+  if (!earlyReply) return undefined;
+  const outcome = outcomeOf(earlyReply, 'the message', session.mx);
+  loseTrack(session);
+  return outcome;
 }
 
 function endOf(session: SmtpSession, reply: Reply | undefined, failure: Failure | undefined): End {
@@ -172,26 +190,15 @@ function endOf(session: SmtpSession, reply: Reply | undefined, failure: Failure 
   }
   if (reply.code === 421) session.connection.quit(session.timeouts.quitMs);
   if (isAccepted(reply)) return { kind: 'delivered', reply, mx, tls };
-  if (reply.code >= 400) return verdictOf(reply, 'the message', mx);
+  if (reply.code >= 400) return outcomeOf(reply, 'the message', mx);
   loseTrack(session);
   return { kind: 'ambiguous', detail: `${mx} answered the final dot with ${replyText(reply)}`, mx };
 }
 
-/** Everything has left this process before the dot is written, so that a break during the content is never ambiguous. */
-async function sendContent({ connection, timeouts }: SmtpSession, message: OutboundMessage): Promise<void> {
-  for (const block of messageBlocks(message.chunks)) {
-    for (let at = 0; at < block.length; at += SMALL_BYTES) {
-      if (connection.failure || connection.earlyReply) return;
-      if (!connection.write(block.subarray(at, at + SMALL_BYTES))) await connection.flushed(timeouts.dataBlockMs);
-    }
-  }
-  await connection.flushed(timeouts.dataBlockMs);
-}
-
-function dealOut(job: DeliveryJob, verdicts: (Verdict | undefined)[], end: End | undefined): RecipientOutcome[] {
+function dealOut(job: DeliveryJob, outcomes: (JobOutcome | undefined)[], end: End | undefined): RecipientOutcome[] {
   return job.recipients.map((address, index) => {
-    const verdict = verdicts[index] ?? end;
-    if (!verdict) throw new Error('a recipient that was accepted always has an end');
-    return { ...verdict, address } as RecipientOutcome;
+    const outcome = outcomes[index] ?? end;
+    if (!outcome) throw new Error('a recipient that was accepted always has an end');
+    return { ...outcome, address } as RecipientOutcome;
   });
 }

@@ -2,9 +2,8 @@ import type { World } from '../../platform/world/index.ts';
 import type { DeliveryJob } from '../deliver/index.ts';
 import { insertCaught, MESSAGE_BLOB, subjectOf } from './playground.store.ts';
 
-export async function catchMessage(world: World, job: DeliveryJob, chunks: Buffer[]): Promise<void> {
+export async function catchMessage(world: World, job: DeliveryJob, message: Buffer): Promise<void> {
   const id = world.ids.uuid();
-  const message = Buffer.concat(chunks);
   await world.blobs.put(MESSAGE_BLOB(id), message);
   await insertCaught(world.db, {
     id,

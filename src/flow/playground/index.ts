@@ -3,4 +3,4 @@
  * so that what a developer looks at is what a recipient would have got. Nothing in it ever leaves the machine.
  */
 export { catchMessage } from './catch-message.ts';
-export { listCaught, readCaught, playgroundOwners, type CaughtRow } from './playground.store.ts';
+export { listCaught, readCaught, playgroundOwners, removeCaught, type CaughtRow } from './playground.store.ts';

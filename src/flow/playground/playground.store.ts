@@ -48,3 +48,14 @@ export async function playgroundOwners(db: Executor, ids: readonly string[]): Pr
     (row) => row.id,
   );
 }
+
+/** What the development profile caught; answers the ids, which are the owners of its blobs. */
+export async function removeCaught(
+  db: Executor,
+  { teamId, beforeId }: { teamId: string; beforeId: string },
+  limit: number,
+): Promise<string[]> {
+  const sql = `delete from playground_messages where id in (select id from playground_messages
+    where team_id = ? and id < ? order by id limit ?) returning id`;
+  return (await db.all<{ id: string }>(sql, [teamId, beforeId, limit])).map((row) => row.id);
+}

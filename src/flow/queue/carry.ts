@@ -1,13 +1,20 @@
 import type { World } from '../../platform/world/index.ts';
 import { DomainRemoved, DomainUnverified, KeysChanged, type Batch } from '../compose/index.ts';
-import type { Deliver, DeliveryJob, HandOff } from '../deliver/index.ts';
+import type { Conversation, Deliver, DeliveryJob, HandOff } from '../deliver/index.ts';
 import type { ClaimedDelivery } from './claim.ts';
 import type { Claim, DeliveryRow } from './deliveries.store.ts';
 import type { HandOffLog } from './hand-off-log.ts';
 import type { Outcome } from './outcome.ts';
 
+/** That a delivery was tried: since when, for how long, and with whom it was talked over. */
+export interface Tried {
+  at: number;
+  durationMs: number;
+  conversation: Conversation | undefined;
+}
+
 /** Writes what came out of one delivery; durable when it resolves. Writing it again changes nothing. */
-export type Settle = (row: DeliveryRow, outcomes: Outcome[]) => Promise<void>;
+export type Settle = (row: DeliveryRow, outcomes: Outcome[], tried?: Tried) => Promise<void>;
 
 export interface CarryOptions {
   world: World;
@@ -30,27 +37,31 @@ export function createCarry(options: CarryOptions): Carry {
   const { world, handOffLog, interrupt } = options;
 
   return async ({ row, recipients, decided }, batch) => {
-    let outcomes: Outcome[] | undefined = decided;
-    if (recipients.length > 0) {
-      const attempted = await attempt(row, recipients, batch);
-      outcomes = attempted && [...decided, ...attempted];
-    }
+    const { done, tried } =
+      recipients.length > 0
+        ? await timed(world, (note) => attempt(row, recipients, batch, note))
+        : { done: [], tried: undefined };
+    const outcomes = done && [...decided, ...done];
     batch.release(row);
     if (!outcomes) return handOffLog.clear(row.id);
-    const settled = outcomes;
-    const isWritten = await untilWritten(world, interrupt, () => options.settle(row, settled));
+    const isWritten = await untilWritten(world, interrupt, () => options.settle(row, outcomes, tried));
     // An outcome nobody could write stays marked, so that whoever finds the row knows that it went out.
     if (isWritten) handOffLog.clear(row.id);
   };
 
   /** Nothing when the delivery is no longer ours. */
-  async function attempt(row: DeliveryRow, recipients: string[], batch: Batch): Promise<Outcome[] | undefined> {
+  async function attempt(
+    row: DeliveryRow,
+    recipients: string[],
+    batch: Batch,
+    onConversation: (conversation: Conversation) => void,
+  ): Promise<Outcome[] | undefined> {
     const removed = (): Outcome[] =>
       recipients.map((address) => ({ kind: 'failed', address, reason: 'domain_removed' }));
-    const mailFrom = batch.returnPath(row.email_id);
+    const mailFrom = batch.returnPath(row.email_id, row.destination);
     if (mailFrom === undefined) return removed();
     const unverified = batch.unverifiedDomain(row.email_id);
-    if (unverified !== undefined) return held(recipients, unverified);
+    if (unverified !== undefined) return untilVerified(recipients, unverified);
     let isHandedOff = false;
     const handOff: HandOff = {
       intend() {
@@ -62,17 +73,23 @@ export function createCarry(options: CarryOptions): Carry {
         isHandedOff = true;
       },
     };
-    const message = () => batch.message(row);
+    const message = () => batch.message(row, interrupt);
     try {
-      return await options.deliver(jobOf(row, recipients, mailFrom), { message, handOff, signal: interrupt });
+      return await options.deliver(jobOf(row, recipients, mailFrom), {
+        message,
+        handOff,
+        signal: interrupt,
+        onConversation,
+      });
     } catch (error) {
       if (error instanceof DomainRemoved) return removed();
-      if (error instanceof DomainUnverified) return held(recipients, error.domain);
-      if (error instanceof KeysChanged) return again(recipients);
+      if (error instanceof DomainUnverified) return untilVerified(recipients, error.domain);
+      if (error instanceof KeysChanged) return again(recipients, KEYS_CHANGED);
       if (error instanceof LeaseLost) {
         world.log.warn({ emailId: row.email_id }, 'a delivery was taken over by another node before its hand-off');
         return undefined;
       }
+      if (interrupt.aborted && !isHandedOff) return again(recipients, INTERRUPTED);
       world.log.error({ err: error, emailId: row.email_id }, 'a delivery could not be carried through');
       const detail = 'The message could not be sent because of a local problem';
       return recipients.map((address) =>
@@ -84,14 +101,27 @@ export function createCarry(options: CarryOptions): Carry {
   }
 }
 
-function held(recipients: readonly string[], domain: string): Outcome[] {
+/** Runs one try, and notes since when it ran, for how long, and with whom it was talked over. */
+async function timed(
+  { clock }: World,
+  run: (note: (conversation: Conversation) => void) => Promise<Outcome[] | undefined>,
+): Promise<{ done: Outcome[] | undefined; tried: Tried }> {
+  const at = clock.now();
+  let conversation: Conversation | undefined;
+  const done = await run((had) => (conversation = had));
+  return { done, tried: { at, durationMs: Math.max(0, clock.now() - at), conversation } };
+}
+
+function untilVerified(recipients: readonly string[], domain: string): Outcome[] {
   const detail = `The domain ${domain} is not verified any more; the mail waits until its records are seen`;
   return recipients.map((address) => ({ kind: 'deferred', address, reason: 'domain_unverified', detail }));
 }
 
-/** It goes out at once, signed with the keys of now; what was given up for that is no attempt. */
-function again(recipients: readonly string[]): Outcome[] {
-  const detail = 'The keys of the domain changed while the message was under way';
+const KEYS_CHANGED = 'The keys of the domain changed while the message was under way';
+const INTERRUPTED = 'The server stopped while the message was under way';
+
+/** It goes out at once, after a change of keys signed with those of now; what was given up for that is no attempt. */
+function again(recipients: readonly string[], detail: string): Outcome[] {
   return recipients.map((address) => ({ kind: 'deferred', address, reason: 'stopping', detail }));
 }
 
@@ -104,7 +134,7 @@ function jobOf(row: DeliveryRow, recipients: string[], mailFrom: string): Delive
     recipients,
     mailFrom,
     region: row.region,
-    tls: row.tls,
+    tls: row.tls === 'enforced' && row.tls_verify === 1 ? 'verified' : row.tls,
     attempt: row.attempt,
   };
 }

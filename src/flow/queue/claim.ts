@@ -6,7 +6,8 @@ import { normalizeAddress } from '../../protocol/address/index.ts';
 import { advanceLastEvent } from '../../resources/emails/index.ts';
 import { suppressionsAmong } from '../../resources/suppressions/index.ts';
 import { suspendedAmong } from '../../resources/teams/index.ts';
-import { claimDue, holdBack, type DeliveryRow } from './deliveries.store.ts';
+import { claimDue, deferClaims, putAside, teamsWithDue, type DeliveryRow, type DueWork } from './deliveries.store.ts';
+import type { Crowded } from './in-flight.ts';
 import type { Outcome } from './outcome.ts';
 
 export interface ClaimedDelivery {
@@ -20,24 +21,41 @@ export interface ClaimedDelivery {
 export interface ClaimRequest {
   owner: string;
   limit: number;
-  exceptDestinations: string[];
+  /** Of the lane of failing destinations. */
+  isFailing?: boolean;
+  /** In turn from each team, and nothing that is crowded; otherwise what is due first. */
+  share?: { crowded: Crowded | undefined };
+  /** Whether a destination is known to be down, so that nothing but a failing lane's turn is worth an attempt. */
+  isDown?: (row: DeliveryRow) => boolean;
 }
+
+export interface Claimed {
+  claimed: ClaimedDelivery[];
+  /** How many were due, those that were put off or put aside included. */
+  due: number;
+  /** More may be due than was asked for. */
+  isMore: boolean;
+  /** How many wait for a failing destination from now on. */
+  putAside: number;
+}
+
+const NOTHING: Claimed = { claimed: [], due: 0, isMore: false, putAside: 0 };
 
 /**
  * Claims due work, takes out who is suppressed, and records `email.sent` for every email that goes to anybody: from
  * here on it cannot be recalled. All in the caller's transaction, so a cancellation either comes first or too late.
- * `due` is how many were due, those that were put off included.
  */
-export async function claimDeliveries(
-  world: World,
-  tx: Executor,
-  request: ClaimRequest,
-): Promise<{ claimed: ClaimedDelivery[]; due: number }> {
+export async function claimDeliveries(world: World, tx: Executor, request: ClaimRequest): Promise<Claimed> {
   const now = world.clock.now();
+  const work = { isFailing: request.isFailing ?? false, now, limit: request.limit };
   const leaseUntil = now + world.config.delivery.lease_seconds * 1000;
-  const due = await claimDue(tx, { ...request, now, leaseUntil });
-  const rows = await withoutSuspended(tx, request.owner, due, now);
-  if (rows.length === 0) return { claimed: [], due: due.length };
+  const share = request.share && (await shareOut(world, tx, work, request.share));
+  const due = await claimDue(tx, { ...work, owner: request.owner, leaseUntil, ...(share ? { share } : {}) });
+  const isMore = due.length >= request.limit || (share !== undefined && hasTeamWith(due, share.perTeam));
+  const reachable = await withoutDown(tx, request, due, now);
+  const rows = await withoutSuspended(tx, request.owner, reachable, now);
+  const counts = { due: due.length, isMore, putAside: due.length - reachable.length };
+  if (rows.length === 0) return { ...NOTHING, ...counts };
   const addressed = rows.map((row) => ({ row, addresses: JSON.parse(row.recipients) as string[] }));
   const suppressed = await suppressedAmong(tx, addressed);
   const claimed = addressed.map(({ row, addresses }): ClaimedDelivery => {
@@ -59,7 +77,46 @@ export async function claimDeliveries(
     return { row, recipients, decided };
   });
   await recordSent(world, tx, claimed, now);
-  return { claimed, due: due.length };
+  return { claimed, ...counts };
+}
+
+/** As many from each team as all of them together may be; teams beyond that come at random. */
+async function shareOut(
+  world: World,
+  tx: Executor,
+  work: Pick<DueWork, 'isFailing' | 'now' | 'limit'>,
+  { crowded }: NonNullable<ClaimRequest['share']>,
+): Promise<NonNullable<DueWork['share']>> {
+  const except = new Set(crowded?.teams);
+  const all = (await teamsWithDue(tx, work)).filter((team) => !except.has(team));
+  const from = Math.floor(world.random() * all.length);
+  const teams = [...all.slice(from), ...all.slice(0, from)].slice(0, work.limit);
+  return { teams, perTeam: Math.ceil(work.limit / Math.max(1, teams.length)), crowded };
+}
+
+function hasTeamWith(rows: readonly DeliveryRow[], count: number): boolean {
+  const counts = new Map<string, number>();
+  for (const { team_id: team } of rows) counts.set(team, (counts.get(team) ?? 0) + 1);
+  return [...counts.values()].some((n) => n >= count);
+}
+
+/** An attempt at a destination that is known to be down costs as much as a delivery: it waits until that has its turn. */
+async function withoutDown(
+  tx: Executor,
+  { owner, isFailing = false, isDown }: ClaimRequest,
+  due: DeliveryRow[],
+  now: number,
+): Promise<DeliveryRow[]> {
+  if (isFailing || !isDown) return due;
+  const aside = new Set(due.filter((row) => row.handed_off_at === null && isDown(row)));
+  if (aside.size === 0) return due;
+  await putAside(
+    tx,
+    owner,
+    [...aside].map((row) => row.id),
+    now,
+  );
+  return due.filter((row) => !aside.has(row));
 }
 
 /**
@@ -73,13 +130,13 @@ const REST_MS_MAX = 3_600_000;
 async function withoutSuspended(tx: Executor, owner: string, due: DeliveryRow[], now: number): Promise<DeliveryRow[]> {
   const suspended = new Set(await suspendedAmong(tx, [...new Set(due.map((row) => row.team_id))]));
   if (suspended.size === 0) return due;
-  const isHeld = (row: DeliveryRow): boolean => suspended.has(row.team_id) && row.handed_off_at === null;
-  const held = due.filter(isHeld);
-  const ageMs = Math.min(...held.map((row) => now - timeOfId(row.id)));
+  const isDeferred = (row: DeliveryRow): boolean => suspended.has(row.team_id) && row.handed_off_at === null;
+  const deferred = due.filter(isDeferred);
+  const ageMs = Math.min(...deferred.map((row) => now - timeOfId(row.id)));
   const restMs = Math.min(REST_MS_MAX, Math.max(REST_MS_MIN, ageMs / 2));
-  const ids = held.map((row) => row.id);
-  await holdBack(tx, owner, ids, { now, until: Math.round(now + restMs) });
-  return due.filter((row) => !isHeld(row));
+  const ids = deferred.map((row) => row.id);
+  await deferClaims(tx, owner, ids, { now, until: Math.round(now + restMs) });
+  return due.filter((row) => !isDeferred(row));
 }
 
 async function recordSent(world: World, tx: Executor, deliveries: ClaimedDelivery[], now: number): Promise<void> {

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import path from 'node:path';
-import { isOfThisBoot, mayBeAlive, ownMark } from '../../platform/process-mark/index.ts';
+import { hostMarks, isOfThisBoot, type ProcessMarks } from '../../platform/process-mark/index.ts';
 
 /**
  * The last instant before a final dot, per delivery, in a file of fixed slots.
@@ -21,7 +21,7 @@ const UUID_CHARS = 36;
 const SLOT_BYTES = UUID_CHARS + 1;
 const NAME = /^hand-off-([0-9a-f-]{36})\.slots$/;
 
-export function openHandOffLog(runDir: string, owner: string): HandOffLog {
+export function openHandOffLog(runDir: string, owner: string, marks: ProcessMarks = hostMarks()): HandOffLog {
   const file = path.join(runDir, `hand-off-${owner}.slots`);
   const handle = openSync(file, 'wx', 0o600);
   const buffer = Buffer.alloc(SLOT_BYTES, '\n');
@@ -32,7 +32,7 @@ export function openHandOffLog(runDir: string, owner: string): HandOffLog {
     buffer.write(text.slice(0, UUID_CHARS).padEnd(UUID_CHARS), 0, UUID_CHARS, 'latin1');
     writeSync(handle, buffer, 0, SLOT_BYTES, slot * SLOT_BYTES);
   };
-  writer().forEach((text, slot) => write(slot, text));
+  writer(marks).forEach((text, slot) => write(slot, text));
   return {
     owner,
     mark(deliveryId) {
@@ -64,10 +64,13 @@ export interface LeftLog {
 
 /**
  * The logs of processes that ended without closing theirs. With `isAlone` the caller knows that no other process uses
- * this folder; otherwise a log counts as left only when its writer is known to be gone: a process of another machine
- * may well be alive.
+ * this folder; otherwise a log counts as left only when its writer is known to be gone: a process of another node may
+ * well be alive.
  */
-export function leftHandOffLogs(runDir: string, { isAlone }: { isAlone: boolean }): LeftLog[] {
+export function leftHandOffLogs(
+  runDir: string,
+  { isAlone, marks = hostMarks() }: { isAlone: boolean; marks?: ProcessMarks | undefined },
+): LeftLog[] {
   return readdirSync(runDir).flatMap((name) => {
     const owner = NAME.exec(name)?.[1];
     if (owner === undefined) return [];
@@ -77,7 +80,7 @@ export function leftHandOffLogs(runDir: string, { isAlone }: { isAlone: boolean 
       .map((slot) => slot.trim());
     const [boot = '', process = '', host = ''] = slots;
     const mark = { boot, process, host };
-    if (mayBeAlive(mark) && !isAlone) return [];
+    if (!isAlone && marks.mayBeAlive(mark)) return [];
     const marked = isOfThisBoot(mark) ? new Set(slots.slice(HEADER_SLOTS).filter((id) => id !== '')) : undefined;
     return [{ owner, marked, remove: () => rmSync(file, { force: true }) }];
   });
@@ -85,8 +88,8 @@ export function leftHandOffLogs(runDir: string, { isAlone }: { isAlone: boolean 
 
 const HEADER_SLOTS = 3;
 
-/** Who writes the log: the start of the machine, the process, and the machine. */
-function writer(): string[] {
-  const { boot, process, host } = ownMark();
+/** Who writes the log: the start of the machine, the process, and the node. */
+function writer({ own }: ProcessMarks): string[] {
+  const { boot, process, host } = own;
   return [boot, process, host];
 }

@@ -4,17 +4,19 @@
  * It knows `deliver(job) -> outcomes` and whom to ask for a message, and nothing of SMTP.
  */
 export { createQueue, type Queue, type QueueOptions } from './queue.ts';
-export type { Settle } from './carry.ts';
+export type { Settle, Tried } from './carry.ts';
 export type { Outcome } from './outcome.ts';
 export type { ClaimedDelivery } from './claim.ts';
 export { openHandOffLog, type HandOffLog } from './hand-off-log.ts';
+export { pendingDeliveries } from './pending-deliveries.ts';
 export { recoverDeliveries } from './recover.ts';
 export {
   endClaims,
+  endDoubt,
   hasDeliveries,
   insertDeliveries,
   moveUnclaimed,
-  releaseHeld,
+  releaseDeferred,
   removeUnclaimed,
   reschedule,
   type DeliveryRow,

@@ -1,13 +1,17 @@
-import { repeat, stopwatch } from '../../platform/clock/index.ts';
+import { repeat } from '../../platform/clock/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { createSendSwitch } from '../../resources/instance/index.ts';
 import type { Batch, Composer } from '../compose/index.ts';
 import type { Deliver } from '../deliver/index.ts';
-import { createCarry, LeaseLost, untilWritten, type Settle } from './carry.ts';
-import { claimDeliveries, type ClaimedDelivery, type ClaimRequest } from './claim.ts';
-import { nextDueAt, recordHandOffs, renewLeases, unclaim, unclaimAllBut, type Claim } from './deliveries.store.ts';
+import { createCarry, untilWritten, type Settle } from './carry.ts';
+import type { ClaimedDelivery } from './claim.ts';
+import { nextDueAt, renewLeases, type DeliveryRow } from './deliveries.store.ts';
+import { createFailingLane } from './failing-lane.ts';
 import type { HandOffLog } from './hand-off-log.ts';
-import { createRoom } from './room.ts';
+import { createInFlight, type Crowded } from './in-flight.ts';
+import { createStrays } from './late-commits.ts';
+import { createLedger } from './ledger.ts';
+import { createPressure, createRest } from './restraint.ts';
 
 export interface QueueOptions {
   world: World;
@@ -17,6 +21,8 @@ export interface QueueOptions {
   handOffLog: HandOffLog;
   /** Whether more callers wait for their answer than one commit can serve. */
   isPressed(): boolean;
+  /** Whether a delivery's destination is known to be down. */
+  isDown?(row: DeliveryRow): boolean;
 }
 
 export interface Queue {
@@ -31,16 +37,15 @@ export interface Queue {
 }
 
 const CLAIM_MAX = 200;
-const UNDER_PRESSURE_MAX = 16;
-const LONG_LOOK_MS = 100;
-const RESTS_PER_LOOK = 10;
 
 export function createQueue(options: QueueOptions): Queue {
   const { world, composer, handOffLog } = options;
   const { owner } = handOffLog;
   const { max_in_flight: inFlightMax, poll_ms: pollMs, lease_seconds: leaseSeconds } = world.config.delivery;
   const leaseMs = leaseSeconds * 1000;
-  const room = createRoom(inFlightMax);
+  const inFlight = createInFlight(inFlightMax);
+  const failing = createFailingLane();
+  const strays = createStrays(world, { unclaimAllBut: (carried) => ledger.unclaimAllBut(carried), wake });
   const sendSwitch = createSendSwitch(world);
   /** By delivery. */
   const underWay = new Map<string, Promise<void>>();
@@ -55,12 +60,10 @@ export function createQueue(options: QueueOptions): Queue {
   /** Work was left where it is, for want of room; how many have ended since then. */
   let leftBehind = false;
   let endedSince = 0;
-  let isResting = (): boolean => false;
-  /** A claim whose answer was lost may stand all the same: rows we hold and do not carry. */
-  let mayHoldStrays = false;
-  let isPressed = false;
-  let begunUnderPressure = 0;
-  let sinceExtraMs = stopwatch();
+  const rest = createRest();
+  /** More is due than one claim takes: the teams are claimed from in turn, or one's backlog would come before everybody. */
+  let isBacklogged = false;
+  const pressure = createPressure(options.isPressed, pollMs);
   const enoughEnded = Math.max(1, Math.min(CLAIM_MAX, Math.floor(inFlightMax / 10)));
   let cancelPoll = (): void => undefined;
   let stopRenewing = (): void => undefined;
@@ -83,7 +86,7 @@ export function createQueue(options: QueueOptions): Queue {
         waitMs = await untilNextDue(asOf);
       }
     } catch (error) {
-      mayHoldStrays = true;
+      strays.suspect();
       world.log.error({ err: error }, 'could not take work from the queue');
     }
     looking = undefined;
@@ -94,45 +97,59 @@ export function createQueue(options: QueueOptions): Queue {
   async function claimAll(): Promise<void> {
     leftBehind = false;
     endedSince = 0;
-    if (mayHoldStrays) await ledger.unclaimAllBut([...underWay.keys()]);
-    mayHoldStrays = false;
+    await strays.takeBack(() => [...underWay.keys()]);
     // What was accepted before the operator's switch was moved waits for it.
     if (!(await sendSwitch()).isOn) return;
-    while (state === 'running') {
-      const limit = Math.min(CLAIM_MAX, room.free, roomUnderPressure());
-      const exceptDestinations = room.crowded();
-      leftBehind = limit === 0 || exceptDestinations.length > 0;
-      if (limit === 0 || (exceptDestinations.length > 0 && isResting())) return;
-      const { claimed, due, tookMs } = await ledger.claim({ limit, exceptDestinations });
-      if (exceptDestinations.length > 0) restAfter(tookMs);
-      if (claimed.length > 0) await beginAll(claimed);
-      if (due < limit) return;
+    const begun = await claimUsual();
+    await claimFailing(begun);
+  }
+
+  /** Answers how many were begun. */
+  async function claimUsual(): Promise<number> {
+    for (let begun = 0; ;) {
+      const limit = Math.min(CLAIM_MAX, inFlight.free, pressure.free());
+      const crowded = whoIsCrowded();
+      leftBehind ||= limit === 0;
+      if (state !== 'running' || limit === 0 || (crowded && rest.isOn())) return begun;
+      const { claimed, isMore, putAside, tookMs } = await ledger.claim({
+        limit,
+        ...(isBacklogged || crowded ? { share: { crowded } } : {}),
+        ...(options.isDown ? { isDown: options.isDown } : {}),
+      });
+      isBacklogged = isMore;
+      if (crowded) rest.after(tookMs);
+      if (putAside > 0) failing.expectAt(world.clock.now());
+      if (claimed.length > 0) await beginAll(claimed, false);
+      begun += claimed.length;
+      if (!isMore) return begun;
     }
   }
 
-  /**
-   * While callers wait in a crowd, accepting goes first: delivery keeps a share, and catches up when they are gone. Every
-   * `poll_ms` a few more get through, because those under way may be slow ones.
-   */
-  function roomUnderPressure(): number {
-    isPressed = options.isPressed();
-    if (!isPressed) return Number.POSITIVE_INFINITY;
-    const share = UNDER_PRESSURE_MAX - begunUnderPressure;
-    if (share > 0) return share;
-    if (sinceExtraMs() < pollMs) return 0;
-    sinceExtraMs = stopwatch();
-    return UNDER_PRESSURE_MAX;
+  /** Small slices, so that mail that has just been accepted never waits for a long one. */
+  async function claimFailing(begun: number): Promise<void> {
+    failing.earn(begun);
+    do {
+      if (state !== 'running' || !failing.isDue(world.clock.now())) return;
+      const limit = Math.min(inFlight.free, failing.turn({ isCalm: begun === 0 && !pressure.isOn }));
+      const crowded = whoIsCrowded();
+      leftBehind ||= limit === 0;
+      if (limit === 0 || (crowded && rest.isOn())) return;
+      const { claimed, due, isMore, tookMs } = await ledger.claim({ limit, isFailing: true, share: { crowded } });
+      failing.spend(due);
+      if (crowded) rest.after(tookMs);
+      if (claimed.length > 0) await beginAll(claimed, true);
+      if (!isMore) return;
+    } while (!lookAgain);
   }
 
-  /** Looking past a crowded destination reads its whole backlog: a long one is not read again and again. */
-  function restAfter(tookMs: number): void {
-    if (tookMs <= LONG_LOOK_MS) return;
-    const elapsedMs = stopwatch();
-    isResting = () => elapsedMs() < tookMs * RESTS_PER_LOOK;
+  function whoIsCrowded(): Crowded | undefined {
+    const crowded = inFlight.crowded();
+    leftBehind ||= crowded !== undefined;
+    return crowded;
   }
 
   /** Claims that cannot be begun are given back at once, not when their lease runs out. */
-  async function beginAll(claimed: ClaimedDelivery[]): Promise<void> {
+  async function beginAll(claimed: ClaimedDelivery[], isFailing: boolean): Promise<void> {
     const giveBack = (): Promise<boolean> =>
       untilWritten(world, interrupt.signal, () => ledger.unclaim(claimed.map(({ row }) => row.id)));
     let batch: Batch;
@@ -143,43 +160,48 @@ export function createQueue(options: QueueOptions): Queue {
       throw error;
     }
     if (state !== 'running') return void (await giveBack());
-    for (const delivery of claimed) begin(delivery, batch);
+    for (const delivery of claimed) begin(delivery, batch, isFailing);
   }
 
-  function begin(delivery: ClaimedDelivery, batch: Batch): void {
-    const { destination } = delivery.row;
-    const underPressure = isPressed ? 1 : 0;
-    begunUnderPressure += underPressure;
-    room.enter(destination);
+  function begin(delivery: ClaimedDelivery, batch: Batch, isFailing: boolean): void {
+    const relieve = pressure.begin();
+    inFlight.enter(delivery.row);
+    if (!isFailing) failing.othersBegin();
     const work = carry(delivery, batch).finally(() => {
-      begunUnderPressure -= underPressure;
+      relieve();
       underWay.delete(delivery.row.id);
-      room.leave(destination);
+      inFlight.leave(delivery.row);
+      if (!isFailing) failing.othersEnd();
       endedSince++;
-      if (room.isEmpty || (leftBehind && endedSince >= enoughEnded)) wake();
+      const isTheirTurn = failing.isAlone && failing.isDue(world.clock.now());
+      if (inFlight.isEmpty || (leftBehind && endedSince >= enoughEnded) || (isTheirTurn && !isFailing)) wake();
     });
     underWay.set(delivery.row.id, work);
   }
 
   /** After a look that began at `asOf`. */
   async function untilNextDue(asOf: number): Promise<number> {
-    const next = (await nextDueAt(world.db, owner)) ?? Infinity;
+    const dueAt = await nextDueAt(world.db, owner);
+    const isNews = failing.expectAt(dueAt.failing) && (dueAt.failing ?? Infinity) <= asOf;
+    const now = world.clock.now();
+    // While we looked.
+    const fellDue = (at = Infinity): boolean => at > asOf && at <= now;
+    const next = Math.min(dueAt.usual ?? Infinity, dueAt.failing ?? Infinity);
+    lookAgain ||= isNews || fellDue(dueAt.usual) || fellDue(dueAt.failing);
     // What was due already was left behind: it is looked for when room is made, not in a busy loop.
-    if (next <= asOf) return pollMs;
-    // Fallen due while we looked.
-    lookAgain ||= next <= world.clock.now();
-    return Math.min(pollMs, next - world.clock.now());
+    return next <= asOf ? pollMs : Math.min(pollMs, next - now);
   }
 
   /** However long a delivery takes, nobody else is offered it while this process lives. */
   async function renew(): Promise<void> {
-    if (room.isEmpty) return;
+    strays.lookOnce();
+    if (inFlight.isEmpty) return;
     await renewLeases(world.db, owner, [...underWay.keys()], world.clock.now() + leaseMs).catch((error: unknown) =>
       world.log.error({ err: error }, 'could not renew the leases of what is under way'),
     );
   }
 
-  const isIdle = (): boolean => looking === undefined && room.isEmpty;
+  const isIdle = (): boolean => looking === undefined && inFlight.isEmpty;
 
   function tellIdle(): void {
     if (!isIdle()) return;
@@ -198,6 +220,7 @@ export function createQueue(options: QueueOptions): Queue {
     async stop(graceMs) {
       state = 'stopped';
       cancelPoll();
+      strays.stop();
       const cancelGrace = afterGrace(world, graceMs, () => interrupt.abort());
       // A claim may be under way still: what it takes is given back, so nothing begins any more.
       await looking;
@@ -207,7 +230,7 @@ export function createQueue(options: QueueOptions): Queue {
       await world.commits.settled();
       tellIdle();
     },
-    inFlight: () => room.count,
+    inFlight: () => inFlight.count,
     async idle() {
       if (!isIdle()) await new Promise<void>((resolve) => idleWaiters.push(resolve));
     },
@@ -218,35 +241,4 @@ function afterGrace(world: World, graceMs: number, fire: () => void): () => void
   if (graceMs > 0) return world.clock.timer(graceMs, fire);
   fire();
   return () => undefined;
-}
-
-/** What the queue writes about its own claims; everything that comes together is one commit. */
-interface Ledger {
-  /** `tookMs`: the statements alone, without the wait for a commit. */
-  claim(request: Omit<ClaimRequest, 'owner'>): Promise<{ claimed: ClaimedDelivery[]; due: number; tookMs: number }>;
-  intend(claim: Claim): Promise<void>;
-  unclaim(deliveryIds: string[]): Promise<void>;
-  unclaimAllBut(deliveryIds: string[]): Promise<void>;
-}
-
-function createLedger(world: World, owner: string): Ledger {
-  const ambiguousMs = world.config.delivery.ambiguous_hours * 3_600_000;
-  return {
-    claim: world.commits.lane(async (tx, requests) => {
-      const claims: Awaited<ReturnType<Ledger['claim']>>[] = [];
-      for (const request of requests) {
-        const elapsedMs = stopwatch();
-        const { claimed, due } = await claimDeliveries(world, tx, { ...request, owner });
-        claims.push({ claimed, due, tookMs: elapsedMs() });
-      }
-      return claims;
-    }),
-    intend: world.commits.lane<Claim, void>(async (tx, claims) => {
-      const now = world.clock.now();
-      const held = await recordHandOffs(tx, owner, claims, { now, doubtUntil: now + ambiguousMs });
-      return claims.map(({ id }) => (held.has(id) ? undefined : new LeaseLost('another node holds this delivery now')));
-    }),
-    unclaimAllBut: (ids) => world.db.tx((tx) => unclaimAllBut(tx, owner, ids, world.clock.now())),
-    unclaim: (ids) => world.db.tx((tx) => unclaim(tx, owner, ids, world.clock.now())),
-  };
 }

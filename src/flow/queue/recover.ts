@@ -1,7 +1,9 @@
 import type { Executor } from '../../platform/db/index.ts';
+import type { ProcessMarks } from '../../platform/process-mark/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { handedOffBy, leaseOwners, reschedule, unclaimUnsent, type DeliveryRow } from './deliveries.store.ts';
 import { leftHandOffLogs, type LeftLog } from './hand-off-log.ts';
+import { LATE_COMMITS_MS } from './late-commits.ts';
 
 export interface Recovered {
   released: number;
@@ -15,25 +17,19 @@ export interface Recovery {
 }
 
 /**
- * A PostgreSQL server goes on with the statement of a client that was killed, and may commit a claim or a hand-off
- * after we have looked. So what a dead process held is looked for again, after so many milliseconds each.
- */
-const LATE_COMMITS_MS = [1_000, 10_000, 60_000];
-
-/**
  * Takes back what earlier processes of this data folder held. What never came to its final dot is offered again at
  * once; what may have passed it is never sent again and fails when nobody has said otherwise for two hours.
  */
-export async function recoverDeliveries(world: World, runDir: string): Promise<Recovery> {
+export async function recoverDeliveries(world: World, runDir: string, marks?: ProcessMarks): Promise<Recovery> {
   // An embedded database has no other process: whoever holds a lease is gone, with or without its log.
   const isAlone = world.db.dialect === 'sqlite';
-  const left = leftHandOffLogs(runDir, { isAlone });
+  const left = leftHandOffLogs(runDir, { isAlone, marks });
   const owners: Owners = new Map(left.map((log) => [log.owner, log.marked]));
   if (isAlone) for (const owner of await leaseOwners(world.db)) if (!owners.has(owner)) owners.set(owner, undefined);
   const recovered = await takeBackFrom(world, owners);
   let cancel = (): void => undefined;
   let pass = Promise.resolve();
-  const goOn = ([waitMs, ...rest]: number[]): void => {
+  const goOn = ([waitMs, ...rest]: readonly number[]): void => {
     // The logs stay until the last look, in case this process is killed in between.
     if (waitMs === undefined) return left.forEach((log) => log.remove());
     cancel = world.clock.timer(waitMs, () => {

@@ -1,7 +1,7 @@
 import { recordEvents } from '../../events/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { invalidFields, notFound, refuse, type FieldFault } from '../../platform/refusal/index.ts';
-import { mustReach, type Ctx } from '../../resources/access/index.ts';
+import type { Ctx } from '../../resources/access/index.ts';
 import {
   cancelScheduled,
   findEmail,
@@ -19,8 +19,8 @@ export async function cancelEmail(ctx: Ctx, id: string) {
     if (await hasDeliveries(tx, id)) return false;
     if (!(await cancelScheduled(tx, id))) return false;
     const { team_id: teamId, domain_id: domainId } = email;
-    const at = ctx.world.clock.now();
-    await recordEvents(tx, ctx.world.ids, [{ teamId, domainId, type: 'email.canceled', subjectId: id, at }]);
+    const at = ctx.store.clock.now();
+    await recordEvents(tx, ctx.store.ids, [{ teamId, domainId, type: 'email.canceled', subjectId: id, at }]);
     return true;
   });
 }
@@ -28,7 +28,7 @@ export async function cancelEmail(ctx: Ctx, id: string) {
 /** Gives a scheduled email another time, unless its dispatch has begun. */
 export async function moveEmail(ctx: Ctx, id: string, input: { scheduled_at: string }) {
   const faults: FieldFault[] = [];
-  const dueAt = readScheduledAt(input.scheduled_at, ctx.world.clock.now(), faults);
+  const dueAt = readScheduledAt(input.scheduled_at, ctx.store.clock.now(), faults);
   if (dueAt === null) throw invalidFields(faults);
   return change(ctx, id, async (tx) => {
     const { moved, claimed } = await moveUnclaimed(tx, id, dueAt);
@@ -43,8 +43,7 @@ class TooLate extends Error {}
  * that it came second, and changes nothing.
  */
 async function change(ctx: Ctx, id: string, work: (tx: Executor, email: EmailRow) => Promise<boolean>) {
-  mustReach(ctx.actor, 'full_access');
-  const { db } = ctx.world;
+  const { db } = ctx.store;
   const email = await findEmail(db, ctx.teamId, id);
   if (!email) throw notFound('Email');
   try {

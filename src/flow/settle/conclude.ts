@@ -1,4 +1,4 @@
-import type { EventType, LastEvent } from '../../events/index.ts';
+import type { EventData, Happening, LastEvent } from '../../events/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import type { MailLog } from '../../platform/log/index.ts';
 import type { World } from '../../platform/world/index.ts';
@@ -8,14 +8,29 @@ import type { DeliveryRow, Outcome } from '../queue/index.ts';
 
 type Of<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>;
 
+/** What an outcome is told as. */
+type Concluded =
+  | 'email.delivered'
+  | 'email.complained'
+  | 'email.opened'
+  | 'email.clicked'
+  | 'email.failed'
+  | 'email.bounced'
+  | 'email.suppressed'
+  | 'email.delivery_delayed';
+
 export interface Conclusion {
-  events: { type: EventType; data: Record<string, unknown> }[];
+  events: Happening<Concluded>[];
   states: LastEvent[];
   suppress: { email: string; origin: 'bounce' | 'complaint' }[];
   /** The operator's lines, for when all this is written. */
   tell: ((log: MailLog) => void)[];
-  /** Tried again at `dueAt`, or as soon as its domain is verified; `attempt` is how many attempts count as made. */
-  retry: { recipients: string[]; dueAt: number; attempt: number; awaitsDomain: boolean } | undefined;
+  /**
+   * Tried again at `dueAt`, or as soon as its domain is verified; `attempt` is how many attempts count as made. `isFailing`
+   * when the destination as a whole failed.
+   */
+  retry:
+    { recipients: string[]; dueAt: number; attempt: number; awaitsDomain: boolean; isFailing: boolean } | undefined;
   /** Never to be sent again, and failed when nobody says otherwise by then. */
   doubt: { recipients: string[]; handedOffAt: number; dueAt: number } | undefined;
 }
@@ -45,7 +60,7 @@ export function conclude(world: World, row: DeliveryRow, outcomes: readonly Outc
         suppressed(row, done, group as Of<'suppressed'>[], to);
         break;
       case 'failed':
-        add(done, 'failed', { to, failed: { reason: first.reason } });
+        add(done, 'failed', { type: 'email.failed', data: { to, failed: { reason: first.reason } } });
         done.tell.push((log) => log.failed({ emailId: row.email_id, to, reason: first.reason }));
         break;
       case 'ambiguous': {
@@ -78,13 +93,13 @@ function groupOf(outcome: Outcome): string {
   }
 }
 
-function add(done: Conclusion, state: LastEvent, data: Record<string, unknown>): void {
-  done.events.push({ type: `email.${state}` as EventType, data });
+function add(done: Conclusion, state: LastEvent, happening: Happening<Concluded>): void {
+  done.events.push(happening);
   done.states.push(state);
 }
 
 function delivered(world: World, row: DeliveryRow, done: Conclusion, group: Of<'delivered'>[], to: string[]): void {
-  add(done, 'delivered', { to });
+  add(done, 'delivered', { type: 'email.delivered', data: { to } });
   const first = group[0];
   if (first) {
     const tls = first.tls === null ? null : `${first.tls.version} ${first.tls.cipher}`;
@@ -96,12 +111,19 @@ function delivered(world: World, row: DeliveryRow, done: Conclusion, group: Of<'
   // Only the mailbox simulator answers with what happens next.
   for (const { address, then = [] } of group) {
     for (const next of then) {
-      if (next === 'complained') add(done, 'complained', { to: [address] });
-      if (next === 'opened') add(done, 'opened', { to: [address], open: { ...SIMULATED_READER, timestamp: at } });
+      if (next === 'complained') add(done, 'complained', { type: 'email.complained', data: { to: [address] } });
+      if (next === 'opened')
+        add(done, 'opened', {
+          type: 'email.opened',
+          data: { to: [address], open: { ...SIMULATED_READER, timestamp: at } },
+        });
       if (next === 'clicked') {
         add(done, 'clicked', {
-          to: [address],
-          click: { ...SIMULATED_READER, link: 'https://example.com/', timestamp: at },
+          type: 'email.clicked',
+          data: {
+            to: [address],
+            click: { ...SIMULATED_READER, link: 'https://example.com/', timestamp: at },
+          },
         });
       }
     }
@@ -122,7 +144,7 @@ function deferred(
   const first = tried[0];
   if (!first) {
     // The attempt does not count, because nothing was attempted.
-    done.retry = { recipients: to, dueAt: now, attempt: row.attempt - 1, awaitsDomain: false };
+    done.retry = { recipients: to, dueAt: now, attempt: row.attempt - 1, awaitsDomain: false, isFailing: false };
     return;
   }
   const { retry_minutes: minutes, give_up_hours: hours } = world.config.delivery;
@@ -136,27 +158,44 @@ function deferred(
   });
   if ('giveUp' in next && first.reason === 'domain_unverified') {
     // Nobody refused it: no receiver was ever asked.
-    add(done, 'failed', { to, failed: { reason: first.reason } });
+    add(done, 'failed', { type: 'email.failed', data: { to, failed: { reason: first.reason } } });
     done.tell.push((log) => log.failed({ emailId: row.email_id, to, reason: 'domain_unverified' }));
     return;
   }
   if ('giveUp' in next) {
     const message = `Delivery was given up after ${row.attempt} attempts in ${hours} hours. The last answer: ${first.detail}`;
     const diagnosticCode = group.map(textOf);
-    add(done, 'bounced', { to, bounce: { type: 'Transient', subType: 'General', message, diagnosticCode } });
+    add(done, 'bounced', {
+      type: 'email.bounced',
+      data: { to, bounce: { type: 'Transient', subType: 'General', message, diagnosticCode } },
+    });
     done.tell.push((log) => log.gaveUp({ emailId: row.email_id, to, detail: first.detail, attempts: row.attempt }));
     return;
   }
   const dueAt = first.retryAfterMs === undefined ? next.at : now + first.retryAfterMs;
   const awaitsDomain = first.reason === 'domain_unverified';
-  done.retry = { recipients: to, dueAt, attempt: row.attempt, awaitsDomain };
+  const isFailing = group.some(({ reason }) => OF_THE_DESTINATION.has(reason));
+  done.retry = { recipients: to, dueAt, attempt: row.attempt, awaitsDomain, isFailing };
   const { reason, detail } = first;
   done.tell.push((log) => log.deferred({ emailId: row.email_id, to, reason, detail, nextAttemptAt: isoTime(dueAt) }));
   // Later deferrals of the same recipients are no news.
-  if (row.attempt === 1) add(done, 'delivery_delayed', delayOf(tried, row.accepted_at + hours * HOUR_MS));
+  if (row.attempt === 1)
+    add(done, 'delivery_delayed', {
+      type: 'email.delivery_delayed',
+      data: delayOf(tried, row.accepted_at + hours * HOUR_MS),
+    });
 }
 
-function delayOf(group: Of<'deferred'>[], expiresAt: number): Record<string, unknown> {
+/** Nobody at the destination has looked at the message. */
+const OF_THE_DESTINATION = new Set<string>([
+  'destination_down',
+  'unreachable',
+  'dns_failure',
+  'timeout',
+  'connection_lost',
+]);
+
+function delayOf(group: Of<'deferred'>[], expiresAt: number): EventData['email.delivery_delayed'] {
   return {
     to: group.map((outcome) => outcome.address),
     delay: {
@@ -181,7 +220,10 @@ function bounced(world: World, row: DeliveryRow, done: Conclusion, group: Of<'bo
   if (!first) return;
   const bounce = bounceFor(first);
   const diagnosticCode = group.map(textOf);
-  add(done, 'bounced', { to, bounce: { ...bounce, message: first.detail, diagnosticCode } });
+  add(done, 'bounced', {
+    type: 'email.bounced',
+    data: { to, bounce: { ...bounce, message: first.detail, diagnosticCode } },
+  });
   done.tell.push((log) =>
     log.bounced({ emailId: row.email_id, to, reason: first.reason, detail: diagnosticCode.join(' | ') }),
   );
@@ -198,7 +240,7 @@ function isCondemned(outcome: Of<'bounced'>, _index: number, group: Of<'bounced'
 
 const simulatorDomain = (world: World): string => `simulator.${world.config.instance.host}`.toLowerCase();
 
-/** What a refusal says of the address; our own verdicts say it by their reason. */
+/** What a refusal says of the address; what we refuse ourselves says it by its reason. */
 function bounceFor(outcome: Of<'bounced'>): Bounce {
   switch (outcome.reason) {
     case 'no_such_domain':
@@ -210,6 +252,7 @@ function bounceFor(outcome: Of<'bounced'>): Bounce {
     case 'routing_loop':
     case 'no_route':
     case 'smtputf8_unsupported':
+    case 'eight_bit_unsupported':
     case 'malformed_address':
       return { type: 'Undetermined', subType: 'Undetermined' };
     case 'refused':
@@ -222,7 +265,10 @@ const SUPPRESSED_REASONS = { bounce: 'previous_bounce', complaint: 'previous_com
 function suppressed(row: DeliveryRow, done: Conclusion, group: Of<'suppressed'>[], to: string[]): void {
   const reason = SUPPRESSED_REASONS[group[0]?.origin ?? 'bounce'];
   const message = 'The address is on the suppression list of this team, so nothing was sent to it.';
-  add(done, 'suppressed', { to, suppressed: { reason, type: 'Suppressed', message, diagnosticCode: [] } });
+  add(done, 'suppressed', {
+    type: 'email.suppressed',
+    data: { to, suppressed: { reason, type: 'Suppressed', message, diagnosticCode: [] } },
+  });
   done.tell.push((log) => log.suppressed({ emailId: row.email_id, to }));
 }
 

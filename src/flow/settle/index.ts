@@ -3,3 +3,4 @@
  * events, states, suppressions and retries; all of it is one transaction, shared with whatever else settles just then.
  */
 export { createSettle } from './settle.ts';
+export { settleReport, type ReturnedReport } from './settle-report.ts';

@@ -1,7 +1,7 @@
 import { LAST_EVENTS, recordEvents, type LastEvent, type NewEvent } from '../../events/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import type { World } from '../../platform/world/index.ts';
-import { advanceLastEvent } from '../../resources/emails/index.ts';
+import { advanceLastEvent, insertAttempts, type AttemptRow } from '../../resources/emails/index.ts';
 import { suppress } from '../../resources/suppressions/index.ts';
 import {
   endClaims,
@@ -11,23 +11,26 @@ import {
   type Outcome,
   type Settle,
 } from '../queue/index.ts';
+import { attemptOf } from './attempt-of.ts';
 import { conclude, type Conclusion } from './conclude.ts';
 
 interface Settled {
   row: DeliveryRow;
   conclusion: Conclusion;
+  attempt: AttemptRow | undefined;
 }
 
-/** Settles what `owner` claimed. What it holds no more was settled already, or is somebody else's to settle. */
+/** Settles what `owner` claimed. What it has lost the lease of was settled already, or is somebody else's to settle. */
 export function createSettle(world: World, owner: string): Settle {
   const write = world.commits.lane<Settled, boolean>(async (tx, items) => {
-    const held = await endTheirClaims(world, tx, owner, items);
-    await writeDown(world, tx, held);
-    return items.map((item) => held.includes(item));
+    const ours = await endTheirClaims(world, tx, owner, items);
+    await writeDown(world, tx, ours);
+    return items.map((item) => ours.includes(item));
   });
-  return async (row, outcomes: Outcome[]) => {
+  return async (row, outcomes: Outcome[], tried) => {
     const conclusion = conclude(world, row, outcomes);
-    if (await write({ row, conclusion })) for (const tell of conclusion.tell) tell(world.mailLog);
+    const attempt = tried && attemptOf(world, row, outcomes, tried);
+    if (await write({ row, conclusion, attempt })) for (const tell of conclusion.tell) tell(world.mailLog);
   };
 }
 
@@ -38,14 +41,14 @@ async function endTheirClaims(world: World, tx: Executor, owner: string, items: 
     owner,
     items.filter(isOver).map(({ row }) => row),
   );
-  const held: Settled[] = [];
+  const ours: Settled[] = [];
   for (const item of items) {
     // Taken out of the set, so that a delivery that is settled twice in one commit counts once.
-    const wasHeld = isOver(item) ? over.delete(item.row.id) : await keep(world, tx, owner, item);
-    if (wasHeld) held.push(item);
+    const isOurs = isOver(item) ? over.delete(item.row.id) : await keep(world, tx, owner, item);
+    if (isOurs) ours.push(item);
     else world.log.warn({ emailId: item.row.email_id }, 'an outcome came for a delivery that is held no more');
   }
-  return held;
+  return ours;
 }
 
 /** What goes on: recipients to try again stay in the row; those in doubt stand in a row that is never sent again. */
@@ -55,14 +58,14 @@ async function keep(world: World, tx: Executor, owner: string, { row, conclusion
   if (!retry) {
     return inDoubt ? reschedule(tx, owner, row, { recipients: doubt.recipients, ...inDoubt }) : true;
   }
-  const { recipients, attempt, dueAt, awaitsDomain } = retry;
-  const next = { recipients, attempt, due_at: dueAt, handed_off_at: null, awaitsDomain };
-  const wasHeld = await reschedule(tx, owner, row, next);
-  if (wasHeld && inDoubt) {
+  const { recipients, attempt, dueAt, awaitsDomain, isFailing } = retry;
+  const next = { recipients, attempt, due_at: dueAt, handed_off_at: null, awaitsDomain, isFailing };
+  const isOurs = await reschedule(tx, owner, row, next);
+  if (isOurs && inDoubt) {
     const apart = { id: world.ids.uuid(), recipients: JSON.stringify(doubt.recipients), lease_owner: null };
     await insertDeliveries(tx, [{ ...row, ...inDoubt, ...apart }]);
   }
-  return wasHeld;
+  return isOurs;
 }
 
 async function writeDown(world: World, tx: Executor, items: Settled[]): Promise<void> {
@@ -81,12 +84,14 @@ async function writeDown(world: World, tx: Executor, items: Settled[]): Promise<
     for (const id of await advanceLastEvent(tx, moves.get(state) ?? [], state)) moved.add(`${id} email.${state}`);
   }
   const events = items.flatMap(({ row, conclusion }) =>
-    conclusion.events.map(({ type, data }): NewEvent => {
+    conclusion.events.map((happening): NewEvent => {
       const { team_id: teamId, domain_id: domainId, email_id: subjectId } = row;
-      return { teamId, domainId, type, subjectId, data, at, isFirst: moved.has(`${subjectId} ${type}`) };
+      return { teamId, domainId, subjectId, at, isFirst: moved.has(`${subjectId} ${happening.type}`), ...happening };
     }),
   );
   await recordEvents(tx, world.ids, events);
+  const attempts = items.flatMap(({ attempt }) => attempt ?? []);
+  if (attempts.length > 0) await insertAttempts(tx, attempts);
   for (const { row, conclusion } of items) {
     if (conclusion.suppress.length === 0) continue;
     const additions = conclusion.suppress.map((addition) => ({ ...addition, sourceId: row.email_id }));

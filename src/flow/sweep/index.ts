@@ -6,5 +6,5 @@ export { forgetIdempotencyKeys } from './forget-idempotency-keys.ts';
 export { createRemoval, type Removed } from './remove-expired.ts';
 export { createLogRemoval } from './remove-old-logs.ts';
 export { createWebhookRemoval, type WebhooksRemoved } from './remove-old-webhook-events.ts';
-export { removeOrphanBlobs } from './remove-orphan-blobs.ts';
+export { removeOrphanBlobs, sweepBlobs, type BlobSweep } from './remove-orphan-blobs.ts';
 export { takeSlot } from './cron-runs.store.ts';

@@ -1,17 +1,14 @@
 import { rest, stopwatch } from '../../platform/clock/index.ts';
 import type { World } from '../../platform/world/index.ts';
-import { parkWhatIsDue } from '../../resources/webhooks/index.ts';
-import { expiriesOf, type Expiry } from './expiries.ts';
-import { createTurns, pickTeams } from './take-turns.ts';
 import {
-  deletedWebhooks,
-  halfParkedWebhooks,
+  parkWhatIsDue,
   removeEmptyWebhook,
   removePayloads,
   removeWebhookEvents,
-  teamsWithOldWebhookEvents,
-  webhooksOf,
-} from './webhook-events.store.ts';
+} from '../../resources/webhooks/index.ts';
+import { expiriesOf, type Expiry } from './expiries.ts';
+import { createTurns, pickTeams } from './take-turns.ts';
+import { deletedWebhooks, halfParkedWebhooks, teamsWithOldWebhookEvents, webhooksOf } from './webhook-events.store.ts';
 
 export interface WebhooksRemoved {
   /** Endpoints that were deleted and are empty now. */

@@ -1,6 +1,6 @@
 import { textsIn, type Executor } from '../../platform/db/index.ts';
 
-/** What an email's history says that a new reading is judged by. */
+/** What an email's history says that a new engagement is judged by. */
 export interface History {
   /** When it was first handed off; undefined while it was not. */
   sentAt: number | undefined;

@@ -4,7 +4,7 @@ const KEYS_MAX = 50_000;
  * Tells a second fetch of the same thing within the window from a first one: browsers and proxies fetch twice what a
  * person opened once. Two maps take turns, so that what is old is forgotten at no cost. They hold numbers made of the
  * parts, because the texts of a rush would keep the garbage collector busier than the answers: that two different
- * readings of one second share 53 bits will not happen.
+ * engagements of one second share 53 bits will not happen.
  */
 export function createRepeats(now: () => number, windowMs: number): (...parts: string[]) => boolean {
   let current = new Map<number, number>();
@@ -28,7 +28,7 @@ export function createRepeats(now: () => number, windowMs: number): (...parts: s
 /**
  * Two 32-bit hashes over UTF-16 units, as one number of 53 bits: `high` is FNV-1a fed with units for bytes, `low` does
  * the same steps with another beginning and another odd factor.
- * They keep chance away, not intent: whoever makes two texts collide hides one reading of the same second.
+ * They keep chance away, not intent: whoever makes two texts collide hides one engagement of the same second.
  */
 function numberOf(parts: readonly string[]): number {
   let high = 0x811c9dc5;

@@ -16,27 +16,27 @@ beforeEach(() => {
 });
 
 const open = (): TrackJournal => openTrackJournal({ runDir, owner: OWNER, bytesMax: 8 * MIB, isAlone: true });
-const reading = (id: string, userAgent = '') => ({ id, at: 0, emailId: 'e', ipAddress: '192.0.2.1', userAgent });
+const engagement = (id: string, userAgent = '') => ({ id, at: 0, emailId: 'e', ipAddress: '192.0.2.1', userAgent });
 
 it('a file that another process took keeps the others from nothing at the end', () => {
   const journal = open();
-  journal.append([reading('1', 'x'.repeat(MIB))]);
-  journal.append([reading('2')]);
+  journal.append([engagement('1', 'x'.repeat(MIB))]);
+  journal.append([engagement('2')]);
   rmSync(path.join(runDir, `tracked-${OWNER}-1.log`));
   journal.close();
   expect(readdirSync(runDir)).toEqual([`tracked-left-${OWNER}-2.log`]);
   const next = open();
-  expect(next.take(10)?.readings.map(({ id }) => id)).toEqual(['2']);
+  expect(next.take(10)?.engagements.map(({ id }) => id)).toEqual(['2']);
   next.close();
 });
 
-it('a file that was left keeps its name until it is recorded, and its readings', () => {
+it('a file that was left keeps its name until it is recorded, and its engagements', () => {
   const first = open();
-  first.append([reading('1')]);
+  first.append([engagement('1')]);
   first.close();
   for (let start = 0; start < 3; start++) {
     const journal = open();
-    expect(journal.take(10)?.readings.map(({ id }) => id)).toEqual(['1']);
+    expect(journal.take(10)?.engagements.map(({ id }) => id)).toEqual(['1']);
     journal.close();
     expect(readdirSync(runDir)).toEqual([`tracked-left-${OWNER}-1.log`]);
   }

@@ -10,8 +10,8 @@ import {
   writeSync,
 } from 'node:fs';
 import path from 'node:path';
-import { mayBeAlive, ownMark, type ProcessMark } from '../../platform/process-mark/index.ts';
-import { parseReading, type Reading } from './reading.ts';
+import { hostMarks, type ProcessMark, type ProcessMarks } from '../../platform/process-mark/index.ts';
+import { parseEngagement, type Engagement } from './engagement.ts';
 
 /** One file of the journal, kept until everything in it stands in the database. */
 interface Segment {
@@ -22,9 +22,9 @@ interface Segment {
   recorded: number;
 }
 
-/** The next readings of a segment, and where they end. */
+/** The next engagements of a segment, and where they end. */
 export interface Taken {
-  readings: Reading[];
+  engagements: Engagement[];
   segment: Segment;
   end: number;
 }
@@ -35,7 +35,7 @@ export interface Taken {
  */
 export interface TrackJournal {
   /** In one write; false when there is no room for them, and throws when the file cannot be written. */
-  append(readings: readonly Reading[]): boolean;
+  append(engagements: readonly Engagement[]): boolean;
   /** The oldest that wait, at most so many; what cannot be read is passed over. Undefined when nothing waits. */
   take(max: number): Taken | undefined;
   /** They stand in the database, or never will. */
@@ -57,12 +57,14 @@ export interface TrackJournalOptions {
   bytesMax: number;
   /** Whether no other process uses this folder; otherwise only what its writer has surely left is taken over. */
   isAlone: boolean;
+  marks?: ProcessMarks | undefined;
 }
 
 /** Takes over what earlier processes of this data folder noted and did not record. */
-export function openTrackJournal({ runDir, owner, bytesMax, isAlone }: TrackJournalOptions): TrackJournal {
-  const header = `${JSON.stringify(ownMark())}\n`;
-  const segments = new Set<Segment>(leftSegments(runDir, isAlone));
+export function openTrackJournal(options: TrackJournalOptions): TrackJournal {
+  const { runDir, owner, bytesMax, isAlone, marks = hostMarks() } = options;
+  const header = `${JSON.stringify(marks.own)}\n`;
+  const segments = new Set<Segment>(leftSegments(runDir, isAlone, marks));
   let bytes = [...segments].reduce((sum, segment) => sum + segment.bytes, 0);
   let current: Segment | undefined;
   let made = 0;
@@ -104,11 +106,11 @@ export function openTrackJournal({ runDir, owner, bytesMax, isAlone }: TrackJour
   const isDone = (segment: Segment): boolean => segment.recorded >= segment.bytes;
 
   return {
-    append(readings) {
+    append(engagements) {
       if (bytes >= bytesMax) return false;
       try {
         if (!current || current.bytes >= SEGMENT_BYTES_MAX) current = begin();
-        write(current, readings.map((reading) => `${JSON.stringify(reading)}\n`).join(''));
+        write(current, engagements.map((engagement) => `${JSON.stringify(engagement)}\n`).join(''));
       } catch (error) {
         // Half a line would spoil the line behind it.
         const spoilt = current;
@@ -122,7 +124,7 @@ export function openTrackJournal({ runDir, owner, bytesMax, isAlone }: TrackJour
       for (const segment of segments) {
         if (isDone(segment)) continue;
         const taken = nextOf(segment, max);
-        if (taken.readings.length > 0) return taken;
+        if (taken.engagements.length > 0) return taken;
         segment.recorded = taken.end;
         if (isDone(segment)) empty(segment);
       }
@@ -166,26 +168,26 @@ const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).
 function nextOf(segment: Segment, max: number): Taken {
   const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, segment.bytes - segment.recorded));
   const read = readSync(segment.handle, chunk, 0, chunk.length, segment.recorded);
-  const readings: Reading[] = [];
+  const engagements: Engagement[] = [];
   let at = 0;
-  while (readings.length < max && at < read) {
+  while (engagements.length < max && at < read) {
     const lineEnd = chunk.indexOf(0x0a, at);
     // A crash has cut the last line short.
     if (lineEnd < 0 || lineEnd >= read) break;
-    const reading = parseReading(chunk.toString('utf8', at, lineEnd));
-    if (reading) readings.push(reading);
+    const engagement = parseEngagement(chunk.toString('utf8', at, lineEnd));
+    if (engagement) engagements.push(engagement);
     at = lineEnd + 1;
   }
-  return { readings, segment, end: at === 0 ? segment.bytes : segment.recorded + at };
+  return { engagements, segment, end: at === 0 ? segment.bytes : segment.recorded + at };
 }
 
-function leftSegments(runDir: string, isAlone: boolean): Segment[] {
+function leftSegments(runDir: string, isAlone: boolean, marks: ProcessMarks): Segment[] {
   return readdirSync(runDir)
     .filter((name) => NAME.test(name))
     .flatMap((name) => {
       const segment = openIfThere(path.join(runDir, name));
       if (!segment) return [];
-      const isLeft = isAlone || name.startsWith(LEFT) || !mayBeAlive(markIn(segment));
+      const isLeft = isAlone || name.startsWith(LEFT) || !marks.mayBeAlive(markIn(segment, marks));
       if (isLeft) return [segment];
       closeSync(segment.handle);
       return [];
@@ -204,12 +206,12 @@ function openIfThere(file: string): Segment | undefined {
 }
 
 /** Without its header, the writer ended before it had noted anything. */
-function markIn(segment: Segment): ProcessMark {
+function markIn(segment: Segment, { own }: ProcessMarks): ProcessMark {
   const chunk = Buffer.alloc(1024);
   const read = readSync(segment.handle, chunk, 0, chunk.length, 0);
   try {
     return JSON.parse(chunk.toString('utf8', 0, read).split('\n', 1)[0] ?? '') as ProcessMark;
   } catch {
-    return { ...ownMark(), process: '' };
+    return { ...own, process: '' };
   }
 }

@@ -3,10 +3,14 @@ import {
   clickToken,
   openToken,
   readClickToken,
+  readOlderClickToken,
+  readOlderOpenToken,
   readOpenToken,
   trackHtml,
   type Click,
   type Mac,
+  type MailOfDomain,
+  type TrackedMail,
 } from '../../protocol/track-links/index.ts';
 
 /** What a domain wants to know of its mail, and the origin of the addresses that tell it. */
@@ -17,25 +21,42 @@ export interface TrackingLinks {
 }
 
 /** The same mail gives the same bytes each time. */
-export function trackedHtml(world: World, emailId: string, html: string, links: TrackingLinks): string {
+export function trackedHtml(world: World, mail: MailOfDomain, html: string, links: TrackingLinks): string {
   const { origin, opens, clicks } = links;
   return trackHtml(html, {
-    ...(clicks ? { link: (target) => `${origin}/c/${clickToken({ emailId, target }, clickMac(world))}` } : {}),
-    ...(opens ? { pixel: `${origin}/o/${openToken(emailId, openMac(world))}.gif` } : {}),
+    ...(clicks ? { link: (target) => `${origin}/c/${clickToken({ ...mail, target }, macOf(world, CLICK))}` } : {}),
+    ...(opens ? { pixel: `${origin}/o/${openToken(mail, macOf(world, OPENING))}.gif` } : {}),
   });
 }
 
-export const clickOf = (world: World, token: string): Click | undefined => readClickToken(token, clickMac(world));
+export const clickOf = (world: World, token: string): Click | undefined =>
+  byAnyKey(world, CLICK, (mac) => readClickToken(token, mac)) ??
+  byAnyKey(world, OLDER_CLICK, (mac) => readOlderClickToken(token, mac));
 
-/** The id of the email whose pixel this is. */
-export const openingOf = (world: World, token: string): string | undefined => readOpenToken(token, openMac(world));
+/** The email whose pixel this is. */
+export const openingOf = (world: World, token: string): TrackedMail | undefined =>
+  byAnyKey(world, OPENING, (mac) => readOpenToken(token, mac)) ??
+  byAnyKey(world, OLDER_OPENING, (mac) => readOlderOpenToken(token, mac));
 
-// A token of one purpose is worth nothing for the other.
-const clickMac =
-  (world: World): Mac =>
+/** Mail that was sent before the instance key was replaced is still read. */
+function byAnyKey<T>(world: World, purpose: string, read: (mac: Mac) => T | undefined): T | undefined {
+  const found = read(macOf(world, purpose));
+  if (found !== undefined) return found;
+  for (const mac of world.secrets.otherMacs(purpose)) {
+    const older = read(mac);
+    if (older !== undefined) return older;
+  }
+  return undefined;
+}
+
+// A token of one purpose is worth nothing for another.
+const CLICK = 'click of a domain';
+const OPENING = 'opening of a domain';
+/** Mail that went out before tokens named their domain is read and clicked for years. */
+const OLDER_CLICK = 'click';
+const OLDER_OPENING = 'open';
+
+const macOf =
+  (world: World, purpose: string): Mac =>
   (bytes) =>
-    world.secrets.mac('click', bytes);
-const openMac =
-  (world: World): Mac =>
-  (bytes) =>
-    world.secrets.mac('open', bytes);
+    world.secrets.mac(purpose, bytes);

@@ -1,8 +1,9 @@
 import { stopwatch } from '../../platform/clock/index.ts';
 import { isDatabaseSetback, isUniqueViolation } from '../../platform/db/index.ts';
+import type { ProcessMarks } from '../../platform/process-mark/index.ts';
 import type { World } from '../../platform/world/index.ts';
-import type { Reading } from './reading.ts';
-import { createRecordReadings } from './record-readings.ts';
+import type { Engagement } from './engagement.ts';
+import { createRecordEngagements } from './record-engagements.ts';
 import { createRepeats } from './repeats.ts';
 import { openTrackJournal } from './track-journal.ts';
 
@@ -11,7 +12,7 @@ export interface Tracking {
    * Notes it so that a killed process does not lose it, tells that, and records it later; it never throws. Whoever comes
    * in the same turn of the event loop is noted by the same write.
    */
-  note(reading: Omit<Reading, 'id' | 'at'>, onNoted: () => void): void;
+  note(engagement: Omit<Engagement, 'id' | 'at'>, onNoted: () => void): void;
   /** Resolves when nothing more can be recorded at present. */
   settled(): Promise<void>;
   close(graceMs: number): Promise<void>;
@@ -32,14 +33,14 @@ const RETRY_MS = 1000;
 const USER_AGENT_CHARS_MAX = 512;
 
 /** Takes over what earlier processes of this data folder noted and did not record. */
-export function createTracking(world: World, runDir: string): Tracking {
-  const record = createRecordReadings(world);
+export function createTracking(world: World, runDir: string, marks?: ProcessMarks): Tracking {
+  const record = createRecordEngagements(world);
   const isRepeat = createRepeats(() => world.clock.now(), REPEAT_MS);
   const { journal_bytes: bytesMax } = world.config.tracking;
   // An embedded database has no other process.
   const isAlone = world.db.dialect === 'sqlite';
-  const journal = openTrackJournal({ runDir, owner: world.ids.uuid(), bytesMax, isAlone });
-  let unwritten: { reading?: Reading; onNoted: () => void }[] = [];
+  const journal = openTrackJournal({ runDir, owner: world.ids.uuid(), bytesMax, isAlone, marks });
+  let unwritten: { engagement?: Engagement; onNoted: () => void }[] = [];
   let recording: Promise<void> | undefined;
   let cancelRetry: (() => void) | undefined;
   let cancelPause: (() => void) | undefined;
@@ -62,9 +63,9 @@ export function createTracking(world: World, runDir: string): Tracking {
         else unwritten.push({ onNoted });
         return;
       }
-      const reading = { id: world.ids.uuid(), at: world.clock.now(), emailId, ipAddress, userAgent };
+      const engagement = { id: world.ids.uuid(), at: world.clock.now(), emailId, ipAddress, userAgent };
       if (unwritten.length === 0) setImmediate(writeTurn);
-      unwritten.push({ reading: link === undefined ? reading : { ...reading, link }, onNoted });
+      unwritten.push({ engagement: link === undefined ? engagement : { ...engagement, link }, onNoted });
     },
     async settled() {
       writeTurn();
@@ -87,16 +88,16 @@ export function createTracking(world: World, runDir: string): Tracking {
     const turn = unwritten;
     unwritten = [];
     if (turn.length === 0) return;
-    const isWritten = write(turn.flatMap(({ reading }) => reading ?? []));
+    const isWritten = write(turn.flatMap(({ engagement }) => engagement ?? []));
     for (const { onNoted } of turn) onNoted();
     if (!isWritten) return;
     arrivals += turn.length;
     start();
   }
 
-  function write(readings: Reading[]): boolean {
+  function write(engagements: Engagement[]): boolean {
     try {
-      if (!journal.append(readings)) return lose('the journal is full', { bytes: journal.waitingBytes() });
+      if (!journal.append(engagements)) return lose('the journal is full', { bytes: journal.waitingBytes() });
       losing = undefined;
       return true;
     } catch (error) {
@@ -141,16 +142,16 @@ export function createTracking(world: World, runDir: string): Tracking {
   async function recordBatch(): Promise<void> {
     const taken = journal.take(batchMax);
     if (!taken) return;
-    const { readings } = taken;
+    const { engagements } = taken;
     try {
-      await record(readings);
+      await record(engagements);
       batchMax = BATCH_MAX;
     } catch (error) {
       if (!isPoison(error)) return retryLater(error);
-      // Some reading cannot be written: smaller and smaller batches find out which.
-      batchMax = Math.max(1, readings.length >> 1);
-      if (readings.length > 1) return;
-      world.log.error({ err: error, emailId: readings[0]?.emailId }, 'a reading could not be recorded');
+      // Some engagement cannot be written: smaller and smaller batches find out which.
+      batchMax = Math.max(1, engagements.length >> 1);
+      if (engagements.length > 1) return;
+      world.log.error({ err: error, emailId: engagements[0]?.emailId }, 'a reading could not be recorded');
     }
     journal.settle(taken);
   }

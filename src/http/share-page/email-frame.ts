@@ -1,21 +1,18 @@
-import { disarmHtml, embedImages, escapeHtml } from '../../protocol/safe-html/index.ts';
+import { escapeHtml } from '../../protocol/safe-html/index.ts';
 import { framePolicy } from './headers.ts';
 
 /**
- * The email's HTML in a frame that can do nothing: an empty `sandbox` takes away scripts, forms, popups, the page's
- * origin and every way to leave the frame. `srcdoc` rather than an address of its own, because an address could be
- * opened without the frame around it. The policy is said again inside, should a browser not hand it down.
+ * What stands around the email's HTML: a frame that can do nothing. An empty `sandbox` takes away scripts, forms,
+ * popups, the page's origin and every way to leave the frame. `srcdoc` rather than an address of its own, because an
+ * address could be opened without the frame around it. The policy is said again inside, should a browser not hand it down.
  */
-export function renderEmailFrame(
-  html: string,
-  options: { images: ReadonlyMap<string, string>; imageCharsMax: number; withRemoteImages: boolean },
-): string {
-  const policy = `<meta http-equiv="Content-Security-Policy" content="${framePolicy(options.withRemoteImages)}">`;
+export function frameStart(withRemoteImages: boolean): string {
+  const policy = `<meta http-equiv="Content-Security-Policy" content="${framePolicy(withRemoteImages)}">`;
   const head = `<!doctype html><meta charset="utf-8">${policy}<style>${frameStyle}</style>`;
-  // The pictures come last: base64 needs no escaping, and there may be megabytes of it.
-  const srcdoc = embedImages(escapeHtml(head + disarmHtml(html)), options.images, options.imageCharsMax);
-  return `<iframe title="Content of the email" sandbox="" referrerpolicy="no-referrer" credentialless srcdoc="${srcdoc}"></iframe>`;
+  return `<iframe title="Content of the email" sandbox="" referrerpolicy="no-referrer" credentialless srcdoc="${escapeHtml(head)}`;
 }
+
+export const FRAME_END = '"></iframe>';
 
 // What `disarmHtml` renamed and what never shows anything of its own in an email is not shown either.
 const NOT_SHOWN = 'applet audio iframe math noembed noframes object script svg template video'.split(' ');

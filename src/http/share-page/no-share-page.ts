@@ -7,3 +7,11 @@ export const renderNoSharePage = (): string =>
     `<main><h1>This link does not work</h1>
 <p>It may have expired, or somebody may have revoked it. Ask the person who gave it to you for a new one.</p></main>`,
   );
+
+/** For a link that works, while many others are being opened. */
+export const renderBusyPage = (): string =>
+  renderDocument(
+    'Try again soon',
+    `<main><h1>Too many shared emails are being opened just now</h1>
+<p>The link works. Open it again in a few seconds.</p></main>`,
+  );

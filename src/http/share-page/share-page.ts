@@ -1,32 +1,28 @@
 import type { SharedEmail } from '../../resources/shares/index.ts';
-import { escapeHtml, linksIn, mayLoadImages } from '../../protocol/safe-html/index.ts';
-import { renderEmailFrame } from './email-frame.ts';
+import { escapeHtml } from '../../protocol/safe-html/index.ts';
+import { FRAME_END, frameStart } from './email-frame.ts';
+import type { RenderedEmail } from './rendered-email.ts';
 import { bytesInWords, stateInWords, timeInWords } from './words.ts';
 import { DOCUMENT_END, renderDocumentStart } from './document.ts';
 
-/** Pictures inside the email, as bytes; a page larger than this helps nobody. */
-export const INLINE_IMAGE_BYTES_MAX = 8 * 1024 * 1024;
-const INLINE_IMAGE_CHARS_MAX = 16 * 1024 * 1024;
-const LINKS_MAX = 100;
-
 export interface SharePage {
-  email: Omit<SharedEmail, 'expiresAt'>;
-  /** The pictures the email brings along, as data URLs by content id. */
-  images: ReadonlyMap<string, string>;
+  email: Omit<SharedEmail, 'isLarge'>;
+  content: RenderedEmail;
   withRemoteImages: boolean;
 }
 
-/** All of the page that is the same for every link to the email; `renderShareEnd` follows it. */
-export function renderSharePage(page: SharePage): string {
-  const { email } = page;
+/** The content is put in as it was rendered once: of megabytes nothing but a copy is made for each reader. */
+export function renderSharePage({ email, content, withRemoteImages }: SharePage): Buffer {
   const subject = email.subject.trim() === '' ? '(no subject)' : email.subject;
-  return `${renderDocumentStart(subject)}<header><h1><bdi>${escapeHtml(subject)}</bdi></h1>${renderFields(email)}${renderAttachments(email)}</header>
-<main aria-label="Email">${renderContent(page)}</main>
-`;
+  const parts: (string | Buffer)[] = [
+    `${renderDocumentStart(subject)}<header><h1><bdi>${escapeHtml(subject)}</bdi></h1>${renderFields(email)}${renderAttachments(email)}</header>
+<main aria-label="Email">`,
+    ...renderContent(content, withRemoteImages),
+    `</main>
+<footer><p>This is a read-only copy of one email. The link to it works until ${renderTime(email.expiresAt)}; whoever has the link can open it.</p></footer>${DOCUMENT_END}`,
+  ];
+  return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
 }
-
-export const renderShareEnd = (expiresAt: number): string =>
-  `<footer><p>This is a read-only copy of one email. The link to it works until ${renderTime(expiresAt)}; whoever has the link can open it.</p></footer>${DOCUMENT_END}`;
 
 function renderFields(email: SharePage['email']): string {
   const rows: [string, string][] = [
@@ -52,34 +48,33 @@ function renderAttachments({ attachments }: SharePage['email']): string {
 <p class="quiet">Attachments cannot be downloaded from this page.</p></section>`;
 }
 
-function renderContent({ email, images, withRemoteImages }: SharePage): string {
-  const { html, text } = email;
-  if (html === null) {
-    if (text === null) return '<p class="quiet">The content of this email is no longer kept.</p>';
-    return `<pre dir="auto">${escapeHtml(text)}</pre>`;
+function renderContent({ frame, text, ...rest }: RenderedEmail, withRemoteImages: boolean): (string | Buffer)[] {
+  if (frame === undefined) {
+    if (text === undefined) return ['<p class="quiet">The content of this email is no longer kept.</p>'];
+    return ['<pre dir="auto">', text, '</pre>'];
   }
-  const frame = renderEmailFrame(html, { images, imageCharsMax: INLINE_IMAGE_CHARS_MAX, withRemoteImages });
-  return `${renderImageNotice(html, withRemoteImages)}<div class="frame">${frame}</div>${renderLinks(html)}${renderText(text)}`;
+  const notice = rest.mayLoadImages ? renderImageNotice(withRemoteImages) : '';
+  return [
+    `${notice}<div class="frame">${frameStart(withRemoteImages)}`,
+    frame,
+    `${FRAME_END}</div>${renderLinks(rest.links)}`,
+    ...(text === undefined
+      ? []
+      : ['<details><summary>Plain text version</summary><pre dir="auto">', text, '</pre></details>']),
+  ];
 }
 
 /** An image that is loaded tells its owner that somebody looks, so it is asked for first. */
-function renderImageNotice(html: string, withRemoteImages: boolean): string {
-  if (!mayLoadImages(html)) return '';
+function renderImageNotice(withRemoteImages: boolean): string {
   return withRemoteImages
     ? '<p class="notice">Remote images are shown. <a href="?images=0">Hide remote images</a></p>'
     : '<p class="notice">Remote images are hidden, because loading them tells the sender that the email was opened. <a href="?images=1">Show remote images</a></p>';
 }
 
-function renderLinks(html: string): string {
-  const links = linksIn(html, LINKS_MAX);
+function renderLinks(links: readonly string[]): string {
   if (links.length === 0) return '';
   const items = links.map((link) => `<li><bdi>${escapeHtml(link)}</bdi></li>`);
   return `<details><summary>Where its links lead</summary><p class="quiet">Links in this copy cannot be followed. Copy an address if you trust it.</p><ol>${items.join('')}</ol></details>`;
-}
-
-function renderText(text: string | null): string {
-  if (text === null) return '';
-  return `<details><summary>Plain text version</summary><pre dir="auto">${escapeHtml(text)}</pre></details>`;
 }
 
 const bdi = (value: string): string => `<bdi>${escapeHtml(value)}</bdi>`;

@@ -76,7 +76,7 @@ function exchange({ request, limits, host, addresses, headers, ca }: Exchange): 
       ...(ca ? { ca: [...ca] } : {}),
       signal: limits.signal,
     });
-    const conclude = (answer: ApiAnswer): void => {
+    const finish = (answer: ApiAnswer): void => {
       resolve(answer);
       sent.destroy();
     };
@@ -86,14 +86,14 @@ function exchange({ request, limits, host, addresses, headers, ca }: Exchange): 
       socket.once('secureConnect', () => (stage = `${host} broke off the connection`));
     });
     sent.on('error', (error) => {
-      conclude({
+      finish({
         kind: 'failed',
         say: limits.signal.aborted ? `${host} did not answer in time` : stage,
         because: error,
       });
     });
-    sent.once('response', (response) => readAnswer(response, host, limits, conclude));
-    sent.once('close', () => conclude({ kind: 'failed', say: stage }));
+    sent.once('response', (response) => readAnswer(response, host, limits, finish));
+    sent.once('close', () => finish({ kind: 'failed', say: stage }));
     sent.end(body);
   });
 }
@@ -111,24 +111,24 @@ function readAnswer(
   response: IncomingMessage,
   host: string,
   { bytesMax, signal }: Exchange['limits'],
-  conclude: (answer: ApiAnswer) => void,
+  finish: (answer: ApiAnswer) => void,
 ): void {
   const chunks: Buffer[] = [];
   let length = 0;
   response.on('error', (error) => {
     const say = signal.aborted ? `${host} did not answer in time` : `${host} broke off in the middle of its answer`;
-    conclude({ kind: 'failed', say, because: error });
+    finish({ kind: 'failed', say, because: error });
   });
   response.on('data', (chunk: Buffer) => {
     length += chunk.length;
     if (length > bytesMax) {
-      return conclude({ kind: 'failed', say: `${host} answered with more than ${bytesMax} bytes` });
+      return finish({ kind: 'failed', say: `${host} answered with more than ${bytesMax} bytes` });
     }
     chunks.push(chunk);
   });
   // Node says "end" only of a body that came whole.
   response.on('end', () => {
     const body = Buffer.concat(chunks).toString('utf8');
-    conclude({ kind: 'answered', status: response.statusCode ?? 0, body });
+    finish({ kind: 'answered', status: response.statusCode ?? 0, body });
   });
 }

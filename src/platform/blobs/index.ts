@@ -5,10 +5,26 @@
 import { mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
+import { PART } from './copy-blobs.ts';
+
+export { copyBlobs } from './copy-blobs.ts';
 
 export interface NewBlob {
   key: string;
   content: Uint8Array;
+}
+
+export interface BlobWriter {
+  write(piece: Uint8Array): Promise<void>;
+  /** Whole and synced when it resolves. */
+  commit(): Promise<void>;
+  discard(): Promise<void>;
+}
+
+/** From `start` up to `end`, which is not included. */
+export interface ByteRange {
+  start: number;
+  end: number;
 }
 
 /** A disk syncs several files in nearly the time of one; more would only wait for each other. */
@@ -17,15 +33,23 @@ const AT_ONCE_MAX = 16;
 export interface Blobs {
   /** Keys are `<owner id>/<name>`; writing the same key again replaces it. */
   put(key: string, content: Uint8Array): Promise<void>;
+  /** The same as it comes; nothing stands under the key when `content` fails. */
+  putStream(key: string, content: AsyncIterable<Uint8Array>): Promise<void>;
   /** Many of them, each whole and synced when it resolves; a failure leaves any of them or none. */
   putAll(blobs: readonly NewBlob[]): Promise<void>;
   get(key: string): Promise<Buffer>;
+  size(key: string): Promise<number>;
+  /** Content that comes piece by piece; nothing stands under its key before `commit`. */
+  write(key: string): Promise<BlobWriter>;
+  /** All that an owner has becomes another's, who has nothing yet. */
+  move(owner: string, to: string): Promise<void>;
   /** To be read piece by piece, and destroyed where it is not; undefined where there is no such blob. */
-  open(key: string): Promise<{ size: number; content: Readable } | undefined>;
+  open(key: string, range?: ByteRange): Promise<{ size: number; content: Readable } | undefined>;
   /** Removes everything an owner has; removing what is not there is no fault. */
   remove(owner: string): Promise<void>;
   /** The owners whose folder was last changed before `beforeMs`, for the sweep of what a crash left behind. */
   owners(beforeMs: number): AsyncIterable<string>;
+  isEmpty(): Promise<boolean>;
   /** Rejects when nothing can be written. */
   check(): Promise<void>;
 }
@@ -34,8 +58,7 @@ export interface Blobs {
 const OWNER_FORM = /^[a-z0-9_-]{2,}$/i;
 const NAME_FORM = /^[a-z0-9_-][a-z0-9_.-]*$/i;
 
-/** How the name of a file ends while it is written. */
-const PART = '.part';
+export const blobsFolder = (dataDir: string): string => path.join(dataDir, 'blobs');
 
 export function openBlobs(root: string): Blobs {
   // The last characters of a UUIDv7 are random; its first ones would put a whole day into one folder.
@@ -61,7 +84,14 @@ export function openBlobs(root: string): Blobs {
     await eachAtOnce(folders, syncFolder);
   }
 
-  async function write(file: string, content: Uint8Array): Promise<void> {
+  async function putStream(key: string, content: AsyncIterable<Uint8Array>): Promise<void> {
+    const { folder, file } = fileOf(key);
+    await makeFolder(root, folder);
+    await write(file, content);
+    await syncFolder(folder);
+  }
+
+  async function write(file: string, content: Uint8Array | AsyncIterable<Uint8Array>): Promise<void> {
     const temporary = `${file}.${process.pid}-${++puts}${PART}`;
     try {
       await writeSynced(temporary, content);
@@ -75,38 +105,67 @@ export function openBlobs(root: string): Blobs {
 
   return {
     put: (key, content) => putAll([{ key, content }]),
+    putStream,
     putAll,
-    async check() {
-      await mkdir(root, { recursive: true, mode: 0o700 });
-      const probe = path.join(root, `.check-${process.pid}`);
-      await writeFile(probe, '', { mode: 0o600 });
-      await rm(probe, { force: true });
-    },
+    check: () => probe(root),
     get: async (key) => readFile(fileOf(key).file),
-    async open(key) {
-      const handle = await open(fileOf(key).file, 'r').catch((error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOENT') return undefined;
-        throw error;
-      });
-      if (!handle) return undefined;
-      try {
-        return { size: (await handle.stat()).size, content: handle.createReadStream() };
-      } catch (error) {
-        await handle.close();
-        throw error;
-      }
+    size: async (key) => (await stat(fileOf(key).file)).size,
+    async write(key) {
+      const { folder, file } = fileOf(key);
+      await makeFolder(root, folder);
+      return openWriter(file, `${file}.${process.pid}-${++puts}${PART}`);
+    },
+    move: async (owner, to) => moveFolder(root, folderOf(owner), folderOf(to)),
+    open: async (key, range) => openFile(fileOf(key).file, range),
+    async isEmpty() {
+      for await (const _ of ownersIn(root, Infinity)) return false;
+      return true;
     },
     remove: async (owner) => rm(folderOf(owner), { recursive: true, force: true }),
-    async *owners(beforeMs) {
-      for (const shard of await namesIn(root)) {
-        for (const owner of await namesIn(path.join(root, shard))) {
-          if (!OWNER_FORM.test(owner)) continue;
-          const folder = await stat(path.join(root, shard, owner)).catch(() => undefined);
-          if (folder && folder.mtimeMs < beforeMs) yield owner;
-        }
-      }
-    },
+    owners: (beforeMs) => ownersIn(root, beforeMs),
   };
+}
+
+async function moveFolder(root: string, from: string, to: string): Promise<void> {
+  await mkdir(path.dirname(to), { recursive: true, mode: 0o700 });
+  await rename(from, to);
+  await syncFolder(path.dirname(to));
+  await syncFolder(root);
+}
+
+/** Throws where nothing can be written. */
+async function probe(root: string): Promise<void> {
+  await mkdir(root, { recursive: true, mode: 0o700 });
+  const file = path.join(root, `.check-${process.pid}`);
+  await writeFile(file, '', { mode: 0o600 });
+  await rm(file, { force: true });
+}
+
+async function openFile(file: string, range?: ByteRange): ReturnType<Blobs['open']> {
+  const handle = await open(file, 'r').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (!handle) return undefined;
+  try {
+    const { size } = await handle.stat();
+    // Node counts the last byte in.
+    const part = range && { start: range.start, end: range.end - 1 };
+    return { size, content: handle.createReadStream(part) };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+async function* ownersIn(root: string, beforeMs: number): AsyncIterable<string> {
+  for (const shard of await namesIn(root)) {
+    for (const owner of await namesIn(path.join(root, shard))) {
+      if (!OWNER_FORM.test(owner)) continue;
+      const folder = await stat(path.join(root, shard, owner)).catch(() => undefined);
+      if (folder && folder.mtimeMs < beforeMs) yield owner;
+    }
+  }
 }
 
 /** Begins nothing more once one has failed, and ends when the last that had begun has. */
@@ -124,7 +183,30 @@ async function eachAtOnce<T>(items: Iterable<T>, work: (item: T) => Promise<void
 
 const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);
 
-async function writeSynced(file: string, content: Uint8Array): Promise<void> {
+async function openWriter(file: string, temporary: string): Promise<BlobWriter> {
+  const handle = await open(temporary, 'w', 0o600);
+  const discard = async (): Promise<void> => {
+    await handle.close().catch(() => undefined);
+    await rm(temporary, { force: true });
+  };
+  return {
+    write: async (piece) => void (await handle.writeFile(piece)),
+    async commit() {
+      try {
+        await handle.datasync();
+        await handle.close();
+        await rename(temporary, file);
+      } catch (error) {
+        await discard();
+        throw error;
+      }
+      await syncFolder(path.dirname(file));
+    },
+    discard,
+  };
+}
+
+async function writeSynced(file: string, content: Uint8Array | AsyncIterable<Uint8Array>): Promise<void> {
   const handle = await open(file, 'w', 0o600);
   try {
     await handle.writeFile(content);

@@ -62,5 +62,19 @@ export function repeat(clock: Clock, everyMs: number, work: () => Promise<void>)
   };
 }
 
+/** Resolves after `ms`, or at once when the signal fires. */
+export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      cancel();
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const cancel = clock.timer(ms, end);
+    if (signal.aborted) return end();
+    signal.addEventListener('abort', end);
+  });
+}
+
 /** Rests from our own work, in the same real time; never for waiting for the world, which is the clock's. */
 export const rest = (ms: number): Promise<void> => new Promise((resume) => void setTimeout(resume, ms).unref());

@@ -12,10 +12,12 @@ export function findConflicts(config: Config): Conflict[] {
     ...checkDatabase(config),
     ...checkBodyLimits(config),
     ...checkConnections(config),
+    ...checkTlsFiles(config),
+    ...checkSmtpPorts(config),
+    ...checkInsecureLogin(config),
     ...checkLease(config),
     ...checkRetries(config),
     ...checkChoice('team.default_plan', config.team.default_plan, 'plans', config.plans),
-    ...checkChoice('team.default_region', config.team.default_region, 'regions', config.regions),
     ...checkPlanNames(config),
     ...checkDnsProviders(config),
   ];
@@ -51,6 +53,33 @@ function checkConnections({ delivery }: Config): Conflict[] {
   const text = `delivery.max_connections_per_destination is ${one}; it must be at most delivery.max_connections (${all})`;
   return [{ keys, text }];
 }
+
+function checkTlsFiles({ tls }: Config): Conflict[] {
+  if (tls.key_file === '' || tls.certificate_file !== '') return [];
+  const keys = ['tls.certificate_file', 'tls.key_file'];
+  return [{ keys, text: 'tls.key_file is set but tls.certificate_file is empty; name the certificate of this key' }];
+}
+
+// A port speaks TLS from the first byte or it does not.
+function checkSmtpPorts({ submission, receiving }: Config): Conflict[] {
+  const { ports, tls_ports: tlsPorts } = submission;
+  const plain = [...new Set([...ports, ...receiving.ports])];
+  const both = plain.find((port) => port !== 0 && tlsPorts.includes(port));
+  if (both === undefined) return [];
+  const other = ports.includes(both) ? 'submission.ports' : 'receiving.ports';
+  const text = `submission.tls_ports and ${other} both have ${both}; take it out of one of them`;
+  return [{ keys: ['submission.tls_ports', other], text }];
+}
+
+// Whoever reads the line would have the key.
+function checkInsecureLogin({ submission, smtp }: Config): Conflict[] {
+  if (!submission.insecure_login || LOOPBACK.test(smtp.host)) return [];
+  const keys = ['submission.insecure_login', 'smtp.host'];
+  const text = `submission.insecure_login is true but smtp.host is "${smtp.host}"; API keys may cross loopback in clear, and nothing else: set smtp.host to "127.0.0.1"`;
+  return [{ keys, text }];
+}
+
+const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/;
 
 // Work whose lease ends while it is still under way would be offered to a second worker.
 function checkLease({ delivery }: Config): Conflict[] {

@@ -13,6 +13,8 @@ export interface Draft {
   /** The named entries that exist, such as `regions.eu-west-1`. */
   readonly entries: Set<string>;
   readonly faults: Set<string>;
+  /** What is odd and does no harm. */
+  readonly warnings: Set<string>;
   /** Keys that a fault was about: a rule over several keys says nothing sensible while one of them is wrong. */
   readonly unsound: Set<string>;
 }
@@ -24,7 +26,14 @@ export interface Origin {
 }
 
 export function emptyDraft(): Draft {
-  return { values: new Map(), sources: new Map(), entries: new Set(), faults: new Set(), unsound: new Set() };
+  return {
+    values: new Map(),
+    sources: new Map(),
+    entries: new Set(),
+    faults: new Set(),
+    warnings: new Set(),
+    unsound: new Set(),
+  };
 }
 
 export function applyLeaf(draft: Draft, leaf: Leaf, origin: Origin): void {
@@ -56,14 +65,14 @@ export function fillEntries(draft: Draft, defaults: ReadonlyMap<string, unknown>
 
 function assign(draft: Draft, given: { key: string; kind: Kind<unknown>; raw: unknown }, origin: Origin): void {
   const { key, kind, raw } = given;
-  const reading = kind.read(raw);
-  if ('value' in reading) {
-    draft.values.set(key, reading.value);
+  const parsed = kind.read(raw);
+  if ('value' in parsed) {
+    draft.values.set(key, parsed.value);
     draft.sources.set(key, origin.source);
     return;
   }
   draft.unsound.add(key);
-  for (const { at, expects, got } of reading.unfit) {
+  for (const { at, expects, got } of parsed.unfit) {
     const quoted = kind.mask === undefined ? quote(got) : 'a value that is not shown, because it is secret';
     draft.faults.add(`${origin.shownAs}: ${key}${at} must be ${expects}; got ${quoted}`);
   }

@@ -22,7 +22,7 @@ export function applyEnvironment(draft: Draft, env: Readonly<Record<string, stri
     if (text === undefined || !isOurs(name)) continue;
     const key = keys.get(name);
     const kind = key === undefined ? undefined : findKind(key);
-    if (key === undefined || kind === undefined) draft.faults.add(refuseUnknownName(draft, name, keys));
+    if (key === undefined || kind === undefined) noteUnknownName(draft, name, keys);
     else applyLeaf(draft, { path: key.split('.'), raw: kind.fromText(text) }, { source: 'env', shownAs: name });
   }
 }
@@ -32,7 +32,8 @@ function isOurs(name: string): boolean {
   return !otherPrefixes.some((prefix) => name.startsWith(prefix));
 }
 
-function refuseUnknownName(draft: Draft, name: string, keys: ReadonlyMap<string, string>): string {
+/** What looks like a slip of typing stops the start; a name like no setting is another program's, and is only told of. */
+function noteUnknownName(draft: Draft, name: string, keys: ReadonlyMap<string, string>): void {
   const nearest = findNearest(name.toUpperCase(), [...keys.keys(), ...otherNames], name.slice('RASKET'.length));
   const key = keys.get(nearest ?? '');
   if (key !== undefined) draft.unsound.add(key);
@@ -40,9 +41,14 @@ function refuseUnknownName(draft: Draft, name: string, keys: ReadonlyMap<string,
   const section = findSectionOfMissingEntry(name);
   if (section !== undefined) {
     const known = [...draft.entries].filter((entry) => entry.startsWith(`${section}.`)).join(', ');
-    return `environment: ${name} fits none of ${known}; add [${section}.<name>] to your file to have another${hint}`;
+    draft.faults.add(
+      `environment: ${name} fits none of ${known}; add [${section}.<name>] to your file to have another${hint}`,
+    );
+  } else if (nearest === undefined) {
+    draft.warnings.add(`environment: ${name} is not a setting and is ignored; config/default.toml lists them all`);
+  } else {
+    draft.faults.add(`environment: ${name} is not a setting${hint}`);
   }
-  return `environment: ${name} is not a setting${hint || '; config/default.toml lists them all'}`;
 }
 
 /** The section whose field the name ends in, when what stands between them is the name of no entry. */

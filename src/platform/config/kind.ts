@@ -3,13 +3,13 @@ export interface Kind<T> {
   readonly expects: string;
   /** Turns the text of an environment variable into what TOML would have held; text it cannot turn is left for `read` to refuse. */
   fromText(text: string): unknown;
-  read(raw: unknown): Reading<T>;
+  read(raw: unknown): Parsed<T>;
   toToml(value: T): unknown;
   /** Present on secrets only: their values are never quoted in a fault and are shown through this. */
   mask?(value: T): T;
 }
 
-export type Reading<T> = { readonly value: T } | { readonly unfit: readonly Unfit[] };
+export type Parsed<T> = { readonly value: T } | { readonly unfit: readonly Unfit[] };
 
 /** One thing wrong inside a value; `at` is its place, such as `[2]` in a list. */
 export interface Unfit {
@@ -97,13 +97,13 @@ function integerFromText(line: string): unknown {
   return /^-?\d{1,15}$/.test(line.trim()) ? Number(line) : line;
 }
 
-function readItems<T>(item: Kind<T>, raw: readonly unknown[]): Reading<readonly T[]> {
+function readItems<T>(item: Kind<T>, raw: readonly unknown[]): Parsed<readonly T[]> {
   const values: T[] = [];
   const unfit: Unfit[] = [];
   for (const [index, one] of raw.entries()) {
-    const reading = item.read(one);
-    if ('value' in reading) values.push(reading.value);
-    else unfit.push(...reading.unfit.map((fault) => ({ ...fault, at: `[${index}]${fault.at}` })));
+    const parsed = item.read(one);
+    if ('value' in parsed) values.push(parsed.value);
+    else unfit.push(...parsed.unfit.map((fault) => ({ ...fault, at: `[${index}]${fault.at}` })));
   }
   return unfit.length > 0 ? { unfit } : { value: values };
 }

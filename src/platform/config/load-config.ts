@@ -5,6 +5,7 @@ import { applyLeaf, emptyDraft, fillEntries } from './draft.ts';
 import type { Draft } from './draft.ts';
 import { applyEnvironment } from './environment.ts';
 import { listKeys } from './keys.ts';
+import { findNameFault } from './public-name.ts';
 import type { Config, DeepPartial, Source, Sources } from './settings.ts';
 import { listLeaves, readTomlFile } from './toml-tree.ts';
 
@@ -12,13 +13,15 @@ export interface ConfigInput {
   /** A TOML file with what differs from the defaults. */
   readonly file?: string | undefined;
   readonly profile?: 'production' | 'development' | undefined;
+  /** Also asks for what real mail cannot do without. */
+  readonly isServing?: boolean | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Wins over everything: for flags and tests. */
   readonly overrides?: DeepPartial<Config> | undefined;
 }
 
 /** Lays the layers over each other, later over earlier; throws a ConfigFault with every fault of every layer. */
-export function loadConfig(input: ConfigInput): { config: Config; sources: Sources } {
+export function loadConfig(input: ConfigInput): { config: Config; sources: Sources; warnings: string[] } {
   const draft = emptyDraft();
   applyFile(draft, shipped('default.toml'), 'default');
   const defaults = new Map(draft.values);
@@ -32,8 +35,9 @@ export function loadConfig(input: ConfigInput): { config: Config; sources: Sourc
   if (draft.faults.size > 0 && isIncomplete(draft)) throw new ConfigFault([...draft.faults]);
   const config = assemble(draft.values);
   addConflicts(draft, config);
+  if (input.isServing) addNameFault(draft, config, input.file);
   if (draft.faults.size > 0) throw new ConfigFault([...draft.faults]);
-  return { config, sources: draft.sources };
+  return { config, sources: draft.sources, warnings: [...draft.warnings] };
 }
 
 function shipped(name: string): { path: string; shownAs: string } {
@@ -61,6 +65,12 @@ function addConflicts(draft: Draft, config: Config): void {
   for (const { keys, text } of findConflicts(config)) {
     if (!keys.some((key) => draft.unsound.has(key))) draft.faults.add(text);
   }
+}
+
+function addNameFault(draft: Draft, config: Config, file: string | undefined): void {
+  const source = draft.sources.get('instance.host') ?? 'default';
+  const fault = findNameFault(config, { source, file });
+  if (fault !== undefined) draft.faults.add(fault);
 }
 
 function assemble(values: ReadonlyMap<string, unknown>): Config {

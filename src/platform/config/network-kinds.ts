@@ -11,6 +11,11 @@ export const listenAddress = text(
   (value) => isAddress(value) || isHostName(value),
 );
 
+export const listenAddressOrEmpty = textOrEmpty(
+  'an IP address or a host name of this machine, such as 127.0.0.1',
+  (value) => isAddress(value) || isHostName(value),
+);
+
 export const ipv4OrEmpty = textOrEmpty('an IPv4 address such as 192.0.2.10', isIPv4);
 
 export const ipv6OrEmpty = textOrEmpty(

@@ -1,3 +1,4 @@
+import type { Region as ContractRegion } from '../../contract/index.ts';
 import { validate as isCronText } from 'node-cron';
 import { flag, integer, integerOrNone, list, oneOf, text, textOrEmpty } from './kind.ts';
 import type { Kind } from './kind.ts';
@@ -6,6 +7,7 @@ import * as network from './network-kinds.ts';
 const cidrs = list(network.cidr, { min: 0, max: 100 });
 const seconds = { unit: 'seconds' };
 const bytes = { unit: 'bytes' };
+const smtpPorts = list(integer({ min: 0, max: 65_535, unit: 'TCP port; 0 takes any free one' }), { min: 0, max: 20 });
 const filePathOrEmpty = textOrEmpty('the path of a file', (value) => !value.includes('\0'));
 
 /** Sections whose settings are fixed. Defaults and reasons stand in config/default.toml, only kinds stand here. */
@@ -22,6 +24,48 @@ export const sections = {
     email_body_limit_bytes: integer({ min: 1024, max: 268_435_456, ...bytes }),
     shutdown_seconds: integer({ min: 0, max: 300, ...seconds }),
     trusted_proxies: cidrs,
+  },
+  tls: {
+    certificate_file: filePathOrEmpty,
+    key_file: filePathOrEmpty,
+  },
+  smtp: {
+    host: network.listenAddressOrEmpty,
+    trusted_proxies: cidrs,
+    message_bytes: integer({ min: 65_536, max: 268_435_456, ...bytes }),
+    max_connections: integer({ min: 1, max: 100_000, unit: 'connections' }),
+    max_connections_per_address: integer({ min: 1, max: 100_000, unit: 'connections' }),
+    idle_seconds: integer({ min: 1, max: 3600, ...seconds }),
+    content_timeout_seconds: integer({ min: 1, max: 3600, ...seconds }),
+    content_bytes_per_second: integer({ min: 1, max: 1_048_576, unit: 'bytes a second' }),
+  },
+  submission: {
+    ports: smtpPorts,
+    tls_ports: smtpPorts,
+    insecure_login: flag(),
+    login_seconds: integer({ min: 1, max: 3600, ...seconds }),
+    max_connections_per_key: integer({ min: 1, max: 100_000, unit: 'connections' }),
+    messages_per_minute_per_key: integer({ min: 1, max: 10_000_000, unit: 'messages a minute' }),
+    failed_logins_max: integer({ min: 1, max: 100_000, unit: 'failed logins' }),
+  },
+  receiving: {
+    ports: smtpPorts,
+    greeting_delay_ms: integer({ min: 0, max: 60_000, unit: 'milliseconds' }),
+    report_addresses: list(text('an address, or one with {host} in it, such as fbl@{host}', isAddressTemplate), {
+      min: 0,
+      max: 100,
+    }),
+    recipients_max: integer({ min: 1, max: 10_000, unit: 'recipients' }),
+    refusals_max: integer({ min: 1, max: 10_000, unit: 'refusals' }),
+    messages_per_minute_per_address: integer({ min: 1, max: 1_000_000, unit: 'messages a minute' }),
+    memory_bytes: integer({ min: 1_048_576, max: 17_179_869_184, ...bytes }),
+    attachment_bytes: integer({ min: 0, max: 268_435_456, ...bytes }),
+    dmarc: oneOf(['keep', 'mark', 'refuse']),
+    clamd: network.hostAndPortOrEmpty,
+    clamd_down: oneOf(['defer', 'accept']),
+    rspamd: network.hostAndPortOrEmpty,
+    judge_seconds: integer({ min: 2, max: 300, ...seconds }),
+    read_seconds: integer({ min: 2, max: 300, ...seconds }),
   },
   database: {
     driver: oneOf(['better-sqlite3', 'sqlite3', 'pg']),
@@ -41,10 +85,15 @@ export const sections = {
     smtp_port: integer({ min: 1, max: 65_535, unit: 'TCP port' }),
     max_connections: integer({ min: 1, max: 10_000, unit: 'connections' }),
     max_connections_per_destination: integer({ min: 1, max: 10_000, unit: 'connections' }),
+    max_connections_per_address: integer({ min: 1, max: 10_000, unit: 'connections' }),
     max_messages_per_connection: integer({ min: 1, max: 10_000, unit: 'messages' }),
     idle_seconds: integer({ min: 0, max: 300, ...seconds }),
     connect_timeout_seconds: integer({ min: 1, max: 600, ...seconds }),
+    open_timeout_seconds: integer({ min: 1, max: 3600, ...seconds }),
     reply_timeout_seconds: integer({ min: 1, max: 3600, ...seconds }),
+    envelope_timeout_seconds: integer({ min: 1, max: 3600, ...seconds }),
+    content_timeout_seconds: integer({ min: 1, max: 3600, ...seconds }),
+    content_bytes_per_second: integer({ min: 1024, max: 1_048_576, unit: 'bytes a second' }),
     data_timeout_seconds: integer({ min: 1, max: 3600, ...seconds }),
     max_in_flight: integer({ min: 1, max: 2000, unit: 'messages' }),
     lease_seconds: integer({ min: 1, max: 86_400, ...seconds }),
@@ -52,6 +101,7 @@ export const sections = {
     give_up_hours: integer({ min: 1, max: 720, unit: 'hours' }),
     ambiguous_hours: integer({ min: 1, max: 48, unit: 'hours' }),
     capture: flag(),
+    verify_enforced_tls: flag(),
     poll_ms: integer({ min: 1, max: 60_000, unit: 'milliseconds' }),
   },
   network: {
@@ -108,9 +158,14 @@ export const sections = {
     lease_seconds: integer({ min: 1, max: 86_400, ...seconds }),
     poll_ms: integer({ min: 1, max: 60_000, unit: 'milliseconds' }),
   },
+  imports: {
+    max_at_once: integer({ min: 1, max: 100, unit: 'imports' }),
+    lease_seconds: integer({ min: 1, max: 86_400, ...seconds }),
+    poll_ms: integer({ min: 1, max: 60_000, unit: 'milliseconds' }),
+  },
   team: {
     default_plan: text('the name of a plan', (value) => entryName.test(value)),
-    default_region: text('the name of a region', (value) => entryName.test(value)),
+    default_region: oneOf(['us-east-1', 'eu-west-1', 'sa-east-1', 'ap-northeast-1'] satisfies ContractRegion[]),
   },
 } satisfies Record<string, Record<string, Kind<unknown>>>;
 
@@ -127,6 +182,8 @@ export const entrySections = {
       contact_limit: integer({ min: 0, max: 1_000_000_000, unit: 'contacts' }),
       webhook_endpoint_limit: integer({ min: 0, max: 10_000, unit: 'endpoints' }),
       retention_days: integer({ min: 1, max: 3650, unit: 'days' }),
+      received_daily_cap: integerOrNone({ max: 1_000_000_000, unit: 'received emails a day; 0 for no limit' }),
+      received_storage_mb: integer({ min: 0, max: 1_000_000_000, unit: 'MiB' }),
     },
   },
   regions: {
@@ -211,6 +268,12 @@ function isDmarc(value: string): boolean {
 
 function isHostTemplate(value: string): boolean {
   return hasOnlyHostPlaceholder(value) && 'value' in network.hostName.read(value.replaceAll('{host}', 'localhost'));
+}
+
+function isAddressTemplate(value: string): boolean {
+  return (
+    hasOnlyHostPlaceholder(value) && /^[a-z0-9._+-]{1,64}@[^@\s]{1,253}$/i.test(value.replaceAll('{host}', 'localhost'))
+  );
 }
 
 /** SPF macros such as %{i} are no placeholders of ours (RFC 7208 §7.2). */

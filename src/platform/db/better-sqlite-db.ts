@@ -2,6 +2,7 @@ import Sqlite from 'better-sqlite3';
 import type { Knex } from 'knex';
 import type { Db, Executor, Row, Value } from './types.ts';
 import { createCommitListeners } from './commit-listeners.ts';
+import { createLockWait } from './lock-wait.ts';
 import { createTableVersions, memoOver, tableWrittenBy } from './memo.ts';
 import { NEW_FILE_PRAGMA, SQLITE_PRAGMAS } from './pragmas.ts';
 import { cutUnusedPages, firstNumber } from './unused-pages.ts';
@@ -12,8 +13,10 @@ import { cutUnusedPages, firstNumber } from './unused-pages.ts';
  * cached whenever this one commits; only while a transaction is open are they done aside, on what is committed.
  */
 export function openBetterSqlite(file: string): Db {
-  const writer = connect(file);
-  const reader = connect(file);
+  const [writer, reader] = [connect(file), connect(file)];
+  // Whoever waits inside SQLite waits with the whole process: `untilUnlocked` does the rest of it beside the others' work.
+  for (const connection of [writer, reader]) connection.pragma(`busy_timeout = ${BUSY_MS_MAX}`);
+  const untilUnlocked = createLockWait();
   const versions = createTableVersions();
   const listeners = createCommitListeners();
   const touched = new Set<string>();
@@ -44,10 +47,14 @@ export function openBetterSqlite(file: string): Db {
     onCommit: listeners.add,
     cutUnusedPages: (pagesMax) =>
       inTurn(async () => {
-        reads.end();
         // All rows are asked for: incremental_vacuum frees one page for each step, and a single row is a single step.
-        return cutUnusedPages((text) => firstNumber(writer.pragma(text) as Row[]), pagesMax);
+        const pragma = (text: string): number => firstNumber(writer.pragma(text) as Row[]);
+        return untilUnlocked(() => {
+          reads.end();
+          return cutUnusedPages(pragma, pagesMax);
+        });
       }),
+    unsafeSettings: async () => [],
     withKnex: (work) => withKnexOn(file, work).finally(reads.end),
     all: (sql, values) => reading().all(sql, values),
     get: (sql, values) => reading().get(sql, values),
@@ -65,9 +72,12 @@ export function openBetterSqlite(file: string): Db {
   };
 
   async function transact<T>(work: (tx: Executor) => Promise<T>): Promise<T> {
-    reads.end();
     touched.clear();
-    begin.run();
+    await untilUnlocked(() => {
+      // Reads go on while it waits, and end before each try.
+      reads.end();
+      begin.run();
+    });
     try {
       const value = await work(writing);
       commit.run();
@@ -111,6 +121,9 @@ async function withKnexOn<T>(file: string, work: (knex: Knex) => Promise<T>): Pr
 }
 
 function ignore(): void {}
+
+/** As long as another process takes for a small write. */
+const BUSY_MS_MAX = 10;
 
 function connect(file: string): Sqlite.Database {
   const connection = new Sqlite(file);

@@ -27,7 +27,8 @@ describe('a setback is no fault of ours', () => {
   });
 });
 
-it('a full disk and a lost race are worth a try item by item; a database that is gone is not', () => {
+it('a full disk and a lost race are worth a try item by item; a database that is gone or locked is not', () => {
   for (const code of ['SQLITE_FULL', '40001', '53100']) expect(isDatabaseGone(fault(code))).toBe(false);
-  for (const code of ['ECONNREFUSED', '57P03', '08001']) expect(isDatabaseGone(fault(code))).toBe(true);
+  for (const code of ['ECONNREFUSED', '57P03', '08001', 'SQLITE_BUSY', 'SQLITE_BUSY_SNAPSHOT'])
+    expect(isDatabaseGone(fault(code))).toBe(true);
 });

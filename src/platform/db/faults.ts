@@ -10,7 +10,10 @@ export function isDatabaseSetback(error: unknown): boolean {
   return isDatabaseGone(error) || hasCode(error, SETBACK_CODES);
 }
 
-/** Nobody answers: whatever else is tried now fails the same way, after as long a wait. */
+/** Another connection of this SQLite file is writing. */
+export const isLocked = (error: unknown): boolean => hasCode(error, ['SQLITE_BUSY']);
+
+/** Nobody answers, or another holds it: whatever else is tried now fails the same way, after as long a wait. */
 export function isDatabaseGone(error: unknown): boolean {
   if (hasCode(error, GONE_CODES)) return true;
   // knex and pg name these by their text alone.
@@ -21,7 +24,6 @@ export function isDatabaseGone(error: unknown): boolean {
 const SETBACK_CODES = [
   'SQLITE_FULL',
   'SQLITE_IOERR',
-  'SQLITE_BUSY',
   'SQLITE_READONLY',
   'SQLITE_CANTOPEN',
   'ENOSPC',
@@ -41,6 +43,8 @@ const GONE_CODES = [
   'EAI_AGAIN',
   'EPIPE',
   'ETIMEDOUT',
+  // Another program holds the file, and has for as long as we wait for that.
+  'SQLITE_BUSY',
   // PostgreSQL: connection lost, shutting down.
   '08',
   '57P',

@@ -3,9 +3,11 @@
  * It promises that a transaction is durable when its promise resolves. It knows no table.
  */
 export { openDb } from './open-db.ts';
-export { migrate, schemaState, SchemaTooNew } from './migrate.ts';
+export { hasTable, migrate, schemaState, SchemaTooNew } from './migrate.ts';
 export { createGroupCommit, type GroupCommit, type Lane } from './group-commit.ts';
-export { holdDataFolder, DataFolderInUse } from './data-folder-lock.ts';
+export { lockDataFolder, holdFile, DataFolderInUse } from './data-folder-lock.ts';
+export { ping } from './ping.ts';
+export { writeSnapshot } from './snapshot.ts';
 export { rewriteFile } from './unused-pages.ts';
 export { quietly } from './memo.ts';
 export { isDatabaseSetback, isUniqueViolation } from './faults.ts';

@@ -21,6 +21,11 @@ export function openKnexDb(options: OpenDbOptions): Db {
   return {
     dialect,
     withKnex: (work) => (dialect === 'pg' ? withPatience(options, work) : work(writer)),
+    async unsafeSettings() {
+      if (dialect !== 'pg') return [];
+      const sql = `select name from pg_settings where name in ('fsync', 'full_page_writes') and setting = 'off' order by name`;
+      return (await reading.all<{ name: string }>(sql)).map(({ name }) => name);
+    },
     cutUnusedPages: async (pagesMax) => {
       if (dialect === 'pg') return 0;
       return cutUnusedPages(async (text) => firstNumber((await writer.raw(`pragma ${text}`)) as Row[]), pagesMax);
@@ -87,10 +92,19 @@ function openPg(options: OpenDbOptions, limits: { query_timeout?: number } = { q
     connection: { connectionString: options.url, application_name: 'rasket', keepAlive: true, ...limits },
     // knex would write the values of a failed statement into its error, and so into the log.
     compileSqlOnError: false,
-    pool: { min: 0, max: options.poolMax },
+    pool: { min: 0, max: options.poolMax, afterCreate: waitForDisk },
     acquireConnectionTimeout: 10_000,
     log: SILENT,
   });
+}
+
+/**
+ * `off` would answer before a commit is on disk, and a crash of the server would take back accepted mail. Any other value
+ * has at least this server's disk waited for, and is the operator's choice.
+ */
+function waitForDisk(connection: pg.Client, done: (error: Error | null, connection: pg.Client) => void): void {
+  const sql = `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`;
+  connection.query(sql, (error) => done(error, connection));
 }
 
 interface Sqlite3Connection {

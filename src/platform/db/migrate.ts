@@ -27,12 +27,19 @@ class MigrationFolder implements Knex.MigrationSource<string> {
   }
 }
 
-export async function schemaState(db: Db): Promise<SchemaState> {
-  const exists =
+/** For what has to be read before it is known how far a database was migrated. */
+export async function hasTable(db: Db, table: string): Promise<boolean> {
+  const sql =
     db.dialect === 'pg'
-      ? `select 1 as found where to_regclass('${TABLE}') is not null`
-      : `select 1 as found from sqlite_master where type = 'table' and name = '${TABLE}'`;
-  const rows = (await db.get(exists)) ? await db.all<{ name: string }>(`select name from ${TABLE} order by id`) : [];
+      ? 'select 1 as found where to_regclass(?) is not null'
+      : `select 1 as found from sqlite_master where type = 'table' and name = ?`;
+  return (await db.get(sql, [table])) !== undefined;
+}
+
+export async function schemaState(db: Db): Promise<SchemaState> {
+  const rows = (await hasTable(db, TABLE))
+    ? await db.all<{ name: string }>(`select name from ${TABLE} order by id`)
+    : [];
   return compare(rows);
 }
 

@@ -51,6 +51,8 @@ export interface Db extends Executor {
    * them stays for what is written next. PostgreSQL looks after its own files: nothing is cut there.
    */
   cutUnusedPages(pagesMax: number): Promise<number>;
+  /** Settings of a PostgreSQL server that let a power cut take back what it said was on disk. */
+  unsafeSettings(): Promise<string[]>;
   /** For migrations alone: loading knex costs memory that a server with an up-to-date schema does not need. */
   withKnex<T>(work: (knex: Knex) => Promise<T>): Promise<T>;
   close(): Promise<void>;

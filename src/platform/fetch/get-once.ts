@@ -25,11 +25,11 @@ export function getOnce(hop: Hop, limits: FetchLimits): Promise<HopAnswer> {
   return new Promise((resolve) => {
     let stage: 'unreachable' | 'tls' | 'interrupted' = 'unreachable';
     const request = open(hop, limits.signal);
-    const conclude = (answer: HopAnswer): void => {
+    const finish = (answer: HopAnswer): void => {
       resolve(answer);
       request.destroy();
     };
-    const fail = (fault: FetchFault, because?: unknown): void => conclude({ kind: 'failed', fault, because });
+    const fail = (fault: FetchFault, because?: unknown): void => finish({ kind: 'failed', fault, because });
     request.once('socket', (socket: Socket) => {
       socket.once('connect', () => {
         stage = 'tls';
@@ -43,7 +43,7 @@ export function getOnce(hop: Hop, limits: FetchLimits): Promise<HopAnswer> {
       if (limits.signal.aborted) fail({ kind: 'timeout' });
       else fail(stage === 'tls' ? { kind: 'tls', code: codeOf(error) } : { kind: stage }, error);
     });
-    request.once('response', (response) => readResponse(response, limits, conclude));
+    request.once('response', (response) => readResponse(response, limits, finish));
     // An answer that is none, such as a change of protocol, ends without an error.
     request.once('close', () => fail({ kind: 'interrupted' }));
     request.end();
@@ -79,13 +79,13 @@ function answerWith(addresses: readonly string[]): LookupFunction {
 function readResponse(
   response: IncomingMessage,
   { signal, mayTake }: FetchLimits,
-  conclude: (answer: HopAnswer) => void,
+  finish: (answer: HopAnswer) => void,
 ): void {
-  const fail = (fault: FetchFault, because?: unknown): void => conclude({ kind: 'failed', fault, because });
+  const fail = (fault: FetchFault, because?: unknown): void => finish({ kind: 'failed', fault, because });
   const { statusCode: status = 0, headers } = response;
   response.on('error', (error) => fail({ kind: signal.aborted ? 'timeout' : 'interrupted' }, error));
   if (REDIRECTS.has(status) && headers.location !== undefined) {
-    return conclude({ kind: 'redirected', location: utf8Of(headers.location) });
+    return finish({ kind: 'redirected', location: utf8Of(headers.location) });
   }
   if (status !== 200) return fail({ kind: 'status', status });
   const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity';
@@ -99,7 +99,7 @@ function readResponse(
     chunks.push(chunk);
   });
   // Node says "end" only of a body that came whole.
-  response.on('end', () => conclude({ kind: 'fetched', content: Buffer.concat(chunks) }));
+  response.on('end', () => finish({ kind: 'fetched', content: Buffer.concat(chunks) }));
 }
 
 /** Node reads header bytes as Latin-1; whoever writes a letter beyond ASCII into a URL means UTF-8. */

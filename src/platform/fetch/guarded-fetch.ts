@@ -3,9 +3,9 @@ import { createAddressGuard, type AddressGuard } from '../network/index.ts';
 import type { Resolver } from '../resolver/index.ts';
 import type { FetchAnswer, FetchLimits } from './fetch-answer.ts';
 import { getOnce, type Hop } from './get-once.ts';
-import { readHttpsUrl } from './https-url.ts';
-import type { PostLine } from './post-answer.ts';
-import { createPostLines, type LineWishes } from './post-line.ts';
+import { readHttpsUrl } from '../../protocol/https-url/index.ts';
+import type { PostPool } from './post-answer.ts';
+import { createPostPools, type PoolWishes } from './post-pool.ts';
 import { probeOnce, type FetchFailure } from './probe.ts';
 
 export interface GuardedFetchOptions {
@@ -21,8 +21,8 @@ export interface GuardedFetch {
   get(url: URL, limits: FetchLimits): Promise<FetchAnswer>;
   /** Whether a request could be made: a connection and its TLS, and nothing more. Answers what is in the way. */
   probe(url: URL, signal: AbortSignal): Promise<FetchFailure | undefined>;
-  /** A line for many requests to one host over connections that stay open, each of them guarded; it follows no redirect. */
-  line(url: URL, wishes: LineWishes): PostLine;
+  /** Connections for many requests to one host, which stay open, each of them guarded; no redirect is followed. */
+  pool(url: URL, wishes: PoolWishes): PostPool;
 }
 
 const REDIRECTS_MAX = 3;
@@ -54,7 +54,7 @@ export function createGuardedFetch({ resolver, allowPrivate, userAgent, ca }: Gu
   return {
     get: (url, limits) => untilAborted(follow(url, limits), limits.signal),
     probe: (url, signal) => untilAborted(probe(url, signal), signal),
-    line: createPostLines({ mayReach, ca, addresses: (host) => publicAddresses(host, mayReach, resolver) }),
+    pool: createPostPools({ mayReach, ca, addresses: (host) => publicAddresses(host, mayReach, resolver) }),
   };
 }
 

@@ -23,18 +23,19 @@ export type PostAnswer =
 
 /** A request under way. */
 export interface Posted {
+  /** Never rejects. */
+  answer: Promise<PostAnswer>;
   /** Ends it, whatever it is at, with the fault `timeout`; when it is over, nothing happens. */
   giveUp(): void;
 }
 
 /** Connections to one host, kept open between requests. */
-export interface PostLine {
+export interface PostPool {
   /**
    * Of the answer's body, `answerBytesMax` bytes are kept, as text in UTF-8; what comes after them is not waited for. A
-   * request has no time limit but its caller's patience. `tell` is called once, and never before this has returned; with
-   * ten thousand requests a second, a promise for each would cost more than its signature.
+   * request has no time limit but its caller's patience.
    */
-  post(request: Post, answerBytesMax: number, tell: (answer: PostAnswer) => void): Posted;
+  post(request: Post, answerBytesMax: number): Posted;
   /** Takes nothing more, lets what is under way end for a while, and closes; what has not ended by then is cut. */
   close(): Promise<void>;
   /** Cuts every connection. */

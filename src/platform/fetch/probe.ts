@@ -22,22 +22,22 @@ export function probeOnce(hop: Omit<Hop, 'userAgent'>, signal: AbortSignal): Pro
     if (signal.aborted) return resolve({ fault: { kind: 'timeout' } });
     let stage: 'unreachable' | 'tls' = 'unreachable';
     const socket = connect(optionsOf(hop));
-    const conclude = (failure?: FetchFailure): void => {
+    const finish = (failure?: FetchFailure): void => {
       signal.removeEventListener('abort', late);
       resolve(failure);
       socket.destroy();
     };
-    const late = (): void => conclude({ fault: { kind: 'timeout' } });
+    const late = (): void => finish({ fault: { kind: 'timeout' } });
     signal.addEventListener('abort', late, { once: true });
     socket.once('connect', () => {
       stage = 'tls';
       // The second lock on the same door: whatever led the connection here, it goes no further.
       const fault = faultOfPeer(socket, hop.mayReach);
-      if (fault) conclude({ fault, because: `connected to ${socket.remoteAddress}` });
+      if (fault) finish({ fault, because: `connected to ${socket.remoteAddress}` });
     });
-    socket.once('secureConnect', () => conclude());
+    socket.once('secureConnect', () => finish());
     const failed = (error?: Error & { code?: unknown }): void =>
-      conclude({ fault: stage === 'tls' ? { kind: 'tls', code: codeOf(error) } : { kind: stage }, because: error });
+      finish({ fault: stage === 'tls' ? { kind: 'tls', code: codeOf(error) } : { kind: stage }, because: error });
     socket.on('error', failed);
     socket.once('close', () => failed());
   });

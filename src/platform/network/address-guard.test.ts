@@ -11,6 +11,8 @@ test.each([
   ['172.16.0.1', 'private'],
   ['192.168.0.1', 'private'],
   ['169.254.169.254', 'link-local, where clouds keep credentials'],
+  ['168.63.129.16', 'the platform of a cloud, which tells a machine its secrets'],
+  ['::ffff:168.63.129.16', 'the same in IPv6 clothes'],
   ['100.64.0.1', 'carrier-grade NAT'],
   ['0.0.0.0', 'this host'],
   ['224.0.0.1', 'multicast'],

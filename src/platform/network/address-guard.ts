@@ -22,8 +22,11 @@ export function createAddressGuard(allowedCidrs: string[]): AddressGuard {
 // as the old IPv4-compatible ::/96, leads nowhere good.
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3');
 
+// The address at which Azure answers every machine in its network about that machine; it is public in form alone.
+const CLOUD_PLATFORM = '168.63.129.16';
+
 function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
-  if (address.range() !== 'unicast') return false;
+  if (address.range() !== 'unicast' || address.toString() === CLOUD_PLATFORM) return false;
   return address.kind() === 'ipv4' || address.match(...GLOBAL_UNICAST);
 }
 

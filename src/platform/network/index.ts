@@ -3,3 +3,4 @@
  * looks nothing up and connects to nothing.
  */
 export { createAddressGuard, type AddressGuard } from './address-guard.ts';
+export { createRangeCheck, plainAddress } from './range-check.ts';

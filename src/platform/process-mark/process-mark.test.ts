@@ -1,7 +1,10 @@
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { expect, it } from 'vitest';
-import { isOfThisBoot, mayBeAlive, ownMark } from './index.ts';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { isOfThisBoot, mayBeAlive, openProcessMarks, ownMark } from './index.ts';
 
 it('a process that runs is known as alive, and as gone when it has ended', async () => {
   expect(mayBeAlive(ownMark())).toBe(true);
@@ -25,4 +28,70 @@ it('what ran before the machine was started again is gone, and what runs elsewhe
   const before = { ...ownMark(), boot: 'another' };
   expect([isOfThisBoot(ownMark()), isOfThisBoot(before), mayBeAlive(before)]).toEqual([true, false, false]);
   expect(mayBeAlive({ boot: 'another', process: '1 1', host: 'elsewhere' })).toBe(true);
+});
+
+describe('the marks of a data folder', () => {
+  let dataDir: string;
+  beforeEach(() => {
+    dataDir = mkdtempSync(path.join(os.tmpdir(), 'rasket-marks-'));
+    mkdirSync(path.join(dataDir, 'run'));
+  });
+  afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
+
+  it('bear an id that stays the same whatever the host is called, and leave no file behind', () => {
+    const first = openProcessMarks(dataDir);
+    expect(first.own.host).toMatch(/^[0-9a-f-]{36}$/);
+    first.close();
+    const second = openProcessMarks(dataDir);
+    expect(second.own.host).toBe(first.own.host);
+    expect(second.mayBeAlive(second.own)).toBe(true);
+    expect(second.mayBeAlive({ ...second.own, process: '1 0 1' })).toBe(false);
+    expect(second.mayBeAlive({ ...second.own, boot: 'another' })).toBe(false);
+    second.close();
+    expect(readdirSync(path.join(dataDir, 'run'))).toEqual([]);
+  });
+
+  it('of a version before are known by the host, those of another node count as alive', () => {
+    const marks = openProcessMarks(dataDir);
+    const before = { ...ownMark(), process: ownMark().process.split(' ').slice(0, 2).join(' ') };
+    expect(marks.mayBeAlive(before)).toBe(true);
+    expect(marks.mayBeAlive({ ...before, process: `${process.pid} 1` })).toBe(false);
+    expect(marks.mayBeAlive({ ...before, host: 'elsewhere' })).toBe(true);
+    marks.close();
+  });
+
+  it('of a copied folder are another node’s, whose files it leaves alone', () => {
+    const original = openProcessMarks(dataDir);
+    const copy = path.join(dataDir, 'copy');
+    mkdirSync(copy);
+    for (const name of ['run', 'node.id']) cpSync(path.join(dataDir, name), path.join(copy, name), { recursive: true });
+    const copied = openProcessMarks(copy);
+    expect(copied.own.host).not.toBe(original.own.host);
+    expect(copied.mayBeAlive({ ...original.own, boot: 'another' })).toBe(true);
+    copied.close();
+    original.close();
+  });
+
+  it('tell a process of another container on the same folder from one that has ended', async () => {
+    const marks = openProcessMarks(dataDir);
+    const source = `
+      import { holdFile } from ${JSON.stringify(new URL('../db/index.ts', import.meta.url).href)};
+      holdFile(process.argv[1]);
+      console.log('held');
+      process.stdin.resume();`;
+    // As its own container sees it: a number that means nothing here.
+    const mark = { ...marks.own, process: '1 1 1' };
+    const file = path.join(dataDir, 'run/alive-1-1-1.lock');
+    const child = spawn(process.execPath, ['--input-type=module', '-e', source, file], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    await once(child.stdout, 'data');
+    expect(marks.mayBeAlive(mark)).toBe(true);
+    const ended = once(child, 'exit');
+    child.kill('SIGKILL');
+    await ended;
+    expect(marks.mayBeAlive(mark)).toBe(false);
+    marks.close();
+    expect(readdirSync(path.join(dataDir, 'run'))).toEqual([]);
+  });
 });

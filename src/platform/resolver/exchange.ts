@@ -33,11 +33,11 @@ export interface ExchangeOptions {
   timeoutMs: number;
   tries: number;
   signal: AbortSignal;
-  reading: Reading;
+  budget: ReadBudget;
 }
 
 /** What whoever asks wants to read of all that is answered. */
-export interface Reading {
+export interface ReadBudget {
   /** Counts the bytes of one message; false says that this one is not to be read any more. */
   allows(bytes: number): boolean;
   /** Resolves when a large message may be read: one at a time, with everybody else's work between. */
@@ -87,9 +87,9 @@ function questionBytes(question: ExchangeQuestion, isPlain: boolean): { id: numb
 }
 
 /** undefined: no answer to this question, whoever sent it. */
-function readReply(bytes: Buffer, id: number, question: ExchangeQuestion, reading: Reading): Exchanged | undefined {
+function readReply(bytes: Buffer, id: number, question: ExchangeQuestion, budget: ReadBudget): Exchanged | undefined {
   if (bytes.length < 2 || bytes.readUInt16BE(0) !== id) return undefined;
-  if (!reading.allows(bytes.length)) return { kind: 'failed', reason: 'stopped' };
+  if (!budget.allows(bytes.length)) return { kind: 'failed', reason: 'stopped' };
   try {
     const message = decodeMessage(bytes);
     const [asked] = message.questions;
@@ -107,7 +107,7 @@ function readReply(bytes: Buffer, id: number, question: ExchangeQuestion, readin
 function askUdp(
   server: NameServer,
   question: ExchangeQuestion,
-  { timeoutMs, signal, reading }: ExchangeOptions,
+  { timeoutMs, signal, budget }: ExchangeOptions,
   isPlain: boolean,
 ): Promise<Exchanged> {
   const { id, bytes } = questionBytes(question, isPlain);
@@ -132,12 +132,13 @@ function askUdp(
     socket.on('message', (reply) => {
       // Nobody was asked for more at a time, and who goes on answering something else has not understood.
       const isReadable = reply.length <= UDP_BYTES_MAX && ++replies <= REPLIES_MAX;
-      const answer = isReadable ? readReply(reply, id, question, reading) : garbled;
+      const answer = isReadable ? readReply(reply, id, question, budget) : garbled;
       if (answer) end(answer);
     });
-    // Connected, the system drops what comes from anybody else.
-    socket.connect(server.port, server.address, () => {
-      if (!isClosed) socket.send(bytes);
+    // Connected, the system drops what comes from anybody else. Without a route, the callback is what is told.
+    socket.connect(server.port, server.address, (error?: Error) => {
+      if (error) end({ kind: 'failed', reason: 'unreachable' });
+      else if (!isClosed) socket.send(bytes);
     });
   });
 }
@@ -145,7 +146,7 @@ function askUdp(
 function askTcp(
   server: NameServer,
   question: ExchangeQuestion,
-  { timeoutMs, signal, reading }: ExchangeOptions,
+  { timeoutMs, signal, budget }: ExchangeOptions,
 ): Promise<Exchanged> {
   const { id, bytes } = questionBytes(question, false);
   return new Promise((resolve) => {
@@ -182,9 +183,9 @@ function askTcp(
         .on('error', () => undefined)
         .pause();
       const read = (): void => {
-        if (!signal.aborted) end(readReply(got.subarray(2, wanted), id, question, reading) ?? garbled);
+        if (!signal.aborted) end(readReply(got.subarray(2, wanted), id, question, budget) ?? garbled);
       };
-      void reading.turn().then(read);
+      void budget.turn().then(read);
     });
   });
 }

@@ -2,7 +2,7 @@ import { getServers } from 'node:dns';
 import { canonicalName, isWithin, RCODES, type RecordTypeName } from '../../protocol/dns/index.ts';
 import type { Answer, ServerObservation, ZoneObservation } from '../../protocol/dns-diagnosis/index.ts';
 import { createAddressGuard, type AddressGuard } from '../network/index.ts';
-import { exchange, type Exchanged, type NameServer, type Reading } from './exchange.ts';
+import { exchange, type Exchanged, type NameServer, type ReadBudget } from './exchange.ts';
 import { createGate, createTurns } from './gate.ts';
 import { readAnswer } from './read-answer.ts';
 import { createZoneFinder, type Zone } from './zone-finder.ts';
@@ -19,14 +19,14 @@ export interface InspectorOptions {
   tries?: number;
 }
 
-/** Asks, for one look at one domain, and remembers what was answered meanwhile. Every question ends with the signal, which must end. */
+/** Asks, for one check of one domain, and remembers what was answered meanwhile. Every question ends with the signal, which must end. */
 export interface Inspection {
   /** What the configured resolver answers now. */
   resolve(name: string, type: RecordTypeName): Promise<Answer>;
   /** What each of the zone's name servers says; undefined if nobody knows the zone. */
   observe(name: string, type: RecordTypeName): Promise<ZoneObservation | undefined>;
   /** What the zone says of another name in it; where none of its servers answers, the configured resolver. */
-  look(zone: ZoneObservation, name: string, type: RecordTypeName): Promise<Answer>;
+  ask(zone: ZoneObservation, name: string, type: RecordTypeName): Promise<Answer>;
 }
 
 export interface Inspector {
@@ -69,7 +69,7 @@ export function createInspector(options: InspectorOptions): Inspector {
 
 type Limited = InspectorOptions & {
   gate: ReturnType<typeof createGate>;
-  turn: Reading['turn'];
+  turn: ReadBudget['turn'];
   mayReach: AddressGuard;
 };
 
@@ -81,7 +81,7 @@ function createInspection(options: Limited, signal: AbortSignal): Inspection {
   const known = new Map<string, Promise<Exchanged>>();
   let asked = 0;
   let bytesLeft = BYTES_MAX;
-  const reading: Reading = { allows: (bytes) => (bytesLeft -= bytes) >= 0, turn };
+  const budget: ReadBudget = { allows: (bytes) => (bytesLeft -= bytes) >= 0, turn };
 
   const ask = (
     server: NameServer,
@@ -93,7 +93,7 @@ function createInspection(options: Limited, signal: AbortSignal): Inspection {
     const before = known.get(key);
     if (before) return before;
     if (signal.aborted || asked++ >= QUESTIONS_MAX || bytesLeft < 0) return Promise.resolve(STOPPED);
-    const limits = { timeoutMs, tries, signal, reading };
+    const limits = { timeoutMs, tries, signal, budget };
     const answer = gate(signal, () => exchange(server, { name, type, recursionDesired }, limits));
     known.set(key, answer);
     return answer;
@@ -146,7 +146,7 @@ function createInspection(options: Limited, signal: AbortSignal): Inspection {
       const zone = await finder(name);
       return zone && observeZone(zone, name, type);
     },
-    look: ({ name: zoneName, servers }, name, type) =>
+    ask: ({ name: zoneName, servers }, name, type) =>
       guarded(async () => {
         const zone = isWithin(name, zoneName) ? await finder(zoneName) : undefined;
         for (const { host, state } of servers) {

@@ -3,7 +3,17 @@ import os from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createInstanceKey, hashToken, instanceKeyPath, newToken, openSecrets, secretsFrom } from './index.ts';
+import {
+  createInstanceKey,
+  hashToken,
+  instanceKeyPath,
+  keyIdOf,
+  newToken,
+  openSecrets,
+  readInstanceKeys,
+  secretsFrom,
+  writeInstanceKeys,
+} from './index.ts';
 
 const secrets = secretsFrom(Buffer.alloc(32, 7));
 
@@ -11,49 +21,62 @@ describe('a sealed text', () => {
   it('opens to what was sealed, any text there is', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (plain) => {
-        expect(secrets.open(secrets.seal(plain, 'test'), 'test')).toBe(plain);
+        expect(secrets.open(secrets.seal(plain, 'test', 'a'), 'test', 'a')).toBe(plain);
       }),
     );
   });
 
   it('looks different each time and shows nothing of its content', () => {
-    const [one, two] = [secrets.seal('top secret', 'test'), secrets.seal('top secret', 'test')];
+    const [one, two] = [secrets.seal('top secret', 'test', 'a'), secrets.seal('top secret', 'test', 'a')];
     expect(one).not.toBe(two);
-    expect(Buffer.from(one.split('.')[2] ?? '', 'base64').toString('latin1')).not.toContain('secret');
+    expect(Buffer.from(one.split('.')[3] ?? '', 'base64').toString('latin1')).not.toContain('secret');
   });
 
-  it('opens for its own purpose and instance alone', () => {
-    const sealed = secrets.seal('key', 'dkim private key');
-    expect(() => secrets.open(sealed, 'webhook secret')).toThrow();
-    expect(() => secretsFrom(Buffer.alloc(32, 8)).open(sealed, 'dkim private key')).toThrow();
+  it('opens for its own purpose, row and instance alone', () => {
+    const sealed = secrets.seal('key', 'dkim private key', 'a');
+    expect(() => secrets.open(sealed, 'webhook secret', 'a')).toThrow();
+    expect(() => secrets.open(sealed, 'dkim private key', 'b')).toThrow();
+    expect(() => secretsFrom(Buffer.alloc(32, 8)).open(sealed, 'dkim private key', 'a')).toThrow(
+      /^a sealed dkim private key needs the key [0-9a-f]{12}, which this node's instance\.key does not hold$/,
+    );
+    const [format, , ...rest] = sealed.split('.');
+    const asIfOfAnother = [format, keyIdOf(Buffer.alloc(32, 8)), ...rest].join('.');
+    expect(() => secretsFrom(Buffer.alloc(32, 8)).open(asIfOfAnother, 'dkim private key', 'a')).toThrow();
+  });
+
+  it('of the format before opens for its purpose, whatever its row', () => {
+    const sealed = 'v1.cIj6SoGKZHJOEgzw.NzgysA2yfyQMuCDG3+o4S0JJ2JM8Kp5Dw/EKn09dQg==';
+    for (const row of ['a', 'b']) expect(secrets.open(sealed, 'test', row)).toBe('a key of before');
+    expect(() => secrets.open(sealed, 'another', 'a')).toThrow();
+    expect(() => secretsFrom(Buffer.alloc(32, 8)).open(sealed, 'test', 'a')).toThrow();
   });
 
   it('does not open when a single bit of it was changed', () => {
-    const [format, nonce = '', body = ''] = secrets.seal('key', 'test').split('.');
+    const [format, keyId, nonce = '', body = ''] = secrets.seal('key', 'test', 'a').split('.');
     for (const [at, text] of [nonce, body].entries()) {
       for (let bit = 0; bit < Buffer.from(text, 'base64').length * 8; bit++) {
         const bytes = Buffer.from(text, 'base64');
         bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7));
         const changed = bytes.toString('base64');
-        const sealed = [format, at === 0 ? changed : nonce, at === 1 ? changed : body].join('.');
-        expect(() => secrets.open(sealed, 'test')).toThrow();
+        const sealed = [format, keyId, at === 0 ? changed : nonce, at === 1 ? changed : body].join('.');
+        expect(() => secrets.open(sealed, 'test', 'a')).toThrow();
       }
     }
   });
 
   it('does not open when it was cut, which would leave a tag short enough to guess', () => {
     for (const plain of ['a text of some length', '']) {
-      const [format, nonce, body = ''] = secrets.seal(plain, 'test').split('.');
+      const [format, keyId, nonce, body = ''] = secrets.seal(plain, 'test', 'a').split('.');
       const bytes = Buffer.from(body, 'base64');
       for (let length = 0; length < bytes.length; length++) {
         const cut = bytes.subarray(0, length).toString('base64');
-        expect(() => secrets.open([format, nonce, cut].join('.'), 'test')).toThrow();
+        expect(() => secrets.open([format, keyId, nonce, cut].join('.'), 'test', 'a')).toThrow();
       }
     }
   });
 
   it.each(['', 'v1', 'v1.a', 'v2.AAAA.AAAA', 'plain text'])('%j is none, and the error does not repeat it', (text) => {
-    expect(() => secrets.open(text, 'test')).toThrow(/^a sealed test has an unknown format$/);
+    expect(() => secrets.open(text, 'test', 'a')).toThrow(/^a sealed test has an unknown format$/);
   });
 });
 
@@ -93,10 +116,46 @@ describe('the instance key', () => {
 
   it('is never overwritten: what it sealed would be lost', () => {
     createInstanceKey(folder);
-    const sealed = openSecrets(folder).seal('key', 'test');
+    const sealed = openSecrets(folder).seal('key', 'test', 'a');
     expect(() => createInstanceKey(folder)).toThrow(/EEXIST/);
-    expect(openSecrets(folder).open(sealed, 'test')).toBe('key');
+    expect(openSecrets(folder).open(sealed, 'test', 'a')).toBe('key');
     expect(readdirSync(folder)).toEqual(['instance.key']);
+  });
+
+  it('that is replaced goes on reading what it sealed and signed, and seals nothing more', () => {
+    const [old, young] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+    const data = Buffer.from('data');
+    const before = secretsFrom(old);
+    const sealed = before.seal('text', 'test', 'a');
+    writeInstanceKeys(folder, { current: young, former: [old] });
+    expect(statSync(instanceKeyPath(folder)).mode & 0o777).toBe(0o600);
+    expect(readdirSync(folder)).toEqual(['instance.key']);
+    const after = openSecrets(folder);
+    expect(after.open(sealed, 'test', 'a')).toBe('text');
+    expect(after.seal('text', 'test', 'a')).toContain(`v2.${keyIdOf(young)}.`);
+    expect(after.mac('x', data)).toEqual(secretsFrom(young).mac('x', data));
+    expect(after.otherMacs('x').map((mac) => mac(data))).toEqual([before.mac('x', data)]);
+  });
+
+  it('to come reads at once, and seals from when something it sealed is met', () => {
+    const [old, young] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+    writeInstanceKeys(folder, { current: old, next: young, former: [] });
+    const node = openSecrets(folder);
+    expect(node.currentKeyId()).toBe(keyIdOf(old));
+    expect(node.open(secretsFrom(young).seal('text', 'test', 'a'), 'test', 'a')).toBe('text');
+    expect(node.currentKeyId()).toBe(keyIdOf(young));
+    expect(node.otherMacs('x')).toHaveLength(1);
+  });
+
+  it('that was put into the file meanwhile is found when something asks for it', () => {
+    const [old, young] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+    writeInstanceKeys(folder, { current: old, former: [] });
+    const running = openSecrets(folder);
+    const sealed = secretsFrom(young).seal('text', 'test', 'a');
+    expect(() => running.open(sealed, 'test', 'a')).toThrow(/instance\.key does not hold/);
+    writeInstanceKeys(folder, { current: young, former: [old] });
+    expect(running.open(sealed, 'test', 'a')).toBe('text');
+    expect(readInstanceKeys(folder)).toEqual({ current: young, former: [old] });
   });
 
   it.each(['', 'short', Buffer.alloc(31).toString('base64'), Buffer.alloc(33).toString('base64')])(

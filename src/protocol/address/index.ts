@@ -9,5 +9,5 @@ export { formatMailbox, parseMailbox } from './mailbox.ts';
 export type { MailboxResult } from './mailbox.ts';
 export { normalizeAddress, parseAddress, quoteString, splitAddress } from './address.ts';
 export type { AddressResult, Mailbox } from './address.ts';
-export { formatReturnPath, isGenuineReturnPath, parseReturnPath } from './return-path.ts';
+export { formatReturnPath, isGenuineReturnPath, parseReturnPath, returnPathPrefix } from './return-path.ts';
 export type { Mac, ReturnPath, ReturnPathInput } from './return-path.ts';

@@ -1,4 +1,4 @@
-import { timingSafeEqual } from 'node:crypto';
+import { createHash, timingSafeEqual } from 'node:crypto';
 
 /** A keyed hash chosen by the caller; at least seven bytes of it are used. */
 export type Mac = (bytes: Buffer) => Buffer;
@@ -43,6 +43,17 @@ export function parseReturnPath(local: string): ReturnPath | undefined {
   // 26 characters carry 130 bits; a second spelling of the same id must not pass.
   if (base32hex(id, idChars) !== idText) return undefined;
   return { prefix, emailId: formatUuid(id), mac };
+}
+
+const destinationChars = 8;
+
+/**
+ * Each destination of an email gets a return path of its own, so that the servers of one can say nothing about the
+ * recipients of another.
+ */
+export function returnPathPrefix(purpose: string, destination: string): string {
+  const digest = createHash('sha256').update(destination.toLowerCase()).digest();
+  return `${purpose}-${base32hex(digest, destinationChars)}`;
 }
 
 export function isGenuineReturnPath(path: ReturnPath, mac: Mac): boolean {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { bodyHash } from './index.ts';
+import { BodyHasher, bodyHash } from './index.ts';
 
 const sha256 = (text: string): string => createHash('sha256').update(text, 'latin1').digest('base64');
 
@@ -66,4 +66,31 @@ test('no mixture of white space makes hashing slower than the body is long', () 
     const canonical = `${'x'.repeat(100)} `.repeat(80_000).slice(0, -1);
     expect(bodyHash(Buffer.from(body))).toBe(sha256(`${canonical}\r\n`));
   }
+});
+
+const hashOfPieces = (body: Buffer, cuts: readonly number[]): string => {
+  const hasher = new BodyHasher();
+  const edges = [0, ...cuts.map((cut) => Math.min(cut, body.length)).sort((a, b) => a - b), body.length];
+  edges.slice(1).forEach((edge, index) => hasher.update(body.subarray(edges[index], edge)));
+  return hasher.digest();
+};
+
+test('a body that comes in pieces is hashed like the whole, wherever it is cut', () => {
+  const part = fc.constantFrom(' ', '\t', '\r\n', '\r', '\n', 'a', 'bc', '\xa0', 'x'.repeat(70), '\r\n\r\n', '  ');
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 30 }), fc.array(fc.nat(200), { maxLength: 12 }), (parts, cuts) => {
+      const body = Buffer.from(parts.join(''), 'latin1');
+      expect(hashOfPieces(body, cuts)).toBe(bodyHash(body));
+      // Every single boundary, and all of them at once.
+      expect(hashOfPieces(body, [...body.keys()])).toBe(bodyHash(body));
+      for (const cut of body.keys()) expect(hashOfPieces(body, [cut])).toBe(bodyHash(body));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('line ends by the megabyte are held back as a number', () => {
+  const body = Buffer.from(`a${'\r\n'.repeat(1_000_000)}b`);
+  expect(hashOfPieces(body, [3, 4, 99_999, 1_000_000])).toBe(bodyHash(body));
+  expect(hashOfPieces(body.subarray(0, -1), [3, 4, 99_999])).toBe(sha256('a\r\n'));
 });

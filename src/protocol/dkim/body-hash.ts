@@ -24,7 +24,7 @@ export function bodyHash(body: Buffer): string {
 }
 
 /** Drops white space at line ends and reduces other runs to one space; copies nothing when there is nothing to change. */
-function reduceWhitespace(body: Buffer): Buffer {
+export function reduceWhitespace(body: Buffer): Buffer {
   const end = body.length;
   let out: Buffer | undefined;
   let written = 0;
@@ -86,6 +86,6 @@ function indexFrom(body: Buffer, byte: number, from: number, known: number): num
   return found < 0 ? body.length : found;
 }
 
-function endsWithCrlf(bytes: Buffer, end: number): boolean {
+export function endsWithCrlf(bytes: Buffer, end: number): boolean {
   return end >= 2 && bytes[end - 2] === cr && bytes[end - 1] === lf;
 }

@@ -5,5 +5,6 @@
  */
 export { dkimPublicRecord } from './public-record.ts';
 export { bodyHash } from './body-hash.ts';
+export { BodyHasher } from './body-hasher.ts';
 export { signDkim } from './sign-dkim.ts';
 export type { DkimAlgorithm, DkimKey, DkimMessage } from './sign-dkim.ts';

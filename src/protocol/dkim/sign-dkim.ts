@@ -10,12 +10,10 @@ export type DkimKey = { domain: string; selector: string; privateKey: KeyObject;
 
 export type DkimMessage = {
   headers: readonly HeaderField[];
-  body: Buffer;
   keys: readonly DkimKey[];
   at: Date;
-  /** `bodyHash(body)`, for a caller that signs one body under several header blocks. */
-  bodyHash?: string;
-};
+  /** `bodyHash` is that of a body that does not stand in memory, or that is signed under several header blocks. */
+} & ({ body: Buffer; bodyHash?: string } | { bodyHash: string });
 
 const columnsMax = 78;
 const rsaBitsMin = 1024;
@@ -25,7 +23,7 @@ const fieldName = 'DKIM-Signature';
 export async function signDkim(message: DkimMessage): Promise<string> {
   if (message.keys.length === 0) return '';
   const signed = selectSignedHeaders(message.headers);
-  const digest = message.bodyHash ?? bodyHash(message.body);
+  const digest = 'body' in message ? (message.bodyHash ?? bodyHash(message.body)) : message.bodyHash;
   const fields = message.keys.map(async (key) => {
     mustFit(key);
     const unsigned = fold([...tagsOf(key, message.at, digest), ...listTag(signed.names)], `b=`);

@@ -12,10 +12,26 @@ for (let bits = 0; bits < 4096; bits += 1) {
 }
 const crlf = new Uint16Array(Uint8Array.of(13, 10).buffer)[0] ?? 0;
 
+export function base64LinesLength(contentLength: number): number {
+  const chars = Math.ceil(contentLength / 3) * 4;
+  return chars + Math.ceil(chars / lineChars) * 2;
+}
+
+/** What `base64Lines` makes of the whole, however it is cut into pieces; it holds one piece at a time. */
+export async function* base64Stream(content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const piece of content) {
+    const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
+    const whole = bytes.length - (bytes.length % lineBytes);
+    if (whole > 0) yield base64Lines(bytes.subarray(0, whole));
+    rest = bytes.subarray(whole);
+  }
+  if (rest.length > 0) yield base64Lines(rest);
+}
+
 /** Base64 in lines of 76 characters (RFC 2045 §6.8), every line ended by CRLF. */
 export function base64Lines(content: Uint8Array): Buffer {
-  const chars = Math.ceil(content.length / 3) * 4;
-  const out = Buffer.allocUnsafeSlow(chars + Math.ceil(chars / lineChars) * 2);
+  const out = Buffer.allocUnsafeSlow(base64LinesLength(content.length));
   const words = new Uint16Array(out.buffer, 0, out.length >> 1);
   const whole = content.length - (content.length % 3);
   let at = 0;

@@ -2,19 +2,21 @@ import { base64Lines } from './base64-lines.ts';
 import { contentIdFault, contentTypeFault } from './content-type.ts';
 import type { HeaderField } from './header-field.ts';
 import { filenameParameters } from './parameter.ts';
-import { encodeText, isSevenBit } from './text-body.ts';
+import { isStored, storedPiece, type Piece, type StoredContent } from './piece.ts';
+import { isSevenBit } from './seven-bit.ts';
+import { encodeText } from './text-body.ts';
 
 export type Attachment = {
   filename: string;
   contentType: string;
   /** With an HTML body the part is shown inside it as `cid:<contentId>`. */
   contentId?: string | undefined;
-  content: Buffer;
+  content: Buffer | StoredContent;
 };
 
 export type BodyPart = {
   fields: HeaderField[];
-  chunks: Buffer[];
+  chunks: Piece[];
   /** The content stands there as it was given. */
   isSevenBit: boolean;
   endsWithBreak: boolean;
@@ -42,7 +44,7 @@ export function inlinePart(attachment: Attachment): BodyPart {
 }
 
 export function multipart(subtype: string, boundary: string, parts: readonly BodyPart[]): BodyPart {
-  const chunks: Buffer[] = [];
+  const chunks: Piece[] = [];
   let lead = '';
   for (const part of parts) {
     let head = `${lead}--${boundary}\r\n`;
@@ -73,9 +75,16 @@ function filePart(attachment: Attachment, disposition: 'attachment' | 'inline'):
     if (fault !== undefined) throw new Error(`callers refuse a bad content id: ${fault}`);
     fields.push(['Content-ID', `<${attachment.contentId.replace(/^<|>$/g, '')}>`]);
   }
-  const content = asIs ? attachment.content : base64Lines(attachment.content);
-  return { fields, chunks: [content], isSevenBit: asIs, endsWithBreak: !asIs };
+  return { fields, chunks: [encoded(attachment.content, asIs)], isSevenBit: asIs, endsWithBreak: !asIs };
 }
+
+function encoded(content: Attachment['content'], asIs: boolean): Piece {
+  if (isStored(content)) return storedPiece(content, asIs ? '7bit' : 'base64');
+  return asIs ? content : base64Lines(content);
+}
+
+/** Whether it matters for content of this type that it is seven-bit. */
+export const isComposite = (contentType: string): boolean => /^(?:message|multipart)\//i.test(contentType);
 
 /** Composite types may not be base64 (RFC 2045 §6.4): they travel as they are, or as bytes without a type. */
 function transferType(attachment: Attachment): { type: string; isSevenBit: boolean } {
@@ -84,7 +93,8 @@ function transferType(attachment: Attachment): { type: string; isSevenBit: boole
   const type = attachment.contentType
     .replace(/[ \t]*;[ \t]*$/, '')
     .replace(/[ \t]*;[ \t]*(?=[^"]*(?:"[^"]*"[^"]*)*$)/g, ';\r\n ');
-  if (!/^(?:message|multipart)\//i.test(type)) return { type, isSevenBit: false };
-  if (isSevenBit(attachment.content)) return { type, isSevenBit: true };
+  if (!isComposite(type)) return { type, isSevenBit: false };
+  const { content } = attachment;
+  if (isStored(content) ? content.isSevenBit : isSevenBit(content)) return { type, isSevenBit: true };
   return { type: 'application/octet-stream', isSevenBit: false };
 }

@@ -5,6 +5,7 @@ import type { Attachment, BodyPart } from './body-part.ts';
 import { formatDate } from './date.ts';
 import { addressField, extraField, mustBeOneLine, subjectField } from './header-field.ts';
 import type { HeaderField } from './header-field.ts';
+import { isStored, type Piece } from './piece.ts';
 
 export type MessageInput = {
   from: Mailbox;
@@ -25,15 +26,28 @@ export type MessageInput = {
   boundarySeed: string;
 };
 
-export type ComposedMessage = {
+/** A message whose attachments may still stand elsewhere. */
+export type MessageLayout = {
   headers: HeaderField[];
-  body: Buffer;
-  needs8Bit: false;
+  /** The body, piece after piece. */
+  pieces: Piece[];
   /** A visible mailbox has a local part beyond ASCII, which no header encoding can express (RFC 6532). */
   needsSmtpUtf8: boolean;
 };
 
+export type ComposedMessage = Omit<MessageLayout, 'pieces'> & { body: Buffer };
+
+/** For attachments that stand in memory, all of them. */
 export function composeMessage(input: MessageInput): ComposedMessage {
+  const { pieces, ...layout } = layOutMessage(input);
+  const chunks = pieces.map((piece) => {
+    if (isStored(piece)) throw new Error('stored content is laid out, not composed');
+    return piece;
+  });
+  return { ...layout, body: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks) };
+}
+
+export function layOutMessage(input: MessageInput): MessageLayout {
   const root = rootPart(input);
   const headers = [
     ...originatorFields(input),
@@ -41,12 +55,7 @@ export function composeMessage(input: MessageInput): ComposedMessage {
     ['MIME-Version', '1.0'] satisfies HeaderField,
     ...root.fields,
   ];
-  return {
-    headers,
-    body: root.chunks.length === 1 ? root.chunks[0]! : Buffer.concat(root.chunks),
-    needs8Bit: false,
-    needsSmtpUtf8: anySmtpUtf8(input),
-  };
+  return { headers, pieces: root.chunks, needsSmtpUtf8: anySmtpUtf8(input) };
 }
 
 function originatorFields(input: MessageInput): HeaderField[] {
@@ -108,12 +117,16 @@ function rootPart(input: MessageInput): BodyPart {
   return beside.length === 0 ? body : multipart('mixed', `${boundary}a`, [body, ...beside]);
 }
 
-/** "=_" occurs neither in quoted-printable nor in base64, so only 7bit parts can hold the boundary by accident or intent. */
+/**
+ * "=_" occurs neither in quoted-printable nor in base64, so only 7bit parts can hold the boundary by accident or intent.
+ * Stored content is not searched for it: the seed is made after the content was given.
+ */
 function boundaryFor(seed: string, leaves: readonly BodyPart[]): string {
   for (let round = 0; ; round += 1) {
     const digest = createHash('sha256').update(`${round}:${seed}`).digest('hex');
     const boundary = `=_${digest.slice(0, 28)}`;
-    const occurs = leaves.some((leaf) => leaf.isSevenBit && leaf.chunks.some((chunk) => chunk.includes(boundary)));
+    const holds = (chunk: Piece): boolean => !isStored(chunk) && chunk.includes(boundary);
+    const occurs = leaves.some((leaf) => leaf.isSevenBit && leaf.chunks.some(holds));
     if (!occurs) return boundary;
   }
 }
@@ -121,7 +134,13 @@ function boundaryFor(seed: string, leaves: readonly BodyPart[]): string {
 /** DATA ends with CRLF "." CRLF, so the last line of a message is always ended. */
 function withFinalBreak(part: BodyPart): BodyPart {
   const last = part.chunks.at(-1);
-  if (last !== undefined && last.length > 1 && last[last.length - 2] === 13 && last[last.length - 1] === 10)
+  if (
+    last !== undefined &&
+    !isStored(last) &&
+    last.length > 1 &&
+    last[last.length - 2] === 13 &&
+    last[last.length - 1] === 10
+  )
     return part;
   return { ...part, chunks: [...part.chunks, Buffer.from('\r\n')] };
 }

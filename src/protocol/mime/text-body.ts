@@ -1,10 +1,9 @@
 import { base64Lines } from './base64-lines.ts';
+import { lineBytesMax } from './seven-bit.ts';
 
 export type TransferEncoding = '7bit' | 'quoted-printable' | 'base64';
 export type EncodedBody = { encoding: TransferEncoding; content: Buffer };
 
-// RFC 5322 §2.1.1, without the CRLF.
-const lineBytesMax = 998;
 // RFC 2045 §6.7 (5): the soft break's "=" included.
 const quotedLineCharsMax = 76;
 
@@ -27,12 +26,6 @@ export function encodeText(text: string): EncodedBody {
   if (found.specials * 16 > bytes.length * 3)
     return { encoding: 'base64', content: base64Lines(withCrlf(bytes, found)) };
   return { encoding: 'quoted-printable', content: quotedPrintable(bytes) };
-}
-
-/** Whether the bytes may travel as they are: ASCII, CRLF line ends, no overlong line. */
-export function isSevenBit(bytes: Buffer): boolean {
-  const found = survey(bytes);
-  return !found.needsEncoding && found.strayBreaks === 0;
 }
 
 type Survey = { needsEncoding: boolean; specials: number; strayBreaks: number };

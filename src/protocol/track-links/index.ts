@@ -3,5 +3,16 @@
  * the tokens of those addresses. Every byte that is no link's target stays as it is. It holds no key: MACs are handed in.
  */
 export { automatedReader, AUTOMATED_READERS } from './automated-readers.ts';
-export { clickToken, openToken, readClickToken, readOpenToken, type Click, type Mac } from './token.ts';
+export {
+  clickToken,
+  openToken,
+  readClickToken,
+  readOlderClickToken,
+  readOlderOpenToken,
+  readOpenToken,
+  type Click,
+  type Mac,
+  type MailOfDomain,
+  type TrackedMail,
+} from './token.ts';
 export { trackHtml, type TrackOptions } from './track-html.ts';

@@ -1,28 +1,42 @@
 import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { clickToken, openToken, readClickToken, readOpenToken, type Mac } from './token.ts';
+import {
+  clickToken,
+  openToken,
+  readClickToken,
+  readOlderClickToken,
+  readOlderOpenToken,
+  readOpenToken,
+  type Mac,
+} from './token.ts';
 
 const macOf =
   (key: string): Mac =>
   (bytes) =>
     createHmac('sha256', key).update(bytes).digest();
 const mac = macOf('click');
-const click = { emailId: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01', target: 'https://example.com/?a=1&b=2#ü' };
+const mail = { emailId: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01', domainId: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e02' };
+const click = { ...mail, target: 'https://example.com/?a=1&b=2#ü' };
 
 describe('a token', () => {
   it('of a click gives back what it was made of, any web address there is', () => {
     fc.assert(
-      fc.property(fc.webUrl({ withFragments: true, withQueryParameters: true }), fc.uuid(), (target, emailId) => {
-        const token = clickToken({ emailId, target }, mac);
-        expect(token).toMatch(/^[A-Za-z0-9_-]+$/);
-        expect(readClickToken(token, mac)).toEqual({ emailId, target });
-      }),
+      fc.property(
+        fc.webUrl({ withFragments: true, withQueryParameters: true }),
+        fc.uuid(),
+        fc.uuid(),
+        (target, emailId, domainId) => {
+          const token = clickToken({ emailId, domainId, target }, mac);
+          expect(token).toMatch(/^[A-Za-z0-9_-]+$/);
+          expect(readClickToken(token, mac)).toEqual({ emailId, domainId, target });
+        },
+      ),
     );
   });
 
-  it('of an opening gives back the email', () => {
-    expect(readOpenToken(openToken(click.emailId, mac), mac)).toBe(click.emailId);
+  it('of an opening gives back the email and its domain', () => {
+    expect(readOpenToken(openToken(mail, mac), mac)).toEqual(mail);
   });
 
   it('is worth nothing when any letter of it is another one, or one is missing or added', () => {
@@ -53,10 +67,10 @@ describe('a token', () => {
 
   it('serves one purpose and one installation', () => {
     expect(readClickToken(clickToken(click, mac), macOf('open'))).toBeUndefined();
-    expect(readOpenToken(openToken(click.emailId, mac), macOf('other key'))).toBeUndefined();
+    expect(readOpenToken(openToken(mail, mac), macOf('other key'))).toBeUndefined();
     // Even with one key for both.
     expect(readOpenToken(clickToken(click, mac), mac)).toBeUndefined();
-    expect(readClickToken(openToken(click.emailId, mac), mac)).toBeUndefined();
+    expect(readClickToken(openToken(mail, mac), mac)).toBeUndefined();
   });
 
   it.each(['javascript:alert(1)', '//evil.test', 'https://a.test/\r\nset-cookie: x', 'ftp://a.test/', 'x', 'http://'])(
@@ -66,7 +80,19 @@ describe('a token', () => {
     },
   );
 
+  it('from before tokens named their domain is read as such, and as nothing else', () => {
+    const sealed = (content: Buffer): string =>
+      Buffer.concat([mac(content).subarray(0, 12), content]).toString('base64url');
+    const id = Buffer.from(mail.emailId.replaceAll('-', ''), 'hex');
+    const target = 'https://a.test/';
+    const older = sealed(Buffer.concat([id, Buffer.from(target)]));
+    expect(readOlderClickToken(older, mac)).toEqual({ emailId: mail.emailId, target });
+    expect(readClickToken(older, mac)).toBeUndefined();
+    expect(readOlderOpenToken(sealed(id), mac)).toEqual({ emailId: mail.emailId });
+    expect(readOpenToken(sealed(id), mac)).toBeUndefined();
+  });
+
   it('is made for nothing but the id of an email', () => {
-    expect(() => openToken('x', mac)).toThrow('a tracked link is made for a UUID, not for x');
+    expect(() => openToken({ ...mail, emailId: 'x' }, mac)).toThrow('a tracked link is made for a UUID, not for x');
   });
 });

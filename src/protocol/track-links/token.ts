@@ -4,34 +4,60 @@ import { isWebAddress } from './track-html.ts';
 /** A keyed hash, with a key of its own for each purpose; the first 12 bytes of it are used. */
 export type Mac = (bytes: Buffer) => Buffer;
 
-export interface Click {
+/** The mail that a tracked address stands in. */
+export interface TrackedMail {
   emailId: string;
+  /** Whose tracking host the address is on; older addresses do not say. */
+  domainId?: string | undefined;
+}
+
+export type MailOfDomain = TrackedMail & { domainId: string };
+
+export interface Click extends TrackedMail {
   target: string;
 }
 
 const MAC_BYTES = 12;
 const ID_BYTES = 16;
+const MAIL_BYTES = 2 * ID_BYTES;
 const HEAD_BYTES = MAC_BYTES + ID_BYTES;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** MAC, email id and target in base64url: it needs no table, and works for as long as the key does. */
-export const clickToken = ({ emailId, target }: Click, mac: Mac): string =>
-  seal(Buffer.concat([idBytes(emailId), Buffer.from(target)]), mac);
+/** MAC, ids of email and domain, and target in base64url: it needs no table, and works for as long as the key does. */
+export const clickToken = (click: Click & MailOfDomain, mac: Mac): string =>
+  seal(Buffer.concat([mailBytes(click), Buffer.from(click.target)]), mac);
 
 /** Only what `clickToken` made with the same key, letter for letter: anything else would be an open redirect. */
-export function readClickToken(token: string, mac: Mac): Click | undefined {
-  const bytes = open(token, mac);
-  if (!bytes || bytes.length === ID_BYTES) return undefined;
-  const target = bytes.toString('utf8', ID_BYTES);
-  return isWebAddress(target) ? { emailId: uuidOf(bytes), target } : undefined;
+export const readClickToken = (token: string, mac: Mac): Click | undefined =>
+  readClick(open(token, mac), MAIL_BYTES, (bytes) => ({
+    emailId: uuidAt(bytes, 0),
+    domainId: uuidAt(bytes, ID_BYTES),
+  }));
+
+/** One that was made before tokens said which domain they are of. */
+export const readOlderClickToken = (token: string, mac: Mac): Click | undefined =>
+  readClick(open(token, mac), ID_BYTES, (bytes) => ({ emailId: uuidAt(bytes, 0) }));
+
+function readClick(
+  bytes: Buffer | undefined,
+  headBytes: number,
+  readMail: (bytes: Buffer) => TrackedMail,
+): Click | undefined {
+  if (!bytes || bytes.length <= headBytes) return undefined;
+  const target = bytes.toString('utf8', headBytes);
+  return isWebAddress(target) ? { ...readMail(bytes), target } : undefined;
 }
 
-export const openToken = (emailId: string, mac: Mac): string => seal(idBytes(emailId), mac);
+export const openToken = (mail: MailOfDomain, mac: Mac): string => seal(mailBytes(mail), mac);
 
-/** The id of the email. */
-export function readOpenToken(token: string, mac: Mac): string | undefined {
+export function readOpenToken(token: string, mac: Mac): TrackedMail | undefined {
   const bytes = open(token, mac);
-  return bytes?.length === ID_BYTES ? uuidOf(bytes) : undefined;
+  return bytes?.length === MAIL_BYTES ? { emailId: uuidAt(bytes, 0), domainId: uuidAt(bytes, ID_BYTES) } : undefined;
+}
+
+export function readOlderOpenToken(token: string, mac: Mac): TrackedMail | undefined {
+  const bytes = open(token, mac);
+  return bytes?.length === ID_BYTES ? { emailId: uuidAt(bytes, 0) } : undefined;
 }
 
 function seal(content: Buffer, mac: Mac): string {
@@ -47,12 +73,14 @@ function open(token: string, mac: Mac): Buffer | undefined {
   return isGenuine ? content : undefined;
 }
 
-function idBytes(emailId: string): Buffer {
-  if (!UUID.test(emailId)) throw new Error(`a tracked link is made for a UUID, not for ${emailId}`);
-  return Buffer.from(emailId.replaceAll('-', ''), 'hex');
+const mailBytes = ({ emailId, domainId }: MailOfDomain): Buffer => Buffer.concat([idBytes(emailId), idBytes(domainId)]);
+
+function idBytes(id: string): Buffer {
+  if (!UUID.test(id)) throw new Error(`a tracked link is made for a UUID, not for ${id}`);
+  return Buffer.from(id.replaceAll('-', ''), 'hex');
 }
 
-function uuidOf(bytes: Buffer): string {
-  const hex = bytes.toString('hex', 0, ID_BYTES);
+function uuidAt(bytes: Buffer, at: number): string {
+  const hex = bytes.toString('hex', at, at + ID_BYTES);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }

@@ -3,15 +3,27 @@
  * came in.
  */
 import { refuse, type Refusal } from '../../platform/refusal/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { Store } from '../../platform/store/index.ts';
 
 export type Permission = 'full_access' | 'sending_access';
+export type Role = 'owner' | 'admin' | 'member' | 'viewer';
 
 export type Actor =
-  { kind: 'api_key'; keyId: string; permission: Permission; domainId: string | null } | { kind: 'operator' };
+  | { kind: 'api_key'; keyId: string; permission: Permission; domainId: string | null }
+  /** A key that came in as the password of SMTP submission: it sends, whatever else the key may do. */
+  | { kind: 'smtp_credential'; keyId: string; domainId: string | null }
+  /** Somebody who is signed in to the dashboard. */
+  | { kind: 'session'; userId: string; role: Role }
+  /** Another app, acting for the team within what it was granted. */
+  | { kind: 'oauth_grant'; grantId: string; scopes: readonly string[] }
+  /** Whoever runs the installation, on its machine. */
+  | { kind: 'operator' }
+  /** The program itself. */
+  | { kind: 'job'; name: string };
 
-export interface Ctx {
-  world: World;
+/** A call of one caller. Verbs of flow, which also ask DNS and make requests, take a `Ctx<World>`. */
+export interface Ctx<Held extends Store = Store> {
+  store: Held;
   teamId: string;
   actor: Actor;
   requestId: string;
@@ -23,11 +35,52 @@ export interface Ctx {
 export const callerGone = (): Refusal =>
   refuse('validation_error', { status: 400, say: 'The connection ended before the request was answered.' });
 
-/** What the contract marks an operation with: the least credential that reaches it. */
-export function mustReach(actor: Actor, least: Permission): void {
-  if (actor.kind === 'operator' || least === 'sending_access' || actor.permission === 'full_access') return;
-  throw refuse('restricted_api_key', {
+/** The key a caller came with, by HTTP or as the password of SMTP submission. */
+export const keyIdOf = (actor: Actor): string | null =>
+  actor.kind === 'api_key' || actor.kind === 'smtp_credential' ? actor.keyId : null;
+
+/** The one domain a caller's key may send from; null for any of the team's. */
+export const pinnedDomainOf = (actor: Actor): string | null =>
+  actor.kind === 'api_key' || actor.kind === 'smtp_credential' ? actor.domainId : null;
+
+/** What the contract marks an operation with. */
+export interface Requirement {
+  /** The least credential that reaches it; null when neither a key nor a session does. */
+  permission: Permission | 'session' | null;
+  /** The scope a grant needs; null when no grant reaches it. */
+  scope: string | null;
+}
+
+/** Refuses a caller whose credential does not reach an operation. Every door asks this once, before the operation runs. */
+export function mustReach(actor: Actor, { permission, scope }: Requirement): void {
+  switch (actor.kind) {
+    case 'operator':
+    case 'job':
+      return;
+    case 'api_key':
+      if (permission === 'sending_access') return;
+      if (actor.permission === 'sending_access') throw onlySends();
+      if (permission !== 'full_access') throw notByThisCredential('an API key');
+      return;
+    case 'smtp_credential':
+      if (permission !== 'sending_access') throw onlySends();
+      return;
+    case 'session':
+      if (permission === null) throw notByThisCredential('a session');
+      return;
+    case 'oauth_grant':
+      if (scope === null) throw notByThisCredential('an access token');
+      if (!actor.scopes.includes(scope)) {
+        throw refuse('invalid_permission', { say: `This access token lacks the scope ${scope}.` });
+      }
+  }
+}
+
+const onlySends = (): Refusal =>
+  refuse('restricted_api_key', {
     status: 401,
     say: 'This API key can only send emails; use a key with full_access for this route.',
   });
-}
+
+const notByThisCredential = (credential: string): Refusal =>
+  refuse('invalid_permission', { say: `This route is not reached with ${credential}.` });

@@ -1,14 +1,14 @@
 import { refuse } from '../../platform/refusal/index.ts';
 import { hashToken } from '../../platform/secrets/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { Store } from '../../platform/store/index.ts';
 import type { Actor } from '../access/index.ts';
 import { findByTokenHash, type Credential } from './api-keys.store.ts';
 
 export type Authenticate = (token: string) => Promise<{ teamId: string; actor: Actor }>;
 
 /** A revoked key is refused by the very next request: what is remembered of it lasts until keys or teams are written. */
-export function createAuthentication(world: World): Authenticate {
-  const findKey = world.db.memo(['api_keys', 'teams'], (tokenHash) => findByTokenHash(world.db, tokenHash));
+export function createAuthentication(store: Store): Authenticate {
+  const findKey = store.db.memo(['api_keys', 'teams'], (tokenHash) => findByTokenHash(store.db, tokenHash));
   return async (token) => callerOf(await findKey(hashToken(token)));
 }
 

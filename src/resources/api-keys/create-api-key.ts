@@ -1,16 +1,10 @@
+import type { CreateApiKeyRequest } from '../../contract/index.ts';
 import { invalidFields, refuse } from '../../platform/refusal/index.ts';
-import { mustReach, type Ctx, type Permission } from '../access/index.ts';
+import type { Ctx } from '../access/index.ts';
 import { findDomain } from '../domains/index.ts';
 import { issueApiKey } from './issue-api-key.ts';
 
-export interface NewApiKey {
-  name: string;
-  permission?: Permission;
-  domain_id?: string | null;
-}
-
-export async function createApiKey(ctx: Ctx, input: NewApiKey): Promise<{ id: string; token: string }> {
-  mustReach(ctx.actor, 'full_access');
+export async function createApiKey(ctx: Ctx, input: CreateApiKeyRequest): Promise<{ id: string; token: string }> {
   const permission = input.permission ?? 'full_access';
   // The letter case of a UUID means nothing (RFC 9562 §4); SQLite compares it as text.
   const domainId = input.domain_id?.toLowerCase() ?? null;
@@ -19,7 +13,7 @@ export async function createApiKey(ctx: Ctx, input: NewApiKey): Promise<{ id: st
       'domain_id can only be given with permission sending_access; a full_access key reaches every domain.';
     throw invalidFields([{ path: 'domain_id', message }]);
   }
-  return ctx.world.db.tx(async (tx) => {
+  return ctx.store.db.tx(async (tx) => {
     if (domainId !== null) {
       const domain = await findDomain(tx, ctx.teamId, domainId);
       if ((domain?.verified_at ?? null) === null) {
@@ -30,6 +24,6 @@ export async function createApiKey(ctx: Ctx, input: NewApiKey): Promise<{ id: st
         });
       }
     }
-    return issueApiKey(ctx.world, tx, { teamId: ctx.teamId, name: input.name, permission, domainId });
+    return issueApiKey(ctx.store, tx, { teamId: ctx.teamId, name: input.name, permission, domainId });
   });
 }

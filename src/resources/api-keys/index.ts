@@ -7,6 +7,6 @@ export { createApiKey } from './create-api-key.ts';
 export { createKeyUse } from './note-key-use.ts';
 export { deleteApiKey } from './delete-api-key.ts';
 export { issueApiKey } from './issue-api-key.ts';
-export { keyLives } from './key-lives.ts';
+export { isActiveToken, keyLives } from './key-lives.ts';
 export { listApiKeys } from './list-api-keys.ts';
 export { updateApiKey } from './update-api-key.ts';

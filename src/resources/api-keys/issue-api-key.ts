@@ -1,6 +1,6 @@
 import type { Executor } from '../../platform/db/index.ts';
 import { hashToken, newToken } from '../../platform/secrets/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { Store } from '../../platform/store/index.ts';
 import type { Permission } from '../access/index.ts';
 import { insertApiKey } from './api-keys.store.ts';
 
@@ -9,12 +9,12 @@ const SHOWN_CHARS = 10;
 
 /** Makes a key inside the caller's transaction; the rules are the caller's. */
 export async function issueApiKey(
-  world: World,
+  store: Store,
   tx: Executor,
   input: { teamId: string; name: string; permission: Permission; domainId: string | null },
 ): Promise<{ id: string; token: string }> {
   const token = newToken(PREFIX);
-  const id = world.ids.uuid();
+  const id = store.ids.uuid();
   const row = {
     id,
     team_id: input.teamId,
@@ -23,7 +23,7 @@ export async function issueApiKey(
     permission: input.permission,
     domain_id: input.domainId,
     status: 'active' as const,
-    created_at: world.clock.now(),
+    created_at: store.clock.now(),
   };
   await insertApiKey(tx, row, hashToken(token));
   return { id, token };

@@ -1,5 +1,5 @@
 import { notFound } from '../../platform/refusal/index.ts';
-import { mustReach, type Ctx } from '../access/index.ts';
+import type { Ctx } from '../access/index.ts';
 import { renameKey } from './api-keys.store.ts';
 
 export async function updateApiKey(
@@ -7,7 +7,6 @@ export async function updateApiKey(
   id: string,
   input: { name: string },
 ): Promise<{ object: 'api_key'; id: string }> {
-  mustReach(ctx.actor, 'full_access');
-  if ((await renameKey(ctx.world.db, ctx.teamId, id, input.name)) === 0) throw notFound('API key');
+  if ((await renameKey(ctx.store.db, ctx.teamId, id, input.name)) === 0) throw notFound('API key');
   return { object: 'api_key', id };
 }

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { notFound } from '../../platform/refusal/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { Store } from '../../platform/store/index.ts';
 import { ATTACHMENT_BLOB, emailRowsByIds } from '../emails/index.ts';
 import { mayShowContent } from '../usage/index.ts';
 import { findAttachment } from './attachments.store.ts';
@@ -17,15 +17,15 @@ export interface Download {
  * The file behind a signed link. Forged, expired, of something removed: the answer is the same. So it is where the disk
  * has lost the file, since the caller can do nothing about it; the log tells whoever can.
  */
-export async function downloadAttachment(world: World, target: LinkTarget, token: string): Promise<Download> {
+export async function downloadAttachment(store: Store, target: LinkTarget, token: string): Promise<Download> {
   const { emailId, attachmentId } = target;
-  const row = isGoodLink(world, target, token) ? await findAttachment(world.db, emailId, attachmentId) : undefined;
-  const [email] = row ? await emailRowsByIds(world.db, [emailId]) : [];
-  if (!row || !email || !(await mayShowContent(world, email.team_id))) throw notFound('Attachment');
+  const row = isGoodLink(store, target, token) ? await findAttachment(store.db, emailId, attachmentId) : undefined;
+  const [email] = row ? await emailRowsByIds(store.db, [emailId]) : [];
+  if (!row || !email || !(await mayShowContent(store, email.team_id))) throw notFound('Attachment');
   const key = ATTACHMENT_BLOB(emailId, attachmentId);
-  const blob = await world.blobs.open(key);
+  const blob = await store.blobs.open(key);
   if (!blob) {
-    world.log.error({ emailId, attachmentId, blob: key }, 'the file of an attachment is missing');
+    store.log.error({ emailId, attachmentId, blob: key }, 'the file of an attachment is missing');
     throw notFound('Attachment');
   }
   return { filename: row.filename, contentType: row.content_type, size: blob.size, content: blob.content };

@@ -1,14 +1,13 @@
 import type { Page } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
-import { mustReach, type Ctx } from '../access/index.ts';
+import type { Ctx } from '../access/index.ts';
 import type { AttachmentRow } from '../emails/index.ts';
 import { mustBeWithinQuota } from '../usage/index.ts';
 import { attachmentPage, findAttachment, isEmailOf } from './attachments.store.ts';
 import { makeDownloadLink } from './download-link.ts';
 
 export async function listAttachments(ctx: Ctx, emailId: string, page: Page) {
-  mustReach(ctx.actor, 'full_access');
-  const { db } = ctx.world;
+  const { db } = ctx.store;
   if (!(await isEmailOf(db, ctx.teamId, emailId))) throw notFound('Email');
   await mustBeWithinQuota(ctx);
   const { rows, hasMore } = await attachmentPage(db, emailId, page);
@@ -16,8 +15,7 @@ export async function listAttachments(ctx: Ctx, emailId: string, page: Page) {
 }
 
 export async function getAttachment(ctx: Ctx, emailId: string, id: string) {
-  mustReach(ctx.actor, 'full_access');
-  const { db } = ctx.world;
+  const { db } = ctx.store;
   const isOwn = await isEmailOf(db, ctx.teamId, emailId);
   const row = isOwn ? await findAttachment(db, emailId, id) : undefined;
   if (!row) throw notFound('Attachment');
@@ -25,7 +23,7 @@ export async function getAttachment(ctx: Ctx, emailId: string, id: string) {
   return { object: 'attachment' as const, ...presentAttachment(ctx, row) };
 }
 
-function presentAttachment({ world }: Ctx, row: AttachmentRow) {
+function presentAttachment({ store }: Ctx, row: AttachmentRow) {
   return {
     id: row.id,
     filename: row.filename,
@@ -33,6 +31,6 @@ function presentAttachment({ world }: Ctx, row: AttachmentRow) {
     content_disposition: row.content_disposition,
     ...(row.content_id === null ? {} : { content_id: row.content_id }),
     size: row.size,
-    ...makeDownloadLink(world, row),
+    ...makeDownloadLink(store, row),
   };
 }

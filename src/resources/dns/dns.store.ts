@@ -78,12 +78,12 @@ export const findSetup = (db: Executor, domainId: string): Promise<SetupRow | un
 export const setupsOfName = (db: Executor, name: string): Promise<SetupRow[]> =>
   db.all<SetupRow>('select * from dns_setups where domain_name = ? order by domain_id', [name]);
 
-/** Those of the setups of these domains that there are, as they are now and held to the end of the transaction. */
-export async function holdSetups(tx: Executor, domainIds: readonly string[]): Promise<Map<string, SetupRow>> {
+/** Those of the setups of these domains that there are, as they are now and locked to the end of the transaction. */
+export async function lockSetups(tx: Executor, domainIds: readonly string[]): Promise<Map<string, SetupRow>> {
   const among = uuidsIn(tx.dialect, 'domain_id', domainIds);
-  const held = tx.dialect === 'pg' ? 'for update' : '';
+  const lock = tx.dialect === 'pg' ? 'for update' : '';
   // Always in the same order, so that no two wait for each other.
-  const sql = `select * from dns_setups where ${among.sql} order by domain_id ${held}`;
+  const sql = `select * from dns_setups where ${among.sql} order by domain_id ${lock}`;
   return new Map((await tx.all<SetupRow>(sql, [among.value])).map((row) => [row.domain_id, row]));
 }
 
@@ -95,11 +95,11 @@ export const setupsAfter = (db: Executor, domainId: string | undefined, now: num
     [...(domainId === undefined ? [] : [domainId]), now, limit],
   );
 
-/** A setup that nobody has finished yet; one that is there already is held to the end of the transaction and stays. */
+/** A setup that nobody has finished yet; one that is there already is locked to the end of the transaction and stays. */
 export async function beginSetup(tx: Executor, row: SetupRow): Promise<void> {
   const values = SETUP.map((column) => row[column]);
-  const held = 'on conflict (domain_id) do update set domain_id = excluded.domain_id';
-  await tx.insertMany('dns_setups', SETUP, [values], held);
+  const keep = 'on conflict (domain_id) do update set domain_id = excluded.domain_id';
+  await tx.insertMany('dns_setups', SETUP, [values], keep);
 }
 
 export async function saveSetup(db: Executor, row: SetupRow): Promise<void> {

@@ -13,7 +13,7 @@ export {
   findSetup,
   forgetPublished,
   forgetStrandedRecords,
-  holdSetups,
+  lockSetups,
   LEAVING,
   noteSetupFault,
   publishedFor,

@@ -1,4 +1,4 @@
-import type { World } from '../../platform/world/index.ts';
+import type { Store } from '../../platform/store/index.ts';
 import { LEAVING, publishedFor, setupsOfName, type PublishedRow } from './dns.store.ts';
 import { wantedRecords } from './wanted-records.ts';
 
@@ -10,17 +10,17 @@ export interface Inheritance {
 
 /** What was published with the same provider for copies of a name that are gone or have become another team's. */
 export async function inheritanceOf(
-  world: World,
+  store: Store,
   domain: { id: string; name: string },
   provider: string,
 ): Promise<Inheritance> {
   const found: Inheritance = { rows: [], domainIds: [] };
-  for (const setup of await setupsOfName(world.db, domain.name)) {
+  for (const setup of await setupsOfName(store.db, domain.name)) {
     if (setup.domain_id === domain.id || setup.provider !== provider) continue;
     const other = { id: setup.domain_id, team_id: setup.team_id, name: domain.name };
-    if (setup.fingerprint !== LEAVING && (await wantedRecords(world, other)).length > 0) continue;
+    if (setup.fingerprint !== LEAVING && (await wantedRecords(store, other)).length > 0) continue;
     found.domainIds.push(setup.domain_id);
-    found.rows.push(...(await publishedFor(world.db, setup.domain_id)));
+    found.rows.push(...(await publishedFor(store.db, setup.domain_id)));
   }
   return found;
 }

@@ -1,22 +1,22 @@
 import { createHash } from 'node:crypto';
-import type { World } from '../../platform/world/index.ts';
+import type { Store } from '../../platform/store/index.ts';
 import type { PlainRecord } from '../../protocol/dns/index.ts';
 import { openProof } from '../domain-claims/index.ts';
-import { isHeldElsewhere, recordsOf } from '../domains/index.ts';
+import { isOwnedElsewhere, recordsOf } from '../domains/index.ts';
 
 /**
  * What a domain has to publish now: nothing once it is gone or its name has become another team's, and while it claims
  * that name, the proof alone.
  */
 export async function wantedRecords(
-  world: World,
+  store: Store,
   domain: { id: string; team_id: string; name: string },
 ): Promise<PlainRecord[]> {
-  if (await isHeldElsewhere(world.db, domain.team_id, domain.name)) {
-    const proof = await openProof(world, domain);
+  if (await isOwnedElsewhere(store.db, domain.team_id, domain.name)) {
+    const proof = await openProof(store, domain);
     return proof ? [{ ...proof, type: 'TXT', priority: null }] : [];
   }
-  const records = await recordsOf(world.db, domain.id);
+  const records = await recordsOf(store.db, domain.id);
   return records.map(({ name, type, value, priority }) => ({ name, type, value, priority }));
 }
 

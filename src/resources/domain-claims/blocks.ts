@@ -19,10 +19,10 @@ const WAITING_MS = 7 * 24 * HOUR_MS;
 
 export interface BlockOptions {
   /**
-   * Leaves out the one part that costs something: for a second look, inside the transaction, at what was looked through a
-   * moment ago. What may have happened since then is looked at in full.
+   * Leaves out the one part that costs something: for the check inside the transaction of what was checked a moment ago.
+   * What may have happened since then is checked in full.
    */
-  isSecondLook?: boolean;
+  isRecheck?: boolean;
 }
 
 /** Why a name stays with the team that has it, if it does. */
@@ -30,12 +30,12 @@ export async function blockOf(
   db: Executor,
   owner: DomainRow,
   now: number,
-  { isSecondLook = false }: BlockOptions = {},
+  { isRecheck = false }: BlockOptions = {},
 ): Promise<BlockedReason | undefined> {
   if (now - (owner.verified_at ?? owner.held_at ?? 0) < GRACE_MS) return 'grace_period';
   const since = now - QUIET_MS;
   if (await hasSentAfterQuarterOf(db, owner, since)) return 'recent_owner_activity';
-  if (!isSecondLook && (await hasSentInQuarterAfter(db, owner, since))) return 'recent_owner_activity';
+  if (!isRecheck && (await hasSentInQuarterAfter(db, owner, since))) return 'recent_owner_activity';
   // Accepted and not sent yet: it would be lost.
   if (await hasWaitingMail(db, owner, now - WAITING_MS)) return 'recent_owner_activity';
   return (await hasScheduledMail(db, owner)) ? 'pending_scheduled_emails' : undefined;

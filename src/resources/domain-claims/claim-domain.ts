@@ -1,70 +1,61 @@
+import type { ClaimDomainRequest } from '../../contract/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { Store } from '../../platform/store/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
-import { mustReach, type Ctx } from '../access/index.ts';
+import type { Ctx } from '../access/index.ts';
 import {
   addDomain,
   composeClaimantCopy,
   findDomainByName,
-  findHolder,
-  holdPlanOf,
+  findOwner,
+  lockPlanOf,
   planFull,
   readDomainName,
   type DomainRow,
   type MadeDomain,
 } from '../domains/index.ts';
-import { proofText } from './claim-record.ts';
-import { concludeClaim, insertClaim, latestClaim, type ClaimRow } from './domain-claims.store.ts';
+import { proofText } from './proof-text.ts';
+import { endClaim, insertClaim, latestClaim, type ClaimRow } from './domain-claims.store.ts';
 import { presentClaim, type Claim } from './present.ts';
 import { CLAIM_DAYS, endingOf } from './state-of.ts';
-
-export interface NewClaim {
-  name: string;
-  region?: string;
-  custom_return_path?: string;
-  open_tracking?: boolean;
-  click_tracking?: boolean;
-  tracking_subdomain?: string;
-}
 
 const DAY_MS = 24 * 3_600_000;
 /** 128 random bits: no text that stands in DNS already proves a claim that is made later. */
 const PROOF_BYTES = 16;
 
 /** The claim that is open, unchanged, or a new one. It stands beside the team's own copy of the domain. */
-export async function claimDomain(ctx: Ctx, input: NewClaim): Promise<{ claim: Claim; isNew: boolean }> {
-  mustReach(ctx.actor, 'full_access');
-  const { world, teamId } = ctx;
+export async function claimDomain(ctx: Ctx, input: ClaimDomainRequest): Promise<{ claim: Claim; isNew: boolean }> {
+  const { store, teamId } = ctx;
   const name = readDomainName(input.name);
-  // Asked twice: now, because making a key is dear, and in the transaction, because others ask at the same time.
-  const { own, open } = await lookAt(world, world.db, teamId, name);
+  // Asked twice: now, because making a key takes long, and in the transaction, because others ask at the same time.
+  const { own, open } = await standingOf(store, store.db, teamId, name);
   if (open) return open;
-  const made = own ? undefined : await composeFor(world, teamId, name, input);
-  const done = await world.db.tx(async (tx) => {
+  const made = own ? undefined : await composeFor(store, teamId, name, input);
+  const done = await store.db.tx(async (tx) => {
     // Claims of one team come one after the other.
-    await holdPlanOf(tx, teamId);
-    const now = await lookAt(world, tx, teamId, name);
+    await lockPlanOf(tx, teamId);
+    const now = await standingOf(store, tx, teamId, name);
     if (now.open) return now.open;
     const domain = now.own ?? made?.row;
     // Removed in the meantime, and another copy was not made.
     if (!domain) return undefined;
     if (now.own) mustBeSettingsOf(now.own, input);
-    else if (made) await addFor(tx, world, made);
-    return { claim: presentClaim(await openClaim(tx, world, domain), domain), isNew: true };
+    else if (made) await addFor(store, tx, made);
+    return { claim: presentClaim(await openClaim(store, tx, domain), domain), isNew: true };
   });
   return done ?? claimDomain(ctx, input);
 }
 
-async function composeFor(world: World, teamId: string, name: string, input: NewClaim): Promise<MadeDomain> {
-  const full = await planFull(world, world.db, teamId);
+async function composeFor(store: Store, teamId: string, name: string, input: ClaimDomainRequest): Promise<MadeDomain> {
+  const full = await planFull(store, store.db, teamId);
   if (full) throw full;
-  return composeClaimantCopy(world, teamId, name, input);
+  return composeClaimantCopy(store, teamId, name, input);
 }
 
-async function addFor(tx: Executor, world: World, made: MadeDomain): Promise<void> {
-  const full = await planFull(world, tx, made.row.team_id);
+async function addFor(store: Store, tx: Executor, made: MadeDomain): Promise<void> {
+  const full = await planFull(store, tx, made.row.team_id);
   if (full) throw full;
-  await addDomain(tx, world, made);
+  await addDomain(store, tx, made);
 }
 
 interface Standing {
@@ -73,7 +64,7 @@ interface Standing {
 }
 
 /** How a team stands to a name; throws where there is nothing to claim, and says what to do instead. */
-async function lookAt(world: World, db: Executor, teamId: string, name: string): Promise<Standing> {
+async function standingOf(store: Store, db: Executor, teamId: string, name: string): Promise<Standing> {
   const own = await findDomainByName(db, teamId, name);
   if (own && own.held_at !== null) {
     throw refuse('resource_locked', {
@@ -81,10 +72,10 @@ async function lookAt(world: World, db: Executor, teamId: string, name: string):
     });
   }
   const latest = own && (await latestClaim(db, teamId, own.id));
-  if (own && latest?.status === 'pending' && !endingOf(latest, own, world.clock.now())) {
+  if (own && latest?.status === 'pending' && !endingOf(latest, own, store.clock.now())) {
     return { own, open: { claim: presentClaim(latest, own), isNew: false } };
   }
-  if (await findHolder(db, teamId, name)) return { own, open: undefined };
+  if (await findOwner(db, teamId, name)) return { own, open: undefined };
   throw refuse('validation_error', {
     status: 422,
     say: own
@@ -94,7 +85,7 @@ async function lookAt(world: World, db: Executor, teamId: string, name: string):
 }
 
 /** A domain that the team had registered before is claimed as it is. */
-function mustBeSettingsOf(own: DomainRow, input: NewClaim): void {
+function mustBeSettingsOf(own: DomainRow, input: ClaimDomainRequest): void {
   const { region, custom_return_path: label } = input;
   const errors = [
     ...(region === undefined || region === own.region ? [] : [clash('region', own.region)]),
@@ -111,17 +102,17 @@ function clash(path: string, stands: string) {
   return { path, message };
 }
 
-async function openClaim(tx: Executor, world: World, domain: DomainRow): Promise<ClaimRow> {
-  const now = world.clock.now();
+async function openClaim(store: Store, tx: Executor, domain: DomainRow): Promise<ClaimRow> {
+  const now = store.clock.now();
   const before = await latestClaim(tx, domain.team_id, domain.id);
   const ending = before && endingOf(before, domain, now);
-  if (ending) await concludeClaim(tx, before.id, ending, now);
+  if (ending) await endClaim(tx, before.id, ending, now);
   const claim: ClaimRow = {
-    id: world.ids.uuid(),
+    id: store.ids.uuid(),
     team_id: domain.team_id,
     domain_id: domain.id,
     name: domain.name,
-    proof: proofText(world.ids.hex(PROOF_BYTES)),
+    proof: proofText(store.ids.hex(PROOF_BYTES)),
     status: 'pending',
     record_status: 'not_started',
     diagnosis: null,

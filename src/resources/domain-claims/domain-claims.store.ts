@@ -4,7 +4,7 @@ import type { BlockedReason } from './blocks.ts';
 export type ClaimStatus =
   'pending' | 'verified' | 'completed' | 'blocked' | 'expired' | 'superseded' | 'canceled' | 'failed';
 /** How a claim ends, one way or the other. */
-export type Conclusion = Extract<ClaimStatus, 'completed' | 'expired' | 'superseded' | 'canceled' | 'failed'>;
+export type EndStatus = Extract<ClaimStatus, 'completed' | 'expired' | 'superseded' | 'canceled' | 'failed'>;
 export type ProofStatus = 'not_started' | 'pending' | 'verified' | 'temporary_failure' | 'failed';
 
 export interface ClaimRow {
@@ -13,14 +13,14 @@ export interface ClaimRow {
   domain_id: string;
   name: string;
   proof: string;
-  status: 'pending' | Conclusion;
+  status: 'pending' | EndStatus;
   record_status: ProofStatus;
   diagnosis: string | null;
   blocked_reason: BlockedReason | null;
   failure_reason: string | null;
   created_at: number;
   expires_at: number;
-  /** 0 before anybody looked. */
+  /** 0 before anybody check. */
   checked_at: number;
   concluded_at: number | null;
 }
@@ -52,22 +52,22 @@ export const latestClaim = (db: Executor, teamId: string, domainId: string): Pro
     teamId,
   ]);
 
-/** Every open claim of a name, held to the end of the transaction and always in the same order. */
-export function holdClaimsOf(tx: Executor, name: string): Promise<ClaimRow[]> {
-  const held = tx.dialect === 'pg' ? 'for update' : '';
-  return tx.all<ClaimRow>(`select * from domain_claims where name = ? and status = 'pending' order by id ${held}`, [
+/** Every open claim of a name, locked to the end of the transaction and always in the same order. */
+export function lockClaimsOf(tx: Executor, name: string): Promise<ClaimRow[]> {
+  const lock = tx.dialect === 'pg' ? 'for update' : '';
+  return tx.all<ClaimRow>(`select * from domain_claims where name = ? and status = 'pending' order by id ${lock}`, [
     name,
   ]);
 }
 
-export type Looked = Pick<ClaimRow, 'record_status' | 'diagnosis' | 'blocked_reason' | 'checked_at'>;
+export type ClaimCheck = Pick<ClaimRow, 'record_status' | 'diagnosis' | 'blocked_reason' | 'checked_at'>;
 
 /** What was found; a claim that is over keeps what it ended with. */
-export const noteLook = (db: Executor, id: string, looked: Looked): Promise<number> =>
+export const saveClaimCheck = (db: Executor, id: string, check: ClaimCheck): Promise<number> =>
   db.run(
     `update domain_claims set record_status = ?, diagnosis = ?, blocked_reason = ?, checked_at = ?
       where id = ? and status = 'pending'`,
-    [looked.record_status, looked.diagnosis, looked.blocked_reason, looked.checked_at, id],
+    [check.record_status, check.diagnosis, check.blocked_reason, check.checked_at, id],
   );
 
 /** It was this claim's turn, and nothing came of it. */
@@ -75,11 +75,11 @@ export const noteTried = (db: Executor, id: string, now: number): Promise<number
   db.run('update domain_claims set checked_at = ? where id = ?', [now, id]);
 
 export interface Ending {
-  status: Conclusion;
+  status: EndStatus;
   failure_reason: string | null;
 }
 
-export const concludeClaim = (tx: Executor, id: string, ending: Ending, now: number): Promise<number> =>
+export const endClaim = (tx: Executor, id: string, ending: Ending, now: number): Promise<number> =>
   tx.run(
     `update domain_claims set status = ?, failure_reason = ?, blocked_reason = null, concluded_at = ?
       where id = ? and status = 'pending'`,
@@ -102,7 +102,7 @@ export const claimsToCheck = (db: Executor, checkedBefore: number, limit: number
   );
 
 /** Ends every open claim that is over; `why` gives the reason for each way in which it can be. */
-export function concludeOver(
+export function endOverdueClaims(
   db: Executor,
   why: Record<'removed' | 'ownVerification' | 'unproven' | 'blocked', string>,
   now: number,

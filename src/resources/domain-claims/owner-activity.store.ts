@@ -15,7 +15,7 @@ const RECORDED_WITHIN_MS = 60_000;
  * Nothing is accepted and nothing is claimed for delivery until the transaction ends, a few milliseconds later: what it
  * sees of the owner's mail stays true. SQLite has one writer anyway.
  */
-export async function holdMail(tx: Executor): Promise<void> {
+export async function lockMail(tx: Executor): Promise<void> {
   if (tx.dialect === 'pg') await tx.run('lock table emails in share mode');
 }
 

@@ -3,7 +3,7 @@ import type { ClaimRow, Ending } from './domain-claims.store.ts';
 
 export const CLAIM_DAYS = 7;
 
-export const WHY = {
+export const END_REASONS = {
   unproven: `The TXT record was not seen within ${CLAIM_DAYS} days.`,
   blocked: `The domain was still in use by its owner when the ${CLAIM_DAYS} days were over.`,
   otherClaim: 'Another team completed its claim of this name first.',
@@ -15,10 +15,13 @@ export const WHY = {
 /** How an open claim has ended by itself, if it has; `domain` is the claimant's copy. */
 export function endingOf(claim: ClaimRow, domain: DomainRow | undefined, now: number): Ending | undefined {
   if (claim.status !== 'pending') return undefined;
-  if (!domain) return { status: 'canceled', failure_reason: WHY.removed };
-  if (domain.held_at !== null) return { status: 'superseded', failure_reason: WHY.ownVerification };
+  if (!domain) return { status: 'canceled', failure_reason: END_REASONS.removed };
+  if (domain.held_at !== null) return { status: 'superseded', failure_reason: END_REASONS.ownVerification };
   if (now < claim.expires_at) return undefined;
-  return { status: 'expired', failure_reason: claim.blocked_reason === null ? WHY.unproven : WHY.blocked };
+  return {
+    status: 'expired',
+    failure_reason: claim.blocked_reason === null ? END_REASONS.unproven : END_REASONS.blocked,
+  };
 }
 
 /** A claim that has ended is shown so before anybody has written it down. */

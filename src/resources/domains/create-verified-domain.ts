@@ -1,22 +1,23 @@
-import type { World } from '../../platform/world/index.ts';
+import type { Store } from '../../platform/store/index.ts';
 import { composeDomain } from './compose-domain.ts';
 import { findDomainByName, insertDomain, type DomainRow } from './domains.store.ts';
 
 /** The development profile's domain, verified by decree: nothing it signs can leave the machine. */
-export async function createVerifiedDomain(world: World, teamId: string, name: string): Promise<DomainRow> {
-  if (!world.config.delivery.capture)
+export async function createVerifiedDomain(store: Store, teamId: string, name: string): Promise<DomainRow> {
+  if (!store.config.delivery.capture)
     throw new Error('a domain is verified without DNS only where nothing can leave the machine');
-  const made = await composeDomain(world, teamId, name, {});
-  const now = world.clock.now();
+  const made = await composeDomain(store, teamId, name, { capabilities: { receiving: 'enabled' } });
+  const now = store.clock.now();
   const verified = {
     status: 'verified' as const,
     checked_at: now,
     first_checked_at: now,
     verified_at: now,
     held_at: now,
+    receiving_verified_at: now,
   };
   const row: DomainRow = { ...made.row, ...verified };
   const records = made.records.map((record) => ({ ...record, status: 'verified' as const }));
-  await world.db.tx((tx) => insertDomain(tx, row, records, made.keys));
-  return (await findDomainByName(world.db, teamId, name)) ?? row;
+  await store.db.tx((tx) => insertDomain(tx, row, records, made.keys));
+  return (await findDomainByName(store.db, teamId, name)) ?? row;
 }

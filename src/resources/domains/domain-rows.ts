@@ -1,3 +1,5 @@
+import type { Region } from '../../contract/index.ts';
+
 export type DomainStatus =
   'not_started' | 'pending' | 'verified' | 'partially_verified' | 'partially_failed' | 'failed';
 export type RecordStatus = 'not_started' | 'pending' | 'verified' | 'temporary_failure' | 'failed';
@@ -10,12 +12,16 @@ export interface DomainRow {
   team_id: string;
   name: string;
   status: DomainStatus;
-  region: string;
+  region: Region;
   open_tracking: number;
   click_tracking: number;
   tracking_subdomain: string;
+  /** Labels that it had before, with the time until which their links work, as JSON; null where there were none. */
+  former_tracking_subdomains: string | null;
   custom_return_path: string;
   tls: 'opportunistic' | 'enforced';
+  /** 1 where enforced TLS also demands a certificate that is valid for the server's name. */
+  tls_verify: number;
   /** The team's switch; whether DNS bears it out is another matter. */
   sending: 'enabled' | 'disabled';
   /** "unsupported" until the team has said once what it wants. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DomainRow, RecordRow } from './domain-rows.ts';
-import { recordStatusAfter, standingAfter, statusOf, type Standing, type Verdict } from './domain-state.ts';
+import type { Verdict } from '../../protocol/dns-diagnosis/index.ts';
+import { recordStatusAfter, standingAfter, statusOf, type Standing } from './domain-state.ts';
 
 const HOUR_MS = 3_600_000;
 const patience = { graceMs: 72 * HOUR_MS };
@@ -16,10 +17,10 @@ const after = (before: Partial<Standing>, ...verdicts: Verdict[]): Standing =>
 
 describe('a capability that is not verified', () => {
   it.each<[string, Verdict[], Partial<Standing>]>([
-    ['all seen: verified now', ['seen', 'seen'], { verifiedAt: NOW }],
-    ['one absent: waited for', ['seen', 'absent'], {}],
-    ['one wrong: waited for', ['wrong', 'seen'], {}],
-    ['nobody could say: waited for', ['unknown', 'seen'], {}],
+    ['all seen: verified now', ['right', 'right'], { verifiedAt: NOW }],
+    ['one absent: waited for', ['right', 'absent'], {}],
+    ['one wrong: waited for', ['wrong', 'right'], {}],
+    ['nobody could say: waited for', ['unknown', 'right'], {}],
     ['nothing to see is nothing seen', [], {}],
   ])('%s', (_, verdicts, changed) => {
     expect(after({}, ...verdicts)).toEqual(standing(changed));
@@ -34,7 +35,7 @@ describe('a capability that is not verified', () => {
   it('has failed until its records are seen after all', () => {
     expect(after({ failingSince: 5 }, 'absent').failingSince).toBe(5);
     expect(after({ failingSince: 5 }, 'unknown').failingSince).toBe(5);
-    expect(after({ failingSince: 5 }, 'seen')).toMatchObject({ verifiedAt: NOW, failingSince: null });
+    expect(after({ failingSince: 5 }, 'right')).toMatchObject({ verifiedAt: NOW, failingSince: null });
   });
 });
 
@@ -42,8 +43,8 @@ describe('a capability that is verified', () => {
   const verified = { verifiedAt: 1 };
 
   it('stays so since when it was', () => {
-    expect(after(verified, 'seen')).toMatchObject({ verifiedAt: 1, failingSince: null });
-    expect(after({ ...verified, failingSince: 9 }, 'seen')).toMatchObject({ verifiedAt: 1, failingSince: null });
+    expect(after(verified, 'right')).toMatchObject({ verifiedAt: 1, failingSince: null });
+    expect(after({ ...verified, failingSince: 9 }, 'right')).toMatchObject({ verifiedAt: 1, failingSince: null });
   });
 
   it.each<Verdict>(['absent', 'wrong'])('%s begins the grace, which ends it 72 hours later', (verdict) => {
@@ -113,7 +114,7 @@ describe('what is told of one record', () => {
   const retiring = record({ required: 0, key_status: 'retiring', status: 'verified' });
 
   it.each<[string, RecordRow, Verdict, keyof typeof sending, string]>([
-    ['seen', dkim, 'seen', 'failed', 'verified'],
+    ['right', dkim, 'right', 'failed', 'verified'],
     ['absent while it is waited for', dkim, 'absent', 'pending', 'pending'],
     ['wrong while it is waited for', dkim, 'wrong', 'pending', 'failed'],
     ['absent when nobody waits any more', dkim, 'absent', 'failed', 'failed'],

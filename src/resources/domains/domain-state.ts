@@ -1,7 +1,5 @@
+import type { Verdict } from '../../protocol/dns-diagnosis/index.ts';
 import type { DomainRow, DomainStatus, RecordRow, RecordStatus } from './domain-rows.ts';
-
-/** What a look at DNS says of one record; unknown: nobody could say. */
-export type Verdict = 'seen' | 'absent' | 'wrong' | 'unknown';
 
 /** How far one capability, sending or receiving, has come. */
 export interface Standing {
@@ -27,7 +25,7 @@ export function standingAfter(
   { graceMs }: Patience,
 ): Standing {
   const waitingSince = before.waitingSince ?? now;
-  if (verdicts.length > 0 && verdicts.every((verdict) => verdict === 'seen')) {
+  if (verdicts.length > 0 && verdicts.every((verdict) => verdict === 'right')) {
     return { verifiedAt: before.verifiedAt ?? now, failingSince: null, waitingSince };
   }
   const isContradicted = verdicts.some((verdict) => verdict === 'absent' || verdict === 'wrong');
@@ -48,9 +46,9 @@ export function standingAfter(
  * A name becomes a team's with its verification, and stays so for as long as its records are waited for, whatever they are
  * waited for: a lost key must not give the name away with it.
  */
-export function heldAtAfter({ held_at: heldAt }: DomainRow, after: Standing, now: number): number | null {
-  if (after.verifiedAt !== null) return heldAt ?? now;
-  return after.failingSince === null ? heldAt : null;
+export function ownedSinceAfter({ held_at: ownedSince }: DomainRow, after: Standing, now: number): number | null {
+  if (after.verifiedAt !== null) return ownedSince ?? now;
+  return after.failingSince === null ? ownedSince : null;
 }
 
 export const sendingStanding = (domain: DomainRow): Standing => ({
@@ -85,7 +83,7 @@ export function statusOf(domain: DomainRow): DomainStatus {
 
 /** What the team is told of one record, given how the capability stands that it belongs to. */
 export function recordStatusAfter(domain: DomainRow, record: RecordRow, verdict: Verdict): RecordStatus {
-  if (verdict === 'seen') return 'verified';
+  if (verdict === 'right') return 'verified';
   if (verdict === 'unknown') return record.status === 'verified' ? 'verified' : 'temporary_failure';
   const standing = standingFor(domain, record);
   if (!standing) return withoutCapability(record, verdict);

@@ -22,8 +22,10 @@ const COLUMNS = [
   'open_tracking',
   'click_tracking',
   'tracking_subdomain',
+  'former_tracking_subdomains',
   'custom_return_path',
   'tls',
+  'tls_verify',
   'sending',
   'receiving',
   'created_at',
@@ -55,22 +57,22 @@ export const findDomain = (db: Executor, teamId: string, id: string): Promise<Do
 export const findDomainByName = (db: Executor, teamId: string, name: string): Promise<DomainRow | undefined> =>
   db.get<DomainRow>('select * from domains where team_id = ? and name = ?', [teamId, name]);
 
-/** The domain as it is now, held to the end of the transaction, so that what is decided about it still holds then. */
-export function holdDomain(tx: Executor, teamId: string, id: string): Promise<DomainRow | undefined> {
-  const held = tx.dialect === 'pg' ? 'for update' : '';
-  return tx.get<DomainRow>(`select * from domains where team_id = ? and id = ? ${held}`, [teamId, id]);
+/** The domain as it is now, locked to the end of the transaction, so that what is decided about it still holds then. */
+export function lockDomain(tx: Executor, teamId: string, id: string): Promise<DomainRow | undefined> {
+  const lock = tx.dialect === 'pg' ? 'for update' : '';
+  return tx.get<DomainRow>(`select * from domains where team_id = ? and id = ? ${lock}`, [teamId, id]);
 }
 
 /** Whether this name is some other team's; which one is nobody's business. */
-export async function isHeldElsewhere(db: Executor, teamId: string, name: string): Promise<boolean> {
+export async function isOwnedElsewhere(db: Executor, teamId: string, name: string): Promise<boolean> {
   const sql = 'select 1 as found from domains where name = ? and held_at is not null and team_id <> ?';
   return (await db.get(sql, [name, teamId])) !== undefined;
 }
 
-/** Held to the end of the transaction: domains of one team are counted and added one at a time. */
-export async function holdPlanOf(tx: Executor, teamId: string): Promise<string | undefined> {
-  const held = tx.dialect === 'pg' ? 'for no key update' : '';
-  return (await tx.get<{ plan_code: string }>(`select plan_code from teams where id = ? ${held}`, [teamId]))?.plan_code;
+/** Locked to the end of the transaction: domains of one team are counted and added one at a time. */
+export async function lockPlanOf(tx: Executor, teamId: string): Promise<string | undefined> {
+  const lock = tx.dialect === 'pg' ? 'for no key update' : '';
+  return (await tx.get<{ plan_code: string }>(`select plan_code from teams where id = ? ${lock}`, [teamId]))?.plan_code;
 }
 
 export async function countDomains(db: Executor, teamId: string): Promise<number> {
@@ -140,10 +142,20 @@ export const noteChecked = (db: Executor, id: string, now: number): Promise<numb
   db.run('update domains set checked_at = ? where id = ?', [now, id]);
 
 export type DomainChange = Partial<
-  Pick<DomainRow, 'open_tracking' | 'click_tracking' | 'tls' | 'tracking_subdomain' | 'sending' | 'receiving'>
+  Pick<
+    DomainRow,
+    | 'open_tracking'
+    | 'click_tracking'
+    | 'tls'
+    | 'tls_verify'
+    | 'tracking_subdomain'
+    | 'former_tracking_subdomains'
+    | 'sending'
+    | 'receiving'
+  >
 >;
 
-export async function changeDomain(tx: Executor, teamId: string, id: string, change: DomainChange): Promise<void> {
+export async function saveSettings(tx: Executor, teamId: string, id: string, change: DomainChange): Promise<void> {
   const columns = Object.keys(change) as (keyof DomainChange)[];
   if (columns.length === 0) return;
   const values = columns.map((column): Value => change[column] ?? null);
@@ -163,3 +175,7 @@ export const domainsToSweep = (db: Executor, checkedBefore: number, limit: numbe
     'select * from domains where coalesce(checked_at, 0) < ? order by coalesce(checked_at, 0), id limit ?',
     [checkedBefore, limit],
   );
+
+/** The domain of this name that takes mail; a name is one team's at a time. */
+export const receivingDomain = (db: Executor, name: string): Promise<Pick<DomainRow, 'id' | 'team_id'> | undefined> =>
+  db.get(`select id, team_id from domains where name = ? and held_at is not null and receiving = 'enabled'`, [name]);

@@ -1,4 +1,4 @@
-import type { World } from '../../platform/world/index.ts';
+import type { Store } from '../../platform/store/index.ts';
 import { publishedKey } from './dkim-key.ts';
 import { isSameRecord, type DkimKeyRow, type DomainRow, type RecordRow, type Wanted } from './domain-rows.ts';
 import { trackingRecords } from './tracking-record.ts';
@@ -7,17 +7,17 @@ import { trackingRecords } from './tracking-record.ts';
  * What a team publishes: its DKIM key, MX and SPF at the return path, where bounces come back, and what it has switched
  * on besides. The key that mail is signed with stands first, the records that are only advised last.
  */
-export function expectedRecords(world: World, domain: DomainRow, keys: readonly DkimKeyRow[]): RecordRow[] {
+export function expectedRecords(store: Store, domain: DomainRow, keys: readonly DkimKeyRow[]): RecordRow[] {
   const isMain = (key: DkimKeyRow): boolean => key.status === 'active' && key.algorithm === 'rsa-sha256';
   const records: Wanted[] = [
-    ...keys.filter(isMain).map((key) => dkimRecord(world, domain, key)),
-    ...returnPathRecords(world, domain),
-    ...(domain.receiving === 'enabled' ? [receivingRecord(world, domain)] : []),
-    ...trackingRecords(world.config, domain),
+    ...keys.filter(isMain).map((key) => dkimRecord(store, domain, key)),
+    ...returnPathRecords(store, domain),
+    ...(domain.receiving === 'enabled' ? [receivingRecord(store, domain)] : []),
+    ...trackingRecords(store.config, domain),
     ...BESIDE.flatMap((status) => keys.filter((key) => key.status === status && !isMain(key))).map((key) =>
-      dkimRecord(world, domain, key),
+      dkimRecord(store, domain, key),
     ),
-    { record: 'DMARC', name: `_dmarc.${domain.name}`, type: 'TXT', value: world.config.domains.dmarc, required: 0 },
+    { record: 'DMARC', name: `_dmarc.${domain.name}`, type: 'TXT', value: store.config.domains.dmarc, required: 0 },
   ];
   return records.map((record, position) => ({
     priority: null,
@@ -42,18 +42,18 @@ export function carryOver(wanted: readonly RecordRow[], known: readonly RecordRo
   });
 }
 
-function dkimRecord(world: World, domain: DomainRow, key: DkimKeyRow): Wanted {
+function dkimRecord(store: Store, domain: DomainRow, key: DkimKeyRow): Wanted {
   return {
     record: 'DKIM',
     name: `${key.selector}._domainkey.${domain.name}`,
     type: 'TXT',
-    value: publishedKey(world, key),
+    value: publishedKey(store, key),
     required: key.status === 'active' && key.algorithm === 'rsa-sha256' ? 1 : 0,
     key_status: key.status,
   };
 }
 
-function returnPathRecords({ config }: World, domain: DomainRow): Wanted[] {
+function returnPathRecords({ config }: Store, domain: DomainRow): Wanted[] {
   const name = `${domain.custom_return_path}.${domain.name}`;
   const { return_path_mx: mx, mx_priority: priority, spf } = config.domains;
   const { host } = config.instance;
@@ -63,7 +63,7 @@ function returnPathRecords({ config }: World, domain: DomainRow): Wanted[] {
   ];
 }
 
-function receivingRecord({ config }: World, domain: DomainRow): Wanted {
+function receivingRecord({ config }: Store, domain: DomainRow): Wanted {
   const { receiving_mx: mx, mx_priority: priority } = config.domains;
   const value = mx.replaceAll('{host}', config.instance.host);
   return { record: 'Receiving', name: domain.name, type: 'MX', value, priority, required: 1 };

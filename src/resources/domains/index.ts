@@ -1,41 +1,40 @@
 /**
- * Domains: the names a team may send from, the records it publishes and what DNS says of them. A name is
- * one team's at a time. Private keys are sealed in the database and opened only to sign.
+ * Domains: the names a team may send from, the records it publishes and what DNS last said of them, which flow asks. A
+ * name is one team's at a time. Private keys are sealed in the database and opened only to sign.
  */
-export { createDomain, mustFitDns, planFull, readDomainName } from './create-domain.ts';
+export { changeDomain, planChange, recordsAdded } from './change-domain.ts';
 export { createVerifiedDomain } from './create-verified-domain.ts';
 export { deleteDomain } from './delete-domain.ts';
-export { getDomain, listDomains } from './read-domains.ts';
+export { listDomains } from './list-domains.ts';
+export type { DomainPatch, NewDomain } from './new-domain.ts';
+export { checkOf, type Found, type RecordCheck } from './record-check.ts';
 export { regenerateDkim, replaceKeys } from './regenerate-dkim.ts';
-export { rotateDkim } from './rotate-dkim.ts';
-export { sweepDomains } from './sweep-domains.ts';
-export { updateDomain } from './update-domain.ts';
-export { verifyDomain } from './verify-domain.ts';
+export { mustBeAddable, mustFitDns, planFull, readDomainName, registerDomain } from './register-domain.ts';
+export { beginRotation, isRotationDue, rotateDkim } from './rotate-dkim.ts';
+export { nameTaken, saveChecks } from './save-checks.ts';
 export { mustWaitItsTurn } from './ask-once.ts';
-export { maySend } from './capabilities.ts';
+export { isVerifiedWithoutDns, maySend } from './capabilities.ts';
 export { addDomain, composeDomain, type MadeDomain } from './compose-domain.ts';
-export { newDkimKeys, openDkimKey } from './dkim-key.ts';
+export { newDkimKeys, openDkimKey, SEALED_DKIM_KEYS } from './dkim-key.ts';
 export { dkimKeysOf, keysOf } from './dkim-keys.store.ts';
 export type { DkimKeyRow, DomainRow, DomainStatus, RecordKind, RecordRow, RecordStatus } from './domain-rows.ts';
 export {
   countDomains,
+  domainsToSweep,
   findDomain,
   findDomainByName,
-  holdDomain,
-  holdPlanOf,
-  isHeldElsewhere,
+  lockDomain,
+  lockPlanOf,
+  isOwnedElsewhere,
+  noteChecked,
+  receivingDomain,
   sendingNames,
   type SendingName,
 } from './domains.store.ts';
+export { recordStatusAfter } from './domain-state.ts';
 export { expectedRecords } from './expected-records.ts';
-export {
-  checkDomain,
-  composeClaimantCopy,
-  composeSwitchedOff,
-  switchOff,
-  takeName,
-  type SwitchedOff,
-} from './hand-over.ts';
-export { findHolder, holdHolder } from './hand-over.store.ts';
+export { trackingOwner, trackingOwnerAlone, type TrackingOwner } from './tracking-owner.store.ts';
+export { composeClaimantCopy, composeSwitchedOff, switchOff, takeName, type SwitchedOff } from './transfer-domain.ts';
+export { findOwner, lockOwner } from './transfer-domain.store.ts';
 export { presentDomain, presentDomainEvent } from './present.ts';
-export { recordsOf } from './records.store.ts';
+export { recordsOf, recordsToCheck } from './records.store.ts';

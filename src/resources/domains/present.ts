@@ -1,6 +1,7 @@
+import type { DomainData } from '../../events/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import type { DomainRow, RecordRow } from './domain-rows.ts';
-import type { Explained } from './glance.ts';
+import type { RecordCheck } from './record-check.ts';
 import { listedRecords } from './records.store.ts';
 
 export function presentDomainItem(row: DomainRow) {
@@ -20,23 +21,24 @@ export function presentDomainItem(row: DomainRow) {
 export function presentDomain(
   row: DomainRow,
   records: readonly RecordRow[],
-  seenOf?: (record: RecordRow) => Explained | undefined,
+  checkOf?: (record: RecordRow) => RecordCheck | undefined,
 ) {
   return {
     object: 'domain' as const,
     ...presentDomainItem(row),
     tracking_subdomain: row.tracking_subdomain,
     tls: row.tls,
+    tls_verify: row.tls_verify === 1,
     records: listedRecords(records).map((record) => ({
       ...presentRecord(record),
-      diagnosis: seenOf?.(record)?.diagnosis ?? null,
-      found: seenOf?.(record)?.found ?? null,
+      diagnosis: checkOf?.(record)?.diagnosis ?? null,
+      found: checkOf?.(record)?.found ?? null,
     })),
   };
 }
 
 /** The data of the domain.* events. */
-export function presentDomainEvent(row: DomainRow, records: readonly RecordRow[]) {
+export function presentDomainEvent(row: DomainRow, records: readonly RecordRow[]): DomainData {
   const { id, name, status, created_at, region } = presentDomainItem(row);
   return {
     id,

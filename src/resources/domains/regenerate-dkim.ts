@@ -1,16 +1,16 @@
 import { recordEvents } from '../../events/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import { mustReach, type Ctx } from '../access/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import type { Ctx } from '../access/index.ts';
 import { mustWaitItsTurn } from './ask-once.ts';
+import { isVerifiedWithoutDns } from './capabilities.ts';
 import { deleteKeys, insertKeys, keysOf } from './dkim-keys.store.ts';
 import { newDkimKeys, type RsaBits } from './dkim-key.ts';
 import type { DkimKeyRow, DomainRow, RecordRow } from './domain-rows.ts';
 import { statusOf } from './domain-state.ts';
-import { findDomain, holdDomain, saveState } from './domains.store.ts';
+import { findDomain, lockDomain, saveState } from './domains.store.ts';
 import { carryOver, expectedRecords } from './expected-records.ts';
-import { isDecreed } from './look-up.ts';
 import { presentDomain, presentDomainEvent } from './present.ts';
 import { recordsToCheck, saveRecords } from './records.store.ts';
 
@@ -19,32 +19,31 @@ import { recordsToCheck, saveRecords } from './records.store.ts';
  * the new record is seen. A key that is merely old is rotated instead, without a gap.
  */
 export async function regenerateDkim(ctx: Ctx, id: string, input: { key_bits: RsaBits }) {
-  mustReach(ctx.actor, 'full_access');
-  const { world, teamId } = ctx;
-  const domain = await findDomain(world.db, teamId, id);
+  const { store, teamId } = ctx;
+  const domain = await findDomain(store.db, teamId, id);
   if (!domain) throw notFound('Domain');
-  await mustWaitItsTurn(world, domain);
-  const keys = await newDkimKeys(world, id, { bits: input.key_bits });
-  return world.db.tx(async (tx) => {
-    const held = await holdDomain(tx, teamId, id);
-    if (!held) throw notFound('Domain');
-    const after = await replaceKeys(world, tx, held, keys);
+  await mustWaitItsTurn(store, domain);
+  const keys = await newDkimKeys(store, id, { bits: input.key_bits });
+  return store.db.tx(async (tx) => {
+    const locked = await lockDomain(tx, teamId, id);
+    if (!locked) throw notFound('Domain');
+    const after = await replaceKeys(store, tx, locked, keys);
     const data = presentDomainEvent(after.row, after.records);
-    const at = world.clock.now();
-    await recordEvents(tx, world.ids, [{ teamId, type: 'domain.updated', subjectId: id, data, at }]);
+    const at = store.clock.now();
+    await recordEvents(tx, store.ids, [{ teamId, type: 'domain.updated', subjectId: id, data, at }]);
     return presentDomain(after.row, after.records);
   });
 }
 
-/** Takes every key of a held domain out of use. It may not be sent from until the record of the new one is seen. */
+/** Takes every key of a locked domain out of use. It may not be sent from until the record of the new one is seen. */
 export async function replaceKeys(
-  world: World,
+  store: Store,
   tx: Executor,
   domain: DomainRow,
   keys: readonly DkimKeyRow[],
 ): Promise<{ row: DomainRow; records: RecordRow[] }> {
-  const now = world.clock.now();
-  const staysVerified = isDecreed(world, domain);
+  const now = store.clock.now();
+  const staysVerified = isVerifiedWithoutDns(store, domain);
   const row: DomainRow = {
     ...domain,
     verified_at: staysVerified ? domain.verified_at : null,
@@ -53,7 +52,7 @@ export async function replaceKeys(
   };
   row.status = statusOf(row);
   const stored = await recordsToCheck(tx, domain.id);
-  const wanted = carryOver(expectedRecords(world, row, keys), stored);
+  const wanted = carryOver(expectedRecords(store, row, keys), stored);
   const records = staysVerified ? wanted.map((record) => ({ ...record, status: 'verified' as const })) : wanted;
   const old = await keysOf(tx, domain.id);
   await deleteKeys(

@@ -1,11 +1,11 @@
 import { recordEvents } from '../../events/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import { mustReach, type Ctx } from '../access/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import type { Ctx } from '../access/index.ts';
 import { insertKeys, keysOf } from './dkim-keys.store.ts';
 import { newDkimKeys, RSA_BITS } from './dkim-key.ts';
 import type { DkimKeyRow, DomainRow, RecordRow } from './domain-rows.ts';
-import { findDomain, holdDomain } from './domains.store.ts';
+import { findDomain, lockDomain } from './domains.store.ts';
 import { carryOver, expectedRecords } from './expected-records.ts';
 import { presentDomain, presentDomainEvent } from './present.ts';
 import { recordsToCheck, saveRecords } from './records.store.ts';
@@ -15,25 +15,24 @@ import { recordsToCheck, saveRecords } from './records.store.ts';
  * record is seen. Asked again while that is waited for, it answers the same keys.
  */
 export async function rotateDkim(ctx: Ctx, id: string) {
-  mustReach(ctx.actor, 'full_access');
-  const { world, teamId } = ctx;
-  const domain = await findDomain(world.db, teamId, id);
+  const { store, teamId } = ctx;
+  const domain = await findDomain(store.db, teamId, id);
   if (!domain) throw notFound('Domain');
-  const rotated = await beginRotation(world, domain);
+  const rotated = await beginRotation(store, domain);
   if (!rotated) throw notFound('Domain');
   return presentDomain(rotated.row, rotated.records);
 }
 
 /** Undefined when the domain is gone. */
 export async function beginRotation(
-  world: World,
+  store: Store,
   asked: DomainRow,
 ): Promise<{ row: DomainRow; records: RecordRow[] } | undefined> {
   mustBeVerified(asked);
-  const before = await keysOf(world.db, asked.id);
-  const incoming = isUnderWay(before) ? [] : await incomingKeys(world, asked, before);
-  return world.db.tx(async (tx) => {
-    const row = await holdDomain(tx, asked.team_id, asked.id);
+  const before = await keysOf(store.db, asked.id);
+  const incoming = isUnderWay(before) ? [] : await incomingKeys(store, asked, before);
+  return store.db.tx(async (tx) => {
+    const row = await lockDomain(tx, asked.team_id, asked.id);
     if (!row) return undefined;
     mustBeVerified(row);
     const stored = await recordsToCheck(tx, row.id);
@@ -41,14 +40,14 @@ export async function beginRotation(
     // Of two that ask at the same moment one begins, and both are answered with what it began.
     if (isUnderWay(keys) || incoming.length === 0) return { row, records: stored };
     await insertKeys(tx, incoming);
-    const wanted = carryOver(expectedRecords(world, row, [...keys, ...incoming]), stored);
+    const wanted = carryOver(expectedRecords(store, row, [...keys, ...incoming]), stored);
     // The development profile's domain is verified by decree, and so is what it publishes.
-    const isDecreed = world.config.delivery.capture;
+    const isDecreed = store.config.delivery.capture;
     const records = isDecreed ? wanted.map((record) => ({ ...record, status: 'verified' as const })) : wanted;
     await saveRecords(tx, row.id, stored, records);
     const data = presentDomainEvent(row, records);
-    const at = world.clock.now();
-    await recordEvents(tx, world.ids, [{ teamId: row.team_id, type: 'domain.updated', subjectId: row.id, data, at }]);
+    const at = store.clock.now();
+    await recordEvents(tx, store.ids, [{ teamId: row.team_id, type: 'domain.updated', subjectId: row.id, data, at }]);
     return { row, records };
   });
 }
@@ -56,21 +55,21 @@ export async function beginRotation(
 const DAY_MS = 86_400_000;
 
 /** Whether the configuration asks for new keys by now. */
-export async function isRotationDue(world: World, domain: DomainRow): Promise<boolean> {
-  const { rotate_days: days } = world.config.domains;
+export async function isRotationDue(store: Store, domain: DomainRow): Promise<boolean> {
+  const { rotate_days: days } = store.config.domains;
   if (days === 0 || domain.verified_at === null) return false;
-  const keys = await keysOf(world.db, domain.id);
+  const keys = await keysOf(store.db, domain.id);
   if (isUnderWay(keys)) return false;
   const active = keys.find(isSigning);
-  return active !== undefined && (active.status_at ?? active.created_at) + days * DAY_MS <= world.clock.now();
+  return active !== undefined && (active.status_at ?? active.created_at) + days * DAY_MS <= store.clock.now();
 }
 
 const isUnderWay = (keys: readonly DkimKeyRow[]): boolean => keys.some((key) => key.status === 'incoming');
 const isSigning = (key: DkimKeyRow): boolean => key.status === 'active' && key.algorithm === 'rsa-sha256';
 
 /** As long as the keys they follow: whoever chose 1024 bits has a DNS host that takes no more. */
-const incomingKeys = (world: World, domain: DomainRow, before: readonly DkimKeyRow[]): Promise<DkimKeyRow[]> =>
-  newDkimKeys(world, domain.id, { bits: before.find(isSigning)?.bits ?? RSA_BITS, status: 'incoming' });
+const incomingKeys = (store: Store, domain: DomainRow, before: readonly DkimKeyRow[]): Promise<DkimKeyRow[]> =>
+  newDkimKeys(store, domain.id, { bits: before.find(isSigning)?.bits ?? RSA_BITS, status: 'incoming' });
 
 function mustBeVerified(domain: DomainRow): void {
   if (domain.verified_at !== null) return;

@@ -1,6 +1,6 @@
 import type { NewBlob } from '../../platform/blobs/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { Store } from '../../platform/store/index.ts';
 import { bodyRowsByIds, type BodyRow } from './emails.store.ts';
 import type { EmailDraft } from './read-email-input.ts';
 
@@ -14,9 +14,9 @@ const TEXT_BLOB = 'text';
 export const ATTACHMENT_BLOB = (emailId: string, attachmentId: string): string => `${emailId}/${attachmentId}`;
 
 /** Bodies larger than the setting go to the blob store; the row says where each one is. */
-export function bodyRow(world: World, emailId: string, body: EmailBody): BodyRow {
+export function bodyRow(store: Store, emailId: string, body: EmailBody): BodyRow {
   const isLarge = (text: string | null): boolean =>
-    text !== null && Buffer.byteLength(text) > world.config.storage.inline_bytes;
+    text !== null && Buffer.byteLength(text) > store.config.storage.inline_bytes;
   return {
     email_id: emailId,
     html: isLarge(body.html) ? null : body.html,
@@ -43,7 +43,7 @@ export function blobsOf(row: BodyRow, draft: EmailDraft, attachments: readonly {
  * `charsMax` is passed: the rest is left out, but never the first.
  */
 export async function loadBodies(
-  world: World,
+  store: Store,
   db: Executor,
   emailIds: readonly string[],
   charsMax = Number.POSITIVE_INFINITY,
@@ -55,8 +55,7 @@ export async function loadBodies(
   for (const id of emailIds) {
     const row = rows.get(id);
     if (!row) continue;
-    const html = row.html_in_blob ? await readText(world, id, HTML_BLOB) : row.html;
-    const text = row.text_in_blob ? await readText(world, id, TEXT_BLOB) : row.text;
+    const { html, text } = await loadBody(store, row);
     chars += (html?.length ?? 0) + (text?.length ?? 0);
     if (chars > charsMax && bodies.size > 0) break;
     bodies.set(id, { html, text });
@@ -64,5 +63,38 @@ export async function loadBodies(
   return bodies;
 }
 
-const readText = async (world: World, emailId: string, name: string): Promise<string> =>
-  (await world.blobs.get(`${emailId}/${name}`)).toString('utf8');
+/** A body and how large it is, before it is read. */
+export interface StoredBody {
+  htmlBytes: number;
+  textBytes: number;
+  load(): Promise<EmailBody>;
+}
+
+export async function findBody(store: Store, db: Executor, emailId: string): Promise<StoredBody | undefined> {
+  const [row] = await bodyRowsByIds(db, [emailId]);
+  if (!row) return undefined;
+  const sizeOf = (name: string): Promise<number> => store.blobs.size(`${emailId}/${name}`);
+  return {
+    htmlBytes: row.html_in_blob ? await sizeOf(HTML_BLOB) : Buffer.byteLength(row.html ?? ''),
+    textBytes: row.text_in_blob ? await sizeOf(TEXT_BLOB) : Buffer.byteLength(row.text ?? ''),
+    load: () => loadBody(store, row),
+  };
+}
+
+async function loadBody(store: Store, row: BodyRow): Promise<EmailBody> {
+  const html = row.html_in_blob ? await readText(store, row.email_id, HTML_BLOB) : row.html;
+  const text = row.text_in_blob ? await readText(store, row.email_id, TEXT_BLOB) : row.text;
+  return { html, text };
+}
+
+/** The length of what stands in rows may be set to anything; what is in files is large by that setting. */
+const LARGE_CHARS = 64 * 1024;
+
+export async function isLargeBody(db: Executor, emailId: string): Promise<boolean> {
+  const [row] = await bodyRowsByIds(db, [emailId]);
+  if (!row) return false;
+  return row.html_in_blob + row.text_in_blob > 0 || (row.html?.length ?? 0) + (row.text?.length ?? 0) > LARGE_CHARS;
+}
+
+const readText = async (store: Store, emailId: string, name: string): Promise<string> =>
+  (await store.blobs.get(`${emailId}/${name}`)).toString('utf8');

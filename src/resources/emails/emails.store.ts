@@ -10,6 +10,7 @@ import {
   type Value,
 } from '../../platform/db/index.ts';
 import { firstIdAt } from '../../platform/ids/index.ts';
+import { insertMessages, type MessageRow } from './email-messages.store.ts';
 import { foldForSearch } from './search-text.ts';
 
 /** Lists are JSON text; they are written once and read whole. */
@@ -30,6 +31,8 @@ export interface EmailRow {
   topic_id: string | null;
   template_id: string | null;
   attachment_count: number;
+  /** Its client composed it: what is sent stands in `email_messages`. */
+  has_message: number;
   last_event: LastEvent;
   created_at: number;
   scheduled_at: number | null;
@@ -59,6 +62,7 @@ export interface NewEmailRows {
   email: EmailRow;
   body: BodyRow;
   attachments: AttachmentRow[];
+  message?: MessageRow | undefined;
 }
 
 const EMAIL_COLUMNS = [
@@ -78,6 +82,7 @@ const EMAIL_COLUMNS = [
   'topic_id',
   'template_id',
   'attachment_count',
+  'has_message',
   'last_event',
   'created_at',
   'scheduled_at',
@@ -105,6 +110,10 @@ export async function insertEmails(tx: Executor, emails: readonly NewEmailRows[]
     'email_bodies',
     BODY_COLUMNS,
     emails.map(({ body }) => BODY_COLUMNS.map((column) => body[column])),
+  );
+  await insertMessages(
+    tx,
+    emails.flatMap(({ message }) => message ?? []),
   );
   const attachments = emails.flatMap((email) => email.attachments);
   if (attachments.length === 0) return;
@@ -169,6 +178,62 @@ export async function listEmailRows(
   filter: EmailRowFilter,
   page: Page,
 ): Promise<{ rows: EmailRow[]; hasMore: boolean }> {
+  const { where, values } = conditionsOf(db, teamId, filter);
+  const sql = pageSql('emails', where.join(' and '), page);
+  return pageOf(await db.all<EmailRow>(sql, [...values, ...pageValues(page)]), page);
+}
+
+/** Ids between edges: `from` and `to` are included, `above` and `below` are not. */
+export interface IdRange {
+  from?: string | undefined;
+  to?: string | undefined;
+  above?: string | undefined;
+  below?: string | undefined;
+}
+
+interface IdSteps extends IdRange {
+  order: 'desc' | 'asc';
+}
+
+/** The first `limit` emails of a range that the filter lets through. */
+export function emailsBetween(
+  db: Executor,
+  teamId: string,
+  filter: EmailRowFilter,
+  { order, limit, ...range }: IdSteps & { limit: number },
+): Promise<EmailRow[]> {
+  const { where, values } = conditionsOf(db, teamId, filter);
+  const edges = edgesOf(range);
+  const sql = `select * from emails where ${[...where, ...edges.where].join(' and ')} order by id ${order} limit ?`;
+  return db.all<EmailRow>(sql, [...values, ...edges.values, limit]);
+}
+
+/** The id that comes after `skip` others of the range; undefined where there are no more. */
+export async function emailAfter(
+  db: Executor,
+  teamId: string,
+  { order, skip, ...range }: IdSteps & { skip: number },
+): Promise<string | undefined> {
+  const { where, values } = edgesOf(range);
+  const sql = `select id from emails where ${['team_id = ?', ...where].join(' and ')} order by id ${order} limit 1 offset ?`;
+  return (await db.get<{ id: string }>(sql, [teamId, ...values, skip]))?.id;
+}
+
+export const oldestEmail = (db: Executor, teamId: string): Promise<string | undefined> =>
+  emailAfter(db, teamId, { order: 'asc', skip: 0 });
+
+export function searchTextsAfter(
+  db: Executor,
+  teamId: string,
+  above: string | undefined,
+  limit: number,
+): Promise<Pick<EmailRow, 'id' | 'search_text'>[]> {
+  const { where, values } = edgesOf({ above });
+  const sql = `select id, search_text from emails where ${['team_id = ?', ...where].join(' and ')} order by id limit ?`;
+  return db.all(sql, [teamId, ...values, limit]);
+}
+
+function conditionsOf(db: Executor, teamId: string, filter: EmailRowFilter): { where: string[]; values: Value[] } {
   const where = ['team_id = ?'];
   const values: Value[] = [teamId];
   const narrow = (condition: string, value: Value): void => {
@@ -183,6 +248,15 @@ export async function listEmailRows(
     const position = db.dialect === 'pg' ? 'strpos(search_text, ?) > 0' : 'instr(search_text, ?) > 0';
     narrow(position, foldForSearch(filter.search));
   }
-  const sql = pageSql('emails', where.join(' and '), page);
-  return pageOf(await db.all<EmailRow>(sql, [...values, ...pageValues(page)]), page);
+  return { where, values };
+}
+
+const EDGES = { from: '>=', to: '<=', above: '>', below: '<' } as const;
+
+function edgesOf(range: IdRange): { where: string[]; values: Value[] } {
+  const edges = Object.entries(EDGES).flatMap(([name, sign]) => {
+    const id = range[name as keyof IdRange];
+    return id === undefined ? [] : [{ condition: `id ${sign} ?`, id }];
+  });
+  return { where: edges.map(({ condition }) => condition), values: edges.map(({ id }) => id) };
 }

@@ -2,16 +2,12 @@
  * Emails: what was asked for and how far it got. The rules of a send are here (`readEmail`), its acceptance is flow's.
  * A row is written once by accept; after that only `last_event` moves, and only forward.
  */
-export { getEmail, listEmails, type EmailFilter } from './read-emails.ts';
-export {
-  readEmail,
-  type CompleteEmailInput,
-  type DraftAttachment,
-  type EmailDraft,
-  type SendEmailInput,
-} from './read-email-input.ts';
-export { fetchAttachments, fetchAttachmentsOfEach } from './fetch-attachments.ts';
-export { loadBodies, type EmailBody } from './email-bodies.ts';
+export { insertAttempts, removeAttemptsOf, type AttemptRow, type TriedRecipient } from './attempts.store.ts';
+export { listEmailAttempts, listEmailEvents } from './read-history.ts';
+export { getEmail, listEmails } from './read-emails.ts';
+export { readEmail, type CompleteEmailInput, type DraftAttachment, type EmailDraft } from './read-email-input.ts';
+export { invalidAttachment } from './read-attachments.ts';
+export { findBody, isLargeBody, loadBodies, type EmailBody, type StoredBody } from './email-bodies.ts';
 export { blobsOf, bodyRow, ATTACHMENT_BLOB } from './email-bodies.ts';
 export {
   advanceLastEvent,
@@ -26,6 +22,10 @@ export {
   type EmailRow,
   type NewEmailRows,
 } from './emails.store.ts';
+export { deleteMessages, findMessage, MESSAGE_BLOB, type MessageRow } from './email-messages.store.ts';
+export { indexEmails } from './index-emails.ts';
+export { removeEmailRows } from './remove-emails.store.ts';
 export { readScheduledAt } from './read-scheduled-at.ts';
+export { searchEmails } from './search-emails.ts';
 export { readCreatedRange } from './read-created-range.ts';
 export { searchTextOf } from './search-text.ts';

@@ -1,14 +1,7 @@
-import { readHttpsUrl } from '../../platform/fetch/index.ts';
+import type { SendEmailAttachment } from '../../contract/index.ts';
+import { readHttpsUrl } from '../../protocol/https-url/index.ts';
 import { refuse, type Refusal } from '../../platform/refusal/index.ts';
 import { contentIdFault, contentTypeFault, guessContentType } from '../../protocol/mime/index.ts';
-
-export interface AttachmentInput {
-  filename?: string;
-  content?: string | { type: 'Buffer'; data: number[] };
-  path?: string;
-  content_type?: string | null;
-  content_id?: string | null;
-}
 
 export interface DraftAttachment {
   filename: string;
@@ -25,7 +18,7 @@ export interface DraftAttachment {
 const ATTACHMENTS_MAX = 100;
 const FILENAME_BYTES_MAX = 255;
 
-export function readAttachments(inputs: AttachmentInput[]): DraftAttachment[] {
+export function readAttachments(inputs: SendEmailAttachment[]): DraftAttachment[] {
   if (inputs.length > ATTACHMENTS_MAX) {
     throw invalidAttachment(
       'attachments',
@@ -35,7 +28,7 @@ export function readAttachments(inputs: AttachmentInput[]): DraftAttachment[] {
   return inputs.map((input, i) => readAttachment(input, `attachments.${i}`));
 }
 
-function readAttachment(input: AttachmentInput, path: string): DraftAttachment {
+function readAttachment(input: SendEmailAttachment, path: string): DraftAttachment {
   const filename = input.filename ?? '';
   if (filename === '')
     throw invalidAttachment(`${path}.filename`, `${path}.filename is missing; name the file, such as "invoice.pdf".`);
@@ -53,7 +46,7 @@ function readAttachment(input: AttachmentInput, path: string): DraftAttachment {
   return { filename, contentType, contentId, content, source, field: path };
 }
 
-function mustHaveOneSource({ content, path: url }: AttachmentInput, path: string): void {
+function mustHaveOneSource({ content, path: url }: SendEmailAttachment, path: string): void {
   if (content === undefined && url === undefined) {
     const say = `${path} has neither content nor path; give the file's bytes in base64 as content, or an https URL as path.`;
     throw invalidAttachment(`${path}.content`, say);
@@ -76,7 +69,7 @@ function filenameFault(filename: string): string | undefined {
 }
 
 /** Base64 text, with or without line breaks, or what JSON makes of a Node Buffer. */
-function readContent(content: NonNullable<AttachmentInput['content']>, path: string): Buffer {
+function readContent(content: NonNullable<SendEmailAttachment['content']>, path: string): Buffer {
   if (typeof content !== 'string') {
     if (content.data.every((byte) => Number.isInteger(byte) && byte >= 0 && byte <= 255))
       return Buffer.from(content.data);

@@ -1,33 +1,21 @@
+import type { SendEmailRequest } from '../../contract/index.ts';
 import { invalidFields, refuse, type FieldFault } from '../../platform/refusal/index.ts';
 import type { Mailbox } from '../../protocol/address/index.ts';
 import { headerFault } from '../../protocol/mime/index.ts';
-import { readAttachments, type AttachmentInput, type DraftAttachment } from './read-attachments.ts';
+import { readAttachments, type DraftAttachment } from './read-attachments.ts';
 import { readMailboxes } from './read-mailboxes.ts';
 import { readScheduledAt } from './read-scheduled-at.ts';
 
 export type { DraftAttachment } from './read-attachments.ts';
 
-/** The body of POST /emails, its types already checked against the contract. */
-export interface SendEmailInput {
-  /** Only a template may leave out from and subject. */
-  from?: string;
-  to: string | string[];
-  subject?: string;
+/** A send with everything in it that its template supplies. */
+export type CompleteEmailInput = Omit<SendEmailRequest, 'template' | 'html' | 'text' | 'reply_to'> & {
+  from: string;
+  subject: string;
   html?: string | null;
   text?: string | null;
-  cc?: string | string[] | null;
-  bcc?: string | string[] | null;
   reply_to?: string | string[] | null;
-  scheduled_at?: string | null;
-  headers?: Record<string, string> | null;
-  attachments?: AttachmentInput[] | null;
-  tags?: { name: string; value: string }[] | null;
-  template?: { id: string; variables?: Record<string, string | number> };
-  topic_id?: string | null;
-}
-
-/** A send with everything in it that its template supplies. */
-export type CompleteEmailInput = Omit<SendEmailInput, 'template'> & { from: string; subject: string };
+};
 
 /** One send whose every field is known to be good. */
 export interface EmailDraft {

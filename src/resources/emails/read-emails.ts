@@ -1,37 +1,32 @@
-import type { LastEvent } from '../../events/index.ts';
+import type { QueryOf } from '../../contract/index.ts';
 import type { Page } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
-import { mustReach, type Ctx } from '../access/index.ts';
+import type { Ctx } from '../access/index.ts';
 import { isAboveQuota, mustBeWithinQuota } from '../usage/index.ts';
 import { loadBodies, type EmailBody } from './email-bodies.ts';
 import { findEmail, listEmailRows, type EmailRow } from './emails.store.ts';
 import { presentEmail } from './present.ts';
 import { readCreatedRange } from './read-created-range.ts';
+import { searchEmails } from './search-emails.ts';
 import { canBeFound } from './search-text.ts';
 
-export interface EmailFilter {
-  status?: LastEvent | undefined;
-  api_key_id?: string | undefined;
-  start_date?: string | undefined;
-  end_date?: string | undefined;
-  search?: string | undefined;
-}
-
 export async function getEmail(ctx: Ctx, id: string) {
-  mustReach(ctx.actor, 'full_access');
-  const row = await findEmail(ctx.world.db, ctx.teamId, id);
+  const row = await findEmail(ctx.store.db, ctx.teamId, id);
   if (!row) throw notFound('Email');
   await mustBeWithinQuota(ctx);
-  const bodies = await loadBodies(ctx.world, ctx.world.db, [id]);
+  const bodies = await loadBodies(ctx.store, ctx.store.db, [id]);
   return presentEmail(row, bodies.get(id));
 }
 
-export async function listEmails(ctx: Ctx, filter: EmailFilter, page: Page) {
-  mustReach(ctx.actor, 'full_access');
+export async function listEmails(ctx: Ctx, filter: QueryOf<'listEmails'>, page: Page) {
   const range = readCreatedRange(filter);
   const { status, api_key_id: apiKeyId, search } = filter;
   if (search !== undefined && !canBeFound(search)) return { object: 'list' as const, has_more: false, data: [] };
-  const { rows, hasMore } = await listEmailRows(ctx.world.db, ctx.teamId, { status, apiKeyId, ...range, search }, page);
+  const rowFilter = { status, apiKeyId, ...range };
+  const { rows, hasMore } =
+    search === undefined
+      ? await listEmailRows(ctx.store.db, ctx.teamId, rowFilter, page)
+      : await searchEmails(ctx.store, ctx.teamId, { ...rowFilter, search }, page);
   const { kept, bodies } = (await isAboveQuota(ctx))
     ? { kept: rows, bodies: new Map<string, EmailBody>() }
     : await withBodies(ctx, rows, page);
@@ -47,12 +42,12 @@ const PAGE_CHARS_MAX = 16 * 1024 * 1024;
 
 /** As many emails as their bodies allow, counted from the end of the page where the next one joins. */
 async function withBodies(
-  { world }: Ctx,
+  { store }: Ctx,
   rows: EmailRow[],
   page: Page,
 ): Promise<{ kept: EmailRow[]; bodies: Map<string, EmailBody> }> {
   const ids = rows.map((row) => row.id);
   if (page.before !== undefined) ids.reverse();
-  const bodies = await loadBodies(world, world.db, ids, PAGE_CHARS_MAX);
+  const bodies = await loadBodies(store, store.db, ids, PAGE_CHARS_MAX);
   return { kept: rows.filter((row) => bodies.has(row.id)), bodies };
 }

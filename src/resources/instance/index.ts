@@ -2,4 +2,12 @@
  * What holds for the whole installation and is changed while it runs, by its operator. It promises that every process
  * on the database sees a change at its next question; it never belongs to a team and is not reached through the API.
  */
+export {
+  bindInstallation,
+  installationOf,
+  InstallationMismatch,
+  mustBelongTogether,
+  mustHaveDatabase,
+} from './installation.ts';
+export { sealAnew, type SealedAnew } from './seal-anew.ts';
 export { createSendSwitch, setSending, type SendSwitch } from './send-switch.ts';

@@ -1,4 +1,5 @@
 import type { Executor } from '../../platform/db/index.ts';
+import type { SealedColumn } from '../../platform/secrets/index.ts';
 
 /** Each setting has its row from the start: what is not found could not be remembered. */
 export async function readSetting<Value>(db: Executor, name: string): Promise<Value | undefined> {
@@ -12,4 +13,54 @@ export async function writeSetting(db: Executor, name: string, value: unknown, a
     at,
     name,
   ]);
+}
+
+/** Writes a setting that nobody has written; of two processes at once one does. */
+export async function addSetting(db: Executor, name: string, value: unknown, at: number): Promise<void> {
+  await db.insertMany(
+    'instance_settings',
+    ['name', 'value', 'changed_at'],
+    [[name, JSON.stringify(value), at]],
+    'on conflict (name) do nothing',
+  );
+}
+
+export interface SealedRow {
+  id: string;
+  sealed: string;
+}
+
+/** A few sealed texts of a column, the youngest first. */
+export const sealedSamples = (db: Executor, { table, column }: SealedColumn, limit: number): Promise<SealedRow[]> =>
+  db.all<SealedRow>(
+    `select id, ${column} as sealed from ${table} where ${column} is not null order by id desc limit ?`,
+    [limit],
+  );
+
+/** Sealed texts that another key has sealed, or the format of before, by id. */
+export function sealedByOthers(
+  db: Executor,
+  { table, column }: SealedColumn,
+  { keyId, after, limit }: { keyId: string; after: string | undefined; limit: number },
+): Promise<SealedRow[]> {
+  const beyond = after === undefined ? '' : 'and id > ?';
+  return db.all<SealedRow>(
+    `select id, ${column} as sealed from ${table}
+      where ${column} is not null and ${column} not like ? ${beyond} order by id limit ?`,
+    [`v2.${keyId}.%`, ...(after === undefined ? [] : [after]), limit],
+  );
+}
+
+/** Answers how many were still as they had been read. */
+export async function replaceSealed(
+  db: Executor,
+  { table, column }: SealedColumn,
+  changes: readonly { id: string; from: string; to: string }[],
+): Promise<number> {
+  if (changes.length === 0) return 0;
+  const changed = await db.runEach(
+    `update ${table} set ${column} = ? where id = ? and ${column} = ?`,
+    changes.map(({ id, from, to }) => [to, id, from]),
+  );
+  return changed.reduce((sum, count) => sum + count, 0);
 }

@@ -1,5 +1,5 @@
 import { refuse } from '../../platform/refusal/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { Store } from '../../platform/store/index.ts';
 import { readSetting, writeSetting } from './instance.store.ts';
 
 export interface SendSwitch {
@@ -12,12 +12,12 @@ const NAME = 'sending';
 const REASON_CHARS_MAX = 200;
 
 /** Whether this installation sends at all. What was read is remembered until somebody moves the switch. */
-export function createSendSwitch(world: World): () => Promise<SendSwitch> {
-  const read = world.db.memo(['instance_settings'], (name) => readSetting<SendSwitch>(world.db, name));
+export function createSendSwitch(store: Store): () => Promise<SendSwitch> {
+  const read = store.db.memo(['instance_settings'], (name) => readSetting<SendSwitch>(store.db, name));
   return async () => (await read(NAME)) ?? { isOn: true, reason: null };
 }
 
-export async function setSending(world: World, wanted: { isOn: boolean; reason?: string | undefined }): Promise<void> {
+export async function setSending(store: Store, wanted: { isOn: boolean; reason?: string | undefined }): Promise<void> {
   const reason = wanted.reason?.trim() ?? '';
   if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(reason) || reason.length > REASON_CHARS_MAX) {
     throw refuse('validation_error', {
@@ -26,5 +26,5 @@ export async function setSending(world: World, wanted: { isOn: boolean; reason?:
     });
   }
   const value: SendSwitch = { isOn: wanted.isOn, reason: wanted.isOn || reason === '' ? null : reason };
-  await writeSetting(world.db, NAME, value, world.clock.now());
+  await writeSetting(store.db, NAME, value, store.clock.now());
 }

@@ -6,5 +6,5 @@
 export { createRequestLog, type RequestLog } from './request-log.ts';
 export { markerText, redactBody } from './redact.ts';
 export { redactPath, redactTokens } from './secret-texts.ts';
-export { getLog, listLogs, type LogFilter } from './read-logs.ts';
+export { getLog, listLogs } from './read-logs.ts';
 export { deleteLogsBefore, teamsWithLogsBefore } from './logs.store.ts';

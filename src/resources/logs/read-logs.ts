@@ -1,20 +1,14 @@
+import type { QueryOf } from '../../contract/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import type { Page } from '../../platform/db/index.ts';
 import { timeOfId } from '../../platform/ids/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
-import { mustReach, type Ctx } from '../access/index.ts';
+import type { Ctx } from '../access/index.ts';
 import { readCreatedRange } from '../emails/index.ts';
 import { findLog, listLogRows, type LogListRow } from './logs.store.ts';
 
-export interface LogFilter {
-  response_status?: number | undefined;
-  start_date?: string | undefined;
-  end_date?: string | undefined;
-}
-
 export async function getLog(ctx: Ctx, id: string) {
-  mustReach(ctx.actor, 'full_access');
-  const row = await findLog(ctx.world.db, ctx.teamId, id);
+  const row = await findLog(ctx.store.db, ctx.teamId, id);
   if (!row) throw notFound('Log');
   return {
     object: 'log' as const,
@@ -24,10 +18,9 @@ export async function getLog(ctx: Ctx, id: string) {
   };
 }
 
-export async function listLogs(ctx: Ctx, filter: LogFilter, page: Page) {
-  mustReach(ctx.actor, 'full_access');
+export async function listLogs(ctx: Ctx, filter: QueryOf<'listLogs'>, page: Page) {
   const narrowed = { responseStatus: filter.response_status, ...readCreatedRange(filter) };
-  const { rows, hasMore } = await listLogRows(ctx.world.db, ctx.teamId, narrowed, page);
+  const { rows, hasMore } = await listLogRows(ctx.store.db, ctx.teamId, narrowed, page);
   return { object: 'list' as const, has_more: hasMore, data: rows.map(present) };
 }
 

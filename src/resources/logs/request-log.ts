@@ -1,5 +1,5 @@
 import { isDatabaseSetback } from '../../platform/db/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { Store } from '../../platform/store/index.ts';
 import { insertLogs, type LogRow } from './logs.store.ts';
 
 /** Where answered requests are noted. Nobody waits for it, and it never grows without bound. */
@@ -19,7 +19,7 @@ const RETRY_MS = 1000;
 const WAITING_ROWS_MAX = 10_000;
 const WAITING_CHARS_MAX = 16 * 1024 * 1024;
 
-export function createRequestLog(world: World): RequestLog {
+export function createRequestLog(store: Store): RequestLog {
   let waiting: LogRow[] = [];
   let waitingChars = 0;
   let added = 0;
@@ -37,7 +37,7 @@ export function createRequestLog(world: World): RequestLog {
 
   async function write(batch: LogRow[]): Promise<boolean> {
     try {
-      await world.db.txUnsynced((tx) => insertLogs(tx, batch));
+      await store.db.txUnsynced((tx) => insertLogs(tx, batch));
       finished += batch.length;
       isFailing = false;
     } catch (error) {
@@ -49,10 +49,10 @@ export function createRequestLog(world: World): RequestLog {
 
   function fail(batch: LogRow[], error: unknown): void {
     if (!isDatabaseSetback(error)) {
-      world.log.error({ err: error }, 'request logs could not be written');
+      store.log.error({ err: error }, 'request logs could not be written');
       return drop(batch);
     }
-    if (!isFailing) world.log.warn({ err: error }, 'request logs wait for the database');
+    if (!isFailing) store.log.warn({ err: error }, 'request logs wait for the database');
     isFailing = true;
     waiting = [...batch, ...waiting];
     for (const row of batch) waitingChars += charsOf(row);
@@ -75,7 +75,7 @@ export function createRequestLog(world: World): RequestLog {
   }
 
   function sayDropped(): void {
-    if (dropped > 0) world.log.warn({ dropped }, 'request logs dropped');
+    if (dropped > 0) store.log.warn({ dropped }, 'request logs dropped');
     dropped = 0;
   }
 
@@ -87,7 +87,7 @@ export function createRequestLog(world: World): RequestLog {
   }
 
   function flushIn(delayMs: number): void {
-    cancelTimer ??= world.clock.timer(delayMs, () => {
+    cancelTimer ??= store.clock.timer(delayMs, () => {
       cancelTimer = undefined;
       void flush();
     });
@@ -110,7 +110,7 @@ export function createRequestLog(world: World): RequestLog {
       cancelTimer?.();
       while ((writing || waiting.length > 0) && (await writeBatch()));
       cancelTimer?.();
-      if (waiting.length > 0) world.log.warn({ dropped: waiting.length }, 'request logs dropped');
+      if (waiting.length > 0) store.log.warn({ dropped: waiting.length }, 'request logs dropped');
     },
   };
 }

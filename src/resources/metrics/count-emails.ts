@@ -23,15 +23,15 @@ export async function emailsFor(
   { emailIds, domainIds, range }: Asked,
   most: number,
 ): Promise<EmailOfDomain[]> {
-  const { world, teamId } = ctx;
+  const { store, teamId } = ctx;
   if (emailIds) {
-    const emails = await emailsOfTeam(world.db, teamId, emailIds);
+    const emails = await emailsOfTeam(store.db, teamId, emailIds);
     return domainIds ? emails.filter((email) => domainIds.includes(email.domain_id)) : emails;
   }
-  if (domainIds && (await countAcceptedIn(world.db, teamId, range, LOOKED_AT_MAX + 1)) > LOOKED_AT_MAX) {
+  if (domainIds && (await countAcceptedIn(store.db, teamId, range, LOOKED_AT_MAX + 1)) > LOOKED_AT_MAX) {
     throw tooManyEmails(LOOKED_AT_MAX, 'of any domain');
   }
-  const emails = await emailsAcceptedIn(world.db, teamId, { range, domainIds, limit: most + 1 });
+  const emails = await emailsAcceptedIn(store.db, teamId, { range, domainIds, limit: most + 1 });
   if (emails.length > most) throw tooManyEmails(most, domainIds && 'of the domains');
   return emails;
 }
@@ -52,7 +52,7 @@ export async function countEmails(
 ): Promise<Tally> {
   const tally = createTally();
   const ids = emails.map((email) => email.id);
-  const ofEmail = Map.groupBy(await eventCountsOf(ctx.world.db, ids), (row) => row.subject_id);
+  const ofEmail = Map.groupBy(await eventCountsOf(ctx.store.db, ids), (row) => row.subject_id);
   for (const email of emails) {
     const subject: Subject = {
       emailId: dimensions.includes('email') ? email.id : undefined,

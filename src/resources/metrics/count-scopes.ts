@@ -11,7 +11,7 @@ type Scoped = Pick<Asked, 'dimensions' | 'domainIds' | 'broadcastIds'>;
 /** The least rows that hold what was asked: those of broadcasts, of domains, or of the team as a whole. */
 export async function scopesFor(ctx: Ctx, { dimensions, domainIds, broadcastIds }: Scoped): Promise<string[]> {
   const { teamId } = ctx;
-  const beginning = (prefix: string): Promise<string[]> => scopesBeginning(ctx.world.db, teamId, prefix);
+  const beginning = (prefix: string): Promise<string[]> => scopesBeginning(ctx.store.db, teamId, prefix);
   if (broadcastIds || dimensions.includes('broadcast')) {
     const prefixes = broadcastIds?.map((id) => `b:${id}:`) ?? ['b:'];
     const scopes = (await Promise.all(prefixes.map(beginning))).flat();
@@ -30,7 +30,7 @@ export async function countScopes(
 ): Promise<Tally> {
   const tally = createTally();
   if (scopes.length === 0) return tally;
-  const rows = await countsOfScopes(ctx.world.db, ctx.teamId, scopes, slotRangesOf(periods));
+  const rows = await countsOfScopes(ctx.store.db, ctx.teamId, scopes, slotRangesOf(periods));
   for (const row of rows) {
     const { domainId, broadcastId } = subjectOf(row.scope);
     const subject: Subject = {

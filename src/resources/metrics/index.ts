@@ -3,4 +3,3 @@
  * year costs no more to read than its days; only single emails are counted from their events. Nothing is written here.
  */
 export { getEmailMetrics } from './get-email-metrics.ts';
-export type { MetricsQuery } from './read-query.ts';

@@ -1,3 +1,4 @@
+import type { QueryOf } from '../../contract/index.ts';
 import { isUuid } from '../../platform/ids/index.ts';
 import { refuse, type Refusal } from '../../platform/refusal/index.ts';
 import { parseIsoTime } from '../../protocol/iso-time/index.ts';
@@ -6,17 +7,7 @@ import { METRICS, type Metric } from './rates.ts';
 import { QUARTER_MS } from './slots.ts';
 import { findTimeZone, type TimeZone } from './time-zone.ts';
 
-export interface MetricsQuery {
-  start_date?: string | undefined;
-  end_date?: string | undefined;
-  timezone?: string | undefined;
-  granularity?: Granularity | undefined;
-  metrics?: string | undefined;
-  dimensions?: string | undefined;
-  domain_id?: string | undefined;
-  email_id?: string | undefined;
-  broadcast_id?: string | undefined;
-}
+export type MetricsQuery = QueryOf<'getEmailMetrics'>;
 
 export type Dimension = 'period' | 'domain' | 'email' | 'broadcast';
 const DIMENSIONS: readonly Dimension[] = ['period', 'domain', 'email', 'broadcast'];

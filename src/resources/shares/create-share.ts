@@ -1,6 +1,7 @@
+import type { BodyOf } from '../../contract/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
 import { hashToken, newToken } from '../../platform/secrets/index.ts';
-import { mustReach, type Ctx } from '../access/index.ts';
+import type { Ctx } from '../access/index.ts';
 import { findEmail } from '../emails/index.ts';
 import { mustBeWithinQuota } from '../usage/index.ts';
 import { readExpiresIn } from './read-expires-in.ts';
@@ -9,13 +10,8 @@ import { insertShare } from './shares.store.ts';
 /** A prefix of its own lets scanners of logs and repositories recognise what they found. */
 const PREFIX = 'rs_';
 
-export interface NewShare {
-  expires_in?: string | undefined;
-}
-
-export async function createShare(ctx: Ctx, emailId: string, input: NewShare) {
-  mustReach(ctx.actor, 'full_access');
-  const { clock, db, origin } = ctx.world;
+export async function createShare(ctx: Ctx, emailId: string, input: BodyOf<'createShare'>) {
+  const { clock, db, origin } = ctx.store;
   const lifeMs = readExpiresIn(input.expires_in);
   const token = newToken(PREFIX);
   const now = clock.now();

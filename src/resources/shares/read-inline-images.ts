@@ -1,16 +1,16 @@
-import type { World } from '../../platform/world/index.ts';
+import type { Store } from '../../platform/store/index.ts';
 import { contentIdsIn, imageDataUrl } from '../../protocol/safe-html/index.ts';
-import { ATTACHMENT_BLOB } from '../emails/index.ts';
-import type { SharedEmail } from './read-shared-email.ts';
+import { ATTACHMENT_BLOB, type AttachmentRow } from '../emails/index.ts';
 
 /** The pictures that an email brings along and shows in place, as data URLs by their content id; `bytesMax` in all. */
 export async function readInlineImages(
-  world: World,
-  email: SharedEmail,
+  store: Store,
+  html: string,
+  email: { id: string; attachments: readonly AttachmentRow[] },
   bytesMax: number,
 ): Promise<Map<string, string>> {
   const images = new Map<string, string>();
-  const wanted = contentIdsIn(email.html ?? '');
+  const wanted = contentIdsIn(html);
   let left = bytesMax;
   for (const attachment of wanted.size > 0 ? email.attachments : []) {
     const { id, content_id: contentId, content_type: type, size } = attachment;
@@ -18,7 +18,7 @@ export async function readInlineImages(
     const isReadable = key !== undefined && wanted.has(key) && imageDataUrl(type, NOTHING) !== undefined;
     if (!isReadable || size > left) continue;
     left -= size;
-    const url = imageDataUrl(type, await world.blobs.get(ATTACHMENT_BLOB(email.id, id)));
+    const url = imageDataUrl(type, await store.blobs.get(ATTACHMENT_BLOB(email.id, id)));
     if (url !== undefined) images.set(key, url);
   }
   return images;

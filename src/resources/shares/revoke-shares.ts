@@ -1,11 +1,10 @@
 import { notFound } from '../../platform/refusal/index.ts';
-import { mustReach, type Ctx } from '../access/index.ts';
+import type { Ctx } from '../access/index.ts';
 import { findEmail } from '../emails/index.ts';
 import { removeSharesOf } from './shares.store.ts';
 
 export async function revokeShares(ctx: Ctx, emailId: string) {
-  mustReach(ctx.actor, 'full_access');
-  const { clock, db } = ctx.world;
+  const { clock, db } = ctx.store;
   const removed = await db.tx(async (tx) => {
     if (!(await findEmail(tx, ctx.teamId, emailId))) throw notFound('Email');
     return removeSharesOf(tx, [emailId]);

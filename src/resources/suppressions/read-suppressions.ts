@@ -1,18 +1,16 @@
 import { isoTime } from '../../platform/clock/index.ts';
 import type { Executor, Page } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
-import { mustReach, type Ctx } from '../access/index.ts';
+import type { Ctx } from '../access/index.ts';
 import { keyOf } from './email-key.ts';
 import { findByIds, findByKeys, listSuppressionRows, type Origin, type SuppressionRow } from './suppressions.store.ts';
 
 export async function getSuppression(ctx: Ctx, idOrAddress: string) {
-  mustReach(ctx.actor, 'full_access');
-  return { object: 'suppression' as const, ...present(await suppressionNamed(ctx.world.db, ctx.teamId, idOrAddress)) };
+  return { object: 'suppression' as const, ...present(await suppressionNamed(ctx.store.db, ctx.teamId, idOrAddress)) };
 }
 
 export async function listSuppressions(ctx: Ctx, filter: { origin?: Origin | undefined }, page: Page) {
-  mustReach(ctx.actor, 'full_access');
-  const { rows, hasMore } = await listSuppressionRows(ctx.world.db, ctx.teamId, filter.origin, page);
+  const { rows, hasMore } = await listSuppressionRows(ctx.store.db, ctx.teamId, filter.origin, page);
   return { object: 'list' as const, has_more: hasMore, data: rows.map(present) };
 }
 

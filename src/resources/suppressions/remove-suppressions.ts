@@ -1,8 +1,8 @@
 import { recordEvents } from '../../events/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import { mustReach, type Ctx } from '../access/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import type { Ctx } from '../access/index.ts';
 import { keyOf } from './email-key.ts';
 import { suppressionNamed } from './read-suppressions.ts';
 import { eventData } from './suppress.ts';
@@ -15,10 +15,9 @@ interface Removed {
 }
 
 export async function deleteSuppression(ctx: Ctx, idOrAddress: string): Promise<Removed> {
-  mustReach(ctx.actor, 'full_access');
-  return ctx.world.db.tx(async (tx) => {
+  return ctx.store.db.tx(async (tx) => {
     const row = await suppressionNamed(tx, ctx.teamId, idOrAddress);
-    const [gone] = await remove(ctx.world, tx, [row]);
+    const [gone] = await remove(ctx.store, tx, [row]);
     if (!gone) throw notFound('Suppression');
     return removed(gone);
   });
@@ -29,33 +28,32 @@ export async function removeSuppressions(
   ctx: Ctx,
   input: { emails?: string[]; ids?: string[] },
 ): Promise<{ data: Removed[] }> {
-  mustReach(ctx.actor, 'full_access');
   const { emails, ids } = input;
   if ((emails === undefined) === (ids === undefined)) {
     const given = emails === undefined ? 'neither' : 'both';
     throw refuse('invalid_parameter', { say: `Give exactly one of emails and ids; got ${given}.` });
   }
-  return ctx.world.db.tx(async (tx) => {
+  return ctx.store.db.tx(async (tx) => {
     // What is no address cannot be suppressed, and what is not suppressed is skipped.
     const names = [...new Set(emails ? emails.map(keyOf).filter((key) => key !== undefined) : ids)];
     const found = emails ? await findByKeys(tx, ctx.teamId, names) : await findByIds(tx, ctx.teamId, names);
     const byName = new Map(found.map((row) => [emails ? row.email_key : row.id, row]));
     const asked = names.map((name) => byName.get(name)).filter((row) => row !== undefined);
-    return { data: (await remove(ctx.world, tx, asked)).map(removed) };
+    return { data: (await remove(ctx.store, tx, asked)).map(removed) };
   });
 }
 
 /** Answers those that this call removed and recorded. */
-async function remove(world: World, tx: Executor, asked: SuppressionRow[]): Promise<SuppressionRow[]> {
+async function remove(store: Store, tx: Executor, asked: SuppressionRow[]): Promise<SuppressionRow[]> {
   const teamId = asked[0]?.team_id;
   if (teamId === undefined) return [];
   const ids = asked.map((row) => row.id);
   const deleted = await deleteRows(tx, teamId, ids);
   const rows = asked.filter((row) => deleted.has(row.id));
-  const at = world.clock.now();
+  const at = store.clock.now();
   await recordEvents(
     tx,
-    world.ids,
+    store.ids,
     rows.map((row) => ({ teamId, type: 'suppression.removed', subjectId: row.id, data: eventData(row), at })),
   );
   return rows;

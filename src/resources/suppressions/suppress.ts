@@ -1,7 +1,7 @@
-import { recordEvents } from '../../events/index.ts';
+import { recordEvents, type SuppressionData } from '../../events/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { Store } from '../../platform/store/index.ts';
 import { normalizeAddress } from '../../protocol/address/index.ts';
 import { findByKeys, insertSuppressions, type Origin, type SuppressionRow } from './suppressions.store.ts';
 
@@ -16,15 +16,15 @@ export interface NewSuppression {
  * address asked for, in order, those that were suppressed before included.
  */
 export async function suppress(
-  world: World,
+  store: Store,
   tx: Executor,
   teamId: string,
   additions: readonly NewSuppression[],
 ): Promise<SuppressionRow[]> {
-  const now = world.clock.now();
+  const now = store.clock.now();
   const fresh = additions.map((addition): SuppressionRow => {
     return {
-      id: world.ids.prefixed('sup_'),
+      id: store.ids.prefixed('sup_'),
       team_id: teamId,
       email: addition.email,
       email_key: normalizeAddress(addition.email),
@@ -39,13 +39,13 @@ export async function suppress(
   const written = fresh.filter((row) => rows.get(row.email_key)?.id === row.id);
   await recordEvents(
     tx,
-    world.ids,
+    store.ids,
     written.map((row) => ({ teamId, type: 'suppression.added', subjectId: row.id, data: eventData(row), at: now })),
   );
   return fresh.map((row) => rows.get(row.email_key) ?? row);
 }
 
-export function eventData(row: SuppressionRow): Record<string, unknown> {
+export function eventData(row: SuppressionRow): SuppressionData {
   return {
     id: row.id,
     email: row.email,

@@ -1,6 +1,6 @@
 import { isUniqueViolation } from '../../platform/db/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { Store } from '../../platform/store/index.ts';
 import { issueApiKey } from '../api-keys/index.ts';
 import { readAdminEmails } from './admin-emails.ts';
 import { readTeamName } from './team-name.ts';
@@ -15,25 +15,25 @@ export interface NewTeam {
 
 /** Makes a team and its first full-access key in one transaction. */
 export async function createTeam(
-  world: World,
+  store: Store,
   input: { name: string; adminEmails?: readonly string[] | undefined },
 ): Promise<NewTeam> {
   const name = readTeamName(input.name);
   const admins = readAdminEmails(input.adminEmails ?? []);
-  const teamId = world.ids.uuid();
+  const teamId = store.ids.uuid();
   const slug = slugOf(name);
   try {
-    return await world.db.tx(async (tx) => {
+    return await store.db.tx(async (tx) => {
       await insertTeam(tx, {
         id: teamId,
         name,
         slug,
         risk_state: 'normal',
-        plan_code: world.config.team.default_plan,
-        created_at: world.clock.now(),
+        plan_code: store.config.team.default_plan,
+        created_at: store.clock.now(),
         admin_emails: admins.length === 0 ? null : JSON.stringify(admins),
       });
-      const key = await issueApiKey(world, tx, {
+      const key = await issueApiKey(store, tx, {
         teamId,
         name: 'First key',
         permission: 'full_access',

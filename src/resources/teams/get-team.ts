@@ -1,12 +1,11 @@
 import type { TeamObject } from '../../contract/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
-import { mustReach, type Ctx } from '../access/index.ts';
+import type { Ctx } from '../access/index.ts';
 import { presentTeam } from './present.ts';
 import { findTeam } from './teams.store.ts';
 
 export async function getTeam(ctx: Ctx): Promise<TeamObject> {
-  mustReach(ctx.actor, 'full_access');
-  const row = await findTeam(ctx.world.db, ctx.teamId);
+  const row = await findTeam(ctx.store.db, ctx.teamId);
   if (!row) throw notFound('Team');
-  return presentTeam(ctx.world.config, row);
+  return presentTeam(ctx.store.config, row);
 }

@@ -1,19 +1,18 @@
 import type { PostalAddress, TeamObject, UpdateTeamRequest } from '../../contract/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
-import { mustReach, type Ctx } from '../access/index.ts';
+import type { Ctx } from '../access/index.ts';
 import { getTeam } from './get-team.ts';
 import { changeTeam, type TeamColumns } from './teams.store.ts';
 
 /** Marketing mail has to say by whom and from where it comes, so a sender's name is nothing without an address. */
 export async function updateTeam(ctx: Ctx, input: UpdateTeamRequest): Promise<TeamObject> {
-  mustReach(ctx.actor, 'full_access');
   const { sender_name: name, postal_address: address, ai_assist_enabled: assist } = input;
   const change: TeamColumns = {};
   if (name !== undefined) change.sender_name = name.trim();
   if (address !== undefined) change.postal_address = JSON.stringify(readAddress(address));
   if (assist !== undefined) change.ai_assist_enabled = assist ? 1 : 0;
   const onlyWithAddress = name !== undefined && address === undefined;
-  const isChanged = await changeTeam(ctx.world.db, ctx.teamId, change, { onlyWithAddress });
+  const isChanged = await changeTeam(ctx.store.db, ctx.teamId, change, { onlyWithAddress });
   if (!isChanged && onlyWithAddress) {
     throw refuse('validation_error', {
       status: 422,

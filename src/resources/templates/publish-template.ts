@@ -1,6 +1,6 @@
 import { refuse, type FieldFault } from '../../platform/refusal/index.ts';
 import { keysOf, parseMerge } from '../../protocol/merge/index.ts';
-import { mustReach, type Ctx } from '../access/index.ts';
+import type { Ctx } from '../access/index.ts';
 import { isOneLine } from './content.ts';
 import type { TemplateReference } from './create-template.ts';
 import { templateToChange } from './read-templates.ts';
@@ -11,13 +11,12 @@ import { BUILT_IN_KEYS, readVariables, type Variable } from './variables.ts';
 const VERSIONS_KEPT = 20;
 
 export async function publishTemplate(ctx: Ctx, idOrAlias: string): Promise<TemplateReference> {
-  mustReach(ctx.actor, 'full_access');
-  const { world, teamId } = ctx;
-  return world.db.tx(async (tx) => {
+  const { store, teamId } = ctx;
+  return store.db.tx(async (tx) => {
     const { row, draft } = await templateToChange(tx, teamId, idOrAlias);
     if (draft.id !== row.published_version_id) {
       mustBeSendable(draft);
-      const now = world.clock.now();
+      const now = store.clock.now();
       await saveTemplate(tx, { ...row, published_version_id: draft.id, published_at: now, updated_at: now });
       await keepNewestVersions(tx, row.id, VERSIONS_KEPT);
     }

@@ -1,13 +1,12 @@
 import type { Executor, Page } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
-import { mustReach, type Ctx } from '../access/index.ts';
+import type { Ctx } from '../access/index.ts';
 import { presentTemplate, presentTemplateItem } from './present.ts';
-import { findTemplate, findVersion, holdTemplate, listTemplateRows, type TemplateRow } from './templates.store.ts';
+import { findTemplate, findVersion, lockTemplate, listTemplateRows, type TemplateRow } from './templates.store.ts';
 import type { VersionRow } from './templates.store.ts';
 
 export async function getTemplate(ctx: Ctx, idOrAlias: string) {
-  mustReach(ctx.actor, 'full_access');
-  const { db } = ctx.world;
+  const { db } = ctx.store;
   const row = await findTemplate(db, ctx.teamId, idOrAlias);
   // Two statements: between them somebody may have deleted or published it.
   const draft = row && (await findVersion(db, row.draft_version_id));
@@ -16,8 +15,7 @@ export async function getTemplate(ctx: Ctx, idOrAlias: string) {
 }
 
 export async function listTemplates(ctx: Ctx, page: Page) {
-  mustReach(ctx.actor, 'full_access');
-  const { rows, hasMore } = await listTemplateRows(ctx.world.db, ctx.teamId, page);
+  const { rows, hasMore } = await listTemplateRows(ctx.store.db, ctx.teamId, page);
   return { object: 'list' as const, has_more: hasMore, data: rows.map(presentTemplateItem) };
 }
 
@@ -27,7 +25,7 @@ export async function templateToChange(
   teamId: string,
   idOrAlias: string,
 ): Promise<{ row: TemplateRow; draft: VersionRow }> {
-  const row = await holdTemplate(tx, teamId, idOrAlias);
+  const row = await lockTemplate(tx, teamId, idOrAlias);
   if (!row) throw notFound('Template');
   const draft = await findVersion(tx, row.draft_version_id);
   if (!draft) throw new Error(`template ${row.id} has lost its draft ${row.draft_version_id}`);

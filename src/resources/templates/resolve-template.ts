@@ -1,6 +1,6 @@
 import type { Db } from '../../platform/db/index.ts';
 import { invalidFields, notFound, refuse } from '../../platform/refusal/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { Store } from '../../platform/store/index.ts';
 import { mergedChars, renderMerge } from '../../protocol/merge/index.ts';
 import { BODY_BYTES_MAX } from './content.ts';
 import { createVersionCache, type PublishedVersion } from './published-versions.ts';
@@ -29,8 +29,8 @@ export interface ResolvedTemplate {
  * Renders the version of a template that was published last. Whoever sends still reads the result as a send's own
  * fields: addresses, subject and bodies meet the same rules.
  */
-export async function resolveTemplate(world: World, teamId: string, use: TemplateUse): Promise<ResolvedTemplate> {
-  const { findPublished, findContent } = readersOf(world.db);
+export async function resolveTemplate(store: Store, teamId: string, use: TemplateUse): Promise<ResolvedTemplate> {
+  const { findPublished, findContent } = readersOf(store.db);
   const template = await findPublished(`${teamId} ${use.id}`);
   if (!template) throw notFound('Template');
   const version = template.versionId === null ? undefined : await findContent(template.versionId);

@@ -61,11 +61,11 @@ export function findTemplate(db: Executor, teamId: string, idOrAlias: string): P
   return db.get<TemplateRow>(`select * from templates where ${where}`, values);
 }
 
-/** The template as it is now, held to the end of the transaction: its versions are decided about one at a time. */
-export function holdTemplate(tx: Executor, teamId: string, idOrAlias: string): Promise<TemplateRow | undefined> {
+/** The template as it is now, locked to the end of the transaction: its versions are decided about one at a time. */
+export function lockTemplate(tx: Executor, teamId: string, idOrAlias: string): Promise<TemplateRow | undefined> {
   const { where, values } = named(teamId, idOrAlias);
-  const held = tx.dialect === 'pg' ? 'for update' : '';
-  return tx.get<TemplateRow>(`select * from templates where ${where} ${held}`, values);
+  const lock = tx.dialect === 'pg' ? 'for update' : '';
+  return tx.get<TemplateRow>(`select * from templates where ${where} ${lock}`, values);
 }
 
 export const findVersion = (db: Executor, id: string): Promise<VersionRow | undefined> =>

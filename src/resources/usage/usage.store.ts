@@ -14,6 +14,12 @@ export function periodsOf(at: number): { day: string; month: string } {
   return { day, month: day.slice(0, 7) };
 }
 
+/** The plan a team has chosen; whether there is such a plan is the config's to say. */
+export async function planCodeOf(db: Executor, teamId: string): Promise<string | undefined> {
+  const row = await db.get<{ plan_code: string }>('select plan_code from teams where id = ?', [teamId]);
+  return row?.plan_code;
+}
+
 /** Adds to the day's and the month's counter; answers what both stand at now. */
 export async function countUsage(
   tx: Executor,
@@ -37,4 +43,16 @@ export async function usageOf(db: Executor, teamId: string, now: number): Promis
   const usage: Usage = { daily: none(), monthly: none() };
   for (const row of rows) usage[row.period === day ? 'daily' : 'monthly'][row.kind] = Number(row.used);
   return usage;
+}
+
+/** Adds to how many contacts a team has; answers how many those are. Always the last statement that takes a lock. */
+export async function countContacts(tx: Executor, teamId: string, change: number): Promise<number> {
+  const sql = `insert into contact_counts (team_id, contacts) values (?, ?)
+    on conflict (team_id) do update set contacts = contact_counts.contacts + excluded.contacts returning contacts`;
+  return Number((await tx.get<{ contacts: number }>(sql, [teamId, change]))?.contacts);
+}
+
+export async function contactCount(db: Executor, teamId: string): Promise<number> {
+  const row = await db.get<{ contacts: number }>('select contacts from contact_counts where team_id = ?', [teamId]);
+  return Number(row?.contacts ?? 0);
 }

@@ -1,6 +1,6 @@
 import type { Executor } from '../../platform/db/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { Store } from '../../platform/store/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { suspendedAmong } from '../teams/index.ts';
 import { planOf } from './plan-of.ts';
@@ -8,16 +8,16 @@ import { usageOf } from './usage.store.ts';
 
 /** Whether this month's emails are more than the plan includes, as after a change to a smaller plan. */
 export async function isAboveQuota(
-  { world, teamId }: Pick<Ctx, 'world' | 'teamId'>,
-  db: Executor = world.db,
+  { store, teamId }: Pick<Ctx, 'store' | 'teamId'>,
+  db: Executor = store.db,
 ): Promise<{ used: number; included: number } | undefined> {
-  const { included_emails: included } = await planOf(world, db, teamId);
-  const used = (await usageOf(db, teamId, world.clock.now())).monthly.transactional;
+  const { included_emails: included } = await planOf(store, db, teamId);
+  const used = (await usageOf(db, teamId, store.clock.now())).monthly.transactional;
   return used > included ? { used, included } : undefined;
 }
 
 /** The content of emails is not shown to a team above its quota. */
-export async function mustBeWithinQuota(ctx: Ctx, db: Executor = ctx.world.db): Promise<void> {
+export async function mustBeWithinQuota(ctx: Ctx, db: Executor = ctx.store.db): Promise<void> {
   const above = await isAboveQuota(ctx, db);
   if (!above) return;
   throw refuse('email_above_quota', {
@@ -26,7 +26,7 @@ export async function mustBeWithinQuota(ctx: Ctx, db: Executor = ctx.world.db): 
 }
 
 /** Whether links that were given away show anything: not above the quota, and nothing of a team that is suspended. */
-export async function mayShowContent(world: World, teamId: string): Promise<boolean> {
-  if ((await suspendedAmong(world.db, [teamId])).length > 0) return false;
-  return (await isAboveQuota({ world, teamId })) === undefined;
+export async function mayShowContent(store: Store, teamId: string): Promise<boolean> {
+  if ((await suspendedAmong(store.db, [teamId])).length > 0) return false;
+  return (await isAboveQuota({ store, teamId })) === undefined;
 }

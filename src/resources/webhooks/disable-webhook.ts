@@ -1,4 +1,4 @@
-import type { World } from '../../platform/world/index.ts';
+import type { Store } from '../../platform/store/index.ts';
 import { parkDue } from './webhook-events.store.ts';
 import { setDisabled } from './webhooks.store.ts';
 
@@ -9,13 +9,13 @@ const BATCH = 500;
  * Stops an endpoint and parks what was due. Nothing is sent from the first statement on; should the process end before
  * the last one, the sweep and whoever enables the endpoint again park the rest. Answers whether it was enabled before.
  */
-export async function disableWebhook(world: World, id: string, reason: 'manual' | 'failing'): Promise<boolean> {
-  const isNew = await setDisabled(world.db, id, { reason, now: world.clock.now() });
-  if (isNew) await parkWhatIsDue(world, id);
+export async function disableWebhook(store: Store, id: string, reason: 'manual' | 'failing'): Promise<boolean> {
+  const isNew = await setDisabled(store.db, id, { reason, now: store.clock.now() });
+  if (isNew) await parkWhatIsDue(store, id);
   return isNew;
 }
 
 /** Ends by itself when the endpoint is enabled meanwhile, here or by another process. */
-export async function parkWhatIsDue(world: World, id: string): Promise<void> {
-  while ((await parkDue(world.db, id, BATCH)) === BATCH);
+export async function parkWhatIsDue(store: Store, id: string): Promise<void> {
+  while ((await parkDue(store.db, id, BATCH)) === BATCH);
 }

@@ -1,24 +1,25 @@
 /**
  * Webhooks: a team's endpoints, what each of them is told, and what became of telling it. It promises that a signing
- * secret is shown once and kept sealed, and that an endpoint was reachable on a public address when it was added. It
- * posts nothing: that is the notify stage's.
+ * secret is shown once and kept sealed. It connects to nothing and posts nothing: that is flow's.
  */
-export { createWebhook, type NewWebhook } from './create-webhook.ts';
+export { addWebhook, mustAllowWebhook, type NewWebhook } from './add-webhook.ts';
+export { recordAttempts, recordHealth, type Attempt } from './attempts.store.ts';
+export { changeWebhook, type WebhookUpdate } from './change-webhook.ts';
 export { deleteWebhook } from './delete-webhook.ts';
 export { disableWebhook, parkWhatIsDue } from './disable-webhook.ts';
-export { eventIdOf, publicEventId } from './event-id.ts';
 export {
   getWebhookEvent,
   listParkedWebhookEvents,
   listWebhookAttempts,
   listWebhookEvents,
-  type ParkedEventsFilter,
-  type WebhookEventsFilter,
 } from './read-webhook-events.ts';
-export { payloadsOf, type PayloadOrder, type StorePayloads } from './payloads.ts';
-export { insertPayloads, type PayloadRow } from './payloads.store.ts';
+export { payloadsOf, type PayloadOrder, type WritePayloads } from './payloads.ts';
+export { leaseEndpoints, releaseEndpoints, releaseEveryEndpoint } from './leases.store.ts';
+export { erasePayloads, insertPayloads, type PayloadRow } from './payloads.store.ts';
+export { readEndpoint } from './read-endpoint.ts';
 export { getWebhook, listWebhooks } from './read-webhooks.ts';
+export { removeEmptyWebhook, removePayloads, removeWebhookEvents } from './remove-webhooks.store.ts';
 export { replayWebhookEvent } from './replay-webhook-event.ts';
 export { rotateWebhookSecret } from './rotate-webhook-secret.ts';
-export { newSigningSecret, signingSecretsOf } from './signing-secrets.ts';
-export { updateWebhook, type WebhookUpdate } from './update-webhook.ts';
+export { newSigningSecret, SEALED_WEBHOOK_SECRETS, signingSecretsOf } from './signing-secrets.ts';
+export { findWebhook, noteTold } from './webhooks.store.ts';

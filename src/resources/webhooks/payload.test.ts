@@ -16,8 +16,16 @@ const email = {
   created_at: AT - 1000,
 } as EmailRow;
 
-const told = (event: PayloadEvent, row: EmailRow | 'gone' = email): Record<string, unknown> =>
-  (JSON.parse(renderPayload(event, row === 'gone' ? undefined : row)) as { data: Record<string, unknown> }).data;
+/** Whatever was recorded, be it what its type promises or more. */
+const told = (
+  event: Pick<PayloadEvent, 'type' | 'at'> & { subjectId?: string; data?: object },
+  row: EmailRow | 'gone' = email,
+): Record<string, unknown> =>
+  (
+    JSON.parse(renderPayload(event as PayloadEvent, row === 'gone' ? undefined : row)) as {
+      data: Record<string, unknown>;
+    }
+  ).data;
 
 const envelope = {
   email_id: EMAIL_ID,
@@ -30,7 +38,7 @@ const envelope = {
 
 describe('what an endpoint is told of an email', () => {
   test('is the envelope, in a fixed order', () => {
-    const event = { type: 'email.sent', at: AT, subjectId: EMAIL_ID } as const;
+    const event = { id: 'e', teamId: 't', type: 'email.sent', at: AT, subjectId: EMAIL_ID } as const;
     expect(renderPayload(event, email)).toBe(
       JSON.stringify({ type: 'email.sent', created_at: '2026-01-02T03:04:05.678Z', data: envelope }),
     );
@@ -69,7 +77,9 @@ describe('what an endpoint is told of an email', () => {
 
 test('a tag called __proto__ is a tag', () => {
   const row = { ...email, tags: '[{"name":"__proto__","value":"v"}]' };
-  expect(renderPayload({ type: 'email.sent', at: AT, subjectId: EMAIL_ID }, row)).toContain('"tags":{"__proto__":"v"}');
+  expect(renderPayload({ id: 'e', teamId: 't', type: 'email.sent', at: AT, subjectId: EMAIL_ID }, row)).toContain(
+    '"tags":{"__proto__":"v"}',
+  );
 });
 
 test('of a domain only what is documented is told; of a suppression what was recorded', () => {

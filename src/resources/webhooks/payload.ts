@@ -1,4 +1,4 @@
-import type { RecordedEvent } from '../../events/index.ts';
+import type { EventType, RecordedEvent } from '../../events/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import { timeOfId } from '../../platform/ids/index.ts';
 import type { EmailRow } from '../emails/index.ts';
@@ -15,8 +15,8 @@ const EXTRAS: Record<string, string> = {
 
 const DOMAIN_KEYS = ['id', 'name', 'status', 'created_at', 'region', 'records'] as const;
 
-/** An event that may have outlived everything that was known of it. */
-export type PayloadEvent = Pick<RecordedEvent, 'type' | 'at'> & Partial<Pick<RecordedEvent, 'subjectId' | 'data'>>;
+/** Of an event that has outlived everything else that was known of it, its type and its time are left. */
+export type PayloadEvent = RecordedEvent | { type: EventType; at: number; subjectId?: undefined };
 
 /**
  * The body of a webhook delivery: the same text for the same event, whoever renders it and when. Of an email whose
@@ -26,15 +26,28 @@ export function renderPayload(event: PayloadEvent, email: EmailRow | undefined):
   return JSON.stringify({ type: event.type, created_at: isoTime(event.at), data: dataOf(event, email) });
 }
 
-function dataOf({ type, subjectId, data = {} }: PayloadEvent, email: EmailRow | undefined): Record<string, unknown> {
-  if (type.startsWith('domain.')) return Object.fromEntries(DOMAIN_KEYS.map((key) => [key, data[key]]));
-  if (!type.startsWith('email.') || subjectId === undefined) return data;
+/** Of mail that was sent; what was received says itself what there is to say. */
+type EmailEvent = Exclude<Extract<RecordedEvent, { type: `email.${string}` }>, { type: 'email.received' }>;
+type DomainEvent = Extract<RecordedEvent, { type: `domain.${string}` }>;
+const isEmailEvent = (event: RecordedEvent): event is EmailEvent =>
+  event.type.startsWith('email.') && event.type !== 'email.received';
+const isDomainEvent = (event: RecordedEvent): event is DomainEvent => event.type.startsWith('domain.');
+
+function dataOf(event: PayloadEvent, email: EmailRow | undefined): object {
+  if (event.subjectId === undefined) return {};
+  if (isEmailEvent(event)) return emailData(event, email);
+  if (isDomainEvent(event)) return Object.fromEntries(DOMAIN_KEYS.map((key) => [key, event.data[key]]));
+  return event.data;
+}
+
+function emailData({ type, subjectId, data }: EmailEvent, email: EmailRow | undefined): object {
   const { template_id: templateId = null, tags = null, headers = null } = email ?? {};
+  const told: Record<string, unknown> = { ...data };
   const extra = EXTRAS[type];
   return {
     email_id: subjectId,
     from: email?.sender ?? '',
-    to: data.to ?? (email ? readJson(email.to_list) : []),
+    to: told['to'] ?? (email ? readJson(email.to_list) : []),
     subject: email?.subject ?? '',
     message_id: email?.message_id ?? '',
     // The id of an email carries its time, also when nothing else of it is left.
@@ -42,7 +55,7 @@ function dataOf({ type, subjectId, data = {} }: PayloadEvent, email: EmailRow | 
     ...(templateId === null ? {} : { template_id: templateId }),
     ...(tags === null ? {} : { tags: tagsOf(tags) }),
     ...(headers === null ? {} : { headers: headersOf(headers) }),
-    ...(extra === undefined ? {} : { [extra]: data[extra] }),
+    ...(extra === undefined ? {} : { [extra]: told[extra] }),
   };
 }
 

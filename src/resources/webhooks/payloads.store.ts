@@ -28,3 +28,10 @@ export function insertPayloads(tx: Executor, rows: readonly PayloadRow[]): Promi
     'on conflict (team_id, event_id) do nothing',
   );
 }
+
+/** Of events whose data is being erased. */
+export async function erasePayloads(tx: Executor, teamId: string, eventIds: readonly string[]): Promise<void> {
+  if (eventIds.length === 0) return;
+  const among = uuidsIn(tx.dialect, 'event_id', eventIds);
+  await tx.run(`delete from webhook_payloads where team_id = ? and ${among.sql}`, [teamId, among.value]);
+}

@@ -1,5 +1,5 @@
 import { eventsByIds, type EventType } from '../../events/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { Store } from '../../platform/store/index.ts';
 import { emailRowsByIds } from '../emails/index.ts';
 import { renderPayload } from './payload.ts';
 import { findPayloads, insertPayloads, type PayloadRow } from './payloads.store.ts';
@@ -14,40 +14,40 @@ export interface PayloadOrder {
 }
 
 /** Writes rows, so that a killed process does not lose them, and answers how many were new. */
-export type StorePayloads = (rows: readonly PayloadRow[]) => Promise<number>;
+export type WritePayloads = (rows: readonly PayloadRow[]) => Promise<number>;
 
 /**
  * The exact bodies of a team's events, by event. What has none yet is rendered and stored before it is answered,
  * so that every attempt, every replay and everybody who reads it get the same bytes.
  */
 export async function payloadsOf(
-  world: World,
+  store: Store,
   teamId: string,
   orders: readonly PayloadOrder[],
-  store: StorePayloads = (rows) => world.db.tx((tx) => insertPayloads(tx, rows)),
+  write: WritePayloads = (rows) => store.db.tx((tx) => insertPayloads(tx, rows)),
 ): Promise<Map<string, string>> {
   const ids = orders.map((order) => order.eventId);
   // Whether one of the others stands already shows when it is stored.
   const likely = orders.filter((order) => !order.isFirst).map((order) => order.eventId);
-  const found = likely.length === 0 ? new Map<string, string>() : await findPayloads(world.db, teamId, likely);
+  const found = likely.length === 0 ? new Map<string, string>() : await findPayloads(store.db, teamId, likely);
   const missing = orders.filter((order) => !found.has(order.eventId));
   if (missing.length === 0) return found;
-  const rows = await render(world, teamId, missing);
-  const written = await store(rows);
+  const rows = await render(store, teamId, missing);
+  const written = await write(rows);
   // Somebody else was first: theirs are the bytes.
-  if (written < rows.length) return findPayloads(world.db, teamId, ids);
+  if (written < rows.length) return findPayloads(store.db, teamId, ids);
   for (const row of rows) found.set(row.event_id, row.payload);
   return found;
 }
 
-async function render(world: World, teamId: string, orders: readonly PayloadOrder[]): Promise<PayloadRow[]> {
+async function render(store: Store, teamId: string, orders: readonly PayloadOrder[]): Promise<PayloadRow[]> {
   const standing = await eventsByIds(
-    world.db,
+    store.db,
     orders.map((order) => order.eventId),
   );
   const events = new Map(standing.map((event) => [event.id, event]));
   const subjects = standing.filter((event) => event.type.startsWith('email.')).map((event) => event.subjectId);
-  const emails = new Map((await emailRowsByIds(world.db, [...new Set(subjects)])).map((row) => [row.id, row]));
+  const emails = new Map((await emailRowsByIds(store.db, [...new Set(subjects)])).map((row) => [row.id, row]));
   return orders.map(({ eventId, type, at }) => {
     const event = events.get(eventId) ?? { type: type as EventType, at };
     const email = 'subjectId' in event ? emails.get(event.subjectId) : undefined;

@@ -1,18 +1,19 @@
+import { publicEventId } from '../../events/index.ts';
+import type { WebhookEventType } from '../../contract/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import { timeOfId } from '../../platform/ids/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import { publicEventId } from './event-id.ts';
+import type { Store } from '../../platform/store/index.ts';
 import { maskedSecretOf } from './signing-secrets.ts';
 import type { AttemptRow, WebhookEventRow } from './webhook-events.store.ts';
 import type { WebhookRow } from './webhooks.store.ts';
 
 /** The secret is masked unless it is handed in, which only those do who have just made it. */
-export function presentWebhook(world: World, row: WebhookRow, secret = maskedSecretOf(world, row)) {
+export function presentWebhook(store: Store, row: WebhookRow, secret = maskedSecretOf(store, row)) {
   return {
     object: 'webhook' as const,
     id: row.id,
     endpoint: row.endpoint,
-    events: JSON.parse(row.events) as string[],
+    events: JSON.parse(row.events) as WebhookEventType[],
     status: row.status,
     signing_secret: secret,
     created_at: isoTime(row.created_at),

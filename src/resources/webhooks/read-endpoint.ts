@@ -1,10 +1,7 @@
-import type { FetchFault } from '../../platform/fetch/index.ts';
-import { readHttpsUrl } from '../../platform/fetch/index.ts';
-import { invalidFields, refuse, type Refusal } from '../../platform/refusal/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import { invalidFields } from '../../platform/refusal/index.ts';
+import { readHttpsUrl } from '../../protocol/https-url/index.ts';
 
 const PATH = 'endpoint';
-const CONNECT_SECONDS = 5;
 
 /** The address of an endpoint as far as its text can say. */
 export function readEndpoint(text: string): URL {
@@ -20,38 +17,4 @@ function textFault(text: string): string | undefined {
   if (text.includes('\\')) return 'must be a URL without backslashes; in a path, write %5C.';
   if (/^https:\/\/[^\s/?]/i.test(text) && URL.canParse(text)) return undefined;
   return 'must be an absolute https URL such as https://example.com/hooks.';
-}
-
-/**
- * Connects to an endpoint, as far as its TLS goes and no further: nothing is posted before there is an event. The same
- * is checked again at every delivery, for a name may lead elsewhere by then.
- */
-export async function mustBeReachable(world: World, url: URL): Promise<void> {
-  const stop = new AbortController();
-  const cancel = world.clock.timer(CONNECT_SECONDS * 1000, () => stop.abort());
-  try {
-    const failed = await world.fetch.probe(url, stop.signal);
-    if (failed) throw unreachable(failed.fault, failed.because);
-  } finally {
-    cancel();
-  }
-}
-
-function unreachable(fault: FetchFault, because: unknown): Refusal {
-  const message = `${PATH} cannot be used: ${inWords(fault)}`;
-  return refuse('validation_error', { status: 422, say: message, errors: [{ path: PATH, message }], because });
-}
-
-/** A name that does not exist and one that leads into a private network read alike, or that network could be mapped. */
-function inWords(fault: FetchFault): string {
-  switch (fault.kind) {
-    case 'blocked':
-      return 'its host has no public address; it must resolve to one that the internet can reach.';
-    case 'tls':
-      return `its server has no TLS certificate that is valid for this host (${fault.code}).`;
-    case 'timeout':
-      return `its server accepted no TLS connection within ${CONNECT_SECONDS} seconds.`;
-    default:
-      return 'its server cannot be reached; it must accept TLS connections on the port of the URL.';
-  }
 }

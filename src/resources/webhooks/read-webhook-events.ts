@@ -1,9 +1,10 @@
+import { eventIdOf } from '../../events/index.ts';
+import type { QueryOf, WebhookPayload } from '../../contract/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import type { Page } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
 import { parseIsoTime } from '../../protocol/iso-time/index.ts';
-import { mustReach, type Ctx } from '../access/index.ts';
-import { eventIdOf } from './event-id.ts';
+import type { Ctx } from '../access/index.ts';
 import { payloadsOf } from './payloads.ts';
 import { presentAttempt, presentWebhookEvent } from './present.ts';
 import { webhookNamed } from './read-webhooks.ts';
@@ -13,18 +14,9 @@ import {
   listParkedRows,
   listWebhookEventRows,
   type WebhookEventRow,
-  type WebhookEventStatus,
 } from './webhook-events.store.ts';
 
-export interface WebhookEventsFilter {
-  status?: WebhookEventStatus | undefined;
-  type?: string | undefined;
-  start_date?: string | undefined;
-  end_date?: string | undefined;
-}
-
-export async function listWebhookEvents(ctx: Ctx, webhookId: string, filter: WebhookEventsFilter, page: Page) {
-  mustReach(ctx.actor, 'full_access');
+export async function listWebhookEvents(ctx: Ctx, webhookId: string, filter: QueryOf<'listWebhookEvents'>, page: Page) {
   const { status, type, start_date: start, end_date: end } = filter;
   const createdFrom = readInstant('start_date', start);
   const createdTo = readInstant('end_date', end);
@@ -35,7 +27,7 @@ export async function listWebhookEvents(ctx: Ctx, webhookId: string, filter: Web
   }
   await webhookNamed(ctx, webhookId);
   const { rows, hasMore } = await listWebhookEventRows(
-    ctx.world.db,
+    ctx.store.db,
     webhookId,
     { status, type, createdFrom, createdTo },
     { limit: page.limit, after: cursorOf(page.after), before: cursorOf(page.before) },
@@ -45,48 +37,43 @@ export async function listWebhookEvents(ctx: Ctx, webhookId: string, filter: Web
 
 /** With the exact bytes that every attempt carries, read as JSON. */
 export async function getWebhookEvent(ctx: Ctx, webhookId: string, publicId: string) {
-  mustReach(ctx.actor, 'full_access');
   const row = await webhookEventNamed(ctx, webhookId, publicId);
   const order = { eventId: row.event_id, type: row.type, at: row.created_at };
-  const payload = (await payloadsOf(ctx.world, ctx.teamId, [order])).get(row.event_id);
+  const payload = (await payloadsOf(ctx.store, ctx.teamId, [order])).get(row.event_id);
   // Retention has taken it between the two looks.
   if (payload === undefined) throw notFound('Webhook event');
   return {
     object: 'webhook_event' as const,
     ...presentWebhookEvent(row),
     next_attempt_at: row.due_at === null ? null : isoTime(row.due_at),
-    payload: JSON.parse(payload) as Record<string, unknown>,
+    payload: JSON.parse(payload) as WebhookPayload,
   };
 }
 
 export async function listWebhookAttempts(ctx: Ctx, webhookId: string, publicId: string, page: Page) {
-  mustReach(ctx.actor, 'full_access');
   const { event_id: eventId } = await webhookEventNamed(ctx, webhookId, publicId);
-  const { rows, hasMore } = await listAttemptRows(ctx.world.db, { webhookId, eventId }, page);
+  const { rows, hasMore } = await listAttemptRows(ctx.store.db, { webhookId, eventId }, page);
   return { object: 'list' as const, has_more: hasMore, data: rows.map(presentAttempt) };
 }
-
-export type ParkedEventsFilter = Pick<WebhookEventsFilter, 'start_date'>;
 
 /** Oldest first, for they are worked off in the order in which they happened. */
 export async function listParkedWebhookEvents(
   ctx: Ctx,
   webhookId: string,
-  { start_date: start }: ParkedEventsFilter,
+  { start_date: start }: QueryOf<'listParkedWebhookEvents'>,
   { limit, after }: Pick<Page, 'limit' | 'after'>,
 ) {
-  mustReach(ctx.actor, 'full_access');
   const createdFrom = readInstant('start_date', start);
   await webhookNamed(ctx, webhookId);
   const range = { createdFrom, after: cursorOf(after), limit };
-  const { rows, hasMore } = await listParkedRows(ctx.world.db, webhookId, range);
+  const { rows, hasMore } = await listParkedRows(ctx.store.db, webhookId, range);
   return { object: 'list' as const, has_more: hasMore, data: rows.map(presentWebhookEvent) };
 }
 
 async function webhookEventNamed(ctx: Ctx, webhookId: string, publicId: string): Promise<WebhookEventRow> {
   const eventId = eventIdOf(publicId);
   const isOwn = eventId !== undefined && (await webhookNamed(ctx, webhookId));
-  const row = isOwn ? await findWebhookEvent(ctx.world.db, webhookId, eventId) : undefined;
+  const row = isOwn ? await findWebhookEvent(ctx.store.db, webhookId, eventId) : undefined;
   if (!row) throw notFound('Webhook event');
   return row;
 }

@@ -1,23 +1,21 @@
 import type { Page } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
-import { mustReach, type Ctx } from '../access/index.ts';
+import type { Ctx } from '../access/index.ts';
 import { presentWebhook } from './present.ts';
 import { findWebhook, listWebhookRows, type WebhookRow } from './webhooks.store.ts';
 
 export async function getWebhook(ctx: Ctx, id: string) {
-  mustReach(ctx.actor, 'full_access');
-  return presentWebhook(ctx.world, await webhookNamed(ctx, id));
+  return presentWebhook(ctx.store, await webhookNamed(ctx, id));
 }
 
 export async function listWebhooks(ctx: Ctx, page: Page) {
-  mustReach(ctx.actor, 'full_access');
-  const { rows, hasMore } = await listWebhookRows(ctx.world.db, ctx.teamId, page);
-  const data = rows.map((row) => presentWebhook(ctx.world, row));
+  const { rows, hasMore } = await listWebhookRows(ctx.store.db, ctx.teamId, page);
+  const data = rows.map((row) => presentWebhook(ctx.store, row));
   return { object: 'list' as const, has_more: hasMore, data };
 }
 
 export async function webhookNamed(ctx: Ctx, id: string): Promise<WebhookRow> {
-  const row = await findWebhook(ctx.world.db, ctx.teamId, id);
+  const row = await findWebhook(ctx.store.db, ctx.teamId, id);
   if (!row) throw notFound('Webhook');
   return row;
 }

@@ -1,9 +1,9 @@
+import { eventIdOf } from '../../events/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
-import { mustReach, type Ctx } from '../access/index.ts';
-import { eventIdOf } from './event-id.ts';
+import type { Ctx } from '../access/index.ts';
 import { makeDue, noteReplay, replaysSince } from './webhook-events.store.ts';
-import { holdPlanOf, holdWebhook } from './webhooks.store.ts';
+import { lockPlanOf, lockWebhook } from './webhooks.store.ts';
 
 const REPLAYS_MAX = 10;
 const WINDOW_MS = 60_000;
@@ -17,18 +17,17 @@ export async function replayWebhookEvent(
   webhookId: string,
   publicId: string,
 ): Promise<{ object: 'webhook_event'; id: string }> {
-  mustReach(ctx.actor, 'full_access');
-  const { world, teamId } = ctx;
+  const { store, teamId } = ctx;
   const eventId = eventIdOf(publicId);
-  await world.db.tx(async (tx) => {
-    await holdPlanOf(tx, teamId);
-    const webhook = await holdWebhook(tx, teamId, webhookId);
+  await store.db.tx(async (tx) => {
+    await lockPlanOf(tx, teamId);
+    const webhook = await lockWebhook(tx, teamId, webhookId);
     if (!webhook || eventId === undefined) throw notFound('Webhook event');
-    const now = world.clock.now();
+    const now = store.clock.now();
     if (!(await makeDue(tx, webhookId, eventId, now))) throw notFound('Webhook event');
     if (webhook.status === 'disabled') throw disabled(webhookId);
     await mustBeWithinLimit(tx, teamId, now);
-    await noteReplay(tx, { teamId, id: world.ids.uuid(), at: now, since: now - WINDOW_MS });
+    await noteReplay(tx, { teamId, id: store.ids.uuid(), at: now, since: now - WINDOW_MS });
   });
   return { object: 'webhook_event', id: publicId };
 }

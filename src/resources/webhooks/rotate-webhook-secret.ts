@@ -1,7 +1,7 @@
 import { notFound } from '../../platform/refusal/index.ts';
-import { mustReach, type Ctx } from '../access/index.ts';
+import type { Ctx } from '../access/index.ts';
 import { newSigningSecret } from './signing-secrets.ts';
-import { holdWebhook, setSecret } from './webhooks.store.ts';
+import { lockWebhook, setSecret } from './webhooks.store.ts';
 
 const BOTH_SIGN_MS = 24 * 3_600_000;
 
@@ -13,14 +13,13 @@ export async function rotateWebhookSecret(
   ctx: Ctx,
   id: string,
 ): Promise<{ object: 'webhook'; id: string; signing_secret: string }> {
-  mustReach(ctx.actor, 'full_access');
-  const { world, teamId } = ctx;
-  const { secret, sealed } = newSigningSecret(world);
-  await world.db.tx(async (tx) => {
-    const held = await holdWebhook(tx, teamId, id);
-    if (!held) throw notFound('Webhook');
-    const previousUntil = world.clock.now() + BOTH_SIGN_MS;
-    await setSecret(tx, id, { sealed, previous: held.secret_sealed, previousUntil });
+  const { store, teamId } = ctx;
+  const { secret, sealed } = newSigningSecret(store, id);
+  await store.db.tx(async (tx) => {
+    const locked = await lockWebhook(tx, teamId, id);
+    if (!locked) throw notFound('Webhook');
+    const previousUntil = store.clock.now() + BOTH_SIGN_MS;
+    await setSecret(tx, id, { sealed, previous: locked.secret_sealed, previousUntil });
   });
   return { object: 'webhook', id, signing_secret: secret };
 }

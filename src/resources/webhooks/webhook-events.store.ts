@@ -1,3 +1,4 @@
+import type { WebhookEventType } from '../../contract/index.ts';
 import { EVENT_TYPES } from '../../events/index.ts';
 import type { Executor, Page, Value } from '../../platform/db/index.ts';
 import { firstIdAt } from '../../platform/ids/index.ts';
@@ -7,7 +8,7 @@ export type WebhookEventStatus = 'pending' | 'attempting' | 'success' | 'failed'
 /** One event at one endpoint. Its time is in its id. */
 export interface WebhookEventRow {
   event_id: string;
-  type: string;
+  type: WebhookEventType;
   status: WebhookEventStatus;
   attempt_count: number;
   last_http_status: number | null;

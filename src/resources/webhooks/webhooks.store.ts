@@ -30,10 +30,10 @@ export async function insertWebhook(tx: Executor, row: WebhookRow): Promise<void
   await tx.insertMany('webhooks', COLUMNS, [COLUMNS.map((column) => row[column])]);
 }
 
-/** Held to the end of the transaction: endpoints of one team are counted and added, and replays counted, one at a time. */
-export async function holdPlanOf(tx: Executor, teamId: string): Promise<string | undefined> {
-  const held = tx.dialect === 'pg' ? 'for no key update' : '';
-  return (await tx.get<{ plan_code: string }>(`select plan_code from teams where id = ? ${held}`, [teamId]))?.plan_code;
+/** Locked to the end of the transaction: endpoints of one team are counted and added, and replays counted, one at a time. */
+export async function lockPlanOf(tx: Executor, teamId: string): Promise<string | undefined> {
+  const lock = tx.dialect === 'pg' ? 'for no key update' : '';
+  return (await tx.get<{ plan_code: string }>(`select plan_code from teams where id = ? ${lock}`, [teamId]))?.plan_code;
 }
 
 export async function countWebhooks(db: Executor, teamId: string): Promise<number> {
@@ -56,7 +56,7 @@ export const findWebhook = (db: Executor, teamId: string, id: string): Promise<W
   db.get<WebhookRow>(OWN, [teamId, id]);
 
 /** The same, kept from others until the transaction ends. */
-export const holdWebhook = (tx: Executor, teamId: string, id: string): Promise<WebhookRow | undefined> =>
+export const lockWebhook = (tx: Executor, teamId: string, id: string): Promise<WebhookRow | undefined> =>
   tx.get<WebhookRow>(tx.dialect === 'pg' ? `${OWN} for no key update` : OWN, [teamId, id]);
 
 export interface WebhookChange {
@@ -65,7 +65,7 @@ export interface WebhookChange {
 }
 
 /** Another address has failed at nothing yet: its five days begin anew. */
-export async function changeWebhook(tx: Executor, id: string, { endpoint, events }: WebhookChange): Promise<void> {
+export async function saveSettings(tx: Executor, id: string, { endpoint, events }: WebhookChange): Promise<void> {
   const sql = `update webhooks set failing_since = case when endpoint = ? then failing_since else null end,
     endpoint = ?, events = ? where id = ?`;
   await tx.run(sql, [endpoint, endpoint, events, id]);
@@ -102,3 +102,7 @@ export async function markDeleted(db: Executor, teamId: string, id: string, now:
   const sql = 'update webhooks set deleted_at = ? where team_id = ? and id = ? and deleted_at is null';
   return (await db.run(sql, [now, teamId, id])) === 1;
 }
+
+/** The admins of its team have been told that it was disabled, or nobody could be. */
+export const noteTold = (db: Executor, id: string, now: number): Promise<number> =>
+  db.run('update webhooks set admins_told_at = ? where id = ?', [now, id]);

@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { keyed, labelOf, open, operations, sampleCall } from './sample-calls.ts';
+
+// Whoever first calls an operation waits for the checks of its answers to be compiled, and here one test calls them all.
+vi.setConfig({ testTimeout: 240_000 });
 
 describe('who calls', () => {
   let scene: Scene;

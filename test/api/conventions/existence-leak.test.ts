@@ -8,6 +8,7 @@ import { keyed, labelOf, makers, sampleCall } from './sample-calls.ts';
 const PREFIXES: Record<string, string> = {
   suppression: 'sup_',
   attachment_id: 'att_',
+  received_attachment_id: 'att_',
   webhook_id: 'wh_',
   event_id: 'msg_',
 };
@@ -100,6 +101,7 @@ describe('what belongs to another team answers byte for byte as what does not ex
     const paths = [
       `/emails?after=${theirs['email_id']}`,
       `/emails?before=${theirs['email_id']}`,
+      `/emails/receiving?before=${theirs['received_email_id']}`,
       `/domains?before=${theirs['domain_id']}`,
       `/api-keys?after=${theirs['api_key_id']}`,
       `/suppressions?before=${theirs['suppression']}`,

@@ -1,9 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { connectRaw } from '../../rig/raw-http.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { keyed, labelOf, operations, sampleCall } from './sample-calls.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY'];
+
+// Whoever first calls an operation waits for the checks of its answers to be compiled, and here one test calls them all.
+vi.setConfig({ testTimeout: 240_000 });
 
 describe('paths and methods', () => {
   let scene: Scene;

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { loadConfig } from '../../../src/platform/config/index.ts';
 import type { ApiAnswer } from '../../rig/api.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
@@ -10,6 +10,9 @@ const rateOf = ({ status, headers }: ApiAnswer) => ({
   reset: headers.get('ratelimit-reset'),
   retryAfter: headers.get('retry-after'),
 });
+
+// Whoever first calls an operation waits for the checks of its answers to be compiled, and here one test calls them all.
+vi.setConfig({ testTimeout: 240_000 });
 
 describe('the rate limit, with the default settings', () => {
   let scene: Scene;

@@ -1,5 +1,7 @@
 import { contractOperations } from '../../rig/api.ts';
+import { formOf } from '../../rig/forms.ts';
 import type { Scene, Team } from '../../rig/scene.ts';
+import { receiveMail } from '../../rig/received-mail.ts';
 import { plantWebhook, plantWebhookEvent } from '../../rig/webhooks.ts';
 
 export type Operation = ReturnType<typeof contractOperations>[number];
@@ -8,6 +10,17 @@ export interface SampleCall {
   method: string;
   path: string;
   body: Record<string, unknown> | undefined;
+}
+
+/** When it is in the examples of the contract, all of which tell of one morning. */
+const EXAMPLE_NOW = Date.parse('2026-11-20T09:30:00.000Z');
+
+/** An example as it would be written now: what is scheduled for the next morning there is scheduled for it here. */
+function asOfNow(example: unknown): Record<string, unknown> {
+  const moved = JSON.stringify(example).replaceAll(/"(\d{4}-\d\d-\d\dT[\d:.]+Z)"/g, (_, instant: string) =>
+    JSON.stringify(new Date(Date.parse(instant) - EXAMPLE_NOW + Date.now())),
+  );
+  return JSON.parse(moved) as Record<string, unknown>;
 }
 
 /** A call of the operation that the contract allows, made of its own examples; ids in the path are nobody's. */
@@ -21,7 +34,7 @@ export function sampleCall(operation: Operation, ids: Record<string, string> = {
   return {
     method: operation.method.toUpperCase(),
     path,
-    body: example === undefined ? undefined : (structuredClone(example) as Record<string, unknown>),
+    body: example === undefined ? undefined : asOfNow(example),
   };
 }
 
@@ -36,7 +49,14 @@ export const pagedLists = lists.filter((operation) => operation.parameters.some(
 /** A signed link needs its proof in the query before anything else is looked at; its family tests what is wrong with it. */
 export const unsigned = operations.filter(({ parameters }) => !parameters.some((p) => p.in === 'query' && p.required));
 export const takesList = (operation: Operation): boolean => Array.isArray(sampleCall(operation).body);
-export const withBody = operations.filter((operation) => operation.operation.requestBody !== undefined);
+/** Its body is a form with a file, which its family tests. */
+export const takesForm = (operation: Operation): boolean =>
+  operation.operation.requestBody?.content['multipart/form-data'] !== undefined;
+/** Its body may also be a bare list, which its family tests. */
+export const mayBeBareList = (operation: Operation): boolean => operation.operation['x-bare-list'] !== undefined;
+export const withBody = operations.filter(
+  (operation) => operation.operation.requestBody?.content['application/json'] !== undefined,
+);
 
 /** One thing of the team's own for each id that stands in a path. A new kind of id needs its maker here. */
 export const makers: Record<string, (scene: Scene, team: Team) => Promise<string>> = {
@@ -65,6 +85,29 @@ export const makers: Record<string, (scene: Scene, team: Team) => Promise<string
     const { body } = await scene.api('GET', '/webhooks', { key: team.key });
     return plantWebhookEvent(scene, team, body.data[0].id);
   },
+  received_email_id: (scene, team) => receiveMail(scene, team),
+  // Of the email that was received before it, for both stand in one path.
+  received_attachment_id: async (scene, team) => {
+    const { body } = await scene.api('GET', '/emails/receiving', { key: team.key });
+    return body.data[0].attachments[0].id;
+  },
+  contact: async (scene, team) =>
+    (await scene.api('POST', '/contacts', { key: team.key, body: { email: 'one@example.org' } })).body.id,
+  contact_property_id: async (scene, team) =>
+    (await scene.api('POST', '/contact-properties', { key: team.key, body: { key: 'plan', type: 'string' } })).body.id,
+  segment: async (scene, team) =>
+    (
+      await scene.api('POST', '/segments', {
+        key: team.key,
+        // Every contact is in it, whichever is asked for in one path with it.
+        body: { name: 'One', filter: { field: 'email', op: 'contains', value: '@' } },
+      })
+    ).body.id,
+  import_id: async (scene, team) =>
+    (await scene.api('POST', '/contacts/imports', { key: team.key, ...formOf('email\none@example.org\n') })).body.id,
+  topic_id: async (scene, team) =>
+    (await scene.api('POST', '/topics', { key: team.key, body: { name: 'One', default_subscription: 'opt_in' } })).body
+      .id,
   suppression: async (scene, team) =>
     (await scene.api('POST', '/suppressions', { key: team.key, body: { email: 'gone@example.org' } })).body.id,
 };

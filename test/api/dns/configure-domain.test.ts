@@ -151,7 +151,7 @@ describe('which provider', () => {
       `The DNS provider office has no zone for ${domain.name}; it has example.com, deep.example.com.`,
     );
     expect((await configure(domain.id)).body.message).toBe(
-      `No DNS provider of your team has a zone for ${domain.name}; there are office (example.com, deep.example.com), gone (example.net), filed (example.edu).`,
+      `No DNS provider of your team has a zone for ${domain.name}; there are office (example.com, deep.example.com), gone (example.net), unreachable (example.net), filed (example.edu).`,
     );
   });
 
@@ -180,7 +180,7 @@ describe('which provider', () => {
       const refused = await configure(shared.id, { provider }, key);
       expect(refused.status).toBe(422);
       expect(refused.body.message).toBe(
-        `There is no DNS provider ${JSON.stringify(provider)} that your team may use; there are office, gone, filed.`,
+        `There is no DNS provider ${JSON.stringify(provider)} that your team may use; there are office, gone, unreachable, filed.`,
       );
     },
   );

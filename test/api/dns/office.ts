@@ -22,6 +22,8 @@ async function startOffice({ timeoutMs = 300 } = {}): Promise<{ scene: Scene; se
     dns_providers: {
       office: officeAt(server.port),
       gone: { ...officeAt(1), zones: ['example.net'] },
+      // As the kernel does where there is no route, it lets nobody connect to this one.
+      unreachable: { ...officeAt(1), server: '255.255.255.255', zones: ['example.net'] },
       filed: { ...officeAt(server.port), zones: ['example.edu'], key_secret: '', key_secret_file: 'dns.key' },
       closed: { ...officeAt(server.port), teams: ['somebody-else'] },
     },

@@ -152,10 +152,10 @@ describe('servers that cannot be believed', () => {
     expect(office.server.lines()).toHaveLength(domain.records.length);
   });
 
-  test('nothing listens: the answer comes at once and says so', async () => {
-    const domain = await create(office.host.replace('.com', '.net'));
-    const refused = await configure(domain.id, { provider: 'gone' });
+  test.each(['gone', 'unreachable'])('%s: the answer comes at once and says so', async (provider) => {
+    const domain = await create(`${provider}.${office.host.replace('.com', '.net')}`);
+    const refused = await configure(domain.id, { provider });
     expect(refused).toMatchObject({ status: 503 });
-    expect(refused.body.message).toContain('The server of the DNS provider gone cannot be asked: UDP failed');
+    expect(refused.body.message).toContain(`The server of the DNS provider ${provider} cannot be asked: UDP failed`);
   });
 });

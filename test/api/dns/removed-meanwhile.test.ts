@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { publishConfigured } from '../../../src/flow/dns-setup/index.ts';
+import { publishConfigured } from '../../../src/flow/dns/index.ts';
 import { useOffice } from './office.ts';
 
 // What happens while an update is under way must not count as a server that is silent.

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { configureDomainDns, publishConfigured } from '../../../src/flow/dns-setup/index.ts';
+import { configureDomainDns, publishConfigured } from '../../../src/flow/dns/index.ts';
 import { useOffice } from './office.ts';
 
 // What happens while an update is under way must not count as a server that is silent.
@@ -14,7 +14,7 @@ const ten = 10 * 60_000;
 const otherNode = () => ({ ...office.scene.app.world });
 const configureElsewhere = (id: string, input = {}) =>
   configureDomainDns(
-    { world: otherNode(), teamId: office.team.id, actor: { kind: 'operator' }, requestId: 'other-node' },
+    { store: otherNode(), teamId: office.team.id, actor: { kind: 'operator' }, requestId: 'other-node' },
     id,
     input,
   );

@@ -4,7 +4,7 @@ import { claimingOf, HOUR_MS, MINUTE_MS, newName } from './claimed.ts';
 
 let scene: Scene;
 beforeAll(async () => {
-  scene = await startScene({ config: { dns: { timeout_ms: 250, tries: 1 } } });
+  scene = await startScene({ config: { dns: { timeout_ms: 2000, tries: 1 } } });
 });
 afterAll(() => scene.close());
 

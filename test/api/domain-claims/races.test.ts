@@ -162,7 +162,7 @@ describe('a claim and a send', () => {
     const row = await findDomain(world.db, owner.id, held.id);
     if (!row) throw new Error('the domain is there');
     const off = await composeSwitchedOff(world, row);
-    await world.db.tx((tx) => switchOff(tx, world, row, off));
+    await world.db.tx((tx) => switchOff(world, tx, row, off));
     const before = scene.sink.messages.length;
     scene.clock.advance(HOUR_MS);
     await scene.settled();

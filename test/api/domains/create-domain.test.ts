@@ -28,7 +28,7 @@ describe('201', () => {
       open_tracking: false,
       click_tracking: false,
       tracking_subdomain: 'track',
-      tls: 'opportunistic',
+      ...{ tls: 'opportunistic', tls_verify: false },
       capabilities: { sending: 'pending', receiving: 'unsupported' },
       records: [
         {
@@ -90,7 +90,7 @@ describe('201', () => {
       `select * from dkim_keys where domain_id = ? and algorithm = 'rsa-sha256'`,
       [body.id],
     );
-    expect(row?.private_key_sealed).toMatch(/^v1\./);
+    expect(row?.private_key_sealed).toMatch(/^v2\.[0-9a-f]{12}\./);
     expect(JSON.stringify(row)).not.toContain('PRIVATE');
     const privateKey = openDkimKey(scene.app.world, row as unknown as Parameters<typeof openDkimKey>[1]);
     const published = createPublicKey(createPrivateKey(privateKey.export({ type: 'pkcs8', format: 'pem' })));

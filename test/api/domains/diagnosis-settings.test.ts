@@ -44,7 +44,7 @@ it('in the development profile, a domain that is set up for real is told what is
   const trial = await startScene({
     config: {
       delivery: { capture: true },
-      dns: { servers: [dns.server], timeout_ms: 1000, tries: 1, authority_port: dns.port },
+      dns: { servers: [dns.server], timeout_ms: 5000, tries: 1, authority_port: dns.port },
       network: { dns_allow_private: ['127.0.0.0/8'] },
     },
   });

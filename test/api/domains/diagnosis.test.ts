@@ -18,7 +18,7 @@ beforeAll(async () => {
   second = await startDns({}, { address: '127.0.0.2', port: dns.port });
   scene = await startScene({
     config: {
-      dns: { servers: [dns.server], timeout_ms: 1000, tries: 1, authority_port: dns.port, diagnosis_ms: 8000 },
+      dns: { servers: [dns.server], timeout_ms: 5000, tries: 1, authority_port: dns.port, diagnosis_ms: 8000 },
       network: { dns_allow_private: ['127.0.0.0/8'] },
       tracking: { caa_issuer: 'letsencrypt.org' },
     },
@@ -219,7 +219,7 @@ describe('what is shown', () => {
     dns.set(`ns1.${ground.zone}`, 'A', ['127.0.0.1']);
     dns.forget(ground.dkim.name);
     const guarded = await startScene({
-      config: { dns: { servers: [dns.server], timeout_ms: 1000, tries: 1, authority_port: dns.port } },
+      config: { dns: { servers: [dns.server], timeout_ms: 5000, tries: 1, authority_port: dns.port } },
     });
     try {
       const other = await guarded.team();

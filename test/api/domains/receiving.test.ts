@@ -8,7 +8,7 @@ let scene: Scene;
 beforeAll(async () => {
   // The zone's own name server may be asked and hangs: the zone is public, and what our resolver says of it is nobody's secret.
   scene = await startScene({
-    config: { dns: { timeout_ms: 700 }, network: { dns_allow_private: ['127.0.0.0/8'] } },
+    config: { dns: { timeout_ms: 2000 }, network: { dns_allow_private: ['127.0.0.0/8'] } },
   });
   scene.dns.set('example.com', 'SOA', ['ns.example.com admin.example.com 1 300']);
   scene.dns.set('example.com', 'NS', ['ns.example.com']);

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
@@ -18,10 +18,7 @@ it.runIf(driver === 'pg')(
     const dataDir = mkdtempSync(path.join(os.tmpdir(), 'rasket-test-'));
     mkdirSync(path.join(dataDir, 'run'), { mode: 0o700 });
     // The nodes of an installation share its instance key.
-    for (const name of readdirSync(scene.dataDir)) {
-      if (statSync(path.join(scene.dataDir, name)).isFile())
-        cpSync(path.join(scene.dataDir, name), path.join(dataDir, name));
-    }
+    cpSync(path.join(scene.dataDir, 'instance.key'), path.join(dataDir, 'instance.key'));
     const { config, log } = scene.app.world;
     const node = await startApp({ config, dataDir, clock: scene.clock, version: '0.0.0-test', log, roles: ['http'] });
     try {

@@ -5,11 +5,8 @@ import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 const DAY_MS = 24 * 3_600_000;
 
 /** The middle of a month, so that no test runs into the next one by itself. */
-async function sceneWith(plan: Record<string, number>, at = '2027-03-10T12:00:00Z'): Promise<Scene> {
-  const scene = await startScene({ config: { plans: { standard: plan } }, roles: ['http'] });
-  scene.clock.advance(Date.parse(at) - scene.clock.now());
-  return scene;
-}
+const sceneWith = (plan: Record<string, number>, startAt = '2027-03-10T12:00:00Z'): Promise<Scene> =>
+  startScene({ config: { plans: { standard: plan } }, roles: ['http'], startAt });
 
 async function sender(scene: Scene) {
   const team = await scene.team();

@@ -105,6 +105,39 @@ describe('POST /emails, field by field', () => {
       expect((await send({ from: `a@${gone.name}` })).status).toBe(403);
     });
 
+    it.each(['Sender', 'resent-from', 'Resent-Sender'])(
+      'a key pinned to a domain names nobody of another one in %s',
+      async (field) => {
+        const pinned = await team.domain();
+        const key = await team.sendingKey({ domain_id: pinned.id });
+        const withHeader = (value: string, by = key) =>
+          send({ from: `a@${pinned.name}`, headers: { [field]: value } }, by);
+        for (const value of [
+          `b@${domain.name}`,
+          `Boss <b@sub.${pinned.name}>`,
+          `a@${pinned.name}, b@${domain.name}`,
+          `"a@${pinned.name}" <b@${domain.name}>`,
+          `nobody`,
+        ]) {
+          const refused = await withHeader(value);
+          expect(refused, value).toMatchObject({ status: 403, body: { name: 'validation_error' } });
+          expect(refused.body.message).toContain(`headers.${field} must be one address of that domain`);
+        }
+        const batch = [
+          {
+            from: `a@${pinned.name}`,
+            to: 'x@example.org',
+            subject: 's',
+            text: 't',
+            headers: { [field]: `b@${domain.name}` },
+          },
+        ];
+        expect((await scene.api('POST', '/emails/batch', { key, body: batch })).status).toBe(403);
+        expect((await withHeader(`"Boss" <b@${pinned.name.toUpperCase()}>`)).status).toBe(200);
+        expect((await withHeader(`b@${domain.name}`, team.key)).status).toBe(200);
+      },
+    );
+
     it('a key pinned to a domain sends from that one alone, and from none when it is gone', async () => {
       const pinned = await team.domain();
       const key = await team.sendingKey({ domain_id: pinned.id });

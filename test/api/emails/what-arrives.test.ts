@@ -126,14 +126,15 @@ describe('what arrives', () => {
   it('the return path is one of our own for each email, below the domain, and no header names it', async () => {
     const [one, other] = [await arrive({}), await arrive({})];
     const paths = [one, other].map(({ messages }) => messages[0]?.mailFrom ?? '');
-    for (const path of paths) expect(path).toMatch(new RegExp(`^b-[0-9a-v]{26}-[0-9a-v]{10}@send\\.${domain.name}$`));
+    for (const path of paths)
+      expect(path).toMatch(new RegExp(`^b-[0-9a-v]{8}-[0-9a-v]{26}-[0-9a-v]{10}@send\\.${domain.name}$`));
     expect(new Set(paths).size).toBe(2);
     expect(headOf(one.messages[0] as SinkMessage)).not.toMatch(/^return-path:/im);
   });
 
-  it('all recipients of an email share its return path and its bytes', async () => {
+  it('each destination of an email has a return path of its own, and all recipients the same bytes', async () => {
     const { messages } = await arrive({ to: ['x@example.org', 'y@example.net', 'z@example.com'] });
-    expect(new Set(messages.map(({ mailFrom }) => mailFrom)).size).toBe(1);
+    expect(new Set(messages.map(({ mailFrom }) => mailFrom)).size).toBe(3);
     expect(new Set(messages.map(({ data }) => data.toString('base64'))).size).toBe(1);
   });
 

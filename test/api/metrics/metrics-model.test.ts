@@ -1,12 +1,13 @@
 import { randomInt, randomUUID } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openWorld } from '../../../src/app.ts';
 import { recordEvents, type NewEvent } from '../../../src/events/index.ts';
-import { createInstanceKey } from '../../../src/platform/secrets/index.ts';
+import { instanceKeyPath } from '../../../src/platform/secrets/index.ts';
 import type { World } from '../../../src/platform/world/index.ts';
+import { madeUp } from '../../rig/events.ts';
 import { driver } from '../../rig/database.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
@@ -54,7 +55,7 @@ async function history(
     const { id, ...email } = oneOf(emails);
     const type = `email.${randomInt(4) === 0 ? oneOf(TROUBLES) : oneOf(TYPES)}` as const;
     const data = type === 'email.bounced' ? { data: { bounce: { type: oneOf(BOUNCES) } } } : {};
-    return { teamId: team.id, subjectId: id, type, at, ...email, ...data };
+    return { ...madeUp({ teamId: team.id, subjectId: id, type, at, ...data }), ...email };
   });
   return { emails, events };
 }
@@ -106,8 +107,7 @@ function naive(
       add(event, kind, false);
       add(event, `unique_${kind}`);
     } else if (kind !== 'canceled') add(event, kind);
-    const bounce = event.data?.bounce as { type: string } | undefined;
-    if (bounce) add(event, `bounced_${bounce.type.toLowerCase()}`);
+    if (event.type === 'email.bounced') add(event, `bounced_${event.data.bounce.type.toLowerCase()}`);
   }
   return rows;
 }
@@ -225,7 +225,8 @@ describe('commits at the same time', () => {
     const { world } = scene.app;
     const dataDir = mkdtempSync(path.join(os.tmpdir(), 'rasket-test-'));
     mkdirSync(path.join(dataDir, 'run'), { mode: 0o700 });
-    createInstanceKey(dataDir);
+    // The nodes of an installation share its instance key.
+    copyFileSync(instanceKeyPath(world.dataDir), instanceKeyPath(dataDir));
     const other =
       driver === 'pg' ? await openWorld({ config: world.config, dataDir, clock: scene.clock, log: world.log }) : world;
     try {
@@ -236,7 +237,7 @@ describe('commits at the same time', () => {
         subjects.map((subjectId) => async (): Promise<void> => {
           const event = { teamId: team.id, subjectId, domainId, at };
           const kinds = ['email.delivered', 'email.opened'] as const;
-          const events = (copy % 2 === 0 ? kinds : kinds.toReversed()).map((type) => ({ ...event, type }));
+          const events = (copy % 2 === 0 ? kinds : kinds.toReversed()).map((type) => madeUp({ ...event, type }));
           await node.db.tx((tx) => recordEvents(tx, node.ids, events));
         }),
       );

@@ -112,8 +112,8 @@ describe('POST /emails/{email_id}/share', () => {
   });
 
   it('the link stands below the address that the installation gives itself', async () => {
-    const world = { ...scene.app.world, origin: () => 'https://mail.example.com' };
-    const ctx = { world, teamId: team.id, actor: { kind: 'operator' as const }, requestId: 'r' };
+    const store = { ...scene.app.world, origin: () => 'https://mail.example.com' };
+    const ctx = { store, teamId: team.id, actor: { kind: 'operator' as const }, requestId: 'r' };
     const made = await createShare(ctx, emailId, {});
     expect(made.url).toMatch(/^https:\/\/mail\.example\.com\/share\/rs_[\w-]{32}$/);
   });

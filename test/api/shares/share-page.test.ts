@@ -1,3 +1,6 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, openSync, rmSync } from 'node:fs';
+import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { framed, sendOne, share, unframed } from './shared.ts';
@@ -144,6 +147,65 @@ describe('GET /share/{token}', () => {
       await scene.app.world.blobs.remove(id);
     }
     expect(Date.parse(times[1] ?? '') - Date.parse(times[0] ?? '')).toBe(3_600_000);
+  });
+
+  it('of many hostile emails is rendered once for each, whatever its reader asks to see', async () => {
+    const paths: { id: string; path: string; html: string }[] = [];
+    for (const piece of ['"', '<a', '</z', '<base ', 'href= ', '&', "<a href='", '<p>', '<img src=cid:a>', '<x<y']) {
+      const html = piece.repeat(600_000 / piece.length);
+      const { id } = await sendOne(scene, team, { html });
+      paths.push({ id, path: await share(scene, team, id), html });
+    }
+    const before = await Promise.all(paths.map(({ path }) => scene.api('GET', path)));
+    await scene.settled();
+    // What is rendered again would have to be read again.
+    for (const { id } of paths) await scene.app.world.blobs.remove(id);
+    for (const [i, { path }] of paths.entries()) {
+      const after = await scene.api('GET', `${path}?images=1`);
+      expect(after.status).toBe(200);
+      expect(/<dt>State<\/dt><dd>([^<]*)/.exec(after.text)?.[1]).toBe('Delivered');
+      const contentOf = (page: string): string => framed(page).slice(framed(page).indexOf('</style>'));
+      expect(contentOf(after.text) === contentOf(before[i]?.text ?? '')).toBe(true);
+    }
+  });
+
+  it('while many others are being opened says so, and a link that does not work says that', async () => {
+    await using busy = await startScene();
+    const owner = await busy.team();
+    const html = `<p>${'x'.repeat(100_000)}</p>`;
+    const emails = await Promise.all(Array.from({ length: 18 }, () => sendOne(busy, owner, { html })));
+    await busy.settled();
+    const paths = await Promise.all(emails.map(({ id }) => share(busy, owner, id)));
+    // A file that hands out nothing while somebody may write to it: the rendering of this email waits for that.
+    const held = emails[0]?.id ?? '';
+    const file = path.join(busy.dataDir, 'blobs', held.slice(-2), held, 'html');
+    rmSync(file);
+    execFileSync('mkfifo', [file]);
+    const asPerson = (path: string) =>
+      fetch(busy.url + path, { headers: { accept: 'text/html', 'user-agent': 'x/1' } });
+    const ask = async (path: string) => ({ path, ...(await busy.api('GET', path)) });
+    const [first = '', ...others] = paths;
+    const answers = [ask(first)];
+    // It can be opened for writing once it is being read.
+    let gate = 0;
+    const openGate = () => (gate = openSync(file, constants.O_WRONLY | constants.O_NONBLOCK));
+    await expect.poll(openGate, { interval: 5, timeout: 10_000 }).toBeGreaterThan(0);
+    answers.push(...others.map(ask));
+    try {
+      // Of eighteen, one is under way, sixteen wait, and one is refused.
+      const refused = await Promise.race(answers);
+      expect(refused).toMatchObject({ status: 503, body: { name: 'service_unavailable' } });
+      const page = await asPerson(refused.path);
+      expect([page.status, page.headers.get('content-type')]).toEqual([503, 'text/html; charset=utf-8']);
+      expect(await page.text()).toContain('Open it again in a few seconds.');
+      expect((await asPerson(`/share/rs_${'A'.repeat(32)}`)).status).toBe(404);
+      expect((await busy.api('GET', '/health')).status).toBe(200);
+    } finally {
+      closeSync(gate);
+    }
+    const statuses = (await Promise.all(answers)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(17);
+    for (const path of paths) expect((await busy.api('GET', path)).status).toBe(200);
   });
 
   it('shows the text where there is no HTML, as it was written', async () => {

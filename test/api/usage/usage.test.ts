@@ -41,6 +41,7 @@ describe('GET /usage', () => {
       ai_credits: { used: 0, limit: 0, next_increase_at: null },
       automation_runs: { used: 0, limit: 0, resets_at: month },
       domains: { used: 0, limit: 100 },
+      received_storage: { used: 0, limit: 10 * 1024 ** 3 },
       rate_limit: { limit: 100_000, duration: '1s' },
     });
   });

@@ -1,5 +1,6 @@
 import net from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newSigningSecret } from '../../../src/resources/webhooks/index.ts';
 import { happen, hookAt, outboxOf } from '../../flow/webhook-scene.ts';
 import { ALLOWED, PRIVATE_URLS, startDoorbell, type Doorbell } from '../../rig/file-server.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
@@ -189,8 +190,8 @@ describe('endpoints that lead inside', () => {
       for (const { id, endpoint } of hooks) {
         await db.run(
           `insert into webhooks (id, team_id, endpoint, events, status, secret_sealed, created_at)
-             select ?, team_id, ?, events, status, secret_sealed, created_at from webhooks where id = ?`,
-          [id, endpoint, real.id],
+             select ?, team_id, ?, events, status, ?, created_at from webhooks where id = ?`,
+          [id, endpoint, newSigningSecret(scene.app.world, id).sealed, real.id],
         );
       }
       await happen(scene, owner);

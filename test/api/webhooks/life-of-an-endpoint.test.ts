@@ -21,7 +21,7 @@ describe('an endpoint, from its creation to its end', () => {
       scene.api(method, path, { key: team.key, ...(body === undefined ? {} : { body }) });
     const suppress = (email: string) => call('POST', '/suppressions', { email });
     const told = () => receiver.requests.map((request) => request.payload.data.email);
-    const idle = async () => void (await scene.app.notify?.idle());
+    const idle = async () => void (await scene.app.webhooks?.idle());
     const { id } = (await call('POST', '/webhooks', { endpoint: receiver.url('/hook'), events: ['suppression.added'] }))
       .body;
     expect(receiver.requests).toEqual([]);

@@ -2,6 +2,7 @@ import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { recordEvents } from '../../../src/events/index.ts';
+import { madeUp } from '../../rig/events.ts';
 import { driver } from '../../rig/database.ts';
 import { openEventStream, type EventStream, type Frame } from '../../rig/event-stream.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
@@ -118,7 +119,7 @@ describe('GET /webhooks/listen', () => {
       await stream.until(1, 'event');
       const event = { id: early, teamId: team.id, type: 'suppression.added' as const, subjectId: early };
       const data = { email: 'earlier@example.org' };
-      await world.db.tx((tx) => recordEvents(tx, world.ids, [{ ...event, data, at: world.clock.now() }]));
+      await world.db.tx((tx) => recordEvents(tx, world.ids, [madeUp({ ...event, data, at: world.clock.now() })]));
       expect(emailsOf(await stream.until(2, 'event'))).toEqual(['later@example.org', 'earlier@example.org']);
     });
 
@@ -132,7 +133,9 @@ describe('GET /webhooks/listen', () => {
         const recorded = Promise.withResolvers<void>();
         const event = { teamId: team.id, type: 'suppression.added' as const, subjectId: world.ids.uuid() };
         const writing = world.db.tx(async (tx) => {
-          await recordEvents(tx, world.ids, [{ ...event, data: { email: 'x@example.org' }, at: world.clock.now() }]);
+          await recordEvents(tx, world.ids, [
+            madeUp({ ...event, data: { email: 'x@example.org' }, at: world.clock.now() }),
+          ]);
           recorded.resolve();
           await gate.promise;
         });
@@ -291,7 +294,7 @@ describe('GET /webhooks/listen', () => {
       stream.pause();
       const data = { email: 'x'.repeat(200_000) };
       const events = Array.from({ length: 300 }, () => {
-        return { teamId: team.id, type: 'suppression.added' as const, subjectId: id, data, at: world.clock.now() };
+        return madeUp({ teamId: team.id, type: 'suppression.added', subjectId: id, data, at: world.clock.now() });
       });
       await world.db.tx((tx) => recordEvents(tx, world.ids, events));
       // Sockets take some megabytes; then nothing moves any more.

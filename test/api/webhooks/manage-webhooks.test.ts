@@ -36,6 +36,7 @@ const create = async (team: Team, events = ['email.sent', 'email.bounced']) =>
 const read = async (team: Team, id: string) => (await call(team, 'GET', `/webhooks/${id}`)).body;
 
 interface Columns {
+  id: string;
   status: string;
   disabled_at: number | null;
   disabled_reason: string | null;
@@ -278,10 +279,12 @@ describe('the signing secret', () => {
     expect(said).toContain('"signing_secret":"[redacted]"');
   });
 
-  it('sealed as one thing it cannot be read as another', async () => {
+  it('sealed as one thing, or for one endpoint, it cannot be read as another', async () => {
     const { world } = scene.app;
     const id = await plantWebhook(scene, await scene.team());
     const { secret_sealed: sealed } = await columnsOf(id);
-    expect(() => world.secrets.open(sealed, 'dkim key')).toThrow();
+    expect(() => world.secrets.open(sealed, 'dkim key', id)).toThrow();
+    expect(() => world.secrets.open(sealed, 'webhook signing secret', 'wh_other')).toThrow();
+    expect(world.secrets.open(sealed, 'webhook signing secret', id)).toMatch(/^whsec_/);
   });
 });

@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
@@ -22,10 +22,7 @@ it.runIf(driver === 'pg')('two nodes that replay at the same time share the ten 
   const dataDir = mkdtempSync(path.join(os.tmpdir(), 'rasket-test-'));
   mkdirSync(path.join(dataDir, 'run'), { mode: 0o700 });
   // The nodes of an installation share its instance key.
-  for (const name of readdirSync(scene.dataDir)) {
-    const file = path.join(scene.dataDir, name);
-    if (statSync(file).isFile()) cpSync(file, path.join(dataDir, name));
-  }
+  cpSync(path.join(scene.dataDir, 'instance.key'), path.join(dataDir, 'instance.key'));
   const { config, log } = scene.app.world;
   const node = await startApp({ config, dataDir, clock: scene.clock, version: '0.0.0-test', log, roles: ['http'] });
   try {

@@ -1,0 +1,62 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { SEALED_COLUMNS } from '../../src/app.ts';
+import { lockDataFolder } from '../../src/platform/db/index.ts';
+import {
+  instanceKeyPath,
+  newInstanceKey,
+  readInstanceKeys,
+  writeInstanceKeys,
+} from '../../src/platform/secrets/index.ts';
+import type { World } from '../../src/platform/world/index.ts';
+import { sealAnew, type SealedAnew } from '../../src/resources/instance/index.ts';
+import { OperatorFault } from '../explain.ts';
+import { dataFolder, readConfig, withWorld, type DataOptions } from './open.ts';
+
+/**
+ * Replaces the instance key in steps that can each be killed and repeated: `instance.key` and the database say how far it
+ * has come. The keys of before stay in the file for what they signed, until they are forgotten.
+ */
+export async function rekey(options: DataOptions & { forgetFormer?: boolean }): Promise<void> {
+  const work = options.forgetFormer ? forgetFormer : replaceKey;
+  console.log(await withWorld(readConfig(options), dataFolder(options), work));
+}
+
+async function replaceKey(world: World): Promise<string> {
+  const { dataDir, db } = world;
+  const { current, next, former } = readInstanceKeys(dataDir);
+  if (next === undefined) {
+    // With keys of before in the file, the call before this one may have been killed in the middle.
+    const resumed = former.length > 0 ? await sealAnew(world, SEALED_COLUMNS) : undefined;
+    if (resumed && resumed.sealed > 0) return told(world, resumed);
+    if (db.dialect === 'pg') {
+      writeInstanceKeys(dataDir, { current, next: newInstanceKey(), former });
+      return `${instanceKeyPath(dataDir)} holds a new key beside the one in force. Copy the file into the data folder of every other node, then run this again here.`;
+    }
+  }
+  writeInstanceKeys(dataDir, { current: next ?? newInstanceKey(), former: [current, ...former] });
+  return told(world, await sealAnew(world, SEALED_COLUMNS));
+}
+
+function told({ dataDir }: World, { sealed, unreadable }: SealedAnew): string {
+  const lost = unreadable === 0 ? '' : ` ${unreadable} could not be read by any key and were left as they are.`;
+  return `The new key is in force; it has sealed ${sealed} values anew.${lost} Back up ${instanceKeyPath(dataDir)}. The key before it still reads links in mail that was sent; end that with: rasket rekey --forget-former`;
+}
+
+/** A process that still has such a key in memory would go on signing with it. */
+async function forgetFormer(world: World): Promise<string> {
+  const { dataDir, db } = world;
+  mkdirSync(path.join(dataDir, 'run'), { recursive: true, mode: 0o700 });
+  const letGo = db.dialect === 'sqlite' ? lockDataFolder(dataDir) : () => undefined;
+  try {
+    const { current, next } = readInstanceKeys(dataDir);
+    if (next !== undefined) {
+      throw new OperatorFault('instance.key holds a next key that is not in force yet; run rasket rekey first');
+    }
+    await sealAnew(world, SEALED_COLUMNS);
+    writeInstanceKeys(dataDir, { current, former: [] });
+  } finally {
+    letGo();
+  }
+  return `${instanceKeyPath(dataDir)} holds one key. Tracked links in mail that was sent before it came into force are dead now.`;
+}

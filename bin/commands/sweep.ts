@@ -1,0 +1,17 @@
+import { sweepBlobs } from '../../src/flow/sweep/index.ts';
+import { dataFolder, readConfig, withWorld, type DataOptions } from './open.ts';
+
+/** Counts what no email needs, and removes it when told to. */
+export async function sweep(options: DataOptions & { yes?: boolean; json?: boolean }): Promise<void> {
+  const remove = options.yes ?? false;
+  const swept = await withWorld(readConfig(options), dataFolder(options), (world) => sweepBlobs(world, { remove }));
+  const { looked, orphans, removed } = swept;
+  if (options.json) console.log(JSON.stringify(swept));
+  else if (orphans === 0) console.log(`All content is some email's (${looked} older than a day).`);
+  else if (remove) console.log(`Removed the content of ${removed} emails that do not exist, of ${looked}.`);
+  else {
+    console.log(
+      `${orphans} of ${looked} folders of content belong to no email. If this is the right database, remove them with: rasket sweep --yes`,
+    );
+  }
+}

@@ -1,0 +1,33 @@
+import { clean, CliFault } from '../output/index.ts';
+import type { Session } from './session.ts';
+
+export interface Doubt {
+  /** Continues "This will …". */
+  says: string;
+  /** The words behind the command, for the line that does it without asking. */
+  words: readonly string[];
+  /** What is to be typed; asked for only when somebody can be asked. */
+  name: () => Promise<string>;
+}
+
+/** What cannot be undone is done after its name was typed, or with --yes. */
+export async function mustBeConfirmed(
+  { target, command }: Session,
+  options: { yes?: boolean | undefined },
+  { says, words, name }: Doubt,
+): Promise<void> {
+  if (options.yes) return;
+  if (!process.stdin.isTTY || !process.stderr.isTTY) {
+    const line = [command, ...words.map(quoted), '--yes'].join(' ');
+    throw new CliFault(`this cannot be undone, and nobody can be asked here; to do it, type: ${line}`, 2);
+  }
+  const { readLine } = await import('./stdin.ts');
+  const typed = clean(await name());
+  process.stderr.write(`This will ${says}. It cannot be undone.\n`);
+  const answer = await readLine(`Type ${typed} to do it on ${target.url}: `);
+  if (answer.trim() !== typed) throw new CliFault('nothing was changed');
+}
+
+/** As a shell takes it. */
+export const quoted = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;

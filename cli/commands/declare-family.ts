@@ -1,0 +1,104 @@
+import { InvalidArgumentError, type Command } from 'commander';
+import type { Action, Detail, Family, Flag, Key, List, Report } from '../families/family.ts';
+import { act, declareCommand, wholeNumber } from './declare.ts';
+import { nameFields } from './field-names.ts';
+
+/**
+ * Everything of a family that its page alone can say, behind whatever is written by hand. Families that share a command
+ * share its page of help.
+ */
+export function declareFamily(program: Command, family: Family, byHand?: (parent: Command) => void): void {
+  const { command, alias, summary, list, get, report, actions = [] } = family;
+  if (report) return void declareReport(program, command, report);
+  const parent = program.commands.find((one) => one.name() === command) ?? program.command(command).summary(summary);
+  if (alias !== undefined) parent.alias(alias);
+  byHand?.(parent);
+  if (list) declareList(parent, family, list);
+  if (get) declareGet(parent, family, get);
+  declareActions(parent, actions);
+}
+
+const declareReport = (program: Command, verb: string, report: Report): Command =>
+  declareCommand(program, verb, report).action(
+    act(async (session) => (await import('./run-report.ts')).runReport(session, report)),
+  );
+
+function declareActions(parent: Command, actions: readonly Action[]): void {
+  for (const action of actions) if (!action.isSpecial) declareAction(parent, action);
+}
+
+function declareList(parent: Command, { noun }: Family, list: List): Command {
+  const command = declareCommand(parent, list.verb, list);
+  addWords(command, list.path);
+  command.option('--limit <n>', 'how many to list; more than 100 come in several pages (default: 20)', countFromOne);
+  command.option('--all', 'list all of them, page by page');
+  command.option('--after <id>', `go on behind this one, towards ${list.isForward ? 'younger' : 'older'} ones`);
+  if (!list.isForward) command.option('--before <id>', 'end before this one, towards newer ones');
+  addFlags(command, list.filters);
+  if ('start_date' in list.filters) {
+    command.option('--since <time>', 'not older than 30m, 2h, 7d or an ISO 8601 time: another way to say --start-date');
+  }
+  addFields(command).option('--wide', 'show every column, each row on one line');
+  return command.action(
+    act(async (session, words, options) =>
+      (await import('./run-list.ts')).runList(session, { list, noun }, words, options),
+    ),
+  );
+}
+
+type Run = Parameters<typeof act>[0];
+
+export function declareGet(parent: Command, { noun }: Family, get: Detail, byHand?: Run): Command {
+  const command = declareCommand(parent, get.verb, get);
+  addWords(command, get.path);
+  const run: Run = async (session, words, options) =>
+    (await import('./run-get.ts')).runGet(session, { get, noun }, words, options);
+  return addFields(command).action(act(byHand ?? run, { key: !get.needsNoKey }));
+}
+
+function declareAction(parent: Command, action: Action): Command {
+  const command = declareCommand(parent, action.verb, action);
+  addWords(command, action.path);
+  addFlags(command, action.flags);
+  if (action.destroys) addYes(command);
+  return command.action(
+    act(async (session, words, options) =>
+      (await import('./run-action.ts')).runAction(session, action, words, options),
+    ),
+  );
+}
+
+export const addYes = (command: Command): Command => command.option('--yes', 'do it without asking');
+
+export const addFields = (command: Command): Command =>
+  command.option('--fields <names>', 'show only these fields of the API, separated by commas', namesIn);
+
+export function addWords(command: Command, keys: Readonly<Record<string, Key>>): Command {
+  for (const [parameter, { word, says }] of Object.entries(keys)) {
+    command.argument(`<${word}>`, says);
+    nameFields(command, { [parameter]: `<${word}>` });
+  }
+  return command;
+}
+
+function addFlags(command: Command, flags: Readonly<Record<string, Flag>>): void {
+  for (const [field, { flag = field.replaceAll('_', '-'), value, says, isNumber, isRequired }] of Object.entries(
+    flags,
+  )) {
+    const option = command.createOption(`--${flag} ${value}`, says);
+    if (isNumber) option.argParser(wholeNumber);
+    command.addOption(option.makeOptionMandatory(isRequired ?? false));
+    nameFields(command, { [field]: `--${flag}` });
+  }
+}
+
+function countFromOne(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number from 1.');
+}
+
+function namesIn(text: string): string[] {
+  const names = text.split(',').map((name) => name.trim());
+  if (names.every((name) => name !== '')) return [...new Set(names)];
+  throw new InvalidArgumentError('It takes names with commas between them, such as id,status.');
+}

@@ -1,0 +1,21 @@
+import { listProfiles, type TargetInput } from '../client/index.ts';
+import { formatTable, type Terminal } from '../output/index.ts';
+
+export async function showProfiles(terminal: Terminal, env: TargetInput['env'], isJson: boolean): Promise<void> {
+  const profiles = listProfiles(env);
+  const inForce = env.RASKET_PROFILE || undefined;
+  if (isJson) {
+    return terminal.printJson(
+      profiles.map(({ name, url, file }) => ({ name: name ?? null, url, file, in_force: name === inForce })),
+    );
+  }
+  if (profiles.length === 0) return terminal.print('No key is kept. Keep one with: rasket login --url URL');
+  terminal.print(
+    formatTable(terminal, profiles, [
+      { title: '', value: ({ name }) => (name === inForce ? '*' : ' '), fit: 'whole' },
+      { title: 'Profile', value: ({ name }) => name ?? '(none named)', fit: 'whole' },
+      { title: 'Server', value: ({ url }) => url, fit: 'whole' },
+      { title: 'File', value: ({ file }) => file, fit: 'below' },
+    ]),
+  );
+}

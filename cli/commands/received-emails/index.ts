@@ -1,0 +1,40 @@
+import type { Command } from 'commander';
+import { receivedAttachments, receivedEmails } from '../../families/received-emails.ts';
+import { act, declareCommand } from '../declare.ts';
+import { addWords, declareFamily } from '../declare-family.ts';
+
+export function addReceivedEmailCommands(program: Command): void {
+  declareFamily(program, receivedEmails, declareRaw);
+  declareFamily(program, receivedAttachments, declareDownload);
+}
+
+function declareRaw(parent: Command): void {
+  const command = declareCommand(parent, 'raw', {
+    summary: 'save the source of a received email',
+    description: 'Saves the message byte for byte as it came, as raw.eml in this folder or wherever --output says.',
+    example: 'received raw 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e91 --output question.eml',
+  });
+  withOutput(addWords(command, receivedEmails.get.path)).action(
+    act(async (session, [email = ''], options) => (await import('./download.ts')).saveRaw(session, email, options)),
+  );
+}
+
+function declareDownload(parent: Command): void {
+  const command = declareCommand(parent, 'download', {
+    summary: 'save the file of an attachment',
+    description:
+      'Saves the file in this folder under the name it came with, as far as that is harmless, or wherever --output says. A file that is there already is kept unless --force is given.',
+    example:
+      'received download 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e91 att_019a9c1e7d527c3a9a540b8f4c1f2e92 --output screenshot.png',
+  });
+  withOutput(addWords(command, receivedAttachments.get.path)).action(
+    act(async (session, [email = '', id = ''], options) =>
+      (await import('./download.ts')).saveAttachment(session, { email, id }, options),
+    ),
+  );
+}
+
+const withOutput = (command: Command): Command =>
+  command
+    .option('--output <file>', 'where to save it; - is standard output')
+    .option('--force', 'replace a file of that name');

@@ -1,0 +1,37 @@
+import type { AnswerOf, CallOf, OperationId } from '../client/index.ts';
+import type { Detail } from '../families/family.ts';
+import { formatItem, namedFields, pickFields, shownFields } from '../output/index.ts';
+import { readPath } from './find-id.ts';
+import type { Session } from './session.ts';
+
+export interface GetOptions {
+  fields?: readonly string[];
+}
+
+/** Answers the item unless it was shown already: as JSON, or as the fields that were named. */
+export async function getItem<Id extends OperationId>(
+  session: Session,
+  { get, noun }: { get: Detail & { operation: Id }; noun: string },
+  words: readonly (string | undefined)[],
+  { fields: names }: GetOptions,
+): Promise<AnswerOf<Id> | undefined> {
+  const { client, terminal, isJson } = session;
+  const named = names && namedFields(get.fields, names, noun);
+  const path = await readPath(client, get.path, words);
+  const item = await client.call(get.operation, { path } as CallOf<Id>);
+  if (isJson) terminal.printJson(names ? pickFields(item as object, names) : item);
+  else if (named) terminal.print(formatItem(terminal, named, item as object));
+  else return item;
+  return undefined;
+}
+
+export async function runGet(
+  session: Session,
+  { get, noun }: { get: Detail; noun: string },
+  words: readonly (string | undefined)[],
+  options: GetOptions,
+): Promise<void> {
+  const item = await getItem(session, { get, noun }, words, options);
+  if (item === undefined) return;
+  session.terminal.print(formatItem(session.terminal, shownFields(get.fields), item as object));
+}

@@ -1,0 +1,119 @@
+import type { ItemOf, List, ListOperation } from '../families/family.ts';
+import type { AnswerOf, CallOf } from '../client/index.ts';
+import { CliFault, namedFields, openTable, pickFields, shownFields, tableColumns } from '../output/index.ts';
+import { quoted } from './confirm.ts';
+import { readPath } from './find-id.ts';
+import { readFlags } from './read-flags.ts';
+import type { Session } from './session.ts';
+
+/** What the API gives at most for one question. */
+const PAGE = 100;
+/** What it gives where nothing is said. */
+const USUAL = 20;
+
+const hasMore = ({ has_more: says, data }: Page, limit = USUAL): boolean => says ?? data.length >= limit;
+
+export interface ListOptions extends Readonly<Record<string, unknown>> {
+  limit?: number;
+  all?: boolean;
+  after?: string;
+  before?: string;
+  since?: string;
+  startDate?: string;
+  fields?: readonly string[];
+  wide?: boolean;
+}
+
+interface Page {
+  /** Some lists do not say: a page that is not full is their last one. */
+  has_more?: boolean;
+  data: ItemOf<ListOperation>[];
+}
+
+export async function runList(
+  session: Session,
+  { list, noun }: { list: List; noun: string },
+  words: readonly (string | undefined)[],
+  options: ListOptions,
+): Promise<void> {
+  mustAgree(options);
+  const { client, terminal, isJson } = session;
+  const { fields: names } = options;
+  const fields = names ? namedFields(list.columns, names, noun) : shownFields(list.columns, options.wide);
+  const filters = readFlags(list.filters, options);
+  if (options.since !== undefined) {
+    const { readSince } = await import('./read-since.ts');
+    filters.start_date = readSince(options.since, Date.now());
+  }
+  const path = await readPath(client, list.path, words);
+  const write = openTable(terminal, tableColumns(terminal, fields), { isWide: options.wide });
+  let count = 0;
+  let last: Page | undefined;
+  for await (const page of pagesOf(session, list, { path, filters, options })) {
+    last = page;
+    count += page.data.length;
+    if (isJson) {
+      terminal.printJson(names ? { ...page, data: page.data.map((item) => pickFields(item, names)) } : page);
+    } else if (page.data.length > 0 || (count === 0 && !terminal.isTty)) terminal.print(write(page.data));
+  }
+  if (isJson) return;
+  if (count === 0) return terminal.hint(list.empty);
+  const behind = last?.data.at(-1);
+  if (last && behind && hasMore(last, Math.min(options.limit ?? USUAL, PAGE)))
+    terminal.hint(`There are more; go on with: ${again(session, list, words, options)} --after ${behind.id}`);
+}
+
+/** One question, or as many as it takes to have as many as were wanted; each page is handed over as it comes. */
+async function* pagesOf(
+  { client }: Session,
+  list: List,
+  { path, filters, options }: { path: object; filters: object; options: ListOptions },
+): AsyncGenerator<Page> {
+  let left = options.all ? Infinity : options.limit;
+  let { after } = options;
+  for (;;) {
+    const limit = left === undefined ? undefined : Math.min(left, PAGE);
+    const query = { limit, after, before: options.before, ...filters };
+    const page = await ask(client, list.operation, { path, query });
+    yield page;
+    after = page.data.at(-1)?.id;
+    if (left === undefined || !hasMore(page, limit) || after === undefined) return;
+    left -= page.data.length;
+    if (left <= 0) return;
+  }
+}
+
+/** Which of the lists it is, and what it is asked, was checked where the family is declared. */
+const ask = (client: Session['client'], operation: ListOperation, call: object): Promise<AnswerOf<ListOperation>> =>
+  client.call(operation, call as CallOf<ListOperation>);
+
+function mustAgree({ all, limit, before, since, startDate }: ListOptions): void {
+  const refuse = (says: string): never => {
+    throw new CliFault(says, 2);
+  };
+  if (all && limit !== undefined) refuse('--all lists all of them and --limit not; choose one');
+  if (before !== undefined && (all || (limit ?? 0) > PAGE)) {
+    refuse(`--before takes one page, of at most ${PAGE}; use --after for several`);
+  }
+  if (since !== undefined && startDate !== undefined) refuse('--since and --start-date say the same; choose one');
+}
+
+/** The command as it was typed, without where it began. */
+function again(
+  { command }: Session,
+  { filters }: List,
+  words: readonly (string | undefined)[],
+  options: ListOptions,
+): string {
+  const narrowed = Object.entries(readFlags(filters, options)).flatMap(([field, value]) => [
+    `--${filters[field]?.flag ?? field.replaceAll('_', '-')}`,
+    quoted(String(value)),
+  ]);
+  const kept = [
+    ...(options.since === undefined ? [] : ['--since', quoted(options.since)]),
+    ...(options.fields ? ['--fields', options.fields.join(',')] : []),
+    ...(options.wide ? ['--wide'] : []),
+    ...(options.limit === undefined ? [] : ['--limit', String(options.limit)]),
+  ];
+  return [command, ...words.map((word) => quoted(word ?? '')), ...narrowed, ...kept].join(' ');
+}

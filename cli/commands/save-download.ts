@@ -1,0 +1,69 @@
+import { constants } from 'node:fs';
+import { copyFile, lstat, rename, rm, writeFile } from 'node:fs/promises';
+import { CliFault } from '../output/index.ts';
+import type { Session } from './declare.ts';
+import { harmlessName } from './harmless-name.ts';
+
+export interface DownloadOptions {
+  output?: string;
+  force?: boolean;
+}
+
+/** A file that the API has a link to; `found` is what `--json` prints of it. */
+export interface Downloadable {
+  found: object;
+  url: string;
+  filename: string;
+}
+
+export async function saveDownload(
+  { client, terminal, isJson }: Session,
+  { found, url, filename }: Downloadable,
+  { output, force = false }: DownloadOptions,
+): Promise<void> {
+  if (output === '-') return pour(await client.download(url));
+  const file = output ?? harmlessName(filename);
+  if (!force && (await lstat(file).catch(() => undefined))) throw isThere(file);
+  await save(await client.download(url), file, force);
+  if (isJson) return terminal.printJson(found);
+  terminal.print(terminal.isTty ? `Saved  ${JSON.stringify(file)}` : file);
+}
+
+/** To standard output, as fast as it is read. */
+export async function pour(content: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const chunk of content) {
+    if (!process.stdout.write(chunk)) await new Promise<void>((resolve) => process.stdout.once('drain', resolve));
+  }
+}
+
+/** Written beside and put into place whole, so that a line that breaks leaves no half of a file and the former one as it was. */
+export async function save(content: AsyncIterable<Uint8Array>, file: string, force: boolean): Promise<void> {
+  const part = `${file}.${process.pid}.part`;
+  try {
+    await writeFile(part, content, { flag: 'wx' });
+    // Whatever has come there in the meantime is kept; a link of that name is replaced and never followed.
+    if (force) await rename(part, file);
+    else await copyFile(part, file, constants.COPYFILE_EXCL);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') throw isThere(file);
+    if (code !== undefined && code in WHY) throw new CliFault(`${file} cannot be written: ${WHY[code]}`);
+    throw error;
+  } finally {
+    await rm(part, { force: true }).catch(() => undefined);
+  }
+}
+
+const isThere = (file: string): CliFault =>
+  new CliFault(`${file} is there already; choose another name with --output, or replace it with --force`);
+
+const WHY: Record<string, string> = {
+  ENOENT: 'there is no such folder',
+  ENOTDIR: 'there is no such folder',
+  EACCES: 'this user may not write there',
+  EPERM: 'this user may not write there',
+  EROFS: 'the disk is read-only',
+  EISDIR: 'it is a folder',
+  ENAMETOOLONG: 'the name is too long',
+  ENOSPC: 'the disk is full',
+};

@@ -1,0 +1,20 @@
+import { CliFault } from '../../output/index.ts';
+import { readText } from '../emails/read-content.ts';
+
+export interface FilterOptions {
+  filter?: string;
+  filterFile?: string;
+}
+
+export async function readFilter({ filter, filterFile }: FilterOptions): Promise<Record<string, unknown> | undefined> {
+  if (filter !== undefined && filterFile !== undefined) {
+    throw new CliFault('the filter is given twice, with --filter and --filter-file; choose one', 2);
+  }
+  const text = filterFile === undefined ? filter : await readText(filterFile, '--filter-file');
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch (error) {
+    throw new CliFault(`the filter is no JSON: ${(error as Error).message.slice(0, 120)}`, 2);
+  }
+}

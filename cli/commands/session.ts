@@ -1,0 +1,89 @@
+import type { Command } from 'commander';
+import { ApiFault, createClient, findTarget, type Client, type Target } from '../client/index.ts';
+import { CliFault, explainFault, openTerminal, type Terminal } from '../output/index.ts';
+import { nameOptions } from './name-options.ts';
+
+/** What a verb works with: the API, the reader, and whether the reader is a program that wants JSON. */
+export interface Session {
+  client: Client;
+  target: Target;
+  terminal: Terminal;
+  isJson: boolean;
+  version: string;
+  /** The words that were typed up to the verb, such as `rasket domains delete`. */
+  command: string;
+  /** Ends the command with status 1 although the API did what it was asked. */
+  fail(): void;
+}
+
+/** The options every command of the API has. */
+export interface CommonOptions {
+  url?: string;
+  apiKey?: string;
+  data?: string;
+  profile?: string;
+  json?: boolean;
+}
+
+/** Finds server and key, and puts faults into words and into the exit status. */
+export async function inSession(
+  command: Command,
+  options: CommonOptions,
+  needsKey: boolean,
+  perform: (session: Session) => Promise<void>,
+): Promise<void> {
+  const terminal = openTerminal({ out: process.stdout, err: process.stderr, env: process.env });
+  const isJson = options.json ?? false;
+  const work = async (): Promise<void> => {
+    const { url, apiKey, data, profile } = options;
+    const target = findTarget({ url, apiKey, data, profile, env: process.env });
+    if (needsKey && target.apiKey === undefined) throw noKey(target);
+    const version = versionOf(command);
+    // Whoever has several servers sees on which one something is about to change.
+    const onWrite = (): void => terminal.hint(terminal.paint('dim', `On ${target.url} (${target.urlFrom})`));
+    const client = createClient({ url: target.url, apiKey: target.apiKey, version, onWrite });
+    const fail = (): void => void (process.exitCode = 1);
+    await perform({ client, target, terminal, isJson, version, command: pathOf(command), fail });
+  };
+  await report(terminal, isJson, work, nameOptions(command));
+}
+
+/** For what needs no server. */
+export function atTerminal(perform: (terminal: Terminal) => Promise<void>): Promise<void> {
+  const terminal = openTerminal({ out: process.stdout, err: process.stderr, env: process.env });
+  return report(terminal, false, () => perform(terminal));
+}
+
+/** Runs a command to its end; a fault that is no defect becomes lines and an exit status. */
+async function report(
+  terminal: Terminal,
+  isJson: boolean,
+  work: () => Promise<void>,
+  inWordsOf?: (message: string, paths: readonly string[]) => string,
+): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    terminal.progress('');
+    const explanation = explainFault(error, inWordsOf);
+    if (!explanation) throw error;
+    if (isJson && error instanceof ApiFault) terminal.printJson(error.body);
+    const [first = '', ...more] = explanation.lines;
+    for (const line of [`rasket: ${first}`, ...more]) process.stderr.write(`${line}\n`);
+    process.exitCode = explanation.exitCode;
+  }
+}
+
+const chainOf = (command: Command): Command[] => [...(command.parent ? chainOf(command.parent) : []), command];
+
+export const versionOf = (command: Command): string => chainOf(command)[0]?.version() ?? '';
+
+const pathOf = (command: Command): string =>
+  chainOf(command)
+    .map((one) => one.name())
+    .join(' ');
+
+function noKey(target: Target): CliFault {
+  const note = target.note === undefined ? '' : ` ${target.note}`;
+  return new CliFault(`No API key is set for ${target.url}.${note} Set one with: rasket login --url ${target.url}`);
+}

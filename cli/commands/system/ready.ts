@@ -1,0 +1,25 @@
+import type { NotReadyObject, ReadyCheck, ReadyObject } from '../../../src/contract/index.ts';
+import { ApiFault, type Client } from '../../client/index.ts';
+import { readiness } from '../../families/system.ts';
+import { formatTable, tableColumns, type Terminal } from '../../output/index.ts';
+import type { Session } from '../declare.ts';
+
+export async function getReady({ client, terminal, isJson, fail }: Session): Promise<void> {
+  const ready = await askReady(client);
+  if (ready.status !== 'ok') fail();
+  if (isJson) return terminal.printJson(ready);
+  terminal.print(formatChecks(terminal, ready.checks));
+}
+
+/** A server that is not ready answers as an error and yet says everything. */
+export async function askReady(client: Client): Promise<ReadyObject | NotReadyObject> {
+  try {
+    return await client.call('getReady', {});
+  } catch (error) {
+    if (error instanceof ApiFault && 'checks' in error.body) return error.body as unknown as NotReadyObject;
+    throw error;
+  }
+}
+
+export const formatChecks = (terminal: Terminal, checks: readonly ReadyCheck[]): string =>
+  formatTable(terminal, checks, tableColumns(terminal, readiness.columns));

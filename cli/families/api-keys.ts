@@ -1,0 +1,57 @@
+import { actionOf, listOf, nameAmong, type Family, type Key } from './family.ts';
+
+const KEY: Key = { word: 'id', says: 'the id of the key, not the key itself' };
+
+export const apiKeys = {
+  command: 'keys',
+  alias: 'api-keys',
+  summary: 'issue and revoke the keys that reach the API',
+  noun: 'a key',
+  list: listOf('listApiKeys', {
+    summary: 'list keys, newest first',
+    example: 'keys list --status all',
+    filters: {
+      status: { value: '<status>', says: 'active, revoked or all (default: active)' },
+      search: { value: '<text>', says: 'only those whose name contains this' },
+      permission: { value: '<permission>', says: 'only those with this permission' },
+    },
+    columns: [
+      { name: 'id', label: 'Id', kind: 'id' },
+      { name: 'name', label: 'Name' },
+      { name: 'key_prefix', label: 'Key', kind: 'whole', value: (key) => `${key.key_prefix}…` },
+      { name: 'permission', label: 'Permission', kind: 'whole' },
+      {
+        name: 'status',
+        label: 'Status',
+        kind: 'state',
+        tone: (key) => (key.status === 'active' ? 'plain' : 'bad'),
+      },
+      { name: 'last_used_at', label: 'Last used', kind: 'time' },
+      { name: 'created_at', label: 'Created', kind: 'time', shown: 'wide' },
+      { name: 'domain_id', label: 'Domain', kind: 'id', shown: 'wide' },
+      { name: 'last_used_request_log_id', label: 'Last request', kind: 'id', shown: 'wide' },
+    ],
+    empty: 'There are no such keys.',
+  }),
+  actions: [
+    actionOf('updateApiKey', {
+      verb: 'update',
+      summary: 'rename a key',
+      example: "keys update 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e02 --name 'Billing (old)'",
+      path: { api_key_id: KEY },
+      flags: { name: { value: '<name>', says: 'its new name', isRequired: true } },
+      done: 'Renamed',
+    }),
+    actionOf('deleteApiKey', {
+      verb: 'revoke',
+      summary: 'revoke a key, at once and for good',
+      example: 'keys revoke 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e02',
+      path: { api_key_id: KEY },
+      done: 'Revoked',
+      destroys: {
+        says: 'revoke the key at once and for good; programs that use it are refused from then on',
+        name: nameAmong('listApiKeys', (key) => key.name),
+      },
+    }),
+  ],
+} satisfies Family;

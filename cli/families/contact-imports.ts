@@ -1,0 +1,45 @@
+import type { AnswerOf } from '../client/index.ts';
+import { detailOf, listOf, type Family, type Field, type ItemOf, type Key, type Tone } from './family.ts';
+
+const IMPORT: Key = { word: 'import', says: 'the id of the import' };
+
+type Import = ItemOf<'listContactImports'> | AnswerOf<'getContactImport'>;
+
+const TONES: Record<Import['status'], Tone> = {
+  queued: 'plain',
+  in_progress: 'attention',
+  completed: 'good',
+  failed: 'bad',
+};
+
+export const countsInWords = ({ total, created, updated, skipped, failed }: Import['counts']): string =>
+  `${total} rows: ${created} created, ${updated} updated, ${skipped} skipped, ${failed} failed`;
+
+const columns: readonly Field<Import>[] = [
+  { name: 'id', label: 'Id', kind: 'id' },
+  { name: 'status', label: 'Status', kind: 'state', tone: ({ status }) => TONES[status] },
+  { name: 'counts', label: 'Rows', value: ({ counts }) => countsInWords(counts) },
+  { name: 'created_at', label: 'Created', kind: 'time' },
+  { name: 'completed_at', label: 'Completed', kind: 'time' },
+];
+
+export const contactImports = {
+  command: 'contacts',
+  summary: 'files of contacts that were imported',
+  noun: 'an import',
+  list: listOf('listContactImports', {
+    verb: 'imports',
+    summary: 'list imports, newest first',
+    example: 'contacts imports --status failed',
+    filters: { status: { value: '<status>', says: 'only those queued, in_progress, completed or failed' } },
+    columns,
+    empty: 'There are no such imports.',
+  }),
+  get: detailOf('getContactImport', {
+    verb: 'import-status',
+    summary: 'show how far an import is',
+    example: 'contacts import-status 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e40',
+    path: { import_id: IMPORT },
+    fields: columns,
+  }),
+} satisfies Family;

@@ -1,0 +1,43 @@
+import { actionOf, detailOf, listOf, nameIn, type Family, type Field, type ItemOf, type Key } from './family.ts';
+
+const PROPERTY: Key = { word: 'id', says: 'the id of the property' };
+
+const columns: readonly Field<ItemOf<'listContactProperties'>>[] = [
+  { name: 'id', label: 'Id', kind: 'id' },
+  { name: 'key', label: 'Key', kind: 'whole' },
+  { name: 'type', label: 'Type', kind: 'state' },
+  { name: 'fallback_value', label: 'Fallback' },
+  { name: 'created_at', label: 'Created', kind: 'time' },
+];
+
+export const contactProperties = {
+  command: 'contact-properties',
+  alias: 'properties',
+  summary: 'declare what you keep of contacts beside their names',
+  noun: 'a property',
+  list: listOf('listContactProperties', {
+    summary: 'list properties, newest first',
+    example: 'contact-properties list',
+    columns,
+    empty: 'There are no properties yet.',
+  }),
+  get: detailOf('getContactProperty', {
+    summary: 'show a property',
+    example: 'contact-properties get 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e20',
+    path: { contact_property_id: PROPERTY },
+    fields: columns,
+  }),
+  actions: [
+    actionOf('deleteContactProperty', {
+      verb: 'delete',
+      summary: 'delete a property, and its value of every contact',
+      example: 'contact-properties delete 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e20',
+      path: { contact_property_id: PROPERTY },
+      done: 'Deleted',
+      destroys: {
+        says: 'take the property and its value away from every contact',
+        name: nameIn('getContactProperty', (property) => property.key),
+      },
+    }),
+  ],
+} satisfies Family;

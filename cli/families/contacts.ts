@@ -1,0 +1,86 @@
+import type { AnswerOf } from '../client/index.ts';
+import { actionOf, detailOf, listOf, nameIn, type Family, type Field, type ItemOf, type Key } from './family.ts';
+
+const CONTACT: Key = { word: 'contact', says: 'its id or address' };
+
+type Contact = ItemOf<'listContacts'> | AnswerOf<'getContact'>;
+
+export const contactColumns: readonly Field<Contact>[] = [
+  { name: 'id', label: 'Id', kind: 'id' },
+  { name: 'email', label: 'Address' },
+  { name: 'first_name', label: 'First name' },
+  { name: 'last_name', label: 'Last name' },
+  {
+    name: 'unsubscribed',
+    label: 'Mail',
+    kind: 'state',
+    value: (contact) => (contact.unsubscribed ? 'unsubscribed' : 'subscribed'),
+    tone: (contact) => (contact.unsubscribed ? 'attention' : 'plain'),
+  },
+  { name: 'created_at', label: 'Created', kind: 'time' },
+];
+
+export const contacts = {
+  command: 'contacts',
+  summary: 'the people you write to',
+  noun: 'a contact',
+  list: listOf('listContacts', {
+    summary: 'list contacts, newest first',
+    example: 'contacts list --segment-id 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e31',
+    filters: { segment_id: { value: '<segment>', says: 'only those who are in this segment now, by its id' } },
+    columns: contactColumns,
+    empty: 'There are no such contacts.',
+  }),
+  get: detailOf('getContact', {
+    summary: 'show a contact with its properties',
+    example: 'contacts get ada@example.org',
+    path: { contact: CONTACT },
+    fields: [
+      ...contactColumns,
+      {
+        name: 'properties',
+        label: 'Properties',
+        value: ({ properties }) =>
+          Object.entries(properties)
+            .map(([key, value]) => `${key}=${String(value)}`)
+            .join(', '),
+      },
+    ],
+  }),
+  actions: [
+    actionOf('deleteContact', {
+      verb: 'delete',
+      summary: 'erase a contact and everything personal of it',
+      example: 'contacts delete ada@example.org',
+      path: { contact: CONTACT },
+      done: 'Erased',
+      destroys: {
+        says: 'erase the contact for good; its consent records keep a hash of the address',
+        name: nameIn('getContact', (contact) => contact.email),
+      },
+    }),
+  ],
+} satisfies Family;
+
+export const contactActivity = {
+  command: 'contacts',
+  summary: 'what happened with a contact',
+  noun: 'an entry',
+  list: listOf('listContactActivity', {
+    verb: 'activity',
+    summary: 'list what happened with a contact, newest first',
+    example: 'contacts activity ada@example.org',
+    path: { contact: CONTACT },
+    columns: [
+      { name: 'created_at', label: 'When', kind: 'time' },
+      { name: 'type', label: 'What', kind: 'state' },
+      { name: 'subject', label: 'Subject' },
+      { name: 'link', label: 'Link' },
+      { name: 'topic_id', label: 'Topic', kind: 'id', shown: 'wide' },
+      { name: 'email_id', label: 'Email', kind: 'id', shown: 'wide' },
+      { name: 'source', label: 'Source', shown: 'wide' },
+      { name: 'id', label: 'Id', kind: 'id', shown: 'wide' },
+    ],
+    empty: 'Nothing has happened yet.',
+  }),
+} satisfies Family;

@@ -1,0 +1,45 @@
+import type { DnsChange } from '../../src/contract/index.ts';
+import type { Family, Field, Tone } from './family.ts';
+import { actionOf } from './family.ts';
+import { DOMAIN } from './domains.ts';
+
+const TONES: Record<DnsChange['action'], Tone> = { create: 'good', replace: 'attention', delete: 'bad' };
+
+/** What would change in a zone. */
+export const changeColumns: readonly Field<DnsChange>[] = [
+  { name: 'action', label: 'Action', kind: 'state', tone: (change) => TONES[change.action] },
+  { name: 'type', label: 'Type', kind: 'whole' },
+  { name: 'name', label: 'Name', kind: 'whole' },
+  { name: 'priority', label: 'Priority', kind: 'whole' },
+  { name: 'ttl', label: 'TTL', kind: 'whole' },
+  { name: 'value', label: 'Value', kind: 'long' },
+];
+
+export const configure = actionOf('configureDomainDns', {
+  verb: 'configure',
+  summary: 'publish the DNS records with a DNS provider',
+  description:
+    'Shows what would change in the zone, asks, and changes it. Only records that were published this way are ever replaced or removed.',
+  example: 'domains configure mail.example.com --dry-run',
+  path: { domain_id: DOMAIN },
+  isSpecial: true,
+});
+
+/** People think of the domain, not of its DNS: `rasket domains zone` and `rasket domains configure`. */
+export const dns = {
+  command: 'domains',
+  summary: 'publish the records of a domain',
+  noun: 'a zone',
+  actions: [
+    actionOf('getDomainZone', {
+      verb: 'zone',
+      summary: 'print the DNS records to publish as a zone file',
+      description:
+        'Prints the records to publish as lines of a BIND zone file, to be added to the zone or included in it.',
+      example: 'domains zone mail.example.com',
+      path: { domain_id: DOMAIN },
+      tell: (zone) => zone.replace(/\n$/, ''),
+    }),
+    configure,
+  ],
+} satisfies Family;

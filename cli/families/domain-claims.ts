@@ -1,0 +1,64 @@
+import type { DomainClaim } from '../../src/contract/index.ts';
+import { actionOf, detailOf, type Family, type Tone } from './family.ts';
+import { DOMAIN } from './domains.ts';
+
+const BLOCKS: Record<NonNullable<DomainClaim['blocked_reason']>, string> = {
+  grace_period: 'its owner verified it less than 72 hours ago',
+  recent_owner_activity: 'its owner has sent from it within 24 hours',
+  pending_scheduled_emails: 'its owner has mail scheduled from it',
+};
+
+const toneOf = (status: DomainClaim['status']): Tone => {
+  if (status === 'completed') return 'good';
+  return status === 'pending' ? 'plain' : 'bad';
+};
+
+export const verifyClaim = actionOf('verifyDomainClaim', {
+  verb: 'claim-verify',
+  summary: 'check a claim’s TXT record now',
+  description:
+    'Looks the TXT record up now and moves the domain to your team if nothing blocks it; once a minute for each domain. An open claim is also checked every hour.',
+  example: 'domains claim-verify mail.example.com',
+  path: { domain_id: DOMAIN },
+  isSpecial: true,
+});
+
+/** Claims are of domains, and are spoken of with them. */
+export const domainClaims = {
+  command: 'domains',
+  summary: 'take over a domain that another team has verified',
+  noun: 'a claim',
+  get: detailOf('getDomainClaim', {
+    verb: 'claim-status',
+    summary: 'show how far a claim has come',
+    description: 'Shows the latest claim of a domain, without looking anything up.',
+    example: 'domains claim-status mail.example.com',
+    path: { domain_id: DOMAIN },
+    // What is to be published stands last and whole, so that it can be copied.
+    fields: [
+      { name: 'id', label: 'Claim', kind: 'id' },
+      { name: 'status', label: 'Status', kind: 'state', tone: (claim) => toneOf(claim.status) },
+      { name: 'domain_id', label: 'Domain', kind: 'id' },
+      {
+        name: 'expires_at',
+        label: 'Ends',
+        kind: 'time',
+        value: (claim) => (claim.status === 'pending' ? claim.expires_at : null),
+      },
+      {
+        name: 'blocked_reason',
+        label: 'Waits',
+        value: ({ blocked_reason: blocked }) => blocked && `${BLOCKS[blocked]} (${blocked})`,
+      },
+      { name: 'failure_reason', label: 'Why' },
+      { name: 'record.diagnosis', label: 'Record' },
+      { name: 'created_at', label: 'Created', kind: 'time', shown: 'asked' },
+      { name: 'region', label: 'Region', shown: 'asked' },
+      { name: 'record', label: 'Record', shown: 'asked' },
+      { name: 'name', label: 'Name' },
+      { name: 'record.type', label: 'Type' },
+      { name: 'record.value', label: 'Value', kind: 'long' },
+    ],
+  }),
+  actions: [verifyClaim],
+} satisfies Family;

@@ -1,0 +1,125 @@
+import type { DomainRecord } from '../../src/contract/index.ts';
+import type { AnswerOf } from '../client/index.ts';
+import {
+  actionOf,
+  detailOf,
+  listOf,
+  nameIn,
+  wide,
+  type Family,
+  type Field,
+  type ItemOf,
+  type Key,
+  type Tone,
+} from './family.ts';
+
+export const DOMAIN: Key = { word: 'domain', says: 'its id or name', named: { list: 'listDomains', field: 'name' } };
+
+type Domain = ItemOf<'listDomains'> | AnswerOf<'getDomain'>;
+
+const toneOf = (status: Domain['status'] | DomainRecord['status']): Tone => {
+  if (status === 'verified') return 'good';
+  if (status === 'not_started' || status === 'pending') return 'plain';
+  return status === 'failed' ? 'bad' : 'attention';
+};
+
+const id: Field<Domain> = { name: 'id', label: 'Id', kind: 'id' };
+const name: Field<Domain> = { name: 'name', label: 'Name' };
+const status: Field<Domain> = {
+  name: 'status',
+  label: 'Status',
+  kind: 'state',
+  tone: (domain) => toneOf(domain.status),
+};
+const region: Field<Domain> = { name: 'region', label: 'Region', kind: 'whole' };
+const created: Field<Domain> = { name: 'created_at', label: 'Created', kind: 'time' };
+const sending: Field<Domain> = { name: 'capabilities.sending', label: 'Sending', kind: 'state' };
+const receiving: Field<Domain> = { name: 'capabilities.receiving', label: 'Receiving', kind: 'state' };
+const opens: Field<Domain> = {
+  name: 'open_tracking',
+  label: 'Open tracking',
+  kind: 'state',
+  value: (domain) => (domain.open_tracking ? 'on' : 'off'),
+};
+const clicks: Field<Domain> = {
+  name: 'click_tracking',
+  label: 'Click tracking',
+  kind: 'state',
+  value: (domain) => (domain.click_tracking ? 'on' : 'off'),
+};
+
+/** Which of a domain's keys a record publishes, where it is not the one that signs. */
+const purposeOf = ({ record, key_status: keyStatus }: DomainRecord): string =>
+  keyStatus === undefined || keyStatus === 'active' ? record : `${record} (${keyStatus})`;
+
+/** The records of a domain in the form in which a DNS host asks for them; the value stands last, to be copied. */
+export const recordColumns: readonly Field<DomainRecord>[] = [
+  { name: 'record', label: 'For', kind: 'whole', value: purposeOf },
+  { name: 'status', label: 'Status', kind: 'state', tone: (record) => toneOf(record.status) },
+  { name: 'type', label: 'Type', kind: 'whole' },
+  { name: 'name', label: 'Name', kind: 'whole' },
+  { name: 'priority', label: 'Priority', kind: 'whole' },
+  { name: 'value', label: 'Value', kind: 'long' },
+];
+
+export const regenerate = actionOf('regenerateDkim', {
+  verb: 'regenerate',
+  summary: 'replace the DKIM keys at once, for a key in wrong hands',
+  description:
+    'Takes every DKIM key of the domain out of use at once and makes new ones. Nothing is sent from it until the new record is seen; mail that waits is held. To replace keys without a gap: rasket domains rotate.',
+  example: 'domains regenerate mail.example.com --key-bits 2048',
+  path: { domain_id: DOMAIN },
+  destroys: {
+    says: 'take every DKIM key of the domain out of use at once; nothing is sent from it until the new record is seen',
+    name: nameIn('getDomain', (domain) => domain.name),
+  },
+  isSpecial: true,
+});
+
+export const domains = {
+  command: 'domains',
+  summary: 'register and verify the domains you send from',
+  noun: 'a domain',
+  list: listOf('listDomains', {
+    summary: 'list domains, newest first',
+    example: 'domains list',
+    columns: [...[id, name, status, region, created], ...wide(sending, receiving, opens, clicks)],
+    empty: 'There are no domains yet; add one with: rasket domains create NAME',
+  }),
+  get: detailOf('getDomain', {
+    summary: 'show a domain and its DNS records',
+    example: 'domains get mail.example.com',
+    path: { domain_id: DOMAIN },
+    fields: [
+      { ...name, label: 'Domain' },
+      ...[id, status, region, sending, receiving, opens, clicks],
+      { name: 'tracking_subdomain', label: 'Tracking label' },
+      { name: 'tls', label: 'TLS', value: (domain) => tlsInWords(domain) },
+      { name: 'tls_verify', label: 'Certificates checked', shown: 'asked' },
+      { ...created, shown: 'asked' },
+      { name: 'records', label: 'Records', kind: 'body', shown: 'asked' },
+    ],
+  }),
+  actions: [
+    regenerate,
+    actionOf('deleteDomain', {
+      verb: 'delete',
+      summary: 'remove a domain',
+      description:
+        'Removes a domain. Sent emails are kept; scheduled mail from it fails, and keys pinned to it can no longer send.',
+      example: 'domains delete mail.example.com',
+      path: { domain_id: DOMAIN },
+      done: 'Removed',
+      destroys: {
+        says: 'remove the domain; scheduled mail from it fails, and keys pinned to it can no longer send',
+        name: nameIn('getDomain', (domain) => domain.name),
+      },
+    }),
+  ],
+} satisfies Family;
+
+/** What is checked of the recipients' servers. */
+function tlsInWords({ tls, tls_verify: isVerified }: AnswerOf<'getDomain'>): string {
+  if (tls === 'opportunistic') return 'opportunistic: where the server offers it';
+  return isVerified ? 'enforced, with a certificate valid for the server' : 'enforced, with any certificate';
+}

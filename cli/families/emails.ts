@@ -1,0 +1,171 @@
+import type { EmailStatus } from '../../src/contract/index.ts';
+import type { AnswerOf } from '../client/index.ts';
+import type { ItemOf } from './family.ts';
+import { actionOf, asked, detailOf, listOf, wide, type Family, type Field, type Key, type Tone } from './family.ts';
+
+const TONES: Record<EmailStatus, Tone> = {
+  queued: 'plain',
+  scheduled: 'plain',
+  sent: 'plain',
+  delivered: 'good',
+  opened: 'good',
+  clicked: 'good',
+  delivery_delayed: 'attention',
+  complained: 'attention',
+  bounced: 'bad',
+  failed: 'bad',
+  suppressed: 'bad',
+  canceled: 'bad',
+};
+
+export const toneOfEmail = (state: EmailStatus): Tone => TONES[state];
+
+const EMAIL: Key = { word: 'id', says: 'the id that sending answered' };
+
+type Email = ItemOf<'listEmails'> | AnswerOf<'getEmail'>;
+
+const id: Field<Email> = { name: 'id', label: 'Id', kind: 'id' };
+const created: Field<Email> = { name: 'created_at', label: 'Created', kind: 'time' };
+const state: Field<Email> = {
+  name: 'last_event',
+  label: 'State',
+  kind: 'state',
+  tone: (email) => toneOfEmail(email.last_event),
+};
+const to: Field<Email> = { name: 'to', label: 'To' };
+const subject: Field<Email> = { name: 'subject', label: 'Subject' };
+const from: Field<Email> = { name: 'from', label: 'From' };
+const cc: Field<Email> = { name: 'cc', label: 'Cc' };
+const bcc: Field<Email> = { name: 'bcc', label: 'Bcc' };
+const replyTo: Field<Email> = { name: 'reply_to', label: 'Reply to' };
+const scheduled: Field<Email> = { name: 'scheduled_at', label: 'Scheduled', kind: 'time' };
+const messageId: Field<Email> = { name: 'message_id', label: 'Message-ID', kind: 'whole' };
+const tags: Field<Email> = {
+  name: 'tags',
+  label: 'Tags',
+  value: (email) => email.tags.map((tag) => `${tag.name}=${tag.value}`),
+};
+const topic: Field<Email> = { name: 'topic_id', label: 'Topic', kind: 'id' };
+const text: Field<Email> = { name: 'text', label: 'Text', kind: 'body' };
+const html: Field<Email> = { name: 'html', label: 'HTML', kind: 'body' };
+
+export const emails = {
+  command: 'emails',
+  summary: 'read, move and cancel what was sent',
+  noun: 'an email',
+  list: listOf('listEmails', {
+    summary: 'list sent emails, newest first',
+    description: 'Lists sent emails, newest first. Filters narrow the list together.',
+    example: 'emails list --status bounced --limit 50',
+    filters: {
+      status: { value: '<status>', says: 'only those whose furthest state is this one' },
+      api_key_id: { value: '<id>', says: 'only those sent with this key' },
+      start_date: { value: '<time>', says: 'only those created at this ISO 8601 time or later' },
+      end_date: { value: '<time>', says: 'only those created at this ISO 8601 time or earlier' },
+      search: { value: '<text>', says: 'only those whose subject, sender or recipient contains this' },
+    },
+    columns: [
+      ...[id, created, state, to, subject],
+      ...wide(from, cc, bcc, replyTo, scheduled, messageId, tags, topic),
+      ...asked(text, html),
+    ],
+    empty: 'There are no such emails.',
+  }),
+  get: detailOf('getEmail', {
+    summary: 'show one email and how far it has come',
+    example: 'emails get 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
+    path: { email_id: EMAIL },
+    fields: [id, state, created, scheduled, from, to, cc, bcc, replyTo, subject, messageId, tags, topic, text, html],
+  }),
+  actions: [
+    actionOf('updateEmail', {
+      verb: 'reschedule',
+      summary: 'give a scheduled email another time',
+      example: 'emails reschedule 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77 --scheduled-at 2030-01-01T08:00:00Z',
+      path: { email_id: EMAIL },
+      flags: {
+        scheduled_at: {
+          value: '<time>',
+          says: 'when to send: an ISO 8601 time, 1 minute to 30 days from now',
+          isRequired: true,
+        },
+      },
+      done: 'Moved',
+    }),
+    actionOf('cancelEmail', {
+      verb: 'cancel',
+      summary: 'take a scheduled email back before it is sent',
+      example: 'emails cancel 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
+      path: { email_id: EMAIL },
+      done: 'Canceled',
+    }),
+  ],
+} satisfies Family;
+
+type Attempt = ItemOf<'listEmailAttempts'>;
+type Event = ItemOf<'listEmailEvents'>;
+
+const attemptResult: Field<Attempt> = {
+  name: 'recipients',
+  label: 'Result',
+  value: (attempt) =>
+    attempt.recipients.map(({ email, outcome, reply }) => [email, outcome, reply].filter(Boolean).join(' ')),
+};
+const attemptTls: Field<Attempt> = { name: 'tls', label: 'TLS', value: (attempt) => attempt.tls?.version ?? 'none' };
+const attemptTranscript: Field<Attempt> = {
+  name: 'transcript',
+  label: 'Transcript',
+  shown: 'asked',
+  value: (attempt) => attempt.transcript,
+};
+
+export const emailEvents = {
+  command: 'emails',
+  summary: 'what happened to an email',
+  noun: 'an event',
+  list: listOf('listEmailEvents', {
+    verb: 'events',
+    summary: 'list what happened to an email, newest first',
+    example: 'emails events 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
+    path: { email_id: EMAIL },
+    columns: [
+      { name: 'id', label: 'Id', kind: 'id' },
+      { name: 'created_at', label: 'Created', kind: 'time' },
+      { name: 'type', label: 'Type', kind: 'whole' },
+      {
+        name: 'data',
+        label: 'Data',
+        kind: 'long',
+        value: (event: Event) => (event.data ? JSON.stringify(event.data) : ''),
+      },
+    ],
+    empty: 'There are no such events.',
+  }),
+} satisfies Family;
+
+export const emailAttempts = {
+  command: 'emails',
+  summary: 'the tries to deliver an email',
+  noun: 'a try',
+  list: listOf('listEmailAttempts', {
+    verb: 'attempts',
+    summary: 'list the tries to deliver an email, newest first',
+    description:
+      'Lists the tries to deliver an email, newest first. For the same in whole sentences, with what comes next: rasket explain ID',
+    example: 'emails attempts 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
+    path: { email_id: EMAIL },
+    columns: [
+      { name: 'id', label: 'Id', kind: 'id' },
+      { name: 'created_at', label: 'Tried', kind: 'time' },
+      { name: 'mx', label: 'Mail server', kind: 'whole', value: (attempt) => attempt.mx ?? attempt.destination },
+      attemptTls,
+      { name: 'duration_ms', label: 'Ms', kind: 'whole' },
+      attemptResult,
+      { name: 'attempt', label: 'Try', kind: 'whole', shown: 'wide' },
+      { name: 'destination', label: 'Destination', shown: 'wide' },
+      { name: 'address', label: 'Address', shown: 'wide' },
+      attemptTranscript,
+    ],
+    empty: 'Nothing was tried yet.',
+  }),
+} satisfies Family;

@@ -1,0 +1,205 @@
+import type { AnswerOf, BodyOf, CallOf, OperationId, QueryOf } from '../client/index.ts';
+
+/** What a value says about the state of things; a reader of each kind shows it in its own way, and never by colour alone. */
+export type Tone = 'plain' | 'good' | 'attention' | 'bad';
+
+/**
+ * What may be done to a value where there is little space: an id, a state, a time and what is `whole` are never cut, a
+ * text is, a `long` one stands below its row, and a `body` below everything else.
+ */
+export type Kind = 'id' | 'state' | 'time' | 'whole' | 'text' | 'long' | 'body';
+
+type NameIn<Item> = keyof Item & string;
+
+export interface Field<Item> {
+  /** The contract's name, as `--fields` takes it. */
+  name: NameIn<Item> | `${NameIn<Item>}.${string}`;
+  label: string;
+  /** A text, where nothing is said. */
+  kind?: Kind;
+  /** What is shown, where it is not the field itself. */
+  value?: (item: Item) => unknown;
+  tone?: (item: Item) => Tone;
+  /** Not shown unless there is space for everything, or unless it is asked for by name. */
+  shown?: 'wide' | 'asked';
+}
+
+/** Shown where there is space for everything. */
+export const wide = <Item>(...fields: Field<Item>[]): Field<Item>[] =>
+  fields.map((field) => ({ ...field, shown: 'wide' }));
+
+/** Shown to whoever names them. */
+export const asked = <Item>(...fields: Field<Item>[]): Field<Item>[] =>
+  fields.map((field) => ({ ...field, shown: 'asked' }));
+
+/** One word of a command that fills one parameter of a path. */
+export interface Key {
+  word: string;
+  says: string;
+  /** For what people know by name and the API by id: the list in which the name is looked up. */
+  named?: { list: 'listDomains'; field: 'name' };
+}
+
+/** An option that fills a field of a query or a body. Its name is the field's, unless `flag` says another. */
+export interface Flag {
+  flag?: string;
+  value: string;
+  says: string;
+  isNumber?: true;
+  isRequired?: true;
+}
+
+interface Spoken {
+  /** The words behind `rasket <command>`; none where the command itself is meant. */
+  verb: string;
+  summary: string;
+  description?: string;
+  /** The words behind `rasket` of one call that works as it stands. */
+  example: string;
+}
+
+/** The same without the operation's types, for those who read every family alike. */
+export interface List extends Spoken {
+  operation: ListOperation;
+  path: Readonly<Record<string, Key>>;
+  filters: Readonly<Record<string, Flag>>;
+  columns: readonly Field<never>[];
+  /** What is said where there is nothing. */
+  empty: string;
+  /** The API pages it in one direction alone. */
+  isForward?: true;
+}
+
+export interface Detail extends Spoken {
+  operation: OperationId;
+  path: Readonly<Record<string, Key>>;
+  fields: readonly Field<never>[];
+  needsNoKey?: true;
+}
+
+/** Rows that are made of one answer. */
+export interface Report extends Spoken {
+  operation: OperationId;
+  rows: (answer: never) => readonly object[];
+  columns: readonly Field<never>[];
+}
+
+export interface Action extends Spoken {
+  operation: OperationId;
+  path: Readonly<Record<string, Key>>;
+  /** Fields of the body. */
+  flags: Readonly<Record<string, Flag>>;
+  /** In a word, for a person; the id stands behind it. */
+  done?: string;
+  /** What was done, where an id does not say it. */
+  tell?: (answer: never) => string;
+  hint?: (answer: never) => string;
+  destroys?: Destruction;
+  /** It takes or shows more than this page can say: its command is written by hand. */
+  isSpecial?: true;
+}
+
+/** What cannot be undone is said before it is done, and confirmed with the name of what it is done to. */
+export interface Destruction {
+  /** Continues "This will …". */
+  says: string;
+  /** Where the name is found: in the item, or in a list of items. */
+  name: Naming;
+}
+
+export interface Naming {
+  operation: OperationId;
+  isList: boolean;
+  of: (item: never) => string;
+}
+
+export interface Family {
+  /** `rasket <command>`, and other words for it. */
+  command: string;
+  alias?: string;
+  summary: string;
+  /** One of them, with its article. */
+  noun: string;
+  list?: List;
+  get?: Detail;
+  report?: Report;
+  actions?: readonly Action[];
+}
+
+export type ListOperation = {
+  [Id in OperationId]: AnswerOf<Id> extends { object: 'list'; data: { id: string }[] } ? Id : never;
+}[OperationId];
+
+export type ItemOf<Id extends OperationId> = AnswerOf<Id> extends { data?: (infer Item)[] } ? Item : never;
+
+type Paging = 'limit' | 'after' | 'before';
+type PathOf<Id extends OperationId> = CallOf<Id> extends { path: infer Path } ? keyof Path & string : never;
+type FilterOf<Id extends OperationId> = Exclude<keyof QueryOf<Id> & string, Paging>;
+type BodyField<Id extends OperationId> = keyof BodyOf<Id> & string;
+
+/** Every parameter is declared: the compiler misses none. */
+type All<Name extends string, Names extends string, Value> = [Names] extends [never]
+  ? unknown
+  : Record<Name, Readonly<Record<Names, Value>>>;
+
+/** What is said of every verb. Where the verb is left out, it is the usual one. */
+type Saying<Usual extends string | never = never> = Omit<Spoken, 'verb'> &
+  ([Usual] extends [never] ? { verb: string } : { verb?: string });
+
+export function listOf<Id extends ListOperation>(
+  operation: Id,
+  declared: Saying<'list'> & { columns: readonly Field<ItemOf<Id>>[]; empty: string; isForward?: true } & All<
+      'path',
+      PathOf<Id>,
+      Key
+    > &
+    All<'filters', FilterOf<Id>, Flag>,
+): List {
+  return { verb: 'list', path: {}, filters: {}, ...declared, operation };
+}
+
+export function detailOf<Id extends OperationId>(
+  operation: Id,
+  declared: Saying<'get'> & { fields: readonly Field<AnswerOf<Id>>[]; needsNoKey?: true } & All<
+      'path',
+      PathOf<Id>,
+      Key
+    >,
+): Detail & { operation: Id } {
+  return { verb: 'get', path: {}, ...declared, operation };
+}
+
+export function reportOf<Id extends OperationId, Row extends object>(
+  operation: Id,
+  declared: Saying<''> & { rows: (answer: AnswerOf<Id>) => readonly Row[]; columns: readonly Field<Row>[] },
+): Report {
+  return { verb: '', ...declared, operation };
+}
+
+export function actionOf<Id extends OperationId>(
+  operation: Id,
+  declared: Saying & {
+    flags?: Readonly<Partial<Record<BodyField<Id>, Flag>>>;
+    done?: string;
+    tell?: (answer: AnswerOf<Id>) => string;
+    hint?: (answer: AnswerOf<Id>) => string;
+    destroys?: Destruction;
+    isSpecial?: true;
+  } & All<'path', PathOf<Id>, Key>,
+): Action {
+  return { path: {}, flags: {}, ...declared, operation } as Action;
+}
+
+/** The name of what an operation of the same path answers. */
+export const nameIn = <Id extends OperationId>(operation: Id, of: (item: AnswerOf<Id>) => string): Naming => ({
+  operation,
+  isList: false,
+  of,
+});
+
+/** The name of the item with this id in a list. */
+export const nameAmong = <Id extends ListOperation>(operation: Id, of: (item: ItemOf<Id>) => string): Naming => ({
+  operation,
+  isList: true,
+  of,
+});

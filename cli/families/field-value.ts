@@ -1,0 +1,14 @@
+import type { Field } from './family.ts';
+
+/** What a field shows of an item; `plan.limits` is the field of a field. */
+export const valueOf = (field: Field<never>, item: object): unknown =>
+  field.value ? field.value(item as never) : readPart(item, field.name);
+
+export const readPart = (item: object, name: string): unknown =>
+  name.split('.').reduce<unknown>((value, key) => (value as Record<string, unknown> | null | undefined)?.[key], item);
+
+export function inWords(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (Array.isArray(value) && value.every((part) => typeof part !== 'object')) return value.join(', ');
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}

@@ -1,0 +1,39 @@
+/**
+ * What the things of the API are, said once: their columns and fields, how they are listed and shown, and what can be done
+ * to them. The command line and the console are drawn from it. It promises to be data: it calls nothing and prints nothing.
+ */
+export { apiKeys } from './api-keys.ts';
+export { attachments } from './attachments.ts';
+export { contactProperties } from './contact-properties.ts';
+export { contactImports, countsInWords } from './contact-imports.ts';
+export { contactActivity, contacts } from './contacts.ts';
+export { dns } from './dns.ts';
+export { domainClaims } from './domain-claims.ts';
+export { domains } from './domains.ts';
+export { emailAttempts, emailEvents, emails } from './emails.ts';
+export type {
+  Action,
+  Destruction,
+  Detail,
+  Family,
+  Field,
+  Flag,
+  Key,
+  Kind,
+  List,
+  Naming,
+  Report,
+  Tone,
+} from './family.ts';
+export { inWords, readPart, valueOf } from './field-value.ts';
+export { logs } from './logs.ts';
+export { receivedAttachments, receivedEmails } from './received-emails.ts';
+export { health } from './system.ts';
+export { contactSegments, segmentContacts, segments } from './segments.ts';
+export { shares } from './shares.ts';
+export { suppressions } from './suppressions.ts';
+export { teams } from './teams.ts';
+export { templates } from './templates.ts';
+export { contactTopics, topics } from './topics.ts';
+export { usage } from './usage.ts';
+export { parkedWebhookEvents, webhookAttempts, webhookEvents, webhooks } from './webhooks.ts';

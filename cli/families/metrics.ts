@@ -1,0 +1,85 @@
+import type { AnswerOf } from '../client/index.ts';
+import type { Field } from './family.ts';
+
+type Metrics = AnswerOf<'getEmailMetrics'>;
+export type Metric = Metrics['metrics'][number];
+type Row = NonNullable<Metrics['data']>[number];
+
+/** What a line of a table has space for; --metrics asks for others. */
+export const SHORT = 'sent,delivered,bounced,complained,unique_opened,unique_clicked,delivery_rate,bounce_rate';
+
+/** The rate that belongs to a count stands beside it. */
+const RATE_OF: Partial<Record<Metric, Metric>> = {
+  delivered: 'delivery_rate',
+  unique_opened: 'open_rate',
+  unique_clicked: 'click_rate',
+  bounced: 'bounce_rate',
+  complained: 'complaint_rate',
+  unsubscribed: 'unsubscribe_rate',
+};
+
+/** In the order in which it happens to mail. */
+const ORDER: readonly Metric[] = [
+  'received',
+  'sent',
+  'delivered',
+  'delivery_delayed',
+  'bounced',
+  'bounced_permanent',
+  'bounced_transient',
+  'bounced_undetermined',
+  'suppressed',
+  'failed',
+  'complained',
+  'opened',
+  'unique_opened',
+  'clicked',
+  'unique_clicked',
+  'unsubscribed',
+];
+
+interface Total {
+  metric: Metric;
+  emails: number | undefined;
+  rate: number | undefined;
+}
+
+const isRate = (metric: Metric): boolean => metric.endsWith('_rate');
+
+/** A line for each count with its rate, then the rates whose counts were not asked for. */
+export function totalsOf({ totals, metrics }: Metrics): Total[] {
+  const counts = ORDER.filter((metric) => metrics.includes(metric));
+  const paired = new Set(counts.map((metric) => RATE_OF[metric]));
+  const rates = metrics.filter((metric) => isRate(metric) && !paired.has(metric));
+  return [
+    ...counts.map((metric) => {
+      const rate = RATE_OF[metric];
+      return { metric, emails: totals[metric], rate: rate && totals[rate] };
+    }),
+    ...rates.map((metric) => ({ metric, emails: undefined, rate: totals[metric] })),
+  ];
+}
+
+const percent = (rate: number | undefined): string => (rate === undefined ? '' : `${rate} %`);
+
+export const totalColumns: readonly Field<Total>[] = [
+  { name: 'metric', label: 'Metric', kind: 'whole' },
+  { name: 'emails', label: 'Emails', kind: 'whole' },
+  { name: 'rate', label: 'Rate', kind: 'whole', value: (total) => percent(total.rate) },
+];
+
+const DIMENSIONS: Record<Metrics['dimensions'][number], Field<Row>> = {
+  period: { name: 'period', label: 'Period', kind: 'whole' },
+  domain: { name: 'domain_id', label: 'Domain', value: (row) => row.domain_name ?? row.domain_id },
+  email: { name: 'email_id', label: 'Email', kind: 'id' },
+  broadcast: { name: 'broadcast_id', label: 'Broadcast', value: (row) => row.broadcast_name ?? row.broadcast_id },
+};
+
+/** The columns of an answer that is broken down: what it is broken down by, and its numbers. */
+export const columnsOf = ({ dimensions, metrics }: Metrics): readonly Field<Row>[] => [
+  ...dimensions.map((dimension) => DIMENSIONS[dimension]),
+  ...metrics.map((metric): Field<Row> => {
+    const value = (row: Row) => (isRate(metric) ? percent(row[metric]) : row[metric]);
+    return { name: metric, label: metric.replaceAll('_', ' '), kind: 'whole', value };
+  }),
+];

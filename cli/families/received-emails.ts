@@ -1,0 +1,96 @@
+import type { AnswerOf } from '../client/index.ts';
+import type { ItemOf } from './family.ts';
+import { actionOf, asked, detailOf, listOf, nameIn, wide, type Family, type Field, type Key } from './family.ts';
+
+const EMAIL: Key = { word: 'id', says: 'the id of the received email' };
+const ATTACHMENT: Key = { word: 'attachment', says: 'the id of the attachment (att_…)' };
+
+type Email = ItemOf<'listReceivedEmails'> | AnswerOf<'getReceivedEmail'>;
+
+const id: Field<Email> = { name: 'id', label: 'Id', kind: 'id' };
+const created: Field<Email> = { name: 'created_at', label: 'Received', kind: 'time' };
+const from: Field<Email> = { name: 'from', label: 'From' };
+const to: Field<Email> = { name: 'to', label: 'To' };
+const subject: Field<Email> = { name: 'subject', label: 'Subject' };
+const dropped: Field<Email> = { name: 'dropped_reason', label: 'Dropped', kind: 'state', tone: () => 'bad' };
+const cc: Field<Email> = { name: 'cc', label: 'Cc' };
+const bcc: Field<Email> = { name: 'bcc', label: 'Bcc' };
+const replyTo: Field<Email> = { name: 'reply_to', label: 'Reply to' };
+const messageId: Field<Email> = { name: 'message_id', label: 'Message-ID', kind: 'whole' };
+const files: Field<Email> = {
+  name: 'attachments',
+  label: 'Attachments',
+  value: (email) => email.attachments.map((file) => file.filename ?? file.content_type),
+};
+
+export const receivedEmails = {
+  command: 'received',
+  summary: 'read and delete what was received',
+  noun: 'a received email',
+  list: listOf('listReceivedEmails', {
+    summary: 'list received emails, newest first',
+    example: 'received list --limit 50',
+    columns: [...[id, created, from, to, subject, dropped], ...wide(cc, bcc, replyTo, messageId), ...asked(files)],
+    empty: 'There are no such emails.',
+  }),
+  get: detailOf('getReceivedEmail', {
+    summary: 'show one received email',
+    example: 'received get 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e91',
+    path: { received_email_id: EMAIL },
+    fields: [
+      ...[id, created, from, to, cc, bcc, replyTo, subject, messageId, dropped],
+      { name: 'received_for', label: 'Received for' },
+      files,
+      { name: 'authentication', label: 'Checked', shown: 'asked' },
+      { name: 'headers', label: 'Headers', kind: 'body', shown: 'asked' },
+      { name: 'text', label: 'Text', kind: 'body' },
+      { name: 'html', label: 'HTML', kind: 'body', shown: 'asked' },
+      { name: 'raw', label: 'Source', shown: 'asked' },
+    ],
+  }),
+  actions: [
+    actionOf('deleteReceivedEmail', {
+      verb: 'delete',
+      summary: 'delete a received email for good',
+      example: 'received delete 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e91',
+      path: { received_email_id: EMAIL },
+      done: 'Removed',
+      destroys: {
+        says: 'delete the email, its attachments and its source for good',
+        name: nameIn('getReceivedEmail', (email) => email.subject || email.id),
+      },
+    }),
+  ],
+} satisfies Family;
+
+type Attachment = ItemOf<'listReceivedAttachments'> | AnswerOf<'getReceivedAttachment'>;
+
+const fileId: Field<Attachment> = { name: 'id', label: 'Id', kind: 'id' };
+const bytes: Field<Attachment> = { name: 'size', label: 'Bytes', kind: 'whole' };
+const type: Field<Attachment> = { name: 'content_type', label: 'Type' };
+const filename: Field<Attachment> = { name: 'filename', label: 'Filename' };
+const contentId: Field<Attachment> = { name: 'content_id', label: 'Content-ID' };
+const disposition: Field<Attachment> = { name: 'content_disposition', label: 'Disposition' };
+const link: Field<Attachment> = { name: 'download_url', label: 'Link', kind: 'long' };
+const expires: Field<Attachment> = { name: 'expires_at', label: 'Good until', kind: 'time' };
+
+export const receivedAttachments = {
+  command: 'received',
+  summary: 'the files that came with an email',
+  noun: 'an attachment',
+  list: listOf('listReceivedAttachments', {
+    verb: 'attachments',
+    summary: 'list the attachments of a received email, in their order',
+    example: 'received attachments 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e91',
+    path: { received_email_id: EMAIL },
+    columns: [...[fileId, bytes, type, filename, { ...contentId, label: 'Cid' }], ...wide(disposition, expires, link)],
+    empty: 'There are no such attachments.',
+  }),
+  get: detailOf('getReceivedAttachment', {
+    verb: 'attachment',
+    summary: 'show one attachment and a link to it that is good for 15 minutes',
+    example: 'received attachment 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e91 att_019a9c1e7d527c3a9a540b8f4c1f2e92',
+    path: { received_email_id: EMAIL, received_attachment_id: ATTACHMENT },
+    fields: [fileId, filename, type, disposition, contentId, bytes, link, expires],
+  }),
+} satisfies Family;

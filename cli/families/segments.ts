@@ -1,0 +1,102 @@
+import { contactColumns } from './contacts.ts';
+import { actionOf, detailOf, listOf, nameIn, type Family, type Field, type ItemOf, type Key } from './family.ts';
+
+const SEGMENT: Key = { word: 'segment', says: 'the id of the segment' };
+const CONTACT: Key = { word: 'contact', says: 'its id or address' };
+
+const columns: readonly Field<ItemOf<'listSegments'>>[] = [
+  { name: 'id', label: 'Id', kind: 'id' },
+  { name: 'name', label: 'Name' },
+  { name: 'created_at', label: 'Created', kind: 'time' },
+];
+
+export const segments = {
+  command: 'segments',
+  summary: 'parts of your contacts, by a filter or by hand',
+  noun: 'a segment',
+  list: listOf('listSegments', {
+    summary: 'list segments, newest first',
+    example: 'segments list',
+    columns,
+    empty: 'There are no segments yet.',
+  }),
+  get: detailOf('getSegment', {
+    summary: 'show a segment and its filter',
+    example: 'segments get 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e31',
+    path: { segment: SEGMENT },
+    fields: [...columns, { name: 'filter', label: 'Filter', kind: 'body' }],
+  }),
+  actions: [
+    actionOf('updateSegment', {
+      verb: 'update',
+      summary: 'rename a segment',
+      example: "segments update 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e31 --name 'Paying customers'",
+      path: { segment: SEGMENT },
+      flags: { name: { value: '<name>', says: 'its new name', isRequired: true } },
+      done: 'Renamed',
+    }),
+    actionOf('deleteSegment', {
+      verb: 'delete',
+      summary: 'delete a segment; its contacts stay',
+      example: 'segments delete 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e31',
+      path: { segment: SEGMENT },
+      done: 'Deleted',
+      destroys: {
+        says: 'delete the segment; drafts that name it cannot be sent until they name another',
+        name: nameIn('getSegment', (segment) => segment.name),
+      },
+    }),
+    actionOf('getSegmentMetrics', {
+      verb: 'metrics',
+      summary: 'count who is in a segment now',
+      example: 'segments metrics 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e31',
+      path: { segment: SEGMENT },
+      tell: ({ contacts, subscribed, unsubscribed }) =>
+        `Contacts      ${contacts}\nSubscribed    ${subscribed}\nUnsubscribed  ${unsubscribed}`,
+    }),
+  ],
+} satisfies Family;
+
+export const segmentContacts = {
+  command: 'segments',
+  summary: 'who is in a segment',
+  noun: 'a contact',
+  list: listOf('listSegmentContacts', {
+    verb: 'contacts',
+    summary: 'list who is in a segment now, newest first',
+    example: 'segments contacts 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e31',
+    path: { segment: SEGMENT },
+    columns: contactColumns,
+    empty: 'Nobody is in this segment.',
+  }),
+} satisfies Family;
+
+export const contactSegments = {
+  command: 'contacts',
+  summary: 'which segments a contact is in',
+  noun: 'a segment',
+  list: listOf('listContactSegments', {
+    verb: 'segments',
+    summary: 'list the segments a contact is in now, newest first',
+    example: 'contacts segments ada@example.org',
+    path: { contact: CONTACT },
+    columns,
+    empty: 'It is in no segment.',
+  }),
+  actions: [
+    actionOf('addContactToSegment', {
+      verb: 'add-segment',
+      summary: 'add a contact to a segment',
+      example: 'contacts add-segment ada@example.org 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e31',
+      path: { contact: CONTACT, segment: SEGMENT },
+      tell: ({ contact_id: id }) => id,
+    }),
+    actionOf('removeContactFromSegment', {
+      verb: 'remove-segment',
+      summary: 'take back what add-segment did; who matches the filter stays',
+      example: 'contacts remove-segment ada@example.org 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e31',
+      path: { contact: CONTACT, segment: SEGMENT },
+      tell: ({ contact_id: id }) => id,
+    }),
+  ],
+} satisfies Family;

@@ -1,0 +1,31 @@
+import type { ItemOf } from './family.ts';
+import { detailOf, listOf, type Family, type Field } from './family.ts';
+
+const columns: readonly Field<ItemOf<'listSuppressions'>>[] = [
+  { name: 'id', label: 'Id', kind: 'id' },
+  { name: 'email', label: 'Address' },
+  { name: 'origin', label: 'Origin', kind: 'state' },
+  { name: 'created_at', label: 'Created', kind: 'time' },
+  { name: 'source_id', label: 'By email', kind: 'id' },
+];
+
+export const suppressions = {
+  command: 'suppressions',
+  summary: 'the addresses that no mail goes to',
+  noun: 'a suppression',
+  list: listOf('listSuppressions', {
+    summary: 'list suppressed addresses, newest first',
+    example: 'suppressions list --origin bounce',
+    filters: {
+      origin: { value: '<origin>', says: 'only those suppressed by a bounce, by a complaint or as manual' },
+    },
+    columns,
+    empty: 'There are no such suppressions.',
+  }),
+  get: detailOf('getSuppression', {
+    summary: 'show why and since when an address is suppressed',
+    example: 'suppressions get someone@example.org',
+    path: { suppression: { word: 'suppression', says: 'its id (sup_…) or the address' } },
+    fields: columns,
+  }),
+} satisfies Family;

@@ -1,0 +1,38 @@
+import { detailOf, reportOf, type Family } from './family.ts';
+
+/** About the server itself; neither question needs a key. */
+export const health = {
+  command: 'health',
+  summary: 'ask whether the server lives',
+  noun: 'a server',
+  get: detailOf('getHealth', {
+    verb: 'health',
+    summary: 'ask whether the server lives',
+    example: 'health',
+    fields: [
+      { name: 'status', label: 'Status', kind: 'state' },
+      { name: 'version', label: 'Version' },
+      { name: 'env', label: 'Environment' },
+    ],
+    needsNoKey: true,
+  }),
+} satisfies Family;
+
+export const readiness = reportOf('getReady', {
+  summary: 'ask whether the server can serve requests',
+  description: 'Shows every check of the server; the status is 1 while any of them fails.',
+  example: 'ready',
+  rows: (ready) => ready.checks,
+  columns: [
+    { name: 'name', label: 'Check', kind: 'whole' },
+    {
+      name: 'ok',
+      label: 'Result',
+      kind: 'state',
+      value: (check) => (check.ok ? 'ok' : 'failed'),
+      tone: (check) => (check.ok ? 'good' : 'bad'),
+    },
+    { name: 'durationMs', label: 'Ms', kind: 'whole' },
+    { name: 'error', label: 'Why' },
+  ],
+});

@@ -1,0 +1,53 @@
+import type { TeamObject } from '../../src/contract/index.ts';
+import { detailOf, type Family } from './family.ts';
+
+type Address = NonNullable<TeamObject['sender_identity']['postal_address']>;
+
+const postalLine = ({ line1, line2, city, state, postal_code: code, country }: Address): string =>
+  [line1, line2, city, state, code, country].filter((part) => part !== null).join(', ');
+
+function allowance({ plan: { limits } }: TeamObject): string {
+  const daily = limits.daily_cap === null ? '' : `, ${limits.daily_cap} a day`;
+  return `${limits.included_emails} a month${daily}`;
+}
+
+export const teams = {
+  command: 'team',
+  summary: 'your team: its plan, and who says in its mail that it is the sender',
+  noun: 'a team',
+  get: detailOf('getTeam', {
+    summary: 'show your team',
+    example: 'team get',
+    fields: [
+      { name: 'id', label: 'Id', kind: 'id' },
+      { name: 'name', label: 'Name' },
+      { name: 'slug', label: 'Slug' },
+      {
+        name: 'risk_state',
+        label: 'State',
+        kind: 'state',
+        tone: (team) => (team.risk_state === 'normal' ? 'good' : 'bad'),
+      },
+      { name: 'plan', label: 'Plan', value: ({ plan }) => `${plan.name} (${plan.code})` },
+      { name: 'plan.limits', label: 'Emails', value: allowance },
+      { name: 'plan.limits.domain_limit', label: 'Domains' },
+      {
+        name: 'plan.limits.retention_days',
+        label: 'Kept for',
+        value: ({ plan }) => `${plan.limits.retention_days} days`,
+      },
+      { name: 'sender_identity.sender_name', label: 'Sender' },
+      {
+        name: 'sender_identity.postal_address',
+        label: 'Address',
+        value: ({ sender_identity: { postal_address: address } }) => address && postalLine(address),
+      },
+      { name: 'ai_assist_enabled', label: 'AI helpers', value: (team) => (team.ai_assist_enabled ? 'on' : 'off') },
+      { name: 'sending.sandbox_regions', label: 'In sandbox' },
+      { name: 'created_at', label: 'Created', kind: 'time' },
+      { name: 'sender_identity', label: 'Sender identity', shown: 'asked' },
+      { name: 'sso', label: 'SSO', shown: 'asked' },
+      { name: 'sending', label: 'Sending', shown: 'asked' },
+    ],
+  }),
+} satisfies Family;

@@ -1,0 +1,96 @@
+import type { TemplateObject, TemplateStatus } from '../../src/contract/index.ts';
+import type { AnswerOf } from '../client/index.ts';
+import type { ItemOf } from './family.ts';
+import { actionOf, detailOf, listOf, nameIn, type Family, type Field, type Key, type Tone } from './family.ts';
+
+const TEMPLATE: Key = { word: 'template', says: 'its id or alias' };
+
+type Template = ItemOf<'listTemplates'> | AnswerOf<'getTemplate'>;
+
+/** Good can be sent with. */
+const toneOf = (status: TemplateStatus): Tone => (status === 'published' ? 'good' : 'plain');
+
+/** As --variable takes it. */
+function declarationOf({ key, type, fallback_value: fallback }: TemplateObject['variables'][number]): string {
+  const kind = type === 'number' ? ':number' : '';
+  return `${key}${kind}${fallback === null ? '' : `=${fallback}`}`;
+}
+
+const id: Field<Template> = { name: 'id', label: 'Id', kind: 'id' };
+const alias: Field<Template> = { name: 'alias', label: 'Alias' };
+const status: Field<Template> = {
+  name: 'status',
+  label: 'Status',
+  kind: 'state',
+  tone: (template) => toneOf(template.status),
+};
+const name: Field<Template> = { name: 'name', label: 'Name' };
+const created: Field<Template> = { name: 'created_at', label: 'Created', kind: 'time' };
+const changed: Field<Template> = { name: 'updated_at', label: 'Changed', kind: 'time' };
+const published: Field<Template> = { name: 'published_at', label: 'Published', kind: 'time' };
+
+export const templates = {
+  command: 'templates',
+  summary: 'write and publish messages that are sent by name',
+  noun: 'a template',
+  list: listOf('listTemplates', {
+    summary: 'list templates, newest first',
+    example: 'templates list',
+    columns: [id, alias, status, name, changed, { ...created, shown: 'wide' }, { ...published, shown: 'wide' }],
+    empty: 'There are no templates yet; write one with: rasket templates create NAME --html HTML',
+  }),
+  get: detailOf('getTemplate', {
+    summary: 'show a template as it was last written',
+    example: 'templates get order-confirmation',
+    path: { template: TEMPLATE },
+    fields: [
+      id,
+      name,
+      alias,
+      {
+        ...status,
+        value: ({ status: said, has_unpublished_versions: hasMore }) =>
+          said === 'published' && hasMore ? 'published, with changes that are not' : said,
+      },
+      created,
+      changed,
+      published,
+      { name: 'from', label: 'From' },
+      { name: 'reply_to', label: 'Reply to' },
+      { name: 'subject', label: 'Subject' },
+      { name: 'variables', label: 'Variables', value: (template) => template.variables.map(declarationOf) },
+      { name: 'current_version_id', label: 'Version', kind: 'id', shown: 'asked' },
+      { name: 'has_unpublished_versions', label: 'Unpublished changes', shown: 'asked' },
+      { name: 'text', label: 'Text', kind: 'body' },
+      { name: 'html', label: 'HTML', kind: 'body' },
+    ],
+  }),
+  actions: [
+    actionOf('publishTemplate', {
+      verb: 'publish',
+      summary: 'let sends use a template as it is now',
+      example: 'templates publish order-confirmation',
+      path: { template: TEMPLATE },
+      done: 'Published',
+    }),
+    actionOf('duplicateTemplate', {
+      verb: 'duplicate',
+      summary: 'copy a template as a draft',
+      description: 'Copies a template, as it was last written, into a draft without an alias.',
+      example: 'templates duplicate order-confirmation',
+      path: { template: TEMPLATE },
+      done: 'Created',
+    }),
+    actionOf('deleteTemplate', {
+      verb: 'delete',
+      summary: 'delete a template and its versions',
+      example: 'templates delete order-confirmation',
+      path: { template: TEMPLATE },
+      done: 'Removed',
+      destroys: {
+        says: 'delete the template and all its versions; sends that name it are refused from then on',
+        name: nameIn('getTemplate', (template) => template.alias ?? template.name),
+      },
+    }),
+  ],
+} satisfies Family;

@@ -1,0 +1,100 @@
+import {
+  actionOf,
+  detailOf,
+  listOf,
+  nameIn,
+  type Family,
+  type Field,
+  type Flag,
+  type ItemOf,
+  type Key,
+} from './family.ts';
+
+const TOPIC: Key = { word: 'id', says: 'the id of the topic' };
+const CONTACT: Key = { word: 'contact', says: 'its id or address' };
+
+const columns: readonly Field<ItemOf<'listTopics'>>[] = [
+  { name: 'id', label: 'Id', kind: 'id' },
+  { name: 'name', label: 'Name' },
+  { name: 'default_subscription', label: 'Default', kind: 'state' },
+  { name: 'visibility', label: 'Visibility', kind: 'state' },
+  { name: 'description', label: 'Description' },
+  { name: 'created_at', label: 'Created', kind: 'time' },
+];
+
+const description: Flag = { value: '<text>', says: 'what contacts read below the name' };
+const visibility: Flag = { value: '<visibility>', says: 'public or private' };
+
+export const topics = {
+  command: 'topics',
+  summary: 'what you write about, and who wants to read it',
+  noun: 'a topic',
+  list: listOf('listTopics', {
+    summary: 'list topics, newest first',
+    example: 'topics list',
+    columns,
+    empty: 'There are no topics yet.',
+  }),
+  get: detailOf('getTopic', {
+    summary: 'show a topic',
+    example: 'topics get 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e32',
+    path: { topic_id: TOPIC },
+    fields: columns,
+  }),
+  actions: [
+    actionOf('createTopic', {
+      verb: 'create',
+      summary: 'create a topic',
+      example: 'topics create --name News --default-subscription opt_in',
+      flags: {
+        name: { value: '<name>', says: 'what contacts read', isRequired: true },
+        default_subscription: {
+          value: '<subscription>',
+          says: 'opt_in or opt_out: what holds for contacts that have not chosen, for good',
+          isRequired: true,
+        },
+        description,
+        visibility,
+      },
+      done: 'Created',
+    }),
+    actionOf('updateTopic', {
+      verb: 'update',
+      summary: 'change a topic',
+      example: "topics update 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e32 --name 'Product news'",
+      path: { topic_id: TOPIC },
+      flags: { name: { value: '<name>', says: 'its new name' }, description, visibility },
+      done: 'Changed',
+    }),
+    actionOf('deleteTopic', {
+      verb: 'delete',
+      summary: 'delete a topic',
+      example: 'topics delete 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e32',
+      path: { topic_id: TOPIC },
+      done: 'Deleted',
+      destroys: {
+        says: 'delete the topic, and with it what contacts chose of it',
+        name: nameIn('getTopic', (topic) => topic.name),
+      },
+    }),
+  ],
+} satisfies Family;
+
+export const contactTopics = {
+  command: 'contacts',
+  summary: 'what a contact wants to read',
+  noun: 'a topic',
+  list: listOf('listContactTopics', {
+    verb: 'topics',
+    summary: 'list every topic with what holds for a contact',
+    example: 'contacts topics ada@example.org',
+    path: { contact: CONTACT },
+    columns: [
+      { name: 'id', label: 'Id', kind: 'id' },
+      { name: 'name', label: 'Name' },
+      { name: 'subscription', label: 'Subscription', kind: 'state' },
+      { name: 'description', label: 'Description' },
+    ],
+    empty: 'There are no topics yet.',
+  }),
+} satisfies Family;

@@ -1,0 +1,157 @@
+import type { AnswerOf } from '../client/index.ts';
+import type { ItemOf } from './family.ts';
+import { actionOf, detailOf, listOf, nameIn, type Family, type Field, type Key, type Tone } from './family.ts';
+
+const WEBHOOK: Key = { word: 'webhook', says: 'its id (wh_…)' };
+const OF_WEBHOOK: Key = { word: 'webhook', says: 'the id of the endpoint (wh_…)' };
+const EVENT: Key = { word: 'event', says: 'the id of the event (msg_…)' };
+
+type Webhook = ItemOf<'listWebhooks'> | AnswerOf<'getWebhook'>;
+type Event = ItemOf<'listWebhookEvents'> | AnswerOf<'getWebhookEvent'>;
+
+const id: Field<Webhook> = { name: 'id', label: 'Id', kind: 'id' };
+const status: Field<Webhook> = {
+  name: 'status',
+  label: 'Status',
+  kind: 'state',
+  tone: (webhook) => (webhook.status === 'enabled' ? 'good' : 'bad'),
+};
+const endpoint: Field<Webhook> = { name: 'endpoint', label: 'Endpoint' };
+const events: Field<Webhook> = { name: 'events', label: 'Events', value: (webhook) => webhook.events.join(' ') };
+const created: Field<Webhook> = { name: 'created_at', label: 'Created', kind: 'time' };
+const secret: Field<Webhook> = { name: 'signing_secret', label: 'Signing secret', kind: 'whole' };
+
+export const rotateSecret = actionOf('rotateWebhookSecret', {
+  verb: 'rotate-secret',
+  summary: 'give an endpoint a new signing secret',
+  description:
+    'Gives an endpoint a new signing secret and shows it once. Deliveries carry a signature of the old one too for 24 hours.',
+  example: 'webhooks rotate-secret wh_019a9c1e7d527c3a9a540b8f4c1f2e01',
+  path: { webhook_id: WEBHOOK },
+  isSpecial: true,
+});
+
+export const webhooks = {
+  command: 'webhooks',
+  summary: 'tell your programs what happens, over signed webhooks',
+  noun: 'an endpoint',
+  list: listOf('listWebhooks', {
+    summary: 'list endpoints, newest first',
+    example: 'webhooks list',
+    columns: [id, status, endpoint, events, created, { ...secret, shown: 'wide' }],
+    empty: 'There are no endpoints. Add one with: rasket webhooks create <url> --events email.delivered',
+  }),
+  get: detailOf('getWebhook', {
+    summary: 'show an endpoint',
+    example: 'webhooks get wh_019a9c1e7d527c3a9a540b8f4c1f2e01',
+    path: { webhook_id: WEBHOOK },
+    fields: [id, endpoint, status, events, secret, created],
+  }),
+  actions: [
+    actionOf('deleteWebhook', {
+      verb: 'delete',
+      summary: 'remove an endpoint and its events',
+      example: 'webhooks delete wh_019a9c1e7d527c3a9a540b8f4c1f2e01',
+      path: { webhook_id: WEBHOOK },
+      done: 'Removed',
+      destroys: {
+        says: 'remove the endpoint with all its events, those that wait to be sent among them',
+        name: nameIn('getWebhook', (webhook) => new URL(webhook.endpoint).host),
+      },
+    }),
+    rotateSecret,
+  ],
+} satisfies Family;
+
+const TONES: Record<Event['status'], Tone> = {
+  pending: 'plain',
+  attempting: 'attention',
+  success: 'good',
+  failed: 'bad',
+};
+
+const eventId: Field<Event> = { name: 'id', label: 'Id', kind: 'id' };
+const eventCreated: Field<Event> = { name: 'created_at', label: 'Created', kind: 'time' };
+const eventType: Field<Event> = { name: 'type', label: 'Type', kind: 'whole' };
+const eventStatus: Field<Event> = {
+  name: 'status',
+  label: 'Status',
+  kind: 'state',
+  tone: (event) => TONES[event.status],
+};
+const attempts: Field<Event> = { name: 'attempt_count', label: 'Attempts', kind: 'whole' };
+const lastAnswer: Field<Event> = { name: 'last_http_status', label: 'HTTP', kind: 'whole' };
+
+const eventColumns = [eventId, eventCreated, eventType, eventStatus, attempts, lastAnswer];
+
+export const webhookEvents = {
+  command: 'webhooks',
+  summary: 'what an endpoint was told',
+  noun: 'an event',
+  list: listOf('listWebhookEvents', {
+    verb: 'events',
+    summary: 'list the events of an endpoint, newest first',
+    example: 'webhooks events wh_019a9c1e7d527c3a9a540b8f4c1f2e01 --status failed',
+    path: { webhook_id: OF_WEBHOOK },
+    filters: {
+      status: { value: '<status>', says: 'only those that are pending, attempting, success or failed' },
+      type: { value: '<type>', says: 'only those of this type, such as email.bounced' },
+      start_date: { value: '<time>', says: 'only those created at this ISO 8601 time or later' },
+      end_date: { value: '<time>', says: 'only those created at this ISO 8601 time or earlier' },
+    },
+    columns: eventColumns,
+    empty: 'There are no such events.',
+  }),
+  get: detailOf('getWebhookEvent', {
+    verb: 'event',
+    summary: 'show an event and its payload',
+    example: 'webhooks event wh_019a9c1e7d527c3a9a540b8f4c1f2e01 msg_019a9c1e7d527c3a9a540b8f4c1f2e04',
+    path: { webhook_id: OF_WEBHOOK, event_id: EVENT },
+    fields: [
+      ...[eventId, eventType, eventCreated, eventStatus, attempts],
+      { ...lastAnswer, label: 'Last answer' },
+      { name: 'next_attempt_at', label: 'Next attempt', kind: 'time' },
+      { name: 'payload', label: 'Payload', kind: 'body' },
+    ],
+  }),
+} satisfies Family;
+
+export const parkedWebhookEvents = {
+  command: 'webhooks',
+  summary: 'what happened while an endpoint was disabled',
+  noun: 'an event',
+  list: listOf('listParkedWebhookEvents', {
+    verb: 'parked',
+    summary: 'list what happened while an endpoint was disabled, oldest first',
+    description:
+      'Lists what happened while an endpoint was disabled, and what was waiting for its next attempt then; oldest first. Send them with: rasket webhooks replay --parked',
+    example: 'webhooks parked wh_019a9c1e7d527c3a9a540b8f4c1f2e01',
+    path: { webhook_id: OF_WEBHOOK },
+    filters: { start_date: { value: '<time>', says: 'only those created at this ISO 8601 time or later' } },
+    columns: eventColumns,
+    empty: 'Nothing is parked.',
+    isForward: true,
+  }),
+} satisfies Family;
+
+export const webhookAttempts = {
+  command: 'webhooks',
+  summary: 'the attempts to deliver an event',
+  noun: 'an attempt',
+  list: listOf('listWebhookAttempts', {
+    verb: 'attempts',
+    summary: 'list the attempts to deliver an event, newest first',
+    example: 'webhooks attempts wh_019a9c1e7d527c3a9a540b8f4c1f2e01 msg_019a9c1e7d527c3a9a540b8f4c1f2e04',
+    path: { webhook_id: OF_WEBHOOK, event_id: EVENT },
+    columns: [
+      { name: 'id', label: 'Id', kind: 'id' },
+      { name: 'sent_at', label: 'Sent', kind: 'time' },
+      { name: 'attempt_number', label: 'Attempt', kind: 'whole' },
+      { name: 'http_status_code', label: 'HTTP', kind: 'whole' },
+      { name: 'duration_ms', label: 'Ms', kind: 'whole' },
+      { name: 'response', label: 'Answer', value: (attempt) => attempt.error ?? attempt.response },
+      { name: 'error', label: 'Error', shown: 'asked' },
+    ],
+    empty: 'There are no such attempts.',
+  }),
+} satisfies Family;

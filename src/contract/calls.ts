@@ -1,0 +1,54 @@
+import type { operations } from './types.gen.ts';
+
+export type OperationId = keyof operations;
+
+/** Answered by a page, a file or a stream, which belong to HTTP; every other operation answers a value. */
+export type PageId =
+  | 'getDocs'
+  | 'getOpenapiYaml'
+  | 'getOpenapiJson'
+  | 'getSharePage'
+  | 'downloadAttachment'
+  | 'downloadReceivedAttachment'
+  | 'downloadReceivedRaw'
+  | 'listenWebhooks'
+  | 'createContactImport'
+  | 'exportContacts';
+export type ValueId = Exclude<OperationId, PageId>;
+
+type Parameters<Id extends OperationId> = operations[Id]['parameters'];
+type Defined<T> = Exclude<T, undefined>;
+
+export type QueryOf<Id extends OperationId> = Defined<Parameters<Id>['query']>;
+export type PathOf<Id extends OperationId> = Defined<Parameters<Id>['path']>;
+export type HeaderOf<Id extends OperationId> = Defined<Parameters<Id>['header']>;
+export type BodyOf<Id extends OperationId> = JsonIn<Defined<operations[Id]['requestBody']>>;
+type JsonIn<Request> = [Request] extends [never]
+  ? never
+  : Request extends { content: { 'application/json': infer Body } }
+    ? Body
+    : never;
+
+/** What an operation answers when it does what it was asked. */
+export type AnswerOf<Id extends OperationId> = BodyUnder<operations[Id]['responses'], 200 | 201>;
+/** Whatever an operation may answer with a body of its own, by status. */
+export type BodyUnder<Responses, Status> = {
+  [Key in keyof Responses]: Key extends Status
+    ? Responses[Key] extends { content: { 'application/json': infer Body } | { 'text/plain': infer Body } }
+      ? Body
+      : never
+    : never;
+}[keyof Responses];
+
+type Part<Name extends string, T> = [T] extends [never]
+  ? unknown
+  : Record<never, never> extends T
+    ? Partial<Record<Name, T>>
+    : Record<Name, T>;
+type Body<T> = [T] extends [never] ? unknown : Record<'body', T>;
+
+/** What a call may carry, exactly as the contract says; a part in which nothing is required may be left out. */
+export type CallOf<Id extends OperationId> = Part<'path', PathOf<Id>> &
+  Part<'query', QueryOf<Id>> &
+  Part<'header', HeaderOf<Id>> &
+  Body<BodyOf<Id>>;

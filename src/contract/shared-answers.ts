@@ -1,0 +1,54 @@
+import {
+  methods,
+  type Header,
+  type OpenApiDocument,
+  type Operation,
+  type OrRef,
+  type ResponseObject,
+} from './document.ts';
+
+/**
+ * What every operation answers alike, so that no family writes it: the tag of its file, the headers of every answer, and
+ * the refusals that follow from its credential, its method, its path and its body. What an operation declares itself wins.
+ */
+export function addSharedAnswers(document: OpenApiDocument): void {
+  for (const [path, item] of Object.entries(document.paths)) {
+    for (const method of methods) {
+      const operation = item[method];
+      if (!operation) continue;
+      operation.responses = { ...sharedResponses(operation, { method, path }), ...operation.responses };
+    }
+  }
+  const inline = Object.values(document.paths)
+    .flatMap((item) => methods.flatMap((method) => Object.values(item[method]?.responses ?? {})))
+    .filter((response): response is ResponseObject => !('$ref' in response));
+  for (const response of [...inline, ...Object.values(document.components.responses)]) {
+    response.headers = { ...ANSWER_HEADERS, ...response.headers };
+  }
+}
+
+const ANSWER_HEADERS: Record<string, OrRef<Header>> = {
+  'ratelimit-limit': { $ref: '#/components/headers/RateLimitLimit' },
+  'ratelimit-remaining': { $ref: '#/components/headers/RateLimitRemaining' },
+  'ratelimit-reset': { $ref: '#/components/headers/RateLimitReset' },
+  'x-request-id': { $ref: '#/components/headers/RequestId' },
+};
+
+function sharedResponses(
+  operation: Operation,
+  { method, path }: { method: string; path: string },
+): Operation['responses'] {
+  const takesCredential = operation['x-service-permission'] !== 'none';
+  const names: [status: string, response: string, applies: boolean][] = [
+    ['400', 'InvalidBody', method !== 'get'],
+    ['401', 'Unauthorized', takesCredential],
+    ['403', takesCredential ? 'Forbidden' : 'UserAgentRequired', true],
+    ['404', 'NotFound', path.includes('{')],
+    ['422', operation.requestBody ? 'Unprocessable' : 'InvalidParameter', true],
+    ['429', 'RateLimited', true],
+    ['500', 'InternalError', true],
+    ['503', 'ServiceUnavailable', takesCredential],
+  ];
+  const applying = names.filter(([, , applies]) => applies);
+  return Object.fromEntries(applying.map(([status, name]) => [status, { $ref: `#/components/responses/${name}` }]));
+}

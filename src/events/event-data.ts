@@ -1,0 +1,117 @@
+import type { DomainStatus, Region } from '../contract/index.ts';
+import type { EventType } from './vocabulary.ts';
+
+/** The recipients an event concerns. */
+interface Recipients {
+  to: readonly string[];
+}
+
+/** One message was composed for all recipients, so that who of them has read it is known of simulated readers alone. */
+type Readers = Partial<Recipients>;
+
+interface Reader {
+  ipAddress: string;
+  userAgent: string;
+  timestamp: string;
+}
+
+export interface DomainData {
+  id: string;
+  name: string;
+  status: DomainStatus;
+  created_at: string;
+  region: Region;
+  records: readonly object[];
+}
+
+export interface SuppressionData {
+  id: string;
+  email: string;
+  origin: 'bounce' | 'complaint' | 'manual';
+  source_id: string | null;
+  created_at: string;
+}
+
+/** The message may be gone before its webhook is sent, so that the event says it all. */
+export interface ReceivedData {
+  email_id: string;
+  created_at: string;
+  from: string;
+  to: readonly string[];
+  cc: readonly string[];
+  bcc: readonly string[];
+  received_for: readonly string[];
+  message_id: string;
+  subject: string;
+  attachments: readonly {
+    id: string;
+    filename: string | null;
+    content_type: string;
+    content_disposition: string | null;
+    content_id?: string;
+  }[];
+  /** Only of what was dropped. */
+  dropped_reason?: string;
+}
+
+export interface ContactData {
+  id: string;
+  segment_ids: readonly string[];
+  /** The first of them, for programs that know no segments. */
+  audience_id: string | null;
+  created_at: string;
+  updated_at: string;
+  email: string;
+  first_name: string | null;
+  last_name: string | null;
+  unsubscribed: boolean;
+}
+
+/** What each type of event adds to its envelope. Who records one cannot forget a field, and who reads one needs no cast. */
+export interface EventData {
+  'email.queued': undefined;
+  'email.scheduled': undefined;
+  'email.sent': undefined;
+  'email.canceled': undefined;
+  'email.delivered': Recipients;
+  'email.complained': Recipients;
+  'email.delivery_delayed': Recipients & {
+    delay: {
+      type: string;
+      expirationTime: string;
+      delayedRecipients: readonly { emailAddress: string; diagnosticCode: string }[];
+    };
+  };
+  'email.bounced': Recipients & {
+    bounce: { type: BounceType; subType: string; message: string; diagnosticCode: readonly string[] };
+  };
+  'email.suppressed': Recipients & {
+    suppressed: {
+      reason: 'previous_bounce' | 'previous_complaint' | 'manual';
+      type: 'Suppressed';
+      message: string;
+      diagnosticCode: readonly string[];
+    };
+  };
+  'email.failed': Recipients & { failed: { reason: string } };
+  'email.opened': Readers & { open: Reader };
+  'email.clicked': Readers & { click: Reader & { link: string } };
+  'email.received': ReceivedData;
+  'domain.created': DomainData;
+  'domain.updated': DomainData;
+  'domain.deleted': DomainData;
+  'suppression.added': SuppressionData;
+  'suppression.removed': SuppressionData;
+  'contact.created': ContactData;
+  'contact.updated': ContactData;
+  'contact.deleted': ContactData;
+}
+
+export type BounceType = 'Permanent' | 'Transient' | 'Undetermined';
+
+/** A type of event with what it adds; the compiler follows from the one to the other. */
+export type Happening<Type extends EventType = EventType> = {
+  [Each in Type]: EventData[Each] extends undefined
+    ? { type: Each; data?: undefined }
+    : { type: Each; data: EventData[Each] };
+}[Type];

@@ -1,0 +1,44 @@
+import type { World } from '../../platform/world/index.ts';
+import { formatDate } from '../../protocol/mime/index.ts';
+import type { MessageRow } from '../../resources/emails/index.ts';
+import type { Spooled } from './spool-message.ts';
+
+/** What a client composed, ready to be sent but for what only its acceptance decides. */
+export interface SubmittedMessage {
+  spooled: Spooled;
+  /** The headers that stay, as they came. */
+  head: string;
+  /** As the client wrote it; null where it wrote none. */
+  messageId: string | null;
+  hasDate: boolean;
+  needsSmtpUtf8: boolean;
+}
+
+/** An existing Date and Message-ID stay; missing ones stand behind the others. */
+export function messageRow(
+  message: SubmittedMessage,
+  { emailId, messageId, createdAt }: { emailId: string; messageId: string; createdAt: number },
+): MessageRow {
+  const { spooled, needsSmtpUtf8 } = message;
+  const missing = [
+    ...(message.messageId === null ? [`Message-ID: ${messageId}\r\n`] : []),
+    ...(message.hasDate ? [] : [`Date: ${formatDate(new Date(createdAt))}\r\n`]),
+  ];
+  const html = spooled.texts.filter(({ type, isSealed }) => type === 'text/html' && !isSealed);
+  return {
+    email_id: emailId,
+    head: message.head + missing.join(''),
+    body: spooled.body?.toString('latin1') ?? null,
+    body_bytes: spooled.bodyBytes,
+    body_hash: spooled.bodyHash,
+    html_parts: html.length === 0 ? null : JSON.stringify(html),
+    is_eight_bit: spooled.isEightBit ? 1 : 0,
+    needs_smtp_utf8: needsSmtpUtf8 ? 1 : 0,
+  };
+}
+
+/** The body becomes the email's, before any row names it. */
+export async function adoptBody(world: World, message: SubmittedMessage | undefined, emailId: string): Promise<void> {
+  const owner = message?.spooled.blobOwner;
+  if (owner !== undefined) await world.blobs.move(owner, emailId);
+}

@@ -1,0 +1,163 @@
+import { nextTurn } from '../../platform/clock/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import type { PropertyType } from '../../protocol/contact-filter/index.ts';
+import { readRow, type ReadRow } from '../../protocol/csv/index.ts';
+import {
+  finishImport,
+  releaseImport,
+  writeProgress,
+  type ImportOptions,
+  type ImportRow,
+  type Progress,
+} from '../../resources/contact-imports/index.ts';
+import { declaredProperties } from '../../resources/contact-properties/index.ts';
+import { importRows, ImportRaced, type ImportedRows } from '../../resources/contacts/index.ts';
+import { liveSegments } from '../../resources/segments/index.ts';
+import { liveTopics } from '../../resources/topics/index.ts';
+import { importBlob } from './import-blob.ts';
+import { readRows, UnreadableRow, type FileRow } from './read-rows.ts';
+
+/** Short enough that requests, which take several turns of the loop, hardly notice the batches between them. */
+const BATCH_ROWS = 200;
+/** Claims without a row: what ends the process each time must not end it for ever. */
+const TRIES_MAX = 5;
+const RACES_MAX = 5;
+
+interface Carrying {
+  item: ImportRow;
+  owner: string;
+  signal: AbortSignal;
+}
+
+/** Somebody else has it now. */
+class TakenOver extends Error {}
+
+/** Reads an import from where it stands to its end, or until it is to stop. */
+export async function carryImport(world: World, { item, owner, signal }: Carrying): Promise<void> {
+  const end = (failure?: Progress['failures'][number]) =>
+    world.db.tx((tx) => finishImport(tx, { id: item.id, owner, at: world.clock.now(), failure }));
+  try {
+    if (item.tries > TRIES_MAX) {
+      await end({ row: item.rows_read + 1, reason: `the file could not be read in ${TRIES_MAX} tries`, value: null });
+      return;
+    }
+    const file = await world.blobs.open(importBlob(item.id));
+    if (!file) {
+      await end({ row: item.rows_read + 1, reason: 'the file is gone', value: null });
+      return;
+    }
+    if (await readThrough(world, { item, owner, signal }, file.content)) await end();
+  } catch (error) {
+    if (error instanceof UnreadableRow) await end({ row: error.row, reason: error.message, value: null });
+    else if (!(error instanceof TakenOver)) throw error;
+  } finally {
+    await releaseImport(world.db, item.id, owner);
+  }
+}
+
+/** Answers whether the end was reached. */
+async function readThrough(
+  world: World,
+  { item, owner, signal }: Carrying,
+  content: Parameters<typeof readRows>[0],
+): Promise<boolean> {
+  const options = JSON.parse(item.options) as ImportOptions;
+  // The header is read with the options; what was counted before is not counted again.
+  const read = readRows(content, options, Math.max(1, item.rows_read));
+  let waiting: FileRow[] = [];
+  const write = async (rows: readonly FileRow[]): Promise<void> => {
+    await writeBatch(world, { item, owner, options, rows });
+    await nextTurn();
+  };
+  try {
+    for await (const rows of read) {
+      waiting = waiting.length === 0 ? rows : [...waiting, ...rows];
+      while (waiting.length >= BATCH_ROWS) {
+        if (signal.aborted) return false;
+        await write(waiting.slice(0, BATCH_ROWS));
+        waiting = waiting.slice(BATCH_ROWS);
+      }
+    }
+  } catch (error) {
+    // What stands before the row that cannot be read counts.
+    if (error instanceof UnreadableRow && waiting.length > 0) await write(waiting);
+    throw error;
+  } finally {
+    content.destroy();
+  }
+  if (signal.aborted) return false;
+  if (waiting.length > 0) await write(waiting);
+  return true;
+}
+
+interface Batch {
+  item: ImportRow;
+  owner: string;
+  options: ImportOptions;
+  rows: readonly FileRow[];
+}
+
+/** A batch and where it leaves the import are one transaction; a power cut takes back both. */
+async function writeBatch(world: World, batch: Batch): Promise<void> {
+  for (let race = 1; ; race++) {
+    try {
+      await world.db.txUnsynced(async (tx) => {
+        const { item, owner, options, rows } = batch;
+        const declared = await declaredProperties(tx, item.team_id);
+        const types = new Map(declared.map(({ key, type }) => [key, type]));
+        const { good, failures } = sort(rows, options, types);
+        const alive = await stillThere(tx, item.team_id, options);
+        const done = await importRows(world, tx, {
+          ...{ teamId: item.team_id, rows: good, declared, onConflict: options.on_conflict },
+          ...alive,
+        });
+        if (!(await writeProgress(tx, progressOf({ item, owner, rows, done, failures })))) throw new TakenOver();
+      });
+      return;
+    } catch (error) {
+      if (!(error instanceof ImportRaced) || race >= RACES_MAX) throw error;
+    }
+  }
+}
+
+type Failures = Progress['failures'][number][];
+
+function sort(
+  rows: readonly FileRow[],
+  { columns }: ImportOptions,
+  types: ReadonlyMap<string, PropertyType>,
+): { good: { row: number; read: ReadRow }[]; failures: Failures } {
+  const good: { row: number; read: ReadRow }[] = [];
+  const failures: Failures = [];
+  for (const { row, cells } of rows) {
+    const read = readRow(cells, columns, types);
+    if ('reason' in read) failures.push({ row, ...read });
+    else good.push({ row, read });
+  }
+  return { good, failures };
+}
+
+/** Of what the import names, what has not been deleted meanwhile. */
+async function stillThere(
+  tx: Parameters<typeof liveSegments>[0],
+  teamId: string,
+  { segmentIds, topics }: ImportOptions,
+) {
+  const segments = segmentIds.length === 0 ? [] : await liveSegments(tx, teamId, segmentIds);
+  const live = topics.length === 0 ? [] : await liveTopics(tx, teamId);
+  const known = new Set(live.map(({ id }) => id));
+  return { segmentIds: segments.map(({ id }) => id), topics: topics.filter(({ id }) => known.has(id)) };
+}
+
+function progressOf({
+  item,
+  owner,
+  rows,
+  done,
+  failures,
+}: Pick<Batch, 'item' | 'owner' | 'rows'> & { done: ImportedRows; failures: Failures }): Progress {
+  const { created, updated, skipped } = done;
+  const all = [...failures, ...done.failures].toSorted((a, b) => a.row - b.row);
+  const counts = { total: rows.length, created, updated, skipped, failed: all.length };
+  return { id: item.id, owner, rowsRead: rows.at(-1)?.row ?? 0, counts, failures: all };
+}

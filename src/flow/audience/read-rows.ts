@@ -1,0 +1,72 @@
+import type { Readable } from 'node:stream';
+import Papa from 'papaparse';
+import type { ImportOptions } from '../../resources/contact-imports/index.ts';
+
+export interface FileRow {
+  /** As a spreadsheet counts: the header is row 1. */
+  row: number;
+  cells: string[];
+}
+
+/** Why a file cannot be read any further. */
+export class UnreadableRow extends Error {
+  readonly row: number;
+
+  constructor(row: number, reason: string) {
+    super(reason);
+    this.row = row;
+  }
+}
+
+/** No row of contacts is longer; what is, lacks a closing quote or is no table. */
+const ROW_CHARS_MAX = 1024 * 1024;
+
+interface Parsed {
+  data: string[][];
+  errors: { type: string; code: string }[];
+  meta: { cursor: number };
+}
+interface Parser {
+  parse(text: string, base: number, ignoreLastRow: boolean): Parsed;
+}
+const ParserOf = (Papa as unknown as { Parser: new (config: object) => Parser }).Parser;
+
+/** The rows of a file behind its first `skipped`, a handful at a time; rows without anything in them are numbered and left out. */
+export async function* readRows(
+  content: Readable,
+  { encoding, delimiter, quote }: Pick<ImportOptions, 'encoding' | 'delimiter' | 'quote'>,
+  skipped: number,
+): AsyncGenerator<FileRow[]> {
+  const decoder = new TextDecoder(encoding);
+  const config = { delimiter, quoteChar: quote, newline: '\n' };
+  let rest = '';
+  let row = 0;
+  /** A line end of two characters may be cut in two. */
+  let endsInReturn = false;
+  const take = (text: string, isLast: boolean): FileRow[] => {
+    const { data, errors, meta } = new ParserOf(config).parse(text, 0, !isLast);
+    rest = text.slice(meta.cursor);
+    if (isLast && errors.some(({ code }) => code === 'MissingQuotes')) {
+      throw new UnreadableRow(row + data.length, 'a quote is opened and never closed');
+    }
+    if (rest.length > ROW_CHARS_MAX) {
+      throw new UnreadableRow(row + data.length + 1, 'the row is longer than 1 MB; is a quote left open?');
+    }
+    const rows: FileRow[] = [];
+    for (const cells of data) {
+      if (++row > skipped && !isEmpty(cells)) rows.push({ row, cells });
+    }
+    return rows;
+  };
+  for await (const chunk of content as AsyncIterable<Buffer>) {
+    let text = decoder.decode(chunk, { stream: true });
+    if (endsInReturn && text.startsWith('\n')) text = text.slice(1);
+    endsInReturn = text.endsWith('\r');
+    if (text.includes('\r')) text = text.replaceAll(/\r\n?/g, '\n');
+    yield take(rest + text, false);
+  }
+  const last = rest + decoder.decode();
+  if (last !== '') yield take(last, true);
+}
+
+const isEmpty = (cells: readonly string[]): boolean => cells.every((cell) => cell.trim() === '');

@@ -1,0 +1,69 @@
+import Papa from 'papaparse';
+import { refuse } from '../../platform/refusal/index.ts';
+import { createSniffer, type Encoding } from '../../protocol/csv/index.ts';
+import type { Ctx } from '../../resources/access/index.ts';
+import { importBlob } from './import-blob.ts';
+
+export interface ReceivedFile {
+  encoding: Encoding;
+  delimiter: string;
+  quote: string;
+  header: string[];
+}
+
+const BYTES_MAX = 50 * 1024 * 1024;
+const DELIMITERS = [',', ';', '\t', '|'];
+
+const unfit = (says: string) => refuse('validation_error', { status: 422, say: `file: ${says}.` });
+
+/** Stores a file under an import's id while it comes in, and says how it is to be read; what is no CSV file is named. */
+export async function receiveFile(
+  { store }: Pick<Ctx, 'store'>,
+  id: string,
+  content: AsyncIterable<Uint8Array>,
+): Promise<ReceivedFile> {
+  const sniffer = createSniffer();
+  let bytes = 0;
+  async function* watched(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of content) {
+      bytes += chunk.length;
+      if (bytes > BYTES_MAX) throw unfit('it is larger than 50 MB; split it');
+      sniffer.push(chunk);
+      yield chunk;
+    }
+  }
+  await store.blobs.putStream(importBlob(id), watched());
+  const sniffed = sniffer.end();
+  if (!sniffed.ok) throw unfit(sniffed.fault);
+  return { encoding: sniffed.encoding, ...readHeader(sniffed.sample, bytes) };
+}
+
+function readHeader(sample: string, bytes: number): { delimiter: string; quote: string; header: string[] } {
+  const text = sample.replaceAll(/\r\n?/g, '\n').replace(/^\n+/, '');
+  const quote = quoteOf(text);
+  const delimiter = delimiterOf(text, quote);
+  const { data } = Papa.parse<string[]>(text, { delimiter, quoteChar: quote, newline: '\n', preview: 1 });
+  const header = data[0] ?? [];
+  const isCut = text.length < bytes / 4 && !text.includes('\n');
+  if (isCut) throw unfit('its first row, which names the columns, is longer than 64 KB');
+  return { delimiter, quote, header };
+}
+
+/** Single quotes, where whole cells stand in them and nothing in double ones. */
+function quoteOf(text: string): string {
+  const [first = ''] = text.split('\n', 1);
+  return !first.includes('"') && /^\s*'[^'\n]*'\s*(?:[,;\t|]\s*'|$)/.test(first) ? "'" : '"';
+}
+
+/** The one that makes most rows as wide as the first, and wider than any other does. */
+function delimiterOf(text: string, quote: string): string {
+  let best = { delimiter: ',', width: 1 };
+  for (const delimiter of DELIMITERS) {
+    const { data } = Papa.parse<string[]>(text, { delimiter, quoteChar: quote, newline: '\n', preview: 20 });
+    const width = data[0]?.length ?? 0;
+    const whole = data.filter((row) => row.length > 1 || (row[0] ?? '') !== '');
+    const alike = whole.filter((row) => row.length === width).length;
+    if (width > best.width && alike * 2 >= whole.length) best = { delimiter, width };
+  }
+  return best.delimiter;
+}

@@ -1,0 +1,17 @@
+import type { World } from '../../platform/world/index.ts';
+import { importsWithOldFile, noteFileRemoved } from '../../resources/contact-imports/index.ts';
+
+const KEPT_MS = 7 * 24 * 3_600_000;
+const BATCH = 100;
+
+/** Seven days after its end an import keeps its counts alone: the file goes, and what failed rows said. */
+export async function removeImportFiles(world: World): Promise<void> {
+  for (;;) {
+    const ids = await importsWithOldFile(world.db, world.clock.now() - KEPT_MS, BATCH);
+    for (const id of ids) {
+      await world.blobs.remove(id);
+      await noteFileRemoved(world.db, id, world.clock.now());
+    }
+    if (ids.length < BATCH) return;
+  }
+}

@@ -1,0 +1,49 @@
+import type { Target } from './mx-route.ts';
+import type { JobOutcome } from './outcome.ts';
+import type { Opened } from './smtp-session.ts';
+
+export type FailedTarget = Extract<Opened, { kind: 'failed' }> & {
+  mx: string;
+  /** It was not tried, because its address had failed a moment ago. */
+  isOld?: boolean;
+};
+
+type Deferral = Extract<JobOutcome, { kind: 'deferred' }>;
+
+/** What all targets of a route that failed come to. */
+export function allFailed(failures: FailedTarget[]): JobOutcome {
+  const detail = failures.map((failure) => failure.detail).join('; ');
+  // The best host's word counts; but a refusal says more than a host that could not be reached.
+  const tried = failures.filter((failure) => !failure.isOld);
+  const among = tried.length > 0 ? tried : failures;
+  const telling = among.find((failure) => failure.reply) ?? among[0];
+  const reply = { ...(telling?.reply ? { reply: telling.reply } : {}), ...(telling ? { mx: telling.mx } : {}) };
+  if (failures.length > 0 && failures.every((failure) => failure.takesNoMail)) {
+    return { kind: 'bounced', reason: 'takes_no_mail', detail, ...reply };
+  }
+  return { kind: 'deferred', reason: telling?.reason ?? 'unreachable', detail, ...reply };
+}
+
+/** The same outcome on mail that was not tried after it. */
+export function asDown<V extends JobOutcome>(outcome: V): V {
+  if (outcome.kind === 'bounced' || outcome.reason === 'destination_down') return outcome;
+  return { ...outcome, reason: 'destination_down', detail: `Not tried, since a moment ago: ${outcome.detail}` };
+}
+
+/** What one failure says about everything behind the same address: nothing where it was about TLS or mail as such. */
+export function addressOutcome({ mx, ...failure }: FailedTarget): Deferral | undefined {
+  const { reason, detail, reply, takesNoMail } = failure;
+  if (takesNoMail || reason === 'tls_unavailable' || reason === 'stopping') return undefined;
+  return { kind: 'deferred', reason, detail, mx, ...(reply ? { reply } : {}) };
+}
+
+export function notTried(target: Target, outcome: Deferral): FailedTarget {
+  const { reason, detail, reply } = asDown(outcome);
+  const said = reply ? { reply } : {};
+  return { kind: 'failed', reason, detail, takesNoMail: false, mx: target.host, isOld: true, ...said };
+}
+
+export function tookTooLong(target: Target, openMs: number): FailedTarget {
+  const detail = `${target.host} [${target.address}]: not tried, since opening a connection took ${openMs} ms before it`;
+  return { kind: 'failed', reason: 'timeout', detail, takesNoMail: false, mx: target.host, isOld: true };
+}

@@ -1,0 +1,48 @@
+/** Who waits for a connection to one destination: the teams in turn, and each team's own in their order. */
+export class WaitersByTeam<Waiter> {
+  #byTeam = new Map<string, Set<Waiter>>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Each team with how many of its own wait. */
+  *teams(): Iterable<[team: string, count: number]> {
+    for (const [team, waiters] of this.#byTeam) yield [team, waiters.size];
+  }
+
+  add(team: string, waiter: Waiter, place: 'last' | 'first'): void {
+    const waiters = this.#byTeam.get(team) ?? new Set();
+    this.#byTeam.set(team, place === 'last' ? waiters.add(waiter) : new Set([waiter, ...waiters]));
+    this.#size += 1;
+  }
+
+  remove(team: string, waiter: Waiter): void {
+    const waiters = this.#byTeam.get(team);
+    if (!waiters?.delete(waiter)) return;
+    this.#size -= 1;
+    if (waiters.size === 0) this.#byTeam.delete(team);
+  }
+
+  /** The next one whose team may have its turn. */
+  take(mayHave: (team: string) => boolean): Waiter | undefined {
+    for (const [team, waiters] of this.#byTeam) {
+      if (!mayHave(team)) continue;
+      const [waiter] = waiters;
+      if (waiter === undefined) continue;
+      this.remove(team, waiter);
+      this.#byTeam.delete(team);
+      if (waiters.size > 0) this.#byTeam.set(team, waiters);
+      return waiter;
+    }
+    return undefined;
+  }
+
+  takeAll(): Waiter[] {
+    const all = [...this.#byTeam.values()].flatMap((waiters) => [...waiters]);
+    this.#byTeam.clear();
+    this.#size = 0;
+    return all;
+  }
+}

@@ -1,0 +1,161 @@
+import type { ApiCall, ApiRequest } from '../../../platform/api-call/index.ts';
+import { recordDataOf, recordValue, sameNames, textOfStrings } from '../../../protocol/dns/index.ts';
+import { isObject, readEnvelope } from './cloudflare-answers.ts';
+import { ProviderFault, type DnsProvider, type NewRecord, type ZoneRecord } from './provider.ts';
+import { zoneAmong } from './zone-among.ts';
+
+export interface CloudflareOptions {
+  name: string;
+  apiUrl: string;
+  token(): string;
+  /** The zones it may write; undefined leaves that to the token. */
+  zones: readonly string[] | undefined;
+  call: ApiCall;
+  /** Ends whatever is under way. */
+  signal: AbortSignal;
+}
+
+const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
+const ZONES_PER_PAGE = 50;
+const RECORDS_PER_PAGE = 100;
+/** The ttl of records whose provider chooses it. */
+const AUTOMATIC = 1;
+/** A thousand zones, and more records of one name than any zone has. */
+const PAGES_MAX = 20;
+
+/** The shape of Cloudflare's API: bearer token, an envelope around every answer, records by id. Its updates are made one by one. */
+export function createCloudflare(options: CloudflareOptions): DnsProvider {
+  const { name } = options;
+  const zoneIds = new Map<string, string>();
+
+  const allZones = async (): Promise<string[]> => {
+    const zones = await listPages(options, 'list the zones', '/zones', { per_page: String(ZONES_PER_PAGE) });
+    for (const zone of zones) zoneIds.set(textAt(zone, 'name').toLowerCase(), textAt(zone, 'id'));
+    return [...zoneIds.keys()];
+  };
+  const idOf = async (zone: string): Promise<string> => {
+    if (zoneIds.size === 0) await allZones();
+    const id = zoneIds.get(zone);
+    if (id !== undefined) return id;
+    const say = `The token of the DNS provider ${name} does not reach the zone ${zone}.`;
+    throw new ProviderFault('refused', say, { nothingChanged: true });
+  };
+
+  return {
+    name,
+    async zoneOf(domain) {
+      return zoneAmong(name, options.zones ?? (await allZones()), domain);
+    },
+    async recordsAt(zone, queries) {
+      const path = `/zones/${encodeURIComponent(await idOf(zone))}/dns_records`;
+      const found: ZoneRecord[] = [];
+      for (const { name } of queries) {
+        const query = { 'name.exact': name.toLowerCase(), per_page: String(RECORDS_PER_PAGE) };
+        const rows = await listPages(options, `list the records of ${name}`, path, query);
+        // Whether the filter was understood is not for us to trust.
+        found.push(...rows.map(readRecord).filter((record) => sameNames(record.name, name)));
+      }
+      return found;
+    },
+    async apply(zone, { deletes, creates }) {
+      const path = `/zones/${encodeURIComponent(await idOf(zone))}/dns_records`;
+      let done = 0;
+      try {
+        for (const record of deletes) {
+          const what = `delete the ${record.type} record of ${record.name}`;
+          await callApi(options, what, 'DELETE', `${path}/${encodeURIComponent(String(record.handle))}`);
+          done++;
+        }
+        for (const record of creates) {
+          await callApi(options, `create the ${record.type} record of ${record.name}`, 'POST', path, bodyOf(record));
+          done++;
+        }
+      } catch (error) {
+        if (!(error instanceof ProviderFault) || done === 0) throw error;
+        const say = `${error.message} ${done} of ${deletes.length + creates.length} changes were made before; configuring again makes the rest.`;
+        throw new ProviderFault(error.kind, say, { nothingChanged: false, because: error });
+      }
+    },
+  };
+}
+
+async function listPages(
+  options: CloudflareOptions,
+  what: string,
+  path: string,
+  query: Record<string, string>,
+): Promise<Record<string, unknown>[]> {
+  const rows: Record<string, unknown>[] = [];
+  for (let page = 1; ; page++) {
+    const target = `${path}?${new URLSearchParams({ ...query, page: String(page) })}`;
+    const { result, pages } = await callApi(options, what, 'GET', target);
+    if (!Array.isArray(result)) throw notTheShape(options.name, what);
+    rows.push(...result.filter(isObject));
+    if (page >= pages) return rows;
+    if (page === PAGES_MAX) {
+      const say = `The DNS provider ${options.name} has more than ${PAGES_MAX} pages when asked to ${what}; that is more than is read.`;
+      throw new ProviderFault('refused', say, { nothingChanged: true });
+    }
+  }
+}
+
+async function callApi(
+  options: CloudflareOptions,
+  what: string,
+  method: ApiRequest['method'],
+  target: string,
+  body?: object,
+) {
+  const request: ApiRequest = {
+    method,
+    url: new URL(options.apiUrl + target),
+    headers: { authorization: `Bearer ${options.token()}` },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  };
+  const answer = await options.call(request, { bytesMax: ANSWER_BYTES_MAX, signal: options.signal });
+  return readEnvelope(options.name, what, answer, method !== 'GET');
+}
+
+/** TXT goes in quotes, as it stands in a zone file: unquoted text would be split by the other side, at its own places. */
+function bodyOf(record: NewRecord): object {
+  const data = recordDataOf(record);
+  const common = {
+    name: record.name,
+    type: record.type,
+    ttl: record.ttl === AUTOMATIC ? AUTOMATIC : Math.max(60, record.ttl),
+  };
+  switch (data.type) {
+    case 'CAA':
+      return { ...common, data: { flags: data.flags, tag: data.tag, value: data.value } };
+    case 'MX':
+      return { ...common, content: data.exchange, priority: data.priority };
+    case 'CNAME':
+      // A proxied name answers with addresses of the provider's, which no reader of our links reaches us through.
+      return { ...common, content: data.target, proxied: false };
+    default:
+      return { ...common, content: recordValue(data) };
+  }
+}
+
+function readRecord(row: Record<string, unknown>): ZoneRecord {
+  const type = textAt(row, 'type');
+  const content = textAt(row, 'content');
+  return {
+    name: textAt(row, 'name'),
+    type,
+    value: type === 'TXT' ? textOfStrings(content) : content,
+    priority: type === 'MX' && typeof row.priority === 'number' ? row.priority : null,
+    ttl: typeof row.ttl === 'number' ? row.ttl : 1,
+    handle: textAt(row, 'id'),
+  };
+}
+
+function textAt(row: Record<string, unknown>, field: string): string {
+  const value = row[field];
+  return typeof value === 'string' ? value : '';
+}
+
+const notTheShape = (provider: string, what: string): ProviderFault =>
+  new ProviderFault('unavailable', `The DNS provider ${provider} answered no list when asked to ${what}.`, {
+    nothingChanged: true,
+  });

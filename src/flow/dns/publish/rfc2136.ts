@@ -1,0 +1,227 @@
+import type { Clock } from '../../../platform/clock/index.ts';
+import type { Log } from '../../../platform/log/index.ts';
+import {
+  addRecord,
+  CLASSES,
+  decodeMessage,
+  deleteRecord,
+  DnsFormatError,
+  nameIsUnused,
+  plainRecord,
+  recordDataOf,
+  sameNames,
+  questionMessage,
+  RCODES,
+  rcodeName,
+  recordSetIs,
+  recordSetIsAbsent,
+  signatureError,
+  signMessage,
+  updateMessage,
+  verifyMessage,
+  type DnsMessage,
+  type DnsRecord,
+  type Prerequisite,
+  type RecordData,
+  type RecordTypeName,
+  type TsigKey,
+} from '../../../protocol/dns/index.ts';
+import { askOverTcp, askOverUdp, NoDnsAnswer, type DnsServer } from './dns-exchange.ts';
+import { ProviderFault, type DnsProvider, type ZoneChange, type ZoneRecord } from './provider.ts';
+import { zoneAmong } from './zone-among.ts';
+
+export interface Rfc2136Options {
+  name: string;
+  zones: readonly string[];
+  key(): TsigKey;
+  /** The primary server; asked for each time, because a host name may move. */
+  server(): Promise<DnsServer>;
+  timeoutMs: number;
+  tries: number;
+  /** By which the server checks our signatures and we check its, and by which it is waited for. */
+  clock: Clock;
+  /** For what only the operator can mend. */
+  log: Log;
+  randomId(): number;
+}
+
+interface Exchanging extends Rfc2136Options {
+  noteRefusedKey(key: TsigKey, error: string): void;
+}
+
+const UDP_BYTES_MAX = 1232;
+
+/** Dynamic updates: every message signed, every answer verified, every update bound to what was read before. */
+export function createRfc2136(given: Rfc2136Options): DnsProvider {
+  const { name } = given;
+  let isNoted = false;
+  const noteRefusedKey = (key: TsigKey, error: string): void => {
+    const what = { provider: name, keyName: key.name, algorithm: key.algorithm, error };
+    // The questions of one use go out together and are all refused alike.
+    if (!isNoted) given.log.error(what, 'the server of a dns provider refuses its key');
+    isNoted = true;
+  };
+  const options: Exchanging = { ...given, noteRefusedKey };
+  return {
+    name,
+    zoneOf: (domain) => Promise.resolve(zoneAmong(name, options.zones, domain)),
+    async recordsAt(zone, queries) {
+      const server = await options.server();
+      const questions = queries.flatMap((query) => query.types.map((type) => ({ name: query.name, type })));
+      const found = await Promise.all(questions.map((question) => recordsFor(options, server, zone, question)));
+      return found.flat();
+    },
+    async apply(zone, change) {
+      const server = await options.server();
+      const message = updateMessage(options.randomId(), zone, prerequisitesOf(change), changesOf(change));
+      // Over TCP, because an update that is sent twice would meet its own prerequisites.
+      const answer = await signedExchange(options, message, (bytes) => askOverTcp(server, bytes, options), {
+        nothingChanged: false,
+      });
+      mustHaveUpdated(name, zone, answer.rcode);
+    },
+  };
+}
+
+async function recordsFor(
+  options: Exchanging,
+  server: DnsServer,
+  zone: string,
+  question: { name: string; type: string },
+): Promise<ZoneRecord[]> {
+  const type = question.type as RecordTypeName;
+  const message = questionMessage(options.randomId(), question.name, type, {
+    recursionDesired: false,
+    udpBytesMax: UDP_BYTES_MAX,
+  });
+  const ask = async (bytes: Buffer): Promise<Buffer> => {
+    const isReply = (answer: Buffer): boolean => answer.length >= 12 && answer.readUInt16BE(0) === message.id;
+    const answer = await askOverUdp(server, bytes, isReply, options);
+    // A truncated answer is no answer, whatever is in it.
+    return isTruncated(answer) ? askOverTcp(server, bytes, options) : answer;
+  };
+  const answer = await signedExchange(options, message, ask, { nothingChanged: true });
+  if (answer.rcode === RCODES.NXDOMAIN) return [];
+  if (answer.rcode !== RCODES.NOERROR) {
+    throw refused(options.name, `answered ${rcodeName(answer.rcode)} when asked for ${question.name}`);
+  }
+  // Below a delegation, and for zones it does not have, a server knows nothing for certain.
+  if (!answer.authoritative) throw refused(options.name, `is not authoritative for ${question.name} in ${zone}`);
+  return answer.answers
+    .filter((record) => record.class === CLASSES.IN && sameNames(record.name, question.name))
+    .map((record) => ({ ...plainRecord(record), ttl: record.ttl, handle: record.data }))
+    .filter((record) => record.type === question.type);
+}
+
+const isTruncated = (bytes: Buffer): boolean => ((bytes[2] ?? 0) & 0x02) !== 0;
+
+/** Nothing that an unsigned answer says is believed, least of all that an update was made. */
+async function signedExchange(
+  options: Exchanging,
+  message: DnsMessage,
+  ask: (bytes: Buffer) => Promise<Buffer>,
+  fate: { nothingChanged: boolean },
+): Promise<DnsMessage> {
+  const key = options.key();
+  const signed = signMessage(message, key, Math.floor(options.clock.now() / 1000));
+  let bytes: Buffer;
+  try {
+    bytes = await ask(signed.bytes);
+  } catch (error) {
+    if (!(error instanceof NoDnsAnswer)) throw error;
+    const say = `The server of the DNS provider ${options.name} cannot be asked: ${error.message}.`;
+    throw new ProviderFault('unavailable', say, { ...fate, because: error });
+  }
+  const verdict = verifyMessage(bytes, key, Math.floor(options.clock.now() / 1000), signed.mac);
+  if (!verdict.ok) {
+    const told = unsignedError(bytes);
+    if (told !== undefined) {
+      // It is not signed: whether an update was made is not for it to say.
+      const { message: say } = refusedKey(options.name, key, told);
+      options.noteRefusedKey(key, told);
+      throw new ProviderFault('refused', say, fate);
+    }
+    const say = `The answer of the DNS provider ${options.name} cannot be trusted. ${verdict.fault}`;
+    throw new ProviderFault('unavailable', say, { ...fate, because: unsignedRcode(bytes) });
+  }
+  if (!verdict.message.isAnswer || verdict.message.id !== message.id || verdict.message.opcode !== message.opcode) {
+    const say = `The DNS provider ${options.name} answered something that was not asked.`;
+    throw new ProviderFault('unavailable', say, fate);
+  }
+  return verdict.message;
+}
+
+/**
+ * What a server says of our signature itself, which it cannot sign (RFC 8945 §5.3.2): a key it does not know, a secret or an
+ * algorithm that differs. Waiting would not help.
+ */
+function unsignedError(bytes: Buffer): 'BADKEY' | 'BADSIG' | undefined {
+  try {
+    const error = signatureError(decodeMessage(bytes));
+    if (error === RCODES.BADKEY) return 'BADKEY';
+    return error === RCODES.BADSIG ? 'BADSIG' : undefined;
+  } catch (error) {
+    if (error instanceof DnsFormatError) return undefined;
+    throw error;
+  }
+}
+
+const refusedKey = (provider: string, { name, algorithm }: TsigKey, error: 'BADKEY' | 'BADSIG'): ProviderFault => {
+  const what =
+    error === 'BADKEY'
+      ? `does not know the key ${name} with ${algorithm} (BADKEY), so key_name or key_algorithm is not as in the server's configuration`
+      : `finds the signature with the key ${name} wrong (BADSIG), so the secret or key_algorithm is not as in the server's configuration`;
+  return refused(provider, what);
+};
+
+function unsignedRcode(bytes: Buffer): string {
+  try {
+    return `without a good signature it says ${rcodeName(decodeMessage(bytes).rcode)}`;
+  } catch (error) {
+    if (error instanceof DnsFormatError) return error.message;
+    throw error;
+  }
+}
+
+/** Every set that the change touches, and every CNAME that would swallow it, has to be as it was seen (RFC 2136 §2.4). */
+function prerequisitesOf({ deletes, creates, queries, seen }: ZoneChange): Prerequisite[] {
+  const touched = [...deletes, ...creates];
+  return queries
+    .filter((query) => touched.some((record) => sameNames(record.name, query.name)))
+    .flatMap((query) => {
+      const here = seen.filter((record) => sameNames(record.name, query.name));
+      // A CNAME is created: nothing may stand there, of no type whatever.
+      const isAlias = creates.some((record) => record.type === 'CNAME' && sameNames(record.name, query.name));
+      if (isAlias && here.length === 0) return [nameIsUnused(query.name)];
+      const types = touched.filter((record) => sameNames(record.name, query.name)).map((record) => record.type);
+      return [...new Set(['CNAME', ...types])].map((type) => {
+        const set = here.filter((record) => record.type === type).map((record) => record.handle as RecordData);
+        return set.length > 0 ? recordSetIs(query.name, set) : recordSetIsAbsent(query.name, type as RecordTypeName);
+      });
+    });
+}
+
+const changesOf = ({ deletes, creates }: ZoneChange): DnsRecord[] => [
+  ...deletes.map((record) => deleteRecord(record.name, record.handle as RecordData)),
+  ...creates.map((record) => addRecord(record.name, record.ttl, recordDataOf(record))),
+];
+
+const UNMET: readonly number[] = [RCODES.NXRRSET, RCODES.YXRRSET, RCODES.NXDOMAIN, RCODES.YXDOMAIN];
+
+function mustHaveUpdated(provider: string, zone: string, rcode: number): void {
+  if (rcode === RCODES.NOERROR) return;
+  if (UNMET.includes(rcode)) {
+    const say = `The zone ${zone} changed while its records were compared; nothing was changed. Try again.`;
+    throw new ProviderFault('changed', say, { nothingChanged: true, because: rcodeName(rcode) });
+  }
+  if (rcode === RCODES.SERVFAIL) {
+    const say = `The DNS provider ${provider} answered SERVFAIL to the update of ${zone}; try again later.`;
+    throw new ProviderFault('unavailable', say, { nothingChanged: true });
+  }
+  throw refused(provider, `answered ${rcodeName(rcode)} to the update of ${zone}`);
+}
+
+const refused = (provider: string, what: string): ProviderFault =>
+  new ProviderFault('refused', `The DNS provider ${provider} ${what}; its operator has to look into it.`, {
+    nothingChanged: true,
+  });

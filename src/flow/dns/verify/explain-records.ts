@@ -1,0 +1,161 @@
+import { createHash } from 'node:crypto';
+import { createAddressGuard } from '../../../platform/network/index.ts';
+import type { Inspection } from '../../../platform/resolver/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import {
+  diagnose,
+  furtherQuestions,
+  judgeAnswer,
+  questionKey,
+  shown,
+  textOf,
+  type Answer,
+  type Observations,
+  type Wanted,
+  type ZoneObservation,
+} from '../../../protocol/dns-diagnosis/index.ts';
+import type { Explained, JudgedRecord } from './judged-record.ts';
+import { rememberShortly } from './short-memory.ts';
+
+/**
+ * Says what is wrong with the records that are not as they should be: asks the zone's own name servers, and where else the
+ * record might be. In `ms` at most, and for one domain once in half a minute.
+ */
+export function explainRecords(
+  world: World,
+  domainId: string,
+  records: readonly JudgedRecord[],
+  ms: number,
+): Promise<Explained[]> {
+  const seen = JSON.stringify(records.map(({ wanted, judgement }) => [wanted.name, wanted.value, judgement]));
+  const key = `${domainId} ${createHash('sha256').update(seen).digest('base64')}`;
+  return rememberShortly(world.inspector, key, world.clock.now(), () => explainAll(world, records, ms));
+}
+
+/**
+ * Whether what our resolver says of a name may be repeated to whoever asks for it: only what everybody can look up, and
+ * not through an alias of somebody else's.
+ */
+export async function mayBeRepeated(world: World, name: string, type: 'MX'): Promise<boolean> {
+  if (world.config.dns.diagnosis_ms === 0) return false;
+  const done = new AbortController();
+  const patience = AbortSignal.timeout(Math.ceil(world.config.dns.diagnosis_ms / 2));
+  const inspection = world.inspector.inspect(AbortSignal.any([patience, done.signal]));
+  try {
+    const [zone, answer] = await Promise.all([inspection.observe(name, type), inspection.resolve(name, type)]);
+    return zone !== undefined && isPublic(zone) && !leadsAway(answer, name);
+  } finally {
+    done.abort();
+  }
+}
+
+async function explainAll(world: World, records: readonly JudgedRecord[], ms: number): Promise<Explained[]> {
+  const patience = AbortSignal.timeout(Math.ceil(ms));
+  const done = new AbortController();
+  const inspection = world.inspector.inspect(AbortSignal.any([patience, done.signal]));
+  const siblings = records.map(({ wanted, judgement }) => ({ wanted, isRight: judgement.verdict === 'right' }));
+  try {
+    return await Promise.all(
+      records.map(async (record, at) => {
+        const others = siblings.filter((_, i) => i !== at);
+        return record.judgement.verdict === 'right'
+          ? explainRight(world, record, others)
+          : explainOne(world, inspection, record, others, patience);
+      }),
+    );
+  } finally {
+    // What was answered is let go with the inspection, not when its time would have been over.
+    done.abort();
+  }
+}
+
+type Siblings = NonNullable<Observations['siblings']>;
+
+/** Nobody else is asked: whoever published our value has the zone, and what else stands there is theirs. */
+function explainRight(world: World, { wanted, answer, spf }: JudgedRecord, siblings: Siblings): Explained {
+  const { sentence } =
+    wanted.type === 'CAA'
+      ? { sentence: null }
+      : diagnose(wanted, { nowMs: world.clock.now(), checked: answer, spf, siblings });
+  return { diagnosis: sentence, found: { resolver: valuesOf(answer), authoritative: [] } };
+}
+
+async function explainOne(
+  world: World,
+  inspection: Inspection,
+  { wanted, answer: checked, spf }: JudgedRecord,
+  siblings: Siblings,
+  patience: AbortSignal,
+): Promise<Explained> {
+  const [zone, resolver] = await Promise.all([
+    inspection.observe(wanted.name, wanted.type),
+    inspection.resolve(wanted.name, wanted.type),
+  ]);
+  const nowMs = world.clock.now();
+  const before: Observations = { nowMs, checked, zone, spf, siblings, ...(isStopped(resolver) ? {} : { resolver }) };
+  const word = `x${world.ids.hex(6)}`;
+  const said = zone && bestAnswer(zone, (answer) => judgeAnswer(wanted, answer, before).verdict === 'right');
+  const further = said && !said.isRight ? await askFurther(inspection, zone, wanted, said.answer, word) : undefined;
+  const found = {
+    resolver: zone && isPublic(zone) && !leadsAway(resolver, wanted.domain) ? valuesOf(resolver) : [],
+    authoritative: said ? valuesOf(said.answer) : [],
+  };
+  if (patience.aborted) return { diagnosis: tooSlow(wanted.name, world.config.dns.diagnosis_ms), found };
+  return { diagnosis: diagnose(wanted, { ...before, further }, word).sentence, found };
+}
+
+const tooSlow = (name: string, ms: number): string =>
+  `DNS did not answer within ${ms / 1000} seconds what is wrong at ${name}; ask again in a minute.`;
+
+const isStopped = (answer: Answer): boolean => answer.kind === 'failed' && answer.reason === 'stopped';
+
+function bestAnswer(zone: ZoneObservation, isRight: (answer: Answer) => boolean) {
+  const answers = zone.servers.flatMap(({ answer }) => (answer ? [answer] : []));
+  const right = answers.find(isRight);
+  const answer = right ?? answers.find(({ kind }) => kind === 'found') ?? answers[0];
+  return answer && { answer, isRight: right !== undefined };
+}
+
+async function askFurther(
+  inspection: Inspection,
+  zone: ZoneObservation,
+  wanted: Wanted,
+  answer: Answer,
+  word: string,
+): Promise<ReadonlyMap<string, Answer>> {
+  const questions = furtherQuestions(wanted, zone.name, answer, word);
+  const answers = await Promise.all(
+    questions.map(async (question) => {
+      const said = await inspection.ask(zone, question.name, question.type);
+      return [questionKey(question), question.type === 'A' ? withoutPrivate(said) : said] as const;
+    }),
+  );
+  return new Map(answers);
+}
+
+const isPublicAddress = createAddressGuard([]);
+
+/** An address inside somebody's network is nobody else's business, even if a zone tells it. */
+function withoutPrivate(answer: Answer): Answer {
+  if (answer.kind !== 'found') return answer;
+  const records = answer.records.map((address) => (isPublicAddress(address) ? address : 'a private address'));
+  return { ...answer, records: [...new Set(records)] };
+}
+
+/** What only a resolver inside a network knows is not passed on. */
+const isPublic = (zone: ZoneObservation): boolean =>
+  zone.servers.some(({ state }) => state !== 'private' && state !== 'nameless');
+
+/** Through an alias, anybody can have our resolver read a name that is not theirs. */
+const leadsAway = (answer: Answer, domain: string): boolean =>
+  answer.kind === 'found' && answer.aliases.some((alias) => alias !== domain && !alias.endsWith(`.${domain}`));
+
+const VALUES_MAX = 5;
+const VALUE_CHARS_MAX = 500;
+
+const valuesOf = (answer: Answer): string[] =>
+  answer.kind === 'found'
+    ? answer.records
+        .slice(0, VALUES_MAX)
+        .map((record) => shown(textOf(record.slice(0, VALUE_CHARS_MAX * 4)), VALUE_CHARS_MAX))
+    : [];

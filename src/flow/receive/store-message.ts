@@ -1,0 +1,68 @@
+import { systemClock } from '../../platform/clock/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import type { MessageReading } from '../../protocol/read-message/index.ts';
+import type { NewReceivedEmail } from '../../resources/received-emails/index.ts';
+import { planOf, storageOf } from '../../resources/usage/index.ts';
+import type { InboundMessage } from './inbound-message.ts';
+import { createMessageReader } from './message-reader.ts';
+import { droppedRows, receivedRows, type ReceivedRows } from './received-rows.ts';
+import { createWriteReceived } from './write-received.ts';
+
+/** Its id for one team. */
+export interface Received {
+  teamId: string;
+  id: string;
+}
+
+export interface StoreMessage {
+  /** Within bounds of time and memory, whatever it is. */
+  read(raw: Buffer): Promise<MessageReading>;
+  /** Resolves when the message is stored for each of its teams, and synced. */
+  store(message: InboundMessage, reading: MessageReading): Promise<Received[]>;
+  close(): Promise<void>;
+}
+
+/** So that a message that takes its time does not hold up all others; the second thread is started when it is needed. */
+const READERS = 2;
+
+/** Real messages have a few dozen parts and a few kilobytes of headers. */
+const LIMITS = { depthMax: 64, headerBytesMax: 512 * 1024, partsMax: 1000 };
+
+export function createStoreMessage(world: World): StoreMessage {
+  const readMs = world.config.receiving.read_seconds * 1000;
+  const readers = Array.from({ length: READERS }, () =>
+    createMessageReader({ clock: systemClock, readMs, limits: LIMITS }),
+  );
+  const read = (raw: Buffer): Promise<MessageReading> =>
+    readers.reduce((least, one) => (one.waiting() < least.waiting() ? one : least)).read(raw);
+  const write = createWriteReceived(world);
+
+  async function store(message: InboundMessage, reading: MessageReading): Promise<Received[]> {
+    if (!reading.isRead) world.log.info({ because: reading.because }, 'a received message could not be read');
+    const teams = [...message.teams].map(([teamId, receivedFor]) =>
+      receivedRows(world, message, { teamId, receivedFor, reading }),
+    );
+    const fitting: ReceivedRows[] = [];
+    for (const team of teams) fitting.push((await mayFit(team.rows)) ? team : withoutFiles(team));
+    for (const { blobs } of fitting) await world.blobs.putAll(blobs);
+    // A commit whose answer is lost may stand, so that a failure takes no file away: the sweep does if nobody needs it.
+    const written = await write(fitting.map(({ rows }) => rows));
+    for (const [i, { rows, blobs }] of fitting.entries()) {
+      if (blobs.length > 0 && written[i]?.isKept !== true) await world.blobs.remove(rows.email.id);
+    }
+    return written.map(({ id }, i) => ({ teamId: fitting[i]?.rows.email.team_id ?? '', id }));
+  }
+
+  /** Spares the disk what the commit would drop. */
+  async function mayFit({ email }: NewReceivedEmail): Promise<boolean> {
+    const plan = await planOf(world, world.db, email.team_id);
+    return (await storageOf(world.db, email.team_id)) + email.stored_bytes <= plan.received_storage_mb * 1024 * 1024;
+  }
+
+  const withoutFiles = ({ rows }: ReceivedRows): ReceivedRows => ({
+    rows: droppedRows(rows, 'storage_quota'),
+    blobs: [],
+  });
+
+  return { read, store, close: async () => void (await Promise.all(readers.map((reader) => reader.close()))) };
+}

@@ -1,0 +1,23 @@
+/** Somebody has opened an email or followed a link in it. */
+export interface Engagement {
+  /** Of the event that it becomes, given when it happened: written twice, it is still one event. */
+  id: string;
+  at: number;
+  emailId: string;
+  ipAddress: string;
+  userAgent: string;
+  /** The target of a click; an opening has none. */
+  link?: string;
+}
+
+/** A line that a crash has cut short is none. */
+export function parseEngagement(line: string): Engagement | undefined {
+  try {
+    const engagement = JSON.parse(line) as Partial<Engagement>;
+    return typeof engagement.id === 'string' && typeof engagement.emailId === 'string'
+      ? (engagement as Engagement)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}

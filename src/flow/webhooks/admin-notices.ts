@@ -1,0 +1,87 @@
+import { isoTime } from '../../platform/clock/index.ts';
+import { Refusal } from '../../platform/refusal/index.ts';
+import { createWorkLoop, type WorkLoop } from '../../platform/work-loop/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import type { Ctx } from '../../resources/access/index.ts';
+import { noteTold } from '../../resources/webhooks/index.ts';
+import { hashRequest, type Accept } from '../accept/index.ts';
+import { senderDomain, untold, type DisabledEndpoint } from './admin-notices.store.ts';
+
+/** Nothing tells us of an endpoint that another process disabled. */
+const POLL_MS = 10_000;
+
+/**
+ * Mails a team's admins that an endpoint was disabled, once, through the same door as all mail and from a domain of the
+ * team's own: whoever owns the domain of a mail reads it in the API, and one team must not learn of another's endpoints.
+ * What cannot be mailed stands in the log, because somebody has to learn of it.
+ */
+export function createAdminNotices(world: World, accept: Pick<Accept, 'acceptEmail'>): WorkLoop {
+  return createWorkLoop<DisabledEndpoint>({
+    ...{ name: 'notices to admins', clock: world.clock, log: world.log, pollMs: POLL_MS },
+    async claim({ inFlight }) {
+      const known = new Set(inFlight.map(({ id }) => id));
+      return { items: (await untold(world.db)).filter(({ id }) => !known.has(id)), left: 'nothing' };
+    },
+    carry: (endpoint) => tell(world, accept, endpoint),
+    describe: ({ id }) => ({ webhookId: id }),
+  });
+}
+
+async function tell(world: World, accept: Pick<Accept, 'acceptEmail'>, endpoint: DisabledEndpoint): Promise<void> {
+  const why = await send(world, accept, endpoint);
+  if (why !== undefined) {
+    const { id: webhookId, team_id: teamId } = endpoint;
+    world.log.error(
+      { webhookId, teamId, host: hostOf(endpoint) },
+      `a webhook was disabled and no admin could be told: ${why}`,
+    );
+  }
+  await noteTold(world.db, endpoint.id, world.clock.now());
+}
+
+/** Answers why nobody could be told. */
+async function send(
+  world: World,
+  accept: Pick<Accept, 'acceptEmail'>,
+  endpoint: DisabledEndpoint,
+): Promise<string | undefined> {
+  const to = endpoint.admin_emails === null ? [] : (JSON.parse(endpoint.admin_emails) as string[]);
+  if (to.length === 0) return 'the team has no admin addresses; set them with rasket teams update --admin';
+  const domain = await senderDomain(world.db, endpoint.team_id);
+  if (domain === undefined) return 'the team has no verified domain to send from';
+  const input = { from: `rasket <notifications@${domain}>`, to, ...wordsFor(endpoint) };
+  const requestId = world.ids.prefixed('req_');
+  const ctx: Ctx = { store: world, teamId: endpoint.team_id, actor: { kind: 'operator' }, requestId };
+  // A crash between the mail and the note below sends nothing twice.
+  const key = `webhook-disabled ${endpoint.id} ${endpoint.disabled_at}`;
+  try {
+    await accept.acceptEmail(ctx, input, { key, requestHash: hashRequest('webhook-disabled', key) });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.errorName === 'service_unavailable') throw error;
+    return error.message;
+  }
+}
+
+/** Paths and query strings of webhooks hold secrets: what is mailed and logged names the host alone. */
+const hostOf = ({ endpoint }: DisabledEndpoint): string => URL.parse(endpoint)?.host ?? '';
+
+function wordsFor(endpoint: DisabledEndpoint) {
+  const { id, disabled_at: disabledAt, failing_since: failingSince } = endpoint;
+  const host = hostOf(endpoint);
+  const since = isoTime(failingSince ?? disabledAt);
+  return {
+    subject: `Webhook disabled: ${host}`,
+    text: [
+      `The webhook endpoint ${id} at ${host} was disabled at ${isoTime(disabledAt)}.`,
+      ...(failingSince === null ? [] : [`No delivery to it has succeeded since ${since}.`]),
+      '',
+      'Events go on being recorded for it, but nothing is sent. When the endpoint works again, enable it:',
+      `  rasket webhooks update ${id} --status enabled`,
+      'What happens from then on is sent. To send what did not arrive before as well, replay it:',
+      `  rasket webhooks replay --failed --parked --since ${since} --webhook ${id}`,
+      'Parked are events that happened while the endpoint was disabled or that were waiting for their next attempt;',
+      'failed are those whose ten attempts are over.',
+    ].join('\n'),
+  };
+}

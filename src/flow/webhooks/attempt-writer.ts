@@ -1,0 +1,43 @@
+import { pause } from '../../platform/clock/index.ts';
+import type { GroupCommit } from '../../platform/db/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { recordAttempts, recordHealth, type Attempt } from '../../resources/webhooks/index.ts';
+
+/** Writes an attempt down, however long that takes; answers false when it cannot be written and `signal` has fired. */
+export type WriteAttempt = (attempt: Attempt, signal: AbortSignal) => Promise<boolean>;
+
+const TRY_AGAIN_MS = 1000;
+
+/**
+ * Writes attempts, those of all endpoints together. One that was made is not made again because the database is away
+ * for a while: it is written when the database is back.
+ */
+export function createAttemptWriter({ clock, log }: World, commits: GroupCommit): WriteAttempt {
+  const write = commits.lane<Attempt, void>(async (tx, attempts) => {
+    await recordAttempts(tx, attempts);
+    await recordHealth(tx, attempts);
+    return attempts.map(() => undefined);
+  });
+  let saidAt = -Infinity;
+
+  /** A full disk refuses hundreds of them: the log has a line a second. */
+  function say(error: unknown, { webhookId, eventId }: Attempt): void {
+    if (clock.now() - saidAt < TRY_AGAIN_MS) return;
+    saidAt = clock.now();
+    log.error({ err: error, webhookId, eventId }, 'could not write down attempts to send webhooks');
+  }
+
+  return async (attempt, signal) => {
+    for (;;) {
+      const isLastTry = signal.aborted;
+      try {
+        await write(attempt);
+        return true;
+      } catch (error) {
+        say(error, attempt);
+      }
+      if (isLastTry) return false;
+      await pause(clock, TRY_AGAIN_MS, signal);
+    }
+  };
+}

@@ -1,0 +1,55 @@
+import { stopwatch } from '../../platform/clock/index.ts';
+import { publicEventId } from '../../events/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { webhookHeaders } from '../../protocol/webhook-signature/index.ts';
+import { sentenceOf } from './fault-sentences.ts';
+import { TIMEOUT_MS, type OpenEndpoint } from './open-endpoint.ts';
+
+const ANSWER_BYTES_MAX = 8192;
+/** What the contract promises, whatever version this is. */
+const USER_AGENT = 'rasket-Webhooks/1.0';
+
+export interface Outcome {
+  isSuccess: boolean;
+  status: number | null;
+  response: string | null;
+  error: string | null;
+  durationMs: number;
+  sentAt: number;
+}
+
+export interface AttemptUnderWay {
+  /** Never rejects. */
+  outcome: Promise<Outcome>;
+  /** Ends it as if its time were over. */
+  giveUp(): void;
+}
+
+/** One attempt: a fresh timestamp and signature over the same id and bytes. */
+export function makeAttempt(
+  world: World,
+  { pool, path, keys }: OpenEndpoint,
+  event: { id: string; payload: string },
+): AttemptUnderWay {
+  const sentAt = world.clock.now();
+  const message = { id: publicEventId(event.id), timestampSeconds: Math.floor(sentAt / 1000), body: event.payload };
+  const headers = { 'user-agent': USER_AGENT, 'content-type': 'application/json', ...webhookHeaders(keys, message) };
+  const elapsedMs = stopwatch();
+  const posted = pool.post({ path, headers, body: event.payload }, ANSWER_BYTES_MAX);
+  const giveUp = (): void => posted.giveUp();
+  const cancel = world.clock.timer(TIMEOUT_MS, giveUp);
+
+  async function outcome(): Promise<Outcome> {
+    const got = await posted.answer;
+    cancel();
+    const measured = { durationMs: Math.round(elapsedMs()), sentAt };
+    if (got.kind === 'answered') {
+      const { status, body } = got;
+      return { isSuccess: status >= 200 && status <= 299, status, response: body, error: null, ...measured };
+    }
+    world.log.debug({ eventId: event.id, fault: got.fault, err: got.because }, 'a webhook was not answered');
+    return { isSuccess: false, status: null, response: null, error: sentenceOf(got.fault, TIMEOUT_MS), ...measured };
+  }
+
+  return { outcome: outcome(), giveUp };
+}

@@ -1,0 +1,234 @@
+import type { World } from '../../platform/world/index.ts';
+import type { FairShare } from '../../platform/work-loop/index.ts';
+import { parkWhatIsDue, type Attempt } from '../../resources/webhooks/index.ts';
+import { makeAttempt, type AttemptUnderWay, type Outcome } from './attempt.ts';
+import type { WriteAttempt } from './attempt-writer.ts';
+import { FAILING_MS_MAX, type DisableFailing } from './disable-failing.ts';
+import { dueEvents, ownedEndpoint, type DueEvent, type EndpointRow } from './endpoints.store.ts';
+import { UnusableEndpoint, type OpenEndpoint } from './open-endpoint.ts';
+import type { Payloads } from './payloads.ts';
+import { nextTryAt } from './retry-schedule.ts';
+import { createSendWindow } from './send-window.ts';
+
+/** What all senders of a process have in common. */
+export interface SenderParts {
+  world: World;
+  /** The name under which this process leases endpoints. */
+  owner: string;
+  share: FairShare;
+  open(row: EndpointRow): OpenEndpoint;
+  payloads: Payloads;
+  write: WriteAttempt;
+  disableFailing: DisableFailing;
+}
+
+/** Events read at once: what a slow endpoint needs in a while, and enough for a quick one to be worth a commit. */
+const READ_MIN = 32;
+const READ_ROUNDS = 8;
+/** Characters of bodies that are read at once, and events whatever their size. */
+const READ_CHARS_MAX = 2 * 1024 * 1024;
+const READ_LEAST = 8;
+/** What another process does to an endpoint or its events is known after this long. */
+const FRESH_MS = 1000;
+/** Attempts that are over and not written yet: what is not written when the process dies is made again. */
+const UNWRITTEN_MAX = 512;
+/** What is being written when we stop has this long to end: a statement that waits for a lock keeps nobody from stopping. */
+const GIVE_UP_MS = 1000;
+
+type Ready = DueEvent & { payload: string };
+
+/**
+ * Sends what is due to one endpoint that this process has leased: it reads some, makes as many attempts at once as the
+ * window and the fair share allow, and reads again until nothing is left. It waits for no other endpoint. What it has not
+ * sent stays due in the database.
+ */
+export class EndpointSender {
+  readonly id: string;
+  /** Until then nobody else sends to it. */
+  leasedUntil: number;
+  readonly #parts: SenderParts;
+  readonly #window;
+  /** Sent and not written yet, by event: the database still offers them. */
+  readonly #sent = new Map<string, AttemptUnderWay | undefined>();
+  #inFlight = 0;
+  #isWoken = false;
+  #hasEnded = false;
+  /** The endpoint or its team may have changed since they were read. */
+  #isStale = false;
+  #readAt = -Infinity;
+  /** Events that are due and not sent, as far as anybody knows. */
+  #backlog = 0;
+  #meanChars = 1;
+  /** Of ours, in the middle of sending. */
+  #fault: UnusableEndpoint | undefined;
+  #change: (() => void) | undefined;
+
+  constructor(id: string, leasedUntil: number, parts: SenderParts) {
+    this.id = id;
+    this.leasedUntil = leasedUntil;
+    this.#parts = parts;
+    this.#window = createSendWindow(parts.world.config.webhooks.max_in_flight_per_endpoint);
+  }
+
+  /** There may be more that is due. Answers whether it will see to that. */
+  wake(): boolean {
+    this.#isWoken = true;
+    this.#changed();
+    return !this.#hasEnded;
+  }
+
+  /** The endpoint is read again before anything more is sent. */
+  reread(): void {
+    this.#isStale = true;
+  }
+
+  /** Sends what is due, and ends when nothing is or `isStopping` says so, and all that was sent is written. */
+  async run(isStopping: () => boolean, signal: AbortSignal): Promise<void> {
+    const goesOn = (): boolean => !isStopping() && !this.#fault && this.leasedUntil > this.#now();
+    const interrupt = (): void => this.#interrupt();
+    signal.addEventListener('abort', interrupt);
+    try {
+      do {
+        this.#isWoken = false;
+        while (goesOn() && (await this.#sendSome(goesOn, signal)));
+        while (this.#sent.size > 0 && !(this.#isWoken && goesOn())) await this.#untilChange();
+      } while (this.#isWoken && goesOn());
+      if (this.#fault) throw this.#fault;
+    } finally {
+      while (this.#sent.size > 0) await this.#untilChange();
+      signal.removeEventListener('abort', interrupt);
+      this.#hasEnded = true;
+    }
+  }
+
+  /** Sends what is read at once; answers whether there may be more. */
+  async #sendSome(goesOn: () => boolean, signal: AbortSignal): Promise<boolean> {
+    const due = await this.#read();
+    if (!due) return false;
+    const { endpoint, events, isMore } = due;
+    for (const [i, event] of events.entries()) {
+      this.#backlog = isMore ? Infinity : events.length - i - 1;
+      await this.#turn(endpoint.row.team_id);
+      if (!goesOn() || this.#isStale || this.#now() - this.#readAt >= FRESH_MS) {
+        this.#leave(endpoint.row.team_id);
+        return true;
+      }
+      void this.#send(endpoint, event, signal);
+    }
+    return isMore;
+  }
+
+  /** Reads the endpoint and what is due to it; the bodies stand in the database before the first of them is sent. */
+  async #read(): Promise<{ endpoint: OpenEndpoint; events: Ready[]; isMore: boolean } | undefined> {
+    const { world, owner, open, payloads } = this.#parts;
+    this.#isStale = false;
+    const row = await ownedEndpoint(world.db, this.id, owner);
+    if (row?.status === 'disabled') await parkWhatIsDue(world, this.id);
+    if (row?.status !== 'enabled' || row.risk_state === 'suspended') return undefined;
+    const endpoint = open(row);
+    // An answer that is on its way may still offer what is written meanwhile.
+    const sent = new Set(this.#sent.keys());
+    const limit = this.#readMax() + sent.size;
+    const due = await dueEvents(world.db, this.id, { now: this.#now(), limit });
+    const fresh = due.filter((event) => !sent.has(event.event_id));
+    const bodies = await payloads(row.team_id, fresh);
+    const events = fresh.map((event) => ({ ...event, payload: bodies.get(event.event_id) ?? '' }));
+    const chars = events.reduce((sum, { payload }) => sum + payload.length, 0);
+    if (events.length > 0) this.#meanChars = Math.max(1, chars / events.length);
+    // When it is over: a database that takes a second to answer would otherwise be asked for ever.
+    this.#readAt = this.#now();
+    return { endpoint, events, isMore: due.length === limit };
+  }
+
+  #readMax(): number {
+    const wanted = Math.max(READ_MIN, this.#window.size * READ_ROUNDS);
+    return Math.max(READ_LEAST, Math.min(wanted, Math.floor(READ_CHARS_MAX / this.#meanChars)));
+  }
+
+  /** Resolves when one more attempt may be made; whoever does not make it leaves. */
+  async #turn(teamId: string): Promise<void> {
+    const { share } = this.#parts;
+    for (;;) {
+      while (!this.#hasFreeSlot()) await this.#untilChange();
+      await share.acquire(teamId, this.id);
+      // A failure may have made the window smaller meanwhile.
+      if (this.#hasFreeSlot()) break;
+      share.release(teamId, this.id);
+    }
+    this.#inFlight++;
+  }
+
+  #leave(teamId: string): void {
+    this.#inFlight--;
+    this.#parts.share.release(teamId, this.id);
+    this.#changed();
+  }
+
+  #hasFreeSlot(): boolean {
+    return this.#inFlight < this.#window.size && this.#sent.size - this.#inFlight < UNWRITTEN_MAX;
+  }
+
+  /** Makes one attempt and writes it down; what is sent next waits for the attempt alone. Never rejects. */
+  async #send(endpoint: OpenEndpoint, event: Ready, signal: AbortSignal): Promise<void> {
+    this.#sent.set(event.event_id, undefined);
+    try {
+      const outcome = await this.#attempt(endpoint, event);
+      // It ends as if it had not been made.
+      if (signal.aborted && outcome.status === null) return;
+      if (outcome.isSuccess) this.#window.succeeded(outcome.durationMs, this.#backlog > READ_MIN / 2);
+      else this.#window.failed();
+      const isWritten = await this.#parts.write(attemptOf(this.#parts.world, this.id, event, outcome), signal);
+      const failingSince = endpoint.row.failing_since ?? outcome.sentAt;
+      const isTooLong = !outcome.isSuccess && failingSince <= this.#now() - FAILING_MS_MAX;
+      if (isWritten && isTooLong) await this.#parts.disableFailing(this.id);
+    } catch (error) {
+      this.#fault ??= new UnusableEndpoint(String(error), { cause: error });
+    } finally {
+      this.#sent.delete(event.event_id);
+      this.#changed();
+    }
+  }
+
+  async #attempt(endpoint: OpenEndpoint, event: Ready): Promise<Outcome> {
+    try {
+      const attempt = makeAttempt(this.#parts.world, endpoint, { id: event.event_id, payload: event.payload });
+      this.#sent.set(event.event_id, attempt);
+      return await attempt.outcome;
+    } finally {
+      this.#leave(endpoint.row.team_id);
+    }
+  }
+
+  #interrupt(): void {
+    for (const attempt of this.#sent.values()) attempt?.giveUp();
+    this.#parts.world.clock.timer(GIVE_UP_MS, () => {
+      this.#sent.clear();
+      this.#changed();
+    });
+  }
+
+  #changed(): void {
+    this.#change?.();
+    this.#change = undefined;
+  }
+
+  #untilChange(): Promise<void> {
+    return new Promise((resolve) => (this.#change = resolve));
+  }
+
+  #now(): number {
+    return this.#parts.world.clock.now();
+  }
+}
+
+function attemptOf(world: World, webhookId: string, event: DueEvent, outcome: Outcome): Attempt {
+  const nextAt = outcome.isSuccess ? undefined : nextTryAt(event.tries + 1, world.clock.now(), world.random);
+  return {
+    ...outcome,
+    id: world.ids.prefixed('atmpt_'),
+    webhookId,
+    eventId: event.event_id,
+    taken: { dueAt: event.due_at, tries: event.tries, attempts: event.attempt_count },
+    nextAt: nextAt ?? null,
+  };
+}

@@ -1,0 +1,123 @@
+import { Readable } from 'node:stream';
+import { publicEventId } from '../../events/index.ts';
+import { keyLives } from '../../resources/api-keys/index.ts';
+import type { Ctx } from '../../resources/access/index.ts';
+import { payloadsOf } from '../../resources/webhooks/index.ts';
+import { closedFrame, eventFrame, HEARTBEAT, listeningFrame, type ClosedReason } from './listener-frames.ts';
+import type { OpenListener } from './open-listener.ts';
+import { takeNext } from './listeners.store.ts';
+
+/** What is in memory of one stream: these, and what Node has taken of them and the other side has not. */
+const EVENTS_PER_BATCH = 20;
+const BUFFER_BYTES = 64 * 1024;
+
+export interface ListenerStream {
+  listenerId: string;
+  holder: string;
+  readable: Readable;
+  /** There are events waiting. */
+  wake(): void;
+  /** Writes a sign of life if nothing else is being written. */
+  beat(): void;
+  end(reason: ClosedReason): void;
+  /** Since when the other side has taken nothing although there was something; undefined while there is nothing. */
+  stuckSince(): number | undefined;
+}
+
+/**
+ * The bytes of one stream, made only as fast as they are read: what waits, waits in the database. Each event is signed
+ * when it leaves, so that its timestamp is fresh.
+ */
+export function createStream(ctx: Ctx, listener: OpenListener): ListenerStream {
+  const { store } = ctx;
+  let isAwake = true;
+  let isBeatDue = false;
+  let ending: ClosedReason | undefined;
+  let readAt: number | undefined = store.clock.now();
+  let stir: (() => void) | undefined;
+
+  async function* frames(): AsyncGenerator<string> {
+    yield listeningFrame(listener);
+    while (!ending && !readable.destroyed) {
+      if (isAwake) yield* waiting();
+      else if (isBeatDue) yield beatOnce();
+      else await idle();
+      readAt = store.clock.now();
+    }
+    if (ending) yield closedFrame(ending);
+  }
+
+  async function* waiting(): AsyncGenerator<string> {
+    isAwake = false;
+    // Asked for each batch: not one event goes out on a key that has been revoked.
+    if (!(await keyLives(store, ctx.actor))) return void (ending = 'key_revoked');
+    const taken = await takeNext(store.db, listener, EVENTS_PER_BATCH, store.clock.now());
+    if (!taken) return void (ending ??= 'lost');
+    if (taken.events.length === EVENTS_PER_BATCH) isAwake = true;
+    const payloads = await payloadsOf(store, ctx.teamId, taken.events);
+    for (const { eventId, type } of taken.events) {
+      const event = { id: publicEventId(eventId), type, payload: payloads.get(eventId) ?? '' };
+      const position = { listenerId: listener.id, batch: taken.batch, eventId };
+      readAt = store.clock.now();
+      yield eventFrame(position, event, listener.key, Math.floor(store.clock.now() / 1000));
+      if (ending) return;
+    }
+  }
+
+  function beatOnce(): string {
+    isBeatDue = false;
+    return HEARTBEAT;
+  }
+
+  async function idle(): Promise<void> {
+    readAt = undefined;
+    await new Promise<void>((resolve) => (stir = resolve));
+    stir = undefined;
+  }
+
+  const rouse = (note: () => void) => (): void => {
+    note();
+    stir?.();
+  };
+  const readable = readableOf(frames(), () => stir?.());
+  return {
+    listenerId: listener.id,
+    holder: listener.holder,
+    readable,
+    wake: rouse(() => (isAwake = true)),
+    beat: rouse(() => (isBeatDue = true)),
+    end(reason) {
+      ending ??= reason;
+      stir?.();
+    },
+    stuckSince: () => readAt,
+  };
+}
+
+/** Asks for the next frame when there is room for it. Unlike Readable.from, it closes although a frame is being waited for. */
+function readableOf(frames: AsyncGenerator<string>, onClose: () => void): Readable {
+  let isPulling = false;
+  const readable = new Readable({
+    highWaterMark: BUFFER_BYTES,
+    read: () => void pull(),
+    destroy(error, done) {
+      onClose();
+      done(error);
+    },
+  });
+  return readable;
+
+  async function pull(): Promise<void> {
+    if (isPulling) return;
+    isPulling = true;
+    try {
+      for (let hasRoom = true; hasRoom && !readable.destroyed;) {
+        const { value, done } = await frames.next();
+        hasRoom = readable.push(done ? null : value) && !done;
+      }
+    } catch (error) {
+      readable.destroy(error as Error);
+    }
+    isPulling = false;
+  }
+}

@@ -1,0 +1,74 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createSendWindow } from './send-window.ts';
+
+const grown = (answers: number, tookMs = 5) => {
+  const window = createSendWindow(32);
+  for (let i = 0; i < answers; i++) window.succeeded(tookMs, true);
+  return window;
+};
+
+test('it begins with one, doubles with each round, and never exceeds its limit', () => {
+  expect(createSendWindow(32).size).toBe(1);
+  expect(grown(1).size).toBe(2);
+  expect(grown(3).size).toBe(4);
+  expect(grown(7).size).toBe(8);
+  expect(grown(1000).size).toBe(32);
+});
+
+test('it does not grow while nothing waits, nor when answers are slow or become slow', () => {
+  const window = createSendWindow(32);
+  window.succeeded(5, false);
+  expect(window.size).toBe(1);
+  window.succeeded(5, true);
+  window.succeeded(21, true);
+  expect(window.size).toBe(2);
+  expect(grown(100, 1001).size).toBe(1);
+});
+
+test('a failure halves it, and after that it grows by one a round', () => {
+  const window = grown(15);
+  expect(window.size).toBe(16);
+  window.failed();
+  expect(window.size).toBe(8);
+  for (let i = 0; i < 9; i++) window.succeeded(5, true);
+  expect(window.size).toBe(9);
+  for (let i = 0; i < 20; i++) window.failed();
+  expect(window.size).toBe(1);
+});
+
+test('each answer that takes more than a second halves it, although it is a success', () => {
+  const window = grown(31);
+  expect(window.size).toBe(32);
+  window.succeeded(1000, true);
+  expect(window.size).toBe(32);
+  window.succeeded(1001, false);
+  expect(window.size).toBe(16);
+  for (let i = 0; i < 16; i++) window.succeeded(9500, true);
+  expect(window.size).toBe(1);
+  for (let i = 0; i < 2; i++) window.succeeded(5, true);
+  expect(window.size).toBe(2);
+});
+
+test('after a rest events go one by one again', () => {
+  const window = grown(100);
+  window.rested();
+  expect(window.size).toBe(1);
+});
+
+test('whatever happens, it is a whole number from one to its limit', () => {
+  const steps = fc.array(fc.oneof(fc.constant('failed'), fc.constant('rested'), fc.nat({ max: 2000 })));
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 100 }), steps, (max, all) => {
+      const window = createSendWindow(max);
+      for (const step of all) {
+        if (step === 'failed') window.failed();
+        else if (step === 'rested') window.rested();
+        else window.succeeded(step as number, true);
+        expect(Number.isInteger(window.size)).toBe(true);
+        expect(window.size).toBeGreaterThanOrEqual(1);
+        expect(window.size).toBeLessThanOrEqual(max);
+      }
+    }),
+  );
+});

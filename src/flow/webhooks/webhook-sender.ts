@@ -1,0 +1,132 @@
+import { createGroupCommit } from '../../platform/db/index.ts';
+import { createFairShare, createWorkLoop, type Claim, type Claimed } from '../../platform/work-loop/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { leaseEndpoints, releaseEndpoints, releaseEveryEndpoint } from '../../resources/webhooks/index.ts';
+import type { Accept } from '../accept/index.ts';
+import { createAdminNotices } from './admin-notices.ts';
+import { createAttemptWriter } from './attempt-writer.ts';
+import { DeferredEndpoints } from './deferred-endpoints.ts';
+import { createDisableFailing } from './disable-failing.ts';
+import { EndpointSender, type SenderParts } from './endpoint-sender.ts';
+import { endpointsWithWork, nextDueAt } from './endpoints.store.ts';
+import { createEndpoints, UnusableEndpoint } from './open-endpoint.ts';
+import { createPayloads } from './payloads.ts';
+
+export interface WebhookSender {
+  start(): Promise<void>;
+  /** Sends nothing more, gives what is under way `graceMs` to end, and lets go of every endpoint. */
+  stop(graceMs: number): Promise<void>;
+  /** Resolves when nothing that can be sent is due and nothing is under way. */
+  idle(): Promise<void>;
+}
+
+const ENDPOINTS_PER_LOOK = 5000;
+/** A look steps into the index once for each endpoint: with thousands of them it is not made at every commit. */
+const REST = { perLook: 4, msMax: 250 };
+/** Whoever writes to it may make something due; mail that no endpoint hears of wakes nobody. */
+const WORK_TABLE = 'webhook_events';
+/** What writes to these may change who is sent what. */
+const ENDPOINT_TABLES = ['webhooks', 'teams'];
+
+/**
+ * Sends what lies in the outboxes. Each endpoint is one process's at a time, under a lease; here is decided which of them have
+ * work, and nothing is ever sent.
+ */
+export function createWebhookSender(world: World, accept: Pick<Accept, 'acceptEmail'>): WebhookSender {
+  const { db, clock, log } = world;
+  const { poll_ms: pollMs, lease_seconds: leaseSeconds, max_in_flight: inFlightMax } = world.config.webhooks;
+  const leaseMs = leaseSeconds * 1000;
+  const owner = world.ids.uuid();
+  // No commit of these waits for the disk: what a power cut takes back is made again, under the same id and with the same bytes.
+  const commits = createGroupCommit({ tx: db.txUnsynced });
+  const endpoints = createEndpoints(world);
+  const notices = createAdminNotices(world, accept);
+  const disableFailing = createDisableFailing(world, () => notices.wake());
+  const parts: SenderParts = {
+    ...{ world, owner, disableFailing, open: endpoints.open, share: createFairShare(inFlightMax) },
+    payloads: createPayloads(world, commits),
+    write: createAttemptWriter(world, commits),
+  };
+  const deferred = new DeferredEndpoints(world);
+  const loop = createWorkLoop<EndpointSender>({
+    ...{ name: 'webhooks', clock, log, pollMs, rest: REST, claim, carry },
+    renew: { everyMs: leaseMs / 3, work: renew },
+    describe: ({ id }) => ({ webhookId: id }),
+  });
+
+  /** What is being sent to is told that there is more; what is nobody's is leased. */
+  async function claim({ inFlight }: Claim<EndpointSender>): Promise<Claimed<EndpointSender>> {
+    const now = clock.now();
+    const until = now + leaseMs;
+    const ids = await endpointsWithWork(db, { owner, now, limit: ENDPOINTS_PER_LOOK });
+    const running = new Map(inFlight.map((sender) => [sender.id, sender]));
+    const free = ids.filter((id) => !running.has(id) && !deferred.has(id));
+    const leased = await leaseEndpoints(db, free, { owner, now, until });
+    const nextAt = await nextDueAt(db, { owner, now });
+    // One that has just ended is claimed when it is out of the way.
+    const ended = ids.filter((id) => running.get(id)?.wake() === false);
+    const items = [...leased].map((id) => new EndpointSender(id, until, parts));
+    return { items, left: ended.length > 0 ? 'crowded' : 'nothing', nextAt };
+  }
+
+  async function carry(sender: EndpointSender, signal: AbortSignal): Promise<void> {
+    try {
+      await sender.run(() => loop.state() === 'stopping', signal);
+    } catch (error) {
+      if (!(error instanceof UnusableEndpoint)) throw error;
+      // Another process may be able to send to it: one whose instance key is the right one.
+      deferred.add(sender.id, error);
+    } finally {
+      await release([sender.id]);
+    }
+  }
+
+  /** Leases end by themselves. */
+  const release = (ids: readonly string[]): Promise<unknown> =>
+    releaseEndpoints(db, ids, owner).catch((error: unknown) =>
+      log.warn({ err: error, webhookIds: ids }, 'the lease of a webhook could not be released'),
+    );
+
+  /** As long as anything is sent, nobody else is offered the endpoint. */
+  async function renew(inFlight: readonly EndpointSender[]): Promise<void> {
+    const now = clock.now();
+    const until = now + leaseMs;
+    const ids = inFlight.map(({ id }) => id);
+    endpoints.closeAllBut(new Set(ids));
+    const kept = await leaseEndpoints(db, ids, { owner, now, until });
+    for (const sender of inFlight) sender.leasedUntil = kept.has(sender.id) ? until : 0;
+    // An endpoint whose events have all had their ten attempts fails no more, and still nothing has reached it.
+    await disableFailing();
+  }
+
+  function endpointsChanged(): void {
+    for (const sender of loop.items()) sender.reread();
+    deferred.retry();
+    loop.wake();
+  }
+
+  let stopListening: (() => void)[] = [];
+  return {
+    async start() {
+      // The data folder of SQLite is this process's alone: whoever leased something is gone.
+      if (db.dialect === 'sqlite') await releaseEveryEndpoint(db);
+      stopListening = [
+        db.onCommit(WORK_TABLE, () => loop.wake()),
+        ...ENDPOINT_TABLES.map((table) => db.onCommit(table, endpointsChanged)),
+      ];
+      loop.start();
+      notices.start();
+    },
+    async stop(graceMs) {
+      for (const end of stopListening) end();
+      await Promise.all([loop.stop(graceMs), notices.stop(graceMs)]);
+      await endpoints.close();
+    },
+    async idle() {
+      await loop.idle();
+      // Who is told of what was disabled gets mail, of which endpoints may hear.
+      await notices.idle();
+      await loop.idle();
+    },
+  };
+}

@@ -1,0 +1,103 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { resolveRef, type OperationValidators, type RequestParameters, type Validators } from '../contract/index.ts';
+import { Answered, operations, publicOperations, type OperationCtx } from '../operations/index.ts';
+import type { World } from '../platform/world/index.ts';
+import type { Ctx } from '../resources/access/index.ts';
+import { whenCallerGone } from './caller-gone.ts';
+import { checkBody, type ParsedBody } from './check-request.ts';
+import type { HttpServices, PageCall } from './page.ts';
+import { keyPages, publicPages } from './pages.ts';
+import type { Caller } from './request-log.ts';
+
+/** A request that has passed every check, in its parts. */
+export interface CheckedRequest {
+  request: FastifyRequest;
+  reply: FastifyReply;
+  /** Absent where the operation asks for no credential. */
+  caller: Caller | undefined;
+  body: ParsedBody;
+  parameters: RequestParameters;
+}
+
+export type Answerer = (checked: CheckedRequest) => unknown;
+
+/**
+ * The contract has been checked at run time, operation by operation, and the compiler cannot follow: what has passed the
+ * checks of an operation is a call of that operation. Nowhere else is a call taken for one without the compiler's word.
+ */
+type AnyCall = { path: unknown; query: unknown; header: unknown; body: unknown };
+type Table<Run> = Readonly<Record<string, Run | undefined>>;
+const byKey = operations as unknown as Table<(ctx: OperationCtx, call: AnyCall) => Promise<unknown>>;
+const byAnybody = publicOperations as unknown as Table<(services: HttpServices, call: AnyCall) => Promise<unknown>>;
+const pagesByKey = keyPages as unknown as Table<(ctx: Ctx, page: PageCall, call: AnyCall) => unknown>;
+const pagesByAnybody = publicPages as unknown as Table<(page: PageCall, call: AnyCall) => unknown>;
+
+/** How an operation is answered over HTTP. Throws when the program has none for it. */
+export function answererOf(operation: OperationValidators, validators: Validators, services: HttpServices): Answerer {
+  const { operationId } = operation;
+  const headerNames = operation.parameters.filter((parameter) => parameter.in === 'header').map(({ name }) => name);
+  const callOf = ({ parameters: { path, query, header }, body }: CheckedRequest): AnyCall => ({
+    path,
+    query,
+    header: Object.fromEntries(headerNames.map((name) => [name, header[name.toLowerCase()]])),
+    body: body.value,
+  });
+  const run = byKey[operationId];
+  if (run) {
+    const send = senderOf(operation, services);
+    return async (checked) => {
+      const ctx = operationCtx(checked, validators, services);
+      return send(checked.reply, await run(ctx, callOf(checked)));
+    };
+  }
+  const runForAnybody = byAnybody[operationId];
+  if (runForAnybody) {
+    const send = senderOf(operation, services);
+    return async (checked) => send(checked.reply, await runForAnybody(services, callOf(checked)));
+  }
+  const page = pagesByKey[operationId];
+  if (page) return (checked) => page(ctxOf(checked, services), pageCall(checked, services), callOf(checked));
+  const pageForAnybody = pagesByAnybody[operationId];
+  if (pageForAnybody) return (checked) => pageForAnybody(pageCall(checked, services), callOf(checked));
+  throw new Error(`the contract has the operation ${operationId}, and nothing answers it`);
+}
+
+function ctxOf({ request, reply, caller }: CheckedRequest, { world }: HttpServices): Ctx<World> {
+  if (!caller) throw new Error('an operation that needs a credential is never run without its caller');
+  const whenGone = (): AbortSignal => whenCallerGone(request, reply);
+  return { store: world, teamId: caller.teamId, actor: caller.actor, requestId: request.id, whenGone };
+}
+
+function operationCtx(checked: CheckedRequest, validators: Validators, services: HttpServices): OperationCtx {
+  return {
+    ...ctxOf(checked, services),
+    services,
+    checkBody(id, value) {
+      const rules = validators.operations.get(id);
+      if (rules) checkBody(rules, { ...checked.body, value });
+    },
+  };
+}
+
+const pageCall = ({ request, reply }: CheckedRequest, services: HttpServices): PageCall => ({
+  services,
+  reply,
+  accept: request.headers.accept ?? '',
+});
+
+/** Sends an answer under the first success the contract declares, unless the operation names another status. */
+function senderOf(
+  { operation }: OperationValidators,
+  { document }: HttpServices,
+): (reply: FastifyReply, answer: unknown) => unknown {
+  const [status, success] = Object.entries(operation.responses).find(([code]) => code.startsWith('2')) ?? [];
+  if (!status || !success) throw new Error(`${operation.operationId} declares no success`);
+  const isText = 'text/plain' in (resolveRef(document, success).content ?? {});
+  return (reply, answer) => {
+    const { status: code, body } =
+      answer instanceof Answered ? (answer as Answered<unknown>) : { status: Number(status), body: answer };
+    reply.code(code);
+    if (isText) reply.type('text/plain; charset=utf-8');
+    return body;
+  };
+}

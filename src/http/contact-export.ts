@@ -1,0 +1,18 @@
+import { Readable } from 'node:stream';
+import { exportContacts as linesOf } from '../resources/contacts/index.ts';
+import type { KeyPage } from './page.ts';
+
+const TYPES = { csv: 'text/csv; charset=utf-8', ndjson: 'application/x-ndjson; charset=utf-8' } as const;
+
+/** Answers with a file that is made while it is sent, as fast as the caller takes it. */
+export const exportContacts: KeyPage<'exportContacts'> = async (ctx, { reply }, { query }) => {
+  const format = query?.format ?? 'csv';
+  const lines = await linesOf(ctx, { format, segmentId: query?.segment_id });
+  reply.headers({
+    'content-type': TYPES[format],
+    'content-disposition': `attachment; filename="contacts.${format}"`,
+    'cache-control': 'private, no-store',
+  });
+  // RFC 9110 §9.3.2: HEAD answers the headers alone.
+  return Readable.from(reply.request.method === 'HEAD' ? [] : lines);
+};

@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest';
+import { complexityFault } from './json-complexity.ts';
+
+const padding = `"${'x'.repeat(70_000)}"`;
+const body = (value: string): Buffer => Buffer.from(`{"a":${padding},"b":${value}}`);
+
+describe('a body is parsed only when it is simple enough', () => {
+  it.each([
+    { why: 'a large string is one value', value: padding },
+    { why: 'brackets and commas in strings are text', value: `"${'[{,'.repeat(300_000)}"` },
+    { why: 'an escaped quote does not end a string', value: `"${'\\",'.repeat(300_000)}"` },
+    { why: 'the bytes of a file', value: `{"type":"Buffer","data":[${'255,'.repeat(1_000_000)}1]}` },
+    { why: '199,000 values', value: `[${'{},'.repeat(99_000)}{}]` },
+    { why: 'sixty levels', value: '['.repeat(60) + ']'.repeat(60) },
+  ])('$why', ({ value }) => {
+    expect(complexityFault(body(value))).toBeUndefined();
+  });
+
+  it.each([
+    { why: 'a list of empty objects', value: `[${'{},'.repeat(200_000)}{}]`, fault: 'holds more than 200000 values' },
+    { why: 'a list of strings', value: `[${'"",'.repeat(250_000)}""]`, fault: 'holds more than 200000 values' },
+    { why: 'numbers and something else', value: `[${'1,'.repeat(250_000)}{}]`, fault: 'holds more than 200000 values' },
+    { why: 'many levels', value: '['.repeat(70), fault: 'is nested more than 64 levels deep' },
+  ])('$why', ({ value, fault }) => {
+    expect(complexityFault(body(value))).toBe(fault);
+  });
+});

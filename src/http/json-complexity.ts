@@ -1,0 +1,52 @@
+/**
+ * A body of a few megabytes can spell millions of objects, which cost a hundred times their text once parsed. Nobody
+ * needs that many values in one request; the bytes of a file, a list of plain numbers, are not counted.
+ */
+const VALUES_MAX = 200_000;
+const DEPTH_MAX = 64;
+/** What a smaller body can spell does no harm, and is not worth reading twice. */
+const UNREAD_BYTES_MAX = 64 * 1024;
+
+/** What makes a JSON text too much to parse; undefined when it may be. One pass over the bytes, without any allocation. */
+export function complexityFault(bytes: Buffer): string | undefined {
+  if (bytes.length <= UNREAD_BYTES_MAX) return undefined;
+  let values = 0;
+  let depth = 0;
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i];
+    if (byte === QUOTE) i = endOfString(bytes, i + 1);
+    else if (byte === COMMA) values++;
+    else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth--;
+    else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
+      values++;
+      if (++depth > DEPTH_MAX) return `is nested more than ${DEPTH_MAX} levels deep`;
+      if (byte === OPEN_LIST) i = endOfNumbers(bytes, i);
+    }
+    if (values > VALUES_MAX) return `holds more than ${VALUES_MAX} values`;
+  }
+  return undefined;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const OPEN_LIST = 0x5b;
+const CLOSE_LIST = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+function endOfString(bytes: Buffer, from: number): number {
+  let i = from;
+  while (i < bytes.length && bytes[i] !== QUOTE) i += bytes[i] === BACKSLASH ? 2 : 1;
+  return i;
+}
+
+/** The last byte before the end of a list that holds nothing but whole numbers; the list's own bracket otherwise. */
+function endOfNumbers(bytes: Buffer, bracket: number): number {
+  let i = bracket + 1;
+  for (let byte = bytes[i]; isDigit(byte) || byte === COMMA || isSpace(byte); byte = bytes[i]) i++;
+  return bytes[i] === CLOSE_LIST ? i - 1 : bracket;
+}
+
+const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= 0x30 && byte <= 0x39;
+const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;

@@ -1,0 +1,44 @@
+/** What HTTP alone answers: pages, files and streams. Every other operation is in operations/. */
+import { formatContractYaml, type PageId } from '../contract/index.ts';
+import { sendAttachmentFile } from './attachment-file.ts';
+import { docsStyleHash, renderDocsPage } from './docs-page.ts';
+import { exportContacts } from './contact-export.ts';
+import { listenWebhooks } from './event-stream.ts';
+import { createContactImport } from './import-upload.ts';
+import type { KeyPage, PublicPage } from './page.ts';
+import { sendReceivedAttachment, sendReceivedRaw } from './received-file.ts';
+import { getSharePage } from './share-page/index.ts';
+
+type KeyPageId = 'listenWebhooks' | 'createContactImport' | 'exportContacts';
+
+export const publicPages: { [Id in Exclude<PageId, KeyPageId>]: PublicPage<Id> } = {
+  getOpenapiJson: ({ services }) => services.document,
+  getOpenapiYaml({ services, reply }) {
+    reply.type('application/yaml; charset=utf-8');
+    return (yaml ??= formatContractYaml(services.document));
+  },
+  getDocs({ services, reply }) {
+    reply.type('text/html; charset=utf-8');
+    reply.header('content-security-policy', docsPolicy);
+    return (page ??= renderDocsPage(services.document));
+  },
+  getSharePage,
+  downloadAttachment: sendAttachmentFile,
+  downloadReceivedAttachment: sendReceivedAttachment,
+  downloadReceivedRaw: sendReceivedRaw,
+};
+
+export const keyPages: { [Id in KeyPageId]: KeyPage<Id> } = { listenWebhooks, createContactImport, exportContacts };
+
+/** `default-src` covers neither the base, nor where forms go, nor who may put the page into a frame. */
+const docsPolicy = [
+  "default-src 'none'",
+  `style-src '${docsStyleHash}'`,
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** The document does not change while the program runs. */
+let yaml: Promise<string> | undefined;
+let page: string | undefined;

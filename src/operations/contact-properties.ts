@@ -1,0 +1,16 @@
+import {
+  createContactProperty,
+  deleteContactProperty,
+  getContactProperty,
+  listContactProperties,
+  updateContactProperty,
+} from '../resources/contact-properties/index.ts';
+import { pageOf, type Operations } from './operation.ts';
+
+export const contactProperties = {
+  createContactProperty: (ctx, { body }) => createContactProperty(ctx, body),
+  listContactProperties: (ctx, { query }) => listContactProperties(ctx, pageOf(query)),
+  getContactProperty: (ctx, { path }) => getContactProperty(ctx, path.contact_property_id),
+  updateContactProperty: (ctx, { path, body }) => updateContactProperty(ctx, path.contact_property_id, body),
+  deleteContactProperty: (ctx, { path }) => deleteContactProperty(ctx, path.contact_property_id),
+} satisfies Partial<Operations>;

@@ -1,0 +1,12 @@
+import { verifyClaim } from '../flow/dns/index.ts';
+import { claimDomain, getClaim } from '../resources/domain-claims/index.ts';
+import { Answered, type Operations } from './operation.ts';
+
+export const domainClaims = {
+  async claimDomain(ctx, { body }) {
+    const { claim, isNew } = await claimDomain(ctx, body);
+    return new Answered(isNew ? 201 : 200, claim);
+  },
+  getDomainClaim: (ctx, { path }) => getClaim(ctx, path.domain_id),
+  verifyDomainClaim: (ctx, { path }) => verifyClaim(ctx, path.domain_id),
+} satisfies Partial<Operations>;

@@ -1,0 +1,52 @@
+/**
+ * The verbs of the API as typed functions that know no transport: a caller who was let in, a call that keeps the
+ * contract, an answer. HTTP is one adapter over them. The compiler asks for every operation of the contract.
+ */
+import { apiKeys } from './api-keys.ts';
+import { attachments } from './attachments.ts';
+import { contactImports } from './contact-imports.ts';
+import { contactProperties } from './contact-properties.ts';
+import { contacts } from './contacts.ts';
+import { dns } from './dns.ts';
+import { domainClaims } from './domain-claims.ts';
+import { domains } from './domains.ts';
+import { emails } from './emails.ts';
+import { logs } from './logs.ts';
+import { metrics } from './metrics.ts';
+import type { Operations } from './operation.ts';
+import { receivedEmails } from './received-emails.ts';
+import { segments } from './segments.ts';
+import { shares } from './shares.ts';
+import { suppressions } from './suppressions.ts';
+import { teams } from './teams.ts';
+import { templates } from './templates.ts';
+import { topics } from './topics.ts';
+import { usage } from './usage.ts';
+import { webhooks } from './webhooks.ts';
+
+export { checksItsOwnBody } from './emails.ts';
+export { Answered, type OperationCtx, type Operations, type PublicOperations, type Services } from './operation.ts';
+export { system as publicOperations } from './system.ts';
+
+export const operations: Operations = {
+  ...apiKeys,
+  ...attachments,
+  ...contactImports,
+  ...contactProperties,
+  ...contacts,
+  ...dns,
+  ...domainClaims,
+  ...domains,
+  ...emails,
+  ...logs,
+  ...metrics,
+  ...receivedEmails,
+  ...segments,
+  ...shares,
+  ...suppressions,
+  ...teams,
+  ...templates,
+  ...topics,
+  ...usage,
+  ...webhooks,
+};

@@ -1,0 +1,6 @@
+import { getEmailMetrics } from '../resources/metrics/index.ts';
+import type { Operations } from './operation.ts';
+
+export const metrics = {
+  getEmailMetrics: (ctx, { query = {} }) => getEmailMetrics(ctx, query),
+} satisfies Partial<Operations>;

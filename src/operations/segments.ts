@@ -1,0 +1,24 @@
+import {
+  addContactToSegment,
+  countFilter,
+  getSegmentMetrics,
+  listContactSegments,
+  listSegmentContacts,
+  removeContactFromSegment,
+} from '../resources/contacts/index.ts';
+import { createSegment, deleteSegment, getSegment, listSegments, updateSegment } from '../resources/segments/index.ts';
+import { pageOf, type Operations } from './operation.ts';
+
+export const segments = {
+  createSegment: (ctx, { body }) => createSegment(ctx, body),
+  listSegments: (ctx, { query }) => listSegments(ctx, pageOf(query)),
+  previewSegment: (ctx, { body }) => countFilter(ctx, body.filter),
+  getSegment: (ctx, { path }) => getSegment(ctx, path.segment),
+  updateSegment: (ctx, { path, body }) => updateSegment(ctx, path.segment, body),
+  deleteSegment: (ctx, { path }) => deleteSegment(ctx, path.segment),
+  listSegmentContacts: (ctx, { path, query }) => listSegmentContacts(ctx, path.segment, pageOf(query)),
+  getSegmentMetrics: (ctx, { path }) => getSegmentMetrics(ctx, path.segment),
+  listContactSegments: (ctx, { path, query }) => listContactSegments(ctx, path.contact, pageOf(query)),
+  addContactToSegment: (ctx, { path }) => addContactToSegment(ctx, path.contact, path.segment),
+  removeContactFromSegment: (ctx, { path }) => removeContactFromSegment(ctx, path.contact, path.segment),
+} satisfies Partial<Operations>;

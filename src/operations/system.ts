@@ -1,0 +1,44 @@
+import { Answered, type PublicOperations, type Services } from './operation.ts';
+
+export const system: PublicOperations = {
+  getHealth: ({ version, world }) => Promise.resolve({ status: 'ok', version, env: world.config.instance.env }),
+  async getReady(services) {
+    const { version, world } = services;
+    const checks = await Promise.all(
+      Object.entries(services.checks).map(([name, check]) => run(services, name, check)),
+    );
+    const failed = checks.filter((check) => !check.ok).map((check) => check.name);
+    const body = { version, env: world.config.instance.env, checks, failed };
+    if (failed.length === 0) return { status: 'ok', ...body };
+    const error = {
+      statusCode: 503,
+      name: 'service_unavailable',
+      message: `Not ready: ${failed.join(', ')}.`,
+    } as const;
+    return new Answered(503, { status: 'degraded', ...body, ...error });
+  },
+};
+
+async function run({ world }: Services, name: string, check: () => Promise<void>) {
+  const began = performance.now();
+  const durationMs = (): number => Math.round((performance.now() - began) * 1000) / 1000;
+  try {
+    await withinLimit(world, check());
+    return { name, ok: true, durationMs: durationMs() };
+  } catch (error) {
+    world.log.error({ err: error, check: name }, 'not ready');
+    // The cause stays in the log: this answer needs no credential.
+    return { name, ok: false, durationMs: durationMs(), error: `${name} does not answer as it should` };
+  }
+}
+
+const CHECK_MS_MAX = 2000;
+
+/** A probe has to answer while something it asks about does not. */
+function withinLimit(world: Services['world'], check: Promise<void>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const late = (): void => reject(new Error(`no answer within ${CHECK_MS_MAX} ms`));
+    const cancel = world.clock.timer(CHECK_MS_MAX, late);
+    check.then(resolve, reject).finally(cancel);
+  });
+}

@@ -1,0 +1,30 @@
+import { createWebhook, updateWebhook } from '../flow/webhooks/index.ts';
+import {
+  deleteWebhook,
+  getWebhook,
+  getWebhookEvent,
+  listParkedWebhookEvents,
+  listWebhookAttempts,
+  listWebhookEvents,
+  listWebhooks,
+  replayWebhookEvent,
+  rotateWebhookSecret,
+} from '../resources/webhooks/index.ts';
+import { pageOf, type Operations } from './operation.ts';
+
+export const webhooks = {
+  createWebhook: (ctx, { body }) => createWebhook(ctx, body),
+  listWebhooks: (ctx, { query }) => listWebhooks(ctx, pageOf(query)),
+  getWebhook: (ctx, { path }) => getWebhook(ctx, path.webhook_id),
+  updateWebhook: (ctx, { path, body }) => updateWebhook(ctx, path.webhook_id, body),
+  deleteWebhook: (ctx, { path }) => deleteWebhook(ctx, path.webhook_id),
+  rotateWebhookSecret: (ctx, { path }) => rotateWebhookSecret(ctx, path.webhook_id),
+  rotateWebhookSigningSecret: (ctx, { path }) => rotateWebhookSecret(ctx, path.webhook_id),
+  listWebhookEvents: (ctx, { path, query = {} }) => listWebhookEvents(ctx, path.webhook_id, query, pageOf(query)),
+  getWebhookEvent: (ctx, { path }) => getWebhookEvent(ctx, path.webhook_id, path.event_id),
+  listWebhookAttempts: (ctx, { path, query }) =>
+    listWebhookAttempts(ctx, path.webhook_id, path.event_id, pageOf(query)),
+  replayWebhookEvent: (ctx, { path }) => replayWebhookEvent(ctx, path.webhook_id, path.event_id),
+  listParkedWebhookEvents: (ctx, { path, query = {} }) =>
+    listParkedWebhookEvents(ctx, path.webhook_id, query, pageOf(query)),
+} satisfies Partial<Operations>;

@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { createFairShare } from './fair-share.ts';
+
+/** Takes in as the queue does, until every destination is crowded or nothing is free. */
+function fill(countMax: number, destinations: string[]): Record<string, number> {
+  const share = createFairShare(countMax);
+  const held: Record<string, number> = {};
+  for (let isFilling = true; isFilling;) {
+    isFilling = false;
+    for (const destination of destinations) {
+      if (share.free === 0 || share.isCrowded(destination)) continue;
+      share.enter(destination);
+      held[destination] = (held[destination] ?? 0) + 1;
+      isFilling = true;
+    }
+  }
+  return { ...held, left: countMax - share.count };
+}
+
+describe('a fair share', () => {
+  it('leaves half of it to everybody else when one destination is slow', () => {
+    expect(fill(100, ['slow.example'])).toEqual({ 'slow.example': 50, left: 50 });
+  });
+
+  it('leaves a share to everybody else when several destinations are slow', () => {
+    expect(fill(100, ['a.example', 'b.example', 'c.example'])).toEqual({
+      'a.example': 25,
+      'b.example': 25,
+      'c.example': 25,
+      left: 25,
+    });
+  });
+
+  it('has a place for one even when there is only one', () => {
+    expect(fill(1, ['a.example'])).toEqual({ 'a.example': 1, left: 0 });
+  });
+
+  it('is empty again when everybody has left', () => {
+    const share = createFairShare(2);
+    share.enter('a.example');
+    expect(share.crowded()).toEqual(['a.example']);
+    share.leave('a.example');
+    expect([share.isEmpty, share.count, share.free, share.crowded()]).toEqual([true, 0, 2, []]);
+  });
+});

@@ -1,0 +1,2 @@
+/** Shares places among those who hold them, so that whoever comes next finds some. It promises no order. */
+export { createFairShare, type FairShare } from './fair-share.ts';

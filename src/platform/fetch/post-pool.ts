@@ -1,0 +1,150 @@
+import { errors, Pool, type Dispatcher } from 'undici';
+import { codeOf, Faulted, guardedConnector, type ConnectorOptions } from './guarded-connector.ts';
+import type { PostAnswer, Posted, PostFault, PostPool } from './post-answer.ts';
+
+export interface PoolWishes {
+  connectionsMax: number;
+  /** What a closed pool gives its requests to end. */
+  closeMs: number;
+}
+
+/** Node's servers close after five seconds, and a request that crosses the close is lost. */
+const IDLE_MS = 4000;
+/** An answer that is a little longer than what is kept costs less to read than a new connection. */
+const SWALLOWED_BYTES_MAX = 65_536;
+/** The rest of it comes at once or not at all: whoever lets it drip would hold the connection for ever. */
+const SWALLOWED_MS_MAX = 250;
+const CHARACTER_BYTES_MAX = 4;
+const NOTHING = Buffer.alloc(0);
+/** Headers of one answer, all together. */
+const HEADER_BYTES_MAX = 16_384;
+
+/** Pools of connections, each to an address that has passed the guard, and checked again when it stands. */
+export function createPostPools(options: ConnectorOptions): (url: URL, wishes: PoolWishes) => PostPool {
+  const connect = guardedConnector(options);
+  return (url, { connectionsMax, closeMs }) => {
+    const pool = new Pool(url.origin, {
+      connect,
+      connections: connectionsMax,
+      pipelining: 1,
+      allowH2: false,
+      keepAliveTimeout: IDLE_MS,
+      maxHeaderSize: HEADER_BYTES_MAX,
+      // The caller's patience is the only limit of an answer.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    return {
+      post({ path, headers, body }, answerBytesMax) {
+        const exchange = new Exchange(answerBytesMax);
+        pool.dispatch({ path, method: 'POST', headers, body }, exchange);
+        return exchange;
+      },
+      close: () => closeWithin(pool, closeMs),
+      cut: () => pool.destroy(),
+    };
+  };
+}
+
+async function closeWithin(pool: Pool, ms: number): Promise<void> {
+  const { promise: isCut, resolve } = Promise.withResolvers<void>();
+  const patience = setTimeout(() => void pool.destroy().then(resolve), ms).unref();
+  // What is cut does not end closing.
+  await Promise.race([pool.close(), isCut]);
+  clearTimeout(patience);
+}
+
+/** A request and its answer. */
+class Exchange implements Dispatcher.DispatchHandler, Posted {
+  readonly answer: Promise<PostAnswer>;
+  readonly #bytesMax: number;
+  readonly #kept: Buffer[] = [];
+  readonly #resolve: (answer: PostAnswer) => void;
+  #controller: Dispatcher.DispatchController | undefined;
+  #status = 0;
+  #seenBytes = 0;
+  #isOver = false;
+  #stopSwallowing: NodeJS.Timeout | undefined;
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+    const { promise, resolve } = Promise.withResolvers<PostAnswer>();
+    this.answer = promise;
+    this.#resolve = resolve;
+  }
+
+  giveUp(): void {
+    if (this.#isOver) return;
+    this.#finish({ kind: 'failed', fault: { kind: 'timeout' } });
+    this.#controller?.abort(new Error('the time for this request is over'));
+  }
+
+  onRequestStart(started: Dispatcher.DispatchController): void {
+    this.#controller = started;
+    // It waited for a connection longer than it may take: nothing of it is sent any more.
+    if (this.#isOver) started.abort(new Error('the time for this request is over'));
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
+    this.#status = status;
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#seenBytes <= this.#bytesMax) this.#kept.push(chunk);
+    this.#seenBytes += chunk.length;
+    if (this.#seenBytes <= this.#bytesMax) return;
+    if (!this.#isOver) this.#finish(this.#answered());
+    const stop = (): void => controller.abort(new Error('the answer is longer than anybody reads'));
+    if (this.#seenBytes > SWALLOWED_BYTES_MAX) stop();
+    else this.#stopSwallowing ??= setTimeout(stop, SWALLOWED_MS_MAX).unref();
+  }
+
+  onResponseEnd(): void {
+    clearTimeout(this.#stopSwallowing);
+    if (this.#isOver) return;
+    this.#isOver = true;
+    // The connection is free again after one more turn; who posts before that would open another one.
+    queueMicrotask(() => setImmediate(() => this.#resolve(this.#answered())));
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    clearTimeout(this.#stopSwallowing);
+    if (!this.#isOver) this.#finish({ kind: 'failed', fault: faultOf(error), because: error });
+  }
+
+  #answered(): PostAnswer {
+    return { kind: 'answered', status: this.#status, body: textOf(this.#kept, this.#bytesMax) };
+  }
+
+  #finish(answer: PostAnswer): void {
+    this.#isOver = true;
+    this.#resolve(answer);
+  }
+}
+
+function faultOf(error: unknown): PostFault {
+  if (error instanceof Faulted) return error.fault;
+  const code = codeOf(error);
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') return { kind: 'unreadable', wrong: 'headers' };
+  if (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return { kind: 'unreadable', wrong: 'length' };
+  if (!(error instanceof errors.HTTPParserError)) return { kind: 'interrupted' };
+  const reason = /\(([\w ,./'`-]{1,80})\)$/.exec(error.message)?.[1] ?? 'it could not be read';
+  // The parser's word for an end in the middle.
+  return reason === 'Invalid EOF state' ? { kind: 'interrupted' } : { kind: 'unreadable', wrong: 'syntax', reason };
+}
+
+/**
+ * At most that many bytes of UTF-8, cut between characters. What is no text becomes the sign for unreadable, and so does
+ * NUL, which PostgreSQL cannot store.
+ */
+function textOf(parts: readonly Buffer[], bytesMax: number): string {
+  const [bytes = NOTHING] = parts.length > 1 ? [Buffer.concat(parts)] : parts;
+  // A character that is cut here stands behind what is kept.
+  const text = bytes.toString('utf8', 0, bytesMax + CHARACTER_BYTES_MAX).replaceAll('\0', '\ufffd');
+  if (text.length <= bytesMax / CHARACTER_BYTES_MAX) return text;
+  const written = Buffer.from(text);
+  let end = Math.min(written.length, bytesMax);
+  // RFC 3629 §3: bytes 10xxxxxx continue a character.
+  while (((written[end] ?? 0) & 0xc0) === 0x80) end--;
+  return written.toString('utf8', 0, end);
+}

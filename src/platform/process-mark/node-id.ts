@@ -1,0 +1,46 @@
+import { randomUUID } from 'node:crypto';
+import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+const FILE = 'node.id';
+
+/**
+ * The node's own id, kept in its data folder: a host name changes with every start of a container. It holds for the file
+ * it was written to alone (by its inode), so that the copy of a folder is another node, however it was copied.
+ */
+export function nodeIdOf(dataDir: string): string {
+  const file = path.join(dataDir, FILE);
+  for (;;) {
+    const [id, inode] = readIfThere(file)?.trim().split(' ') ?? [];
+    if (id && inode === inodeOf(file)) return id;
+    rmSync(file, { force: true });
+    make(file);
+  }
+}
+
+/** Whole at once, and never over one that another process has made meanwhile. */
+function make(file: string): void {
+  const temporary = `${file}.${process.pid}.part`;
+  writeFileSync(temporary, '', { mode: 0o600 });
+  writeFileSync(temporary, `${randomUUID()} ${inodeOf(temporary)}\n`);
+  try {
+    linkSync(temporary, file);
+    rmSync(temporary, { force: true });
+  } catch (error) {
+    // Some file systems know no links.
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') rmSync(temporary, { force: true });
+    else renameSync(temporary, file);
+  }
+}
+
+const inodeOf = (file: string): string | undefined =>
+  statSync(file, { bigint: true, throwIfNoEntry: false })?.ino.toString();
+
+function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return undefined;
+  }
+}

@@ -1,0 +1,159 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { hmacSha256, type HmacSha256 } from '../../protocol/hmac/index.ts';
+import { keyIdOf, readInstanceKeys, type InstanceKeys } from './instance-key.ts';
+
+export interface Secrets {
+  /** Encrypts for storage; purpose and row are bound to the text, so a sealed value cannot be moved to another place. */
+  seal(plain: string, purpose: string, row: string): string;
+  open(sealed: string, purpose: string, row: string): string;
+  /** The id of the key that seals from now on. */
+  currentKeyId(): string;
+  mac(purpose: string, data: Uint8Array): Buffer;
+  /** The same by each other key of the file: for reading what was signed before the key was replaced, never for signing. */
+  otherMacs(purpose: string): readonly ((data: Uint8Array) => Buffer)[];
+}
+
+/** A column that holds sealed texts, each bound to the id of its row. */
+export interface SealedColumn {
+  table: string;
+  column: string;
+  purpose: string;
+}
+
+const DERIVED_BYTES = 32;
+/** `v1` was bound to its purpose alone and does not say which key sealed it. */
+const OLD_FORMAT = 'v1';
+const FORMAT = 'v2';
+const CIPHER = 'aes-256-gcm';
+/** Said outright, or a shortened tag would be taken for a whole one and could be guessed. */
+const TAG = { authTagLength: 16 };
+
+export const openSecrets = (dataDir: string): Secrets => createSecrets(() => readInstanceKeys(dataDir));
+
+export const secretsFrom = (instanceKey: Buffer): Secrets =>
+  createSecrets(() => ({ current: instanceKey, former: [] }));
+
+/** The id of the key that a sealed text was sealed with; undefined for the format of before. */
+export function keyIdIn(sealed: string): string | undefined {
+  const [format, keyId] = sealed.split('.');
+  return format === FORMAT ? keyId : undefined;
+}
+
+interface Key {
+  id: string;
+  sealing: Buffer;
+  macOf(purpose: string): HmacSha256;
+}
+
+function createSecrets(load: () => InstanceKeys): Secrets {
+  /** The one in force first. */
+  let keys: Key[] = [];
+  let nextId: string | undefined;
+  /** The next key that something was met of: it is in force, whatever this node's file says. */
+  let promotedId: string | undefined;
+  const known = new Map<string, Key>();
+  const keyFrom = (key: Buffer): Key => {
+    const id = keyIdOf(key);
+    const made = known.get(id) ?? deriveKey(id, key);
+    known.set(id, made);
+    return made;
+  };
+  const reload = (): void => {
+    const { current, next, former } = load();
+    keys = [current, ...(next ? [next] : []), ...former].map(keyFrom);
+    nextId = next && keyIdOf(next);
+    if (promotedId !== undefined) promote(promotedId);
+  };
+  const promote = (id: string): void => {
+    promotedId = id;
+    if (id !== nextId) return;
+    nextId = undefined;
+    keys = [...keys.filter((key) => key.id === id), ...keys.filter((key) => key.id !== id)];
+  };
+  reload();
+  const current = (): Key => {
+    const [key] = keys;
+    if (!key) throw new Error('there is always a key in force');
+    return key;
+  };
+  const find = (id: string): Key | undefined => keys.find((key) => key.id === id);
+
+  /** Whoever meets something that the next key has sealed knows that it is in force. */
+  function openingKey(id: string, purpose: string): Key {
+    // The file may have been replaced since it was read: by `rasket rekey`, or by a copy from another node.
+    if (!find(id)) reload();
+    const key = find(id);
+    if (!key) throw new Error(`a sealed ${purpose} needs the key ${id}, which this node's instance.key does not hold`);
+    if (id === nextId) promote(id);
+    return key;
+  }
+
+  return {
+    seal(plain, purpose, row) {
+      // Seldom done, and never with a key that was replaced meanwhile.
+      reload();
+      const { id, sealing } = current();
+      const nonce = randomBytes(12);
+      const cipher = createCipheriv(CIPHER, sealing, nonce, TAG).setAAD(boundTo(id, purpose, row));
+      const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+      return [FORMAT, id, nonce.toString('base64'), body.toString('base64')].join('.');
+    },
+    open(sealed, purpose, row) {
+      const [format, ...parts] = sealed.split('.');
+      if (format === FORMAT) {
+        const [id, nonce, body] = parts;
+        if (!id || !nonce || !body) throw unknownFormat(purpose);
+        return decrypt(openingKey(id, purpose).sealing, { nonce, body, aad: boundTo(id, purpose, row) });
+      }
+      const [nonce, body] = parts;
+      if (format !== OLD_FORMAT || !nonce || !body) throw unknownFormat(purpose);
+      return firstThatOpens(keys, (key) => decrypt(key.sealing, { nonce, body, aad: Buffer.from(purpose) }));
+    },
+    currentKeyId: () => current().id,
+    mac: (purpose, data) => Buffer.from(current().macOf(purpose)(data, 'binary'), 'binary'),
+    otherMacs: (purpose) => {
+      const others = keys.slice(1).map((key) => key.macOf(purpose));
+      return others.map((mac) => (data: Uint8Array) => Buffer.from(mac(data, 'binary'), 'binary'));
+    },
+  };
+}
+
+function deriveKey(id: string, key: Buffer): Key {
+  const derive = (use: string): Buffer => Buffer.from(hkdfSync('sha256', key, '', `rasket ${use}`, DERIVED_BYTES));
+  const macs = new Map<string, HmacSha256>();
+  return {
+    id,
+    sealing: derive('seal'),
+    macOf(purpose) {
+      let mac = macs.get(purpose);
+      if (!mac) macs.set(purpose, (mac = hmacSha256(derive(`mac ${purpose}`))));
+      return mac;
+    },
+  };
+}
+
+/** Written as JSON, so that no two places are bound as one text. */
+const boundTo = (keyId: string, purpose: string, row: string): Buffer =>
+  Buffer.from(JSON.stringify([FORMAT, keyId, purpose, row]));
+
+function decrypt(key: Buffer, { nonce, body, aad }: { nonce: string; body: string; aad: Buffer }): string {
+  const bytes = Buffer.from(body, 'base64');
+  const decipher = createDecipheriv(CIPHER, key, Buffer.from(nonce, 'base64'), TAG)
+    .setAAD(aad)
+    .setAuthTag(bytes.subarray(-TAG.authTagLength));
+  return decipher.update(bytes.subarray(0, -TAG.authTagLength), undefined, 'utf8') + decipher.final('utf8');
+}
+
+function firstThatOpens(keys: readonly Key[], open: (key: Key) => string): string {
+  let failure: unknown;
+  for (const key of keys) {
+    try {
+      return open(key);
+    } catch (error) {
+      failure ??= error;
+    }
+  }
+  throw failure;
+}
+
+const unknownFormat = (purpose: string): Error => new Error(`a sealed ${purpose} has an unknown format`);

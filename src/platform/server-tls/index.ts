@@ -1,0 +1,7 @@
+/**
+ * The certificate that our ports show: the operator's files, read again when they change, or a self-signed one that is
+ * made once and kept in the data folder. A certificate that cannot be read stops the start in one line; while running,
+ * the one before stays in use and the log says why.
+ */
+export type { TlsKeys } from './self-signed-file.ts';
+export { openServerTls, CertificateFault, type ServerTls } from './server-tls.ts';

@@ -1,0 +1,32 @@
+/**
+ * The Store: everything outside the program that a resource may touch, handed in as one value: database, clock, ids,
+ * secrets, files, settings, log. Nothing in it waits for another machine, so what a resource does ends when the database
+ * answers. What also needs DNS or HTTP takes a World.
+ */
+import type { KeyObject } from 'node:crypto';
+import type { Blobs } from '../blobs/index.ts';
+import type { Clock } from '../clock/index.ts';
+import type { Config } from '../config/index.ts';
+import type { Db, GroupCommit } from '../db/index.ts';
+import type { Ids } from '../ids/index.ts';
+import type { Log, MailLog } from '../log/index.ts';
+import type { Secrets } from '../secrets/index.ts';
+
+export interface Store {
+  config: Config;
+  db: Db;
+  commits: GroupCommit;
+  clock: Clock;
+  ids: Ids;
+  /** A number from 0 up to 1, for jitter and shuffling. */
+  random: () => number;
+  /** A new private key. It takes a quarter of a second of a thread of the pool. */
+  makeRsaKey: (bits: number) => Promise<KeyObject>;
+  secrets: Secrets;
+  blobs: Blobs;
+  log: Log;
+  mailLog: MailLog;
+  dataDir: string;
+  /** The address under which links of ours are reached, without a trailing slash. */
+  readonly origin: () => string;
+}

@@ -1,0 +1,84 @@
+import { nextTurn } from '../clock/index.ts';
+import { createWorkLoop, type Claim, type Claimed, type WorkLoop, type WorkLoopOptions } from './index.ts';
+
+export const POLL_MS = 1000;
+export const NOTHING: Claimed<string> = { items: [], left: 'nothing' };
+
+/** Time and timers by hand; `set` moves the time alone, in either direction. */
+export function handClock() {
+  let now = 1_000_000;
+  let timers: { at: number; fire: () => void }[] = [];
+  return {
+    now: () => now,
+    set: (to: number) => void (now = to),
+    timer(delayMs: number, fire: () => void) {
+      const timer = { at: now + Math.max(0, delayMs), fire };
+      timers.push(timer);
+      return () => void (timers = timers.filter((other) => other !== timer));
+    },
+    pending: () => timers.map(({ at }) => at - now).sort((a, b) => a - b),
+    async pass(ms: number): Promise<void> {
+      const until = now + ms;
+      for (;;) {
+        const [next] = timers.filter(({ at }) => at <= until).sort((a, b) => a.at - b.at);
+        if (!next) break;
+        timers = timers.filter((timer) => timer !== next);
+        now = Math.max(now, next.at);
+        next.fire();
+        await settle();
+      }
+      now = until;
+    },
+  };
+}
+
+/** Lets everything that can go on go on. */
+export async function settle(): Promise<void> {
+  for (let turn = 0; turn < 3; turn++) await nextTurn();
+}
+
+/** A loop over what `due` holds, each item carried until it is ended by hand. */
+export function stage(wishes: Partial<WorkLoopOptions<string>> = {}) {
+  const clock = handClock();
+  const due: string[] = [];
+  const claims: Claim<string>[] = [];
+  const carried: string[] = [];
+  const logged: string[] = [];
+  const ends = new Map<string, PromiseWithResolvers<void>>();
+  const options: WorkLoopOptions<string> = {
+    name: 'test',
+    clock,
+    log: { error: (...said: unknown[]) => void logged.push(String(said.at(-1))) },
+    pollMs: POLL_MS,
+    claim: async (request) => {
+      claims.push(request);
+      const items = due.splice(0, request.limit);
+      return { items, left: items.length === request.limit ? 'more' : 'nothing' };
+    },
+    carry(item, signal) {
+      carried.push(item);
+      const end = Promise.withResolvers<void>();
+      ends.set(item, end);
+      signal.addEventListener('abort', () => end.resolve());
+      return end.promise;
+    },
+    ...wishes,
+  };
+  const loop: WorkLoop = createWorkLoop(options);
+  const end = async (item: string): Promise<void> => {
+    ends.get(item)?.resolve();
+    await settle();
+  };
+  return { loop, clock, due, claims, carried, logged, ends, end };
+}
+
+/** A claim that waits to be answered. */
+export function heldClaim() {
+  const asked: PromiseWithResolvers<Claimed<string>>[] = [];
+  const claim = (): Promise<Claimed<string>> => {
+    const answer = Promise.withResolvers<Claimed<string>>();
+    asked.push(answer);
+    return answer.promise;
+  };
+  return { asked, claim };
+}

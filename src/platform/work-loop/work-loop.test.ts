@@ -1,0 +1,254 @@
+import { expect, test } from 'vitest';
+import { nextTurn } from '../clock/index.ts';
+import { heldClaim, NOTHING, POLL_MS, settle, stage } from './loop-stage.test-helper.ts';
+
+test('it looks when it is started, when it is woken, and after the poll, and a wake before the start is none', async () => {
+  const { loop, clock, claims } = stage();
+  loop.wake();
+  expect([loop.state(), claims.length]).toEqual(['new', 0]);
+  loop.start();
+  expect(loop.state()).toBe('looking');
+  await settle();
+  expect([loop.state(), claims.length]).toEqual(['waiting', 1]);
+  loop.wake();
+  await settle();
+  expect(claims).toHaveLength(2);
+  await clock.pass(POLL_MS - 1);
+  expect(claims).toHaveLength(2);
+  await clock.pass(1);
+  expect(claims).toHaveLength(3);
+  expect(clock.pending()).toEqual([POLL_MS]);
+});
+
+test('it looks when the next item falls due, at once if that has happened meanwhile', async () => {
+  const { asked, claim } = heldClaim();
+  const { loop, clock } = stage({ claim });
+  loop.start();
+  asked[0]?.resolve({ ...NOTHING, nextAt: clock.now() + 300 });
+  await settle();
+  expect(clock.pending()).toEqual([300]);
+  await clock.pass(300);
+  const dueAt = clock.now() + 5;
+  clock.set(dueAt);
+  asked[1]?.resolve({ ...NOTHING, nextAt: dueAt });
+  await settle();
+  expect(asked).toHaveLength(3);
+  asked[2]?.resolve({ ...NOTHING, nextAt: clock.now() + 10 * POLL_MS });
+  await settle();
+  expect(clock.pending()).toEqual([POLL_MS]);
+});
+
+test('a look that took as long as the poll is followed by the next one at once', async () => {
+  const { asked, claim } = heldClaim();
+  const { loop, clock } = stage({ claim });
+  loop.start();
+  await clock.pass(POLL_MS);
+  asked[0]?.resolve(NOTHING);
+  await settle();
+  expect([loop.state(), asked.length]).toEqual(['looking', 2]);
+});
+
+test('a wake during a look makes it look once more, however many there were', async () => {
+  const { asked, claim } = heldClaim();
+  const { loop } = stage({ claim });
+  loop.start();
+  for (let i = 0; i < 3; i++) loop.wake();
+  expect([loop.state(), asked.length]).toEqual(['woken', 1]);
+  asked[0]?.resolve(NOTHING);
+  await settle();
+  expect([loop.state(), asked.length]).toEqual(['looking', 2]);
+  asked[1]?.resolve(NOTHING);
+  await settle();
+  expect([loop.state(), asked.length]).toEqual(['waiting', 2]);
+});
+
+test('a wake that comes after the claim and before the rest is over is not lost', async () => {
+  const { asked, claim } = heldClaim();
+  const { loop } = stage({ claim, rest: { perLook: 1000, msMax: 20 } });
+  loop.start();
+  await nextTurn();
+  asked[0]?.resolve(NOTHING);
+  await settle();
+  expect(loop.state()).toBe('resting');
+  loop.wake();
+  expect([loop.state(), asked.length]).toEqual(['woken', 1]);
+  await expect.poll(() => asked.length).toBe(2);
+});
+
+test('a clock that goes backwards delays a look by no more than the poll', async () => {
+  const { loop, clock, claims } = stage();
+  loop.start();
+  await settle();
+  const hourBefore = clock.now() - 3_600_000;
+  clock.set(hourBefore);
+  loop.wake();
+  await settle();
+  expect(clock.pending()[0]).toBe(POLL_MS);
+  await clock.pass(POLL_MS);
+  expect(claims).toHaveLength(3);
+});
+
+test('what is claimed is carried, more is claimed as long as there is, and no item twice', async () => {
+  const { loop, due, carried, claims, end } = stage({ capacity: () => 2 });
+  due.push('a', 'b', 'c');
+  loop.start();
+  await settle();
+  expect(carried).toEqual(['a', 'b', 'c']);
+  expect(claims.map(({ limit, inFlight }) => [limit, inFlight])).toEqual([
+    [2, []],
+    [2, ['a', 'b']],
+  ]);
+  expect(loop.inFlight()).toBe(3);
+  for (const item of ['a', 'b', 'c']) await end(item);
+  expect(loop.inFlight()).toBe(0);
+});
+
+test('without room nothing is claimed until enough has ended', async () => {
+  let room = 3;
+  const { loop, due, carried, end } = stage({ capacity: () => room - loop.inFlight(), endedPerLook: 2 });
+  due.push('a', 'b', 'c', 'd', 'e');
+  loop.start();
+  await settle();
+  expect(carried).toEqual(['a', 'b', 'c']);
+  await end('a');
+  expect(carried).toHaveLength(3);
+  await end('b');
+  expect(carried).toEqual(['a', 'b', 'c', 'd', 'e']);
+  room = 0;
+  due.push('f');
+  await end('c');
+  await end('d');
+  expect(carried).toHaveLength(5);
+});
+
+test('what a claim left because of a crowd is looked for when some of it has ended', async () => {
+  let isCrowded = true;
+  const { loop, claims, end } = stage({
+    async claim(request) {
+      claims.push(request);
+      return isCrowded && claims.length === 1 ? { items: ['a', 'b'], left: 'crowded' } : NOTHING;
+    },
+  });
+  loop.start();
+  await settle();
+  expect(claims).toHaveLength(1);
+  isCrowded = false;
+  await end('a');
+  expect(claims).toHaveLength(2);
+  // Nothing was left behind any more, but the last one that ends may have made something due.
+  await end('b');
+  expect(claims).toHaveLength(3);
+});
+
+test('what ends while a claim is crowded makes it look once more', async () => {
+  const { asked, claim } = heldClaim();
+  const { loop, end } = stage({ claim });
+  loop.start();
+  asked[0]?.resolve({ items: ['a', 'b'], left: 'nothing' });
+  await settle();
+  loop.wake();
+  await end('a');
+  expect([loop.state(), loop.inFlight()]).toEqual(['looking', 1]);
+  asked[1]?.resolve({ items: [], left: 'crowded' });
+  await settle();
+  expect([loop.state(), asked.length]).toEqual(['looking', 3]);
+});
+
+test('a claim that throws is logged, and made again with the poll', async () => {
+  let isBroken = true;
+  const { loop, clock, due, carried, logged } = stage({
+    async claim() {
+      if (isBroken) throw new Error('planted');
+      return { items: due.splice(0), left: 'nothing' };
+    },
+  });
+  due.push('a');
+  loop.start();
+  await loop.idle();
+  expect([loop.state(), logged]).toEqual(['waiting', ['test: work could not be claimed']]);
+  isBroken = false;
+  await clock.pass(POLL_MS);
+  expect(carried).toEqual(['a']);
+});
+
+test('a carry that throws is logged, keeps no other, and is not tried again before the poll', async () => {
+  const { loop, clock, due, claims, logged, ends } = stage();
+  due.push('a', 'b');
+  loop.start();
+  await settle();
+  ends.get('b')?.reject(new Error('planted'));
+  await settle();
+  expect([loop.inFlight(), logged]).toEqual([1, ['test: work could not be carried through']]);
+  ends.get('a')?.reject(new Error('planted'));
+  await settle();
+  expect([loop.inFlight(), claims.length]).toEqual([0, 1]);
+  await clock.pass(POLL_MS);
+  expect(claims).toHaveLength(2);
+});
+
+test('a carry that throws before it returns is one that throws', async () => {
+  const { loop, due, logged } = stage({
+    carry() {
+      throw new Error('planted');
+    },
+  });
+  due.push('a');
+  loop.start();
+  await loop.idle();
+  expect([loop.inFlight(), logged.length]).toEqual([0, 1]);
+});
+
+test('leases are renewed while anything is carried; a slow renewal is not begun twice and made up for once', async () => {
+  const renewals: { items: readonly string[]; end: PromiseWithResolvers<void> }[] = [];
+  const { loop, clock, due } = stage({
+    renew: {
+      everyMs: 400,
+      async work(items) {
+        const end = Promise.withResolvers<void>();
+        renewals.push({ items, end });
+        await end.promise;
+      },
+    },
+  });
+  due.push('a');
+  loop.start();
+  await settle();
+  await clock.pass(400 * 3);
+  expect(renewals.map(({ items }) => items)).toEqual([['a']]);
+  let isIdle = false;
+  void loop.idle().then(() => (isIdle = true));
+  renewals[0]?.end.resolve();
+  await settle();
+  expect(renewals).toHaveLength(2);
+  const stopped = loop.stop(0);
+  await settle();
+  expect(isIdle).toBe(false);
+  renewals[1]?.end.resolve();
+  await stopped;
+  await settle();
+  expect([isIdle, clock.pending()]).toEqual([true, []]);
+});
+
+test('a renewal that throws is logged and followed by the next', async () => {
+  let count = 0;
+  const { loop, clock, logged } = stage({
+    renew: { everyMs: 400, work: () => (count++, Promise.reject(new Error('planted'))) },
+  });
+  loop.start();
+  await clock.pass(800);
+  expect([count, logged]).toEqual([2, Array(2).fill('test: leases could not be renewed')]);
+});
+
+test('it is idle when nothing is looked for, carried or renewed, and says so to everybody who asked', async () => {
+  const { loop, due, end } = stage();
+  await loop.idle();
+  due.push('a');
+  loop.start();
+  const told: number[] = [];
+  for (const n of [1, 2]) void loop.idle().then(() => told.push(n));
+  await settle();
+  expect([told, loop.state()]).toEqual([[], 'waiting']);
+  await end('a');
+  expect(told).toEqual([1, 2]);
+  await loop.idle();
+});

@@ -1,0 +1,240 @@
+import { repeat, rest, stopwatch, type Clock } from '../clock/index.ts';
+import type { Log } from '../log/index.ts';
+
+/**
+ *   new      ── start() ──────────────────────────────────> looking
+ *   looking  ── wake(), while it looks or rests ──────────> woken
+ *   looking  ── its claims have ended ────────────────────> resting
+ *   woken    ── its claims and its rest have ended ───────> looking
+ *   resting  ── over, and something has fallen due ───────> looking
+ *   resting  ── over, or a claim has failed ──────────────> waiting
+ *   waiting  ── wake(), the poll, something falls due,
+ *               or enough of what was carried has ended ──> looking
+ *   any      ── stop() ───────────────────────────────────> stopping
+ *   stopping ── nothing is under way any more ────────────> stopped
+ *
+ * What is carried goes on in every state; `resting` takes no time unless looks are told to rest.
+ */
+export type LoopState = 'new' | 'looking' | 'woken' | 'resting' | 'waiting' | 'stopping' | 'stopped';
+
+export interface Claim<T> {
+  /** How many may be taken at the most. */
+  limit: number;
+  /** What is being carried: it is not to be claimed again. */
+  inFlight: readonly T[];
+}
+
+export interface Claimed<T> {
+  items: readonly T[];
+  /**
+   * What is due and was not taken. `more`: as much as was asked for was due, so it is asked again at once; `crowded`: what
+   * is left has to wait until some of what is under way has ended.
+   */
+  left: 'nothing' | 'more' | 'crowded';
+  /** When the next item falls due that this claim has not seen; asked of the last claim of a look. */
+  nextAt?: number | undefined;
+}
+
+export interface WorkLoopOptions<T> {
+  /** For the log, and so is what names an item. */
+  name: string;
+  describe?(item: T): object;
+  clock: Clock;
+  log: Pick<Log, 'error'>;
+  /** The longest time between two looks: what another process has recorded waits no longer. */
+  pollMs: number;
+  /** Takes what is due, under a lease where others could take it too. */
+  claim(request: Claim<T>): Promise<Claimed<T>>;
+  /** Carries one item to its end; `signal` ends its patience. What it throws is logged, and looked at with the next poll. */
+  carry(item: T, signal: AbortSignal): Promise<void>;
+  /** What was claimed while the loop was being stopped. */
+  giveBack?(items: readonly T[]): Promise<void>;
+  /** Keeps leases from running out, every `renewMs`. Called also while nothing is under way, and while it is stopped. */
+  renew?: { everyMs: number; work(inFlight: readonly T[]): Promise<void> };
+  /** How many more may be taken at this moment. Without it there is no limit. */
+  capacity?(): number;
+  /** After a look that left something behind, so many have to end before it is looked for again. */
+  endedPerLook?: number;
+  /** Where a look is expensive: it is followed by a rest of so many times its own length. */
+  rest?: { perLook: number; msMax: number };
+}
+
+export interface WorkLoop<T = unknown> {
+  start(): void;
+  /** There may be something to do. */
+  wake(): void;
+  /** Claims nothing more, gives what is under way `graceMs` to end, interrupts the rest, and waits for it. */
+  stop(graceMs: number): Promise<void>;
+  inFlight(): number;
+  /** What is under way. */
+  items(): readonly T[];
+  /** Resolves when nothing that can be taken is due and nothing is under way. */
+  idle(): Promise<void>;
+  state(): LoopState;
+}
+
+interface Carried<T> {
+  item: T;
+  ended: Promise<void>;
+}
+
+class Loop<T> implements WorkLoop<T> {
+  readonly #options: WorkLoopOptions<T>;
+  readonly #interrupt = new AbortController();
+  readonly #carried = new Set<Carried<T>>();
+  #state: LoopState = 'new';
+  #look: Promise<void> = Promise.resolve();
+  /** The last look left something behind; how many have ended since it began. */
+  #isCrowded = false;
+  #endedSinceLook = 0;
+  #renewal: Promise<void> | undefined;
+  #cancelTimer = (): void => undefined;
+  #stopRenewing = (): void => undefined;
+  #idleWaiters: (() => void)[] = [];
+
+  constructor(options: WorkLoopOptions<T>) {
+    this.#options = options;
+  }
+
+  state(): LoopState {
+    return this.#state;
+  }
+
+  start(): void {
+    const { renew, clock } = this.#options;
+    if (renew) this.#stopRenewing = repeat(clock, renew.everyMs, () => this.#renew(renew.work));
+    this.#state = 'waiting';
+    this.wake();
+  }
+
+  wake(): void {
+    if (this.#state === 'looking' || this.#state === 'resting') this.#state = 'woken';
+    if (this.#state === 'waiting') this.#look = this.#lookUntilNothingIsDue();
+  }
+
+  async #lookUntilNothingIsDue(): Promise<void> {
+    const { clock, log, name, pollMs } = this.#options;
+    this.#cancelTimer();
+    let nextAt = Infinity;
+    try {
+      do nextAt = await this.#lookOnce();
+      while (this.state() === 'woken' || (nextAt <= clock.now() && !this.#isStopping()));
+    } catch (error) {
+      nextAt = Infinity;
+      log.error({ err: error }, `${name}: work could not be claimed`);
+    }
+    if (!this.#isStopping()) {
+      this.#state = 'waiting';
+      this.#cancelTimer = clock.timer(Math.min(pollMs, nextAt - clock.now()), () => this.wake());
+    }
+    this.#tellIdle();
+  }
+
+  /** Answers when the next look has to be made: an item falls due, or as long has passed since this one began as the poll says. */
+  async #lookOnce(): Promise<number> {
+    const pollAt = this.#options.clock.now() + this.#options.pollMs;
+    this.#state = 'looking';
+    this.#isCrowded = false;
+    this.#endedSinceLook = 0;
+    const elapsedMs = stopwatch();
+    const nextAt = await this.#claimAll();
+    if (this.state() === 'looking') this.#state = 'resting';
+    const { perLook, msMax } = this.#options.rest ?? { perLook: 0, msMax: 0 };
+    if (perLook > 0 && !this.#isStopping()) await rest(Math.min(msMax, elapsedMs() * perLook));
+    return Math.min(pollAt, nextAt ?? Infinity);
+  }
+
+  async #claimAll(): Promise<number | undefined> {
+    while (!this.#isStopping()) {
+      const limit = this.#options.capacity?.() ?? Infinity;
+      this.#isCrowded = limit <= 0;
+      if (this.#isCrowded) return undefined;
+      const { items, left, nextAt } = await this.#options.claim({ limit, inFlight: this.items() });
+      if (this.#isStopping()) return void (await this.#options.giveBack?.(items));
+      for (const item of items) this.#begin(item);
+      this.#isCrowded = left === 'crowded';
+      this.#wakeIfRoomWasMade();
+      if (left !== 'more') return nextAt;
+    }
+    return undefined;
+  }
+
+  #begin(item: T): void {
+    const carried: Carried<T> = { item, ended: Promise.resolve() };
+    this.#carried.add(carried);
+    carried.ended = this.#carry(carried);
+  }
+
+  async #carry(carried: Carried<T>): Promise<void> {
+    let hasFailed = false;
+    try {
+      await this.#options.carry(carried.item, this.#interrupt.signal);
+    } catch (error) {
+      hasFailed = true;
+      const { log, name, describe } = this.#options;
+      log.error({ err: error, ...describe?.(carried.item) }, `${name}: work could not be carried through`);
+    }
+    this.#carried.delete(carried);
+    this.#endedSinceLook++;
+    // What failed would most likely fail again at once.
+    if (!hasFailed && this.#carried.size === 0) this.wake();
+    else if (!hasFailed) this.#wakeIfRoomWasMade();
+    this.#tellIdle();
+  }
+
+  #wakeIfRoomWasMade(): void {
+    if (this.#isCrowded && this.#endedSinceLook >= (this.#options.endedPerLook ?? 1)) this.wake();
+  }
+
+  async #renew(work: (inFlight: readonly T[]) => Promise<void>): Promise<void> {
+    this.#renewal = work(this.items()).catch((error: unknown) => {
+      this.#options.log.error({ err: error }, `${this.#options.name}: leases could not be renewed`);
+    });
+    await this.#renewal;
+    this.#renewal = undefined;
+    this.#tellIdle();
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    if (this.#state === 'stopped') return;
+    this.#state = 'stopping';
+    this.#cancelTimer();
+    if (graceMs <= 0) this.#interrupt.abort();
+    const cancelGrace = this.#options.clock.timer(graceMs, () => this.#interrupt.abort());
+    await this.#look;
+    await Promise.all([...this.#carried].map(({ ended }) => ended));
+    cancelGrace();
+    this.#stopRenewing();
+    await this.#renewal;
+    this.#state = 'stopped';
+    this.#tellIdle();
+  }
+
+  inFlight(): number {
+    return this.#carried.size;
+  }
+
+  async idle(): Promise<void> {
+    if (!this.#isIdle()) await new Promise<void>((resolve) => this.#idleWaiters.push(resolve));
+  }
+
+  items(): readonly T[] {
+    return [...this.#carried].map(({ item }) => item);
+  }
+
+  #isStopping(): boolean {
+    return this.#state === 'stopping' || this.#state === 'stopped';
+  }
+
+  #isIdle(): boolean {
+    const isQuiet = this.#state === 'waiting' || this.#state === 'new' || this.#state === 'stopped';
+    return isQuiet && this.#carried.size === 0 && this.#renewal === undefined;
+  }
+
+  #tellIdle(): void {
+    if (this.#idleWaiters.length === 0 || !this.#isIdle()) return;
+    for (const tell of this.#idleWaiters.splice(0)) tell();
+  }
+}
+
+export const createWorkLoop = <T>(options: WorkLoopOptions<T>): WorkLoop<T> => new Loop(options);

@@ -1,0 +1,101 @@
+import type { Filter, Place, Subscription } from './filter.ts';
+
+export type FilterDialect = 'sqlite' | 'pg';
+
+export interface Rendered {
+  sql: string;
+  values: (string | number)[];
+}
+
+const rendered = (sql: string, ...values: (string | number)[]): Rendered => ({ sql, values });
+
+/**
+ * A filter as a condition on a row of contacts called `c`. Every part of it is true or false and never null, so that it can
+ * be turned around.
+ */
+export function renderFilter(filter: Filter, dialect: FilterDialect): Rendered {
+  switch (filter.kind) {
+    case 'all':
+      return joined(filter.of, 'and', dialect);
+    case 'any':
+      return joined(filter.of, 'or', dialect);
+    case 'none': {
+      const { sql, values } = joined(filter.of, 'or', dialect);
+      return { sql: `not ${sql}`, values };
+    }
+    case 'text':
+      return text(filter, dialect);
+    case 'number':
+      return number(filter, dialect);
+    case 'boolean': {
+      const is = filter.value === (filter.op === 'eq');
+      if (filter.place.of === 'unsubscribed') return rendered(`c.unsubscribed = ${is ? 1 : 0}`);
+      return rendered(`${column(filter.place, 'boolean', dialect)} is ${literal(is, dialect)}`);
+    }
+    case 'exists':
+      return rendered(`${column(filter.place, filter.type, dialect)} is ${filter.wanted ? 'not ' : ''}null`);
+    case 'created':
+      return rendered(`c.created_at ${OPERATORS[filter.op]} ?`, filter.ms);
+    case 'topic':
+      return topic(filter);
+    case 'member':
+      return rendered(
+        'exists (select 1 from segment_members sm where sm.segment_id = ? and sm.contact_id = c.id)',
+        filter.segmentId,
+      );
+    case 'never':
+      return rendered('1 = 0');
+  }
+}
+
+/** Compares as two-valued logic does: `is true` in PostgreSQL is what SQLite writes `is 1`. */
+const literal = (value: boolean, dialect: FilterDialect): string =>
+  dialect === 'pg' ? String(value) : value ? '1' : '0';
+
+const OPERATORS = { eq: '=', neq: '<>', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
+
+function joined(parts: readonly Filter[], word: 'and' | 'or', dialect: FilterDialect): Rendered {
+  if (parts.length === 0) return rendered(word === 'and' ? '1 = 1' : '1 = 0');
+  const all = parts.map((part) => renderFilter(part, dialect));
+  return { sql: `(${all.map(({ sql }) => sql).join(` ${word} `)})`, values: all.flatMap(({ values }) => values) };
+}
+
+const COLUMNS = { email: 'c.email_key', first_name: 'c.first_name_key', last_name: 'c.last_name_key' } as const;
+
+/** Where a value stands in the row. The folded values stand apart only where folding changes one of them. */
+function column(place: Place, type: 'string' | 'number' | 'boolean', dialect: FilterDialect): string {
+  if (place.of !== 'property') return COLUMNS[place.of];
+  const json = type === 'string' ? 'coalesce(c.folded, c.properties)' : 'c.properties';
+  if (dialect === 'sqlite') return `json_extract(${json}, '$."${place.slot}"')`;
+  const cast = { string: '', number: '::numeric', boolean: '::boolean' }[type];
+  return `(${json} ->> '${place.slot}')${cast}`;
+}
+
+function text({ place, op, values }: Extract<Filter, { kind: 'text' }>, dialect: FilterDialect): Rendered {
+  const at = column(place, 'string', dialect);
+  const no = dialect === 'pg' ? 'false' : '0';
+  if (op === 'contains') {
+    const found = dialect === 'pg' ? `position(? in ${at}) > 0` : `instr(${at}, ?) > 0`;
+    return rendered(`coalesce(${found}, ${no})`, ...values);
+  }
+  if (op === 'in') return rendered(`coalesce(${at} in (${values.map(() => '?').join(', ')}), ${no})`, ...values);
+  return rendered(`coalesce(${at} ${OPERATORS[op]} ?, ${no})`, ...values);
+}
+
+function number({ place, op, values }: Extract<Filter, { kind: 'number' }>, dialect: FilterDialect): Rendered {
+  const at = column(place, 'number', dialect);
+  const no = dialect === 'pg' ? 'false' : '0';
+  // Both sides are read from decimal digits by the database, so that they are rounded alike.
+  const value = dialect === 'pg' ? '?::numeric' : 'cast(? as real)';
+  const digits = values.map(String);
+  if (op === 'in') return rendered(`coalesce(${at} in (${values.map(() => value).join(', ')}), ${no})`, ...digits);
+  return rendered(`coalesce(${at} ${OPERATORS[op]} ${value}, ${no})`, ...digits);
+}
+
+function topic({ topicId, isDefault, subscription }: Extract<Filter, { kind: 'topic' }>): Rendered {
+  const chosen =
+    'exists (select 1 from contact_topics ct where ct.contact_id = c.id and ct.topic_id = ? and ct.subscription = ?)';
+  if (!isDefault) return rendered(chosen, topicId, subscription);
+  const other: Subscription = subscription === 'opt_in' ? 'opt_out' : 'opt_in';
+  return rendered(`not ${chosen}`, topicId, other);
+}

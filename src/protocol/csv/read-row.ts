@@ -1,0 +1,114 @@
+import { normalizeAddress, parseMailbox } from '../address/index.ts';
+import { readValue, type PropertyType, type PropertyValue } from '../contact-filter/index.ts';
+import type { Columns } from './columns.ts';
+import { undefused } from './defuse.ts';
+
+/** What a row says; an empty cell says nothing. */
+export interface ReadRow {
+  email: string;
+  emailKey: string;
+  first_name: string | undefined;
+  last_name: string | undefined;
+  unsubscribed: boolean | undefined;
+  /** By key. */
+  values: Record<string, PropertyValue>;
+}
+
+export interface RowFault {
+  reason: string;
+  value: string | null;
+}
+
+const NAME_CHARS_MAX = 200;
+const SHOWN_CHARS = 200;
+const YES = new Set(['true', 'yes', '1', 'y', 'unsubscribed']);
+const NO = new Set(['false', 'no', '0', 'n', 'subscribed']);
+/** An address as most are: in this form it needs no parser to be known for one, and is its own key in lower case. */
+const ORDINARY =
+  /^[a-z0-9](?:[a-z0-9_+-]|\.(?!\.)){0,62}(?<!\.)@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,24}$/;
+const ORDINARY_CHARS_MAX = 120;
+
+class Fault extends Error {
+  readonly value: string;
+
+  constructor(reason: string, value: string) {
+    super(reason);
+    this.value = value;
+  }
+}
+
+/** Reads one row by its columns; a row at fault says why, with the value that stands there. */
+export function readRow(
+  cells: readonly string[],
+  columns: Columns,
+  types: ReadonlyMap<string, PropertyType>,
+): ReadRow | RowFault {
+  try {
+    return read(cells, columns, types);
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    const value = error.value.replaceAll('\0', '\uFFFD').toWellFormed().slice(0, SHOWN_CHARS);
+    return { reason: error.message, value: value === '' ? null : value };
+  }
+}
+
+function read(cells: readonly string[], columns: Columns, types: ReadonlyMap<string, PropertyType>): ReadRow {
+  if (cells.length > columns.width && cells.slice(columns.width).some((cell) => cell.trim() !== '')) {
+    throw new Fault(`the row has ${cells.length} values for ${columns.width} columns`, cells[columns.width] ?? '');
+  }
+  const cell = (at: number | undefined): string => {
+    const text = at === undefined ? '' : (cells[at] ?? '');
+    if (text.includes('\0') || !text.isWellFormed())
+      throw new Fault('the value contains a NUL or a broken character', text);
+    return text;
+  };
+  const { email, emailKey } = readEmail(cell(columns.email).trim());
+  const values: Record<string, PropertyValue> = {};
+  for (const key in columns.properties) {
+    const text = cell(columns.properties[key]);
+    if (text !== '') values[key] = propertyOf(key, types.get(key) ?? 'string', undefused(text));
+  }
+  return {
+    email,
+    emailKey,
+    first_name: nameOf('first name', undefused(cell(columns.first_name))),
+    last_name: nameOf('last name', undefused(cell(columns.last_name))),
+    unsubscribed: booleanOf('unsubscribed', cell(columns.unsubscribed).trim()),
+    values,
+  };
+}
+
+function readEmail(text: string): { email: string; emailKey: string } {
+  if (text.length <= ORDINARY_CHARS_MAX && ORDINARY.test(text)) return { email: text, emailKey: text };
+  if (text === '') throw new Fault('the row has no address', text);
+  const parsed = parseMailbox(undefused(text));
+  if (!parsed.ok) throw new Fault(parsed.fault, text);
+  if (parsed.mailbox.name !== '') throw new Fault('the address has a name with it; give the address alone', text);
+  const { address } = parsed.mailbox;
+  return { email: address, emailKey: normalizeAddress(address) };
+}
+
+function nameOf(what: string, text: string): string | undefined {
+  const name = text.trim();
+  if (name.length > NAME_CHARS_MAX) {
+    throw new Fault(`the ${what} has ${name.length} characters; at most ${NAME_CHARS_MAX} are possible`, name);
+  }
+  return name === '' ? undefined : name;
+}
+
+function booleanOf(what: string, text: string): boolean | undefined {
+  if (text === '') return undefined;
+  const word = text.toLowerCase();
+  if (YES.has(word)) return true;
+  if (NO.has(word)) return false;
+  throw new Fault(`${what} must be true or false`, text);
+}
+
+function propertyOf(key: string, type: PropertyType, text: string): PropertyValue {
+  if (type === 'boolean') return booleanOf(key, text.trim()) ?? false;
+  const trimmed = text.trim();
+  const given = type === 'number' ? (trimmed === '' ? Number.NaN : Number(trimmed)) : text;
+  const result = readValue(type, given);
+  if (!result.ok) throw new Fault(`${key} ${result.fault}`, text);
+  return result.value;
+}

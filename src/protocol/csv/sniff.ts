@@ -1,0 +1,88 @@
+export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
+
+export type Sniffed = { ok: true; encoding: Encoding; sample: string } | { ok: false; fault: string };
+
+export interface Sniffer {
+  push(chunk: Uint8Array): void;
+  end(): Sniffed;
+}
+
+const SAMPLE_BYTES = 64 * 1024;
+
+/** How files that are often sent instead begin. */
+const SIGNATURES: readonly (readonly [bytes: string, what: string])[] = [
+  ['504b0304', 'an XLSX or another ZIP file; save it as CSV first'],
+  ['d0cf11e0', 'an old Excel file (XLS); save it as CSV first'],
+  ['25504446', 'a PDF'],
+  ['1f8b', 'a gzip file; unpack it first'],
+  ['89504e47', 'a PNG image'],
+  ['ffd8ff', 'a JPEG image'],
+  ['47494638', 'a GIF image'],
+  ['7f454c46', 'a program'],
+  ['377abcaf', 'a 7-Zip file; unpack it first'],
+];
+
+/** Looks at a file as it passes by and says what it is; it keeps no more than its beginning. */
+export const createSniffer = (): Sniffer => new FileSniffer();
+
+class FileSniffer implements Sniffer {
+  readonly #head: Uint8Array[] = [];
+  #headBytes = 0;
+  #isUtf8 = true;
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true });
+
+  push(chunk: Uint8Array): void {
+    if (this.#headBytes < SAMPLE_BYTES) {
+      this.#head.push(chunk.slice(0, SAMPLE_BYTES - this.#headBytes));
+      this.#headBytes += Math.min(chunk.length, SAMPLE_BYTES - this.#headBytes);
+    }
+    if (this.#isUtf8) this.#isUtf8 = this.#decodes(chunk, true);
+  }
+
+  end(): Sniffed {
+    if (this.#isUtf8) this.#isUtf8 = this.#decodes(new Uint8Array(), false);
+    const head = Buffer.concat(this.#head);
+    if (head.length === 0) return { ok: false, fault: 'the file is empty' };
+    const hex = head.subarray(0, 8).toString('hex');
+    const signature = SIGNATURES.find(([bytes]) => hex.startsWith(bytes));
+    if (signature) return { ok: false, fault: `the file is ${signature[1]}` };
+    const encoding = utf16Of(head) ?? (this.#isUtf8 ? 'utf-8' : 'windows-1252');
+    const sample = new TextDecoder(encoding).decode(head);
+    const fault = textFault(sample, encoding);
+    return fault === undefined ? { ok: true, encoding, sample } : { ok: false, fault };
+  }
+
+  #decodes(chunk: Uint8Array, stream: boolean): boolean {
+    try {
+      this.#decoder.decode(chunk, { stream });
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}
+
+/** By its mark, or by every second byte being NUL, as it is in what most tables hold. */
+function utf16Of(head: Buffer): Encoding | undefined {
+  if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le';
+  if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be';
+  const pairs = Math.min(head.length >> 1, 1000);
+  const nuls = [0, 0];
+  for (let at = 0; at < pairs * 2; at++) if (head[at] === 0) nuls[at % 2] = (nuls[at % 2] ?? 0) + 1;
+  const [even = 0, odd = 0] = nuls;
+  if (odd > pairs * 0.6 && even === 0) return 'utf-16le';
+  if (even > pairs * 0.6 && odd === 0) return 'utf-16be';
+  return undefined;
+}
+
+function textFault(sample: string, encoding: Encoding): string | undefined {
+  const start = sample.replace(/^\uFEFF/, '').trimStart();
+  if (start === '') return 'the file is empty';
+  if (/^(?:<!doctype html|<html|<head|<body|<table)/i.test(start)) return 'the file is an HTML page, not a CSV file';
+  if (/^(?:<\?xml|<)/.test(start)) return 'the file is XML, not a CSV file';
+  if (/^[[{]/.test(start)) return 'the file is JSON, not a CSV file';
+  // Tables have no control characters but tabs and line ends; a few are single broken rows.
+  const strange = start.match(/[\0-\x08\x0e-\x1f]/g)?.length ?? 0;
+  const isBinary = strange > start.length * (encoding === 'windows-1252' ? 0.002 : 0.05);
+  return isBinary ? 'the file is binary, not a CSV file' : undefined;
+}

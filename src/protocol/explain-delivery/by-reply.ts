@@ -1,0 +1,138 @@
+import type { Explanation } from './ended.ts';
+
+interface ReplyRule extends Explanation {
+  /** What the reply says; the enhanced code stands in its text too. */
+  says: RegExp;
+}
+
+const RETRIED = 'It is tried again by itself.';
+
+/** The first that holds decides: what is said in words before what is said in codes. */
+const RULES: readonly ReplyRule[] = [
+  {
+    says: /grey ?list|gray ?list|greylisted|try again (?:in|after) \d/i,
+    sentence: 'The mail server turns unknown senders away once and takes them a little later (greylisting).',
+    advice: `Nothing to do. ${RETRIED}`,
+  },
+  {
+    says: /\bloop|\b5\.4\.6\b|too many hops/i,
+    sentence: 'The message went around in a circle at the other side.',
+    advice: 'The recipient’s administrator has to mend their forwarding.',
+  },
+  {
+    says: /\b(?:rate|too (?:many|much)|throttl|exceeded the (?:rate|limit)|deferred due to user complaints|\[TSS?0\d\]|4\.7\.28|temporarily deferred|unusual rate)/i,
+    sentence: 'The mail server takes mail from this server only slowly at the moment.',
+    advice: `${RETRIED} If it lasts, send less at once until the server’s address is better known.`,
+  },
+  {
+    says: /spamhaus|\brbl\b|dnsbl|block ?list|black ?list|blocklisted|listed (?:by|in|at|on)|barracudacentral|spamcop|sorbs/i,
+    sentence: 'The address of this server is on a blocklist that the recipient’s mail server asks.',
+    advice: 'Follow the link in the reply, find out what was sent, and ask the list to remove the address.',
+  },
+  {
+    says: /reverse dns|\bPTR\b|rdns|4\.7\.25|5\.7\.25|cannot find your (?:reverse )?hostname|no reverse|client host rejected: cannot find/i,
+    sentence: 'The address of this server has no name in reverse DNS, or not the one it greets with.',
+    advice: 'Have the provider of the machine set the reverse DNS (PTR) to the value of instance.host.',
+  },
+  {
+    says: /dmarc|5\.7\.26|4\.7\.26/i,
+    sentence:
+      'The sending domain’s DMARC policy asked for the refusal: neither SPF nor DKIM agreed with the From address.',
+    advice: 'rasket domains get shows what is wrong with the domain’s records.',
+  },
+  {
+    says: /\bspf\b|5\.7\.2[34]|4\.7\.2[34]|not (?:authorized|permitted|allowed) to send (?:mail )?(?:for|from)/i,
+    sentence: 'The recipient’s mail server found that this server may not send for the domain (SPF).',
+    advice: 'rasket domains get shows what is wrong with the domain’s SPF record.',
+  },
+  {
+    says: /\bdkim\b|5\.7\.2[0-2]\b/i,
+    sentence: 'The recipient’s mail server did not accept the DKIM signature.',
+    advice: 'rasket domains get shows whether the published key is the one in use.',
+  },
+  {
+    says: /reputation|poor sender|5\.7\.1 .*(?:ip|address).*(?:low|poor)/i,
+    sentence: 'The recipient’s mail server thinks badly of this server’s address or of the domain.',
+    advice: 'Send only to people who asked for it, and slowly at first; bounces and complaints make it worse.',
+  },
+  {
+    says: /virus|malware|infected|trojan/i,
+    sentence: 'The recipient’s mail server found a virus in the message.',
+    advice: 'Look through its attachments before sending it again.',
+  },
+  {
+    says: /attachment|file type|executable|potential security issue/i,
+    sentence: 'The recipient’s mail server does not take one of the attachments.',
+    advice: 'Send a link in place of the file.',
+  },
+  {
+    says: /phish|\bspam|unsolicited|junk|content (?:was |is )?(?:reject|refus|filter)|message content/i,
+    sentence: 'The recipient’s mail server took the message for spam.',
+    advice: 'Look at its text and links; the recipient can ask their administrator to let it pass.',
+  },
+  {
+    says: /quota|mailbox (?:is |was )?(?:temporarily )?full|over ?quota|out of storage|insufficient (?:disk|storage)|\b[45]\.2\.2\b/i,
+    sentence: 'The recipient’s mailbox is full.',
+    advice: 'Reach them another way; the address itself is good.',
+  },
+  {
+    says: /message (?:size|is )?(?:too (?:big|large)|exceeds)|size (?:limit )?exceed|too large|\b5\.3\.4\b|\b5\.2\.3\b/i,
+    sentence: 'The message is larger than the recipient’s mail server takes.',
+    advice: 'Send it smaller, for instance with a link in place of an attachment.',
+  },
+  {
+    says: /disabled|inactive|deactivated|suspended|\b5\.2\.1\b/i,
+    sentence: 'The mailbox exists, and is closed or not in use any more.',
+    advice: 'Remove the address.',
+  },
+  {
+    says: /moved|\b5\.1\.6\b/i,
+    sentence: 'The mailbox has moved, and the old address is good no more.',
+    advice: 'Ask the recipient for the new address.',
+  },
+  {
+    says: /relay|\b5\.7\.1 .*not (?:permitted|allowed).*relay|we do not relay/i,
+    sentence: 'The mail server that the domain names does not take mail for it.',
+    advice: 'Look for a typing mistake behind the @; otherwise the domain’s owner has to mend its MX record.',
+  },
+  {
+    says: /starttls|\btls\b|encrypt|\b5\.7\.10\b/i,
+    sentence: 'The mail server takes mail over an encrypted connection only, and none came about.',
+    advice: 'The transcript shows where the handshake broke off.',
+  },
+  {
+    says: /(?:user|mailbox|recipient|address|account)\b.{0,80}(?:unknown|not (?:found|exist)|does ?n[o']t exist|invalid|no longer|unavailable)|no such|unknown (?:user|recipient)|does not exist|\b[45]\.1\.(?:1|10|2|3)\b/i,
+    sentence: 'There is no such mailbox.',
+    advice: 'Look for a typing mistake in the address; otherwise remove it.',
+  },
+  {
+    says: /only accepts? mail from|restricted|not (?:allowed|authorized|permitted)|access denied|policy|\b[45]\.7\.\d+\b/i,
+    sentence: 'A rule of the recipient’s mail server does not allow this message.',
+    advice: 'Its reply may name the rule; the recipient’s administrator can make an exception.',
+  },
+  {
+    says: /\b[45]\.4\.\d+\b|no route|routing|host not found/i,
+    sentence: 'The other side could not find the way to the mailbox.',
+    advice: 'The recipient’s administrator has to mend their routing.',
+  },
+  {
+    says: /\b[45]\.3\.\d+\b|try (?:again )?later|unavailable|local (?:problem|error)|system|overload|busy|maintenance/i,
+    sentence: 'The recipient’s mail server has a problem of its own.',
+    advice: RETRIED,
+  },
+  {
+    says: /\b[45]\.6\.\d+\b/i,
+    sentence: 'The recipient’s mail server cannot take a message of this form.',
+    advice: 'Send it as plain text, or without its unusual parts.',
+  },
+];
+
+/** What a refusing reply means; a rule whose advice is to wait says nothing where nothing is tried again. */
+export function byReply(reply: string, isRetried: boolean): Explanation | undefined {
+  if (/^2/.test(reply)) return undefined;
+  const rule = RULES.find(({ says }) => says.test(reply));
+  if (!rule) return undefined;
+  const { sentence, advice } = rule;
+  if (isRetried || !advice?.includes(RETRIED)) return { sentence, advice };
+  return { sentence, advice: 'It was given up; send it again when the other side is well.' };
+}

@@ -1,0 +1,7 @@
+/**
+ * What comes back by mail: notices of servers that a message could not be delivered or is late (RFC 3464, and the common
+ * ones from before), and complaints of recipients (RFC 5965). It promises to take nothing else for one: answers of people
+ * and of their machines say nothing about an address.
+ */
+export { readReport } from './read-report.ts';
+export type { MailReport, ReportedRecipient } from './report.ts';

@@ -1,0 +1,15 @@
+export interface ReportedRecipient {
+  /** `delivered` is said on request alone; the others end a delivery, or tell that it takes longer. */
+  action: 'failed' | 'delayed' | 'delivered';
+  /** The addresses that the notice gives, the original one first. None where it gives none. */
+  addresses: readonly string[];
+  /** `5.1.1` or the like, where it is said. */
+  status: string | undefined;
+  diagnostic: string;
+}
+
+export type MailReport =
+  | { kind: 'delivery'; recipients: ReportedRecipient[] }
+  /** `envelopeSenders` are those that the report gives for the message complained about. */
+  | { kind: 'complaint'; addresses: string[]; envelopeSenders: string[] }
+  | { kind: 'none'; because: string };

@@ -1,0 +1,39 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ContentCheck, contentFault } from './content-check.ts';
+
+describe('content', () => {
+  it.each([
+    ['a\r\nb\r\n', undefined],
+    ['', undefined],
+    ['\r\n\r\n', undefined],
+    ['a\r\nb', undefined],
+    ['a\nb\r\n', 'line 1 has a LF'],
+    ['\n', 'line 1 has a LF'],
+    ['a\r\nb\n.\n', 'line 2 has a LF'],
+    ['a\r\n\r.\r\n', 'line 2 has a CR'],
+    ['a\r', 'line 1 has a CR'],
+    ['a\r\r\n', 'line 1 has a CR'],
+    ['a\r\n\n', 'line 2 has a LF'],
+    ['a\0', 'it has a NUL byte'],
+  ])('%j: %s', (text, says) => {
+    const fault = contentFault(Buffer.from(text));
+    if (says === undefined) expect(fault).toBeUndefined();
+    else expect(fault).toMatch(new RegExp(`^${says}`));
+  });
+
+  it('is judged alike, wherever it is cut', () => {
+    const bytes = fc.array(fc.constantFrom('\r', '\n', '\r\n', 'a', '.'), { maxLength: 12 }).map((all) => all.join(''));
+    fc.assert(
+      fc.property(bytes, fc.nat(), (text, at) => {
+        const cut = at % (text.length + 1);
+        const check = new ContentCheck();
+        for (const piece of [text.slice(0, cut), text.slice(cut)]) check.update(Buffer.from(piece));
+        check.end();
+        const isBare = /(^|[^\r])\n|\r(?!\n)/.test(text);
+        expect(check.fault !== undefined).toBe(isBare);
+        expect(contentFault(Buffer.from(text))).toBe(check.fault);
+      }),
+    );
+  });
+});

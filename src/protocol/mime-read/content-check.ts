@@ -1,0 +1,68 @@
+import { isAscii } from 'node:buffer';
+
+const [NUL, LF, CR] = [0, 10, 13];
+
+/**
+ * What a message may not contain, looked for piece by piece. A CR or LF alone ends no line, but some receivers think so
+ * and would read what follows as commands or as another message (SMTP smuggling; RFC 5321 §2.3.8).
+ */
+export class ContentCheck {
+  #isAscii = true;
+  #line = 1;
+  #endsInCr = false;
+  #fault: string | undefined;
+
+  update(piece: Buffer): void {
+    if (this.#isAscii && !isAscii(piece)) this.#isAscii = false;
+    if (this.#fault === undefined && piece.length > 0) this.#look(piece);
+  }
+
+  end(): void {
+    if (this.#endsInCr) this.#fault ??= bare('CR', this.#line);
+  }
+
+  get isEightBit(): boolean {
+    return !this.#isAscii;
+  }
+
+  /** What is wrong, and in which line. */
+  get fault(): string | undefined {
+    return this.#fault;
+  }
+
+  #look(piece: Buffer): void {
+    if (piece.includes(NUL)) {
+      this.#fault = 'it has a NUL byte, which mail cannot carry';
+      return;
+    }
+    if (this.#endsInCr && piece[0] !== LF) {
+      this.#fault = bare('CR', this.#line);
+      return;
+    }
+    let cr = this.#endsInCr ? -1 : piece.indexOf(CR);
+    for (let lf = piece.indexOf(LF); ; lf = piece.indexOf(LF, lf + 1)) {
+      if (lf < 0) break;
+      if (cr !== lf - 1 || (lf === 0 && !this.#endsInCr)) {
+        this.#fault = cr >= 0 && cr < lf ? bare('CR', this.#line) : bare('LF', this.#line);
+        return;
+      }
+      this.#line++;
+      cr = piece.indexOf(CR, lf + 1);
+      if (cr < 0) cr = piece.length;
+    }
+    this.#endsInCr = piece[piece.length - 1] === CR;
+    // Between line ends, only the very last byte may be a CR that waits for its LF.
+    if (cr >= 0 && cr < piece.length - 1) this.#fault = bare('CR', this.#line);
+  }
+}
+
+const bare = (what: 'CR' | 'LF', line: number): string =>
+  `line ${line} has a ${what} that is not part of a CRLF; end every line with CRLF`;
+
+/** The same for content that stands in memory. */
+export function contentFault(content: Buffer): string | undefined {
+  const check = new ContentCheck();
+  check.update(content);
+  check.end();
+  return check.fault;
+}

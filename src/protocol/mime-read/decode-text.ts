@@ -1,0 +1,63 @@
+const CR = 13;
+const [EQUALS, LF, SPACE, TAB] = [61, 10, 32, 9];
+
+/** The text of a part, whatever it was encoded in; bytes that fit no character become U+FFFD. */
+export function decodeText(bytes: Buffer, { encoding, charset }: { encoding: string; charset: string }): string {
+  return decoderFor(charset, bytes)(decodeTransfer(bytes, encoding));
+}
+
+function decodeTransfer(bytes: Buffer, encoding: string): Buffer {
+  // Node's decoder passes over line ends and whatever else is no base64.
+  if (encoding === 'base64') return Buffer.from(bytes.toString('latin1'), 'base64');
+  return encoding === 'quoted-printable' ? decodeQuotedPrintable(bytes) : bytes;
+}
+
+/** RFC 2045 §6.7; what is no escape stays as it is. */
+function decodeQuotedPrintable(bytes: Buffer): Buffer {
+  const out = Buffer.allocUnsafe(bytes.length);
+  let to = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]!;
+    if (byte !== EQUALS) {
+      if (byte === CR) to = withoutTrailingSpace(out, to);
+      out[to++] = byte;
+      continue;
+    }
+    const soft = softBreakAfter(bytes, at + 1);
+    if (soft > 0) {
+      at = soft;
+      continue;
+    }
+    const value = Number.parseInt(bytes.toString('latin1', at + 1, at + 3), 16);
+    const isEscape = /^[\dA-Fa-f]{2}$/.test(bytes.toString('latin1', at + 1, at + 3));
+    out[to++] = isEscape ? value : byte;
+    if (isEscape) at += 2;
+  }
+  return out.subarray(0, to);
+}
+
+/** Only what stood there as it is: an escaped space is content, but nobody escapes one before a line end by accident. */
+function withoutTrailingSpace(out: Buffer, end: number): number {
+  while (end > 0 && (out[end - 1] === SPACE || out[end - 1] === TAB)) end--;
+  return end;
+}
+
+/** The place of the LF that ends a soft break; 0 where there is none. */
+function softBreakAfter(bytes: Buffer, from: number): number {
+  let at = from;
+  while (bytes[at] === SPACE || bytes[at] === TAB) at++;
+  if (bytes[at] === CR && bytes[at + 1] === LF) return at + 1;
+  return 0;
+}
+
+function decoderFor(charset: string, bytes: Buffer): (bytes: Buffer) => string {
+  const label = charset === '' || charset === 'us-ascii' ? 'utf-8' : charset;
+  try {
+    const decoder = new TextDecoder(label, { ignoreBOM: true });
+    return (text) => decoder.decode(text);
+  } catch {
+    // A charset that nobody knows is most often one of the first two.
+    const isUtf8 = Buffer.from(bytes.toString('utf8')).equals(bytes);
+    return (text) => text.toString(isUtf8 ? 'utf8' : 'latin1');
+  }
+}

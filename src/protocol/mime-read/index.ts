@@ -1,0 +1,9 @@
+/**
+ * Reads messages that others have composed (RFC 5322, MIME), as bytes that come piece by piece: the fields of the head
+ * as they stand, and where the texts of the body begin and end. It decodes nothing, holds no body, and changes nothing.
+ */
+export { decodeText } from './decode-text.ts';
+export { contentFault, ContentCheck } from './content-check.ts';
+export { readFields, type RawField } from './fields.ts';
+export { readStructured, type Structured } from './structured.ts';
+export { MimeScanner, type TextPart } from './mime-scanner.ts';

@@ -1,0 +1,172 @@
+import { readFields } from './fields.ts';
+import { readStructured } from './structured.ts';
+
+/** A text of the body that a reader sees: no attachment, and in no message within the message. */
+export interface TextPart {
+  type: 'text/plain' | 'text/html';
+  /** Where its own head begins; the same as `start` where the head is the message's. */
+  headStart: number;
+  /** Its content as it is encoded, from here up to `end`, counted from the first byte of the message. */
+  start: number;
+  end: number;
+  encoding: string;
+  charset: string;
+  /** It is signed or encrypted: another byte in it and its signature is broken. */
+  isSealed: boolean;
+}
+
+interface Multipart {
+  boundary: string;
+  isSealed: boolean;
+}
+
+interface OpenPart extends Omit<TextPart, 'end'> {}
+
+const HEAD_BYTES_MAX = 256 * 1024;
+const PART_HEAD_BYTES_MAX = 64 * 1024;
+const PARTS_MAX = 1000;
+const DEPTH_MAX = 50;
+/** RFC 2046 §5.1.1: a boundary has at most 70 characters; beyond the start of a line nothing is looked at. */
+const LINE_START_MAX = 256;
+const [LF, DASH] = [10, 45];
+
+/**
+ * Finds the head and the texts of a message that comes piece by piece, cut anywhere. Held are heads and the start of a
+ * line, never a body.
+ */
+export class MimeScanner {
+  readonly texts: TextPart[] = [];
+  #offset = 0;
+  #lineStart = 0;
+  #line: Buffer[] = [];
+  #lineBytes = 0;
+  #head: Buffer[] = [];
+  #headBytes = 0;
+  #headStart = 0;
+  #isInHead = true;
+  #stack: Multipart[] = [];
+  #open: OpenPart | undefined;
+  #parts = 0;
+  #top: Buffer | undefined;
+  #bodyStart: number | undefined;
+  #fault: string | undefined;
+
+  /** The head of the message without its empty line, as soon as it is there. */
+  get head(): Buffer | undefined {
+    return this.#top;
+  }
+
+  /** Where the body begins. */
+  get bodyStart(): number | undefined {
+    return this.#bodyStart;
+  }
+
+  get fault(): string | undefined {
+    return this.#fault;
+  }
+
+  update(piece: Buffer): void {
+    let at = 0;
+    while (at < piece.length) {
+      const lf = piece.indexOf(LF, at);
+      const end = lf < 0 ? piece.length : lf + 1;
+      this.#keep(piece.subarray(at, end));
+      this.#offset += end - at;
+      at = end;
+      if (lf >= 0) this.#endLine();
+    }
+  }
+
+  end(): void {
+    if (this.#lineBytes > 0) this.#endLine();
+    if (this.#isInHead) this.#endHead(this.#offset);
+    this.#close(this.#offset);
+  }
+
+  #keep(bytes: Buffer): void {
+    const max = this.#isInHead ? HEAD_BYTES_MAX : LINE_START_MAX;
+    // Copied: the piece they stand in is much larger.
+    if (this.#lineBytes < max) this.#line.push(Buffer.from(bytes.subarray(0, max - this.#lineBytes)));
+    this.#lineBytes += bytes.length;
+  }
+
+  #endLine(): void {
+    const line = this.#line.length === 1 ? this.#line[0]! : Buffer.concat(this.#line);
+    const start = this.#lineStart;
+    const bytes = this.#lineBytes;
+    [this.#line, this.#lineBytes, this.#lineStart] = [[], 0, this.#offset];
+    if (this.#isInHead) this.#headLine(line, bytes);
+    else if (this.#stack.length > 0 && line[0] === DASH && line[1] === DASH) this.#maybeBoundary(line, start);
+  }
+
+  #headLine(line: Buffer, bytes: number): void {
+    const isEmpty = bytes <= 2 && line.toString('latin1').trim() === '';
+    if (isEmpty) return this.#endHead(this.#offset);
+    // A boundary ends a head that has no empty line.
+    if (this.#top && line[0] === DASH && line[1] === DASH && this.#boundaryAt(line) >= 0) {
+      this.#endHead(this.#lineStart - bytes);
+      return this.#maybeBoundary(line, this.#lineStart - bytes);
+    }
+    this.#headBytes += bytes;
+    const max = this.#top ? PART_HEAD_BYTES_MAX : HEAD_BYTES_MAX;
+    if (this.#headBytes > max) this.#fault ??= `its headers have more than ${max} bytes`;
+    else this.#head.push(line);
+  }
+
+  #endHead(bodyStart: number): void {
+    const head = Buffer.concat(this.#head);
+    const headStart = this.#headStart;
+    [this.#head, this.#headBytes, this.#isInHead] = [[], 0, false];
+    const isTop = this.#top === undefined;
+    if (isTop) [this.#top, this.#bodyStart] = [head, bodyStart];
+    const fields = readFields(head);
+    // What is wrong with the message's own head is for whoever reads it to say.
+    const found = 'fault' in fields ? [] : fields;
+    const field = (name: string): string => found.find(({ lower }) => lower === name)?.value ?? '';
+    const { value: type, parameters } = readStructured(field('content-type') || 'text/plain');
+    const isSealed = this.#stack.some((multipart) => multipart.isSealed);
+    const boundary = parameters.get('boundary') ?? '';
+    if (type.startsWith('multipart/') && boundary !== '' && this.#stack.length < DEPTH_MAX) {
+      const seals = type === 'multipart/signed' || type === 'multipart/encrypted';
+      this.#stack.push({ boundary, isSealed: isSealed || seals });
+      return;
+    }
+    const isText = type === 'text/plain' || type === 'text/html';
+    if (!isText || readStructured(field('content-disposition')).value === 'attachment') return;
+    this.#open = {
+      type,
+      headStart: isTop ? bodyStart : headStart,
+      start: bodyStart,
+      encoding: field('content-transfer-encoding').trim().toLowerCase(),
+      charset: (parameters.get('charset') ?? '').toLowerCase(),
+      isSealed,
+    };
+  }
+
+  #boundaryAt(line: Buffer): number {
+    const text = line.toString('latin1').trimEnd().slice(2);
+    return this.#stack.findLastIndex(({ boundary }) => text === boundary || text === `${boundary}--`);
+  }
+
+  #maybeBoundary(line: Buffer, start: number): void {
+    const at = this.#boundaryAt(line);
+    const multipart = this.#stack[at];
+    if (!multipart) return;
+    // The line end before a boundary belongs to it (RFC 2046 §5.1.1).
+    this.#close(start - 2);
+    const isLast = line.toString('latin1').trimEnd().slice(2) !== multipart.boundary;
+    this.#stack.length = isLast ? at : at + 1;
+    if (isLast) return;
+    if (++this.#parts > PARTS_MAX) {
+      this.#fault ??= `it has more than ${PARTS_MAX} parts`;
+      this.#stack = [];
+      return;
+    }
+    [this.#isInHead, this.#headStart] = [true, this.#offset];
+  }
+
+  #close(end: number): void {
+    if (this.#open) this.texts.push({ ...this.#open, end: Math.max(end, this.#open.start) });
+    this.#open = undefined;
+  }
+}

@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest';
+import { readMessage } from './index.ts';
+
+const LIMITS = { depthMax: 20, headerBytesMax: 10_000, partsMax: 10 };
+const read = (...lines: string[]) => readMessage(Buffer.from(lines.join('\r\n'), 'latin1'), LIMITS);
+const multipart = (...parts: string[]): string[] => [
+  'Content-Type: multipart/mixed; boundary="b b"',
+  '',
+  ...parts.flatMap((part) => ['--b b', part]),
+  '--b b--',
+];
+
+describe('a message', () => {
+  test('says who wrote what to whom', async () => {
+    const reading = await read(
+      'From: =?utf-8?q?J=C3=BCrgen?= <j@example.org>',
+      'To: "Doe, Jane" <jane@example.com>, group: a@example.com, b@example.com;',
+      'Cc: c@example.com',
+      'Reply-To: answers@example.org',
+      'Subject: =?utf-8?b?8J+Yig==?= hi',
+      'Message-ID: <1@example.org>',
+      'Received: one',
+      'Received: two',
+      '',
+      'text',
+    );
+    expect(reading).toMatchObject({
+      isRead: true,
+      from: 'Jürgen <j@example.org>',
+      to: ['Doe, Jane <jane@example.com>', 'a@example.com', 'b@example.com'],
+      cc: ['c@example.com'],
+      bcc: [],
+      replyTo: ['answers@example.org'],
+      subject: '😊 hi',
+      messageId: '<1@example.org>',
+      text: expect.stringContaining('text') as string,
+      html: null,
+      parts: [],
+    });
+    expect(reading.isRead && reading.headers['received']).toBe('one\ntwo');
+  });
+
+  test('within a message is a part of it', async () => {
+    const reading = await read(
+      ...multipart('\r\nouter', 'Content-Type: message/rfc822\r\n\r\nSubject: inner\r\n\r\ninner'),
+    );
+    expect(reading.isRead && [reading.text?.trim(), reading.parts.length, reading.parts[0]?.contentType]).toEqual([
+      'outer',
+      1,
+      'message/rfc822',
+    ]);
+  });
+
+  test('has no NUL in any text, and no header that is none', async () => {
+    const reading = await read('Subject: a\0b', '__proto__: x', '', 'c\0d');
+    expect(reading).toMatchObject({ subject: 'a\uFFFDb' });
+    expect(reading.isRead && [reading.text?.includes('\0'), Object.keys(reading.headers)]).toEqual([
+      false,
+      ['subject', '__proto__'],
+    ]);
+  });
+
+  test.each([
+    ['text/html; charset=utf-8', 'text/html'],
+    ['TEXT/X-Y', 'text/x-y'],
+    ['x', 'application/octet-stream'],
+    ['a/b/c', 'application/octet-stream'],
+    ['ä/b', 'application/octet-stream'],
+  ])('a part of type %s is one of %s', async (given, type) => {
+    const reading = await read(...multipart(`Content-Type: ${given}\r\nContent-Disposition: attachment\r\n\r\nx`));
+    expect(reading.isRead && reading.parts[0]?.contentType).toBe(type);
+  });
+});
+
+describe('what is too much', () => {
+  const parts = Array.from({ length: 25 }, () => '\r\nx');
+  test.each([
+    ['parts', multipart(...parts)],
+    ['attachments', multipart(...parts.slice(0, 12).map(() => 'Content-Disposition: attachment\r\n\r\nx'))],
+    ['headers', [`X: ${'y'.repeat(10_000)}`, '', 'x']],
+    ['depth', Array.from({ length: 25 }, (_, n) => `Content-Type: multipart/mixed; boundary=b${n}\r\n\r\n--b${n}`)],
+  ])('%s: the top is known all the same', async (_, lines) => {
+    const reading = await read('From: a@example.org', 'Subject: still', 'Message-ID: <1@a>', ...lines);
+    expect(reading).toMatchObject({ isRead: false, from: 'a@example.org', subject: 'still', messageId: '<1@a>' });
+  });
+
+  test('lines of hyphens are no parts', async () => {
+    const diff = Array.from({ length: 100 }, () => '--- a/file');
+    expect((await read('Subject: x', ...multipart(`\r\n${diff.join('\r\n')}`))).isRead).toBe(true);
+  });
+});

@@ -1,0 +1,134 @@
+import PostalMime, { decodeWords, type Address, type Attachment, type Email } from 'postal-mime';
+import { countParts } from './count-parts.ts';
+import { headOf } from './head-of.ts';
+
+export interface ReadLimits {
+  /** Parts within parts. */
+  depthMax: number;
+  /** Headers of all parts together. */
+  headerBytesMax: number;
+  partsMax: number;
+}
+
+/** What stands at the top of a message; of one that cannot be read, as much of it as can. */
+export interface MessageHead {
+  from: string;
+  to: string[];
+  cc: string[];
+  bcc: string[];
+  replyTo: string[];
+  subject: string;
+  messageId: string;
+}
+
+export interface MessagePart {
+  filename: string | null;
+  contentType: string;
+  disposition: string | null;
+  /** Without angle brackets, as a `cid:` URL names it. */
+  contentId?: string;
+  content: Uint8Array;
+}
+
+export type MessageReading = MessageHead &
+  (
+    | { isRead: true; headers: Record<string, string>; html: string | null; text: string | null; parts: MessagePart[] }
+    | { isRead: false; because: string }
+  );
+
+/** Of one header field; who writes to more has them in the source. */
+const ADDRESSES_MAX = 1000;
+const NAME_CHARS_MAX = 1000;
+const TYPE_FORM = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
+
+export async function readMessage(raw: Uint8Array, limits: ReadLimits): Promise<MessageReading> {
+  // Parts within parts are delimited as well, so that some more are no abuse yet.
+  if (countParts(raw, limits.partsMax * 2) > limits.partsMax * 2) {
+    return unread(raw, `it has more than ${limits.partsMax} parts`);
+  }
+  try {
+    const email = await PostalMime.parse(raw, {
+      // A message inside a message is a file of it: its text is not what the sender of the outer one says.
+      forceRfc822Attachments: true,
+      maxNestingDepth: limits.depthMax,
+      maxHeadersSize: limits.headerBytesMax,
+    });
+    if (email.attachments.length > limits.partsMax) {
+      return await unread(raw, `it has more than ${limits.partsMax} parts`);
+    }
+    return {
+      isRead: true,
+      ...headFrom(email),
+      headers: headersOf(email),
+      html: email.html === undefined ? null : storable(email.html),
+      text: email.text === undefined ? null : storable(email.text),
+      parts: email.attachments.map(partOf),
+    };
+  } catch (error) {
+    return unread(raw, error instanceof Error ? error.message : String(error));
+  }
+}
+
+async function unread(raw: Uint8Array, because: string): Promise<MessageReading> {
+  const head = await PostalMime.parse(headOf(raw))
+    .then(headFrom)
+    .catch(() => NO_HEAD);
+  return { isRead: false, because, ...head };
+}
+
+const NO_HEAD: MessageHead = { from: '', to: [], cc: [], bcc: [], replyTo: [], subject: '', messageId: '' };
+
+const headFrom = (email: Email): MessageHead => ({
+  from: mailboxesOf(email.from ? [email.from] : [])[0] ?? '',
+  to: mailboxesOf(email.to),
+  cc: mailboxesOf(email.cc),
+  bcc: mailboxesOf(email.bcc),
+  replyTo: mailboxesOf(email.replyTo),
+  subject: storable(email.subject ?? ''),
+  messageId: storable(email.messageId ?? ''),
+});
+
+/** Groups (RFC 5322 §3.4) are their members. */
+function mailboxesOf(addresses: readonly Address[] = []): string[] {
+  const mailboxes = addresses.flatMap((entry) => (entry.group === undefined ? [entry] : entry.group));
+  return mailboxes
+    .filter(({ name, address }) => name !== '' || address !== '')
+    .slice(0, ADDRESSES_MAX)
+    .map(({ name, address }) => storable(name === '' ? address : address === '' ? name : `${name} <${address}>`));
+}
+
+/** Null-prototype, or a header called `__proto__` would be none. */
+function headersOf(email: Email): Record<string, string> {
+  const values = new Map<string, string[]>();
+  for (const { key, value } of email.headers) {
+    const name = storable(key);
+    const among = values.get(name);
+    if (among) among.push(storable(value));
+    else values.set(name, [storable(value)]);
+  }
+  return Object.assign(
+    Object.create(null) as Record<string, string>,
+    Object.fromEntries([...values].map(([name, all]) => [name, all.join('\n')])),
+  );
+}
+
+function partOf(part: Attachment): MessagePart {
+  const { filename, mimeType, disposition, contentId, content } = part;
+  const type = mimeType.toLowerCase();
+  const id = contentId === undefined ? '' : bounded(decodeWords(contentId).trim().replace(/^<|>$/g, ''));
+  return {
+    filename: filename === null || filename === '' ? null : bounded(filename),
+    contentType: TYPE_FORM.test(type) ? type : 'application/octet-stream',
+    disposition: disposition === 'inline' || disposition === 'attachment' ? disposition : null,
+    ...(id === '' ? {} : { contentId: id }),
+    content: bytesOf(content),
+  };
+}
+
+const bytesOf = (content: Attachment['content']): Uint8Array =>
+  typeof content === 'string' ? new TextEncoder().encode(content) : new Uint8Array(content);
+
+const bounded = (text: string): string => storable(text).slice(0, NAME_CHARS_MAX).toWellFormed();
+
+/** PostgreSQL takes no NUL in a text, and UTF-8 no half of a surrogate pair. */
+const storable = (text: string): string => text.replaceAll('\0', '\uFFFD').toWellFormed();

@@ -1,0 +1,54 @@
+import { expect, it } from 'vitest';
+import { Refusal } from '../../platform/refusal/index.ts';
+import { mustReach, type Actor, type Requirement } from './index.ts';
+
+const actors = {
+  'full key': { kind: 'api_key', keyId: 'k', permission: 'full_access', domainId: null },
+  'sending key': { kind: 'api_key', keyId: 'k', permission: 'sending_access', domainId: null },
+  'SMTP password': { kind: 'smtp_credential', keyId: 'k', domainId: null },
+  session: { kind: 'session', userId: 'u', role: 'viewer' },
+  'grant with the scope': { kind: 'oauth_grant', grantId: 'g', scopes: ['emails:read'] },
+  'grant without it': { kind: 'oauth_grant', grantId: 'g', scopes: ['emails:send'] },
+  operator: { kind: 'operator' },
+  job: { kind: 'job', name: 'sweep' },
+} satisfies Record<string, Actor>;
+
+const requirements = {
+  sending: { permission: 'sending_access', scope: 'emails:read' },
+  full: { permission: 'full_access', scope: 'emails:read' },
+  'full, no scope': { permission: 'full_access', scope: null },
+  session: { permission: 'session', scope: null },
+  nobody: { permission: null, scope: null },
+  'scope alone': { permission: null, scope: 'emails:read' },
+} satisfies Record<string, Requirement>;
+
+const YES = 'reaches it';
+const SENDS = '401 restricted_api_key';
+const NO = '403 invalid_permission';
+
+/** In the order of the requirements above. */
+const table: Record<keyof typeof actors, string[]> = {
+  'full key': [YES, YES, YES, NO, NO, NO],
+  'sending key': [YES, SENDS, SENDS, SENDS, SENDS, SENDS],
+  'SMTP password': [YES, SENDS, SENDS, SENDS, SENDS, SENDS],
+  session: [YES, YES, YES, YES, NO, NO],
+  'grant with the scope': [YES, YES, NO, NO, NO, YES],
+  'grant without it': [NO, NO, NO, NO, NO, NO],
+  operator: [YES, YES, YES, YES, YES, YES],
+  job: [YES, YES, YES, YES, YES, YES],
+};
+
+it.each(Object.entries(actors))('what a %s reaches', (name, actor) => {
+  const verdicts = Object.values(requirements).map((requirement) => verdictOn(actor, requirement));
+  expect(verdicts).toEqual(table[name as keyof typeof actors]);
+});
+
+function verdictOn(actor: Actor, requirement: Requirement): string {
+  try {
+    mustReach(actor, requirement);
+    return YES;
+  } catch (error) {
+    if (error instanceof Refusal) return `${error.status} ${error.errorName}`;
+    throw error;
+  }
+}

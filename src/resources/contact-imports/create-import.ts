@@ -1,0 +1,73 @@
+import { refuse } from '../../platform/refusal/index.ts';
+import { columnsOf, type ColumnMap, type Columns, type Encoding } from '../../protocol/csv/index.ts';
+import type { Ctx } from '../access/index.ts';
+import { declaredProperties, declareFromImport } from '../contact-properties/index.ts';
+import { readSegmentIds } from '../segments/index.ts';
+import { liveTopics, readChoices, type Choice } from '../topics/index.ts';
+import { insertImport } from './contact-imports.store.ts';
+import { readColumnMap, readConflict, readSegments, readTopics } from './read-form.ts';
+
+/** The fields of the form as they came. */
+export interface ImportForm {
+  column_map?: string | undefined;
+  on_conflict?: string | undefined;
+  segments?: string | undefined;
+  topics?: string | undefined;
+}
+
+/** What is known of the file once its beginning was read. */
+export interface ImportFile {
+  encoding: Encoding;
+  delimiter: string;
+  quote: string;
+  header: readonly string[];
+}
+
+/** Everything that reading the file takes, as it was when it was handed in. */
+export interface ImportOptions {
+  encoding: Encoding;
+  delimiter: string;
+  quote: string;
+  columns: Columns;
+  on_conflict: 'upsert' | 'skip';
+  segmentIds: readonly string[];
+  topics: readonly Choice[];
+}
+
+/** The form alone, before the file is read. */
+export function checkImport(form: ImportForm) {
+  return {
+    map: readColumnMap(form.column_map),
+    onConflict: readConflict(form.on_conflict),
+    segments: readSegments(form.segments),
+    topics: readTopics(form.topics),
+  };
+}
+
+/** Puts a file that is stored under `id` in line. */
+export async function createImport({ store, teamId }: Ctx, id: string, file: ImportFile, form: ImportForm) {
+  const { map, onConflict, segments, topics } = checkImport(form);
+  await store.db.tx(async (tx) => {
+    const wanted = Object.entries(map?.properties ?? {}).map(([key, { type }]) => ({ key, type }));
+    const keys = (await declaredProperties(tx, teamId)).map(({ key }) => key);
+    const columns = mustFind(file.header, map, keys);
+    await declareFromImport(store, tx, teamId, wanted);
+    const options: ImportOptions = {
+      encoding: file.encoding,
+      delimiter: file.delimiter,
+      quote: file.quote,
+      columns,
+      on_conflict: onConflict,
+      segmentIds: await readSegmentIds(tx, teamId, segments),
+      topics: readChoices(topics, await liveTopics(tx, teamId)),
+    };
+    await insertImport(tx, { id, team_id: teamId, options: JSON.stringify(options), created_at: store.clock.now() });
+  });
+  return { object: 'contact_import' as const, id };
+}
+
+function mustFind(header: readonly string[], map: ColumnMap | undefined, keys: readonly string[]): Columns {
+  const found = columnsOf(header, map, keys);
+  if (found.ok) return found.columns;
+  throw refuse('validation_error', { status: 422, say: `file: ${found.fault}.` });
+}

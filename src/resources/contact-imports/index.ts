@@ -1,0 +1,19 @@
+/**
+ * Imports of contacts: what was handed in, how far it has come and what failed of it. It promises that a row is counted
+ * once: counts and position are written in the transaction that writes the row. Reading the file is the audience stage's.
+ */
+export {
+  claimImports,
+  finishImport,
+  importsWithOldFile,
+  noteFileRemoved,
+  openImportOwners,
+  releaseImport,
+  releaseAllImports,
+  renewImports,
+  writeProgress,
+  type ImportRow,
+  type Progress,
+} from './contact-imports.store.ts';
+export { checkImport, createImport, type ImportForm, type ImportOptions } from './create-import.ts';
+export { getContactImport, getContactImportFailures, listContactImports } from './read-imports.ts';

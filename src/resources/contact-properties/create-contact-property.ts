@@ -1,0 +1,46 @@
+import type { CreateContactPropertyRequest } from '../../contract/index.ts';
+import { isUniqueViolation } from '../../platform/db/index.ts';
+import { refuse } from '../../platform/refusal/index.ts';
+import type { Ctx } from '../access/index.ts';
+import { countProperties, insertProperty } from './contact-properties.store.ts';
+import { readFallback } from './read-fallback.ts';
+
+/** Each of them is read with every contact and every segment of the team. */
+export const PROPERTIES_MAX = 200;
+
+/** What a broadcast prints by itself, and the columns of an export: a property of that name could not be told from them. */
+const BUILT_IN = new Set(['first_name', 'last_name', 'email', 'unsubscribe_url', 'preferences_url', 'unsubscribed']);
+
+export async function createContactProperty(ctx: Ctx, input: CreateContactPropertyRequest) {
+  const { store, teamId } = ctx;
+  const { key, type } = input;
+  mustBeOwnKey(key);
+  const fallback = readFallback(type, input.fallback_value ?? null);
+  const id = store.ids.uuid();
+  try {
+    await store.db.tx(async (tx) => {
+      if ((await countProperties(tx, teamId)) >= PROPERTIES_MAX) throw tooMany();
+      const [key_folded, created_at] = [key.toLowerCase(), store.clock.now()];
+      await insertProperty(tx, { id, team_id: teamId, key, key_folded, type, fallback_value: fallback, created_at });
+    });
+  } catch (error) {
+    if (isUniqueViolation(error)) throw keyTaken(key);
+    throw error;
+  }
+  return { object: 'contact_property' as const, id };
+}
+
+export const keyTaken = (key: string) =>
+  refuse('invalid_parameter', {
+    say: `key ${JSON.stringify(key)} is declared already, perhaps in another letter case; choose another one.`,
+  });
+
+export const tooMany = () =>
+  refuse('validation_error', { status: 422, say: `A team may declare at most ${PROPERTIES_MAX} properties.` });
+
+export function mustBeOwnKey(key: string): void {
+  if (!BUILT_IN.has(key.toLowerCase())) return;
+  throw refuse('invalid_parameter', {
+    say: `key ${JSON.stringify(key)} is a field or a merge variable of every contact; choose another one.`,
+  });
+}

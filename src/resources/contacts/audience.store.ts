@@ -1,0 +1,168 @@
+import type { Dialect, Executor, Page } from '../../platform/db/index.ts';
+import { nextTurn } from '../../platform/clock/index.ts';
+import {
+  chooseIndex,
+  renderFilter,
+  type Filter,
+  type IndexUse,
+  type Rendered,
+} from '../../protocol/contact-filter/index.ts';
+import { LISTED, type ListedRow } from './contacts.store.ts';
+
+/** Fewer are read by their ids; of more, a page of those that are wanted is found sooner among all. */
+const IDS_MAX = 5000;
+/**
+ * So many are looked at before anything else gets its turn. SQLite answers in this thread; PostgreSQL beside it, and
+ * looks at all of them in one statement.
+ */
+const PIECE = 20_000;
+/** Most pages are full after a few more than they hold: the first piece is small, and each is larger than the one before. */
+const FIRST_PIECE = 400;
+const GROWTH = 8;
+
+/** What a filter is evaluated on: all contacts, or those that an index has. */
+interface Source {
+  from: string;
+  /** Where ids stand in it. */
+  id: string;
+  where: Rendered;
+  rest: Rendered;
+  /** The ids alone, in their order. */
+  ids: Rendered;
+}
+
+/** A page of the contacts that meet a filter, newest first. */
+export async function audiencePage(db: Executor, teamId: string, filter: Filter, page: Page): Promise<ListedRow[]> {
+  return audienceRows<ListedRow>(db, teamId, filter, page, LISTED);
+}
+
+/** The same with other columns. */
+export async function audienceRows<Row>(
+  db: Executor,
+  teamId: string,
+  filter: Filter,
+  page: Page,
+  columns: string,
+): Promise<Row[]> {
+  const source = await sourceOf(db, teamId, filter);
+  const isBack = page.before !== undefined;
+  const order = isBack ? 'asc' : 'desc';
+  const found: Row[] = [];
+  let edge = page.after ?? page.before;
+  for (let piece = Math.max(FIRST_PIECE, page.limit); ; piece = Math.min(piece * GROWTH, PIECE)) {
+    const bounds = boundsOf(db, source, { edge, order, piece });
+    const sql = `select ${columns} from ${source.from} where ${source.where.sql} ${bounds.sql} and ${source.rest.sql}
+      order by ${source.id} ${order} limit ?`;
+    const values = [...source.where.values, ...bounds.values, ...source.rest.values, page.limit - found.length];
+    found.push(...(await db.all<Row>(sql, values)));
+    if (found.length >= page.limit) break;
+    // Only now: most pages are full with their first piece.
+    const end = await pieceEnd(db, source, { edge, order, piece });
+    if (end === undefined) break;
+    edge = end;
+    await nextTurn();
+  }
+  return isBack ? found.reverse() : found;
+}
+
+export interface AudienceCount {
+  contacts: number;
+  unsubscribed: number;
+}
+
+/** How many contacts meet a filter. */
+export async function countAudience(db: Executor, teamId: string, filter: Filter): Promise<AudienceCount> {
+  const source = await sourceOf(db, teamId, filter);
+  const sum: AudienceCount = { contacts: 0, unsubscribed: 0 };
+  let edge: string | undefined;
+  for (;;) {
+    const end = await pieceEnd(db, source, { edge, order: 'asc', piece: PIECE });
+    const beyond = edge === undefined ? '' : `and ${source.id} > ?`;
+    const within = end === undefined ? '' : `and ${source.id} <= ?`;
+    const sql = `select count(*) as contacts, coalesce(sum(c.unsubscribed), 0) as unsubscribed
+      from ${source.from} where ${source.where.sql} ${beyond} ${within} and ${source.rest.sql}`;
+    const edges = [edge, end].filter((one) => one !== undefined);
+    const row = await db.get<AudienceCount>(sql, [...source.where.values, ...edges, ...source.rest.values]);
+    sum.contacts += Number(row?.contacts);
+    sum.unsubscribed += Number(row?.unsubscribed);
+    if (end === undefined) return sum;
+    edge = end;
+    await nextTurn();
+  }
+}
+
+interface Piece {
+  edge: string | undefined;
+  order: 'asc' | 'desc';
+  piece: number;
+}
+
+/** From `edge` to where the piece ends; behind every id stands '~', and before every id the empty text. */
+function boundsOf(db: Executor, source: Source, { edge, order, piece }: Piece): Rendered {
+  const [beyond, within, last] = order === 'asc' ? ['>', '<=', '~'] : ['<', '>=', ''];
+  const begin = edge === undefined ? { sql: '', values: [] } : { sql: `and ${source.id} ${beyond} ?`, values: [edge] };
+  if (db.dialect === 'pg') return begin;
+  const end = endOf(source, { edge, order, piece });
+  return {
+    sql: `${begin.sql} and ${source.id} ${within} coalesce((${end.sql}), '${last}')`,
+    values: [...begin.values, ...end.values],
+  };
+}
+
+function endOf({ ids }: Source, { edge, order, piece }: Piece): Rendered {
+  const beyond = edge === undefined ? '' : `and id ${order === 'asc' ? '>' : '<'} ?`;
+  return {
+    sql: `${ids.sql} ${beyond} order by id ${order} limit 1 offset ?`,
+    values: [...ids.values, ...(edge === undefined ? [] : [edge]), piece - 1],
+  };
+}
+
+/** Where a piece that begins behind `edge` ends; undefined where it is the last one. */
+async function pieceEnd(db: Executor, source: Source, piece: Piece): Promise<string | undefined> {
+  if (db.dialect === 'pg') return undefined;
+  const { sql, values } = endOf(source, piece);
+  return (await db.get<{ id: string }>(sql, values))?.id;
+}
+
+async function sourceOf(db: Executor, teamId: string, filter: Filter): Promise<Source> {
+  const use = chooseIndex(filter, db.dialect);
+  if (use?.kind === 'in order') return inOrder(db.dialect, teamId, use);
+  const all: Source = {
+    from: 'contacts c',
+    id: 'c.id',
+    where: { sql: 'c.team_id = ?', values: [teamId] },
+    rest: renderFilter(filter, db.dialect),
+    ids: { sql: 'select id from contacts where team_id = ?', values: [teamId] },
+  };
+  if (!use || !(await isSmall(db, use.select))) return all;
+  const { sql, values } = use.select;
+  const among = `(${sql})`;
+  return {
+    ...all,
+    where: { sql: `c.team_id = ? and c.id in ${among}`, values: [teamId, ...values] },
+    // Few enough for one piece.
+    ids: { sql: 'select id from contacts where 1 = 0', values: [] },
+  };
+}
+
+/** The join is written in the order in which it is to be made: SQLite follows a cross join. */
+function inOrder(dialect: Dialect, teamId: string, use: Extract<IndexUse, { kind: 'in order' }>): Source {
+  const { table, where, rest } = use;
+  const ranged = where.sql.replaceAll(/\b(\w+) = /g, 'i.$1 = ');
+  return {
+    from: `${table} i cross join contacts c`,
+    id: 'i.contact_id',
+    where: { sql: `${ranged} and c.team_id = ? and c.id = i.contact_id`, values: [...where.values, teamId] },
+    rest: renderFilter(rest, dialect),
+    ids: {
+      sql: `select id from (select contact_id as id from ${table} where ${where.sql}) as i where 1 = 1`,
+      values: where.values,
+    },
+  };
+}
+
+async function isSmall(db: Executor, { sql, values }: Rendered): Promise<boolean> {
+  const probe = `select count(*) as n from (select 1 from (${sql}) as ids limit ?) as few`;
+  const row = await db.get<{ n: number }>(probe, [...values, IDS_MAX + 1]);
+  return Number(row?.n) <= IDS_MAX;
+}

@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto';
+import type { Executor } from '../../platform/db/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+
+export type ConsentAction = 'unsubscribed' | 'resubscribed' | 'opt_in' | 'opt_out';
+export type ConsentSource = 'api' | 'import';
+
+export interface Consent {
+  contact: { team_id: string; id: string; email_key: string };
+  action: ConsentAction;
+  topicId?: string;
+}
+
+export interface ConsentRow {
+  id: string;
+  action: ConsentAction;
+  topic_id: string | null;
+  source: ConsentSource;
+  created_at: number;
+}
+
+/** An address that nobody can read, and that whoever has the address can find again. */
+export const hashOfEmail = (emailKey: string): string => createHash('sha256').update(emailKey).digest('hex');
+
+const COLUMNS = ['id', 'team_id', 'contact_id', 'email_hash', 'action', 'topic_id', 'source', 'created_at'] as const;
+
+/** Notes decisions. A record outlives its contact, so that it never holds the address itself. */
+export async function recordConsent(
+  store: Store,
+  tx: Executor,
+  source: ConsentSource,
+  decisions: readonly Consent[],
+): Promise<void> {
+  if (decisions.length === 0) return;
+  const at = store.clock.now();
+  await tx.insertMany(
+    'consent_records',
+    COLUMNS,
+    decisions.map(({ contact, action, topicId = null }) => {
+      const hash = hashOfEmail(contact.email_key);
+      return [store.ids.uuid(), contact.team_id, contact.id, hash, action, topicId, source, at];
+    }),
+  );
+}
+
+/** A contact's records, newest first. */
+export function consentsOf(db: Executor, contactId: string, limit: number): Promise<ConsentRow[]> {
+  const sql = `select id, action, topic_id, source, created_at from consent_records
+    where contact_id = ? order by id desc limit ?`;
+  return db.all<ConsentRow>(sql, [contactId, limit]);
+}

@@ -1,0 +1,23 @@
+/**
+ * Contacts: the people a team writes to, each found by its address. It promises that an address is one contact's, that
+ * nobody who has unsubscribed is subscribed again but by an explicit word, that a decision leaves a consent record, and that
+ * a deletion leaves nothing personal. Who is in a segment is evaluated here, whenever it is asked.
+ */
+export { addContactToSegment, removeContactFromSegment } from './change-membership.ts';
+export { exportContacts, type ExportFormat } from './export-contacts.ts';
+export { clearDeleted } from './clear-deleted.ts';
+export { createAudienceContact, createContact } from './create-contact.ts';
+export { deleteContact } from './delete-contact.ts';
+export {
+  getAudienceContact,
+  getContact,
+  listContacts,
+  listContactSegments,
+  listSegmentContacts,
+} from './read-contacts.ts';
+export { countFilter, getSegmentMetrics } from './count-audience.ts';
+export { importRows, ImportRaced, type ImportedRows } from './import-rows.ts';
+export { listContactTopics, updateContactTopics } from './contact-topics.ts';
+export { listContactActivity } from './contact-activity.ts';
+export { mayMail, whyNotMailed, type Exclusion } from './may-mail.ts';
+export { updateContact } from './update-contact.ts';

@@ -1,0 +1,64 @@
+import { isoTime } from '../../platform/clock/index.ts';
+import type { Page } from '../../platform/db/index.ts';
+import { refuse } from '../../platform/refusal/index.ts';
+import type { Ctx } from '../access/index.ts';
+import { declaredProperties } from '../contact-properties/index.ts';
+import { declaredFor, filterOf, findSegment, presentSegment, type SegmentRow } from '../segments/index.ts';
+import { audiencePage } from './audience.store.ts';
+import { listContactRows, type ContactRow, type ListedRow } from './contacts.store.ts';
+import { contactNamed, contactOfSegment, segmentNamed, segmentsOf } from './find-contact.ts';
+import { pageAmong } from './page-among.ts';
+import { presentValues, valuesOf } from './property-values.ts';
+
+export async function getContact(ctx: Ctx, name: string) {
+  return presentContact(ctx, await contactNamed(ctx.store.db, ctx.teamId, name));
+}
+
+export async function getAudienceContact(ctx: Ctx, segment: string, contact: string) {
+  return presentContact(ctx, await contactOfSegment(ctx.store.db, ctx.teamId, { segment, contact }));
+}
+
+async function presentContact({ store, teamId }: Ctx, row: ContactRow) {
+  const properties = presentValues(valuesOf(row), await declaredProperties(store.db, teamId));
+  return { object: 'contact' as const, ...present(row), properties };
+}
+
+/** There is no `has_more`: an empty page is the end. */
+export async function listContacts(
+  ctx: Ctx,
+  { segment_id: segmentId }: { segment_id?: string | undefined },
+  page: Page,
+) {
+  const { store, teamId } = ctx;
+  if (segmentId === undefined) return listOf(await listContactRows(store.db, teamId, page));
+  const segment = await findSegment(store.db, teamId, segmentId);
+  if (!segment) throw refuse('invalid_parameter', { say: 'segment_id names no segment of this team.' });
+  return listOf(await membersOf(ctx, segment, page));
+}
+
+export async function listSegmentContacts(ctx: Ctx, segment: string, page: Page) {
+  return listOf(await membersOf(ctx, await segmentNamed(ctx.store.db, ctx.teamId, segment), page));
+}
+
+async function membersOf({ store, teamId }: Ctx, segment: SegmentRow, page: Page): Promise<ListedRow[]> {
+  const filter = await filterOf(store.db, segment, await declaredFor(store.db, teamId));
+  return audiencePage(store.db, teamId, filter, page);
+}
+
+const listOf = (rows: readonly ListedRow[]) => ({ object: 'list' as const, data: rows.map(present) });
+
+const present = ({ id, email, first_name, last_name, created_at, unsubscribed }: ListedRow) => ({
+  id,
+  email,
+  first_name,
+  last_name,
+  created_at: isoTime(created_at),
+  unsubscribed: unsubscribed === 1,
+});
+
+/** The segments a contact is in now; few enough to be evaluated all. */
+export async function listContactSegments({ store, teamId }: Ctx, name: string, page: Page) {
+  const contact = await contactNamed(store.db, teamId, name);
+  const { items, hasMore } = pageAmong(await segmentsOf(store.db, contact), page);
+  return { object: 'list' as const, has_more: hasMore, data: items.map(presentSegment) };
+}

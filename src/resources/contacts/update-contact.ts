@@ -1,0 +1,33 @@
+import type { UpdateContactRequest } from '../../contract/index.ts';
+import type { Ctx } from '../access/index.ts';
+import { declaredProperties } from '../contact-properties/index.ts';
+import { contactNamed, contactOfSegment } from './find-contact.ts';
+import { readEmail } from './read-input.ts';
+import { tellOf } from './tell.ts';
+import { writeChange } from './write-change.ts';
+
+/** Within `segment`, only a contact that is in it is found. */
+export async function updateContact(
+  { store, teamId }: Ctx,
+  name: string,
+  input: UpdateContactRequest,
+  segment?: string,
+) {
+  const { email, ...change } = input;
+  const address = email === undefined ? undefined : readEmail(email);
+  const id = await store.db.tx(async (tx) => {
+    if (segment !== undefined) await contactOfSegment(tx, teamId, { segment, contact: name });
+    const before = await contactNamed(tx, teamId, name, true);
+    if (Object.values(input).every((value) => value === undefined)) return before.id;
+    const declared = await declaredProperties(tx, teamId);
+    const after = await writeChange(store, tx, {
+      before,
+      change: { ...change, email: address },
+      declared,
+      source: 'api',
+    });
+    await tellOf(store, tx, 'contact.updated', after);
+    return before.id;
+  });
+  return { object: 'contact' as const, id };
+}

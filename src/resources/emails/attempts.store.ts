@@ -1,0 +1,60 @@
+import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../platform/db/index.ts';
+import type { Ended } from '../../protocol/explain-delivery/index.ts';
+
+export interface AttemptRow {
+  email_id: string;
+  id: string;
+  created_at: number;
+  attempt: number;
+  destination: string;
+  mx: string | null;
+  address: string | null;
+  tls_version: string | null;
+  tls_cipher: string | null;
+  duration_ms: number;
+  recipients: string;
+  transcript: string | null;
+}
+
+/** One of the JSON of `recipients`. */
+export interface TriedRecipient extends Ended {
+  email: string;
+}
+
+const COLUMNS = [
+  'email_id',
+  'id',
+  'created_at',
+  'attempt',
+  'destination',
+  'mx',
+  'address',
+  'tls_version',
+  'tls_cipher',
+  'duration_ms',
+  'recipients',
+  'transcript',
+] as const;
+
+export const insertAttempts = (tx: Executor, rows: readonly AttemptRow[]): Promise<number> =>
+  tx.insertMany(
+    'delivery_attempts',
+    COLUMNS,
+    rows.map((row) => COLUMNS.map((column) => row[column])),
+  );
+
+export async function attemptPage(
+  db: Executor,
+  emailId: string,
+  page: Page,
+): Promise<{ rows: AttemptRow[]; hasMore: boolean }> {
+  const sql = pageSql('delivery_attempts', 'email_id = ?', page);
+  return pageOf(await db.all<AttemptRow>(sql, [emailId, ...pageValues(page)]), page);
+}
+
+/** For whoever removes emails, in the same transaction. */
+export async function removeAttemptsOf(tx: Executor, emailIds: readonly string[]): Promise<void> {
+  if (emailIds.length === 0) return;
+  const among = uuidsIn(tx.dialect, 'email_id', emailIds);
+  await tx.run(`delete from delivery_attempts where ${among.sql}`, [among.value]);
+}

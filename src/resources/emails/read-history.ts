@@ -1,0 +1,57 @@
+import { eventIdOf, eventPage, publicEventId, type RecordedEvent } from '../../events/index.ts';
+import { isoTime } from '../../platform/clock/index.ts';
+import type { Page } from '../../platform/db/index.ts';
+import { notFound } from '../../platform/refusal/index.ts';
+import { explainDelivery } from '../../protocol/explain-delivery/index.ts';
+import type { Ctx } from '../access/index.ts';
+import { mustBeWithinQuota } from '../usage/index.ts';
+import { attemptPage, type AttemptRow, type TriedRecipient } from './attempts.store.ts';
+import { findEmail } from './emails.store.ts';
+
+/** Everything that happened to an email, newest first. */
+export async function listEmailEvents(ctx: Ctx, emailId: string, page: Page) {
+  await mustBeReadable(ctx, emailId);
+  // An id that is none is before and after nothing, as that of another list is.
+  const idOf = (publicId: string | undefined) => publicId && (eventIdOf(publicId) ?? publicId);
+  const within = { limit: page.limit, after: idOf(page.after), before: idOf(page.before) };
+  const { rows, hasMore } = await eventPage(ctx.store.db, emailId, within);
+  return { object: 'list' as const, has_more: hasMore, data: rows.map(presentEvent) };
+}
+
+/** Every try to deliver an email, newest first, with what came of it for each recipient and what that means. */
+export async function listEmailAttempts(ctx: Ctx, emailId: string, page: Page) {
+  await mustBeReadable(ctx, emailId);
+  const { rows, hasMore } = await attemptPage(ctx.store.db, emailId, page);
+  return { object: 'list' as const, has_more: hasMore, data: rows.map(presentAttempt) };
+}
+
+async function mustBeReadable(ctx: Ctx, emailId: string): Promise<void> {
+  if (!(await findEmail(ctx.store.db, ctx.teamId, emailId))) throw notFound('Email');
+  await mustBeWithinQuota(ctx);
+}
+
+const presentEvent = ({ id, type, at, data }: RecordedEvent) => ({
+  id: publicEventId(id),
+  type,
+  created_at: isoTime(at),
+  data: (data as Record<string, unknown> | undefined) ?? null,
+});
+
+function presentAttempt(row: AttemptRow) {
+  const { tls_version: version, tls_cipher: cipher } = row;
+  return {
+    id: row.id,
+    created_at: isoTime(row.created_at),
+    attempt: row.attempt,
+    destination: row.destination,
+    mx: row.mx,
+    address: row.address,
+    tls: version === null || cipher === null ? null : { version, cipher },
+    duration_ms: row.duration_ms,
+    recipients: (JSON.parse(row.recipients) as TriedRecipient[]).map((recipient) => {
+      const { sentence, advice } = explainDelivery(recipient);
+      return { ...recipient, explanation: sentence, advice };
+    }),
+    transcript: row.transcript?.split('\n') ?? [],
+  };
+}

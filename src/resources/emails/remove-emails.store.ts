@@ -1,0 +1,34 @@
+import { deleteMessages } from './email-messages.store.ts';
+import { uuidsIn, type Executor } from '../../platform/db/index.ts';
+
+/**
+ * Whether an email is done with is decided here, within the transaction that removes it: nothing that waits, is under
+ * way or in doubt has ever lost its delivery, and what was scheduled grows old from the time it was scheduled for.
+ */
+const IS_OVER = `last_event not in ('queued', 'scheduled')
+  and (scheduled_at is null or scheduled_at < ? or last_event = 'canceled')
+  and not exists (select 1 from deliveries where deliveries.email_id = emails.id)`;
+
+/** Answers the emails that went, with whether the blob store has something of theirs. */
+export async function removeEmailRows(
+  tx: Executor,
+  { beforeMs }: { beforeMs: number },
+  ids: readonly string[],
+): Promise<{ id: string; hasBlobs: boolean }[]> {
+  const among = uuidsIn(tx.dialect, 'id', ids);
+  const sql = `delete from emails where ${among.sql} and ${IS_OVER} returning id, attachment_count, has_message`;
+  const values = [among.value, beforeMs];
+  const removed = await tx.all<{ id: string; attachment_count: number; has_message: number }>(sql, values);
+  if (removed.length === 0) return [];
+  const gone = removed.map((row) => row.id);
+  const theirs = uuidsIn(tx.dialect, 'email_id', gone);
+  const bodies = await tx.all<{ email_id: string; blobs: number }>(
+    `delete from email_bodies where ${theirs.sql} returning email_id, html_in_blob + text_in_blob as blobs`,
+    [theirs.value],
+  );
+  await tx.run(`delete from email_attachments where ${theirs.sql}`, [theirs.value]);
+  const inBlobs = new Set(bodies.filter((row) => row.blobs > 0).map((row) => row.email_id));
+  const composed = removed.filter((row) => row.has_message === 1).map((row) => row.id);
+  if (composed.length > 0) for (const id of await deleteMessages(tx, composed)) inBlobs.add(id);
+  return removed.map((row) => ({ id: row.id, hasBlobs: row.attachment_count > 0 || inBlobs.has(row.id) }));
+}

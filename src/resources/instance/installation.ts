@@ -1,0 +1,170 @@
+import path from 'node:path';
+import { blobsFolder } from '../../platform/blobs/index.ts';
+import type { Config } from '../../platform/config/index.ts';
+import { hasTable, schemaState } from '../../platform/db/index.ts';
+import { MARK_FILE, readMark, writeMark } from '../../platform/installation-mark/index.ts';
+import { instanceKeyPath, keyIdIn, type SealedColumn } from '../../platform/secrets/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import { listTeams } from '../teams/index.ts';
+import { addSetting, readSetting, sealedSamples, writeSetting } from './instance.store.ts';
+
+/**
+ * Database, data folder, blobs and key belong to one installation: its id stands sealed in the database and plainly in
+ * both folders. On a database of another installation, or an empty one, every blob would look like nobody's.
+ */
+export class InstallationMismatch extends Error {}
+
+const SETTING = 'installation';
+const PURPOSE = 'installation id';
+const SAMPLES = 20;
+
+type Place = Pick<Store, 'config' | 'dataDir' | 'blobs'>;
+type Opened = Pick<Store, 'config' | 'dataDir' | 'blobs' | 'db' | 'secrets'>;
+
+export interface BelongingOptions {
+  /** Where this version keeps sealed texts: what shows whether the key fits a database that has no id yet. */
+  sealed: readonly SealedColumn[];
+  /** Whether an installation may be made where there is none: by `init`, `migrate` and the development profile. */
+  mayFound: boolean;
+}
+
+/** Refuses to go on without a database where mail is kept already, or where nothing was ever made. */
+export async function mustHaveDatabase(place: Place, mayFound: boolean): Promise<void> {
+  const { dataDir, blobs } = place;
+  const empty = `${databaseName(place.config, dataDir)} is empty`;
+  const id = readMark(dataDir) ?? readMark(blobsFolder(dataDir));
+  if (id !== undefined || !(await blobs.isEmpty())) {
+    throw new InstallationMismatch(
+      `${empty}, but ${dataDir} ${id === undefined ? 'holds content of mail' : `belongs to installation ${id}`}: ${LOST_SETTINGS}`,
+    );
+  }
+  if (!mayFound) throw new InstallationMismatch(`${empty}; make an installation with: rasket init --data ${dataDir}`);
+}
+
+/** Asked before anything is written: answers the installation's id, or undefined where the database has none yet. */
+export async function mustBelongTogether(store: Opened, options: BelongingOptions): Promise<string | undefined> {
+  if ((await schemaState(store.db)).done.length === 0) {
+    await mustHaveDatabase(store, options.mayFound);
+    return undefined;
+  }
+  const id = await readId(store);
+  if (id === undefined) await mustBeAdoptable(store, options.sealed);
+  else mustBearMarks(store, id);
+  return id;
+}
+
+/** Seals the id into a migrated database that has none and marks the folders. Safe to call in any number of processes. */
+export async function bindInstallation(store: Store, sealed: readonly SealedColumn[]): Promise<void> {
+  const { db, dataDir, ids, secrets, clock, log } = store;
+  let id = await mustBelongTogether(store, { sealed, mayFound: false });
+  const isJoining = id !== undefined && readMark(dataDir) === undefined;
+  if (id === undefined) {
+    await addSetting(db, SETTING, secrets.seal(ids.uuid(), PURPOSE, SETTING), clock.now());
+    id = await installationOf(store);
+  }
+  if (isJoining && readMark(blobsFolder(dataDir)) === undefined && db.dialect === 'pg') {
+    log.warn({ blobs: blobsFolder(dataDir) }, 'this folder of blobs is new; all nodes of an installation share one');
+  }
+  // The data folder last: once it is marked, an unmarked folder of blobs is another one.
+  for (const folder of [blobsFolder(dataDir), dataDir]) {
+    const found = writeMark(folder, id);
+    if (found !== id) throw otherMark(store, { folder, found, id });
+  }
+}
+
+/** The id of the installation that everything of it belongs to; throws where something does not. */
+export async function installationOf(store: Opened): Promise<string> {
+  const id = await readId(store);
+  if (id === undefined) throw new InstallationMismatch(`${nameOf(store)} belongs to no installation`);
+  mustBearMarks(store, id);
+  return id;
+}
+
+/** The id is a sealed text too; answers whether another key had sealed it. */
+export async function sealIdAnew(store: Store): Promise<boolean> {
+  const id = await installationOf(store);
+  const { db, secrets, clock } = store;
+  const sealed = secrets.seal(id, PURPOSE, SETTING);
+  if (keyIdIn((await readSetting<string>(db, SETTING)) ?? '') === keyIdIn(sealed)) return false;
+  await writeSetting(db, SETTING, sealed, clock.now());
+  return true;
+}
+
+async function readId(store: Opened): Promise<string | undefined> {
+  const { db, secrets } = store;
+  const sealed = (await hasTable(db, 'instance_settings')) ? await readSetting<string>(db, SETTING) : undefined;
+  if (sealed === undefined) return undefined;
+  try {
+    return secrets.open(sealed, PURPOSE, SETTING);
+  } catch (error) {
+    throw wrongKey(store, error);
+  }
+}
+
+function mustBearMarks(store: Opened, id: string): void {
+  const blobs = blobsFolder(store.dataDir);
+  const marks = [store.dataDir, blobs].map((folder) => ({ folder, found: readMark(folder), id }));
+  const other = marks.find(({ found }) => found !== undefined && found !== id);
+  if (other) throw otherMark(store, other);
+  const [ownMark, blobsMark] = marks;
+  if (ownMark?.found === undefined || blobsMark?.found !== undefined) return;
+  throw new InstallationMismatch(
+    `${blobs} is not the folder of installation ${id}, because ${MARK_FILE} is missing in it: is its file system mounted? ` +
+      `If it is the right one, copy ${path.join(store.dataDir, MARK_FILE)} into it`,
+  );
+}
+
+/** A database of before ids were written. */
+async function mustBeAdoptable(store: Opened, columns: readonly SealedColumn[]): Promise<void> {
+  const { db, dataDir, blobs } = store;
+  for (const folder of [dataDir, blobsFolder(dataDir)]) {
+    const found = readMark(folder);
+    if (found === undefined) continue;
+    throw new InstallationMismatch(
+      `${folder} belongs to installation ${found}, but ${nameOf(store)} to none: ${LOST_SETTINGS}. ` +
+        `If it is an older copy of the right database, remove ${MARK_FILE} from ${dataDir} and from ${blobsFolder(dataDir)}`,
+    );
+  }
+  const hasTeams = (await hasTable(db, 'teams')) && (await listTeams(db)).length > 0;
+  if (!hasTeams && !(await blobs.isEmpty())) {
+    throw new InstallationMismatch(
+      `${nameOf(store)} has no team, but ${dataDir} holds content of mail: ${LOST_SETTINGS}`,
+    );
+  }
+  let failure: unknown;
+  for (const column of columns) {
+    const rows = (await hasTable(db, column.table)) ? await sealedSamples(db, column, SAMPLES) : [];
+    for (const { id, sealed } of rows) {
+      try {
+        store.secrets.open(sealed, column.purpose, id);
+        return;
+      } catch (error) {
+        failure = error;
+      }
+    }
+  }
+  if (failure !== undefined) throw wrongKey(store, failure);
+}
+
+const LOST_SETTINGS =
+  'were the settings of its database lost (RASKET_DATABASE_DRIVER, RASKET_DATABASE_URL, RASKET_DATABASE_PATH, or --config)? Nothing was changed';
+
+function otherMark(store: Opened, { folder, found, id }: { folder: string; found: string | undefined; id: string }) {
+  return new InstallationMismatch(
+    `${nameOf(store)} belongs to installation ${id}, but ${folder} to installation ${found}: ${LOST_SETTINGS}`,
+  );
+}
+
+const wrongKey = (store: Opened, cause: unknown) =>
+  new InstallationMismatch(
+    `${instanceKeyPath(store.dataDir)} is not the key of ${nameOf(store)}: copy the file from a node or a backup of that installation, or name the database that belongs to this folder. Nothing was changed`,
+    { cause },
+  );
+
+const nameOf = ({ config, dataDir }: Place): string => databaseName(config, dataDir);
+
+function databaseName({ database }: Config, dataDir: string): string {
+  if (database.driver !== 'pg') return `the database ${path.resolve(dataDir, database.path)}`;
+  const { hostname, port, pathname } = new URL(database.url);
+  return `the PostgreSQL database ${decodeURIComponent(pathname.slice(1))} at ${hostname}${port === '' ? '' : `:${port}`}`;
+}

@@ -1,0 +1,21 @@
+/**
+ * Mail that was received: what there is, its parts and its source, and links under which those can be had for fifteen
+ * minutes without a key. It is written by flow/receive; here it is read, deleted, and its storage counted.
+ */
+export type { Authentication } from './authentication.ts';
+export { deleteReceivedEmail } from './delete-received-email.ts';
+export { downloadReceived, type ReceivedDownload } from './download-received.ts';
+export { getReceivedAttachment, listReceivedAttachments } from './read-received-attachments.ts';
+export { getReceivedEmail, listReceivedEmails } from './read-received-emails.ts';
+export {
+  expiredReceivedIds,
+  insertReceived,
+  receivedBefore,
+  receivedIdsAmong,
+  removeReceivedRows,
+  type DroppedReason,
+  type NewReceivedEmail,
+  type ReceivedAttachmentRow,
+  type ReceivedEmailRow,
+} from './received-emails.store.ts';
+export { RAW_BLOB, RECEIVED_ATTACHMENT_BLOB, receivedBody, type ReceivedContent } from './stored-content.ts';

@@ -1,0 +1,96 @@
+import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../platform/db/index.ts';
+
+export interface SegmentRow {
+  id: string;
+  team_id: string;
+  name: string;
+  /** JSON. */
+  filter: string | null;
+  created_at: number;
+}
+
+const COLUMNS = ['id', 'team_id', 'name', 'filter', 'created_at'] as const;
+const LIVE = 'team_id = ? and deleted_at is null';
+
+export async function insertSegment(tx: Executor, row: SegmentRow): Promise<void> {
+  await tx.insertMany('segments', COLUMNS, [COLUMNS.map((column) => row[column])]);
+}
+
+export function findSegment(db: Executor, teamId: string, id: string): Promise<SegmentRow | undefined> {
+  return db.get<SegmentRow>(`select ${COLUMNS.join(', ')} from segments where ${LIVE} and id = ?`, [teamId, id]);
+}
+
+/** All that are not deleted, or those of some ids among them; newest first. */
+export function liveSegments(db: Executor, teamId: string, ids?: readonly string[]): Promise<SegmentRow[]> {
+  const select = `select ${COLUMNS.join(', ')} from segments where ${LIVE}`;
+  if (ids === undefined) return db.all<SegmentRow>(`${select} order by id desc`, [teamId]);
+  const among = uuidsIn(db.dialect, 'id', ids);
+  return db.all<SegmentRow>(`${select} and ${among.sql} order by id desc`, [teamId, among.value]);
+}
+
+export async function countSegments(db: Executor, teamId: string): Promise<number> {
+  return (await db.get<{ n: number }>(`select count(*) as n from segments where ${LIVE}`, [teamId]))?.n ?? 0;
+}
+
+export async function listSegmentRows(
+  db: Executor,
+  teamId: string,
+  page: Page,
+): Promise<{ rows: SegmentRow[]; hasMore: boolean }> {
+  return pageOf(await db.all<SegmentRow>(pageSql('segments', LIVE, page), [teamId, ...pageValues(page)]), page);
+}
+
+export async function renameSegment(tx: Executor, teamId: string, id: string, name: string): Promise<boolean> {
+  return (await tx.run(`update segments set name = ? where ${LIVE} and id = ?`, [name, teamId, id])) === 1;
+}
+
+/** Answers whether this call deleted it. */
+export async function markSegmentDeleted(tx: Executor, teamId: string, id: string, at: number): Promise<boolean> {
+  return (await tx.run(`update segments set deleted_at = ? where ${LIVE} and id = ?`, [at, teamId, id])) === 1;
+}
+
+export interface MemberRow {
+  segment_id: string;
+  contact_id: string;
+}
+
+/** Leaves who is a member already as it is. */
+export async function addMembers(tx: Executor, rows: readonly MemberRow[]): Promise<void> {
+  await tx.insertMany(
+    'segment_members',
+    ['segment_id', 'contact_id'],
+    rows.map((row) => [row.segment_id, row.contact_id]),
+    'on conflict (segment_id, contact_id) do nothing',
+  );
+}
+
+export async function removeMember(tx: Executor, { segment_id, contact_id }: MemberRow): Promise<void> {
+  await tx.run('delete from segment_members where segment_id = ? and contact_id = ?', [segment_id, contact_id]);
+}
+
+/** The segments that a contact was added to, deleted ones among them. */
+export async function membershipsOf(db: Executor, contactId: string): Promise<Set<string>> {
+  const rows = await db.all<MemberRow>('select segment_id from segment_members where contact_id = ?', [contactId]);
+  return new Set(rows.map((row) => row.segment_id));
+}
+
+export async function removeMemberships(tx: Executor, contactId: string): Promise<void> {
+  await tx.run('delete from segment_members where contact_id = ?', [contactId]);
+}
+
+export async function hasMembers(db: Executor, segmentId: string): Promise<boolean> {
+  return (await db.get('select 1 as one from segment_members where segment_id = ? limit 1', [segmentId])) !== undefined;
+}
+
+/** Some of the members of segments that were deleted; answers how many went. */
+export async function removeMembersOfDeleted(tx: Executor, limit: number): Promise<number> {
+  const sql = `select id from segments where deleted_at is not null
+    and exists (select 1 from segment_members where segment_id = segments.id) limit 1`;
+  const segment = await tx.get<{ id: string }>(sql);
+  if (!segment) return 0;
+  return tx.run(
+    `delete from segment_members where segment_id = ? and contact_id in
+      (select contact_id from segment_members where segment_id = ? limit ?)`,
+    [segment.id, segment.id, limit],
+  );
+}

@@ -1,0 +1,9 @@
+import { notFound } from '../../platform/refusal/index.ts';
+import type { Ctx } from '../access/index.ts';
+import { markTopicDeleted } from './topics.store.ts';
+
+export async function deleteTopic({ store, teamId }: Ctx, id: string) {
+  const isDone = await store.db.tx((tx) => markTopicDeleted(tx, teamId, id, store.clock.now()));
+  if (!isDone) throw notFound('Topic');
+  return { object: 'topic' as const, id, deleted: true as const };
+}

@@ -1,0 +1,18 @@
+/**
+ * Topics: what a team writes about, and which of it a contact wants. It promises that a contact's own choice goes before the
+ * topic's default, and that every choice leaves a consent record.
+ */
+export { createTopic } from './create-topic.ts';
+export { deleteTopic } from './delete-topic.ts';
+export { getTopic, listTopics } from './read-topics.ts';
+export { updateTopic } from './update-topic.ts';
+export { readChoices, type Choice } from './read-choices.ts';
+export {
+  choicesOf,
+  liveTopics,
+  listTopicRows,
+  removeChoicesOf,
+  writeChoices,
+  type ChoiceRow,
+  type TopicRow,
+} from './topics.store.ts';

@@ -1,0 +1,16 @@
+import type { Executor } from '../../platform/db/index.ts';
+
+/** What the team's received mail takes, held to the end of the transaction: whoever adds to it comes after. */
+export async function holdStorage(tx: Executor, teamId: string): Promise<number> {
+  const sql = `insert into received_storage (team_id, bytes) values (?, 0)
+    on conflict (team_id) do update set bytes = received_storage.bytes returning bytes`;
+  return Number((await tx.get<{ bytes: number }>(sql, [teamId]))?.bytes ?? 0);
+}
+
+export const addStorage = (tx: Executor, teamId: string, bytes: number): Promise<number> =>
+  tx.run('update received_storage set bytes = bytes + ? where team_id = ?', [bytes, teamId]);
+
+export async function storageOf(db: Executor, teamId: string): Promise<number> {
+  const row = await db.get<{ bytes: number }>('select bytes from received_storage where team_id = ?', [teamId]);
+  return Number(row?.bytes ?? 0);
+}

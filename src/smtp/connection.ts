@@ -1,0 +1,100 @@
+import type { Socket } from 'node:net';
+import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js';
+import type { SMTPServer } from 'smtp-server';
+import type { Clock } from '../platform/clock/index.ts';
+import { inOurWords, type ReplyRules } from './library-replies.ts';
+
+export interface ListenerRules extends ReplyRules {
+  clock: Clock;
+  maySubmit: boolean;
+  greetingDelayMs: number;
+  /** In which a connection has to log in; undefined where nobody has to. */
+  loginMs: number | undefined;
+}
+
+interface Listener extends SMTPServer {
+  readonly rules: ListenerRules;
+  readonly isClosing: boolean;
+}
+
+/**
+ * One connection. The dialogue is the library's; ours are the greeting without its fixed delay of 100 ms, the list of
+ * extensions, the words of replies, and the end of a connection when the port closes or nobody logs in.
+ */
+export class SmtpConnection extends SMTPConnection {
+  readonly #listener: Listener;
+  #cancelDeadline: () => void = () => undefined;
+
+  constructor(listener: Listener, socket: Socket, options?: SMTPConnectionOptions | null) {
+    super(listener, socket, options);
+    this.#listener = listener;
+  }
+
+  override init(): void {
+    const { clock, greetingDelayMs, loginMs } = this.#listener.rules;
+    this._setListeners(() => {
+      if (loginMs !== undefined) this.#cancelDeadline = clock.timer(loginMs, () => this.#endUnknown(loginMs));
+      if (greetingDelayMs === 0) this.connectionReady();
+      else clock.timer(greetingDelayMs, () => this.connectionReady());
+    });
+  }
+
+  override _onClose(): void {
+    this.#cancelDeadline();
+    super._onClose();
+    this.emit('gone');
+  }
+
+  /** A reply of ours brings its enhanced code along; what the library says is put into our words. */
+  override send(code: number, data?: string | string[] | null, context?: string | false): void {
+    if (Array.isArray(data) || data === undefined || data === null) super.send(code, data, context);
+    else if (ENHANCED.test(data)) super.send(code, data, false);
+    else {
+      const said = inOurWords(data, this.#listener.rules);
+      super.send(code, said, ENHANCED.test(said) ? false : context);
+    }
+    if (this.#listener.isClosing && code !== 354) setImmediate(() => this.endIfIdle());
+  }
+
+  /** Says which extensions there are. DSN, REQUIRETLS and CHUNKING are not: their parameters are refused. */
+  override handler_EHLO(command: Buffer, callback: () => void): void {
+    const words = command.toString().trim().split(/\s+/);
+    const [, name = ''] = words;
+    if (words.length !== 2 || name.length > 255 || CONTROL.test(name)) {
+      this.send(501, '5.5.4 Say EHLO and the name of your host');
+      return callback();
+    }
+    this.hostNameAppearsAs = name.toLowerCase();
+    this._resetSession();
+    const { maySubmit, mayLogInPlain, messageBytesMax } = this.#listener.rules;
+    const features = ['PIPELINING', '8BITMIME', 'SMTPUTF8', 'ENHANCEDSTATUSCODES', `SIZE ${messageBytesMax}`];
+    if (maySubmit && (this.secure || mayLogInPlain) && !this.session.user) features.push('AUTH PLAIN LOGIN');
+    if (!this.secure) features.push('STARTTLS');
+    this.send(250, [this.name, ...features], false);
+    callback();
+  }
+
+  override handler_HELP(_command: Buffer, callback: () => void): void {
+    this.send(214, '2.0.0 EHLO, STARTTLS, AUTH, MAIL, RCPT, DATA, RSET, NOOP, QUIT');
+    callback();
+  }
+
+  /** Nothing of it is under way: the client would lose nothing but the connection. */
+  endIfIdle(): void {
+    if (this._closing || this._closed || this._dataStream || this._handlerPending) return;
+    this.send(421, '4.3.2 The server is shutting down; connect again in a minute');
+  }
+
+  /** Without a word to anybody, whatever is under way. */
+  cut(): void {
+    this._socket.destroy();
+  }
+
+  #endUnknown(loginMs: number): void {
+    if (this.session.user || this._closing || this._closed) return;
+    this.send(421, `4.4.2 Log in within ${loginMs / 1000} seconds of connecting`);
+  }
+}
+
+const ENHANCED = /^[245]\.\d{1,3}\.\d{1,3} /;
+const CONTROL = /\p{Cc}/u;

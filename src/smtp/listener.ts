@@ -1,0 +1,203 @@
+import { randomUUID } from 'node:crypto';
+import type { AddressInfo, Socket } from 'node:net';
+import {
+  SMTPServer,
+  type SMTPServerAuthentication,
+  type SMTPServerAuthenticationResponse,
+  type SMTPServerOptions,
+  type SMTPServerSession,
+} from 'smtp-server';
+import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js';
+import type { Log } from '../platform/log/index.ts';
+import type { TlsKeys } from '../platform/server-tls/index.ts';
+import { SmtpConnection, type ListenerRules } from './connection.ts';
+import type { ConnectionLimits } from './connection-limits.ts';
+import type { Door, Doors, Session } from './door.ts';
+import { takeProxyHeader } from './proxied.ts';
+import { SmtpReply, temporaryTrouble } from './smtp-reply.ts';
+
+export interface ListenerOptions {
+  name: string;
+  isImplicit: boolean;
+  doors: Doors;
+  keys: TlsKeys;
+  limits: ConnectionLimits;
+  rules: ListenerRules;
+  connectionsMax: number;
+  idleMs: number;
+  isTrustedProxy: (address: string) => boolean;
+  log: Log;
+}
+
+/**
+ * One port. What smtp-server 3.21 does well is its own: only CRLF "." CRLF ends content, what was sent in clear before a
+ * TLS handshake is thrown away, early talkers are sent off, nothing is read while replies are not taken. Ours are the
+ * doors behind it, PROXY headers of both versions from networks, and whatever `SmtpConnection` says. A bare CR or LF in
+ * content is handed on by it as it came, so each door has to refuse it.
+ */
+export class SmtpListener extends SMTPServer {
+  readonly rules: ListenerRules;
+  /** Until their sockets are gone; the library forgets those that it has said goodbye to. */
+  readonly #open = new Set<SmtpConnection>();
+  readonly #isTrustedProxy: (address: string) => boolean;
+  #isClosing = false;
+
+  constructor(options: ListenerOptions) {
+    super(libraryOptions(options));
+    this.rules = options.rules;
+    this.#isTrustedProxy = options.isTrustedProxy;
+    const { log } = options;
+    this.on('error', (error: Error) => log.debug({ err: error }, 'smtp connection'));
+  }
+
+  get isClosing(): boolean {
+    return this.#isClosing;
+  }
+
+  /** Resolves with what it listens on. */
+  open(host: string, port: number): Promise<AddressInfo> {
+    return new Promise((resolve, reject) => {
+      this.server.once('error', reject);
+      const done = (): void => {
+        this.server.off('error', reject);
+        resolve(this.server.address() as AddressInfo);
+      };
+      if (host === '') this.listen(port, done);
+      else this.listen(port, host, done);
+    });
+  }
+
+  /** Takes no new connection, ends those that rest, and lets the others end what is under way, for `graceMs` at the most. */
+  async end(graceMs: number): Promise<void> {
+    this.#isClosing = true;
+    const closed = new Promise<void>((done) => this.close(() => done()));
+    for (const connection of [...this.#open]) connection.endIfIdle();
+    const cut = setTimeout(() => {
+      for (const connection of [...this.#open]) connection.cut();
+    }, graceMs).unref();
+    await closed;
+    clearTimeout(cut);
+  }
+
+  override connect(socket: Socket, options?: SMTPConnectionOptions | null): void {
+    const connection = new SmtpConnection(this, socket, options);
+    this.connections.add(connection);
+    this.#open.add(connection);
+    connection.on('error', (error) => this._onError(error));
+    connection.on('gone', () => this.#open.delete(connection));
+    connection.init();
+  }
+
+  override _expectsProxyHeader(socket: Socket): boolean {
+    return this.#isTrustedProxy(socket.remoteAddress ?? '');
+  }
+
+  override _handleProxy(
+    socket: Socket,
+    callback: (error: Error | null, options?: SMTPConnectionOptions & { id: string }) => void,
+  ): void {
+    const id = randomUUID();
+    if (!this._expectsProxyHeader(socket)) {
+      setImmediate(() => callback(null, { id }));
+      return;
+    }
+    takeProxyHeader(socket).then(
+      (source) => callback(null, { id, ...(source && { remoteAddress: source.address, remotePort: source.port }) }),
+      (error: Error) => callback(error),
+    );
+  }
+}
+
+const asOurs = (session: SMTPServerSession): Session => session as Session;
+
+type Done = (error?: Error | null) => void;
+
+function libraryOptions(options: ListenerOptions): SMTPServerOptions {
+  const { doors, limits, rules, keys, log } = options;
+  const counted = new Set<string>();
+  const step = (work: Promise<unknown>, done: Done): void =>
+    void work.then(
+      () => done(),
+      (error) => done(replyOf(error, log)),
+    );
+  const door = (session: SMTPServerSession): Door => {
+    const found = asOurs(session).user ? doors.submission : doors.receiving;
+    if (!found) throw new SmtpReply(530, '5.7.0', 'Log in first');
+    return found;
+  };
+  return {
+    ...keys,
+    minVersion: 'TLSv1.2',
+    name: options.name,
+    secure: options.isImplicit,
+    size: rules.messageBytesMax,
+    socketTimeout: options.idleMs,
+    maxClients: options.connectionsMax,
+    maxCommandLength: 12_288,
+    closeTimeout: 2 ** 30,
+    logger: false,
+    disableReverseLookup: true,
+    hideENHANCEDSTATUSCODES: false,
+    authMethods: ['PLAIN', 'LOGIN'],
+    authOptional: doors.receiving !== undefined,
+    allowInsecureAuth: rules.mayLogInPlain,
+    maxAllowedUnauthenticatedCommands: 20,
+    disabledCommands: ['XCLIENT', 'XFORWARD', 'WIZ', 'SHELL', 'KILL', ...(doors.submission ? [] : ['AUTH'])],
+    onConnect(session, done) {
+      try {
+        limits.enter(session.remoteAddress);
+        counted.add(session.id);
+        done();
+      } catch (error) {
+        done(replyOf(error, log));
+      }
+    },
+    onAuth: (auth, session, done) => logIn(doors, { auth, session: asOurs(session), log }, done),
+    onMailFrom: (from, session, done) =>
+      step(
+        Promise.resolve().then(() => door(session).mail(asOurs(session), from)),
+        done,
+      ),
+    onRcptTo: (to, session, done) =>
+      step(
+        Promise.resolve().then(() => door(session).rcpt(asOurs(session), to)),
+        done,
+      ),
+    onData(content, session, done) {
+      Promise.resolve()
+        .then(() => door(session).data(asOurs(session), content))
+        .then(
+          (text) => done(null, text),
+          (error: unknown) => done(replyOf(error, log)),
+        );
+    },
+    onClose(session) {
+      if (counted.delete(session.id)) limits.leave(session.remoteAddress);
+      doors.submission?.closed(asOurs(session));
+      doors.receiving?.closed(asOurs(session));
+    },
+  };
+}
+
+type LoginDone = (error: Error | null | undefined, response?: SMTPServerAuthenticationResponse) => void;
+
+interface LoginTry {
+  auth: SMTPServerAuthentication;
+  session: Session;
+  log: Log;
+}
+
+function logIn({ submission }: Doors, { auth, session, log }: LoginTry, done: LoginDone): void {
+  if (!submission) return done(new SmtpReply(502, '5.5.1', 'Nobody logs in on this port'));
+  const { username = '', password } = auth;
+  submission.login(session, { username, password: password ?? '' }).then(
+    (user) => done(null, { user }),
+    (error: unknown) => done(replyOf(error, log)),
+  );
+}
+
+function replyOf(error: unknown, log: Log): SmtpReply {
+  if (error instanceof SmtpReply) return error;
+  log.error({ err: error }, 'an SMTP step failed');
+  return temporaryTrouble(error);
+}

@@ -1,0 +1,121 @@
+import type { Receive, Route, Verdict } from '../flow/receive/index.ts';
+import type { World } from '../platform/world/index.ts';
+import { clientKey } from './connection-limits.ts';
+import type { PathCommand, ReceivingDoor, Session } from './door.ts';
+import { createContentMemory, readContent } from './inbound-content.ts';
+import { createMessageRate } from './message-rate.ts';
+import { SmtpReply } from './smtp-reply.ts';
+
+type Taken = Exclude<Route, { kind: 'none' }>;
+
+/**
+ * The door for the world. It takes what is for a domain of ours that receives, for our return paths and for where
+ * complaints are reported to, and refuses everything else at RCPT, so that there is never anything to send back.
+ */
+export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor {
+  const { clock, config } = world;
+  const { receiving, smtp } = config;
+  const memory = createContentMemory(receiving.memory_bytes);
+  const mayCome = createMessageRate(clock, receiving.messages_per_minute_per_address);
+  /** Of the transaction under way, which has an envelope of its own. */
+  const taken = new WeakMap<object, Map<string, Taken>>();
+  const refusals = new WeakMap<Session, number>();
+  const limits = {
+    clock,
+    timeoutMs: smtp.content_timeout_seconds * 1000,
+    bytesPerSecond: smtp.content_bytes_per_second,
+    bytesMax: smtp.message_bytes,
+  };
+
+  function refused(session: Session, reply: SmtpReply): SmtpReply {
+    const count = (refusals.get(session) ?? 0) + 1;
+    refusals.set(session, count);
+    if (count <= receiving.refusals_max) return reply;
+    return new SmtpReply(421, '4.7.0', 'Too many commands were refused; connect again with addresses that exist');
+  }
+
+  return {
+    greetingDelayMs: receiving.greeting_delay_ms,
+    async mail(session, from) {
+      mustBeKnown(from, MAIL_PARAMETERS);
+      if (mayCome(clientKey(session.remoteAddress))) return Promise.resolve();
+      const say = `Your address has sent ${receiving.messages_per_minute_per_address} messages this minute; try again in one`;
+      throw new SmtpReply(451, '4.7.1', say);
+    },
+    async rcpt(session, to) {
+      mustBeKnown(to, NONE);
+      const routes = taken.get(session.envelope) ?? new Map<string, Taken>();
+      taken.set(session.envelope, routes);
+      if (routes.size >= receiving.recipients_max && !routes.has(to.address)) {
+        throw new SmtpReply(
+          452,
+          '4.5.3',
+          `${receiving.recipients_max} recipients are taken at a time; send this one next`,
+        );
+      }
+      const route = await flow.route(to.address);
+      if (route.kind === 'none') throw refused(session, refusalOf(route.because, to));
+      routes.set(to.address, route);
+    },
+    async data(session, content) {
+      const routes = [...(taken.get(session.envelope)?.values() ?? [])];
+      const raw = await readContent(content, limits, memory);
+      try {
+        const verdict = await flow.receive({
+          mailFrom: session.envelope.mailFrom ? session.envelope.mailFrom.address : '',
+          routes,
+          raw,
+          client: { address: session.remoteAddress, name: nameOf(session) },
+        });
+        return textOf(verdict);
+      } finally {
+        memory.giveBack(raw.length);
+      }
+    },
+    closed: () => undefined,
+  };
+}
+
+/** Of the extensions that EHLO offers (RFC 5321 §4.1.1.11); none of them has a parameter of RCPT. */
+const MAIL_PARAMETERS: ReadonlySet<string> = new Set(['SIZE', 'BODY', 'SMTPUTF8']);
+const NONE: ReadonlySet<string> = new Set();
+
+function mustBeKnown({ args }: PathCommand, known: ReadonlySet<string>): void {
+  const unknown = Object.keys(args || {}).find((name) => !known.has(name));
+  if (unknown === undefined) return;
+  throw new SmtpReply(555, '5.5.4', `The parameter ${unknown.slice(0, 40)} was not offered; leave it out`);
+}
+
+function textOf(verdict: Verdict): string {
+  switch (verdict.kind) {
+    case 'taken':
+      return `2.0.0 Taken and stored as ${verdict.id}`;
+    case 'refused':
+      throw new SmtpReply(
+        550,
+        '5.7.26',
+        `By its DMARC record ${verdict.domain} wants such mail refused; sign it with DKIM`,
+      );
+    case 'unwanted':
+      throw new SmtpReply(550, '5.7.1', 'Nothing but complaints in the Abuse Reporting Format is taken here');
+    case 'deferred':
+      throw new SmtpReply(451, '4.7.0', 'The message cannot be looked at right now; send it again later');
+  }
+}
+
+const nameOf = ({ hostNameAppearsAs: name }: Session): string => (typeof name === 'string' ? name : '');
+
+function refusalOf(because: Extract<Route, { kind: 'none' }>['because'], { address }: PathCommand): SmtpReply {
+  switch (because) {
+    case 'malformed':
+      return new SmtpReply(553, '5.1.3', 'That is no address that mail can be delivered to');
+    case 'elsewhere':
+      return new SmtpReply(550, '5.7.1', `No mail is taken for ${domainOf(address)} here, and none is passed on`);
+    case 'unknown':
+      return new SmtpReply(550, '5.1.1', 'There is no such address here');
+    case 'closed':
+      return new SmtpReply(450, '4.2.1', 'This address takes no mail at present; try again later');
+  }
+}
+
+const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1).slice(0, 253);

@@ -1,0 +1,114 @@
+import type { ServerTls } from '../platform/server-tls/index.ts';
+import type { World } from '../platform/world/index.ts';
+import { createRangeCheck } from '../platform/network/index.ts';
+import { createConnectionLimits } from './connection-limits.ts';
+import type { DoorName, Doors } from './door.ts';
+import { listenFault } from './listen-fault.ts';
+import { SmtpListener, type ListenerOptions } from './listener.ts';
+import { planPorts, type PortPlan } from './port-plan.ts';
+
+export interface SmtpListening {
+  host: string;
+  port: number;
+  tls: 'starttls' | 'implicit';
+  doors: readonly DoorName[];
+}
+
+export interface SmtpPorts {
+  listening: readonly SmtpListening[];
+  /** Takes no new connection and lets what is under way end, for `graceMs` at the most. */
+  close(graceMs: number): Promise<void>;
+}
+
+export interface SmtpOptions {
+  world: World;
+  doors: Doors;
+  tls: ServerTls;
+  /** A port that is taken is replaced by any free one, for trying things out. */
+  mayMove?: boolean | undefined;
+}
+
+/**
+ * Opens the ports. One that cannot be opened is named in the log and keeps neither the others nor HTTP from their work:
+ * after an update, mail must not stop because another mail server has port 25.
+ */
+export async function startSmtp({ world, doors, tls, mayMove = false }: SmtpOptions): Promise<SmtpPorts> {
+  const { config, log } = world;
+  const { host } = config.smtp;
+  const names = (['submission', 'receiving'] as const).filter((name) => doors[name]);
+  const shared = sharedOptions({ world, doors, tls });
+  const open: { listener: SmtpListener; listening: SmtpListening }[] = [];
+  for (const plan of planPorts(config, names)) {
+    const listener = new SmtpListener(optionsFor(plan, doors, shared));
+    try {
+      const { address, port } = await openPort(listener, { host, port: plan.port, mayMove }, log);
+      open.push({
+        listener,
+        listening: { host: address, port, tls: plan.isImplicit ? 'implicit' : 'starttls', doors: plan.doors },
+      });
+    } catch (error) {
+      const reason = listenFault(error as NodeJS.ErrnoException, plan, host);
+      log.error({ port: plan.port, reason }, 'an SMTP port cannot be opened');
+    }
+  }
+  tls.onChange((keys) => {
+    for (const { listener } of open) listener.updateSecureContext({ ...keys });
+  });
+  return {
+    listening: open.map(({ listening }) => listening),
+    close: async (graceMs) => void (await Promise.all(open.map(({ listener }) => listener.end(graceMs)))),
+  };
+}
+
+async function openPort(
+  listener: SmtpListener,
+  { host, port, mayMove }: { host: string; port: number; mayMove: boolean },
+  log: World['log'],
+): Promise<{ address: string; port: number }> {
+  try {
+    return await listener.open(host, port);
+  } catch (error) {
+    if (!mayMove || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    log.warn({ taken: port }, 'the SMTP port is in use; taking a free one');
+    return listener.open(host, 0);
+  }
+}
+
+type Shared = Omit<ListenerOptions, 'isImplicit' | 'doors'>;
+
+function sharedOptions({ world, doors, tls }: SmtpOptions): Shared {
+  const { clock, config, log } = world;
+  const { smtp, submission } = config;
+  return {
+    name: config.instance.host,
+    keys: tls.current(),
+    limits: createConnectionLimits({ total: smtp.max_connections, perAddress: smtp.max_connections_per_address }),
+    connectionsMax: smtp.max_connections,
+    idleMs: smtp.idle_seconds * 1000,
+    isTrustedProxy: createRangeCheck(smtp.trusted_proxies),
+    log,
+    rules: {
+      clock,
+      maySubmit: doors.submission !== undefined,
+      mayLogInPlain: submission.insecure_login,
+      messageBytesMax: smtp.message_bytes,
+      greetingDelayMs: doors.receiving?.greetingDelayMs ?? 0,
+      loginMs: submission.login_seconds * 1000,
+    },
+  };
+}
+
+function optionsFor({ isImplicit, doors: names }: PortPlan, all: Doors, shared: Shared): ListenerOptions {
+  const doors: Doors = {
+    submission: names.includes('submission') ? all.submission : undefined,
+    receiving: names.includes('receiving') ? all.receiving : undefined,
+  };
+  const rules = {
+    ...shared.rules,
+    maySubmit: doors.submission !== undefined,
+    // Programs of our own are not made to wait for strangers.
+    greetingDelayMs: doors.receiving ? shared.rules.greetingDelayMs : 0,
+    loginMs: doors.receiving ? undefined : shared.rules.loginMs,
+  };
+  return { ...shared, isImplicit, doors, rules };
+}

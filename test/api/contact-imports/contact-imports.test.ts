@@ -1,0 +1,340 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { formOf } from '../../rig/forms.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+
+let scene: Scene;
+beforeAll(async () => {
+  scene = await startScene({ config: { plans: { tiny: { name: 'Tiny', contact_limit: 3 } } } });
+});
+afterAll(() => scene.close());
+
+const call = (team: Team, method: string, path: string, body?: unknown) =>
+  scene.api(method, path, { key: team.key, ...(body === undefined ? {} : { body }) });
+const upload = (team: Team, file: string | Uint8Array, fields: Record<string, unknown> = {}) =>
+  scene.api('POST', '/contacts/imports', { key: team.key, ...formOf(file, fields) });
+
+interface Imported {
+  id: string;
+  status: string;
+  counts: Record<string, number>;
+  failures: { row: number; reason: string; value: string | null }[];
+  file: { encoding: string; delimiter: string };
+}
+
+async function imported(
+  team: Team,
+  file: string | Uint8Array,
+  fields: Record<string, unknown> = {},
+): Promise<Imported> {
+  const made = await upload(team, file, fields);
+  expect(made, made.text).toMatchObject({ status: 201, body: { object: 'contact_import' } });
+  await scene.settled();
+  const { body } = await call(team, 'GET', `/contacts/imports/${made.body.id}`);
+  const failures = await call(team, 'GET', `/contacts/imports/${made.body.id}/failures`);
+  return { ...body, failures: failures.body.data, file: failures.body.file };
+}
+const contactsOf = async (team: Team) =>
+  (await call(team, 'GET', '/contacts?limit=100')).body.data.toReversed() as {
+    email: string;
+    first_name: string | null;
+    unsubscribed: boolean;
+  }[];
+const emailsOf = async (team: Team) => (await contactsOf(team)).map(({ email }) => email);
+
+describe('POST /contacts/imports', () => {
+  it('reads a file by obvious names, and tells what became of it', async () => {
+    const team = await scene.team();
+    await call(team, 'POST', '/contact-properties', { key: 'plan', type: 'string' });
+    const file =
+      'E-Mail,First Name,last_name,PLAN,Notes\nada@Example.org,Ada,Lovelace,pro,x\r\n\r\n bob@example.org ,,,,\n';
+    const { id, counts, status, failures } = await imported(team, file);
+    expect([status, counts, failures]).toEqual([
+      'completed',
+      { total: 2, created: 2, updated: 0, skipped: 0, failed: 0 },
+      [],
+    ]);
+    expect((await call(team, 'GET', '/contacts/ada@example.org')).body).toMatchObject({
+      email: 'ada@example.org',
+      first_name: 'Ada',
+      last_name: 'Lovelace',
+      unsubscribed: false,
+      properties: { plan: 'pro' },
+    });
+    expect((await call(team, 'GET', '/contacts/bob@example.org')).body).toMatchObject({
+      first_name: null,
+      properties: {},
+    });
+    const at = new Date(scene.clock.now()).toISOString();
+    const item = { id, status: 'completed', created_at: at, completed_at: at, counts };
+    expect((await call(team, 'GET', `/contacts/imports/${id}`)).body).toEqual({ object: 'contact_import', ...item });
+    expect((await call(team, 'GET', '/contacts/imports?status=completed')).body).toEqual({
+      object: 'list',
+      has_more: false,
+      data: [item],
+    });
+    expect((await call(team, 'GET', '/contacts/imports?status=queued')).body.data).toEqual([]);
+    const { body } = await call(team, 'GET', '/contacts/ada@example.org');
+    expect(await scene.events(body.id)).toEqual([]);
+    expect((await call(team, 'GET', '/usage')).body.contacts.used).toBe(2);
+  });
+
+  it('reads a file by its column map, and declares what that names', async () => {
+    const team = await scene.team();
+    const file =
+      'Mail;Vorname;Tarif;Plätze;VIP;weg\nada@example.org;Ada;Pro;3,5;yes;no\nbob@example.org;Bob;;4;0;true\n';
+    const column_map = {
+      email: 'mail',
+      first_name: 'Vorname',
+      unsubscribed: 'weg',
+      properties: {
+        plan: 'Tarif',
+        seats: { column: 'Plätze', type: 'number' },
+        vip: { column: 'VIP', type: 'boolean' },
+      },
+    };
+    const { counts, failures, file: read } = await imported(team, file, { column_map });
+    expect(read).toEqual({ encoding: 'utf-8', delimiter: ';' });
+    expect(failures).toEqual([{ row: 2, reason: 'seats must be a number', value: '3,5' }]);
+    expect(counts).toEqual({ total: 2, created: 1, updated: 0, skipped: 0, failed: 1 });
+    const bob = (await call(team, 'GET', '/contacts/bob@example.org')).body;
+    expect(bob).toMatchObject({ first_name: 'Bob', unsubscribed: true, properties: { seats: 4, vip: false } });
+    const types = (await call(team, 'GET', '/contact-properties')).body.data.map((one: { type: string }) => one.type);
+    expect(types.sort()).toEqual(['boolean', 'number', 'string']);
+    const filter = { all: [{ field: 'properties.vip', op: 'eq', value: false }] };
+    expect((await call(team, 'POST', '/segments/preview', { filter })).body.contacts).toBe(1);
+    expect((await scene.app.world.db.all('select 1 from consent_records where contact_id = ?', [bob.id])).length).toBe(
+      1,
+    );
+  });
+
+  it('skips or updates who is there already, and never subscribes anybody again', async () => {
+    const team = await scene.team();
+    await call(team, 'POST', '/contact-properties', { key: 'plan', type: 'string' });
+    await call(team, 'POST', '/contacts', {
+      email: 'a@example.org',
+      first_name: 'Old',
+      unsubscribed: true,
+      properties: { plan: 'x' },
+    });
+    const file =
+      'email,first_name,unsubscribed,plan\nA@example.org,New,false,\nb@example.org,B,,y\nB@example.org,B2,true,\n';
+    const skipped = await imported(team, file);
+    expect(skipped.counts).toEqual({ total: 3, created: 1, updated: 0, skipped: 2, failed: 0 });
+    expect((await contactsOf(team)).map(({ first_name }) => first_name)).toEqual(['Old', 'B']);
+    const upserted = await imported(team, file, { on_conflict: 'upsert' });
+    expect(upserted.counts).toEqual({ total: 3, created: 0, updated: 3, skipped: 0, failed: 0 });
+    expect((await contactsOf(team)).map(({ first_name, unsubscribed }) => [first_name, unsubscribed])).toEqual([
+      ['New', true],
+      ['B2', true],
+    ]);
+    expect((await call(team, 'GET', '/contacts/a@example.org')).body.properties).toEqual({ plan: 'x' });
+    const again = await scene.team();
+    const fresh = await imported(again, 'email,first_name\nx@example.org,One\nX@example.org,Two\n', {
+      on_conflict: 'upsert',
+    });
+    expect(fresh.counts).toMatchObject({ created: 1, updated: 1 });
+    expect((await contactsOf(again)).map(({ first_name }) => first_name)).toEqual(['Two']);
+  });
+
+  it('adds to segments and chooses topics', async () => {
+    const team = await scene.team();
+    const segment = (await call(team, 'POST', '/segments', { name: 'S' })).body.id;
+    const topic = (await call(team, 'POST', '/topics', { name: 'T', default_subscription: 'opt_out' })).body.id;
+    await imported(team, 'email\na@example.org\nb@example.org\n', {
+      segments: [{ id: segment }],
+      topics: [{ id: topic, subscription: 'opt_in' }],
+    });
+    expect((await call(team, 'GET', `/segments/${segment}/metrics`)).body.contacts).toBe(2);
+    expect((await call(team, 'GET', '/contacts/a@example.org/topics')).body.data[0].subscription).toBe('opt_in');
+  });
+
+  it.each<[string, (text: string) => Uint8Array, string]>([
+    ['UTF-8', (text) => Buffer.from(text), 'utf-8'],
+    ['UTF-8 with its mark', (text) => Buffer.from(`\uFEFF${text}`), 'utf-8'],
+    ['UTF-16, little end first', (text) => Buffer.from(`\uFEFF${text}`, 'utf16le'), 'utf-16le'],
+    ['UTF-16 without its mark', (text) => Buffer.from(text, 'utf16le'), 'utf-16le'],
+    ['UTF-16, big end first', (text) => Buffer.from(`\uFEFF${text}`, 'utf16le').swap16(), 'utf-16be'],
+    ['Windows-1252', (text) => Buffer.from(text, 'latin1'), 'windows-1252'],
+  ])('%s is found and read', async (_, encode, encoding) => {
+    const team = await scene.team();
+    const { file, counts } = await imported(team, encode('email\tfirst_name\r\na@example.org\tZoë Müßig\r\n'));
+    expect([file.encoding, file.delimiter, counts['created']]).toEqual([encoding, '\t', 1]);
+    expect((await contactsOf(team))[0]?.first_name).toBe('Zoë Müßig');
+  });
+
+  it('quotes, single ones too, and line ends of every kind', async () => {
+    const team = await scene.team();
+    await imported(team, 'email,first_name\r"a@example.org","O""Neil, ""A""\r\nB"\r\n');
+    await imported(team, "'email'|'first_name'\n'b@example.org'|'a|b'\n");
+    expect((await contactsOf(team)).map(({ first_name }) => first_name)).toEqual(['O"Neil, "A"\nB', 'a|b']);
+  });
+
+  it('counts what fails, with row, reason and value, and goes on', async () => {
+    const team = await scene.team();
+    await call(team, 'POST', '/contact-properties', { key: 'seats', type: 'number' });
+    const rows = [
+      ...['good@example.org,G,1', 'nonsense,N,1', ',Nobody,1', 'Name <n@example.org>,N,1', 'a b@example.org,S,1'],
+      ...[
+        'seats@example.org,S,many',
+        `long@example.org,${'x'.repeat(201)},1`,
+        'wide@example.org,W,1,2,3',
+        'short@example.org',
+      ],
+      ...['nul\0@example.org,N,1', 'huge@example.org,H,1e300', 'last@example.org,L,2'],
+    ];
+    const { counts, failures } = await imported(team, `email,first_name,seats\n${rows.join('\n')}`);
+    expect(counts).toEqual({ total: 12, created: 3, updated: 0, skipped: 0, failed: 9 });
+    expect(await emailsOf(team)).toEqual(['good@example.org', 'short@example.org', 'last@example.org']);
+    expect(failures.map(({ row }) => row)).toEqual([3, 4, 5, 6, 7, 8, 9, 11, 12]);
+    expect(failures.map(({ value }) => value)).toEqual([
+      ...[
+        'nonsense',
+        null,
+        'Name <n@example.org>',
+        'a b@example.org',
+        'many',
+        'x'.repeat(200),
+        '2',
+        'nul\uFFFD@example.org',
+      ],
+      '1e300',
+    ]);
+    for (const { reason } of failures) expect(reason.length).toBeGreaterThan(5);
+  });
+
+  it('beyond the plan rows fail, and a thousand failures are kept', async () => {
+    const team = await scene.team();
+    await scene.app.world.db.run('update teams set plan_code = ? where id = ?', ['tiny', team.id]);
+    const file = `email\n${Array.from({ length: 1300 }, (_, i) => `n${i}@example.org`).join('\n')}\n`;
+    const { counts, failures } = await imported(team, file);
+    expect(counts).toEqual({ total: 1300, created: 3, updated: 0, skipped: 0, failed: 1297 });
+    expect([failures.length, failures[0]?.row, failures[999]?.row]).toEqual([1000, 5, 1004]);
+    expect(failures[0]?.reason).toContain('limit of 3 contacts');
+  });
+});
+
+describe('what is no CSV file, or not one of contacts', () => {
+  const xlsx = Buffer.concat([Buffer.from('PK\x03\x04'), Buffer.alloc(3000, 7)]);
+  it.each<[string, string | Uint8Array, string]>([
+    ['an XLSX file', xlsx, 'XLSX'],
+    ['an HTML page', '\n<!DOCTYPE html><html><body>email,x</body></html>', 'HTML'],
+    ['JSON', '[{"email":"a@example.org"}]', 'JSON'],
+    ['XML', '<?xml version="1.0"?><a/>', 'XML'],
+    ['a picture', Buffer.from('89504e470d0a1a0a0000', 'hex'), 'PNG'],
+    ['bytes', Buffer.from(Array.from({ length: 5000 }, (_, i) => (i * 37) % 256)), 'binary'],
+    ['nothing', '', 'empty'],
+    ['blank lines', '\n\n  \n', 'empty'],
+    ['no column of addresses', 'name,phone\nAda,7\n', 'no column holds addresses'],
+    ['two columns of one name', 'email,Email,x\na@example.org,b@example.org,1\n', 'two columns'],
+    ['a million columns', `email${',c'.repeat(1_000_000)}\n`, 'longer than 64 KB'],
+    ['two thousand columns', `email${',c'.repeat(2000)}\na@example.org\n`, 'at most 1000'],
+  ])('%s is named and refused', async (_, file, word) => {
+    const team = await scene.team();
+    const answer = await upload(team, file);
+    expect(answer, answer.text).toMatchObject({
+      status: 422,
+      body: { name: 'validation_error', message: expect.stringContaining(word) },
+    });
+    expect((await call(team, 'GET', '/contacts/imports')).body.data).toEqual([]);
+  });
+
+  it.each<[Record<string, unknown>, string, number]>([
+    [{ column_map: '{' }, 'column_map', 400],
+    [{ column_map: '[]' }, 'column_map', 400],
+    [{ column_map: { phone: 'x' } }, 'column_map.phone', 400],
+    [{ column_map: { email: 7 } }, 'column_map.email', 400],
+    [{ column_map: { properties: { 'a b': 'x' } } }, 'column_map.properties', 400],
+    [{ column_map: { properties: { a: { column: 'x', type: 'date' } } } }, 'column_map.properties.a.type', 400],
+    [{ on_conflict: 'replace' }, 'on_conflict', 400],
+    [{ segments: '[7]' }, 'segments.0', 400],
+    [{ topics: '[{"id":"x"}]' }, 'topics.0', 400],
+    [{ surprise: 'x' }, 'surprise', 400],
+    [{ column_map: { email: 'nowhere' } }, 'column_map.email', 422],
+    [{ column_map: { email: 'email', properties: { a: 'nowhere' } } }, 'column_map.properties.a', 422],
+    [{ segments: [{ id: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e99' }] }, 'segments.0', 422],
+  ])('%j is refused and names %s', async (fields, word, status) => {
+    const team = await scene.team();
+    const answer = await upload(team, 'email\na@example.org\n', fields);
+    expect(answer.status, answer.text).toBe(status);
+    expect(answer.text).toContain(word);
+    expect((await call(team, 'GET', '/contact-properties')).body.data).toEqual([]);
+  });
+
+  it('a form without a file, JSON, and a broken form are refused', async () => {
+    const team = await scene.team();
+    const { headers } = formOf('');
+    const empty = { body: Buffer.from('------rasket-test-form--\r\n'), headers };
+    expect(await scene.api('POST', '/contacts/imports', { key: team.key, ...empty })).toMatchObject({
+      status: 422,
+      body: { name: 'missing_required_field' },
+    });
+    expect(await call(team, 'POST', '/contacts/imports', { file: 'x' })).toMatchObject({ status: 400 });
+    const cut = { ...formOf('email\na@example.org\n') };
+    const broken = await scene.api('POST', '/contacts/imports', {
+      key: team.key,
+      body: cut.body.subarray(0, cut.body.length - 30),
+      headers: cut.headers,
+    });
+    expect(broken).toMatchObject({ status: 400, body: { name: 'validation_error' } });
+    expect((await call(team, 'GET', '/contacts/imports')).body.data).toEqual([]);
+  });
+
+  it('a file over 50 MB is refused while it is read', async () => {
+    const team = await scene.team();
+    const file = Buffer.alloc(50 * 1024 * 1024 + 1, 'a@example.org\n');
+    file.write('email\n');
+    expect(await upload(team, file)).toMatchObject({
+      status: 422,
+      body: { message: expect.stringContaining('50 MB') },
+    });
+    const left: string[] = [];
+    for await (const owner of scene.app.world.blobs.owners(Infinity)) left.push(owner);
+    const known = await scene.app.world.db.all<{ id: string }>('select id from contact_imports');
+    expect(left.filter((id) => !known.some((row) => row.id === id))).toEqual([]);
+  });
+
+  it('a row of 10 MB and a quote left open end an import where they stand; what came before counts', async () => {
+    const team = await scene.team();
+    const long = await imported(
+      team,
+      `email,x\na@example.org,1\nb@example.org,${'y'.repeat(10_000_000)}\nc@example.org,1\n`,
+    );
+    expect([long.status, long.counts['created'], long.failures[0]?.row]).toEqual(['failed', 1, 3]);
+    expect(long.failures[0]?.reason).toContain('1 MB');
+    const open = await imported(team, 'email,x\nd@example.org,1\ne@example.org,"y\nf@example.org,1\n');
+    expect([open.status, open.counts['created'], open.failures[0]?.row]).toEqual(['failed', 1, 3]);
+    expect(await emailsOf(team)).toEqual(['a@example.org', 'd@example.org']);
+  });
+});
+
+describe('afterwards', () => {
+  it('the file goes after seven days, and with it what failed rows said; the counts stay', async () => {
+    const team = await scene.team();
+    const { id, counts } = await imported(team, 'email\na@example.org\nsomebody’s secret\n');
+    const { blobs } = scene.app.world;
+    const sweep = () => scene.app.jobs.find(({ name }) => name === 'remove-import-files')?.run();
+    scene.clock.advance(7 * 86_400_000 - 1000);
+    await sweep();
+    expect(await blobs.open(`${id}/file.csv`).then((file) => file?.content.destroy() !== undefined)).toBe(true);
+    scene.clock.advance(2000);
+    await sweep();
+    expect(await blobs.open(`${id}/file.csv`)).toBeUndefined();
+    expect((await call(team, 'GET', `/contacts/imports/${id}`)).body.counts).toEqual(counts);
+    expect((await call(team, 'GET', `/contacts/imports/${id}/failures`)).body.data).toMatchObject([
+      { row: 3, value: null },
+    ]);
+  });
+
+  it('an import that was interrupted goes on where it stood', async () => {
+    const team = await scene.team();
+    const file = `email\n${Array.from({ length: 3000 }, (_, i) => `n${i}@example.org`).join('\n')}\nn0@example.org\n`;
+    const { id } = (await upload(team, file)).body;
+    await scene.restart();
+    await scene.settled();
+    const { body } = await call(team, 'GET', `/contacts/imports/${id}`);
+    expect(body).toMatchObject({
+      status: 'completed',
+      counts: { total: 3001, created: 3000, updated: 0, skipped: 1, failed: 0 },
+    });
+  });
+});

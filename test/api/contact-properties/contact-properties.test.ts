@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+
+let scene: Scene;
+beforeAll(async () => {
+  scene = await startScene({ roles: ['http'] });
+});
+afterAll(() => scene.close());
+
+const call = (team: Team, method: string, path: string, body?: unknown) =>
+  scene.api(method, path, { key: team.key, ...(body === undefined ? {} : { body }) });
+const declare = async (team: Team, body: object): Promise<string> =>
+  (await call(team, 'POST', '/contact-properties', body)).body.id;
+
+describe('POST /contact-properties', () => {
+  it('declares a key and answers its reference', async () => {
+    const team = await scene.team();
+    const { status, body } = await call(team, 'POST', '/contact-properties', {
+      key: 'Plan_2',
+      type: 'string',
+      fallback_value: 'free',
+    });
+    expect([status, body]).toEqual([201, { object: 'contact_property', id: body.id }]);
+    const item = {
+      id: body.id,
+      key: 'Plan_2',
+      type: 'string',
+      fallback_value: 'free',
+      created_at: new Date(scene.clock.now()).toISOString(),
+    };
+    const read = await call(team, 'GET', `/contact-properties/${body.id}`);
+    expect(read.body).toEqual({ object: 'contact_property', ...item });
+    expect((await call(team, 'GET', '/contact-properties')).body).toEqual({
+      object: 'list',
+      has_more: false,
+      data: [item],
+    });
+  });
+
+  it('a key stands once, in whatever letter case, and again after its deletion', async () => {
+    const team = await scene.team();
+    const id = await declare(team, { key: 'plan', type: 'string' });
+    for (const key of ['plan', 'PLAN']) {
+      expect(await call(team, 'POST', '/contact-properties', { key, type: 'number' })).toMatchObject({
+        status: 422,
+        body: { name: 'invalid_parameter', message: expect.stringContaining(key) },
+      });
+    }
+    await call(team, 'DELETE', `/contact-properties/${id}`);
+    expect(await declare(team, { key: 'PLAN', type: 'number' })).not.toBe(id);
+    expect(
+      (await call(await scene.team(), 'POST', '/contact-properties', { key: 'plan', type: 'string' })).status,
+    ).toBe(201);
+  });
+
+  it.each([
+    [{ key: 'a b', type: 'string' }, 400, 'validation_error'],
+    [{ key: '', type: 'string' }, 400, 'validation_error'],
+    [{ key: 'a'.repeat(51), type: 'string' }, 400, 'validation_error'],
+    [{ key: 'ä', type: 'string' }, 400, 'validation_error'],
+    [{ key: 'a', type: 'boolean' }, 400, 'validation_error'],
+    [{ key: 'a', type: 'string', fallback_value: true }, 400, 'validation_error'],
+    [{ key: 'a' }, 422, 'missing_required_field'],
+    [{ type: 'string' }, 422, 'missing_required_field'],
+    [{ key: 'a', type: 'number', fallback_value: '7' }, 422, 'invalid_parameter'],
+    [{ key: 'a', type: 'string', fallback_value: 7 }, 422, 'invalid_parameter'],
+    [{ key: 'a', type: 'number', fallback_value: 1e16 }, 422, 'invalid_parameter'],
+    [{ key: 'a', type: 'string', fallback_value: 'x'.repeat(501) }, 422, 'invalid_parameter'],
+    [{ key: 'First_Name', type: 'string' }, 422, 'invalid_parameter'],
+  ])('%j is %i %s', async (body, status, name) => {
+    const team = await scene.team();
+    expect(await call(team, 'POST', '/contact-properties', body)).toMatchObject({ status, body: { name } });
+  });
+});
+
+describe('PATCH /contact-properties/{id}', () => {
+  it('changes the fallback alone, and null takes it away', async () => {
+    const team = await scene.team();
+    const id = await declare(team, { key: 'seats', type: 'number', fallback_value: 1 });
+    const path = `/contact-properties/${id}`;
+    expect((await call(team, 'PATCH', path, { fallback_value: 2.5 })).body).toEqual({ object: 'contact_property', id });
+    expect((await call(team, 'GET', path)).body.fallback_value).toBe(2.5);
+    await call(team, 'PATCH', path, {});
+    expect((await call(team, 'GET', path)).body.fallback_value).toBe(2.5);
+    await call(team, 'PATCH', path, { fallback_value: null });
+    expect((await call(team, 'GET', path)).body.fallback_value).toBe(null);
+    expect(await call(team, 'PATCH', path, { fallback_value: 'two' })).toMatchObject({ status: 422 });
+    expect(await call(team, 'PATCH', path, { key: 'other' })).toMatchObject({ status: 400 });
+  });
+});
+
+describe('DELETE /contact-properties/{id}', () => {
+  it('takes the key from every contact, at once and for good', async () => {
+    const team = await scene.team();
+    const id = await declare(team, { key: 'plan', type: 'string' });
+    await declare(team, { key: 'seats', type: 'number' });
+    const contact = (
+      await call(team, 'POST', '/contacts', { email: 'a@example.org', properties: { plan: 'Pro', seats: 3 } })
+    ).body.id;
+    const filter = { all: [{ field: 'properties.plan', op: 'eq', value: 'pro' }] };
+    const segment = (await call(team, 'POST', '/segments', { name: 'Pro', filter })).body.id;
+    const inside = async () => (await call(team, 'GET', `/segments/${segment}/contacts`)).body.data.length;
+    expect(await inside()).toBe(1);
+    expect((await call(team, 'DELETE', `/contact-properties/${id}`)).body).toEqual({
+      object: 'contact_property',
+      id,
+      deleted: true,
+    });
+    expect(await call(team, 'GET', `/contact-properties/${id}`)).toMatchObject({ status: 404 });
+    expect(await call(team, 'DELETE', `/contact-properties/${id}`)).toMatchObject({ status: 404 });
+    const properties = async () => (await call(team, 'GET', `/contacts/${contact}`)).body.properties;
+    expect([await properties(), await inside()]).toEqual([{ seats: 3 }, 0]);
+    await declare(team, { key: 'plan', type: 'string' });
+    expect([await properties(), await inside()]).toEqual([{ seats: 3 }, 0]);
+    await scene.app.jobs.find(({ name }) => name === 'clear-deleted-audience')?.run();
+    expect(await properties()).toEqual({ seats: 3 });
+    const { db } = scene.app.world;
+    for (const table of ['contact_texts', 'contact_properties']) {
+      const column = table === 'contact_texts' ? 'property_id' : 'id';
+      expect(await db.get(`select 1 as one from ${table} where ${column} = ?`, [id])).toBeUndefined();
+    }
+    expect(JSON.stringify(await db.all('select * from contacts where id = ?', [contact]))).not.toContain('Pro');
+  });
+});

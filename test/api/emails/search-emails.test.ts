@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { driver } from '../../rig/database.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+
+const FEW = 10_000;
+/** 200,000 show it at its whole size. */
+const MANY = Number(process.env.RASKET_TEST_SEARCH_EMAILS ?? 50_000);
+/** Emails in a block. */
+const A_BLOCK = 256;
+
+let scene: Scene;
+beforeAll(async () => {
+  scene = await startScene({ roles: ['http'] });
+}, 60_000);
+afterAll(() => scene.close());
+
+/** Emails `from` to `to` of a team, made by the database; each has a number of its own, and all have some words. */
+async function plant(team: Team, mark: string, from: number, to: number): Promise<void> {
+  const { db } = scene.app.world;
+  const [hex, cast] = driver === 'pg' ? [`lpad(to_hex(n), 12, '0')`, '::uuid'] : [`printf('%012x', n)`, ''];
+  const id = `('019a0000-0000-7000-8${mark}-' || ${hex})${cast}`;
+  const words = `'order ' || n || ' of ${mark}' || (case when n % 7 = 0 then ' and äpfel' else '' end)`;
+  await db.run(
+    `insert into emails (id, team_id, domain_id, sender, to_list, subject, message_id, attachment_count, last_event,
+        created_at, search_text)
+      with recursive numbers(n) as (select ${from} union all select n + 1 from numbers where n < ${to})
+      select ${id}, ?${cast}, ?${cast}, 'a@example.com', '["x@example.org"]', ${words}, '<' || ${id} || '@example.com>', 0,
+        case when n % 5 = 0 then 'bounced' else 'delivered' end, 0,
+        ${words} || ${driver === 'pg' ? `E'\\n'` : `char(10)`} || 'a@example.com' from numbers`,
+    [team.id, team.id],
+  );
+  await db.run(
+    `insert into email_bodies (email_id, html_in_blob, text_in_blob) select id, 0, 0 from emails
+      where team_id = ? and not exists (select 1 from email_bodies b where b.email_id = emails.id)`,
+    [team.id],
+  );
+}
+
+const idsOf = (body: { data: { subject: string }[] }): number[] =>
+  body.data.map(({ subject }) => Number(/\d+/.exec(subject)?.[0]));
+
+async function indexAll(): Promise<void> {
+  const job = scene.app.jobs.find(({ name }) => name === 'index-emails');
+  const { db } = scene.app.world;
+  const blocks = async () => Number((await db.get<{ n: number }>('select count(*) as n from email_search_blocks'))?.n);
+  for (let before = -1; before !== (await blocks());) {
+    before = await blocks();
+    await job?.run();
+  }
+}
+
+const find = async (team: Team, query: Record<string, string>) => {
+  const { status, body } = await scene.api('GET', `/emails?${new URLSearchParams({ limit: '100', ...query })}`, {
+    key: team.key,
+  });
+  expect(status).toBe(200);
+  return { found: idsOf(body), hasMore: body.has_more as boolean };
+};
+
+it('finds what a look at every email would find, in either direction and with other filters', async () => {
+  const [team, stranger] = [await scene.team(), await scene.team()];
+  await plant(stranger, 'aaa', 0, 1500);
+  await plant(team, 'bbb', 0, 2600);
+  await indexAll();
+  // These are in no block yet.
+  await plant(team, 'bbb', 2601, 2900);
+  const numbers = Array.from({ length: 2901 }, (_, n) => n);
+  const textOf = (n: number): string => `order ${n} of bbb${n % 7 === 0 ? ' and äpfel' : ''}\na@example.com`;
+  for (const search of [
+    'order 12',
+    '9',
+    '77',
+    '277',
+    'ÄPFEL',
+    'r 2800',
+    'of bbb',
+    'of aaa',
+    'zq',
+    'z',
+    'le.com',
+    '1 of b',
+    'nd ä',
+  ]) {
+    for (const status of [undefined, 'bounced']) {
+      const expected = numbers
+        .filter((n) => textOf(n).includes(search.toLowerCase()) && (status === undefined || n % 5 === 0))
+        .reverse();
+      const query = { search, ...(status === undefined ? {} : { status }) };
+      const first = await find(team, query);
+      expect([search, first.found, first.hasMore]).toEqual([search, expected.slice(0, 100), expected.length > 100]);
+      if (expected.length <= 100) continue;
+      const idOf = (n: number | undefined): string =>
+        `019a0000-0000-7000-8bbb-${(n ?? 0).toString(16).padStart(12, '0')}`;
+      const next = await find(team, { ...query, after: idOf(first.found.at(-1)) });
+      expect([search, next.found]).toEqual([search, expected.slice(100, 200)]);
+      const back = await find(team, { ...query, before: idOf(next.found[0]) });
+      expect([search, back.found]).toEqual([search, expected.slice(0, 100)]);
+    }
+  }
+}, 120_000);
+
+it('looks at no more of many emails than of a few, and asks nothing of a large part of them', async () => {
+  const [small, large] = [await scene.team(), await scene.team()];
+  await plant(small, 'ccc', 0, FEW);
+  await plant(large, 'ddd', 0, MANY);
+  await indexAll();
+  const { db } = scene.app.world;
+  const all = db.all.bind(db);
+  const costOf = async (team: Team, search: string): Promise<number> => {
+    let pieces = 0;
+    db.all = ((sql: string, values: never) => {
+      if (sql.startsWith('select * from emails where')) pieces++;
+      return all(sql, values);
+    }) as typeof db.all;
+    try {
+      await find(team, { search });
+    } finally {
+      db.all = all;
+    }
+    return pieces;
+  };
+  // Nothing, something rare, something everywhere, and what has fewer letters than three.
+  for (const search of ['never said', 'order 4711 ', 'example.com', 'zq', 'z', '€']) {
+    const [few, many] = [await costOf(small, search), await costOf(large, search)];
+    expect([search, many]).toEqual([search, expect.toSatisfy((n: number) => n <= 3 * few)]);
+    expect(many).toBeLessThanOrEqual(4);
+  }
+}, 240_000);
+
+it('a search that looks at very many emails in vain is refused with what helps', async () => {
+  const team = await scene.team();
+  await plant(team, 'eee', 0, 101_000);
+  const answer = await scene.api('GET', '/emails?search=never+said', { key: team.key });
+  expect(answer).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } });
+  expect(answer.body.message).toContain('start_date');
+  // What it found in that many emails is a page, and it says that there is more.
+  const { found, hasMore } = await find(team, { search: 'order 100999 ' });
+  expect([found, hasMore]).toEqual([[100_999], true]);
+}, 120_000);
+
+it('everybody else is answered while ten searches look at what is in no block yet', async () => {
+  const team = await scene.team();
+  await plant(team, 'fff', 0, 60_000);
+  const done: string[] = [];
+  const searches = Array.from({ length: 10 }, async () => {
+    await scene.api('GET', '/emails?search=never+said', { key: team.key });
+    done.push('search');
+  });
+  await scene.api('GET', '/health');
+  done.push('health');
+  await Promise.all(searches);
+  expect(done.indexOf('health')).toBeLessThan(2);
+}, 120_000);
+
+it('blocks go with their emails', async () => {
+  const { db } = scene.app.world;
+  const team = await scene.team();
+  await plant(team, 'abc', 0, 2 * A_BLOCK + A_BLOCK + 10);
+  await indexAll();
+  const countOf = async (): Promise<number> =>
+    Number(
+      (await db.get<{ n: number }>('select count(*) as n from email_search_blocks where team_id = ?', [team.id]))?.n,
+    );
+  expect(await countOf()).toBe(3);
+  await db.run(`delete from emails where team_id = ? and ${driver === 'pg' ? 'id::text' : 'id'} < ?`, [
+    team.id,
+    `019a0000-0000-7000-8abc-${(A_BLOCK + 5).toString(16).padStart(12, '0')}`,
+  ]);
+  await indexAll();
+  expect(await countOf()).toBe(2);
+  await db.run('delete from emails where team_id = ?', [team.id]);
+  await indexAll();
+  expect(await countOf()).toBe(0);
+}, 120_000);

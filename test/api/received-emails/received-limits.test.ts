@@ -1,0 +1,87 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createRemoval } from '../../../src/flow/sweep/index.ts';
+import { MESSAGE, receiveMail } from '../../rig/received-mail.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+
+const DAY_MS = 24 * 3_600_000;
+
+describe('what a team may receive', () => {
+  let scene: Scene;
+  beforeAll(async () => {
+    const plan = { received_daily_cap: 3, received_storage_mb: 1, retention_days: 5 };
+    scene = await startScene({ config: { plans: { standard: plan } } as never });
+  });
+  afterAll(() => scene.close());
+
+  let count = 0;
+  const fresh = (bytes = 0): string =>
+    MESSAGE.replace('<question@', `<limit-${++count}@`).replace('Does it work?', 'x'.repeat(bytes));
+  const read = async (team: Team, id: string) =>
+    (await scene.api('GET', `/emails/receiving/${id}`, { key: team.key })).body;
+  const storage = async (team: Team) => (await scene.api('GET', '/usage', { key: team.key })).body.received_storage;
+  const hasFiles = (id: string): boolean => existsSync(path.join(scene.dataDir, 'blobs', id.slice(-2), id));
+
+  it('beyond the daily cap is dropped, and that it came is kept; the next day it is not', async () => {
+    const team = await scene.team();
+    const ids: string[] = [];
+    for (let n = 0; n < 5; n++) ids.push(await receiveMail(scene, team, { raw: fresh() }));
+    const reasons = [];
+    for (const id of ids) reasons.push((await read(team, id)).dropped_reason);
+    expect(reasons).toEqual([null, null, null, 'daily_cap', 'daily_cap']);
+    const dropped = await read(team, ids[4] ?? '');
+    expect(dropped).toMatchObject({ html: null, text: null, attachments: [], raw: null, subject: 'A question' });
+    expect(hasFiles(ids[4] ?? '')).toBe(false);
+    expect((await scene.events(ids[4] ?? ''))[0]).toMatchObject({ data: { dropped_reason: 'daily_cap' } });
+    scene.clock.advance(DAY_MS);
+    expect((await read(team, await receiveMail(scene, team, { raw: fresh() }))).dropped_reason).toBeNull();
+  });
+
+  it('beyond the storage is dropped, until something is deleted', async () => {
+    const team = await scene.team();
+    const first = await receiveMail(scene, team, { raw: fresh(250_000) });
+    const { used, limit } = await storage(team);
+    expect(limit).toBe(1024 * 1024);
+    expect(used).toBeGreaterThan(500_000);
+    const full = await receiveMail(scene, team, { raw: fresh(300_000) });
+    expect(await read(team, full)).toMatchObject({ dropped_reason: 'storage_quota', raw: null, text: null });
+    expect(await storage(team)).toMatchObject({ used });
+    expect(await scene.api('DELETE', `/emails/receiving/${first}`, { key: team.key })).toMatchObject({
+      status: 200,
+      body: { object: 'email', id: first, deleted: true },
+    });
+    expect(await storage(team)).toMatchObject({ used: 0 });
+    expect(hasFiles(first)).toBe(false);
+    expect(await read(team, first)).toMatchObject({ statusCode: 404 });
+    expect((await scene.api('DELETE', `/emails/receiving/${first}`, { key: team.key })).status).toBe(404);
+    scene.clock.advance(DAY_MS);
+    expect((await read(team, await receiveMail(scene, team, { raw: fresh(300_000) }))).dropped_reason).toBeNull();
+  });
+
+  it('many at the same moment never take more than there is', async () => {
+    const team = await scene.team();
+    const ids = await Promise.all(Array.from({ length: 6 }, () => receiveMail(scene, team, { raw: fresh(150_000) })));
+    const kept = [];
+    for (const id of ids) if ((await read(team, id)).dropped_reason === null) kept.push(id);
+    expect(kept).toHaveLength(3);
+    expect((await storage(team)).used).toBeLessThanOrEqual(1024 * 1024);
+    expect(ids.filter(hasFiles).sort()).toEqual(kept.sort());
+  });
+
+  it('is kept as long as the plan says, and then gone with its files, events and storage', async () => {
+    const team = await scene.team();
+    const old = await receiveMail(scene, team, { raw: fresh() });
+    scene.clock.advance(3 * DAY_MS);
+    const young = await receiveMail(scene, team, { raw: fresh() });
+    scene.clock.advance(2 * DAY_MS + 1);
+    await createRemoval(scene.app.world)();
+    expect(await read(team, old)).toMatchObject({ statusCode: 404 });
+    expect([hasFiles(old), hasFiles(young)]).toEqual([false, true]);
+    expect(await scene.events(old)).toEqual([]);
+    expect(await read(team, young)).toMatchObject({ id: young });
+    const one = (await storage(team)).used;
+    await scene.api('DELETE', `/emails/receiving/${young}`, { key: team.key });
+    expect([one > 0, (await storage(team)).used]).toEqual([true, 0]);
+  });
+});

@@ -1,0 +1,204 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+
+let scene: Scene;
+beforeAll(async () => {
+  scene = await startScene({ roles: ['http'] });
+});
+afterAll(() => scene.close());
+
+const call = (team: Team, method: string, path: string, body?: unknown) =>
+  scene.api(method, path, { key: team.key, ...(body === undefined ? {} : { body }) });
+const make = async (team: Team, body: object): Promise<string> => (await call(team, 'POST', '/segments', body)).body.id;
+const contact = async (team: Team, body: object): Promise<string> =>
+  (await call(team, 'POST', '/contacts', body)).body.id;
+const emailsOf = async (team: Team, segment: string): Promise<string[]> =>
+  (await call(team, 'GET', `/segments/${segment}/contacts`)).body.data.map((one: { email: string }) => one.email);
+const subscribed = { field: 'unsubscribed', op: 'eq', value: false };
+
+async function withProperties(): Promise<Team> {
+  const team = await scene.team();
+  await call(team, 'POST', '/contact-properties', { key: 'plan', type: 'string' });
+  await call(team, 'POST', '/contact-properties', { key: 'seats', type: 'number' });
+  return team;
+}
+
+describe('POST /segments', () => {
+  it('keeps the filter as it was written, and lists without it', async () => {
+    const team = await withProperties();
+    const filter = { all: [{ field: 'properties.plan', op: 'in', value: ['Pro'] }, { not: [subscribed] }] };
+    const { status, body } = await call(team, 'POST', '/segments', { name: 'Left', filter });
+    expect([status, body]).toEqual([201, { object: 'segment', id: body.id }]);
+    const item = { id: body.id, name: 'Left', created_at: new Date(scene.clock.now()).toISOString() };
+    expect((await call(team, 'GET', `/segments/${body.id}`)).body).toEqual({ object: 'segment', ...item, filter });
+    expect((await call(team, 'GET', '/segments')).body).toEqual({ object: 'list', has_more: false, data: [item] });
+    const explicit = await make(team, { name: 'By hand', filter: null });
+    expect((await call(team, 'GET', `/segments/${explicit}`)).body.filter).toBe(null);
+    expect((await call(team, 'GET', '/usage')).body.segments).toEqual({ used: 2, limit: null });
+  });
+
+  it('a name is one live segment’s', async () => {
+    const team = await scene.team();
+    const id = await make(team, { name: 'One' });
+    const refused = { status: 422, body: { name: 'invalid_parameter' } };
+    expect(await call(team, 'POST', '/segments', { name: 'One' })).toMatchObject(refused);
+    const other = await make(team, { name: 'Two' });
+    expect(await call(team, 'PATCH', `/segments/${other}`, { name: 'One' })).toMatchObject(refused);
+    expect((await call(team, 'DELETE', `/segments/${id}`)).body).toEqual({ object: 'segment', id, deleted: true });
+    expect((await call(team, 'PATCH', `/segments/${other}`, { name: 'One' })).body).toEqual({
+      object: 'segment',
+      id: other,
+    });
+    for (const method of ['GET', 'DELETE']) {
+      expect(await call(team, method, `/segments/${id}`)).toMatchObject({ status: 404 });
+    }
+  });
+
+  it('a filter at fault has one entry for each condition, at creation and in a preview', async () => {
+    const team = await withProperties();
+    const filter = {
+      all: [
+        subscribed,
+        { field: 'properties.colour', op: 'eq', value: 'x' },
+        { field: 'properties.PLAN', op: 'eq', value: 'x' },
+        {
+          any: [
+            { field: 'email', op: 'like', value: 'x' },
+            { field: 'created_at', op: 'gt', value: 'yesterday' },
+          ],
+        },
+        { field: 'properties.seats', op: 'contains', value: 1 },
+        { field: 'properties.seats', op: 'gt', value: '1' },
+        { field: 'properties.seats', op: 'gt', value: 1e300 },
+        { field: 'phone', op: 'eq', value: 'x' },
+        { topic: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e99', subscription: 'opt_in' },
+        { field: 'unsubscribed', op: 'eq', value: 'false' },
+      ],
+    };
+    const paths = [
+      ...['all.1', 'all.2', 'all.3.any.0', 'all.3.any.1', 'all.4', 'all.5', 'all.6', 'all.7', 'all.8', 'all.9'],
+    ].map((path) => `filter.${path}`);
+    for (const [path, body] of [
+      ['/segments', { name: 'X', filter }],
+      ['/segments/preview', { filter }],
+    ] as const) {
+      const answer = await call(team, 'POST', path, body);
+      expect(answer).toMatchObject({ status: 422, body: { name: 'validation_error' } });
+      expect(answer.body.errors.map((error: { path: string }) => error.path)).toEqual(paths);
+    }
+    expect((await call(team, 'GET', '/segments')).body.data).toEqual([]);
+  });
+
+  const nest = (depth: number): object => (depth === 0 ? subscribed : { all: [nest(depth - 1)] });
+  const many = (count: number): object => ({ any: Array.from({ length: count }, () => subscribed) });
+  it.each([
+    ['three deep', nest(3), 201],
+    ['four deep', nest(4), 422],
+    ['forty deep', nest(40), 422],
+    ['20 conditions', many(20), 201],
+    ['21 conditions', many(21), 422],
+    ['21 conditions in two groups', { all: [many(11), many(10)] }, 422],
+    ['an empty group', { all: [] }, 422],
+    ['nothing', {}, 422],
+    ['a group that is no list', { all: subscribed }, 422],
+    ['a condition that is a list', { all: [[subscribed]] }, 422],
+    ['a group with a stray field', { all: [subscribed], limit: 3 }, 422],
+    ['a condition with a stray field', { all: [{ ...subscribed, case: true }] }, 422],
+    ['a field of the prototype', { all: [{ field: 'constructor', op: 'eq', value: 'x' }] }, 422],
+    ['101 values', { field: 'email', op: 'in', value: Array.from({ length: 101 }, (_, i) => `n${i}`) }, 422],
+    ['no value', { field: 'email', op: 'in', value: [] }, 422],
+  ])('%s', async (_, filter, status) => {
+    const team = await scene.team();
+    const answer = await call(team, 'POST', '/segments', { name: 'X', filter });
+    expect(answer.status).toBe(status);
+    if (status === 422) expect(answer.body).toMatchObject({ name: 'validation_error' });
+  });
+});
+
+describe('PATCH /segments/{segment}', () => {
+  it('takes the name alone; a filter is 422 invalid_parameter', async () => {
+    const team = await scene.team();
+    const id = await make(team, { name: 'One' });
+    for (const body of [{ filter: null }, { name: 'Two', filter: { all: [subscribed] } }]) {
+      expect(await call(team, 'PATCH', `/segments/${id}`, body)).toMatchObject({
+        status: 422,
+        body: { name: 'invalid_parameter', message: expect.stringContaining('filter') },
+      });
+    }
+    expect(await call(team, 'PATCH', `/segments/${id}`, {})).toMatchObject({
+      body: { name: 'missing_required_field' },
+    });
+    expect((await call(team, 'GET', `/segments/${id}`)).body.name).toBe('One');
+  });
+});
+
+describe('membership', () => {
+  it('is evaluated when read: who changes comes and goes', async () => {
+    const team = await withProperties();
+    const filter = { all: [{ field: 'properties.plan', op: 'eq', value: 'PRO' }, subscribed] };
+    const id = await make(team, { name: 'Paying', filter });
+    await contact(team, { email: 'a@example.org', properties: { plan: 'Pro' } });
+    await contact(team, { email: 'b@example.org', properties: { plan: 'pro' }, unsubscribed: true });
+    await contact(team, { email: 'c@example.org' });
+    expect(await emailsOf(team, id)).toEqual(['a@example.org']);
+    await call(team, 'PATCH', '/contacts/b@example.org', { unsubscribed: false });
+    await call(team, 'PATCH', '/contacts/a@example.org', { properties: { plan: 'free' } });
+    expect(await emailsOf(team, id)).toEqual(['b@example.org']);
+    await call(team, 'DELETE', '/contacts/b@example.org');
+    expect(await emailsOf(team, id)).toEqual([]);
+  });
+
+  it('by hand: whatever the filter says, repeated without harm, and taken back', async () => {
+    const team = await withProperties();
+    const id = await make(team, { name: 'Seats', filter: { field: 'properties.seats', op: 'gte', value: 5 } });
+    const small = await contact(team, { email: 'small@example.org', properties: { seats: 1 } });
+    const large = await contact(team, { email: 'large@example.org', properties: { seats: 9 } });
+    const path = (one: string) => `/contacts/${one}/segments/${id}`;
+    const reference = { object: 'contact_segment', contact_id: small, segment_id: id };
+    for (let i = 0; i < 2; i++) expect((await call(team, 'POST', path(small))).body).toEqual(reference);
+    await call(team, 'POST', path('large@example.org'));
+    expect(await emailsOf(team, id)).toEqual(['large@example.org', 'small@example.org']);
+    expect((await call(team, 'GET', `/contacts/${small}/segments`)).body).toMatchObject({ data: [{ id }] });
+    expect((await call(team, 'DELETE', path(small))).body).toEqual({ ...reference, deleted: true });
+    await call(team, 'DELETE', path(large));
+    expect(await emailsOf(team, id)).toEqual(['large@example.org']);
+    expect((await call(team, 'DELETE', path(small))).status).toBe(200);
+    const foreign = await make(await scene.team(), { name: 'Foreign' });
+    expect(await call(team, 'POST', `/contacts/${small}/segments/${foreign}`)).toMatchObject({ status: 404 });
+  });
+
+  it('metrics and previews count who is in it now', async () => {
+    const team = await scene.team();
+    const filter = { field: 'email', op: 'contains', value: '@EXAMPLE.org' };
+    const id = await make(team, { name: 'All', filter });
+    for (const [i, domain] of ['example.org', 'example.org', 'example.org', 'example.net'].entries()) {
+      await contact(team, { email: `n${i}@${domain}`, unsubscribed: i === 0 });
+    }
+    const metrics = { object: 'segment_metrics', segment_id: id, contacts: 3, subscribed: 2, unsubscribed: 1 };
+    expect((await call(team, 'GET', `/segments/${id}/metrics`)).body).toEqual(metrics);
+    const preview = await call(team, 'POST', '/segments/preview', { filter });
+    expect([preview.status, preview.body]).toEqual([200, { object: 'segment_preview', contacts: 3 }]);
+    await call(team, 'POST', `/contacts/n3@example.net/segments/${id}`);
+    expect((await call(team, 'GET', `/segments/${id}/metrics`)).body).toMatchObject({ contacts: 4, subscribed: 3 });
+  });
+
+  it('a contact’s segments are paged, those of its filter among them', async () => {
+    const team = await scene.team();
+    const id = await contact(team, { email: 'a@example.org' });
+    const all: string[] = [];
+    for (let i = 0; i < 5; i++) {
+      const filter = { field: 'email', op: 'eq', value: i % 2 ? 'A@example.org' : 'b@example.org' };
+      const segment = await make(team, { name: `S${i}`, filter });
+      if (i === 4) await call(team, 'POST', `/contacts/${id}/segments/${segment}`);
+      if (i % 2 || i === 4) all.unshift(segment);
+    }
+    const page = async (query: string) => {
+      const { body } = await call(team, 'GET', `/contacts/${id}/segments?${query}`);
+      return [body.data.map((one: { id: string }) => one.id), body.has_more];
+    };
+    expect(await page('')).toEqual([all, false]);
+    expect(await page('limit=2')).toEqual([all.slice(0, 2), true]);
+    expect(await page(`limit=2&after=${all[1]}`)).toEqual([all.slice(2), false]);
+    expect(await page(`limit=1&before=${all[2]}`)).toEqual([[all[1]], true]);
+  });
+});

@@ -1,0 +1,24 @@
+import { startSink } from '../rig/sink.ts';
+import { answerOrders } from './children.ts';
+
+/** Takes mail and notes when each recipient's came. `until` answers once so many have come since `forget`. */
+export type ArrivalsOrder = { say: 'forget' } | { say: 'until'; count: number };
+export interface Arrivals {
+  port: number;
+  /** By recipient, comparable between processes of one machine. */
+  at: Record<string, number>;
+}
+
+let at: Record<string, number> = {};
+const sink = await startSink({
+  keep: false,
+  onMessage({ rcptTo }) {
+    for (const address of rcptTo) at[address] = performance.timeOrigin + performance.now();
+  },
+});
+
+answerOrders<ArrivalsOrder>(async (order): Promise<Arrivals> => {
+  if (order.say === 'forget') at = {};
+  else await sink.waitFor(() => Object.keys(at).length >= order.count);
+  return { port: sink.port, at };
+});

@@ -1,0 +1,14 @@
+import type { Field } from '../beside-attacks.ts';
+
+const BATCH = 100;
+
+/** Small messages of the attacking team, a hundred to a call. */
+export async function postBatches({ appliance, key, from }: Field, addresses: readonly string[]): Promise<void> {
+  const call = appliance.callAs(key);
+  for (let at = 0; at < addresses.length; at += BATCH) {
+    const emails = addresses
+      .slice(at, at + BATCH)
+      .map((to) => ({ from, to: [to], subject: 'Hello', text: 'It works.' }));
+    await call('POST', '/emails/batch', emails);
+  }
+}

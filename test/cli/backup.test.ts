@@ -1,0 +1,74 @@
+import fs from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { startApp } from '../../src/app.ts';
+import { mailIn } from '../flow/mail.ts';
+import { driver } from '../rig/database.ts';
+import { startScene } from '../rig/scene.ts';
+import { Desk, expectOneLine } from './desk.ts';
+
+vi.setConfig({ testTimeout: 180_000 });
+
+let desk: Desk;
+beforeEach(() => {
+  desk = new Desk();
+});
+afterEach(() => desk.clear());
+
+describe('rasket backup', () => {
+  // skipped because a PostgreSQL database is backed up there
+  it.skipIf(driver === 'pg')('makes a folder that sends what waited, made while mail is accepted', async () => {
+    // Accepts and sends nothing: all of it waits.
+    await using scene = await startScene({ roles: ['http'] });
+    const mail = await mailIn(scene);
+    const content = Buffer.from('kept in the backup').toString('base64');
+    const attachments = [{ filename: 'kept.txt', content }];
+    const waiting = await mail.send('x@one.example', { attachments, html: `<p>${'y'.repeat(40_000)}</p>` });
+    fs.writeFileSync(`${scene.dataDir}/office.key`, 'of a name server');
+    const [made, ...during] = await Promise.all([
+      desk.rasket(['backup', 'copies/monday', '--data', scene.dataDir]),
+      ...Array.from({ length: 20 }, (_, n) => mail.send(`during${n}@one.example`, { attachments })),
+    ]);
+    expect(made, made.stderr).toMatchObject({ code: 0, stderr: '' });
+    expect(during).toHaveLength(20);
+    expect(fs.readdirSync(desk.at('copies'))).toEqual(['monday']);
+    const folder = desk.at('copies/monday');
+    expect(fs.readdirSync(folder).sort()).toEqual([
+      'blobs',
+      'installation.id',
+      'instance.key',
+      'office.key',
+      'rasket.db',
+    ]);
+    expect(fs.statSync(folder).mode & 0o777).toBe(0o700);
+    expect(fs.statSync(`${folder}/instance.key`).mode & 0o777).toBe(0o600);
+    expectOneLine(
+      await desk.rasket(['backup', 'copies/monday', '--data', scene.dataDir]),
+      /has files in it; name a new/,
+    );
+    const after = await mail.send('after@one.example');
+    await scene.app.close(0);
+
+    const { config, clock, log } = scene.app.world;
+    const app = await startApp({ config, dataDir: folder, clock, log, version: '0.0.0-test', roles: ['delivery'] });
+    await app.queue?.idle();
+    const arrived = scene.sink.messages.filter(({ rcptTo }) => rcptTo.join() === 'x@one.example');
+    expect(arrived).toHaveLength(1);
+    const bytes = arrived[0]?.data.toString('latin1') ?? '';
+    expect(bytes).toContain(content);
+    expect(bytes).toMatch(/^DKIM-Signature:/m);
+    const states = await app.world.db.all<{ id: string; last_event: string }>('select id, last_event from emails');
+    expect(states.find(({ id }) => id === waiting)?.last_event).toBe('delivered');
+    expect(new Set(states.map((row) => row.last_event))).toEqual(new Set(['delivered']));
+    expect(states.map(({ id }) => id)).not.toContain(after);
+    await app.close(0);
+  });
+
+  // runs only with PostgreSQL, which has a backup of its own
+  it.runIf(driver === 'pg')('says what to copy where the database is a server’s', async () => {
+    const env = await desk.database();
+    expect(await desk.rasket(['init', '--data', 'data'], { env })).toMatchObject({ code: 0 });
+    const ended = await desk.rasket(['backup', 'copy', '--data', 'data'], { env });
+    expectOneLine(ended, /run pg_dump first, and copy .*instance\.key, .*installation\.id and .*blobs after it/);
+    expect(fs.existsSync(desk.at('copy'))).toBe(false);
+  });
+});

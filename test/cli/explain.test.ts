@@ -1,0 +1,101 @@
+import { afterEach, expect, it, vi } from 'vitest';
+import type { Asked, Reply } from './contract-server.ts';
+import { speak } from './spoken.ts';
+
+const ID = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77';
+const at = (seconds: number): string => `2026-11-20T09:30:0${seconds}.000Z`;
+
+const email = (given: object) => ({
+  ...{ object: 'email', id: ID, from: 'a@example.com', to: ['b@example.org'], cc: [], bcc: [], reply_to: [] },
+  ...{ subject: 'Your receipt', html: null, text: 'Text', message_id: '<1@x>', topic_id: null, tags: [] },
+  ...{ created_at: at(0), scheduled_at: null, last_event: 'delivery_delayed', ...given },
+});
+const event = (count: number, type: string, data: object | null = null) => ({
+  id: `msg_019a9c1e7d527c3a9a540b8f4c1f2e0${count}`,
+  type,
+  created_at: at(count),
+  data,
+});
+const attempt = (outcome: string, given: object = {}) => ({
+  id: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e06',
+  created_at: at(2),
+  ...{ attempt: 1, destination: 'example.org', mx: 'mx.example.org', address: '192.0.2.25', duration_ms: 412 },
+  tls: { version: 'TLSv1.3', cipher: 'TLS_AES_256_GCM_SHA384' },
+  recipients: [
+    {
+      ...{ email: 'b@example.org', outcome, reason: 'refused_for_now', reply: '450 4.2.0 Greylisted' },
+      ...{ explanation: 'It turns unknown senders away once.', advice: 'Nothing to do.' },
+    },
+  ],
+  transcript: ['S: 220 mx.example.org', 'C: EHLO us'],
+  ...given,
+});
+
+const telling =
+  (mail: object, events: object[], attempts: object) =>
+  ({ path }: Asked): Reply => {
+    if (path.endsWith('/events')) return { status: 200, body: { object: 'list', has_more: false, data: events } };
+    if (path.endsWith('/attempts')) return { status: 200, body: { object: 'list', has_more: false, ...attempts } };
+    return { status: 200, body: mail };
+  };
+
+afterEach(() => void vi.unstubAllEnvs());
+
+const pending = [
+  { destination: 'example.org', recipients: ['b@example.org'], state: 'waiting', attempts: 1, until: at(9) },
+];
+
+it('tells the story from the beginning, and what comes next', async () => {
+  const answer = telling(email({}), [event(1, 'email.sent'), event(0, 'email.queued')], {
+    data: [attempt('deferred')],
+    pending,
+  });
+  const { stdout, code } = await speak(['explain', ID], answer);
+  expect(code).toBe(0);
+  expect(stdout).toBe(`Your receipt
+from a@example.com to b@example.org: delivery_delayed
+
+${at(0)}
+  Accepted, and queued.
+${at(1)}
+  Its first delivery began.
+${at(2)}
+  Try 1 at mx.example.org [192.0.2.25], TLSv1.3, 412 ms
+  deferred  b@example.org
+    450 4.2.0 Greylisted
+    It turns unknown senders away once.
+    Nothing to do.
+
+Next: example.org is tried again at ${at(9)}, for the 2nd time.
+`);
+});
+
+it.each([
+  [{ last_event: 'delivered' }, [], 'Nothing more will be done.'],
+  [{ last_event: 'scheduled', scheduled_at: at(8) }, [], `Next: it is sent at ${at(8)}.`],
+  [{}, [{ ...pending[0], state: 'under_way', until: null }], 'Next: it is being delivered to example.org right now.'],
+  [{}, [{ ...pending[0], state: 'awaits_domain' }], 'Next: it waits for the sending domain to be verified again'],
+  [{}, [{ ...pending[0], state: 'in_doubt' }], 'Next: nobody knows whether example.org took it.'],
+  [{}, [{ ...pending[0], attempts: 0 }], `Next: it goes to example.org at ${at(9)}.`],
+])('says what comes next: %j %j', async (given, waiting, says) => {
+  const { stdout } = await speak(['explain', ID], telling(email(given), [], { data: [], pending: waiting }));
+  expect(stdout.trim().split('\n').at(-1)).toContain(says);
+});
+
+it('shows the dialogue when asked, and is JSON for a program', async () => {
+  const answer = telling(email({}), [], { data: [attempt('deferred')], pending });
+  expect((await speak(['explain', ID, '--transcript'], answer)).stdout).toContain('C: EHLO us');
+  expect((await speak(['explain', ID], answer)).stdout).not.toContain('C: EHLO us');
+  const { stdout } = await speak(['explain', ID, '--json'], answer);
+  expect(Object.keys(JSON.parse(stdout) as object)).toEqual(['email', 'events', 'attempts', 'pending']);
+});
+
+it('what a stranger wrote never steers the terminal', async () => {
+  const evil = '\u001B[2Jx';
+  const answer = telling(email({ subject: evil }), [event(1, 'email.clicked', { click: { link: evil } })], {
+    data: [attempt('deferred', { mx: evil, transcript: [evil] })],
+    pending,
+  });
+  const { stdout } = await speak(['explain', ID, '--transcript'], answer, { columns: 100 });
+  expect(stdout).not.toContain('\u001B[2J');
+});

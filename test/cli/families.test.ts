@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import * as exported from '../../cli/families/index.ts';
+import { listOperations, loadContract, resolveRef, type OperationEntry } from '../../src/contract/index.ts';
+
+const contract = loadContract();
+const entries = listOperations(contract);
+/** Another name of one that is shown. */
+const FORMER = new Set(['getAudienceContact']);
+
+describe('the families and the contract', () => {
+  const families = Object.values(exported).filter((family) => typeof family === 'object');
+  const declared = families.flatMap((family: exported.Family) => [
+    ...(family.list ? [[family.list.operation, family.list.columns, true] as const] : []),
+    ...(family.get ? [[family.get.operation, family.get.fields, false] as const] : []),
+  ]);
+  it.each(declared)('%s: every field of what is answered can be shown', (id, fields, isList) => {
+    const named = new Set(fields.map(({ name }) => name.split('.')[0] ?? ''));
+    expect([...named].sort()).toEqual(fieldsAnswered(id, isList).sort());
+  });
+
+  it('every list and every item of the contract has a family', () => {
+    const shown = new Set<string>(declared.map(([id]) => id));
+    const isWhole = ({ operationId, method }: OperationEntry): boolean =>
+      method === 'get' && fieldsAnswered(operationId, false).includes('id');
+    const isList = ({ operationId }: OperationEntry): boolean =>
+      fieldsAnswered(operationId, false).includes('has_more');
+    expect(
+      entries
+        .filter((entry) => isWhole(entry) || isList(entry))
+        .map(({ operationId }) => operationId)
+        .filter((id) => !shown.has(id) && !FORMER.has(id)),
+    ).toEqual([]);
+  });
+});
+
+interface Answered {
+  properties?: Record<string, Answered>;
+  items?: Answered;
+  allOf?: Answered[];
+}
+
+/** The names in an answer, or in each item of a list; what kind of object it is goes without saying. */
+function fieldsAnswered(id: string, isList: boolean): string[] {
+  const entry = entries.find(({ operationId }) => operationId === id);
+  const response = entry?.operation.responses['200'];
+  const schema = response && resolveRef(contract, response).content?.['application/json']?.schema;
+  const whole = propertiesOf(schema as Answered | undefined);
+  const names = isList ? propertiesOf(whole.data && resolveRef(contract, whole.data).items) : whole;
+  return Object.keys(names).filter((name) => name !== 'object');
+}
+
+function propertiesOf(given: Answered | undefined): Record<string, Answered> {
+  const schema = given && (resolveRef(contract, given) as Answered);
+  const parts = (schema?.allOf ?? []).map(propertiesOf);
+  return Object.assign({}, ...parts, schema?.properties) as Record<string, Answered>;
+}

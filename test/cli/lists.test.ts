@@ -1,0 +1,154 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { Asked, Reply } from './contract-server.ts';
+import { speak } from './spoken.ts';
+
+const email = (at: number) => ({
+  ...{ object: 'email', id: `id-${at}`, from: 'a@example.com', to: ['b@example.org'], cc: [], bcc: [], reply_to: [] },
+  ...{ subject: `Subject ${at}`, html: null, text: 'Text', message_id: `<${at}@x>`, topic_id: null, tags: [] },
+  ...{ created_at: '2026-11-20T09:30:00.000Z', scheduled_at: null, last_event: 'delivered' },
+});
+
+/** So many emails, as many to a page as the API gives. */
+const holding =
+  (count: number) =>
+  ({ query }: Asked): Reply => {
+    const from = query.after === undefined ? 0 : Number(query.after.slice(3)) + 1;
+    const size = Number(query.limit ?? 20);
+    const data = Array.from({ length: Math.min(size, count - from) }, (_, at) => email(from + at));
+    return { status: 200, body: { object: 'list', has_more: from + size < count, data } };
+  };
+
+const one = (): Reply => ({ status: 200, body: email(1) });
+const linesOf = (text: string): string[] => text.split('\n').slice(0, -1);
+
+afterEach(() => void vi.unstubAllEnvs());
+
+describe('--limit and --all', () => {
+  it('without either, one page of the length that the API likes', async () => {
+    const { asked, stdout } = await speak(['emails', 'list'], holding(30));
+    expect(asked.map(({ query }) => query)).toEqual([{}]);
+    expect(linesOf(stdout)).toHaveLength(1 + 20);
+  });
+
+  it('a limit beyond one page takes several, and stops at the limit', async () => {
+    const { asked, stdout } = await speak(['emails', 'list', '--limit', '250'], holding(1000));
+    expect(asked.map(({ query }) => query)).toEqual([
+      { limit: '100' },
+      { limit: '100', after: 'id-99' },
+      { limit: '50', after: 'id-199' },
+    ]);
+    expect(linesOf(stdout)).toHaveLength(1 + 250);
+  });
+
+  it('--all goes on to the end with the filters it has, under one line of titles', async () => {
+    const { asked, stdout } = await speak(['emails', 'list', '--all', '--status', 'delivered'], holding(230));
+    expect(asked.map(({ query }) => query.status)).toEqual(['delivered', 'delivered', 'delivered']);
+    const lines = linesOf(stdout);
+    expect(lines).toHaveLength(1 + 230);
+    expect(lines.filter((line) => line.startsWith('ID\t'))).toHaveLength(1);
+    expect(lines.at(-1)).toMatch(/^id-229\t/);
+  });
+
+  it('a page is printed before the next one is asked for', async () => {
+    const printed: number[] = [];
+    const { stdout } = await speak(['emails', 'list', '--all', '--json'], (asked) => {
+      printed.push(vi.mocked(process.stdout.write).mock.calls.length);
+      return holding(230)(asked);
+    });
+    expect(printed).toEqual([0, 1, 2]);
+    // Each page is what the API answered, on a line of its own.
+    const pages = linesOf(stdout).map((line) => JSON.parse(line) as { data: unknown[] });
+    expect(pages.map(({ data }) => data.length)).toEqual([100, 100, 30]);
+  });
+
+  it.each([
+    [['--all', '--limit', '5'], /--all lists all of them and --limit not; choose one/],
+    [['--all', '--before', 'id-5'], /--before takes one page/],
+    [['--limit', '101', '--before', 'id-5'], /--before takes one page/],
+    [['--since', '2h', '--start-date', '2026-01-01'], /--since and --start-date say the same/],
+    [['--since', 'yesterday'], /--since must be a number and s, m, h or d/],
+    [['--limit', '0'], /whole number from 1/],
+  ])('%j is misuse, and nothing is asked', async (words, says) => {
+    const { code, stderr, asked } = await speak(['emails', 'list', ...words], holding(5));
+    expect({ code, asked }).toEqual({ code: 2, asked: [] });
+    expect(stderr).toMatch(says);
+  });
+
+  it('--since is another way to say --start-date', async () => {
+    const { asked } = await speak(['emails', 'list', '--since', '2h'], holding(5));
+    const backMs = Date.now() - Date.parse(asked[0]?.query.start_date ?? '');
+    expect(Math.abs(backMs - 2 * 3_600_000)).toBeLessThan(60_000);
+  });
+
+  it('a person is told how to go on, with the filters they had', async () => {
+    const words = ['emails', 'list', '--status', 'delivered', '--search', 'two words', '--limit', '2'];
+    const { stderr } = await speak(words, holding(30), { columns: 100 });
+    expect(stderr).toBe(
+      "There are more; go on with: rasket emails list --status delivered --search 'two words' --limit 2 --after id-1\n",
+    );
+  });
+
+  it('a person is told of an empty list, a program finds the titles', async () => {
+    const person = await speak(['emails', 'list'], holding(0), { columns: 100 });
+    expect(person).toMatchObject({ stdout: '', stderr: 'There are no such emails.\n' });
+    const { stdout, stderr } = await speak(['emails', 'list'], holding(0));
+    expect({ stdout, stderr }).toEqual({ stdout: 'ID\tCREATED\tSTATE\tTO\tSUBJECT\n', stderr: '' });
+  });
+});
+
+describe('--fields', () => {
+  it('shows the named ones of a list, in that order', async () => {
+    const { stdout } = await speak(['emails', 'list', '--fields', 'last_event,id'], holding(2));
+    expect(stdout).toBe('STATE\tID\ndelivered\tid-0\ndelivered\tid-1\n');
+  });
+
+  it('finds those that no table shows by itself', async () => {
+    const { stdout } = await speak(['emails', 'list', '--fields', 'id,text'], holding(1));
+    expect(stdout).toBe('ID\tTEXT\nid-0\tText\n');
+  });
+
+  it('with --json is the answer with these fields alone', async () => {
+    const { stdout } = await speak(['emails', 'list', '--fields', 'id,to', '--json'], holding(1));
+    expect(JSON.parse(stdout)).toEqual({
+      object: 'list',
+      has_more: false,
+      data: [{ id: 'id-0', to: ['b@example.org'] }],
+    });
+  });
+
+  it('shows the named ones of an item, and the field of a field', async () => {
+    const item = await speak(['emails', 'get', 'id-1', '--fields', 'id,text'], one);
+    expect(item.stdout).toBe('Id  id-1\n\nText\n');
+    const json = await speak(['emails', 'get', 'id-1', '--fields', 'id,to', '--json'], one);
+    expect(JSON.parse(json.stdout)).toEqual({ id: 'id-1', to: ['b@example.org'] });
+    const domain = { id: 'd', name: 'example.com', capabilities: { sending: 'enabled' } };
+    const words = ['domains', 'get', '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77', '--fields', 'capabilities.sending'];
+    const part = await speak([...words, '--json'], () => ({ status: 200, body: domain }));
+    expect(JSON.parse(part.stdout)).toEqual({ 'capabilities.sending': 'enabled' });
+  });
+
+  it.each([
+    ['emails', 'list'],
+    ['emails', 'get', 'id-1'],
+    ['domains', 'get', '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77'],
+  ])('names what there is when a field is unknown, before anything is asked: %s %s', async (...words) => {
+    const { code, stderr, asked } = await speak([...words, '--fields', 'id,stauts'], one);
+    expect({ code, asked }).toEqual({ code: 2, asked: [] });
+    expect(stderr).toMatch(/^rasket: --fields: an? (email|domain) has no "stauts"; it has .*\bid\b/);
+  });
+
+  it('takes names and no empty ones', async () => {
+    expect(await speak(['emails', 'list', '--fields', 'id,,to'], one)).toMatchObject({ code: 2, asked: [] });
+  });
+});
+
+describe('an item at a terminal', () => {
+  it('has its times in the zone of its reader', async () => {
+    vi.stubEnv('TZ', 'Europe/Berlin');
+    const { stdout } = await speak(['emails', 'get', 'id-1', '--fields', 'created_at'], one, { columns: 80 });
+    expect(stdout).toContain('2026-11-20 10:30:00+01:00');
+    vi.stubEnv('TZ', 'Europe/Berlin');
+    const piped = await speak(['emails', 'get', 'id-1', '--fields', 'created_at'], one);
+    expect(piped.stdout).toBe('Created  2026-11-20T09:30:00.000Z\n');
+  });
+});

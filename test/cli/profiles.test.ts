@@ -1,0 +1,96 @@
+import fs from 'node:fs';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { startAnswering } from './contract-server.ts';
+import { Desk, expectOneLine } from './desk.ts';
+
+type Answering = Awaited<ReturnType<typeof startAnswering>>;
+
+vi.setConfig({ testTimeout: 180_000 });
+
+let desk: Desk;
+let servers: Answering[] = [];
+beforeEach(() => {
+  desk = new Desk();
+});
+afterEach(async () => {
+  for (const server of servers) server.close();
+  servers = [];
+  await desk.clear();
+});
+
+async function serving(): Promise<Answering> {
+  const server = await startAnswering(({ method }) => ({
+    status: 200,
+    body: method === 'POST' ? { id: 'e-1' } : { object: 'list', has_more: false, data: [] },
+  }));
+  servers.push(server);
+  return server;
+}
+const login = (server: Answering, key: string, ...more: string[]) =>
+  desk.rasket(['login', '--url', server.url, '--api-key', key, ...more]);
+const keysAt = (server: Answering) => server.asked.map(({ headers }) => headers.authorization);
+const send = ['send', '--from', 'a@example.com', '--to', 'b@example.org', '--subject', 'Hi', '--text', 'x'];
+
+/** What a development server leaves for the command line, of a server that runs. */
+function developmentAt(server: Answering): string {
+  const access = { url: server.url, api_key: 'rk_development' };
+  desk.write('dev/run/dev.json', JSON.stringify(access));
+  desk.write('dev/run/ready.json', JSON.stringify({ pid: process.pid }));
+  return desk.at('dev');
+}
+
+it('what was logged in to is asked, also while a development server runs', async () => {
+  const [mine, development] = [await serving(), await serving()];
+  const data = developmentAt(development);
+  await login(mine, 'rk_mine');
+  expect(await desk.rasket(send)).toMatchObject({ code: 0 });
+  expect(keysAt(mine)).toEqual(['Bearer rk_mine', 'Bearer rk_mine']);
+  expect(await desk.rasket([...send, '--data', data])).toMatchObject({ code: 0 });
+  expect(keysAt(development)).toEqual(['Bearer rk_development']);
+});
+
+it('a profile wins over the login, a flag over the variable, and a named address over both', async () => {
+  const [plain, staging, live] = [await serving(), await serving(), await serving()];
+  await login(plain, 'rk_plain');
+  await login(staging, 'rk_staging', '--profile', 'staging');
+  await login(live, 'rk_live', '--profile', 'live');
+  for (const server of servers) server.asked.length = 0;
+  const env = { RASKET_PROFILE: 'staging' };
+  await desk.rasket(send, { env });
+  await desk.rasket([...send, '--profile', 'live'], { env });
+  await desk.rasket(send);
+  expect([plain, staging, live].map(keysAt)).toEqual([['Bearer rk_plain'], ['Bearer rk_staging'], ['Bearer rk_live']]);
+  // The key of a profile goes to its own address alone.
+  expectOneLine(await desk.rasket([...send, '--profile', 'live', '--url', plain.url]), /No API key is set for http/);
+  expect(fs.statSync(desk.at('config/rasket/profiles/live.json')).mode & 0o777).toBe(0o600);
+});
+
+it('profiles are listed, and forgotten one by one', async () => {
+  const server = await serving();
+  await login(server, 'rk_plain');
+  await login(server, 'rk_live', '--profile', 'live');
+  const env = { RASKET_PROFILE: 'live' };
+  const { stdout } = await desk.rasket(['profiles', '--json'], { env });
+  expect(JSON.parse(stdout)).toMatchObject([
+    { name: null, url: server.url, in_force: false },
+    { name: 'live', url: server.url, in_force: true },
+  ]);
+  expect(stdout).not.toContain('rk_live');
+  await desk.rasket(['logout', '--profile', 'live']);
+  expectOneLine(
+    await desk.rasket(send, { env }),
+    /There is no profile live; make it with: rasket login --profile live$/m,
+  );
+  expect((await desk.rasket(send)).code).toBe(0);
+});
+
+it.each(['../x', '', 'a/b', '-x', 'a'.repeat(65)])('a profile is not called %j', async (name) => {
+  const server = await serving();
+  const ended = await login(server, 'rk_live', `--profile=${name}`);
+  expectOneLine(ended, /A profile has 1 to 64 letters, digits, dots, underscores and hyphens/);
+  expect(server.asked).toEqual([]);
+});
+
+it.each(['-v', '-V', '--version', 'version'])('%s prints the version', async (word) => {
+  expect(await desk.rasket([word])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+});

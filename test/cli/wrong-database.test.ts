@@ -1,0 +1,275 @@
+// A folder whose database settings were lost, swapped or never given: refused before anything is written.
+import fs from 'node:fs';
+import Sqlite from 'better-sqlite3';
+import pg from 'pg';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { driver } from '../rig/database.ts';
+import { Desk, expectOneLine, type Ended } from './desk.ts';
+
+vi.setConfig({ testTimeout: 180_000 });
+
+type Env = Record<string, string>;
+
+let desk: Desk;
+let env: Env;
+beforeEach(async () => {
+  desk = new Desk();
+  env = await desk.database();
+});
+afterEach(() => desk.clear());
+
+const rasket = (words: string[], settings: Env = env): Promise<Ended> =>
+  desk.rasket([...words], { env: { RASKET_HTTP_PORT: '0', ...settings } });
+
+async function init(data: string, settings: Env = env): Promise<void> {
+  const ended = await rasket(['init', '--data', data], settings);
+  expect(ended, ended.stderr).toMatchObject({ code: 0, stderr: '' });
+}
+
+async function startsAndStops(data: string, settings: Env = env): Promise<void> {
+  const server = await desk.serve(['serve', '--data', data], { env: settings });
+  expect(await server.stop(), server.stderr).toMatchObject({ code: 0 });
+}
+
+/** A folder of content as a send leaves it. */
+function plantBlob(data: string): string {
+  const owner = '018bcfe5-6800-7000-8000-0000000000ab';
+  return desk.write(`${data}/blobs/ab/${owner}/text`, 'mail that nobody has read');
+}
+
+const filesOf = (data: string): string[] =>
+  fs
+    .readdirSync(desk.at(data), { recursive: true, encoding: 'utf8' })
+    .filter((name) => !/^run\/|-(wal|shm)$/.test(name));
+
+const OPERATORS_COMMANDS = [['serve'], ['migrate'], ['teams', 'list'], ['sending', 'off']];
+
+describe('an installation', () => {
+  it('has one id, in the database sealed, in the data folder and with the blobs', async () => {
+    await init('data');
+    const id = fs.readFileSync(desk.at('data/installation.id'), 'utf8');
+    expect(id).toMatch(/^[0-9a-f-]{36}\n$/);
+    expect(fs.readFileSync(desk.at('data/blobs/installation.id'), 'utf8')).toBe(id);
+    const [row] = await query("select value from instance_settings where name = 'installation'");
+    expect(row?.value).toMatch(/^"v2\./);
+    expect(row?.value).not.toContain(id.trim());
+    await startsAndStops('data');
+    expect(fs.readFileSync(desk.at('data/installation.id'), 'utf8')).toBe(id);
+  });
+
+  it('is made by no command but init, migrate and dev', async () => {
+    await init('data');
+    fs.mkdirSync(desk.at('fresh'));
+    fs.copyFileSync(desk.at('data/instance.key'), desk.at('fresh/instance.key'));
+    const empty = await desk.database();
+    for (const words of [['serve'], ['teams', 'list'], ['sending', 'off']]) {
+      const refused = await rasket([...words, '--data', 'fresh'], empty);
+      expectOneLine(refused, /database .* is empty; make an installation with: rasket init --data .*fresh/);
+    }
+    expect(filesOf('fresh').filter((name) => name !== 'run')).toEqual(['instance.key']);
+    expect(await rasket(['migrate', '--data', 'fresh'], empty)).toMatchObject({ code: 0 });
+    expect(fs.existsSync(desk.at('fresh/installation.id'))).toBe(true);
+    await startsAndStops('fresh', empty);
+  });
+});
+
+describe('a data folder on another database', () => {
+  it('refuses an empty one beside a marked folder and touches nothing', async () => {
+    await init('data');
+    const blob = plantBlob('data');
+    const id = fs.readFileSync(desk.at('data/installation.id'), 'utf8').trim();
+    const before = filesOf('data');
+    for (const words of OPERATORS_COMMANDS) {
+      const refused = await rasket([...words, '--data', 'data'], await lostSettings());
+      expectOneLine(
+        refused,
+        new RegExp(`is empty, but .*data belongs to installation ${id}: were the settings of its`),
+      );
+      expect(refused.stderr).toMatch(/RASKET_DATABASE_DRIVER, RASKET_DATABASE_URL, RASKET_DATABASE_PATH, or --config/);
+    }
+    expect(filesOf('data')).toEqual(before);
+    expect(fs.readFileSync(blob, 'utf8')).toBe('mail that nobody has read');
+    await startsAndStops('data');
+  });
+
+  it('refuses an empty one beside content of mail, marked or not', async () => {
+    await init('data');
+    plantBlob('data');
+    fs.rmSync(desk.at('data/installation.id'));
+    fs.rmSync(desk.at('data/blobs/installation.id'));
+    const refused = await rasket(['serve', '--data', 'data'], await lostSettings());
+    expectOneLine(refused, /is empty, but .*data holds content of mail: were the settings/);
+    await startsAndStops('data');
+  });
+
+  it('refuses the database of another installation by its key', async () => {
+    await init('data');
+    const other = await otherDatabase();
+    const refused = await rasket(['serve', '--data', 'data'], other);
+    expectOneLine(refused, /data\/instance\.key is not the key of the .*database .*: copy the file from a node/);
+    const listed = await rasket(['teams', 'list', '--data', 'data'], other);
+    expectOneLine(listed, /is not the key of/);
+  });
+
+  it('refuses the database of another installation under the same key by its id', async () => {
+    await init('data');
+    fs.mkdirSync(desk.at('other'));
+    fs.copyFileSync(desk.at('data/instance.key'), desk.at('other/instance.key'));
+    const settings = await databaseOf('other');
+    await init('other', settings);
+    const refused = await rasket(['serve', '--data', 'data'], settings);
+    expectOneLine(refused, /belongs to installation [0-9a-f-]{36}, but \S*data to installation [0-9a-f-]{36}/);
+  });
+
+  it('notices a wrong instance.key before anything is done', async () => {
+    await init('data');
+    desk.write('data/instance.key', `${Buffer.alloc(32, 9).toString('base64')}\n`);
+    for (const words of OPERATORS_COMMANDS) {
+      expectOneLine(await rasket([...words, '--data', 'data']), /instance\.key is not the key of the .*database/);
+    }
+  });
+
+  it.each([['serve'], ['teams', 'list'], ['init'], ['dev']])(
+    'says that the key is missing where it is: %s',
+    async (...words) => {
+      await init('data');
+      fs.renameSync(desk.at('data/instance.key'), desk.at('kept.key'));
+      const refused = await rasket([...words, '--data', 'data']);
+      expectOneLine(refused, /data\/instance\.key is missing, and .*data is a data folder that was in use/);
+      expect(fs.existsSync(desk.at('data/instance.key'))).toBe(false);
+    },
+  );
+
+  it('refuses blobs of another installation, and a folder of blobs that is not mounted', async () => {
+    await init('data');
+    fs.renameSync(desk.at('data/blobs'), desk.at('kept'));
+    expectOneLine(await rasket(['serve', '--data', 'data']), /blobs is not the folder of installation .*mounted\?/);
+    desk.write('data/blobs/installation.id', '018bcfe5-6800-7000-8000-0000000000ab\n');
+    expectOneLine(
+      await rasket(['serve', '--data', 'data']),
+      /but .*blobs to installation 018bcfe5-6800-7000-8000-0000000000ab/,
+    );
+    fs.rmSync(desk.at('data/blobs'), { recursive: true });
+    fs.renameSync(desk.at('kept'), desk.at('data/blobs'));
+    await startsAndStops('data');
+  });
+});
+
+describe('an installation of a version before', () => {
+  /** As it was: no id, no marks. */
+  async function forget(): Promise<void> {
+    await query("delete from instance_settings where name = 'installation'");
+    fs.rmSync(desk.at('data/installation.id'), { force: true });
+    fs.rmSync(desk.at('data/blobs'), { recursive: true, force: true });
+  }
+
+  /** A key of a domain as that version sealed it. */
+  const plantKey = (sealed: string): Promise<unknown> =>
+    query(`insert into dkim_keys (id, domain_id, selector, algorithm, private_key_sealed, created_at) values
+      ('018bcfe5-6800-7000-8000-0000000000cd', '018bcfe5-6800-7000-8000-0000000000ce', 's', 'rsa-sha256', '${sealed}', 0)`);
+
+  it('is adopted by its own key without a word, with content or without', async () => {
+    await init('data');
+    await forget();
+    const blob = plantBlob('data');
+    const server = await desk.serve(['serve', '--data', 'data'], { env });
+    // The tests' own PostgreSQL syncs nothing, and is told so at the start.
+    const said = server.stderr.split('\n').filter((line) => !line.includes('PostgreSQL may lose accepted mail'));
+    expect(said.join('\n')).not.toMatch(/installation|of blobs is new|"level":[45]0/);
+    await server.stop();
+    const id = fs.readFileSync(desk.at('data/installation.id'), 'utf8');
+    expect(fs.readFileSync(desk.at('data/blobs/installation.id'), 'utf8')).toBe(id);
+    expect(fs.existsSync(blob)).toBe(true);
+  });
+
+  it('is adopted when its key opens what was sealed then, and refused when it does not', async () => {
+    await init('data');
+    await forget();
+    desk.write('data/instance.key', `${Buffer.alloc(32, 7).toString('base64')}\n`);
+    await plantKey('v1.cIj6SoGKZHJOEgzw.NzgysA2yfyQMuCDG3+o4S0JJ2JM8Kp5Dw/EKn09dQg==');
+    expectOneLine(await rasket(['serve', '--data', 'data']), /instance\.key is not the key of/);
+    expect(fs.existsSync(desk.at('data/installation.id'))).toBe(false);
+    // The same text, sealed for what it is said to be.
+    await query(`update dkim_keys set private_key_sealed = '${SEALED_BY_SEVEN}'`);
+    await startsAndStops('data');
+    expect(fs.existsSync(desk.at('data/installation.id'))).toBe(true);
+  });
+
+  it('without a team, beside content of mail, is taken for what a start without its settings left', async () => {
+    await init('data');
+    await forget();
+    await query('delete from api_keys');
+    await query('delete from teams');
+    plantBlob('data');
+    expectOneLine(await rasket(['serve', '--data', 'data']), /has no team, but .*data holds content of mail/);
+  });
+});
+
+// runs only with PostgreSQL, which several nodes share
+describe.runIf(driver === 'pg')('another node', () => {
+  it('joins with nothing but the key, also several at once', async () => {
+    await init('data');
+    const nodes = ['second', 'third', 'fourth'];
+    for (const node of nodes) {
+      fs.mkdirSync(desk.at(node));
+      fs.copyFileSync(desk.at('data/instance.key'), desk.at(node, 'instance.key'));
+    }
+    const servers = await Promise.all(nodes.map((node) => desk.serve(['serve', '--data', node], { env })));
+    for (const node of nodes) {
+      expect(fs.readFileSync(desk.at(node, 'installation.id'))).toEqual(
+        fs.readFileSync(desk.at('data/installation.id')),
+      );
+    }
+    for (const server of servers) expect(await server.stop()).toMatchObject({ code: 0 });
+  });
+
+  it('that adopts at the same time as another comes to the same id', async () => {
+    await init('data');
+    await query("delete from instance_settings where name = 'installation'");
+    fs.rmSync(desk.at('data/installation.id'));
+    fs.rmSync(desk.at('data/blobs'), { recursive: true });
+    fs.mkdirSync(desk.at('second'));
+    fs.copyFileSync(desk.at('data/instance.key'), desk.at('second/instance.key'));
+    const nodes = ['data', 'second'];
+    const servers = await Promise.all(nodes.map((node) => desk.serve(['serve', '--data', node], { env })));
+    const [one, two] = nodes.map((node) => fs.readFileSync(desk.at(node, 'installation.id'), 'utf8'));
+    expect(one).toBe(two);
+    for (const server of servers) expect(await server.stop()).toMatchObject({ code: 0 });
+  });
+});
+
+const SEALED_BY_SEVEN = 'v1.sjtrshArXsw/CZmS.f2dr0CG1JnNamQA+/9WXMrAvDq0Dm4lXBhlc1vtovA==';
+
+/** The environment of somebody who has lost the settings: with SQLite another file's name, with PostgreSQL all of it. */
+const lostSettings = async (): Promise<Env> => (driver === 'pg' ? {} : { ...env, RASKET_DATABASE_PATH: 'lost.db' });
+
+/** A database of another installation, with a key of its own. */
+async function otherDatabase(): Promise<Env> {
+  const settings = await databaseOf('other');
+  await init('other', settings);
+  return settings;
+}
+
+async function databaseOf(folder: string): Promise<Env> {
+  const made = await desk.database();
+  return driver === 'pg' ? made : { ...made, RASKET_DATABASE_PATH: desk.at(folder, 'rasket.db') };
+}
+
+async function query(sql: string): Promise<Record<string, unknown>[]> {
+  if (driver !== 'pg') {
+    const db = new Sqlite(desk.at('data/rasket.db'));
+    try {
+      const statement = db.prepare(sql);
+      return statement.reader ? (statement.all() as Record<string, unknown>[]) : (statement.run(), []);
+    } finally {
+      db.close();
+    }
+  }
+  const client = new pg.Client({ connectionString: env.RASKET_DATABASE_URL });
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows as Record<string, unknown>[];
+  } finally {
+    await client.end();
+  }
+}

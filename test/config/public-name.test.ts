@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { loadConfig } from '../../src/platform/config/index.ts';
+import { faultsOf, loadToml } from './config-files.ts';
+
+const serving = { isServing: true };
+
+describe('a server that sends real mail has a public name', () => {
+  it.each([
+    { why: 'this machine, whoever asks', host: 'localhost' },
+    { why: 'the same in other letters', host: 'LocalHost' },
+    { why: 'a name below it', host: 'mail.localhost' },
+    { why: 'a name that nobody has', host: 'mail.invalid' },
+    { why: 'a name of documents', host: 'mail.example' },
+    { why: 'a bare name', host: 'mailserver' },
+    { why: 'a name of the local link', host: 'raspberry.local' },
+    { why: 'a name of a private network', host: 'mail.corp.internal' },
+    { why: 'a name of a home', host: 'mail.home.arpa' },
+  ])('$host is refused: $why', ({ host }) => {
+    expect(faultsOf(() => loadToml(`instance.host = "${host}"`, serving))).toEqual([
+      `instance.host is "${host}", which no mail server out there can look up: mail from it would be refused, and the SPF and MX ` +
+        "records of every domain would name it. Give this machine's public name, such as mail.example.com: " +
+        'host = "mail.example.com" under [instance] in rasket.toml',
+    ]);
+  });
+
+  it.each(['192.0.2.1', '::1', '2130706433'])('%s is no name at all, for any command', (host) => {
+    expect(faultsOf(() => loadToml(`instance.host = "${host}"`))).toEqual([
+      `rasket.toml: instance.host must be a host name such as mail.example.com; got "${host}"`,
+    ]);
+  });
+
+  it.each([
+    {
+      given: 'nowhere',
+      env: {},
+      says: /is "localhost", the default, .* a file named with --config, or RASKET_INSTANCE/,
+    },
+    {
+      given: 'by the environment',
+      env: { RASKET_INSTANCE_HOST: 'localhost' },
+      says: /: RASKET_INSTANCE_HOST=mail\.example\.com in the environment$/,
+    },
+  ])('given $given, it is told where to write the right one', ({ env, says }) => {
+    expect(faultsOf(() => loadConfig({ env, ...serving }))).toEqual([expect.stringMatching(says)]);
+  });
+
+  it('stands beside every other fault', () => {
+    const load = () => loadToml('instance.host = "localhost"\nteam.default_plan = "gold"', serving);
+    expect(faultsOf(load)).toEqual([
+      expect.stringContaining('team.default_plan'),
+      expect.stringContaining('instance.host'),
+    ]);
+  });
+
+  it.each([
+    { why: 'a public name', toml: 'instance.host = "mail.example.com"' },
+    { why: 'a name of a test network', toml: 'instance.host = "rasket.test"' },
+    { why: 'a name that only ends alike', toml: 'instance.host = "mail.mylocal.com"' },
+    { why: 'a closed network', toml: 'instance.host = "mail.corp.local"\nnetwork.mail_allow_private = ["10.0.0.0/8"]' },
+    { why: 'mail that stays here', toml: 'delivery.capture = true' },
+  ])('$why is taken', ({ toml }) => {
+    expect(faultsOf(() => loadToml(toml, serving))).toEqual([]);
+  });
+
+  it('the development profile and commands that send nothing need none', () => {
+    expect(faultsOf(() => loadConfig({ env: {}, profile: 'development', ...serving }))).toEqual([]);
+    expect(faultsOf(() => loadConfig({ env: {} }))).toEqual([]);
+  });
+
+  it('localhost is nobody’s in a closed network either', () => {
+    const toml = 'network.mail_allow_private = ["10.0.0.0/8"]';
+    expect(faultsOf(() => loadToml(toml, serving))).toEqual([expect.stringContaining('instance.host is "localhost"')]);
+  });
+});

@@ -1,0 +1,121 @@
+// mail servers --> rasket serve (killed again and again): every 250 is there once, and none twice
+import net from 'node:net';
+import { expect, it, onTestFinished } from 'vitest';
+import { createApi, type Api } from '../rig/api.ts';
+import { dotted } from '../rig/mx.ts';
+import { startSink } from '../rig/sink.ts';
+import { openDialogue } from '../rig/smtp-dialogue.ts';
+import { installProgram, type Program } from './program.ts';
+
+/** The whole of it takes a minute or more: `RASKET_TEST_INBOUND_MESSAGES=2000`. */
+const MESSAGES = Number(process.env.RASKET_TEST_INBOUND_MESSAGES ?? 200);
+const KILLS = 4;
+const SERVERS = 8;
+const DOMAIN = 'sender.example.com';
+
+it(
+  'kill -9 loses no message that was answered with 250, and none is there twice',
+  { timeout: 300_000 + MESSAGES * 100 },
+  async () => {
+    const sink = await startSink({ keep: false });
+    onTestFinished(() => sink.close());
+    const port = await freePort();
+    const env = {
+      RASKET_SMTP_HOST: '127.0.0.1',
+      RASKET_SMTP_MAX_CONNECTIONS_PER_ADDRESS: '100',
+      RASKET_RECEIVING_PORTS: String(port),
+      RASKET_RECEIVING_GREETING_DELAY_MS: '0',
+      RASKET_RECEIVING_MESSAGES_PER_MINUTE_PER_ADDRESS: '1000000',
+    };
+    const program = await installProgram(sink, () => undefined, { env });
+    const api = (): Promise<Api> => program.listening().then(createApi);
+    await receiveAt(await api(), program);
+
+    let [taken, next, tries] = [0, 0, 0];
+    let killAt = MESSAGES / (KILLS + 1);
+    let reached = Promise.withResolvers<void>();
+    const server = async (): Promise<void> => {
+      for (let n = next++; n < MESSAGES; n = next++) {
+        // As a mail server does: what was not answered is sent again, the same bytes.
+        for (let isTaken = false; !isTaken;) {
+          tries++;
+          isTaken = (await bring(port, n)).startsWith('250 ');
+          if (!isTaken) await program.listening().catch(() => undefined);
+        }
+        taken++;
+        if (taken >= killAt) reached.resolve();
+      }
+    };
+    const servers = Promise.all(Array.from({ length: SERVERS }, server));
+    for (let kill = 1; kill <= KILLS; kill++) {
+      await reached.promise;
+      reached = Promise.withResolvers();
+      killAt = (MESSAGES * (kill + 1)) / (KILLS + 1);
+      await program.kill();
+      await program.start();
+    }
+    await servers;
+
+    const there = await allOf(await api(), program.apiKey);
+    const ids = there.map((one) => one.message_id);
+    expect(new Set(ids).size).toBe(MESSAGES);
+    expect(ids).toHaveLength(MESSAGES);
+    expect(there.filter((one) => one.dropped_reason !== null)).toEqual([]);
+    // Each has its source, also the one that the kill came between.
+    const call = await api();
+    for (const { id, subject } of there.filter((_, n) => n % 10 === 0)) {
+      const { raw } = (await call('GET', `/emails/receiving/${id}`, { key: program.apiKey })).body;
+      const source = await fetch(raw.download_url, { headers: { 'user-agent': 'test' } });
+      expect(await source.text()).toBe(messageOf(Number(subject)));
+    }
+    console.log(JSON.stringify({ messages: MESSAGES, kills: KILLS, tries }));
+    await program.stop();
+  },
+);
+
+const messageOf = (n: number): string =>
+  `Subject: ${n}\r\nMessage-ID: <${n}@kill.example>\r\n\r\n${'some text\r\n'.repeat(n % 50)}.. and a dot\r\n.\r\n`;
+
+async function bring(port: number, n: number): Promise<string> {
+  const client = await openDialogue(port);
+  try {
+    await client.hear();
+    const lines = ['EHLO mx.example.org', 'MAIL FROM:<a@example.org>', `RCPT TO:<n${n}@${DOMAIN}>`, 'DATA'];
+    for (const line of lines) if (!/^[23]/.test(await client.say(line))) return '';
+    return await client.say(dotted(messageOf(n)));
+  } finally {
+    client.end();
+  }
+}
+
+async function receiveAt(api: Api, { apiKey: key }: Program): Promise<void> {
+  const { body } = await api('GET', '/domains', { key });
+  const change = { capabilities: { receiving: 'enabled' }, confirm_replace_mx: true };
+  const changed = await api('PATCH', `/domains/${body.data[0].id}`, { key, body: change });
+  expect(changed.status).toBe(200);
+}
+
+interface There {
+  id: string;
+  subject: string;
+  message_id: string;
+  dropped_reason: string | null;
+}
+
+async function allOf(api: Api, key: string): Promise<There[]> {
+  const all: There[] = [];
+  for (let after = ''; ;) {
+    const { body } = await api('GET', `/emails/receiving?limit=100${after && `&after=${after}`}`, { key });
+    all.push(...(body.data as There[]));
+    if (!body.has_more) return all;
+    after = all.at(-1)?.id ?? '';
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = net.createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as net.AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

@@ -1,0 +1,77 @@
+// The plans of the queue's statements: a look at the queue must not read what is not due, nor what is somebody else's.
+import { expect, it } from 'vitest';
+import { claimDue, nextDueAt, teamsWithDue, type DueWork } from '../../src/flow/queue/deliveries.store.ts';
+import type { Executor } from '../../src/platform/db/index.ts';
+import { startScene } from '../rig/scene.ts';
+
+const TEAMS = 20;
+const ROWS = 20_000;
+
+/** Rows of many teams, most of them of the first and most of them not due. */
+async function fill(db: Executor): Promise<void> {
+  const uuid = (n: number, kind: string): string => `00000000-0000-7000-${kind}-${String(n).padStart(12, '0')}`;
+  const columns = ['id', 'email_id', 'team_id', 'domain_id', 'destination', 'recipients', 'region', 'tls'];
+  const rows = Array.from({ length: ROWS }, (_, n) => [
+    uuid(n, '8000'),
+    uuid(n, '8001'),
+    uuid(n % 4 === 0 ? n % TEAMS : 0, '8002'),
+    uuid(0, '8003'),
+    `mail${n % 50}.example`,
+    '["x@example.org"]',
+    'eu-west-1',
+    'opportunistic',
+    n % 3 === 0 ? 1 : 0,
+    1,
+    n % 2 === 0 ? n : 1_000_000 + n,
+    n % 5 === 0 ? 1 : 0,
+  ]);
+  await db.insertMany('deliveries', [...columns, 'attempt', 'accepted_at', 'due_at', 'failing'], rows);
+}
+
+/** What the database says about the statements that `work` sends. */
+async function plansOf(db: Executor, work: (tx: Executor) => Promise<unknown>): Promise<string> {
+  const plans: string[] = [];
+  const explain = async (sql: string, values: Parameters<Executor['all']>[1]): Promise<void> => {
+    const rows = await db.all<Record<string, string>>(
+      `explain ${db.dialect === 'pg' ? '' : 'query plan'} ${sql}`,
+      values,
+    );
+    plans.push(...rows.map((row) => row['QUERY PLAN'] ?? row.detail ?? ''));
+  };
+  const spy: Executor = Object.assign(Object.create(db) as Executor, {
+    dialect: db.dialect,
+    all: async (sql: string, values: Parameters<Executor['all']>[1]) => (await explain(sql, values), []),
+    get: async (sql: string, values: Parameters<Executor['all']>[1]) => void (await explain(sql, values)),
+  });
+  await work(spy);
+  return plans.join('\n');
+}
+
+it('every look at the queue goes by its index and reads the table by key alone', async () => {
+  await using scene = await startScene({ roles: ['http'] });
+  const { db } = scene.app.world;
+  await fill(db);
+  await db.run('analyze deliveries');
+  const claim = { owner: 'this process', now: ROWS, leaseUntil: 2 * ROWS, limit: 10, isFailing: false };
+  const teams = ['00000000-0000-7000-8002-000000000004', '00000000-0000-7000-8002-000000000008'];
+  const crowded = { teams: [], destinations: ['mail1.example'], pairs: [`${teams[0]} mail2.example`] };
+  const share: DueWork['share'] = { teams, perTeam: 5, crowded };
+
+  const looks = {
+    first: await plansOf(db, (tx) => claimDue(tx, claim)),
+    shared: await plansOf(db, (tx) => claimDue(tx, { ...claim, share })),
+    teams: await plansOf(db, (tx) => teamsWithDue(tx, claim)),
+    next: await plansOf(db, (tx) => nextDueAt(tx, 'this process')),
+  };
+  expect(looks.first).toMatch(/deliveries_due\b/);
+  expect(looks.first).toMatch(/deliveries_leased\b/);
+  expect(looks.shared).toMatch(/deliveries_due_by_team\b/);
+  expect(looks.shared).toMatch(/deliveries_leased\b/);
+  expect(looks.teams).toMatch(/deliveries_due_by_team\b/);
+  expect(looks.next).toMatch(/deliveries_due\b/);
+  expect(looks.next).toMatch(/deliveries_leased\b/);
+  for (const [look, plan] of Object.entries(looks)) {
+    // "SCAN deliveries" without an index, as SQLite writes it, and as PostgreSQL does.
+    expect(plan, `${look}:\n${plan}`).not.toMatch(/SCAN (deliveries|due)(?! USING)|Seq Scan on deliveries/);
+  }
+});

@@ -1,0 +1,144 @@
+// How connections are shared: by the address of a mail server, by team, and how long opening one may take.
+import { afterEach, expect, test, vi } from 'vitest';
+import { createManualClock } from '../rig/clock.ts';
+import type { Zones } from '../rig/dns.ts';
+import { account, delivered, MX, setScene } from './deliver-scene.ts';
+import type { Scene, SceneOptions } from './deliver-scene.ts';
+
+let scene: Scene;
+afterEach(() => scene.stop());
+
+/** Every name has the same mail server, but those of the second zone have one of their own on another address. */
+const SHARED: Zones = { '*': { MX: [`10 ${MX}`] }, [MX]: { A: ['127.0.0.1'] } };
+const apart = (count: number): Zones => ({
+  ...SHARED,
+  ...Object.fromEntries(many(count).map((n) => [`alone${n}.example`, { MX: [`10 mx${n}.example`] }])),
+  ...Object.fromEntries(many(count).map((n) => [`mx${n}.example`, { A: [`127.0.1.${n + 1}`] }])),
+});
+
+const many = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
+
+async function given(options: SceneOptions): Promise<void> {
+  scene = await setScene({ zones: SHARED, ...options });
+}
+
+async function untilPool(stats: Partial<ReturnType<Scene['delivery']['stats']>>): Promise<void> {
+  await vi.waitFor(() => expect(scene.delivery.stats()).toMatchObject(stats), { interval: 1, timeout: 15_000 });
+}
+
+test('a silent mail server is asked by few, however many names stand before it, and the rest are told', async () => {
+  const clock = createManualClock();
+  await given({ sink: { greeting: 'silent' }, deliver: { clock, limits: { openMs: 120_000 } } });
+  const sent = many(200).map((n) => scene.send(`x@d${n}.example`));
+  await untilPool({ destinations: 200, waiting: 200, connections: 2 });
+  await scene.sink.waitFor((sink) => sink.counts.connections === 2);
+  expect(scene.sink.counts.connections).toBe(2);
+  clock.advance(120_000);
+  const outcomes = (await Promise.all(sent)).flat();
+  expect(outcomes).toHaveLength(200);
+  expect(outcomes.filter((outcome) => outcome.kind !== 'deferred')).toEqual([]);
+  expect(outcomes.filter((outcome) => 'reason' in outcome && outcome.reason === 'timeout')).toHaveLength(2);
+  expect(outcomes.filter((outcome) => 'reason' in outcome && outcome.reason === 'destination_down')).toHaveLength(198);
+  expect(scene.sink.counts.connections).toBe(2);
+});
+
+test('opening a connection ends with its deadline, however many hosts a destination has', async () => {
+  const clock = createManualClock();
+  const zones = {
+    'y.example': { MX: many(5).map((n) => `${n} mx${n}.y.example`) },
+    ...Object.fromEntries(many(5).map((n) => [`mx${n}.y.example`, { A: [`127.0.2.${n + 1}`] }])),
+  };
+  const timeouts = { connectMs: 50_000, greetingMs: 50_000 };
+  await given({ zones, deliver: { clock, timeouts, limits: { openMs: 120_000 } } });
+  const silent = await Promise.all(many(5).map((n) => scene.anotherSink(`127.0.2.${n + 1}`, { greeting: 'silent' })));
+  const sent = scene.send('a@y.example');
+  for (const [n, waitMs] of [50_000, 50_000, 20_000].entries()) {
+    await silent[n]?.waitFor((sink) => sink.counts.connections === 1);
+    clock.advance(waitMs);
+  }
+  expect(await sent).toMatchObject([{ kind: 'deferred' }]);
+  expect(silent.map((sink) => sink.counts.connections)).toEqual([1, 1, 1, 0, 0]);
+});
+
+test('the deadline cuts short what a single step would be given', async () => {
+  const clock = createManualClock();
+  await given({
+    sink: { greeting: 'silent' },
+    deliver: { clock, timeouts: { connectMs: 300_000, greetingMs: 300_000 }, limits: { openMs: 90_000 } },
+  });
+  const sent = scene.send('a@y.example');
+  await scene.sink.waitFor((sink) => sink.open === 1);
+  clock.advance(89_999);
+  expect(scene.delivery.stats()).toMatchObject({ connections: 1, waiting: 1 });
+  clock.advance(1);
+  const [outcome] = await sent;
+  expect(outcome).toMatchObject({ kind: 'deferred', reason: 'timeout' });
+  expect(outcome && 'detail' in outcome && outcome.detail).toContain('not ready for mail within the 90000 ms');
+});
+
+test('what is known of an address is known of every name behind it, and forgotten when it answers', async () => {
+  let now = 1_000_000;
+  let isUp = false;
+  const script = (command: string): string | undefined =>
+    command.startsWith('EHLO') && !isUp ? '421 4.3.2 Not now' : undefined;
+  await given({ sink: { script }, deliver: { now: () => now, random: () => 0.5 } });
+  expect(await scene.send('a@one.example')).toMatchObject([{ reason: 'refused_for_now' }]);
+  expect(await scene.send('a@two.example')).toMatchObject([{ reason: 'destination_down', mx: MX }]);
+  expect(scene.delivery.isDown({ domain: 'two.example', region: 'eu', tls: 'opportunistic' })).toBe(true);
+  expect(scene.sink.counts.connections).toBe(1);
+  isUp = true;
+  now += 5_000;
+  expect(await scene.send('a@three.example')).toEqual([delivered('a@three.example')]);
+  expect(await scene.send('a@two.example')).toEqual([delivered('a@two.example')]);
+});
+
+test('an address takes no more connections than its limit, whatever the names behind it', async () => {
+  await given({ deliver: { limits: { connectionsPerAddressMax: 3 } } });
+  const sent = many(12).map((n) => scene.send(`slow+${n}@d${n}.example`));
+  await scene.sink.waitFor((sink) => sink.counts.data === 3);
+  expect(scene.delivery.stats()).toMatchObject({ connections: 3, waiting: 9 });
+  scene.sink.openGate();
+  await Promise.all(sent);
+  expect(account(scene.sink)).toMatchObject({ accepted: 12 });
+});
+
+test('a team holds no more connections than are free, so that another finds some', async () => {
+  await given({ deliver: { limits: { connectionsTotalMax: 8 } } });
+  const crowd = many(20).map((n) => scene.send(`slow+${n}@d${n}.example`, { teamId: 'crowd' }));
+  await scene.sink.waitFor((sink) => sink.counts.data === 4);
+  expect(scene.delivery.stats()).toMatchObject({ connections: 4, waiting: 16 });
+  for (const n of many(3)) {
+    expect(await scene.send(`b@other${n}.example`, { teamId: 'other' })).toEqual([delivered(`b@other${n}.example`)]);
+    // Connections of a destination that the crowd uses too are shared in the same way.
+    expect(await scene.send(`b@d${n}.example`, { teamId: 'other' })).toEqual([delivered(`b@d${n}.example`)]);
+  }
+  scene.sink.openGate();
+  await Promise.all(crowd);
+  await untilPool({ waiting: 0 });
+  expect(scene.sink.counts.accepted).toBe(26);
+});
+
+test('teams that wait for one destination are served in turn', async () => {
+  await given({ deliver: { limits: { connectionsPerDestinationMax: 1 } } });
+  const first = scene.send('slow@y.example', { teamId: 'crowd' });
+  await scene.sink.waitFor((sink) => sink.counts.data === 1);
+  const crowd = many(5).map((n) => scene.send(`c${n}@y.example`, { teamId: 'crowd' }));
+  const other = scene.send('o@y.example', { teamId: 'other' });
+  scene.sink.openGate();
+  await Promise.all([first, ...crowd, other]);
+  const order = scene.sink.messages.map((message) => message.rcptTo[0]);
+  expect(order.indexOf('o@y.example')).toBeLessThanOrEqual(2);
+});
+
+test('openings that are not greeted leave connections to mail that is', async () => {
+  const clock = createManualClock();
+  await given({ zones: apart(12), deliver: { clock, limits: { connectionsTotalMax: 8 } } });
+  const silent = await Promise.all(many(12).map((n) => scene.anotherSink(`127.0.1.${n + 1}`, { greeting: 'silent' })));
+  const stuck = many(12).map((n) => scene.send(`x@alone${n}.example`, { teamId: 'crowd' }));
+  await vi.waitUntil(() => silent.filter((sink) => sink.open > 0).length === 2, { interval: 1, timeout: 15_000 });
+  // Half of the places are for openings, and a team has half of those.
+  expect(scene.delivery.stats()).toMatchObject({ connections: 2, waiting: 12 });
+  expect(await scene.send('a@y.example', { teamId: 'other' })).toEqual([delivered('a@y.example')]);
+  await scene.delivery.close(0);
+  expect((await Promise.all(stuck)).flat().every((outcome) => outcome.kind === 'deferred')).toBe(true);
+});

@@ -1,0 +1,219 @@
+// Whose mail is claimed while more is due than can be delivered. The queue's network is a function.
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { createComposer } from '../../src/flow/compose/index.ts';
+import type { Deliver, DeliveryJob } from '../../src/flow/deliver/index.ts';
+import { createQueue, openHandOffLog, type Queue } from '../../src/flow/queue/index.ts';
+import { createSettle } from '../../src/flow/settle/index.ts';
+import { nextTurn } from '../../src/platform/clock/index.ts';
+import { startScene, type Scene } from '../rig/scene.ts';
+import { mailIn, MINUTE, type Mail } from './mail.ts';
+
+interface Network {
+  begun: DeliveryJob[];
+  delivered: string[];
+}
+
+/** Never answers, but for these destinations: dead ones fail at once and are known to be down from then on. */
+function createNetwork(options: { quick?: RegExp; dead?: RegExp }): Network & {
+  deliver: Deliver;
+  isDown(row: { destination: string }): boolean;
+} {
+  const down = new Set<string>();
+  const network = { begun: [] as DeliveryJob[], delivered: [] as string[] };
+  return {
+    ...network,
+    isDown: ({ destination }) => down.has(destination),
+    async deliver(job, { signal }) {
+      network.begun.push(job);
+      if (options.dead?.test(job.domain)) {
+        down.add(job.domain);
+        const detail = 'no connection';
+        return job.recipients.map((address) => ({ kind: 'deferred', address, reason: 'unreachable', detail }));
+      }
+      if (!options.quick?.test(job.domain)) {
+        if (!signal.aborted) await new Promise((stop) => signal.addEventListener('abort', stop));
+        return job.recipients.map((address) => ({ kind: 'deferred', address, reason: 'stopping', detail: 'stopped' }));
+      }
+      network.delivered.push(...job.recipients);
+      const reply = { code: 250, lines: ['ok'] };
+      return job.recipients.map((address) => ({ kind: 'delivered', address, reply, mx: 'mx.test', tls: null }));
+    },
+  };
+}
+
+function openQueue(scene: Scene, network: ReturnType<typeof createNetwork>): Queue {
+  const { world } = scene.app;
+  const handOffLog = openHandOffLog(path.join(scene.dataDir, 'run'), world.ids.uuid());
+  const settle = createSettle(world, handOffLog.owner);
+  const { deliver, isDown } = network;
+  const queue = createQueue({
+    world,
+    deliver,
+    isDown,
+    composer: createComposer(world),
+    settle,
+    handOffLog,
+    isPressed: () => false,
+  });
+  queue.start();
+  return queue;
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await nextTurn();
+}
+
+const many = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
+
+/** In batches, all of them due by `at` if it is given. */
+async function sendAll(scene: Scene, mail: Mail, to: string[], at?: number): Promise<void> {
+  for (let from = 0; from < to.length; from += 100) {
+    const body = to.slice(from, from + 100).map((address) => ({
+      from: `a@${mail.domain.name}`,
+      to: [address],
+      subject: 'Hello',
+      text: 'It works.',
+      ...(at === undefined ? {} : { scheduled_at: new Date(at).toISOString() }),
+    }));
+    const { status, text } = await scene.api('POST', '/emails/batch', { key: mail.team.key, body });
+    if (status !== 200) throw new Error(text);
+  }
+}
+
+it('the mail of one team leaves while another has a long backlog at servers that do not answer', async () => {
+  await using scene = await startScene({ roles: ['http'], config: { delivery: { max_in_flight: 40 } } });
+  const [crowd, other] = [await mailIn(scene), await mailIn(scene)];
+  // Each to a destination of its own, so that no destination is crowded.
+  await sendAll(
+    scene,
+    crowd,
+    many(300).map((n) => `x@silent${n}.example`),
+  );
+  const network = createNetwork({ quick: /quick/ });
+  const queue = openQueue(scene, network);
+  await until(() => network.begun.length >= 20);
+  await sendAll(
+    scene,
+    other,
+    many(5).map((n) => `y${n}@quick.example`),
+  );
+  queue.wake();
+  await until(() => network.delivered.length === 5);
+  // A half of the places, and what one claim may take beyond it.
+  expect(network.begun.filter((job) => job.teamId === crowd.team.id).length).toBeLessThanOrEqual(25);
+  await queue.stop(0);
+});
+
+it('a backlog that is being delivered is no reason for another team to wait for its end', async () => {
+  await using scene = await startScene({ roles: ['http'], config: { delivery: { max_in_flight: 16 } } });
+  const [crowd, other] = [await mailIn(scene), await mailIn(scene)];
+  await sendAll(
+    scene,
+    crowd,
+    many(600).map((n) => `x${n}@quick.example`),
+  );
+  await sendAll(
+    scene,
+    other,
+    many(5).map((n) => `y${n}@quick.example`),
+  );
+  const network = createNetwork({ quick: /quick/ });
+  const queue = openQueue(scene, network);
+  await until(() => network.delivered.filter((to) => to.startsWith('y')).length === 5);
+  expect(network.delivered.length).toBeLessThan(100);
+  await queue.idle();
+  expect(network.delivered).toHaveLength(605);
+  expect(new Set(network.delivered).size).toBe(605);
+  await queue.stop(0);
+});
+
+it('retries that fall due together are shared out among the teams like new mail', async () => {
+  await using scene = await startScene({ roles: ['http'], config: { delivery: { max_in_flight: 16 } } });
+  const [crowd, other] = [await mailIn(scene), await mailIn(scene)];
+  const { db } = scene.app.world;
+  await sendAll(
+    scene,
+    crowd,
+    many(600).map((n) => `x${n}@quick.example`),
+  );
+  await db.run('update deliveries set attempt = 3');
+  scene.clock.advance(MINUTE);
+  await sendAll(
+    scene,
+    other,
+    many(5).map((n) => `y${n}@quick.example`),
+  );
+  await db.run('update deliveries set attempt = 2 where attempt = 0');
+  const network = createNetwork({ quick: /quick/ });
+  const queue = openQueue(scene, network);
+  await until(() => network.delivered.filter((to) => to.startsWith('y')).length === 5);
+  expect(network.delivered.length).toBeLessThan(100);
+  await queue.stop(0);
+});
+
+it('a slow destination of a team that has one more holds up neither that nor other teams', async () => {
+  await using scene = await startScene({ roles: ['http'], config: { delivery: { max_in_flight: 16 } } });
+  const [crowd, other] = [await mailIn(scene), await mailIn(scene)];
+  await sendAll(
+    scene,
+    crowd,
+    many(300).map((n) => `x${n}@silent.example`),
+  );
+  const network = createNetwork({ quick: /quick/ });
+  const queue = openQueue(scene, network);
+  await until(() => network.begun.length >= 5);
+  await sendAll(scene, crowd, ['mine@quick.example']);
+  await sendAll(scene, other, ['yours@quick.example']);
+  queue.wake();
+  await until(() => network.delivered.length === 2);
+  await queue.stop(0);
+});
+
+/** `RASKET_TEST_DEAD_MESSAGES=100000` for the whole size. */
+const DEAD_MESSAGES = Number(process.env.RASKET_TEST_DEAD_MESSAGES ?? 5000);
+const DEAD_SITES = 1000;
+
+it('mail to a thousand dead sites takes a small share of what is attempted while other mail is due', async () => {
+  await using scene = await startScene({ roles: ['http'], sink: { keep: false } });
+  const [crowd, other] = [await mailIn(scene), await mailIn(scene)];
+  await sendAll(
+    scene,
+    crowd,
+    many(DEAD_MESSAGES).map((n) => `x${n}@dead${n % DEAD_SITES}.example`),
+  );
+  const network = createNetwork({ quick: /quick/, dead: /dead/ });
+  const dead = (): number => network.begun.filter((job) => job.domain.startsWith('dead')).length;
+  const quick = many(1000).map((n) => `y${n}@quick.example`);
+  await sendAll(scene, other, quick);
+  // So many ids of one instant are dated a little ahead of it.
+  scene.clock.advance(1000);
+  const queue = openQueue(scene, network);
+  await until(() => network.delivered.length === quick.length);
+  // Each site once or twice, as those under way fail together, and then one for twenty others.
+  expect(dead()).toBeLessThan(2 * DEAD_SITES + quick.length / 10);
+  await queue.idle();
+  // Nothing else is due: they get everything. None is lost and none attempted twice.
+  expect(dead()).toBe(DEAD_MESSAGES);
+  expect(new Set(network.begun.map((job) => job.id)).size).toBe(DEAD_MESSAGES + quick.length);
+  const waiting = await scene.app.world.db.all<{ attempt: number; n: number }>(
+    'select attempt, count(*) as n from deliveries group by attempt',
+  );
+  expect(waiting).toEqual([{ attempt: 1, n: DEAD_MESSAGES }]);
+  expect(network.delivered).toHaveLength(quick.length);
+  await queue.stop(0);
+}, 600_000);
+
+it('what was never attempted because its destination was down is given up after two days all the same', async () => {
+  await using scene = await startScene({ roles: ['http'] });
+  const mail = await mailIn(scene);
+  const id = await mail.send('x@dead.example');
+  await scene.app.world.db.run('update deliveries set failing = 1');
+  scene.clock.advance(48 * 60 * MINUTE);
+  const network = createNetwork({ dead: /dead/ });
+  const queue = openQueue(scene, network);
+  await queue.idle();
+  expect(await mail.account(id)).toMatchObject({ state: 'bounced', waiting: [] });
+  expect(network.begun).toHaveLength(1);
+  await queue.stop(0);
+});

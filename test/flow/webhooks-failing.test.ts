@@ -1,0 +1,192 @@
+import { describe, expect, it } from 'vitest';
+import { createAdminNotices } from '../../src/flow/webhooks/admin-notices.ts';
+import type { Db } from '../../src/platform/db/index.ts';
+import { administerTeam } from '../../src/resources/teams/index.ts';
+import { disableWebhook } from '../../src/resources/webhooks/index.ts';
+import { startScene, type Scene } from '../rig/scene.ts';
+import { sceneFor, startWebhookReceiver, type WebhookReceiver } from '../rig/webhook-receiver.ts';
+import { plantWebhook } from '../rig/webhooks.ts';
+import { HOUR, mailIn, SECOND, type Mail } from './mail.ts';
+import { happen, hookAt, outboxOf } from './webhook-scene.ts';
+
+const DAY = 24 * HOUR;
+
+async function withFailing(
+  work: (parts: { scene: Scene; receiver: WebhookReceiver; mail: Mail; hookId: string }) => Promise<void>,
+): Promise<void> {
+  await using receiver = await startWebhookReceiver();
+  await using scene = await startScene(sceneFor(receiver));
+  receiver.publishIn(scene.dns);
+  const mail = await mailIn(scene);
+  const { id: hookId } = await hookAt(scene, mail.team, receiver.url());
+  receiver.reply(500);
+  await work({ scene, receiver, mail, hookId });
+}
+
+const statusOf = async (scene: Scene, mail: Mail, hookId: string): Promise<string> =>
+  (await scene.api('GET', `/webhooks/${hookId}`, { key: mail.team.key })).body.status as string;
+
+/** Something happens, and its first attempt has ended. */
+async function tryOnce(scene: Scene, mail: Mail): Promise<void> {
+  await happen(scene, mail.team);
+  await scene.settled();
+}
+
+describe('five days without success', () => {
+  it('disable an endpoint at the next failure, park what waits, and are mailed to the admins', async () => {
+    await withFailing(async ({ scene, mail, hookId, receiver }) => {
+      const adminEmails = ['ann@admins.example', 'bob@admins.example'];
+      await administerTeam(scene.app.world, mail.team.id, { adminEmails });
+      await tryOnce(scene, mail);
+      scene.clock.advance(5 * DAY - SECOND);
+      await scene.settled();
+      await tryOnce(scene, mail);
+      expect(await statusOf(scene, mail, hookId)).toBe('enabled');
+      scene.clock.advance(SECOND);
+      await scene.settled();
+      await tryOnce(scene, mail);
+      expect(await statusOf(scene, mail, hookId)).toBe('disabled');
+      const waiting = (await outboxOf(scene, hookId)).filter((row) => row.status !== 'failed');
+      expect(waiting.length).toBeGreaterThanOrEqual(2);
+      expect(waiting.filter((row) => row.parked !== 1 || row.due_at !== null)).toEqual([]);
+      const mails = scene.sink.messages.filter((message) => message.data.includes('Webhook disabled'));
+      expect(mails.flatMap((message) => message.rcptTo).sort()).toEqual(adminEmails);
+      expect(mails[0]?.data.toString()).toContain(hookId);
+      expect(mails[0]?.mailFrom).toContain(mail.domain.name);
+
+      const count = receiver.requests.length;
+      await tryOnce(scene, mail);
+      scene.clock.advance(DAY);
+      await scene.settled();
+      expect(receiver.requests).toHaveLength(count);
+      expect(scene.sink.messages.filter((message) => message.data.includes('Webhook disabled'))).toHaveLength(
+        mails.length,
+      );
+    });
+  });
+
+  it('disable an endpoint that nothing more happens for', async () => {
+    await withFailing(async ({ scene, mail, hookId }) => {
+      await tryOnce(scene, mail);
+      scene.clock.advance(5 * DAY - SECOND);
+      await scene.settled();
+      expect(await statusOf(scene, mail, hookId)).toBe('enabled');
+      // Looked at three times in a lease.
+      scene.clock.advance(60 * SECOND);
+      await scene.settled();
+      expect(await statusOf(scene, mail, hookId)).toBe('disabled');
+    });
+  });
+
+  it('begin anew with any success', async () => {
+    await withFailing(async ({ scene, mail, hookId, receiver }) => {
+      await tryOnce(scene, mail);
+      scene.clock.advance(4 * DAY);
+      await scene.settled();
+      receiver.reply(200);
+      await tryOnce(scene, mail);
+      receiver.reply(500);
+      await tryOnce(scene, mail);
+      scene.clock.advance(5 * DAY - SECOND);
+      await scene.settled();
+      await tryOnce(scene, mail);
+      expect(await statusOf(scene, mail, hookId)).toBe('enabled');
+    });
+  });
+
+  it('are not five days in which nothing happened', async () => {
+    await withFailing(async ({ scene, mail, hookId }) => {
+      scene.clock.advance(30 * DAY);
+      await scene.settled();
+      await tryOnce(scene, mail);
+      expect(await statusOf(scene, mail, hookId)).toBe('enabled');
+    });
+  });
+
+  it('that nobody can be told of stand in the log, with what is missing', async () => {
+    await withFailing(async ({ scene, mail, hookId }) => {
+      await tryOnce(scene, mail);
+      scene.clock.advance(5 * DAY);
+      await scene.settled();
+      await tryOnce(scene, mail);
+      expect(await statusOf(scene, mail, hookId)).toBe('disabled');
+      const told = scene.log.filter((line) => line.includes('a webhook was disabled and no admin could be told'));
+      expect(told).toHaveLength(1);
+      expect(told[0]).toContain('rasket teams update --admin');
+      expect(told[0]).toContain(hookId);
+    });
+  });
+
+  it('are mailed from the team’s own domain under its own name: no other team reads of it, nor what the URL holds', async () => {
+    await withFailing(async ({ scene, mail, hookId }) => {
+      const operator = await scene.team();
+      await operator.domain('rasket.test');
+      await administerTeam(scene.app.world, mail.team.id, { adminEmails: ['ann@admins.example'] });
+      const { endpoint } = (await scene.api('GET', `/webhooks/${hookId}`, { key: mail.team.key })).body;
+      // As one from before user names were refused.
+      const secretUrl = `${String(endpoint).replace('https://', 'https://ann:PASS@')}T0PATH/secret?token=QUERY`;
+      await scene.app.world.db.run('update webhooks set endpoint = ? where id = ?', [secretUrl, hookId]);
+      await disable(scene, mail, hookId);
+      const [message] = scene.sink.messages.filter(({ rcptTo }) => rcptTo.includes('ann@admins.example'));
+      const text = message?.data.toString() ?? '';
+      expect(text).toContain(`From: rasket <notifications@${mail.domain.name}>`);
+      expect(text).toContain('hooks.test');
+      expect(text).toContain(hookId);
+      expect(text).toMatch(/replay --failed --parked --since 2\d{3}-/);
+      expect(text).not.toMatch(/PASS|T0PATH|QUERY/);
+      const emailsOf = async (key: string): Promise<unknown[]> =>
+        (await scene.api('GET', '/emails', { key })).body.data as unknown[];
+      expect(await emailsOf(operator.key)).toEqual([]);
+      expect(await emailsOf(mail.team.key)).toHaveLength(1);
+    });
+  });
+
+  it('stand in the log alone when the team has no domain, whoever else has one', async () => {
+    await withFailing(async ({ scene, mail, hookId }) => {
+      const operator = await scene.team();
+      await operator.domain('rasket.test');
+      await administerTeam(scene.app.world, mail.team.id, { adminEmails: ['ann@admins.example'] });
+      await scene.app.world.db.run('update domains set verified_at = null where id = ?', [mail.domain.id]);
+      await disable(scene, mail, hookId);
+      expect(scene.sink.messages).toEqual([]);
+      expect(scene.log.filter((line) => line.includes('the team has no verified domain to send from'))).toHaveLength(1);
+      expect((await scene.api('GET', '/emails', { key: operator.key })).body.data).toEqual([]);
+    });
+  });
+});
+
+it('an endpoint that is disabled while the admins of others are being told is told of as well', async () => {
+  await using scene = await startScene({ roles: ['http'] });
+  const hook = await plantWebhook(scene, await scene.team());
+  const { world } = scene.app;
+  const asked = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<void>();
+  const all: Db['all'] = async (...statement) => {
+    const rows = await world.db.all(...statement);
+    asked.resolve();
+    await answer.promise;
+    return rows as never;
+  };
+  const notices = createAdminNotices(
+    { ...world, db: { ...world.db, all } },
+    { acceptEmail: () => expect.unreachable() },
+  );
+  notices.start();
+  await asked.promise;
+  await disableWebhook(world, hook, 'failing');
+  notices.wake();
+  answer.resolve();
+  await notices.idle();
+  await notices.stop(0);
+  const sql = 'select admins_told_at from webhooks where id = ?';
+  expect(await world.db.get(sql, [hook])).toEqual({ admins_told_at: world.clock.now() });
+});
+
+/** Five days of failures. */
+async function disable(scene: Scene, mail: Mail, hookId: string): Promise<void> {
+  await tryOnce(scene, mail);
+  scene.clock.advance(5 * DAY);
+  await scene.settled();
+  await tryOnce(scene, mail);
+  expect(await statusOf(scene, mail, hookId)).toBe('disabled');
+}

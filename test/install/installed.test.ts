@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { Machine } from './machine.ts';
+
+vi.setConfig({ testTimeout: 400_000, hookTimeout: 120_000 });
+
+const machine = new Machine();
+const typed = (line: string, input = '') => {
+  const ended = machine.type(line, input);
+  expect(ended, `${line}: ${ended.stderr}`).toMatchObject({ status: 0 });
+  return ended;
+};
+
+const isPossible = Machine.isPossible();
+beforeAll(() => (isPossible ? machine.start() : undefined));
+afterAll(() => machine.stop());
+
+// runs only as root, because it makes a machine of its own
+describe.runIf(isPossible)('before anything is installed', () => {
+  it('the commands of the operator find the try-out of the checkout one stands in', async () => {
+    typed('cd /opt/rasket && { bin/rasket dev >/var/lib/dev.log 2>&1 & echo $! >/var/lib/dev.pid; }');
+    const ready = '/opt/rasket/.rasket/run/ready.json';
+    await vi.waitFor(() => typed(`test -e ${ready}`), { timeout: 120_000 });
+    for (const at of ['/opt/rasket', '/opt/rasket/src']) {
+      expect(typed(`cd ${at} && /opt/rasket/bin/rasket teams list`).stdout.trim().split('\n')).toHaveLength(1);
+    }
+    const elsewhere = machine.type('cd / && /opt/rasket/bin/rasket teams list');
+    expect(elsewhere).toMatchObject({ status: 1, stderr: expect.stringContaining('/data is no data folder') });
+    typed(`kill $(cat /var/lib/dev.pid)`);
+    await vi.waitFor(() => typed(`test ! -e ${ready}`), { timeout: 120_000 });
+    typed('rm -r /opt/rasket/.rasket');
+  });
+});
+
+// runs only as root, because it makes an account
+describe.runIf(isPossible)('what install.sh says at its end', () => {
+  let said = '';
+  let key = '';
+  beforeAll(() => {
+    const installed = machine.type('sh /opt/rasket/install.sh');
+    expect(installed, installed.stderr).toMatchObject({ status: 0, stderr: '' });
+    said = installed.stdout;
+    key = /^API key {2}(rk_\S+)$/m.exec(said)?.[1] ?? '';
+  });
+  /** The commands of a step, as they stand there. */
+  const commandsOf = (step: string): string[] => {
+    const line = new RegExp(`^ {2}\\d\\. ${step}: +(.*)$`, 'm').exec(said)?.[1] ?? '';
+    return line.split('; ');
+  };
+  const strangers = (): string => machine.type('find /var/lib/rasket ! -user rasket -o ! -group rasket').stdout;
+
+  it('names the settings, which have to name the machine before it is started', async () => {
+    expect(commandsOf('Name this machine')).toEqual(['edit instance.host in /etc/rasket/rasket.toml']);
+    const refused = machine.type('rasket config check');
+    expect(refused).toMatchObject({ status: 1, stdout: '' });
+    expect(refused.stderr).toMatch(
+      /^rasket: instance\.host is "localhost", the default, .*host = "mail\.example\.com" under \[instance\] in \/etc\/rasket\/rasket\.toml\n$/,
+    );
+    typed(`sed -i 's/^# host = /host = /' /etc/rasket/rasket.toml`);
+    expect(typed('rasket config check').stdout).toBe('/etc/rasket/rasket.toml is good.\n');
+    expect(typed('rasket config show').stdout).toContain('host = "mail.example.com"  # from the file\n');
+  });
+
+  it('brings the service up, word for word, and then its first domain', async () => {
+    for (const command of commandsOf('Start it')) typed(command);
+    await vi.waitFor(() => typed('test -e /var/lib/rasket/run/ready.json'), { timeout: 120_000 });
+    for (const command of commandsOf('Look at it')) typed(command);
+    expect(commandsOf('Keep the key')).toEqual(['rasket login']);
+    expect(typed('rasket login', `${key}\n`).stdout).toMatch(/is kept in/);
+    for (const command of commandsOf('See whether all is well')) typed(command);
+    const [create = ''] = commandsOf('Your first sending domain');
+    expect(typed(create).stdout).toContain('v=spf1 a:mail.example.com ~all');
+    const verify = /^ {5}Publish the records that it prints, then: (.*)$/m.exec(said)?.[1] ?? '';
+    // Nobody has published anything, which is said of this very domain.
+    expect(machine.type(verify)).toMatchObject({ status: 1, stdout: expect.stringContaining('pending') });
+  });
+
+  it('leaves the commands of the operator, which find what is installed from anywhere', () => {
+    for (const where of ['/', '/tmp']) expect(typed(`cd ${where} && rasket teams list`).stdout).toMatch(/\tmy-team\t/);
+    expect(typed("rasket sending off --reason 'Moving'").stdout).toBe('Sending is off: Moving.\n');
+    const mail = 'rasket send --from a@example.com --to b@example.org --subject Hello --text Hello';
+    expect(machine.type(mail).stderr).toContain('Moving');
+    expect(typed('rasket sending on').stdout).toBe('Sending is on.\n');
+    typed('rasket teams create Marketing && rasket init --team Second && rasket migrate');
+    expect(strangers()).toBe('');
+  });
+
+  it('has the variables of the service’s environment as well', () => {
+    typed('echo RASKET_LOG_LEVEL=warn >/etc/rasket/environment && chmod 600 /etc/rasket/environment');
+    expect(typed('rasket config show').stdout).toContain('level = "warn"  # from the environment, RASKET_LOG_LEVEL\n');
+    expect(typed('RASKET_LOG_LEVEL=debug rasket config show').stdout).toContain('level = "debug"  # from the env');
+    typed('rm /etc/rasket/environment');
+  });
+
+  it('is overruled by what is named', () => {
+    typed('rasket init --data /var/lib/other --json');
+    const settings = '[instance]\\nhost = "other.example.net"\\n';
+    typed(`printf '${settings}' >/etc/other.toml`);
+    expect(typed('rasket teams list --data /var/lib/other').stdout.trim().split('\n')).toHaveLength(1);
+    expect(typed('RASKET_DATA=/var/lib/other rasket teams list').stdout.trim().split('\n')).toHaveLength(1);
+    expect(typed('rasket teams list').stdout.trim().split('\n')).toHaveLength(3);
+    expect(typed('rasket config show --config /etc/other.toml').stdout).toContain('host = "other.example.net"');
+    expect(typed('RASKET_CONFIG=/etc/other.toml rasket config show').stdout).toContain('host = "other.example.net"');
+    // The settings of an installation are those of its own data folder.
+    expect(typed('RASKET_DATA=/var/lib/other rasket config show').stdout).toContain('host = "localhost"\n');
+  });
+
+  it('is not for everybody’s eyes', () => {
+    const refused = machine.type('setpriv --reuid=65534 --regid=65534 --clear-groups rasket teams list');
+    expect(refused).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr:
+        'rasket: /etc/rasket/rasket.toml may be read by root and the account of the service only; run this command with sudo\n',
+    });
+  });
+
+  it('an upgrade by root leaves nothing of root’s either', () => {
+    expect(typed('sh /opt/rasket/install.sh').stdout).toMatch(/^The database is up to date\.$/m);
+    expect(strangers()).toBe('');
+  });
+});

@@ -1,0 +1,79 @@
+import { createServer, connect, type Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
+
+export interface PgRelay {
+  /** The same database, through the relay. */
+  url: string;
+  /**
+   * Cuts off the client of the next transaction that sends `statement`, just as it commits: the server is not told that its
+   * client is gone, and gets the COMMIT when `land` is called.
+   */
+  loseCommitAfter(statement: string): { lost: Promise<void>; land(): Promise<void> };
+  close(): Promise<void>;
+}
+
+interface Plan {
+  statement: string;
+  isLost: boolean;
+  lose(held: { server: Socket; commit: Buffer }): void;
+}
+
+/** Stands between the app and PostgreSQL and can lose the answer to a COMMIT, as a half-open connection does. */
+export async function startPgRelay(url: string): Promise<PgRelay> {
+  const { hostname, port } = new URL(url);
+  const sockets = new Set<Socket>();
+  let plan: Plan | undefined;
+  const relay = createServer((client) => {
+    const server = connect(Number(port), hostname);
+    let sawStatement = false;
+    let isCut = false;
+    for (const socket of [client, server]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => sockets.delete(socket));
+    }
+    server.on('data', (bytes) => void (isCut || client.write(bytes)));
+    server.on('end', () => client.end());
+    client.on('data', (bytes) => {
+      if (isCut) return;
+      if (plan && bytes.includes(plan.statement)) sawStatement = true;
+      if (!plan || plan.isLost || !sawStatement || !bytes.includes('COMMIT')) return void server.write(bytes);
+      isCut = true;
+      plan.lose({ server, commit: bytes });
+      client.destroy();
+    });
+    client.on('close', () => void (isCut || server.end()));
+  });
+  await new Promise<void>((done) => relay.listen(0, '127.0.0.1', done));
+  const through = new URL(url);
+  through.host = `127.0.0.1:${(relay.address() as AddressInfo).port}`;
+  return {
+    url: through.href,
+    loseCommitAfter(statement) {
+      const held = Promise.withResolvers<{ server: Socket; commit: Buffer }>();
+      const made: Plan = {
+        statement,
+        isLost: false,
+        lose(what) {
+          made.isLost = true;
+          held.resolve(what);
+        },
+      };
+      plan = made;
+      return {
+        lost: held.promise.then(() => undefined),
+        async land() {
+          const { server, commit } = await held.promise;
+          const answered = new Promise<void>((done) => server.once('data', () => done()));
+          server.write(commit);
+          await answered;
+          server.destroy();
+        },
+      };
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise<void>((done) => relay.close(() => done()));
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import { createReceive, type Receive } from '../../src/flow/receive/index.ts';
+import type { World } from '../../src/platform/world/index.ts';
+import type { Scene } from './scene.ts';
+
+export interface Arriving {
+  raw?: string | Buffer;
+  mailFrom?: string;
+  to?: readonly string[];
+}
+
+export const MESSAGE = [
+  'From: Someone <someone@example.org>',
+  'To: Support <support@example.com>',
+  'Subject: A question',
+  'Message-ID: <question@example.org>',
+  'Content-Type: multipart/mixed; boundary=b',
+  '',
+  '--b',
+  'Content-Type: text/plain; charset=utf-8',
+  '',
+  'Does it work?',
+  '--b',
+  'Content-Type: image/png; name="dot.png"',
+  'Content-Disposition: attachment; filename="dot.png"',
+  'Content-Transfer-Encoding: base64',
+  '',
+  'iVBORw==',
+  '--b--',
+  '',
+].join('\r\n');
+
+/** A message that has arrived for a team, past the door; answers its id. */
+export async function receiveMail(scene: Scene, team: { id: string }, arriving: Arriving = {}): Promise<string> {
+  const { raw = MESSAGE, mailFrom = 'someone@example.org', to = ['support@example.com'] } = arriving;
+  const { world } = scene.app;
+  const flow = flows.get(world) ?? createReceive(world);
+  flows.set(world, flow);
+  const verdict = await flow.receive({
+    mailFrom,
+    routes: to.map((address) => ({ kind: 'team', teamId: team.id, address })),
+    raw: Buffer.from(raw),
+    client: { address: '192.0.2.1', name: 'mx.example.org' },
+  });
+  return verdict.kind === 'taken' ? verdict.id : verdict.kind;
+}
+
+const flows = new WeakMap<World, Receive>();

@@ -1,0 +1,193 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { callMx, receivingDomainOf } from '../../rig/mx.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+import { hearGreeting, openTransaction } from './opened.ts';
+
+let scene: Scene;
+let team: Team;
+let domain: string;
+beforeAll(async () => {
+  scene = await startScene({ roles: ['http', 'delivery', 'receiving'] });
+  team = await scene.team();
+  domain = (await receivingDomainOf(scene, team)).name;
+});
+afterAll(() => scene.close());
+
+const received = async (): Promise<number> =>
+  (await scene.api('GET', '/emails/receiving?limit=100', { key: team.key })).body.data.length;
+
+describe('nothing is passed on', () => {
+  it.each([
+    'victim@example.net',
+    'victim@EXAMPLE.NET',
+    'victim@[192.0.2.1]',
+    'victim@[IPv6:2001:db8::1]',
+    'victim%example.net@rasket.test',
+    'victim%example.net',
+    'victim',
+    'postmaster',
+    'root@localhost',
+    'victim@localhost',
+    'victim@rasket.test',
+    'victim@127.0.0.1',
+    'example.net!victim',
+    'example.net!victim@rasket.test',
+    '@rasket.test:victim@example.net',
+    '@DOMAIN:victim@example.net',
+    '@DOMAIN,@rasket.test:victim@example.net',
+    'victim@example.net@DOMAIN',
+    '"victim@example.net"@rasket.test',
+    '"victim@example.net"',
+    'victim@example.net.',
+    'victim@sub.DOMAIN',
+    'victim@DOMAIN.example.net',
+    'victim@xn--DOMAIN',
+    'victim@ DOMAIN',
+    'b-00000000000000000000000000-0000000000@send.DOMAIN',
+    'b-00000000000000000000000000-0000000000@example.net',
+    'bounce@send.DOMAIN',
+    'victim@DOMAIN\u0000',
+    'victim@DOMAIN>,<x@example.net',
+    'victim@DOMAIN> ORCPT=rfc822;x@example.net <',
+  ])('RCPT TO:<%s>', async (address) => {
+    const client = await callMx(scene);
+    await hearGreeting(client);
+    await client.say('MAIL FROM:<a@example.org>');
+    const reply = await client.say(`RCPT TO:<${address.replaceAll('DOMAIN', domain)}>`);
+    expect(reply).toMatch(/^5\d\d 5\./);
+    expect(await client.say('DATA')).toMatch(/^503 /);
+    client.end();
+  });
+
+  it.each(['victim%example.net', '"victim@example.net"', 'example.net!victim', 'a+victim=example.net'])(
+    'the local part %s is only a local part',
+    async (local) => {
+      const client = await callMx(scene);
+      await hearGreeting(client);
+      await client.say('MAIL FROM:<a@example.org>');
+      const reply = await client.say(`RCPT TO:<${local}@${domain}>`);
+      if (reply.startsWith('250')) {
+        await client.say('DATA');
+        expect(await client.say(Buffer.from('x\r\n.\r\n'))).toMatch(/^250 /);
+      } else expect(reply).toMatch(/^5/);
+      client.end();
+      await scene.settled();
+      expect(scene.sink.messages).toHaveLength(0);
+    },
+  );
+
+  it('who tries out addresses is sent off', async () => {
+    const client = await callMx(scene);
+    await hearGreeting(client);
+    await client.say('MAIL FROM:<a@example.org>');
+    const replies: string[] = [];
+    for (let n = 0; n < 21; n++) replies.push(await client.say(`RCPT TO:<n${n}@example.net>`));
+    expect(replies.slice(0, 20).every((reply) => reply.startsWith('550 '))).toBe(true);
+    expect(replies[20]).toMatch(/^421 4\.7\.0 /);
+    expect(await client.hear()).toBe('closed');
+  });
+
+  it('a hundred recipients at a time, and the next is told to come again', async () => {
+    const client = await callMx(scene);
+    await hearGreeting(client);
+    await client.say('MAIL FROM:<a@example.org>');
+    for (let n = 0; n < 100; n++) expect(await client.say(`RCPT TO:<n${n}@${domain}>`)).toMatch(/^250 /);
+    expect(await client.say(`RCPT TO:<more@${domain}>`)).toMatch(/^452 4\.5\.3 /);
+    expect(await client.say(`RCPT TO:<n7@${domain}>`)).toMatch(/^250 /);
+    client.end();
+  });
+});
+
+describe('no message hides in another', () => {
+  const HIDDEN = (to: string): string =>
+    ['MAIL FROM:<ceo@example.com>', `RCPT TO:<${to}>`, 'DATA', 'Subject: hidden', '', 'hidden'].join('\r\n');
+
+  it.each([
+    ['LF . LF', '\n.\n'],
+    ['LF . CRLF', '\n.\r\n'],
+    ['CRLF . LF', '\r\n.\n'],
+    ['CR . CR', '\r.\r'],
+    ['CR . CRLF', '\r.\r\n'],
+    ['CRLF . CR', '\r\n.\r'],
+    ['LF . CR', '\n.\r'],
+    ['CR . LF', '\r.\n'],
+    ['LF CR . LF CR', '\n\r.\n\r'],
+    ['CRLF . NUL CRLF', '\r\n.\u0000\r\n'],
+    ['CRLF NUL . CRLF', '\r\n\u0000.\r\n'],
+    ['CR NUL LF . CR NUL LF', '\r\u0000\n.\r\u0000\n'],
+    ['CRLF .. CRLF', '\r\n..\r\n'],
+    ['CRLF . space CRLF', '\r\n. \r\n'],
+    ['CRCRLF . CRCRLF', '\r\r\n.\r\r\n'],
+    ['NEL . NEL', '\u0085.\u0085'],
+    ['VT . VT', '\v.\v'],
+    ['line separator', '\u2028.\u2028'],
+  ])('after %s', async (_, end) => {
+    const before = await received();
+    const client = await callMx(scene);
+    await openTransaction(client, `b@${domain}`);
+    const hidden = HIDDEN(`h@${domain}`);
+    const content = Buffer.from(`Subject: outer\r\n\r\nouter${end}${hidden}\r\n.\r\n`, 'utf8');
+    const reply = await client.say(content);
+    const isBare = /\r(?!\n)|(?<!\r)\n/.test(content.toString('latin1'));
+    expect(reply).toMatch(isBare ? /^550 5\.6\.11 / : /^250 /);
+    // One reply, and the next command is the client's own.
+    expect(await client.say('NOOP')).toMatch(/^250 /);
+    client.end();
+    expect(await received()).toBe(before + (isBare ? 0 : 1));
+  });
+
+  it.each([1, 2, 3, 5, 7])('however the end is cut, %i bytes at a time', async (size) => {
+    const before = await received();
+    const client = await callMx(scene);
+    await openTransaction(client, `b@${domain}`);
+    const content = Buffer.from('Subject: cut\r\n\r\n..\r\n..a\r\n\r\n.\r\n');
+    const reply = client.hear();
+    for (let at = 0; at < content.length; at += size) {
+      client.send(content.subarray(at, at + size));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(await reply).toMatch(/^250 /);
+    client.end();
+    expect(await received()).toBe(before + 1);
+  });
+
+  it('what is said in clear before a handshake is never heard', async () => {
+    const client = await callMx(scene);
+    await hearGreeting(client);
+    client.send(`STARTTLS\r\nEHLO a.example\r\nMAIL FROM:<a@example.org>\r\nRCPT TO:<b@${domain}>\r\n`);
+    expect(await client.hear()).toMatch(/^220 /);
+    // The handshake fails, because the server takes the rest for it; or it succeeds and nothing was said.
+    const isSecure = await client.startTls().then(
+      () => true,
+      () => false,
+    );
+    if (isSecure) expect(await client.say('DATA')).toMatch(/^503 /);
+    client.end();
+  });
+
+  it('who speaks before the greeting is sent off', async () => {
+    await using patient = await startScene({
+      roles: ['http', 'receiving'],
+      config: { receiving: { greeting_delay_ms: 500 } },
+    });
+    const client = await callMx(patient);
+    client.send('EHLO a.example\r\n');
+    expect(await client.hear()).toMatch(/^(421|554) .*Wait for the greeting/);
+    const other = await callMx(patient);
+    const greeting = other.hear();
+    expect(await advanceUntil(patient, greeting)).toMatch(/^220 /);
+    client.end();
+    other.end();
+  });
+});
+
+/** The connection may not have been noticed when the clock was moved. */
+async function advanceUntil(patient: Scene, greeting: Promise<string>): Promise<string> {
+  let isHeard = false;
+  void greeting.then(() => (isHeard = true));
+  while (!isHeard) {
+    patient.clock.advance(500);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return greeting;
+}

@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { callMx, receivingDomainOf } from '../../rig/mx.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+import { TRANSCRIPTS } from './transcripts.ts';
+
+describe('dialogues with the MX port', () => {
+  let scene: Scene;
+  let team: Team;
+  let [domain, other] = ['', ''];
+  beforeAll(async () => {
+    scene = await startScene({ roles: ['http', 'receiving'] });
+    team = await scene.team();
+    domain = (await receivingDomainOf(scene, team)).name;
+    other = (await team.domain()).name;
+  });
+  afterAll(() => scene.close());
+
+  const filled = (text: string): string =>
+    text
+      .replaceAll('DOMAIN', domain)
+      .replaceAll('UPPER', domain.toUpperCase())
+      .replaceAll('OTHER', other)
+      .replaceAll('LONG', 'x'.repeat(13_000));
+  const unescaped = (text: string): string => text.replaceAll('\\r', '\r').replaceAll('\\n', '\n');
+
+  it.each(Object.entries(TRANSCRIPTS))('%s', async (_, transcript) => {
+    const client = await callMx(scene);
+    try {
+      for (const line of filled(transcript).trim().split('\n')) {
+        const [, sign = '', rest = ''] = /^(>>|<>|>|<|tls) ?(.*)$/.exec(line.trim()) ?? [];
+        if (sign === '>>') client.send(unescaped(rest));
+        else if (sign === '>') client.send(`${rest}\r\n`);
+        else if (sign === '<>') expect(await client.hear()).toBe('closed');
+        else if (sign === 'tls') await client.startTls();
+        else expect(`${line}: ${await client.hear()}`).toContain(`${line}: ${unescaped(rest)}`);
+      }
+    } finally {
+      client.end();
+    }
+  });
+
+  it('what was taken is there, byte for byte and for whom it was', async () => {
+    const own = await scene.team();
+    const { name } = await receivingDomainOf(scene, own);
+    const client = await callMx(scene);
+    await client.hear();
+    await client.say('EHLO mx.example.org');
+    await client.say('MAIL FROM:<a@example.org>');
+    for (const to of [`B@${name}`, `c@${name.toUpperCase()}`]) await client.say(`RCPT TO:<${to}>`);
+    await client.say('DATA');
+    const reply = await client.say(Buffer.from('Subject: dots\r\n\r\n..\r\n..x\r\n\r\n.\r\n'));
+    client.end();
+    const { data } = (await scene.api('GET', '/emails/receiving', { key: own.key })).body;
+    expect(data).toHaveLength(1);
+    expect(reply).toContain(data[0].id);
+    const { body } = await scene.api('GET', `/emails/receiving/${data[0].id}`, { key: own.key });
+    expect(body.received_for).toEqual([`B@${name}`, `c@${name}`]);
+    const raw = await fetch(body.raw.download_url, { headers: { 'user-agent': 'x' } });
+    expect(await raw.text()).toBe('Subject: dots\r\n\r\n.\r\n.x\r\n\r\n');
+  });
+});

@@ -1,0 +1,396 @@
+/**
+ * Dialogues with the MX port. `>` is said with CRLF, `>>` as it stands (with escapes) and without waiting, `<` begins the
+ * next reply, `<>` is the end of the connection, `tls` encrypts. DOMAIN receives; OTHER is a domain of ours that does not.
+ */
+export const TRANSCRIPTS: Record<string, string> = {
+  'a message is taken': `
+    < 220 rasket.test
+    > EHLO mx.example.org
+    < 250-rasket.test
+    > MAIL FROM:<a@example.org>
+    < 250 2.1.0
+    > RCPT TO:<b@DOMAIN>
+    < 250 2.1.5
+    > DATA
+    < 354
+    >> Subject: x\\r\\n\\r\\nHello\\r\\n.\\r\\n
+    < 250 2.0.0 Taken
+    > QUIT
+    < 221
+    <>`,
+  'an empty message is taken': `
+    < 220
+    > EHLO a.example
+    < 250
+    > MAIL FROM:<>
+    < 250
+    > RCPT TO:<b@DOMAIN>
+    < 250
+    > DATA
+    < 354
+    >> .\\r\\n
+    < 250`,
+  'two messages over one connection': `
+    < 220
+    > EHLO a.example
+    < 250
+    > MAIL FROM:<a@example.org>
+    < 250
+    > RCPT TO:<b@DOMAIN>
+    < 250
+    > DATA
+    < 354
+    >> one\\r\\n.\\r\\n
+    < 250
+    > MAIL FROM:<a@example.org>
+    < 250
+    > RCPT TO:<c@DOMAIN>
+    < 250
+    > DATA
+    < 354
+    >> two\\r\\n.\\r\\n
+    < 250`,
+  'everything before DATA at once': `
+    < 220
+    >> EHLO a.example\\r\\nMAIL FROM:<a@example.org>\\r\\nRCPT TO:<b@DOMAIN>\\r\\nDATA\\r\\n
+    < 250-
+    < 250 2.1.0
+    < 250 2.1.5
+    < 354
+    >> x\\r\\n.\\r\\nQUIT\\r\\n
+    < 250
+    < 221`,
+  'HELO serves as well': `
+    < 220
+    > HELO a.example
+    < 250
+    > MAIL FROM:<a@example.org>
+    < 250
+    > RCPT TO:<b@DOMAIN>
+    < 250`,
+  'commands in any letter case': `
+    < 220
+    > ehlo a.example
+    < 250
+    > mail from:<a@example.org>
+    < 250
+    > rcpt to:<B@DOMAIN>
+    < 250
+    > data
+    < 354
+    >> x\\r\\n.\\r\\n
+    < 250`,
+  'a domain in capitals': `
+    < 220
+    > EHLO a.example
+    < 250
+    > MAIL FROM:<>
+    < 250
+    > RCPT TO:<b@UPPER>
+    < 250`,
+  'extensions are said': `
+    < 220
+    > EHLO a.example
+    < 250-rasket.test\\n250-PIPELINING\\n250-8BITMIME\\n250-SMTPUTF8\\n250-ENHANCEDSTATUSCODES\\n250-SIZE 52428800\\n250 STARTTLS`,
+  'nobody logs in': `
+    < 220
+    > EHLO a.example
+    < 250
+    > AUTH PLAIN AGEAYg==
+    < 50
+    > AUTH LOGIN
+    < 50`,
+  'mail to a domain that is not ours': `
+    < 220
+    > EHLO a.example
+    < 250
+    > MAIL FROM:<a@example.org>
+    < 250
+    > RCPT TO:<b@example.net>
+    < 550 5.7.1 No mail is taken for example.net
+    > DATA
+    < 503 5.5.1`,
+  'mail to a domain that does not receive': `
+    < 220
+    > EHLO a.example
+    < 250
+    > MAIL FROM:<a@example.org>
+    < 250
+    > RCPT TO:<b@OTHER>
+    < 550 5.7.1`,
+  'mail to a subdomain of a domain that receives': `
+    < 220
+    > EHLO a.example
+    < 250
+    > MAIL FROM:<a@example.org>
+    < 250
+    > RCPT TO:<b@sub.DOMAIN>
+    < 550 5.7.1`,
+  'one recipient of two is ours': `
+    < 220
+    > EHLO a.example
+    < 250
+    > MAIL FROM:<a@example.org>
+    < 250
+    > RCPT TO:<x@example.net>
+    < 550
+    > RCPT TO:<b@DOMAIN>
+    < 250
+    > DATA
+    < 354
+    >> x\\r\\n.\\r\\n
+    < 250`,
+  'a return path that we did not make': `
+    < 220
+    > EHLO a.example
+    < 250
+    > MAIL FROM:<>
+    < 250
+    > RCPT TO:<b-00000000000000000000000000-0000000000@send.DOMAIN>
+    < 550`,
+  'DATA without a recipient': `
+    < 220
+    > EHLO a.example
+    < 250
+    > MAIL FROM:<a@example.org>
+    < 250
+    > DATA
+    < 503 5.5.1 No recipient was taken`,
+  'RCPT before MAIL': `
+    < 220
+    > EHLO a.example
+    < 250
+    > RCPT TO:<b@DOMAIN>
+    < 503 5.5.1 Say MAIL first`,
+  'MAIL before EHLO': `
+    < 220
+    > MAIL FROM:<a@example.org>
+    < 503 5.5.1 Say EHLO first`,
+  'MAIL twice': `
+    < 220
+    > EHLO a.example
+    < 250
+    > MAIL FROM:<a@example.org>
+    < 250
+    > MAIL FROM:<a@example.org>
+    < 503 5.5.1`,
+  'RSET forgets the transaction': `
+    < 220
+    > EHLO a.example
+    < 250
+    > MAIL FROM:<a@example.org>
+    < 250
+    > RCPT TO:<b@DOMAIN>
+    < 250
+    > RSET
+    < 250
+    > DATA
+    < 503`,
+  'EHLO forgets the transaction': `
+    < 220
+    > EHLO a.example
+    < 250
+    > MAIL FROM:<a@example.org>
+    < 250
+    > RCPT TO:<b@DOMAIN>
+    < 250
+    > EHLO a.example
+    < 250
+    > DATA
+    < 503`,
+  'a size that is too large is refused before it is sent': `
+    < 220
+    > EHLO a.example
+    < 250
+    > MAIL FROM:<a@example.org> SIZE=52428801
+    < 552 5.3.4`,
+  'a size that fits': `
+    < 220
+    > EHLO a.example
+    < 250
+    > MAIL FROM:<a@example.org> SIZE=52428800
+    < 250`,
+  'a size that is no number': `
+    < 220
+    > EHLO a.example
+    < 250
+    > MAIL FROM:<a@example.org> SIZE=big
+    < 501 5.5.4`,
+  '8-bit content': `
+    < 220
+    > EHLO a.example
+    < 250
+    > MAIL FROM:<a@example.org> BODY=8BITMIME
+    < 250`,
+  'binary content is not taken': `
+    < 220
+    > EHLO a.example
+    < 250
+    > MAIL FROM:<a@example.org> BODY=BINARYMIME
+    < 501 5.5.4`,
+  'BDAT is no command here': `
+    < 220
+    > EHLO a.example
+    < 250
+    > MAIL FROM:<a@example.org>
+    < 250
+    > RCPT TO:<b@DOMAIN>
+    < 250
+    > BDAT 3 LAST
+    < 500`,
+  'an address beyond ASCII': `
+    < 220
+    > EHLO a.example
+    < 250
+    > MAIL FROM:<ä@example.org> SMTPUTF8
+    < 250
+    > RCPT TO:<grüße@DOMAIN>
+    < 250`,
+  'an unknown parameter': `
+    < 220
+    > EHLO a.example
+    < 250
+    > MAIL FROM:<a@example.org> RET=HDRS ENVID=x
+    < 555 5.5.4
+    > MAIL FROM:<a@example.org> FOO=bar
+    < 555 5.5.4
+    > MAIL FROM:<a@example.org>
+    < 250
+    > RCPT TO:<b@DOMAIN> NOTIFY=NEVER
+    < 555 5.5.4`,
+  'a sender that is no address': `
+    < 220
+    > EHLO a.example
+    < 250
+    > MAIL FROM:<a@>
+    < 501 5.1.7`,
+  'a recipient that is no address': `
+    < 220
+    > EHLO a.example
+    < 250
+    > MAIL FROM:<a@example.org>
+    < 250
+    > RCPT TO:<b c@DOMAIN>
+    < 501 5.1.3
+    > RCPT TO:DOMAIN
+    < 501 5.1.3
+    > RCPT TO:<>
+    < 5`,
+  'EHLO without a name': `
+    < 220
+    > EHLO
+    < 501`,
+  'an unknown command': `
+    < 220
+    > HELLO there
+    < 500`,
+  HTTP: `
+    < 220
+    >> GET / HTTP/1.1\\r\\nHost: a.example\\r\\n\\r\\n
+    < 421 4.7.0 This is an SMTP port`,
+  'VRFY and EXPN give nobody away': `
+    < 220
+    > EHLO a.example
+    < 250
+    > VRFY b@DOMAIN
+    < 252
+    > EXPN list
+    < 50`,
+  'NOOP and HELP': `
+    < 220
+    > NOOP
+    < 250
+    > HELP
+    < 214`,
+  'a command that is too long': `
+    < 220
+    > EHLO a.example
+    < 250
+    > MAIL FROM:<LONG@example.org>
+    < 421`,
+  'STARTTLS, then a message': `
+    < 220
+    > EHLO a.example
+    < 250
+    > STARTTLS
+    < 220
+    tls
+    > EHLO a.example
+    < 250-rasket.test\\n250-PIPELINING\\n250-8BITMIME\\n250-SMTPUTF8\\n250-ENHANCEDSTATUSCODES\\n250 SIZE 52428800
+    > MAIL FROM:<a@example.org>
+    < 250
+    > RCPT TO:<b@DOMAIN>
+    < 250
+    > DATA
+    < 354
+    >> secret\\r\\n.\\r\\n
+    < 250`,
+  'STARTTLS forgets what was said before': `
+    < 220
+    > EHLO a.example
+    < 250
+    > MAIL FROM:<a@example.org>
+    < 250
+    > STARTTLS
+    < 220
+    tls
+    > MAIL FROM:<a@example.org>
+    < 503 5.5.1 Say EHLO first
+    > EHLO a.example
+    < 250
+    > RCPT TO:<b@DOMAIN>
+    < 503`,
+  'STARTTLS twice': `
+    < 220
+    > EHLO a.example
+    < 250
+    > STARTTLS
+    < 220
+    tls
+    > EHLO a.example
+    < 250
+    > STARTTLS
+    < 503`,
+  'STARTTLS with a parameter': `
+    < 220
+    > EHLO a.example
+    < 250
+    > STARTTLS now
+    < 501`,
+  'XCLIENT and XFORWARD tell nothing': `
+    < 220
+    > EHLO a.example
+    < 250
+    > XCLIENT ADDR=127.0.0.2
+    < 50
+    > XFORWARD NAME=trusted.example
+    < 50`,
+  'ETRN and TURN': `
+    < 220
+    > EHLO a.example
+    < 250
+    > ETRN DOMAIN
+    < 50
+    > TURN
+    < 50`,
+  'dots at the start of lines': `
+    < 220
+    > EHLO a.example
+    < 250
+    > MAIL FROM:<a@example.org>
+    < 250
+    > RCPT TO:<b@DOMAIN>
+    < 250
+    > DATA
+    < 354
+    >> ..\\r\\n..x\\r\\n...\\r\\n.\\r\\n
+    < 250`,
+  'a source route is read past': `
+    < 220
+    > EHLO a.example
+    < 250
+    > MAIL FROM:<a@example.org>
+    < 250
+    > RCPT TO:<@relay.example.net:b@DOMAIN>
+    < 250`,
+};

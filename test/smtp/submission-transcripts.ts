@@ -1,0 +1,589 @@
+// Over 400 lines because it is one table: every dialogue that is held to the letter.
+import type { Way } from './dialogue.ts';
+
+export interface Transcript {
+  why: string;
+  script: string;
+  /** Without the greeting, EHLO and login that the others begin with. */
+  isBare?: boolean;
+  ways?: readonly Way[];
+}
+
+const ENCRYPTED = ['starttls', 'tls'] as const;
+
+/** `{from}` is an address of the team's domain, `{plain}` its key for AUTH PLAIN, `{key64}` and `{user64}` for LOGIN. */
+export const transcripts: readonly Transcript[] = [
+  {
+    why: 'what is offered over TLS',
+    isBare: true,
+    ways: ENCRYPTED,
+    script: `
+      C: EHLO client.example
+      S: 250-rasket.test
+      S: 250-PIPELINING
+      S: 250-8BITMIME
+      S: 250-SMTPUTF8
+      S: 250-ENHANCEDSTATUSCODES
+      S: 250-SIZE 52428800
+      S: 250 AUTH PLAIN LOGIN
+      C: QUIT
+      S: 221 2.0.0 …
+      S: (hangs up)`,
+  },
+  {
+    why: 'AUTH PLAIN in one line',
+    isBare: true,
+    script: `
+      C: HELO client.example
+      S: 250 …
+      C: AUTH PLAIN {plain}
+      S: 235 2.7.0 Logged in
+      C: AUTH PLAIN {plain}
+      S: 503 5.5.1 You are logged in…`,
+  },
+  {
+    why: 'AUTH PLAIN in two lines',
+    isBare: true,
+    script: `
+      C: HELO client.example
+      S: 250 …
+      C: AUTH PLAIN
+      S: 334…
+      C: {plain}
+      S: 235 2.7.0 Logged in`,
+  },
+  {
+    why: 'AUTH LOGIN',
+    isBare: true,
+    script: `
+      C: HELO client.example
+      S: 250 …
+      C: AUTH LOGIN
+      S: 334 VXNlcm5hbWU6
+      C: {user64}
+      S: 334 UGFzc3dvcmQ6
+      C: {key64}
+      S: 235 2.7.0 Logged in`,
+  },
+  {
+    why: 'AUTH LOGIN with the user name in its line',
+    isBare: true,
+    script: `
+      C: HELO client.example
+      S: 250 …
+      C: AUTH LOGIN {user64}
+      S: 334 UGFzc3dvcmQ6
+      C: {key64}
+      S: 235 2.7.0 Logged in`,
+  },
+  {
+    why: 'a login called off',
+    isBare: true,
+    script: `
+      C: HELO client.example
+      S: 250 …
+      C: AUTH PLAIN
+      S: 334…
+      C: *
+      S: 501 5.7.0 The login was called off`,
+  },
+  {
+    why: 'a login that is no base64',
+    isBare: true,
+    script: `
+      C: HELO client.example
+      S: 250 …
+      C: AUTH PLAIN !!!!
+      S: 501 5.5.2 That is not the base64…`,
+  },
+  {
+    why: 'a mechanism that is not offered',
+    isBare: true,
+    script: `
+      C: HELO client.example
+      S: 250 …
+      C: AUTH CRAM-MD5
+      S: 504 5.5.4 Log in by AUTH PLAIN or AUTH LOGIN…`,
+  },
+  {
+    why: 'nothing is sent without a login',
+    isBare: true,
+    script: `
+      C: EHLO client.example
+      S: 250-…
+      S: 250-…
+      S: 250-…
+      S: 250-…
+      S: 250-…
+      S: 250-SIZE…
+      S: 250 …
+      C: MAIL FROM:<{from}>
+      S: 530 5.7.0 Log in first…
+      C: RCPT TO:<x@example.net>
+      S: 530 5.7.0 Log in first…
+      C: DATA
+      S: 530 5.7.0 Log in first…`,
+    ways: ENCRYPTED,
+  },
+  {
+    why: 'EHLO comes first',
+    isBare: true,
+    script: `
+      C: MAIL FROM:<{from}>
+      S: 503 5.5.1 Say EHLO first
+      C: AUTH PLAIN {plain}
+      S: 503 5.5.1 Say EHLO first`,
+  },
+  {
+    why: 'EHLO without a name',
+    isBare: true,
+    script: `
+      C: EHLO
+      S: 501 5.5.4 Say EHLO and the name of your host
+      C: HELO
+      S: 501 …`,
+  },
+  {
+    why: 'HTTP is sent off',
+    isBare: true,
+    script: `
+      C: GET / HTTP/1.1
+      S: 421 4.7.0 This is an SMTP port; HTTP has another
+      S: (hangs up)`,
+  },
+  {
+    why: 'a whole message',
+    script: `
+      C: MAIL FROM:<{from}> SIZE=100 BODY=8BITMIME
+      S: 250 2.1.0 …
+      C: RCPT TO:<someone@example.net>
+      S: 250 2.1.5 …
+      C: DATA
+      S: 354 …
+      C: From: {from}
+      C: Subject: Hello
+      C:
+      C: ..dots
+      C: .
+      S: 250 2.6.0 Accepted as ……`,
+  },
+  {
+    why: 'two messages over one connection',
+    script: `
+      C: MAIL FROM:<{from}>
+      S: 250 2.1.0 …
+      C: RCPT TO:<someone@example.net>
+      S: 250 2.1.5 …
+      C: DATA
+      S: 354 …
+      C: From: {from}
+      C:
+      C: one
+      C: .
+      S: 250 2.6.0 …
+      C: MAIL FROM:<>
+      S: 250 2.1.0 …
+      C: RCPT TO:<someone@example.net>
+      S: 250 2.1.5 …
+      C: DATA
+      S: 354 …
+      C: From: {from}
+      C:
+      C: two
+      C: .
+      S: 250 2.6.0 …
+      C: QUIT
+      S: 221 …
+      S: (hangs up)`,
+  },
+  {
+    why: 'RSET forgets the transaction and not the login',
+    script: `
+      C: MAIL FROM:<{from}>
+      S: 250 2.1.0 …
+      C: RCPT TO:<someone@example.net>
+      S: 250 2.1.5 …
+      C: RSET
+      S: 250 2.0.0 …
+      C: DATA
+      S: 503 5.5.1 No recipient was taken…
+      C: MAIL FROM:<{from}>
+      S: 250 2.1.0 …`,
+  },
+  {
+    why: 'RCPT before MAIL',
+    script: `
+      C: RCPT TO:<someone@example.net>
+      S: 503 5.5.1 Say MAIL first`,
+  },
+  {
+    why: 'MAIL twice',
+    script: `
+      C: MAIL FROM:<{from}>
+      S: 250 2.1.0 …
+      C: MAIL FROM:<{from}>
+      S: 503 5.5.1 A transaction is under way…`,
+  },
+  {
+    why: 'a sender without brackets',
+    script: `
+      C: MAIL FROM:{from}
+      S: 501 5.1.7 Write MAIL FROM:<local@example.com>`,
+  },
+  {
+    why: 'a recipient that is none',
+    script: `
+      C: MAIL FROM:<{from}>
+      S: 250 2.1.0 …
+      C: RCPT TO:<nobody>
+      S: 501 5.1.3 Write RCPT TO:<local@example.com>
+      C: RCPT TO:<>
+      S: 501 5.1.3 …
+      C: RCPT TO:<postmaster>
+      S: 553 5.1.3 The address "postmaster" has no @…`,
+  },
+  {
+    why: 'a recipient that SMTPUTF8 was not asked for',
+    script: `
+      C: MAIL FROM:<{from}>
+      S: 250 2.1.0 …
+      C: RCPT TO:<jörg@example.net>
+      S: 553 5.6.7 An address beyond ASCII needs the parameter SMTPUTF8 at MAIL`,
+  },
+  {
+    why: 'a recipient that SMTPUTF8 was asked for',
+    script: `
+      C: MAIL FROM:<{from}> SMTPUTF8
+      S: 250 2.1.0 …
+      C: RCPT TO:<jörg@example.net>
+      S: 250 2.1.5 …`,
+  },
+  {
+    why: 'parameters of delivery reports at MAIL',
+    script: `
+      C: MAIL FROM:<{from}> RET=HDRS
+      S: 555 5.5.4 The parameter RET is not known here; leave it out; webhooks…
+      C: MAIL FROM:<{from}> ENVID=1
+      S: 555 5.5.4 The parameter ENVID…`,
+  },
+  {
+    why: 'parameters of delivery reports at RCPT',
+    script: `
+      C: MAIL FROM:<{from}>
+      S: 250 2.1.0 …
+      C: RCPT TO:<someone@example.net> NOTIFY=NEVER
+      S: 555 5.5.4 The parameter NOTIFY…
+      C: RCPT TO:<someone@example.net> ORCPT=rfc822;x@y.example
+      S: 555 5.5.4 The parameter ORCPT…`,
+  },
+  {
+    why: 'REQUIRETLS',
+    ways: ENCRYPTED,
+    script: `
+      C: MAIL FROM:<{from}> REQUIRETLS
+      S: 555 5.5.4 The parameter REQUIRETLS is not known here; set tls to enforced on the sending domain instead`,
+  },
+  {
+    why: 'a parameter that nobody knows',
+    script: `
+      C: MAIL FROM:<{from}> XFOO=1
+      S: 555 5.5.4 The parameter XFOO is not known here; leave it out`,
+  },
+  {
+    why: 'a parameter twice',
+    script: `
+      C: MAIL FROM:<{from}> SIZE=1 SIZE=2
+      S: 501 …`,
+  },
+  {
+    why: 'AUTH at MAIL, which clients that have logged in may say',
+    script: `
+      C: MAIL FROM:<{from}> AUTH=<>
+      S: 250 2.1.0 …`,
+  },
+  {
+    why: 'BINARYMIME',
+    script: `
+      C: MAIL FROM:<{from}> BODY=BINARYMIME
+      S: 501 5.5.4 BODY is 7BIT or 8BITMIME…`,
+  },
+  {
+    why: 'a size that is announced too large',
+    script: `
+      C: MAIL FROM:<{from}> SIZE=52428801
+      S: 552 5.3.4 The message is larger than the 52428800 bytes that are taken…`,
+  },
+  {
+    why: 'a size that is no number',
+    script: `
+      C: MAIL FROM:<{from}> SIZE=big
+      S: 501 5.5.4 SIZE takes a number of bytes`,
+  },
+  {
+    why: 'a domain that is not verified',
+    script: `
+      C: MAIL FROM:<me@elsewhere.example>
+      S: 250 2.1.0 …
+      C: RCPT TO:<someone@example.net>
+      S: 250 2.1.5 …
+      C: DATA
+      S: 354 …
+      C: From: me@elsewhere.example
+      C:
+      C: .
+      S: 550 5.7.1 The domain elsewhere.example is not verified for this team…`,
+  },
+  {
+    why: 'no From',
+    script: `
+      C: MAIL FROM:<{from}>
+      S: 250 2.1.0 …
+      C: RCPT TO:<someone@example.net>
+      S: 250 2.1.5 …
+      C: DATA
+      S: 354 …
+      C: Subject: x
+      C:
+      C: .
+      S: 550 5.6.0 The message cannot be sent: it has no header From.`,
+  },
+  {
+    why: 'two From',
+    script: `
+      C: MAIL FROM:<{from}>
+      S: 250 2.1.0 …
+      C: RCPT TO:<someone@example.net>
+      S: 250 2.1.5 …
+      C: DATA
+      S: 354 …
+      C: From: {from}
+      C: FROM: other@example.org
+      C:
+      C: .
+      S: 550 5.6.0 The message cannot be sent: it has 2 headers from…`,
+  },
+  {
+    why: 'From with two addresses',
+    script: `
+      C: MAIL FROM:<{from}>
+      S: 250 2.1.0 …
+      C: RCPT TO:<someone@example.net>
+      S: 250 2.1.5 …
+      C: DATA
+      S: 354 …
+      C: From: {from}, other@example.org
+      C:
+      C: .
+      S: 550 5.6.0 The message cannot be sent: its header From must name one address.`,
+  },
+  {
+    why: 'a header that is none',
+    script: `
+      C: MAIL FROM:<{from}>
+      S: 250 2.1.0 …
+      C: RCPT TO:<someone@example.net>
+      S: 250 2.1.5 …
+      C: DATA
+      S: 354 …
+      C: From: {from}
+      C: no colon here
+      C:
+      C: .
+      S: 550 5.6.0 The message cannot be sent: the line "no colon here" is no header; an empty line ends the headers.`,
+  },
+  {
+    why: 'an empty message',
+    script: `
+      C: MAIL FROM:<{from}>
+      S: 250 2.1.0 …
+      C: RCPT TO:<someone@example.net>
+      S: 250 2.1.5 …
+      C: DATA
+      S: 354 …
+      C: .
+      S: 550 5.6.0 The message cannot be sent: it has no header From.`,
+  },
+  {
+    why: 'a tag that is none',
+    script: `
+      C: MAIL FROM:<{from}>
+      S: 250 2.1.0 …
+      C: RCPT TO:<someone@example.net>
+      S: 250 2.1.5 …
+      C: DATA
+      S: 354 …
+      C: From: {from}
+      C: X-Rasket-Tag: no value
+      C:
+      C: .
+      S: 550 5.6.0 The message cannot be sent: a header X-Rasket-Tag is not name=value…`,
+  },
+  {
+    why: 'an idempotency key that is too long',
+    script: `
+      C: MAIL FROM:<{from}>
+      S: 250 2.1.0 …
+      C: RCPT TO:<someone@example.net>
+      S: 250 2.1.5 …
+      C: DATA
+      S: 354 …
+      C: From: {from}
+      C: Rasket-Idempotency-Key: {long}
+      C:
+      C: .
+      S: 550 5.6.0 The message cannot be sent: its idempotency key must be 1 to 256 characters long.`,
+  },
+  {
+    why: 'DATA when no recipient was taken',
+    script: `
+      C: MAIL FROM:<{from}>
+      S: 250 2.1.0 …
+      C: DATA
+      S: 503 5.5.1 No recipient was taken; say RCPT first`,
+  },
+  {
+    why: 'a source route is passed over',
+    script: `
+      C: MAIL FROM:<@relay.example:{from}>
+      S: 250 2.1.0 …
+      C: RCPT TO:<@relay.example:someone@example.net>
+      S: 250 2.1.5 …`,
+  },
+  {
+    why: 'NOOP, HELP and VRFY',
+    script: `
+      C: NOOP
+      S: 250 2.0.0 …
+      C: HELP
+      S: 214 2.0.0 EHLO, STARTTLS…
+      C: VRFY someone
+      S: 252 2.1.5 …`,
+  },
+  {
+    why: 'commands of old',
+    script: `
+      C: WIZ
+      S: 500 5.5.2 There is no such command here; HELP lists them
+      C: SHELL
+      S: 500 5.5.2 …
+      C: KILL
+      S: 500 5.5.2 …
+      C: EXPN list
+      S: 500 5.5.2 …`,
+  },
+  {
+    why: 'who may not speak for others does not',
+    script: `
+      C: XCLIENT ADDR=192.0.2.1
+      S: 500 5.5.2 …
+      C: XFORWARD ADDR=192.0.2.1
+      S: 500 5.5.2 …
+      C: BDAT 10 LAST
+      S: 500 5.5.2 …`,
+  },
+  {
+    why: 'TLS on TLS',
+    ways: ENCRYPTED,
+    script: `
+      C: STARTTLS
+      S: 503 5.5.1 The connection is encrypted already`,
+  },
+  {
+    why: 'ten commands that nobody knows',
+    script: `
+      C: A
+      S: 500 …
+      C: B
+      S: 500 …
+      C: C
+      S: 500 …
+      C: D
+      S: 500 …
+      C: E
+      S: 500 …
+      C: F
+      S: 500 …
+      C: G
+      S: 500 …
+      C: H
+      S: 500 …
+      C: I
+      S: 500 …
+      C: J
+      S: 421 4.7.0 Too many commands that nobody knows…
+      S: (hangs up)`,
+  },
+  {
+    why: 'everything in one breath',
+    script: `
+      C: MAIL FROM:<{from}>
+      C: RCPT TO:<someone@example.net>
+      C: RCPT TO:<bad>
+      C: DATA
+      S: 250 2.1.0 …
+      S: 250 2.1.5 …
+      S: 501 5.1.3 …
+      S: 354 …
+      C: From: {from}
+      C:
+      C: pipelined
+      C: .
+      C: NOOP
+      C: QUIT
+      S: 250 2.6.0 …
+      S: 250 2.0.0 …
+      S: 221 …
+      S: (hangs up)`,
+  },
+];
+
+/** Only in clear, on a port that demands TLS for a login. */
+export const clearTranscripts: readonly Transcript[] = [
+  {
+    why: 'no login is offered in clear',
+    isBare: true,
+    script: `
+      C: EHLO client.example
+      S: 250-rasket.test
+      S: 250-PIPELINING
+      S: 250-8BITMIME
+      S: 250-SMTPUTF8
+      S: 250-ENHANCEDSTATUSCODES
+      S: 250-SIZE 52428800
+      S: 250 STARTTLS`,
+  },
+  {
+    why: 'none is taken in clear',
+    isBare: true,
+    script: `
+      C: EHLO client.example
+      S: 250-…
+      S: 250-…
+      S: 250-…
+      S: 250-…
+      S: 250-…
+      S: 250-…
+      S: 250 STARTTLS
+      C: AUTH PLAIN {plain}
+      S: 538 5.7.11 Encrypt first: say STARTTLS, then AUTH
+      C: AUTH LOGIN
+      S: 538 5.7.11 …
+      C: MAIL FROM:<{from}>
+      S: 530 5.7.0 Log in first: STARTTLS, then AUTH…`,
+  },
+  {
+    why: 'STARTTLS with words behind it',
+    isBare: true,
+    script: `
+      C: EHLO client.example
+      S: 250-…
+      S: 250-…
+      S: 250-…
+      S: 250-…
+      S: 250-…
+      S: 250-…
+      S: 250 STARTTLS
+      C: STARTTLS now
+      S: 501 5.5.4 STARTTLS takes no parameters`,
+  },
+];

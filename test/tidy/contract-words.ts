@@ -1,0 +1,91 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { parse } from 'yaml';
+import { entriesOf, type Problem } from './tree.ts';
+
+/**
+ * What may stand where in the files of the contract: each word with what its value is, `''` where that is plain data,
+ * `place[]` for a list of places and `place{}` for a map of them. A validator skips words that it does not know, so that a
+ * comma without quotes in a flow map cuts a description in two, and a misspelled keyword checks nothing, without a word.
+ */
+const places: Record<string, Record<string, string>> = {
+  file: {
+    ...words('openapi security x-shared'),
+    ...{ info: 'info', servers: 'server[]', tags: 'tag[]', paths: 'path{}', components: 'components' },
+    'x-errors': 'errorRow[]',
+  },
+  info: { ...words('title version summary description'), license: 'license' },
+  license: words('name identifier'),
+  server: { ...words('url description'), variables: 'serverVariable{}' },
+  serverVariable: words('default description'),
+  tag: words('name description'),
+  errorRow: words('name status meaning'),
+  components: {
+    ...{ schemas: 'schema{}', parameters: 'parameter{}', responses: 'response{}', headers: 'header{}' },
+    securitySchemes: 'securityScheme{}',
+  },
+  securityScheme: words('type scheme description'),
+  path: {
+    parameters: 'parameter[]',
+    ...{ get: 'operation', post: 'operation', put: 'operation', patch: 'operation', delete: 'operation' },
+  },
+  operation: {
+    ...words('operationId tags summary description security'),
+    ...words('x-service-permission x-service-scope x-refused-fields x-refused-as x-bare-list'),
+    ...{ parameters: 'parameter[]', requestBody: 'requestBody', responses: 'response{}' },
+  },
+  parameter: { ...words('name in required description example'), schema: 'schema' },
+  requestBody: { required: '', content: 'mediaType{}' },
+  response: { ...words('description x-error-names'), headers: 'header{}', content: 'mediaType{}' },
+  header: { ...words('description required example'), schema: 'schema' },
+  mediaType: { schema: 'schema', example: '', examples: 'example{}' },
+  example: words('summary value'),
+  schema: {
+    ...words('type format description const enum default pattern required writeOnly x-message'),
+    ...words('minLength maxLength minimum maximum minItems maxItems minProperties'),
+    ...{
+      items: 'schema',
+      properties: 'schema{}',
+      additionalProperties: 'schema',
+      anyOf: 'schema[]',
+      oneOf: 'schema[]',
+    },
+    ...{ if: 'schema', then: 'schema', else: 'schema' },
+  },
+};
+
+export function findUnknownContractWords(root: string): Problem[] {
+  const files = (entriesOf(root, 'src/contract') ?? []).filter((name) => name.endsWith('.yaml'));
+  return files.flatMap((name) => {
+    const file = `src/contract/${name}`;
+    const content: unknown = parse(fs.readFileSync(path.join(root, file), 'utf8'));
+    return unknownWords(content, 'file', '').map(({ at, says }) => ({ at: `${file}: ${at}`, says }));
+  });
+}
+
+function unknownWords(node: unknown, place: string, at: string): Problem[] {
+  if (typeof node !== 'object' || node === null) return [];
+  const known: Record<string, string> = { ...wordsBesideRef(node, place), $ref: '' };
+  return Object.entries(node).flatMap(([word, value]) => {
+    const here = at === '' ? word : `${at}.${word}`;
+    const inside = known[word];
+    if (inside === undefined) return [{ at: here, says: strange(word, place) }];
+    const [, next = '', many = ''] = /^(\w*)(\[\]|\{\})?$/.exec(inside) ?? [];
+    if (next === '') return [];
+    if (many === '') return unknownWords(value, next, here);
+    return Object.entries((value ?? {}) as object).flatMap(([key, item]) => unknownWords(item, next, `${here}.${key}`));
+  });
+}
+
+// OpenAPI 3.1: a schema may say more beside its $ref; anything else stands where the ref leads.
+function wordsBesideRef(node: object, place: string): Record<string, string> {
+  return '$ref' in node && place !== 'schema' ? words('summary description') : (places[place] ?? {});
+}
+
+const strange = (word: string, place: string): string =>
+  `${JSON.stringify(word)} is no word of a ${place}. A text with a comma needs quotes in a flow map { … }; a keyword that is ` +
+  'new to the contract is added to test/tidy/contract-words.ts.';
+
+function words(list: string): Record<string, string> {
+  return Object.fromEntries(list.split(' ').map((word) => [word, '']));
+}

@@ -1,0 +1,188 @@
+import ts from 'typescript';
+import { readSources, type Problem, type SourceFile } from './tree.ts';
+
+const sources = (root: string): SourceFile[] =>
+  readSources(root, (file) => /^(src|bin|cli|console)\/.*(?<!\.test|\.gen)\.tsx?$/.test(file));
+
+/** Below this folder stands what both databases have in common, and no table of ours. */
+const isDatabaseItself = (file: string): boolean => file.startsWith('src/platform/db/');
+const isStore = (file: string): boolean => file.endsWith('.store.ts');
+
+// Each needs two words of the language in their order, so that a sentence that begins with "select" is none.
+const STATEMENTS = [
+  /^\s*(\(\s*)?select\s[\s\S]*\sfrom\s/,
+  /^\s*select\s\S+\s+as\s+\w+\s*$/,
+  /\(\s*select\s[\s\S]*\sfrom\s/i,
+  /\bexists\s*\(\s*select\b/i,
+  /^\s*insert\s+(or\s+\w+\s+)?into\s+\S+\s*(\(|select\b|values\b|default\b|$)/i,
+  /^\s*update\s+(only\s+)?\S+\s+(as\s+\S+\s+)?set\s/i,
+  /^\s*delete\s+from\s+\S+\s*(where\b|using\b|returning\b|$)/i,
+  /^\s*with\s+(recursive\s+)?\w+\s*(\([^)]*\)\s*)?as\s+(not\s+)?(materialized\s+)?\(/i,
+  /^\s*(create|alter|drop)\s+(unique\s+|temp\s+|virtual\s+)*(table|index|view|trigger|sequence)\s/i,
+  /^\s*lock\s+table\s/i,
+  /^\s*truncate\s+(table\s+)?\w+\s*$/i,
+  /^\s*pragma\s+\w+/i,
+  /^\s*vacuum\s+into\s/i,
+  /^\s*begin\s+(immediate|exclusive|deferred)\b/i,
+];
+
+/** Folders whose work is to write SQL for the stores that call them, and why that is no store's. */
+const rendersSql: Record<string, string> = {
+  'src/protocol/contact-filter/':
+    'a filter becomes a condition by pure rules, beside the evaluator that must agree with it',
+};
+
+export function findSqlOutsideStores(root: string): Problem[] {
+  return sources(root)
+    .filter(({ path }) => !isStore(path) && !isDatabaseItself(path))
+    .filter(({ path }) => !Object.keys(rendersSql).some((folder) => path.startsWith(folder)))
+    .flatMap(({ path, text }) =>
+      textsIn(path, text)
+        .filter((part) => STATEMENTS.some((statement) => statement.test(part.text)))
+        .map(({ line }) => ({
+          at: `${path}:${line}`,
+          says:
+            'has SQL. Statements stand in *.store.ts alone, where both databases are thought of. Write a function named by intent in ' +
+            'the store of this folder, and call that.',
+        })),
+    );
+}
+
+/** Tables that another folder may write too, and why. Whoever adds one says what the owner cannot do for it. */
+export const alsoWrittenBy: Record<string, { folder: string; why: string }[]> = {
+  webhook_events: [
+    {
+      folder: 'src/events',
+      why: 'the outbox is filled in the transaction that records the event, and events know no resource',
+    },
+  ],
+  webhook_listener_events: [
+    {
+      folder: 'src/events',
+      why: 'the outbox is filled in the transaction that records the event, and events know no stage',
+    },
+  ],
+};
+
+/** Writes of a table whose name is a parameter, and why they may. */
+const writesAnyTable: Record<string, string> = {
+  'src/resources/instance/instance.store.ts': 'a new instance key seals the sealed columns of every table anew',
+  'src/resources/contacts/values.store.ts': 'one of contact_texts and contact_numbers, which are written nowhere else',
+};
+
+const WRITES = [
+  /\binsert\s+(?:or\s+\w+\s+)?into\s+([\w$]+)/gi,
+  /\bdelete\s+from\s+([\w$]+)/gi,
+  /\bupdate\s+(?:only\s+)?(?!set\b|of\b)([\w$]+)(?:\s+as\s+\w+)?\s+(?:set\s|\$)/gi,
+];
+
+/** `insert into`, `update … set` and `delete from` in SQL, and the first argument of insertMany. */
+export function findSecondWriters(root: string): Problem[] {
+  // Outside stores there is no SQL at all.
+  const writes = sources(root)
+    .filter(({ path }) => isStore(path))
+    .flatMap(({ path, text }) => writesIn(path, text));
+  const nameless = writes
+    .filter(({ table, path }) => table.includes('$') && !(path in writesAnyTable))
+    .map(({ path, line }) => ({
+      at: `${path}:${line}`,
+      says: 'writes a table whose name is a parameter, so that nobody can say whose it is. Name the table.',
+    }));
+  const byTable = Map.groupBy(
+    writes.filter(({ table }) => !table.includes('$')),
+    ({ table }) => table,
+  );
+  const shared = [...byTable].flatMap(([table, all]) => {
+    const allowed = (alsoWrittenBy[table] ?? []).map(({ folder }) => folder);
+    const owners = [...new Set(all.map(({ folder }) => folder))].filter((folder) => !allowed.includes(folder));
+    if (owners.length < 2) return [];
+    const places = owners.map((folder) => {
+      const files = all.filter((one) => one.folder === folder).map(({ path, line }) => `${path}:${line}`);
+      return { folder, files: files.join(', ') };
+    });
+    return [
+      {
+        at: table,
+        says:
+          `is written by ${places.map(({ folder, files }) => `${folder} (${files})`).join(' and by ')}. A table is written by the ` +
+          'stores of one folder, so that its rules stand in one place: export a function from the owner and call that, or say in ' +
+          'test/tidy/sql.ts why both must.',
+      },
+    ];
+  });
+  const idle = Object.entries(alsoWrittenBy).flatMap(([table, others]) =>
+    others
+      .filter(({ folder }) => byTable.get(table)?.some((one) => one.folder === folder) === false)
+      .map(({ folder }) => ({
+        at: folder,
+        says: `does not write ${table} any more; take it out of the exceptions in test/tidy/sql.ts.`,
+      })),
+  );
+  return [...nameless, ...shared, ...idle];
+}
+
+interface Write {
+  path: string;
+  line: number;
+  folder: string;
+  table: string;
+}
+
+function writesIn(path: string, source: string): Write[] {
+  const folder = folderOf(path);
+  return textsIn(path, source).flatMap(({ text, line, isTableName }) => {
+    if (isTableName) return [{ path, line, folder, table: text.toLowerCase() }];
+    return WRITES.flatMap((pattern) => [...text.matchAll(pattern)]).map((match) => ({
+      path,
+      line,
+      folder,
+      table: (match[1] ?? '').toLowerCase(),
+    }));
+  });
+}
+
+/** Inside these, every folder owns tables; elsewhere the layer does. */
+function folderOf(path: string): string {
+  const parts = path.split('/').slice(0, -1);
+  return parts.slice(0, ['resources', 'flow', 'platform'].includes(parts[1] ?? '') ? 3 : 2).join('/');
+}
+
+interface Text {
+  text: string;
+  line: number;
+  /** It is the first argument of insertMany. */
+  isTableName: boolean;
+}
+
+/** Every text of a file, a template with a $ in place of each expression. */
+function textsIn(path: string, source: string): Text[] {
+  const file = ts.createSourceFile(path, source, ts.ScriptTarget.Latest, true);
+  const found: Text[] = [];
+  const visit = (node: ts.Node): void => {
+    const text = textOf(node);
+    if (text !== undefined) {
+      const line = file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1;
+      found.push({ text, line, isTableName: isTableName(node) });
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  return found;
+}
+
+function textOf(node: ts.Node): string | undefined {
+  if (ts.isStringLiteralLike(node)) return node.text;
+  if (!ts.isTemplateExpression(node)) return undefined;
+  return (
+    node.head.text +
+    node.templateSpans.map(({ expression, literal }) => `$${nameOf(expression)}${literal.text}`).join('')
+  );
+}
+
+/** What an expression is called stands in its place: a table whose name is a parameter shows by it. */
+const nameOf = (expression: ts.Expression): string => (ts.isIdentifier(expression) ? expression.text : '');
+
+function isTableName(node: ts.Node): boolean {
+  const call = node.parent;
+  return ts.isCallExpression(call) && call.arguments[0] === node && /(^|\.)insertMany$/.test(call.expression.getText());
+}
