@@ -1,4 +1,4 @@
-import ipaddr from 'ipaddr.js';
+import { clientKey } from '../platform/network/index.ts';
 import { SmtpReply } from './smtp-reply.ts';
 
 export interface ConnectionLimits {
@@ -31,12 +31,4 @@ export function createConnectionLimits(limits: { total: number; perAddress: numb
       total--;
     },
   };
-}
-
-/** One customer's addresses: IPv6 is handed out by networks of 64 bits, so that single addresses limit nobody. */
-export function clientKey(address: string): string {
-  if (!ipaddr.isValid(address)) return address;
-  const parsed = ipaddr.process(address);
-  if (parsed.kind() === 'ipv4') return parsed.toString();
-  return (parsed as ipaddr.IPv6).parts.slice(0, 4).join(':');
 }
