@@ -41,104 +41,111 @@ const HEAP_MB = 256;
  * stops nothing else. The thread ends with a message that takes longer than `limitMs`, unless others are in its hand and
  * it is still heard of. It is started by the first message.
  */
-export function createMessageThread<Order extends { raw: Uint8Array }, Answer>({
-  url,
-  clock,
-  limitMs,
-  atOnce,
-  late,
-  answerQuestion,
-}: MessageThreadOptions<Answer>): MessageThread<Order, Answer> {
-  const line = createTurnLine<Job<Order, Answer>>();
-  const inHand = new Map<number, Job<Order, Answer>>();
-  let thread: Worker | undefined;
-  let [orders, heardAt] = [0, 0];
+export const createMessageThread = <Order extends { raw: Uint8Array }, Answer>(
+  options: MessageThreadOptions<Answer>,
+): MessageThread<Order, Answer> => new WorkedInThread<Order, Answer>(options);
 
-  function next(): void {
-    while (inHand.size < atOnce) {
-      const job = line.shift();
-      if (!job) break;
-      const id = ++orders;
-      inHand.set(id, job);
-      job.stopTimer = clock.timer(limitMs, () => tooLong(id));
-      thread ??= start();
-      if (inHand.size === 1) heardAt = clock.now();
-      // A copy, because the source is stored meanwhile.
-      const raw = new Uint8Array(job.order.raw);
-      thread.postMessage({ id, order: { ...job.order, raw } }, [raw.buffer]);
-    }
-    if (inHand.size > 0) thread?.ref();
-    else thread?.unref();
+class WorkedInThread<Order extends { raw: Uint8Array }, Answer> implements MessageThread<Order, Answer> {
+  readonly #options: MessageThreadOptions<Answer>;
+  readonly #line = createTurnLine<Job<Order, Answer>>();
+  readonly #inHand = new Map<number, Job<Order, Answer>>();
+  #thread: Worker | undefined;
+  #orders = 0;
+  #heardAt = 0;
+
+  constructor(options: MessageThreadOptions<Answer>) {
+    this.#options = options;
   }
 
-  function take(id: number): Job<Order, Answer> | undefined {
-    const job = inHand.get(id);
-    inHand.delete(id);
+  ask(party: string, order: Order): Promise<Answer> {
+    return new Promise((answer, fail) => {
+      this.#line.push(party, { order, answer, fail, stopTimer: () => undefined });
+      this.#next();
+    });
+  }
+
+  waiting(): number {
+    return this.#line.size + this.#inHand.size;
+  }
+
+  async close(): Promise<void> {
+    const ending = this.#thread;
+    for (let job = this.#line.shift(); job; job = this.#line.shift()) job.fail(new Error('the program ends'));
+    this.#endThread((job) => job.fail(new Error('the program ends')));
+    await ending?.terminate();
+  }
+
+  #next(): void {
+    const { clock, limitMs, atOnce } = this.#options;
+    while (this.#inHand.size < atOnce) {
+      const job = this.#line.shift();
+      if (!job) break;
+      const id = ++this.#orders;
+      this.#inHand.set(id, job);
+      job.stopTimer = clock.timer(limitMs, () => this.#tooLong(id));
+      this.#thread ??= this.#start();
+      if (this.#inHand.size === 1) this.#heardAt = clock.now();
+      // A copy, because the source is stored meanwhile.
+      const raw = new Uint8Array(job.order.raw);
+      this.#thread.postMessage({ id, order: { ...job.order, raw } }, [raw.buffer]);
+    }
+    if (this.#inHand.size > 0) this.#thread?.ref();
+    else this.#thread?.unref();
+  }
+
+  #take(id: number): Job<Order, Answer> | undefined {
+    const job = this.#inHand.get(id);
+    this.#inHand.delete(id);
     job?.stopTimer();
     return job;
   }
 
-  function tooLong(id: number): void {
+  #tooLong(id: number): void {
+    const { clock, limitMs, atOnce, late } = this.#options;
     const because = `it took longer than ${limitMs / 1000} s`;
-    if (atOnce === 1 || heardAt + limitMs <= clock.now()) return endThread((job) => job.answer(late(because)));
-    take(id)?.answer(late(because));
-    next();
+    const isStuck = atOnce === 1 || this.#heardAt + limitMs <= clock.now();
+    if (isStuck) return this.#endThread((job) => job.answer(late(because)));
+    this.#take(id)?.answer(late(because));
+    this.#next();
   }
 
-  function endThread(tell: (job: Job<Order, Answer>) => void): void {
-    const broken = thread;
-    thread = undefined;
+  #endThread(tell: (job: Job<Order, Answer>) => void): void {
+    const broken = this.#thread;
+    this.#thread = undefined;
     void broken?.terminate();
-    for (const id of [...inHand.keys()]) {
-      const job = take(id);
+    for (const id of [...this.#inHand.keys()]) {
+      const job = this.#take(id);
       if (job) tell(job);
     }
-    next();
+    this.#next();
   }
 
-  function start(): Worker {
+  #start(): Worker {
+    const { url, late } = this.#options;
     const made = new Worker(url, { resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } });
     // A thread that was given up is heard no more.
-    const heard = <T>(hear: (said: T) => void) => {
-      return (said: T): void => void (made === thread && hear(said));
-    };
-    made.on('message', heard(hearThread));
-    made.on(
-      'error',
-      heard((error: NodeJS.ErrnoException) => {
-        if (error.code !== 'ERR_WORKER_OUT_OF_MEMORY') endThread((job) => job.fail(error));
-        else endThread((job) => job.answer(late('it takes too much memory')));
-      }),
-    );
-    made.on(
-      'exit',
-      heard((code: number) => endThread((job) => job.fail(new Error(`a thread for messages ended with ${code}`)))),
-    );
+    const isCurrent = (): boolean => made === this.#thread;
+    made.on('message', (said: Said) => {
+      if (isCurrent()) this.#hear(said, made);
+    });
+    made.on('error', (error: NodeJS.ErrnoException) => {
+      if (!isCurrent()) return;
+      if (error.code !== 'ERR_WORKER_OUT_OF_MEMORY') this.#endThread((job) => job.fail(error));
+      else this.#endThread((job) => job.answer(late('it takes too much memory')));
+    });
+    made.on('exit', (code) => {
+      if (isCurrent()) this.#endThread((job) => job.fail(new Error(`a thread for messages ended with ${code}`)));
+    });
     return made;
   }
 
-  function hearThread(said: Said): void {
-    heardAt = clock.now();
+  #hear(said: Said, asker: Worker): void {
+    const { clock, answerQuestion } = this.#options;
+    this.#heardAt = clock.now();
     if ('id' in said) {
-      take(said.id)?.answer(said.answer as Answer);
-      return next();
+      this.#take(said.id)?.answer(said.answer as Answer);
+      return this.#next();
     }
-    const asker = thread;
-    void answerQuestion?.(said.asked).then((told) => asker?.postMessage({ question: said.question, told }));
+    void answerQuestion?.(said.asked).then((told) => asker.postMessage({ question: said.question, told }));
   }
-
-  return {
-    ask: (party, order) =>
-      new Promise((answer, fail) => {
-        line.push(party, { order, answer, fail, stopTimer: () => undefined });
-        next();
-      }),
-    waiting: () => line.size + inHand.size,
-    async close() {
-      const ending = thread;
-      for (let job = line.shift(); job; job = line.shift()) job.fail(new Error('the program ends'));
-      endThread((job) => job.fail(new Error('the program ends')));
-      await ending?.terminate();
-    },
-  };
 }
