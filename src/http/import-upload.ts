@@ -2,7 +2,12 @@ import multipart, { type Multipart } from '@fastify/multipart';
 import type { FastifyInstance } from 'fastify';
 import { receiveFile, type ReceivedFile } from '../flow/audience/index.ts';
 import { invalidFields, Refusal, refuse } from '../platform/refusal/index.ts';
-import { checkImport, createImport, type ImportForm } from '../resources/contact-imports/index.ts';
+import {
+  checkImport,
+  createImport,
+  mustHaveRoomForImport,
+  type ImportForm,
+} from '../resources/contact-imports/index.ts';
 import type { KeyPage } from './page.ts';
 
 const FIELDS = ['column_map', 'on_conflict', 'segments', 'topics'] as const;
@@ -28,6 +33,7 @@ const noForm = () =>
 export const createContactImport: KeyPage<'createContactImport'> = async (ctx, { reply }) => {
   const { request } = reply;
   if (!request.isMultipart()) throw noForm();
+  await mustHaveRoomForImport(ctx);
   const id = ctx.store.ids.uuid();
   const form: ImportForm = {};
   let file: ReceivedFile | undefined;

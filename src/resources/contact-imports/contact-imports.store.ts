@@ -46,6 +46,12 @@ export async function listImportRows(
   return pageOf(rows, page);
 }
 
+/** Whether the team has so many imports that wait or are under way. */
+export async function hasOpenImports(db: Executor, teamId: string, count: number): Promise<boolean> {
+  const sql = `select id from contact_imports where team_id = ? and status in ('queued', 'in_progress') limit ?`;
+  return (await db.all(sql, [teamId, count])).length >= count;
+}
+
 interface Lease {
   owner: string;
   now: number;

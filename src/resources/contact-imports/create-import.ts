@@ -4,7 +4,7 @@ import type { Ctx } from '../access/index.ts';
 import { declaredProperties, declareFromImport } from '../contact-properties/index.ts';
 import { readSegmentIds } from '../segments/index.ts';
 import { liveTopics, readChoices, type Choice } from '../topics/index.ts';
-import { insertImport } from './contact-imports.store.ts';
+import { hasOpenImports, insertImport } from './contact-imports.store.ts';
 import { readColumnMap, readConflict, readSegments, readTopics } from './read-form.ts';
 
 /** The fields of the form as they came. */
@@ -42,6 +42,16 @@ export function checkImport(form: ImportForm) {
     segments: readSegments(form.segments),
     topics: readTopics(form.topics),
   };
+}
+
+/** Files of 50 MB that wait for each other: more would fill the disk of everybody. */
+const OPEN_MAX = 20;
+
+/** Asked before the file is stored; those that come together may be a few more. */
+export async function mustHaveRoomForImport({ store, teamId }: Ctx): Promise<void> {
+  if (!(await hasOpenImports(store.db, teamId, OPEN_MAX))) return;
+  const say = `A team may have ${OPEN_MAX} imports that wait or are under way; hand the next one in when one of them has ended.`;
+  throw refuse('validation_error', { status: 422, say });
 }
 
 /** Puts a file that is stored under `id` in line. */

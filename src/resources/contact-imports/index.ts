@@ -16,5 +16,11 @@ export {
   type ImportRow,
   type Progress,
 } from './contact-imports.store.ts';
-export { checkImport, createImport, type ImportForm, type ImportOptions } from './create-import.ts';
+export {
+  checkImport,
+  createImport,
+  mustHaveRoomForImport,
+  type ImportForm,
+  type ImportOptions,
+} from './create-import.ts';
 export { getContactImport, getContactImportFailures, listContactImports } from './read-imports.ts';

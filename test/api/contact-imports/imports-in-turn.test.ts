@@ -25,3 +25,21 @@ it('a team with many imports in line keeps nobody else waiting for all of them',
   const ended = await Promise.all(greedy.map(([team, id]) => statusOf(team, id)));
   expect(new Set(ended)).toEqual(new Set(['completed']));
 });
+
+it('a team may have twenty imports open, and the next one when one of them has ended', async () => {
+  await using scene = await startScene({ roles: ['http'] });
+  const [team, other] = [await scene.team(), await scene.team()];
+  const upload = ({ key }: Team) =>
+    scene.api('POST', '/contacts/imports', { key, ...formOf('email\na@b.example\n', {}) });
+  const made: { id: string }[] = [];
+  for (let i = 0; i < 20; i++) made.push((await upload(team)).body as { id: string });
+  expect(await upload(team)).toMatchObject({
+    status: 422,
+    body: { name: 'validation_error', message: expect.stringContaining('20 imports') as string },
+  });
+  expect(await upload(other)).toMatchObject({ status: 201 });
+  await scene.app.world.db.run("update contact_imports set status = 'completed', completed_at = 1 where id = ?", [
+    made[0]?.id ?? '',
+  ]);
+  expect(await upload(team)).toMatchObject({ status: 201 });
+});
