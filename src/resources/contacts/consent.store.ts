@@ -3,12 +3,18 @@ import type { Executor } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 
 export type ConsentAction = 'unsubscribed' | 'resubscribed' | 'opt_in' | 'opt_out';
-export type ConsentSource = 'api' | 'import';
+export type ConsentSource = 'api' | 'import' | 'one_click' | 'preference_page' | 'confirmation';
 
 export interface Consent {
   contact: { team_id: string; id: string; email_key: string };
   action: ConsentAction;
   topicId?: string;
+}
+
+/** Where decisions came from, and by which mail, where it was one. */
+export interface ConsentOrigin {
+  source: ConsentSource;
+  emailId?: string | null;
 }
 
 export interface ConsentRow {
@@ -22,13 +28,15 @@ export interface ConsentRow {
 /** An address that nobody can read, and that whoever has the address can find again. */
 export const hashOfEmail = (emailKey: string): string => createHash('sha256').update(emailKey).digest('hex');
 
-const COLUMNS = ['id', 'team_id', 'contact_id', 'email_hash', 'action', 'topic_id', 'source', 'created_at'] as const;
+const COLUMNS = [
+  ...['id', 'team_id', 'contact_id', 'email_hash', 'action', 'topic_id', 'source', 'email_id', 'created_at'],
+] as const;
 
 /** Notes decisions. A record outlives its contact, so that it never holds the address itself. */
 export async function recordConsent(
   store: Store,
   tx: Executor,
-  source: ConsentSource,
+  { source, emailId = null }: ConsentOrigin,
   decisions: readonly Consent[],
 ): Promise<void> {
   if (decisions.length === 0) return;
@@ -38,7 +46,7 @@ export async function recordConsent(
     COLUMNS,
     decisions.map(({ contact, action, topicId = null }) => {
       const hash = hashOfEmail(contact.email_key);
-      return [store.ids.uuid(), contact.team_id, contact.id, hash, action, topicId, source, at];
+      return [store.ids.uuid(), contact.team_id, contact.id, hash, action, topicId, source, emailId, at];
     }),
   );
 }

@@ -10,7 +10,7 @@ import { findContactsByKeys, insertContacts, type ContactRow } from './contacts.
 import { newContact } from './new-contact.ts';
 import { indexedValues, valuesOf } from './property-values.ts';
 import { addValues } from './values.store.ts';
-import { chooseTopics, writeChange, type ContactChange } from './write-change.ts';
+import { chooseTopics, decisionsFor, writeChange, type ContactChange } from './write-change.ts';
 
 export interface RowsToImport {
   teamId: string;
@@ -46,7 +46,7 @@ export async function importRows(store: Store, tx: Executor, batch: RowsToImport
     batch.segmentIds.map((segment) => ({ segment_id: segment, contact_id: id })),
   );
   if (members.length > 0) await addMembers(tx, members);
-  await chooseTopics(store, tx, { rows: touched, choices: batch.topics, source: 'import' });
+  await chooseTopics(store, tx, decisionsFor(touched, batch.topics), { source: 'import' });
   const { created, updated, skipped, failures } = plan;
   if (created > 0 && (await countContacts(tx, teamId, created)) > limit) throw new ImportRaced();
   return { created, updated, skipped, failures };
@@ -134,7 +134,7 @@ async function writeFresh(
   await recordConsent(
     store,
     tx,
-    'import',
+    { source: 'import' },
     left.map((contact) => ({ contact, action: 'unsubscribed' as const })),
   );
 }
