@@ -10,5 +10,6 @@ export async function up(knex: Knex): Promise<void> {
 }
 
 export async function down(knex: Knex): Promise<void> {
-  await knex.schema.alterTable('consent_records', (table) => table.dropColumn('email_id'));
+  // On SQLite knex would make the table anew, and does not know one without row ids.
+  await knex.raw('alter table consent_records drop column email_id');
 }

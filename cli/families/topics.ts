@@ -19,6 +19,7 @@ const columns: readonly Field<ItemOf<'listTopics'>>[] = [
   { name: 'default_subscription', label: 'Default', kind: 'state' },
   { name: 'visibility', label: 'Visibility', kind: 'state' },
   { name: 'confirmation', label: 'Confirmation', kind: 'state' },
+  { name: 'confirmation_template_id', label: 'Confirmation template', kind: 'id' },
   { name: 'description', label: 'Description' },
   { name: 'created_at', label: 'Created', kind: 'time' },
 ];

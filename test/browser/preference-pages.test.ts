@@ -11,7 +11,7 @@ import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { startChromium, type Chromium } from './chromium.ts';
 
 /** Pictures of every page stay there after the run, to be looked at. */
-const PICTURES = path.resolve(import.meta.dirname, '../../artifacts/preference-pages');
+const PICTURES = path.resolve(import.meta.dirname, '../../.cache/preference-pages');
 
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 const SIZES = { desk: { width: 1280, height: 800 }, phone: { width: 360, height: 740 } };

@@ -78,11 +78,11 @@ export async function linksTo(
   scene: Scene,
   team: Team,
   contact: { id: string; email: string },
-  { topicId = null, domainId }: { topicId?: string | null; domainId?: string } = {},
+  { topicId = null, domainId, emailId }: { topicId?: string | null; domainId?: string; emailId?: string } = {},
 ) {
   const { world } = scene.app;
   const origin = domainId === undefined ? scene.url : await preferenceOrigin(world, domainId);
   const row = { id: contact.id, team_id: team.id, email_key: contact.email.toLowerCase() };
-  const { variables, headers } = wayOutOf(world, origin, { contact: row, topicId });
+  const { variables, headers } = wayOutOf(world, origin, { contact: row, topicId, emailId: emailId ?? null });
   return { unsubscribe: variables.UNSUBSCRIBE_URL, preferences: variables.PREFERENCES_URL, headers };
 }

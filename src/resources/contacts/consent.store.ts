@@ -22,6 +22,7 @@ export interface ConsentRow {
   action: ConsentAction;
   topic_id: string | null;
   source: ConsentSource;
+  email_id: string | null;
   created_at: number;
 }
 
@@ -53,7 +54,7 @@ export async function recordConsent(
 
 /** A contact's records, newest first. */
 export function consentsOf(db: Executor, contactId: string, limit: number): Promise<ConsentRow[]> {
-  const sql = `select id, action, topic_id, source, created_at from consent_records
+  const sql = `select id, action, topic_id, source, email_id, created_at from consent_records
     where contact_id = ? order by id desc limit ?`;
   return db.all<ConsentRow>(sql, [contactId, limit]);
 }

@@ -64,6 +64,15 @@ describe('one click', () => {
     expect((await scene.events(ada.id)).map(({ type }) => type)).toEqual(['contact.created']);
   });
 
+  it('is kept with the mail that it came by', async () => {
+    const team = await scene.team();
+    const ada = await person(team);
+    const emailId = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77';
+    await visit(scene, (await linksTo(scene, team, ada, { emailId })).unsubscribe, { body: ONE_CLICK });
+    const { data } = (await call(team, 'GET', `/contacts/${ada.id}/activity`)).body;
+    expect(data).toMatchObject([{ type: 'unsubscribed', source: 'one_click', email_id: emailId }]);
+  });
+
   it('as a form of several parts', async () => {
     const team = await scene.team();
     const ada = await person(team);
