@@ -7,7 +7,7 @@ import path from 'node:path';
 import { loadContract } from './contract/index.ts';
 import { startCron, type CronJob } from './cron/index.ts';
 import { createAccept, type Accept } from './flow/accept/index.ts';
-import { createImports, removeImportFiles, type Imports } from './flow/audience/index.ts';
+import { createConfirmations, createImports, removeImportFiles, type Imports } from './flow/audience/index.ts';
 import { createComposer } from './flow/compose/index.ts';
 import { createCapture, createDeliver, type DeliverOptions } from './flow/deliver/index.ts';
 import { publishConfigured, recheckClaims, sweepDomains } from './flow/dns/index.ts';
@@ -94,6 +94,7 @@ export interface App {
   queue: Queue | undefined;
   webhooks: WebhookSender | undefined;
   imports: Imports | undefined;
+  confirmations: ReturnType<typeof createConfirmations> | undefined;
   tracking: Tracking | undefined;
   /** The jobs of the cron table, to be run by hand too. */
   jobs: readonly CronJob[];
@@ -210,6 +211,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     if (mail) toStop.push(async (graceMs) => void (await Promise.all([mail.close(graceMs), webhooks?.stop(graceMs)])));
     const imports = roles.has('delivery') ? createImports(world) : undefined;
     if (imports) toStop.push(imports.stop);
+    const confirmations = imports && createConfirmations(world, accept);
+    if (confirmations) toStop.push(confirmations.close);
     const jobs = cronTable(world);
     const cron = roles.has('scheduler') ? startCron(world, jobs) : undefined;
     if (cron) toStop.push(cron.stop);
@@ -233,8 +236,9 @@ export async function startApp(options: AppOptions): Promise<App> {
     mail?.queue.start();
     await webhooks?.start();
     await imports?.start();
+    confirmations?.start();
     const reload = (): void => tls?.reload();
-    return { world, http, smtp, queue: mail?.queue, webhooks, imports, tracking, jobs, reload, close };
+    return { world, http, smtp, queue: mail?.queue, webhooks, imports, confirmations, tracking, jobs, reload, close };
   } catch (error) {
     await close(0);
     throw error;

@@ -18,12 +18,22 @@ const columns: readonly Field<ItemOf<'listTopics'>>[] = [
   { name: 'name', label: 'Name' },
   { name: 'default_subscription', label: 'Default', kind: 'state' },
   { name: 'visibility', label: 'Visibility', kind: 'state' },
+  { name: 'confirmation', label: 'Confirmation', kind: 'state' },
+  { name: 'confirmation_template_id', label: 'Confirmation template', kind: 'id' },
   { name: 'description', label: 'Description' },
   { name: 'created_at', label: 'Created', kind: 'time' },
 ];
 
 const description: Flag = { value: '<text>', says: 'what contacts read below the name' };
 const visibility: Flag = { value: '<visibility>', says: 'public or private' };
+const confirmation: Flag = {
+  value: '<confirmation>',
+  says: 'none, or required: whom the API opts in is asked by mail first',
+};
+const confirmation_template_id: Flag = {
+  value: '<template>',
+  says: 'the id of the published template to ask with, which declares CONFIRMATION_URL',
+};
 
 export const topics = {
   command: 'topics',
@@ -55,6 +65,8 @@ export const topics = {
         },
         description,
         visibility,
+        confirmation,
+        confirmation_template_id,
       },
       done: 'Created',
     }),
@@ -63,7 +75,13 @@ export const topics = {
       summary: 'change a topic',
       example: "topics update 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e32 --name 'Product news'",
       path: { topic_id: TOPIC },
-      flags: { name: { value: '<name>', says: 'its new name' }, description, visibility },
+      flags: {
+        name: { value: '<name>', says: 'its new name' },
+        description,
+        visibility,
+        confirmation,
+        confirmation_template_id,
+      },
       done: 'Changed',
     }),
     actionOf('deleteTopic', {
@@ -93,6 +111,7 @@ export const contactTopics = {
       { name: 'id', label: 'Id', kind: 'id' },
       { name: 'name', label: 'Name' },
       { name: 'subscription', label: 'Subscription', kind: 'state' },
+      { name: 'confirmation', label: 'Confirmation', kind: 'state' },
       { name: 'description', label: 'Description' },
     ],
     empty: 'There are no topics yet.',

@@ -25,6 +25,7 @@ import { readForms } from './import-upload.ts';
 import { createRateLimit, type RateState } from './rate-limit.ts';
 import { createAnswerNote, type Caller } from './request-log.ts';
 import { contractTarget, knownPathsOf, parseQuery } from './target.ts';
+import { createPreferencePages } from './preference-pages/index.ts';
 import { createTrackingRoutes } from './tracking.ts';
 import { createUnreadAnswers } from './unread-answers.ts';
 
@@ -59,7 +60,7 @@ export async function startHttp(given: Omit<HttpServices, 'requestLog'>): Promis
   const authenticate = bearerOf(createAuthentication(world), (request) => rateLimit.take(addressBucket(request)));
   const knownPaths = knownPathsOf([...validators.operations.values()]);
 
-  const answersTracking = createTrackingRoutes(world, given.tracking);
+  const answersReaders = either(createTrackingRoutes(world, given.tracking), createPreferencePages(world));
   const server: FastifyInstance = fastify({
     genReqId: () => world.ids.uuid(),
     bodyLimit: config.http.body_limit_bytes,
@@ -74,7 +75,7 @@ export async function startHttp(given: Omit<HttpServices, 'requestLog'>): Promis
       const times = { requireHostHeader: false, requestTimeout: 120_000, keepAliveTimeout: 72_000 };
       const listener = createServer(times, (request, response) => {
         if (!listener.listening) response.shouldKeepAlive = false;
-        if (!answersTracking(request, response)) api(request, response);
+        if (!answersReaders(request, response)) api(request, response);
       });
       return listener;
     },
@@ -185,6 +186,13 @@ export async function startHttp(given: Omit<HttpServices, 'requestLog'>): Promis
     });
   }
 }
+
+type Answers = (...exchange: Parameters<ReturnType<typeof createTrackingRoutes>>) => boolean;
+
+const either =
+  (first: Answers, second: Answers): Answers =>
+  (request, response) =>
+    first(request, response) || second(request, response);
 
 /** Who has no usable credential is limited by address, and hears first what is wrong with the credential. */
 function bearerOf(

@@ -88,13 +88,16 @@ export const audienceLines: Record<string, Line> = {
   createTopic: {
     words: [
       ...['topics', 'create', '--name', 'N', '--default-subscription', 'opt_in', '--description', 'D'],
-      ...['--visibility', 'public'],
+      ...['--visibility', 'public', '--confirmation', 'required', '--confirmation-template-id', OTHER],
     ],
   },
   listTopics: { words: ['topics', 'list', ...paging] },
   getTopic: { words: ['topics', 'get', ID] },
   updateTopic: {
-    words: ['topics', 'update', ID, '--name', 'N', '--description', 'D', '--visibility', 'private'],
+    words: [
+      ...['topics', 'update', ID, '--name', 'N', '--description', 'D', '--visibility', 'private'],
+      ...['--confirmation', 'required', '--confirmation-template-id', OTHER],
+    ],
     without: { id: 'the path says it' },
   },
   deleteTopic: { words: ['topics', 'delete', ID, '--yes'] },

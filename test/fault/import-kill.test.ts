@@ -37,7 +37,10 @@ it(
   async () => {
     const sink = await startSink({ keep: false });
     onTestFinished(() => sink.close());
-    const env = { RASKET_IMPORTS_LEASE_SECONDS: '2', RASKET_IMPORTS_POLL_MS: '100' };
+    const env = {
+      ...{ RASKET_IMPORTS_LEASE_SECONDS: '2', RASKET_IMPORTS_POLL_MS: '100' },
+      RASKET_PLANS_STANDARD_CONTACT_LIMIT: '1000000',
+    };
     const program = await installProgram(sink, () => undefined, { env });
     let api = createApi(await program.listening());
     await api('POST', '/contact-properties', { key: program.apiKey, body: { key: 'plan', type: 'string' } });

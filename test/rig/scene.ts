@@ -122,9 +122,7 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
     async settled() {
       // What became of mail is told to endpoints, and what becomes of an endpoint may be mailed and told in turn.
       for (let round = 0; round < 2; round++) {
-        await app.queue?.idle();
-        await app.webhooks?.idle();
-        await app.imports?.idle();
+        for (const part of [app.confirmations, app.queue, app.webhooks, app.imports]) await part?.idle();
       }
     },
     events: (subjectId) => seenEvents(app.world.db, subjectId),

@@ -16,9 +16,14 @@ export interface Columns {
   last_name?: number;
   unsubscribed?: number;
   properties: Readonly<Record<string, number>>;
+  lists?: Readonly<Partial<Record<IdList, number>>>;
   /** How many cells a row may have. */
   width: number;
 }
+
+/** Columns of an export of ours: ids in one cell, separated by spaces. */
+export type IdList = (typeof ID_LISTS)[number];
+export const ID_LISTS = ['segment_ids', 'opted_in_topic_ids', 'opted_out_topic_ids'] as const;
 
 export type ColumnsResult = { ok: true; columns: Columns } | { ok: false; fault: string };
 
@@ -57,11 +62,16 @@ export function columnsOf(
     if (at >= 0) columns[field] = at;
   }
   columns.properties = map ? finder.mapped(map.properties ?? {}) : finder.declared(keys);
+  if (!map) columns.lists = finder.declared(freeLists(keys));
   if (finder.fault === undefined && columns.email < 0) {
     finder.fault = `no column holds addresses: call one "email" or name it in column_map; there are ${listed(names)}`;
   }
   return finder.fault === undefined ? { ok: true, columns } : { ok: false, fault: finder.fault };
 }
+
+/** A property of that name has the column. */
+export const freeLists = (keys: readonly string[]): readonly IdList[] =>
+  ID_LISTS.filter((list) => !keys.some((key) => key.toLowerCase() === list));
 
 class ColumnFinder {
   fault: string | undefined;

@@ -1,6 +1,6 @@
 import { normalizeAddress, parseMailbox } from '../address/index.ts';
 import { readValue, type PropertyType, type PropertyValue } from '../contact-filter/index.ts';
-import type { Columns } from './columns.ts';
+import type { Columns, IdList } from './columns.ts';
 import { undefused } from './defuse.ts';
 
 /** What a row says; an empty cell says nothing. */
@@ -12,6 +12,8 @@ export interface ReadRow {
   unsubscribed: boolean | undefined;
   /** By key. */
   values: Record<string, PropertyValue>;
+  /** Segments and topics by their ids; absent where the row says nothing of them. */
+  lists?: Partial<Record<IdList, string[]>>;
 }
 
 export interface RowFault {
@@ -68,7 +70,9 @@ function read(cells: readonly string[], columns: Columns, types: ReadonlyMap<str
     const text = cell(columns.properties[key]);
     if (text !== '') values[key] = propertyOf(key, types.get(key) ?? 'string', undefused(text));
   }
+  const lists = listsOf(columns, cell);
   return {
+    ...(lists ? { lists } : {}),
     email,
     emailKey,
     first_name: nameOf('first name', undefused(cell(columns.first_name))),
@@ -76,6 +80,21 @@ function read(cells: readonly string[], columns: Columns, types: ReadonlyMap<str
     unsubscribed: booleanOf('unsubscribed', cell(columns.unsubscribed).trim()),
     values,
   };
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+function listsOf({ lists = {} }: Columns, cell: (at: number | undefined) => string): ReadRow['lists'] {
+  let found: ReadRow['lists'];
+  for (const list in lists) {
+    const ids = cell(lists[list as IdList])
+      .split(/[\s,;]+/)
+      .filter((id) => id !== '');
+    const stray = ids.find((id) => !UUID.test(id));
+    if (stray !== undefined) throw new Fault(`${list} must hold ids, separated by spaces`, stray);
+    if (ids.length > 0) found = { ...found, [list]: ids.map((id) => id.toLowerCase()) };
+  }
+  return found;
 }
 
 function readEmail(text: string): { email: string; emailKey: string } {

@@ -3,7 +3,7 @@ import type { Executor } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 
 export type ConsentAction = 'unsubscribed' | 'resubscribed' | 'opt_in' | 'opt_out';
-export type ConsentSource = 'api' | 'import';
+export type ConsentSource = 'api' | 'import' | 'one_click' | 'preference_page' | 'confirmation';
 
 export interface Consent {
   contact: { team_id: string; id: string; email_key: string };
@@ -11,24 +11,33 @@ export interface Consent {
   topicId?: string;
 }
 
+/** Where decisions came from, and by which mail, where it was one. */
+export interface ConsentOrigin {
+  source: ConsentSource;
+  emailId?: string | null;
+}
+
 export interface ConsentRow {
   id: string;
   action: ConsentAction;
   topic_id: string | null;
   source: ConsentSource;
+  email_id: string | null;
   created_at: number;
 }
 
 /** An address that nobody can read, and that whoever has the address can find again. */
 export const hashOfEmail = (emailKey: string): string => createHash('sha256').update(emailKey).digest('hex');
 
-const COLUMNS = ['id', 'team_id', 'contact_id', 'email_hash', 'action', 'topic_id', 'source', 'created_at'] as const;
+const COLUMNS = [
+  ...['id', 'team_id', 'contact_id', 'email_hash', 'action', 'topic_id', 'source', 'email_id', 'created_at'],
+] as const;
 
 /** Notes decisions. A record outlives its contact, so that it never holds the address itself. */
 export async function recordConsent(
   store: Store,
   tx: Executor,
-  source: ConsentSource,
+  { source, emailId = null }: ConsentOrigin,
   decisions: readonly Consent[],
 ): Promise<void> {
   if (decisions.length === 0) return;
@@ -38,14 +47,14 @@ export async function recordConsent(
     COLUMNS,
     decisions.map(({ contact, action, topicId = null }) => {
       const hash = hashOfEmail(contact.email_key);
-      return [store.ids.uuid(), contact.team_id, contact.id, hash, action, topicId, source, at];
+      return [store.ids.uuid(), contact.team_id, contact.id, hash, action, topicId, source, emailId, at];
     }),
   );
 }
 
 /** A contact's records, newest first. */
 export function consentsOf(db: Executor, contactId: string, limit: number): Promise<ConsentRow[]> {
-  const sql = `select id, action, topic_id, source, created_at from consent_records
+  const sql = `select id, action, topic_id, source, email_id, created_at from consent_records
     where contact_id = ? order by id desc limit ?`;
   return db.all<ConsentRow>(sql, [contactId, limit]);
 }

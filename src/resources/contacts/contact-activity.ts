@@ -103,8 +103,8 @@ const TYPES: Record<ConsentAction, Entry['type']> = {
 
 async function decisionsOf(store: Store, contactId: string): Promise<Entry[]> {
   const rows = await consentsOf(store.db, contactId, EMAILS_MAX);
-  return rows.map(({ id, action, topic_id, source, created_at: at }) => ({
+  return rows.map(({ id, action, topic_id, source, email_id, created_at: at }) => ({
     ...nothing,
-    ...{ id, type: TYPES[action], created_at: isoTime(at), topic_id, source },
+    ...{ id, type: TYPES[action], created_at: isoTime(at), topic_id, source, email_id },
   }));
 }

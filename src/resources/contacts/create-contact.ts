@@ -5,8 +5,9 @@ import type { Store } from '../../platform/store/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { declaredProperties, type PropertyRow } from '../contact-properties/index.ts';
 import { addMembers, readSegmentIds } from '../segments/index.ts';
-import { liveTopics, readChoices, type Choice } from '../topics/index.ts';
+import { liveTopics, readChoices, type Choice, type TopicRow } from '../topics/index.ts';
 import { countContacts, planOf } from '../usage/index.ts';
+import { chooseByApi } from './contact-topics.ts';
 import { recordConsent } from './consent.store.ts';
 import { findContact, insertContacts, type ContactRow } from './contacts.store.ts';
 import { segmentNamed } from './find-contact.ts';
@@ -14,7 +15,7 @@ import { newContact } from './new-contact.ts';
 import { indexedValues, mergeValues } from './property-values.ts';
 import { readEmail } from './read-input.ts';
 import { tellOf } from './tell.ts';
-import { chooseTopics, writeChange } from './write-change.ts';
+import { writeChange } from './write-change.ts';
 import { addValues } from './values.store.ts';
 
 interface Wanted {
@@ -23,6 +24,7 @@ interface Wanted {
   declared: PropertyRow[];
   segmentIds: string[];
   choices: Choice[];
+  live: TopicRow[];
 }
 
 export function createContact(ctx: Ctx, input: CreateContactRequest) {
@@ -37,12 +39,14 @@ async function createIn({ store, teamId }: Ctx, input: CreateContactRequest, seg
   const email = readEmail(input.email);
   const id = await store.db.tx(async (tx) => {
     if (segment !== undefined) await segmentNamed(tx, teamId, segment);
+    const live = input.topics ? await liveTopics(tx, teamId) : [];
     const wanted: Wanted = {
       email,
       input,
       declared: await declaredProperties(tx, teamId),
       segmentIds: await readSegmentIds(tx, teamId, segment === undefined ? (input.segments ?? []) : [segment]),
-      choices: input.topics ? readChoices(input.topics, await liveTopics(tx, teamId)) : [],
+      choices: readChoices(input.topics ?? [], live),
+      live,
     };
     return createOrUpdate(store, tx, teamId, wanted);
   });
@@ -66,7 +70,7 @@ async function createOrUpdate(store: Store, tx: Executor, teamId: string, wanted
     tx,
     wanted.segmentIds.map((segment_id) => ({ segment_id, contact_id: row.id })),
   );
-  await chooseTopics(store, tx, { rows: [row], choices: wanted.choices, source: 'api' });
+  await chooseByApi(store, tx, row, wanted);
   await tellOf(store, tx, before ? 'contact.updated' : 'contact.created', row);
   if (!before) await mustHaveRoom(store, tx, teamId);
   return row.id;
@@ -74,7 +78,8 @@ async function createOrUpdate(store: Store, tx: Executor, teamId: string, wanted
 
 async function begin(store: Store, tx: Executor, row: ContactRow, { input, declared }: Wanted): Promise<ContactRow> {
   await addValues(tx, indexedValues(row.id, mergeValues({}, input.properties ?? {}, declared), declared));
-  if (row.unsubscribed === 1) await recordConsent(store, tx, 'api', [{ contact: row, action: 'unsubscribed' }]);
+  if (row.unsubscribed === 1)
+    await recordConsent(store, tx, { source: 'api' }, [{ contact: row, action: 'unsubscribed' }]);
   return row;
 }
 

@@ -3,7 +3,7 @@ import { notFound } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { declaredProperties } from '../contact-properties/index.ts';
 import { removeMemberships } from '../segments/index.ts';
-import { removeChoicesOf } from '../topics/index.ts';
+import { removeChoicesOf, removeConfirmationsOf } from '../topics/index.ts';
 import { erasePayloads } from '../webhooks/index.ts';
 import { removeContactRow } from './contacts.store.ts';
 import { countContacts } from '../usage/index.ts';
@@ -25,6 +25,7 @@ export async function deleteContact({ store, teamId }: Ctx, name: string, segmen
     await removeValues(tx, indexedValues(row.id, valuesOf(row), await declaredProperties(tx, teamId)));
     await removeMemberships(tx, row.id);
     await removeChoicesOf(tx, row.id);
+    await removeConfirmationsOf(tx, row.id);
     await erasePayloads(tx, teamId, await eraseEventsOf(tx, row.id));
     await recordEvents(tx, store.ids, [
       { teamId, type: 'contact.deleted', subjectId: row.id, data, at: store.clock.now() },

@@ -1,10 +1,12 @@
 import { isoTime, nextTurn } from '../../platform/clock/index.ts';
+import type { Executor } from '../../platform/db/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
 import type { Filter } from '../../protocol/contact-filter/index.ts';
-import { defused, quoted } from '../../protocol/csv/index.ts';
+import { defused, freeLists, quoted, type IdList } from '../../protocol/csv/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { declaredProperties, type PropertyRow } from '../contact-properties/index.ts';
-import { declaredFor, filterOf, findSegment } from '../segments/index.ts';
+import { declaredFor, filterOf, findSegment, liveSegments, membersAmong } from '../segments/index.ts';
+import { choicesOf, liveTopics } from '../topics/index.ts';
 import { audienceRows } from './audience.store.ts';
 import { mayBeginPieces } from './piece-turns.ts';
 import type { ContactRow } from './contacts.store.ts';
@@ -27,12 +29,17 @@ export async function exportContacts(
   }
   const filter = segment ? await filterOf(store.db, segment, await declaredFor(store.db, teamId)) : EVERYBODY;
   const declared = await declaredProperties(store.db, teamId);
-  const lineOf = format === 'csv' ? csvLine : jsonLine;
+  const lists = freeLists(declared.map(({ key }) => key));
   return (async function* lines() {
-    if (format === 'csv') yield csvRow([...OWN_COLUMNS, ...declared.map(({ key }) => key)]);
+    if (format === 'csv') yield csvRow([...OWN_COLUMNS, ...lists, ...declared.map(({ key }) => key)]);
     for (let after: string | undefined; ;) {
       const rows: ContactRow[] = await audienceRows(store.db, teamId, filter, { limit: PAGE, after }, 'c.*');
-      if (rows.length > 0) yield rows.map((row) => lineOf(row, declared)).join('');
+      const said = rows.length > 0 ? await saidOf(store.db, teamId, rows) : undefined;
+      const lineOf = (row: ContactRow): string => {
+        const own = said?.get(row.id) ?? NOTHING_SAID;
+        return format === 'csv' ? csvLine(row, own, { lists, declared }) : jsonLine(row, own, declared);
+      };
+      if (rows.length > 0) yield rows.map(lineOf).join('');
       after = rows.at(-1)?.id;
       if (after === undefined || rows.length < PAGE) return;
       await nextTurn();
@@ -40,22 +47,50 @@ export async function exportContacts(
   })();
 }
 
+/** What was said of one contact: the segments that it was put into, and the topics that it chose or left. */
+type Said = Record<IdList, string[]>;
+const NOTHING_SAID: Said = { segment_ids: [], opted_in_topic_ids: [], opted_out_topic_ids: [] };
+
+/** Of a page of contacts, in a few statements; what is deleted is said no more. */
+async function saidOf(db: Executor, teamId: string, rows: readonly ContactRow[]): Promise<Map<string, Said>> {
+  const ids = rows.map(({ id }) => id);
+  const said = new Map(ids.map((id): [string, Said] => [id, structuredClone(NOTHING_SAID)]));
+  const segments = new Set((await liveSegments(db, teamId)).map(({ id }) => id));
+  const members = segments.size === 0 ? [] : await membersAmong(db, ids);
+  for (const { contact_id, segment_id } of members) {
+    if (segments.has(segment_id)) said.get(contact_id)?.segment_ids.push(segment_id);
+  }
+  const topics = new Set((await liveTopics(db, teamId)).map(({ id }) => id));
+  const choices = topics.size === 0 ? [] : await choicesOf(db, ids);
+  for (const { contact_id, topic_id, subscription } of choices) {
+    const list = subscription === 'opt_in' ? 'opted_in_topic_ids' : 'opted_out_topic_ids';
+    if (topics.has(topic_id)) said.get(contact_id)?.[list].push(topic_id);
+  }
+  return said;
+}
+
 const OWN_COLUMNS = ['email', 'first_name', 'last_name', 'unsubscribed'];
 
 /** RFC 4180, with its line ends. */
 const csvRow = (cells: readonly string[]): string => `${cells.map(quoted).join(',')}\r\n`;
 
-function csvLine(row: ContactRow, declared: readonly PropertyRow[]): string {
+interface CsvColumns {
+  lists: readonly IdList[];
+  declared: readonly PropertyRow[];
+}
+
+function csvLine(row: ContactRow, said: Said, { lists, declared }: CsvColumns): string {
   const values = valuesOf(row);
   const cells = declared.map(({ slot }) => {
     const value = values[slot];
     return typeof value === 'string' ? defused(value) : String(value ?? '');
   });
   const names = [row.first_name ?? '', row.last_name ?? ''].map(defused);
-  return csvRow([defused(row.email), ...names, String(row.unsubscribed === 1), ...cells]);
+  const ids = lists.map((list) => said[list].join(' '));
+  return csvRow([defused(row.email), ...names, String(row.unsubscribed === 1), ...ids, ...cells]);
 }
 
-function jsonLine(row: ContactRow, declared: readonly PropertyRow[]): string {
+function jsonLine(row: ContactRow, said: Said, declared: readonly PropertyRow[]): string {
   const { id, email, first_name, last_name } = row;
   const properties = presentValues(valuesOf(row), declared);
   const own = {
@@ -66,5 +101,5 @@ function jsonLine(row: ContactRow, declared: readonly PropertyRow[]): string {
     created_at: isoTime(row.created_at),
     unsubscribed: row.unsubscribed === 1,
   };
-  return `${JSON.stringify({ ...own, properties })}\n`;
+  return `${JSON.stringify({ ...own, ...said, properties })}\n`;
 }

@@ -2,15 +2,15 @@ import type { Executor } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { ReadRow } from '../../protocol/csv/index.ts';
 import type { PropertyRow } from '../contact-properties/index.ts';
-import { addMembers } from '../segments/index.ts';
-import type { Choice } from '../topics/index.ts';
+import { addMembers, liveSegments } from '../segments/index.ts';
+import { liveTopics, type Choice } from '../topics/index.ts';
 import { contactCount, countContacts, planOf } from '../usage/index.ts';
 import { recordConsent } from './consent.store.ts';
 import { findContactsByKeys, insertContacts, type ContactRow } from './contacts.store.ts';
 import { newContact } from './new-contact.ts';
 import { indexedValues, valuesOf } from './property-values.ts';
 import { addValues } from './values.store.ts';
-import { chooseTopics, writeChange, type ContactChange } from './write-change.ts';
+import { chooseTopics, decisionsFor, writeChange, type ContactChange, type Decision } from './write-change.ts';
 
 export interface RowsToImport {
   teamId: string;
@@ -42,11 +42,13 @@ export async function importRows(store: Store, tx: Executor, batch: RowsToImport
   await writeFresh(store, tx, batch, plan.fresh);
   const changed = await writeChanges(store, tx, batch, plan);
   const touched = [...plan.fresh, ...changed];
+  const said = await saidByRows(tx, teamId, touched, plan.lists);
   const members = touched.flatMap(({ id }) =>
     batch.segmentIds.map((segment) => ({ segment_id: segment, contact_id: id })),
   );
-  if (members.length > 0) await addMembers(tx, members);
-  await chooseTopics(store, tx, { rows: touched, choices: batch.topics, source: 'import' });
+  await addMembers(tx, [...members, ...said.members]);
+  // What a row says of its contact goes before what the import says of all.
+  await chooseTopics(store, tx, [...decisionsFor(touched, batch.topics), ...said.decisions], { source: 'import' });
   const { created, updated, skipped, failures } = plan;
   if (created > 0 && (await countContacts(tx, teamId, created)) > limit) throw new ImportRaced();
   return { created, updated, skipped, failures };
@@ -56,6 +58,8 @@ interface Plan extends ImportedRows {
   fresh: ContactRow[];
   /** By the address of a contact that stood before, what rows say of it, in their order. */
   changes: Map<string, ReadRow[]>;
+  /** By address, what rows say of segments and topics. */
+  lists: Map<string, NonNullable<ReadRow['lists']>[]>;
   standing: Map<string, ContactRow>;
 }
 
@@ -64,7 +68,16 @@ function planOfRows(
   { teamId, rows, declared, onConflict }: RowsToImport,
   { standing, room, limit }: { standing: Map<string, ContactRow>; room: number; limit: number },
 ): Plan {
-  const plan: Plan = { created: 0, updated: 0, skipped: 0, failures: [], fresh: [], changes: new Map(), standing };
+  const plan: Plan = {
+    created: 0,
+    updated: 0,
+    skipped: 0,
+    failures: [],
+    fresh: [],
+    changes: new Map(),
+    lists: new Map(),
+    standing,
+  };
   const slots = new Map(declared.map(({ key, slot }) => [key, slot]));
   const begun = new Map<string, ReadRow>();
   for (const { row, read } of rows) {
@@ -83,10 +96,37 @@ function planOfRows(
       begun.set(emailKey, read);
     } else {
       plan.failures.push({ row, reason: `the plan's limit of ${limit} contacts is reached`, value: read.email });
+      continue;
     }
+    if (read.lists) plan.lists.set(emailKey, [...(plan.lists.get(emailKey) ?? []), read.lists]);
   }
   plan.fresh = [...begun.values()].map((read) => contactOf(store, teamId, read, slots));
   return plan;
+}
+
+/** Memberships and choices that stand in the rows themselves, of what has not been deleted since they were written down. */
+async function saidByRows(
+  tx: Executor,
+  teamId: string,
+  touched: readonly ContactRow[],
+  lists: Plan['lists'],
+): Promise<{ members: { segment_id: string; contact_id: string }[]; decisions: Decision[] }> {
+  if (lists.size === 0) return { members: [], decisions: [] };
+  const segments = new Set((await liveSegments(tx, teamId)).map(({ id }) => id));
+  const topics = new Set((await liveTopics(tx, teamId)).map(({ id }) => id));
+  const all = touched.flatMap((contact) => (lists.get(contact.email_key) ?? []).map((said) => ({ contact, said })));
+  const members = all.flatMap(({ contact, said: { segment_ids: ids = [] } }) =>
+    ids.filter((id) => segments.has(id)).map((id) => ({ segment_id: id, contact_id: contact.id })),
+  );
+  const decisions = all.flatMap(({ contact, said }) =>
+    [
+      ...(said.opted_in_topic_ids ?? []).map((id): Choice => ({ id, subscription: 'opt_in' })),
+      ...(said.opted_out_topic_ids ?? []).map((id): Choice => ({ id, subscription: 'opt_out' })),
+    ]
+      .filter(({ id }) => topics.has(id))
+      .map((choice) => ({ contact, choice })),
+  );
+  return { members, decisions };
 }
 
 /** Of two rows with one address, what the later one says. */
@@ -134,7 +174,7 @@ async function writeFresh(
   await recordConsent(
     store,
     tx,
-    'import',
+    { source: 'import' },
     left.map((contact) => ({ contact, action: 'unsubscribed' as const })),
   );
 }

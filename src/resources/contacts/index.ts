@@ -20,4 +20,21 @@ export { importRows, ImportRaced, type ImportedRows } from './import-rows.ts';
 export { listContactTopics, updateContactTopics } from './contact-topics.ts';
 export { listContactActivity } from './contact-activity.ts';
 export { mayMail, whyNotMailed, type Exclusion } from './may-mail.ts';
+export {
+  choiceToken,
+  confirmationUrl,
+  openPreferenceLink,
+  preferenceOrigin,
+  wayOutOf,
+  type LinkedMail,
+  type WayOut,
+} from './preference-links.ts';
+export {
+  changePreferences,
+  readPreferences,
+  type PreferenceChange,
+  type Preferences,
+  type TopicPreference,
+} from './preferences.ts';
+export { findContactsByIds, type ContactRow } from './contacts.store.ts';
 export { updateContact } from './update-contact.ts';

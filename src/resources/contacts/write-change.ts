@@ -3,7 +3,7 @@ import { refuse } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { PropertyRow } from '../contact-properties/index.ts';
 import { choicesOf, writeChoices, type Choice } from '../topics/index.ts';
-import { recordConsent, type Consent, type ConsentSource } from './consent.store.ts';
+import { recordConsent, type Consent, type ConsentOrigin } from './consent.store.ts';
 import { updateContactRows, type ContactRow } from './contacts.store.ts';
 import { columnsOf } from './new-contact.ts';
 import { indexedValues, mergeValues, valuesOf } from './property-values.ts';
@@ -18,18 +18,17 @@ export interface ContactChange {
   properties?: Readonly<Record<string, unknown>> | undefined;
 }
 
-interface Changing {
+interface Changing extends ConsentOrigin {
   before: ContactRow;
   change: ContactChange;
   declared: readonly PropertyRow[];
-  source: ConsentSource;
 }
 
 /** Writes a change with what follows from it: the index of its values, and the record of a decision. */
 export async function writeChange(
   store: Store,
   tx: Executor,
-  { before, change, declared, source }: Changing,
+  { before, change, declared, ...origin }: Changing,
 ): Promise<ContactRow> {
   const values = mergeValues(valuesOf(before), change.properties ?? {}, declared);
   const fields = {
@@ -46,7 +45,7 @@ export async function writeChange(
   await reindex(tx, { before, after, declared });
   if (after.unsubscribed !== before.unsubscribed) {
     const action = after.unsubscribed === 1 ? 'unsubscribed' : 'resubscribed';
-    await recordConsent(store, tx, source, [{ contact: after, action }]);
+    await recordConsent(store, tx, origin, [{ contact: after, action }]);
   }
   return after;
 }
@@ -67,25 +66,25 @@ async function reindex(
   await addValues(tx, latter?.filter((entry) => !had.has(keyOf(entry))) ?? []);
 }
 
-interface Choosing {
-  rows: readonly ContactRow[];
-  choices: readonly Choice[];
-  source: ConsentSource;
+/** One contact's choice of one topic. */
+export interface Decision {
+  contact: ContactRow;
+  choice: Choice;
 }
 
 /** Writes what contacts choose of topics, and records what is new of it. */
-export async function chooseTopics(store: Store, tx: Executor, { rows, choices, source }: Choosing): Promise<void> {
-  if (choices.length === 0 || rows.length === 0) return;
-  const standing = await choicesOf(
-    tx,
-    rows.map((row) => row.id),
-  );
-  const known = new Set(standing.map((row) => `${row.contact_id} ${row.topic_id} ${row.subscription}`));
-  const fresh = rows.flatMap((contact) =>
-    choices
-      .filter(({ id, subscription }) => !known.has(`${contact.id} ${id} ${subscription}`))
-      .map((choice) => ({ contact, choice })),
-  );
+export async function chooseTopics(
+  store: Store,
+  tx: Executor,
+  decisions: readonly Decision[],
+  origin: ConsentOrigin,
+): Promise<void> {
+  if (decisions.length === 0) return;
+  // Of two choices of one contact and topic the later one holds.
+  const last = new Map(decisions.map((one) => [`${one.contact.id} ${one.choice.id}`, one]));
+  const standing = await choicesOf(tx, [...new Set(decisions.map(({ contact }) => contact.id))]);
+  const known = new Map(standing.map((row) => [`${row.contact_id} ${row.topic_id}`, row.subscription]));
+  const fresh = [...last].filter(([key, { choice }]) => known.get(key) !== choice.subscription).map(([, one]) => one);
   await writeChoices(
     tx,
     fresh.map(({ contact, choice }) => ({
@@ -94,10 +93,14 @@ export async function chooseTopics(store: Store, tx: Executor, { rows, choices, 
       subscription: choice.subscription,
     })),
   );
-  const decisions = fresh.map(({ contact, choice }): Consent => ({
+  const records = fresh.map(({ contact, choice }): Consent => ({
     contact,
     action: choice.subscription,
     topicId: choice.id,
   }));
-  await recordConsent(store, tx, source, decisions);
+  await recordConsent(store, tx, origin, records);
 }
+
+/** The same choices for each of them. */
+export const decisionsFor = (rows: readonly ContactRow[], choices: readonly Choice[]): Decision[] =>
+  rows.flatMap((contact) => choices.map((choice) => ({ contact, choice })));

@@ -14,6 +14,7 @@ export {
   countSegments,
   findSegment,
   liveSegments,
+  membersAmong,
   membershipsOf,
   removeMember,
   removeMembersOfDeleted,

@@ -74,6 +74,12 @@ export async function membershipsOf(db: Executor, contactId: string): Promise<Se
   return new Set(rows.map((row) => row.segment_id));
 }
 
+/** The explicit memberships of these contacts. */
+export function membersAmong(db: Executor, contactIds: readonly string[]): Promise<MemberRow[]> {
+  const among = uuidsIn(db.dialect, 'contact_id', contactIds);
+  return db.all<MemberRow>(`select segment_id, contact_id from segment_members where ${among.sql}`, [among.value]);
+}
+
 export async function removeMemberships(tx: Executor, contactId: string): Promise<void> {
   await tx.run('delete from segment_members where contact_id = ?', [contactId]);
 }

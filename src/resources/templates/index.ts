@@ -7,5 +7,6 @@ export { deleteTemplate } from './delete-template.ts';
 export { duplicateTemplate } from './duplicate-template.ts';
 export { publishTemplate } from './publish-template.ts';
 export { getTemplate, listTemplates } from './read-templates.ts';
+export { findPublishedVersion } from './find-published-version.ts';
 export { resolveTemplate, type ResolvedTemplate, type TemplateUse } from './resolve-template.ts';
 export { updateTemplate } from './update-template.ts';

@@ -7,8 +7,19 @@ export { deleteTopic } from './delete-topic.ts';
 export { getTopic, listTopics } from './read-topics.ts';
 export { updateTopic } from './update-topic.ts';
 export { readChoices, type Choice } from './read-choices.ts';
+export { CONFIRMATION_URL } from './confirmation.ts';
+export {
+  confirmationsOf,
+  dueConfirmations,
+  forgetConfirmations,
+  noteConfirmationMailed,
+  removeConfirmationsOf,
+  writeConfirmations,
+  type ConfirmationRow,
+} from './confirmations.store.ts';
 export {
   choicesOf,
+  findTopic,
   liveTopics,
   listTopicRows,
   removeChoicesOf,

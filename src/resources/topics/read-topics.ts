@@ -15,11 +15,13 @@ export async function listTopics({ store, teamId }: Ctx, page: Page) {
   return { object: 'list' as const, has_more: hasMore, data: rows.map(present) };
 }
 
-const present = ({ id, name, description, default_subscription, visibility, created_at }: TopicRow) => ({
-  id,
-  name,
-  description,
-  default_subscription,
-  visibility,
-  created_at: isoTime(created_at),
+const present = (row: TopicRow) => ({
+  id: row.id,
+  name: row.name,
+  description: row.description,
+  default_subscription: row.default_subscription,
+  visibility: row.visibility,
+  confirmation: row.confirmation,
+  confirmation_template_id: row.confirmation_template_id,
+  created_at: isoTime(row.created_at),
 });

@@ -8,10 +8,17 @@ export interface TopicRow {
   description: string | null;
   default_subscription: Subscription;
   visibility: 'public' | 'private';
+  /** Whether an opt-in through the API waits for the contact's own word. */
+  confirmation: 'none' | 'required';
+  /** The template that it is asked with. */
+  confirmation_template_id: string | null;
   created_at: number;
 }
 
-const COLUMNS = ['id', 'team_id', 'name', 'description', 'default_subscription', 'visibility', 'created_at'] as const;
+const COLUMNS = [
+  ...(['id', 'team_id', 'name', 'description', 'default_subscription', 'visibility'] as const),
+  ...(['confirmation', 'confirmation_template_id', 'created_at'] as const),
+] as const;
 const LIVE = 'team_id = ? and deleted_at is null';
 
 export async function insertTopic(tx: Executor, row: TopicRow): Promise<void> {
@@ -41,10 +48,11 @@ export async function listTopicRows(
 
 export async function updateTopicRow(
   tx: Executor,
-  { id, name, description, visibility }: Pick<TopicRow, 'id' | 'name' | 'description' | 'visibility'>,
+  row: Omit<TopicRow, 'team_id' | 'default_subscription' | 'created_at'>,
 ): Promise<void> {
-  const sql = 'update topics set name = ?, description = ?, visibility = ? where id = ?';
-  await tx.run(sql, [name, description, visibility, id]);
+  const columns = ['name', 'description', 'visibility', 'confirmation', 'confirmation_template_id'] as const;
+  const sql = `update topics set ${columns.map((column) => `${column} = ?`).join(', ')} where id = ?`;
+  await tx.run(sql, [...columns.map((column) => row[column]), row.id]);
 }
 
 /** Answers whether this call deleted it. */

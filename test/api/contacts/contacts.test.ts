@@ -53,7 +53,7 @@ describe('POST /contacts', () => {
       (await call(team, 'GET', `/contacts/${id}/segments`)).body.data.map((one: { id: string }) => one.id),
     ).toEqual([segment]);
     expect((await call(team, 'GET', `/contacts/${id}/topics`)).body.data).toEqual([
-      { id: topic, name: 'News', description: null, subscription: 'opt_in' },
+      { id: topic, name: 'News', description: null, subscription: 'opt_in', confirmation: null },
     ]);
     const [event, ...more] = await scene.events(id);
     expect(more).toEqual([]);

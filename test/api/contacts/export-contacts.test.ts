@@ -19,22 +19,53 @@ const PEOPLE = [
   { email: 'bare@example.org' },
 ];
 
-async function audience(): Promise<Team> {
+interface Audience extends Team {
+  segment: string;
+  topics: string[];
+}
+
+async function audience(): Promise<Audience> {
   const team = await scene.team();
+  const segment = (await call(team, 'POST', '/segments', { name: 'Picked' })).body.id;
+  const topics: string[] = [];
+  for (const [name, default_subscription] of [
+    ['News', 'opt_in'],
+    ['Offers', 'opt_out'],
+    ['Asks first', 'opt_out'],
+  ]) {
+    topics.push((await call(team, 'POST', '/topics', { name, default_subscription })).body.id);
+  }
   await call(team, 'POST', '/contact-properties', { key: 'plan', type: 'string' });
   await call(team, 'POST', '/contact-properties', { key: 'seats', type: 'number' });
   for (const person of PEOPLE) expect((await call(team, 'POST', '/contacts', person)).status).toBe(201);
-  return team;
+  const choose = (email: string, chosen: [at: number, subscription: string][]) =>
+    call(team, 'PATCH', `/contacts/${email}/topics`, {
+      topics: chosen.map(([at, subscription]) => ({ id: topics[at], subscription })),
+    });
+  await call(team, 'POST', `/contacts/ada@example.org/segments/${segment}`);
+  await choose('ada@example.org', [
+    [0, 'opt_out'],
+    [1, 'opt_in'],
+    [2, 'opt_in'],
+  ]);
+  await choose('bare@example.org', [[0, 'opt_in']]);
+  return { ...team, segment, topics };
 }
 
 const everybody = async (team: Team) => {
   const { body } = await call(team, 'GET', '/contacts?limit=100');
-  const all = await Promise.all(body.data.map((one: { id: string }) => call(team, 'GET', `/contacts/${one.id}`)));
-  return all
-    .map(({ body: { email, first_name, last_name, unsubscribed, properties } }) => {
-      return { email, first_name, last_name, unsubscribed, properties };
-    })
-    .sort((a, b) => (a.email < b.email ? -1 : 1));
+  const all = await Promise.all(
+    body.data.map(async ({ id }: { id: string }) => {
+      const { email, first_name, last_name, unsubscribed, properties } = (await call(team, 'GET', `/contacts/${id}`))
+        .body;
+      const segments = (await call(team, 'GET', `/contacts/${id}/segments`)).body.data.map(
+        (one: { name: string }) => one.name,
+      );
+      const topics = (await call(team, 'GET', `/contacts/${id}/topics`)).body.data;
+      return { email, first_name, last_name, unsubscribed, properties, segments, topics };
+    }),
+  );
+  return all.sort((a, b) => (a.email < b.email ? -1 : 1));
 };
 
 it('exported, erased and imported, the audience is the same', async () => {
@@ -42,9 +73,13 @@ it('exported, erased and imported, the audience is the same', async () => {
   const before = await everybody(team);
   const exported = await call(team, 'GET', '/contacts/export');
   expect(exported.headers.get('content-type')).toContain('text/csv');
-  expect(exported.text.split('\r\n')[0]).toBe('email,first_name,last_name,unsubscribed,plan,seats');
+  expect(exported.text.split('\r\n')[0]).toBe(
+    'email,first_name,last_name,unsubscribed,segment_ids,opted_in_topic_ids,opted_out_topic_ids,plan,seats',
+  );
   for (const { email } of before) await call(team, 'DELETE', `/contacts/${encodeURIComponent(email)}`);
   expect(await everybody(team)).toEqual([]);
+  // What a mail asks first does not ask again whom the team brings back.
+  await makeAsking(team, team.topics[2] ?? '');
   const { body } = await scene.api('POST', '/contacts/imports', { key: team.key, ...formOf(exported.text) });
   await scene.settled();
   expect((await call(team, 'GET', `/contacts/imports/${body.id}`)).body.counts).toMatchObject({
@@ -52,6 +87,42 @@ it('exported, erased and imported, the audience is the same', async () => {
     failed: 0,
   });
   expect(await everybody(team)).toEqual(before);
+  expect(before[1]).toMatchObject({ email: 'ada@example.org', segments: ['Picked'] });
+  expect(scene.sink.messages).toEqual([]);
+});
+
+async function makeAsking(team: Team, topicId: string): Promise<void> {
+  const from = `a@${(await team.domain()).name}`;
+  const variables = [{ key: 'CONFIRMATION_URL', type: 'string' }];
+  const body = { name: 'Ask', html: '{{{CONFIRMATION_URL}}}', from, subject: 'Well?', variables };
+  const { id } = (await call(team, 'POST', '/templates', body)).body;
+  await call(team, 'POST', `/templates/${id}/publish`);
+  const change = { confirmation: 'required', confirmation_template_id: id };
+  expect((await call(team, 'PATCH', `/topics/${topicId}`, change)).status).toBe(200);
+}
+
+it('of lists in a file, what is deleted is passed over, what is no id fails its row, and the later word holds', async () => {
+  const team = await audience();
+  const [news = '', offers = '', third = ''] = team.topics;
+  await call(team, 'DELETE', `/topics/${third}`);
+  const rows = [
+    'email,segment_ids,opted_in_topic_ids,opted_out_topic_ids',
+    `new@example.org,${team.segment},${offers} ${third},`,
+    `NEW@example.org,,${news},${offers}`,
+    'bad@example.org,VIPs,,',
+  ];
+  const { body } = await scene.api('POST', '/contacts/imports', {
+    key: team.key,
+    ...formOf(rows.join('\n'), { on_conflict: 'upsert', topics: [{ id: offers, subscription: 'opt_in' }] }),
+  });
+  await scene.settled();
+  const { counts } = (await call(team, 'GET', `/contacts/imports/${body.id}`)).body;
+  expect(counts).toMatchObject({ created: 1, updated: 1, failed: 1 });
+  const failures = (await call(team, 'GET', `/contacts/imports/${body.id}/failures`)).body.data;
+  expect(failures).toMatchObject([{ row: 4, reason: 'segment_ids must hold ids, separated by spaces', value: 'VIPs' }]);
+  const made = (await everybody(team)).find(({ email }) => email === 'new@example.org');
+  const shown = made?.topics.map((one: { name: string; subscription: string }) => `${one.name} ${one.subscription}`);
+  expect([made?.segments, shown]).toEqual([['Picked'], ['Offers opt_out', 'News opt_in']]);
 });
 
 it('no cell of the CSV begins as a formula does', async () => {

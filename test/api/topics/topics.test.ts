@@ -22,7 +22,8 @@ describe('/topics', () => {
     const created = await call(team, 'POST', '/topics', body);
     const { id } = created.body;
     expect([created.status, created.body]).toEqual([201, { object: 'topic', id }]);
-    const item = { id, ...body, created_at: new Date(scene.clock.now()).toISOString() };
+    const asks = { confirmation: 'none', confirmation_template_id: null };
+    const item = { id, ...body, ...asks, created_at: new Date(scene.clock.now()).toISOString() };
     expect((await call(team, 'GET', `/topics/${id}`)).body).toEqual({ object: 'topic', ...item });
     expect((await call(team, 'GET', '/topics')).body).toEqual({ object: 'list', has_more: false, data: [item] });
     const change = { id, name: 'Old news', description: null, visibility: 'private' };

@@ -1,0 +1,112 @@
+import { Refusal } from '../../platform/refusal/index.ts';
+import { createWorkLoop, type WorkLoop } from '../../platform/work-loop/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { parseMailbox } from '../../protocol/address/index.ts';
+import type { Ctx } from '../../resources/access/index.ts';
+import {
+  confirmationUrl,
+  findContactsByIds,
+  mayMail,
+  preferenceOrigin,
+  type ContactRow,
+  type Exclusion,
+} from '../../resources/contacts/index.ts';
+import { findDomainByName } from '../../resources/domains/index.ts';
+import { findPublishedVersion } from '../../resources/templates/index.ts';
+import {
+  CONFIRMATION_URL,
+  dueConfirmations,
+  findTopic,
+  noteConfirmationMailed,
+  type ConfirmationRow,
+  type TopicRow,
+} from '../../resources/topics/index.ts';
+import { hashRequest, type Accept } from '../accept/index.ts';
+
+/** Nothing tells us of what another process was asked for. */
+const POLL_MS = 10_000;
+const AT_ONCE = 20;
+
+export type Confirmations = WorkLoop & { close(graceMs: number): Promise<void> };
+
+/** Asks contacts by mail whether they want a topic, through the same door as all mail, each asking once. */
+export function createConfirmations(world: World, accept: Pick<Accept, 'acceptEmail'>): Confirmations {
+  const loop: WorkLoop<ConfirmationRow> = createWorkLoop<ConfirmationRow>({
+    ...{ name: 'confirmations of topics', clock: world.clock, log: world.log, pollMs: POLL_MS },
+    capacity: () => AT_ONCE - loop.inFlight(),
+    async claim({ limit, inFlight }) {
+      const known = new Set(inFlight.map(({ id }) => id));
+      const due = await dueConfirmations(world.db, AT_ONCE + known.size);
+      const free = due.filter(({ id }) => !known.has(id));
+      return { items: free.slice(0, limit), left: free.length > limit ? 'crowded' : 'nothing' };
+    },
+    carry: (asking) => mail(world, accept, asking),
+    describe: ({ contact_id: contactId, topic_id: topicId }) => ({ contactId, topicId }),
+  });
+  const stopListening = world.db.onCommit('topic_confirmations', () => loop.wake());
+  return Object.assign(loop, {
+    async close(graceMs: number) {
+      stopListening();
+      await loop.stop(graceMs);
+    },
+  });
+}
+
+async function mail(world: World, accept: Pick<Accept, 'acceptEmail'>, asking: ConfirmationRow): Promise<void> {
+  const fault = await send(world, accept, asking);
+  if (fault !== undefined) {
+    const { team_id: teamId, contact_id: contactId, topic_id: topicId } = asking;
+    world.log.warn({ teamId, contactId, topicId }, `a contact could not be asked to confirm a topic: ${fault}`);
+  }
+  const at = world.clock.now();
+  await world.db.tx((tx) => noteConfirmationMailed(tx, asking, { at, fault: fault ?? null }));
+}
+
+/** Answers why nobody could be asked. */
+async function send(
+  world: World,
+  accept: Pick<Accept, 'acceptEmail'>,
+  asking: ConfirmationRow,
+): Promise<string | undefined> {
+  const { team_id: teamId, contact_id: contactId } = asking;
+  const [contact] = await findContactsByIds(world.db, teamId, [contactId]);
+  const topic = await findTopic(world.db, teamId, asking.topic_id);
+  const excluded = (await mayMail(world.db, teamId, { contactIds: [contactId], topicId: null })).get(contactId);
+  if (excluded !== undefined || !contact) return WHY_NOT[excluded ?? 'deleted'];
+  const use = topic && (await templateOf(world, { contact, topic }));
+  if (!use) return 'the topic has no published template to ask with';
+  const requestId = world.ids.prefixed('req_');
+  const ctx: Ctx = { store: world, teamId, actor: { kind: 'job', name: 'confirmations' }, requestId };
+  // A crash between the mail and its note sends nothing twice.
+  const key = `topic-confirmation ${asking.id}`;
+  try {
+    const input = { to: contact.email, template: use };
+    await accept.acceptEmail(ctx, input, { key, requestHash: hashRequest('topic-confirmation', key) });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.errorName === 'service_unavailable') throw error;
+    return error.message;
+  }
+}
+
+const WHY_NOT: Record<Exclusion, string> = {
+  deleted: 'the contact is erased',
+  unsubscribed: 'the contact has unsubscribed from everything',
+  topic_opt_out: 'the contact has opted out',
+  suppressed: 'its address is suppressed',
+};
+
+async function templateOf(world: World, { contact, topic }: { contact: ContactRow; topic: TopicRow }) {
+  const { team_id: teamId, confirmation_template_id: id } = topic;
+  const version = id === null ? undefined : await findPublishedVersion(world.db, teamId, id);
+  if (id === null || !version) return undefined;
+  const link = confirmationUrl(world, await originOf(world, teamId, version.from), { contact, topicId: topic.id });
+  const values: Record<string, string> = { [CONFIRMATION_URL]: link, TOPIC_NAME: topic.name };
+  return { id, variables: Object.fromEntries(Object.entries(values).filter(([key]) => version.variables.has(key))) };
+}
+
+async function originOf(world: World, teamId: string, from = ''): Promise<string> {
+  const parsed = parseMailbox(from);
+  const domain = parsed.ok ? await findDomainByName(world.db, teamId, parsed.mailbox.domain) : undefined;
+  return domain ? preferenceOrigin(world, domain.id) : world.origin();
+}

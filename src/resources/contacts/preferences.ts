@@ -1,0 +1,151 @@
+import type { Executor } from '../../platform/db/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import type { Subscription } from '../../protocol/contact-filter/index.ts';
+import type { PreferenceLink } from '../../protocol/preference-links/index.ts';
+import { declaredProperties } from '../contact-properties/index.ts';
+import { findTeam, type TeamRow } from '../teams/index.ts';
+import { choicesOf, forgetConfirmations, liveTopics, type Choice, type TopicRow } from '../topics/index.ts';
+import type { ConsentOrigin, ConsentSource } from './consent.store.ts';
+import { findContact, type ContactRow } from './contacts.store.ts';
+import { chooseTopics, decisionsFor, writeChange } from './write-change.ts';
+
+export interface TopicPreference {
+  id: string;
+  name: string;
+  description: string | null;
+  subscription: Subscription;
+}
+
+/** What the holder of a link may see and choose. */
+export interface Preferences {
+  team: TeamRow;
+  /** Undefined once it is erased. */
+  contact: Pick<ContactRow, 'email'> | undefined;
+  isUnsubscribed: boolean;
+  /** What the mail was about; undefined for mail without a topic, and once the topic is deleted. */
+  topic: TopicPreference | undefined;
+  /** Public topics, and those that the contact takes part in. */
+  topics: TopicPreference[];
+}
+
+/** What a press of a button asks for. */
+export type PreferenceChange =
+  /** The topic of the mail, or everything where it has none. */
+  | { do: 'unsubscribe' }
+  | { do: 'subscribe' }
+  | { do: 'unsubscribe_all' }
+  | { do: 'subscribe_all' }
+  /** Of the topics that were shown, those that were chosen. */
+  | { do: 'save'; shown: ReadonlySet<string>; chosen: ReadonlySet<string> };
+
+/** Undefined where there is no such team. */
+export const readPreferences = (store: Store, link: PreferenceLink): Promise<Preferences | undefined> =>
+  look(store.db, link, undefined);
+
+/** Does what was asked, as often as it is asked, and answers what holds then. A suspended team gains nobody. */
+export function changePreferences(
+  store: Store,
+  link: PreferenceLink,
+  change: PreferenceChange,
+  source: ConsentSource,
+): Promise<Preferences | undefined> {
+  return store.db.tx(async (tx) => {
+    const before = await look(tx, link, undefined);
+    const row = await contactOf(tx, link, true);
+    if (!before || !row) return before;
+    const origin: ConsentOrigin = { source, emailId: link.emailId };
+    await apply(store, tx, { link, row, before, change, origin });
+    // A private topic that was just left stays in sight, so that there is a way back.
+    return look(tx, link, new Set(before.topics.map(({ id }) => id)));
+  });
+}
+
+interface Applying {
+  link: PreferenceLink;
+  row: ContactRow;
+  before: Preferences;
+  change: PreferenceChange;
+  origin: ConsentOrigin;
+}
+
+async function apply(store: Store, tx: Executor, { link, row, before, change, origin }: Applying): Promise<void> {
+  const { topic, team } = before;
+  const setAll = async (unsubscribed: boolean): Promise<void> => {
+    if (unsubscribed === (row.unsubscribed === 1)) return;
+    const declared = await declaredProperties(tx, row.team_id);
+    await writeChange(store, tx, { before: row, change: { unsubscribed }, declared, ...origin });
+  };
+  const choose = async (choices: readonly Choice[]): Promise<void> => {
+    await chooseTopics(store, tx, decisionsFor([row], choices), origin);
+    await forgetConfirmations(
+      tx,
+      row.id,
+      choices.map(({ id }) => id),
+    );
+  };
+  const joins = change.do === 'subscribe' || change.do === 'subscribe_all' || change.do === 'save';
+  if (joins && team.risk_state === 'suspended') return;
+  switch (change.do) {
+    case 'unsubscribe':
+      // Of mail whose topic is gone nobody knows what will come instead: who asks to be out is out.
+      return topic ? choose([{ id: topic.id, subscription: 'opt_out' }]) : setAll(true);
+    case 'subscribe':
+      if (topic) return choose([{ id: topic.id, subscription: 'opt_in' }]);
+      // To confirm a topic says nothing of everything.
+      return link.kind === 'confirmation' ? undefined : setAll(false);
+    case 'unsubscribe_all':
+      return setAll(true);
+    case 'subscribe_all':
+      return setAll(false);
+    case 'save':
+      return choose(choicesIn(before.topics, change));
+  }
+}
+
+/** Only what differs: what was left as it was is no decision. */
+function choicesIn(
+  topics: readonly TopicPreference[],
+  { shown, chosen }: Extract<PreferenceChange, { do: 'save' }>,
+): Choice[] {
+  return topics
+    .filter(({ id }) => shown.has(id))
+    .map(({ id, subscription }) => ({ id, subscription, wanted: chosen.has(id) ? 'opt_in' : 'opt_out' }) as const)
+    .filter(({ subscription, wanted }) => subscription !== wanted)
+    .map(({ id, wanted }) => ({ id, subscription: wanted }));
+}
+
+/** By its id; and by the address that the mail went to, for a contact that was erased and is back. */
+const contactOf = async (
+  db: Executor,
+  { teamId, contactId, emailKey }: PreferenceLink,
+  isHeld: boolean,
+): Promise<ContactRow | undefined> =>
+  (await findContact(db, teamId, { id: contactId }, isHeld)) ?? findContact(db, teamId, { emailKey }, isHeld);
+
+async function look(
+  db: Executor,
+  link: PreferenceLink,
+  alsoShown: ReadonlySet<string> | undefined,
+): Promise<Preferences | undefined> {
+  const team = await findTeam(db, link.teamId);
+  if (!team) return undefined;
+  const contact = await contactOf(db, link, false);
+  const live = await liveTopics(db, team.id);
+  const chosen = new Map(
+    (contact ? await choicesOf(db, [contact.id]) : []).map((row) => [row.topic_id, row.subscription]),
+  );
+  const seen = (row: TopicRow): TopicPreference => {
+    const { id, name, description, default_subscription } = row;
+    return { id, name, description, subscription: chosen.get(id) ?? default_subscription };
+  };
+  const topic = live.find(({ id }) => id === link.topicId);
+  const isListed = (row: TopicRow): boolean =>
+    row.visibility === 'public' || seen(row).subscription === 'opt_in' || (alsoShown?.has(row.id) ?? false);
+  return {
+    team,
+    contact,
+    isUnsubscribed: contact?.unsubscribed === 1,
+    topic: topic && seen(topic),
+    topics: contact ? live.filter(isListed).map(seen) : [],
+  };
+}

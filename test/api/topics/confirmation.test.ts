@@ -1,0 +1,216 @@
+// an opt-in through the API --> a mail with a link --> the page behind it
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { linksTo, press, visit } from '../../rig/preference-pages.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+
+let scene: Scene;
+beforeAll(async () => {
+  scene = await startScene();
+});
+afterAll(() => scene.close());
+
+const call = (team: Team, method: string, path: string, body?: unknown) =>
+  scene.api(method, path, { key: team.key, ...(body === undefined ? {} : { body }) });
+
+interface Asking {
+  team: Team;
+  topicId: string;
+  templateId: string;
+}
+
+const URL_VARIABLE = { key: 'CONFIRMATION_URL', type: 'string' };
+
+async function template(team: Team, more: object = {}, publish = true): Promise<string> {
+  const from = `News <news@${(await team.domain()).name}>`;
+  const body = {
+    ...{ name: 'Confirm', from, subject: 'Do you want {{{TOPIC_NAME}}}?' },
+    html: '<a href="{{{CONFIRMATION_URL}}}">Yes</a>',
+    text: 'Yes: {{{CONFIRMATION_URL}}}',
+    variables: [URL_VARIABLE, { key: 'TOPIC_NAME', type: 'string' }],
+    ...more,
+  };
+  const { id } = (await call(team, 'POST', '/templates', body)).body;
+  if (publish) await call(team, 'POST', `/templates/${id}/publish`);
+  return id;
+}
+
+const topicBody = (templateId: string | null, more: object = {}) => ({
+  ...{ name: 'News', default_subscription: 'opt_out', visibility: 'public', description: 'What is new' },
+  ...{ confirmation: 'required', confirmation_template_id: templateId },
+  ...more,
+});
+
+async function asking(): Promise<Asking> {
+  const team = await scene.team();
+  const templateId = await template(team);
+  const created = await call(team, 'POST', '/topics', topicBody(templateId));
+  expect(created.status, created.text).toBe(201);
+  return { team, templateId, topicId: created.body.id };
+}
+
+const stateOf = async ({ team, topicId }: Asking, contact: string): Promise<string> => {
+  const { data } = (await call(team, 'GET', `/contacts/${contact}/topics`)).body;
+  const row = data.find((one: { id: string }) => one.id === topicId);
+  return `${row.subscription} ${row.confirmation}`;
+};
+
+const optIn = ({ team, topicId }: Asking, contact: string, subscription = 'opt_in') =>
+  call(team, 'PATCH', `/contacts/${contact}/topics`, { topics: [{ id: topicId, subscription }] });
+
+const decisions = async ({ team }: Asking, contact: string): Promise<string[]> => {
+  const { data } = (await call(team, 'GET', `/contacts/${contact}/activity`)).body;
+  const chosen = data.filter((one: { type: string }) => one.type !== 'email');
+  return chosen.map((one: { type: string; source: string }) => `${one.type} ${one.source}`).toReversed();
+};
+
+/** The mails that one address got. */
+const mailsTo = (email: string): string[] =>
+  scene.sink.messages.filter(({ rcptTo }) => rcptTo.includes(email)).map(({ data }) => unfolded(data.toString('utf8')));
+
+const unfolded = (text: string): string => text.replaceAll(/=\r\n/g, '').replaceAll('=3D', '=');
+
+async function linkTo(email: string): Promise<string> {
+  await scene.settled();
+  const link = /Yes: (\S+)/.exec(mailsTo(email).at(-1) ?? '')?.[1];
+  if (link === undefined) throw new Error(`no link came to ${email}`);
+  return link;
+}
+
+describe('an opt-in through the API', () => {
+  it('asks by mail, and holds once the button behind the link is pressed', async () => {
+    const it = await asking();
+    const email = 'ada@example.org';
+    await call(it.team, 'POST', '/contacts', { email });
+    const answer = await optIn(it, email);
+    expect(answer.body.topics).toEqual([{ id: it.topicId, subscription: 'opt_out' }]);
+    expect(await stateOf(it, email)).toBe('opt_out pending');
+    const link = await linkTo(email);
+    expect(mailsTo(email)[0]).toContain('Subject: Do you want News?');
+    const page = await visit(scene, link);
+    expect(page.text).toMatch(/Subscribe to News .* was asked to send News to ada@example\.org \. What is new/);
+    await visit(scene, link, { method: 'HEAD' });
+    expect(await stateOf(it, email)).toBe('opt_out pending');
+    const done = await press(scene, page, 'subscribe');
+    expect(done.text).toContain('You are subscribed to News');
+    expect(await stateOf(it, email)).toBe('opt_in null');
+    // Again, and asked for again: nothing more happens.
+    await press(scene, page, 'subscribe');
+    await optIn(it, email);
+    await scene.settled();
+    expect(await decisions(it, email)).toEqual(['topic_opt_in confirmation']);
+    expect([await stateOf(it, email), mailsTo(email).length]).toEqual(['opt_in null', 1]);
+  });
+
+  it('with the contact asks as well, once a day', async () => {
+    const it = await asking();
+    const email = 'bea@example.org';
+    const body = { email, topics: [{ id: it.topicId, subscription: 'opt_in' }] };
+    for (let time = 0; time < 3; time++) {
+      await call(it.team, 'POST', '/contacts', body);
+      await scene.settled();
+    }
+    expect(mailsTo(email)).toHaveLength(1);
+    scene.clock.advance(24 * 3_600_000 + 1000);
+    await call(it.team, 'POST', '/contacts', body);
+    await scene.settled();
+    expect([mailsTo(email).length, await stateOf(it, email)]).toEqual([2, 'opt_out pending']);
+  });
+
+  it('is taken back by an opt-out, an erasure and the end of the topic', async () => {
+    const it = await asking();
+    for (const email of ['cay@example.org', 'dan@example.org', 'eve@example.org']) {
+      await call(it.team, 'POST', '/contacts', { email });
+      await optIn(it, email);
+    }
+    await optIn(it, 'cay@example.org', 'opt_out');
+    expect(await stateOf(it, 'cay@example.org')).toBe('opt_out null');
+    const link = await linkTo('dan@example.org');
+    await call(it.team, 'DELETE', '/contacts/dan@example.org');
+    expect((await visit(scene, link, { body: 'do=subscribe' })).text).toContain('You are not on the list');
+    const late = await linkTo('eve@example.org');
+    await call(it.team, 'DELETE', `/topics/${it.topicId}`);
+    await call(it.team, 'PATCH', '/contacts/eve@example.org', { unsubscribed: true });
+    expect((await visit(scene, late, { body: 'do=subscribe' })).text).toContain('Nothing to confirm');
+    // To confirm a topic that is gone subscribes to nothing else.
+    expect((await call(it.team, 'GET', '/contacts/eve@example.org')).body.unsubscribed).toBe(true);
+  });
+
+  it('asks nobody who has unsubscribed from everything, or whose address is suppressed, and says so', async () => {
+    const it = await asking();
+    await call(it.team, 'POST', '/contacts', { email: 'fay@example.org', unsubscribed: true });
+    await call(it.team, 'POST', '/contacts', { email: 'gus@example.org' });
+    await call(it.team, 'POST', '/suppressions', { email: 'gus@example.org' });
+    for (const email of ['fay@example.org', 'gus@example.org']) {
+      await optIn(it, email);
+      await scene.settled();
+      expect([await stateOf(it, email), mailsTo(email).length]).toEqual(['opt_out failed', 0]);
+    }
+    // Asked for again it is tried again.
+    await call(it.team, 'PATCH', '/contacts/fay@example.org', { unsubscribed: false });
+    await optIn(it, 'fay@example.org');
+    await linkTo('fay@example.org');
+    expect(await stateOf(it, 'fay@example.org')).toBe('opt_out pending');
+  });
+
+  it('says so where the mail cannot be sent any more', async () => {
+    const it = await asking();
+    await call(it.team, 'DELETE', `/templates/${it.templateId}`);
+    await call(it.team, 'POST', '/contacts', { email: 'hal@example.org' });
+    await optIn(it, 'hal@example.org');
+    await scene.settled();
+    expect(await stateOf(it, 'hal@example.org')).toBe('opt_out failed');
+    expect(scene.log.join('')).toContain('could not be asked to confirm a topic');
+  });
+});
+
+it('who opts in on the preference page has said so already', async () => {
+  const it = await asking();
+  const { id } = (await call(it.team, 'POST', '/contacts', { email: 'ida@example.org' })).body;
+  const page = await visit(scene, (await linksTo(scene, it.team, { id, email: 'ida@example.org' })).preferences);
+  await press(scene, page, 'save', { tick: it.topicId });
+  await scene.settled();
+  expect([await stateOf(it, id), mailsTo('ida@example.org').length]).toEqual(['opt_in null', 0]);
+});
+
+it('a topic that asks no more forgets whom it asked', async () => {
+  const it = await asking();
+  await call(it.team, 'POST', '/contacts', { email: 'jan@example.org' });
+  await optIn(it, 'jan@example.org');
+  expect((await call(it.team, 'PATCH', `/topics/${it.topicId}`, { confirmation: 'none' })).status).toBe(200);
+  expect(await stateOf(it, 'jan@example.org')).toBe('opt_out null');
+  await optIn(it, 'jan@example.org');
+  expect(await stateOf(it, 'jan@example.org')).toBe('opt_in null');
+});
+
+describe('a topic can ask only', () => {
+  it('with a published template that has a sender, a subject and the variable of the link', async () => {
+    const team = await scene.team();
+    const refused = { status: 422, body: { name: 'invalid_parameter' } };
+    const none = { variables: [], html: 'x', text: 'x', subject: 'x' };
+    for (const id of [
+      null,
+      '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e32',
+      await template(await scene.team()),
+      await template(team, {}, false),
+      await template(team, none),
+      await template(team, { from: undefined }),
+    ]) {
+      const answer = await call(team, 'POST', '/topics', topicBody(id));
+      expect(answer).toMatchObject(refused);
+      expect(answer.body.message).toContain('confirmation_template_id');
+    }
+    const good = await template(team);
+    const optedIn = topicBody(good, { default_subscription: 'opt_in' });
+    expect(await call(team, 'POST', '/topics', optedIn)).toMatchObject(refused);
+    const { id } = (await call(team, 'POST', '/topics', { name: 'Later', default_subscription: 'opt_out' })).body;
+    expect(await call(team, 'PATCH', `/topics/${id}`, { confirmation: 'required' })).toMatchObject(refused);
+    const change = { confirmation: 'required', confirmation_template_id: good };
+    expect((await call(team, 'PATCH', `/topics/${id}`, change)).status).toBe(200);
+    expect((await call(team, 'GET', `/topics/${id}`)).body).toMatchObject(change);
+  });
+
+  it.each([{ confirmation: 'maybe' }, { confirmation_template_id: 'x' }])('%j is 400', async (more) => {
+    const body = { name: 'News', default_subscription: 'opt_out', ...more };
+    expect((await call(await scene.team(), 'POST', '/topics', body)).status).toBe(400);
+  });
+});

@@ -1,0 +1,203 @@
+// a link in a mail --> the preference pages, as a person with a keyboard, a telephone or a screen reader meets them
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import axe, { type AxeResults } from 'axe-core';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { confirmationUrl } from '../../src/resources/contacts/index.ts';
+import { describePeers } from '../peers/peers.ts';
+import { linksTo } from '../rig/preference-pages.ts';
+import { startScene, type Scene, type Team } from '../rig/scene.ts';
+import { startChromium, type Chromium } from './chromium.ts';
+
+/** Pictures of every page stay there after the run, to be looked at. */
+const PICTURES = path.resolve(import.meta.dirname, '../../.cache/preference-pages');
+
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+const SIZES = { desk: { width: 1280, height: 800 }, phone: { width: 360, height: 740 } };
+const SCHEMES = ['light', 'dark'] as const;
+
+describePeers('the preference pages in a real browser', ['chromium'], () => {
+  let scene: Scene;
+  let browser: Chromium;
+  let team: Team;
+  let people = 0;
+  beforeAll(async () => {
+    mkdirSync(PICTURES, { recursive: true });
+    scene = await startScene({ roles: ['http'] });
+    browser = await startChromium({ evilHost: 'outside.example', outsidePort: 1 });
+    team = await scene.team();
+    const postal_address = {
+      line1: '1 Main Street',
+      city: 'Springfield',
+      state: 'IL',
+      postal_code: '62701',
+      country: 'US',
+    };
+    await call('PATCH', '/team', { sender_name: 'Acme Widgets', postal_address });
+  });
+  afterAll(async () => {
+    await browser.close();
+    await scene.close();
+  });
+
+  const call = (method: string, target: string, body?: unknown) =>
+    scene.api(method, target, { key: team.key, ...(body === undefined ? {} : { body }) });
+
+  /** A new contact and its links, in mail about a topic that it gets. */
+  async function reader() {
+    const email = `reader${++people}@example.org`;
+    const { id } = (await call('POST', '/contacts', { email })).body;
+    const more = { visibility: 'public', description: `What is new this week, number ${people}` };
+    const make = async (name: string, default_subscription: string): Promise<string> =>
+      (await call('POST', '/topics', { name: `${name} ${people}`, default_subscription, ...more })).body.id;
+    const [news, offers] = [await make('News', 'opt_in'), await make('Offers', 'opt_out')];
+    const links = await linksTo(scene, team, { id, email }, { topicId: news });
+    const contact = { id, team_id: team.id, email_key: email };
+    const confirm = confirmationUrl(scene.app.world, scene.url, { contact, topicId: offers });
+    const subscription = async (topicId: string): Promise<string> => {
+      const { data } = (await call('GET', `/contacts/${id}/topics?limit=100`)).body;
+      return data.find((one: { id: string }) => one.id === topicId).subscription;
+    };
+    const isOut = async (): Promise<boolean> => (await call('GET', `/contacts/${id}`)).body.unsubscribed;
+    return { id, news, offers, confirm, subscription, isOut, ...links };
+  }
+
+  /** A tab that asks nobody but us for anything, and runs nothing. */
+  async function withPage(work: (page: Page) => Promise<void>): Promise<void> {
+    const page = await browser.context.newPage();
+    const strays: string[] = [];
+    page.on('request', (request) => {
+      if (!request.url().startsWith(`${scene.url}/`)) strays.push(request.url());
+    });
+    page.on(
+      'console',
+      (message) => void (/content security policy/i.test(message.text()) && strays.push(message.text())),
+    );
+    await work(page);
+    expect(strays).toEqual([]);
+    await page.close();
+  }
+
+  /** Goes from one thing to the next as far as the one with this name, as far as a page is long. */
+  async function tabTo(page: Page, name: string): Promise<void> {
+    for (let step = 0; step < 30; step++) {
+      await page.keyboard.press('Tab');
+      const focused = page.locator(':focus');
+      const said = (await focused.count()) === 0 ? '' : await focused.ariaSnapshot();
+      if (said.includes(JSON.stringify(name))) return;
+    }
+    throw new Error(`the keyboard does not reach ${name}: ${await page.locator('body').ariaSnapshot()}`);
+  }
+
+  async function pressByKeyboard(page: Page, name: string): Promise<void> {
+    await tabTo(page, name);
+    await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')]);
+  }
+
+  it('a keyboard alone leaves, comes back, chooses and leaves everything', async () => {
+    const { unsubscribe, news, offers, subscription, isOut } = await reader();
+    await withPage(async (page) => {
+      await page.goto(unsubscribe);
+      await pressByKeyboard(page, 'Unsubscribe');
+      expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('You are unsubscribed');
+      expect(await subscription(news)).toBe('opt_out');
+      await pressByKeyboard(page, 'Subscribe again');
+      expect(await subscription(news)).toBe('opt_in');
+      await pressByKeyboard(page, 'Choose what you get, or leave everything');
+      await tabTo(page, `Offers ${people}`);
+      await page.keyboard.press('Space');
+      await pressByKeyboard(page, 'Save');
+      expect(await page.getByRole('status').textContent()).toBe('Your choices are saved.');
+      expect([await subscription(news), await subscription(offers)]).toEqual(['opt_in', 'opt_in']);
+      await pressByKeyboard(page, 'Unsubscribe from everything');
+      expect(await isOut()).toBe(true);
+      await pressByKeyboard(page, 'Subscribe again');
+      expect(await isOut()).toBe(false);
+    });
+  });
+
+  it('a keyboard alone confirms', async () => {
+    const { confirm, offers, subscription } = await reader();
+    await withPage(async (page) => {
+      await page.goto(confirm);
+      expect(await subscription(offers)).toBe('opt_out');
+      await pressByKeyboard(page, 'Yes, subscribe me');
+      expect(await subscription(offers)).toBe('opt_in');
+    });
+  });
+
+  it('a scanner that opens every link, and every link behind those, changes nothing', async () => {
+    const { id, unsubscribe, preferences, confirm } = await reader();
+    await withPage(async (page) => {
+      for (const address of [unsubscribe, preferences, confirm]) {
+        await page.goto(address);
+        const behind = await page.locator('a').all();
+        const links = await Promise.all(behind.map((link) => link.getAttribute('href')));
+        for (const link of links) await page.goto(new URL(link ?? '', scene.url).href);
+      }
+    });
+    expect((await call('GET', `/contacts/${id}/activity`)).body.data).toEqual([]);
+  });
+
+  /** Every page there is, each in a state that a reader meets. */
+  async function pages(): Promise<[name: string, open: (page: Page) => Promise<unknown>][]> {
+    const [stays, leaves, confirms, gone] = [await reader(), await reader(), await reader(), await reader()];
+    await call('DELETE', `/contacts/${gone.id}`);
+    const pressing = (address: string, name: string) => async (page: Page) => {
+      await page.goto(address);
+      if ((await page.getByRole('button', { name, exact: true }).count()) === 0) return;
+      await Promise.all([page.waitForNavigation(), page.getByRole('button', { name, exact: true }).click()]);
+    };
+    return [
+      ['unsubscribe', (page) => page.goto(stays.unsubscribe)],
+      ['unsubscribed', pressing(leaves.unsubscribe, 'Unsubscribe')],
+      ['preferences', (page) => page.goto(stays.preferences)],
+      ['saved', pressing(stays.preferences, 'Save')],
+      ['left-everything', pressing(leaves.preferences, 'Unsubscribe from everything')],
+      ['confirm', (page) => page.goto(stays.confirm)],
+      ['confirmed', pressing(confirms.confirm, 'Yes, subscribe me')],
+      ['not-on-the-list', (page) => page.goto(gone.unsubscribe)],
+      ['no-link', (page) => page.goto(`${scene.url}/unsubscribe/x`)],
+    ];
+  }
+
+  it('axe finds nothing on any page, in light and dark, at a desk and on a telephone, and nothing is cut off', async () => {
+    const found: string[] = [];
+    const all = await pages();
+    await withPage(async (page) => {
+      for (const [size, viewport] of Object.entries(SIZES)) {
+        await page.setViewportSize(viewport);
+        for (const colorScheme of SCHEMES) {
+          await page.emulateMedia({ colorScheme });
+          for (const [name, open] of all) {
+            await open(page);
+            const where = `${name}-${size}-${colorScheme}`;
+            await page.screenshot({ path: path.join(PICTURES, `${where}.png`), fullPage: true });
+            const wider = await page.evaluate('document.documentElement.scrollWidth - window.innerWidth');
+            if (Number(wider) > 0) found.push(`${where}: ${String(wider)} pixels stand outside`);
+            for (const { id, nodes } of await violations(page)) {
+              found.push(`${where}: ${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+            }
+          }
+        }
+      }
+    });
+    expect(found).toEqual([]);
+  });
+
+  it('axe sees what is wrong where something is', async () => {
+    await withPage(async (page) => {
+      await page.goto((await reader()).preferences);
+      await page.evaluate(`document.querySelector('label').remove(); document.documentElement.removeAttribute('lang')`);
+      expect((await violations(page)).map(({ id }) => id)).toEqual(expect.arrayContaining(['html-has-lang', 'label']));
+    });
+  });
+});
+
+/** What runs in the page is the test's own, past the policy that lets the page run nothing. */
+async function violations(page: Page): Promise<AxeResults['violations']> {
+  await page.evaluate(axe.source);
+  const results = (await page.evaluate(`axe.run({ runOnly: ${JSON.stringify(RULES)} })`)) as AxeResults;
+  return results.violations;
+}
