@@ -114,7 +114,10 @@ function keysLine({ dialog, prompt, screen, doings }: Navigator): string {
   if (prompt) return ' enter do it   tab complete   esc leave it';
   const own = screen?.keys().filter(([, says]) => says.length < 16) ?? [];
   const pairs = [
-    ...([['?', 'keys'], [':', 'go to']] as const),
+    ...([
+      ['?', 'keys'],
+      [':', 'go to'],
+    ] as const),
     ...(screen?.filter ? [['/', 'filter'] as const] : []),
     ...(doings.length > 0 ? [['x', 'do'] as const] : []),
     ...own,
@@ -124,7 +127,10 @@ function keysLine({ dialog, prompt, screen, doings }: Navigator): string {
 }
 
 /** Whatever is wrong in drawing ends the console, with its terminal restored and the fault told. */
-export class Guard extends Component<{ children: ReactNode; onFault: (fault: unknown) => void }, { isBroken: boolean }> {
+export class Guard extends Component<
+  { children: ReactNode; onFault: (fault: unknown) => void },
+  { isBroken: boolean }
+> {
   override state = { isBroken: false };
 
   static getDerivedStateFromError(): { isBroken: boolean } {

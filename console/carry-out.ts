@@ -17,7 +17,11 @@ export interface Progress {
 }
 
 /** Does an action to each of these, one after the other, as fast as the server lets; answers what was answered. */
-export async function carryOut(client: Client, { action, paths, body }: Work, { tell, signal }: Progress): Promise<unknown[]> {
+export async function carryOut(
+  client: Client,
+  { action, paths, body }: Work,
+  { tell, signal }: Progress,
+): Promise<unknown[]> {
   const answers: unknown[] = [];
   for (const path of paths) {
     tell(answers.length);
@@ -28,7 +32,13 @@ export async function carryOut(client: Client, { action, paths, body }: Work, { 
         break;
       } catch (error) {
         // A limit longer than the client waits for by itself, such as the one on replays.
-        if (!(error instanceof ApiFault) || error.status !== 429 || error.retryAfterSeconds === undefined || paths.length === 1) throw error;
+        if (
+          !(error instanceof ApiFault) ||
+          error.status !== 429 ||
+          error.retryAfterSeconds === undefined ||
+          paths.length === 1
+        )
+          throw error;
         for (let left = error.retryAfterSeconds; left > 0; left--) {
           tell(answers.length, `the limit lets go on in ${left} s`);
           await sleep(1000, undefined, { signal });

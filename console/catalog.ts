@@ -10,16 +10,28 @@ export type Section = { name: string; summary: string } & (
 );
 
 /** Every family there is: a new one is here as soon as cli/families has it. */
-const families: readonly Family[] = Object.values(declared).filter((value): value is never => typeof value === 'object');
+const families: readonly Family[] = Object.values(declared).filter(
+  (value): value is never => typeof value === 'object',
+);
 
 /** What is wanted most stands on the digits; everything else follows in the order in which it is declared. */
-const FIRST = ['overview', 'emails', 'domains', 'keys', 'suppressions', 'webhooks', 'received', 'templates', 'logs', 'contacts'];
+const FIRST = [
+  'overview',
+  'emails',
+  'domains',
+  'keys',
+  'suppressions',
+  'webhooks',
+  'received',
+  'templates',
+  'logs',
+  'contacts',
+];
 
 export const sections: readonly Section[] = [
   { name: 'overview', summary: 'how things are', kind: 'overview' } as const,
   ...families.flatMap(sectionsOf),
 ].sort((a, b) => rankOf(a) - rankOf(b));
-
 
 function rankOf({ name }: Section): number {
   return FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length;
@@ -46,7 +58,11 @@ export function itemKeys({ get, list, actions = [] }: Family): readonly string[]
 }
 
 /** Where a row of a list is found; undefined where the API has nothing more about one. */
-export function pathOfRow(family: Family, outer: Readonly<Record<string, string>>, id: string): Record<string, string> | undefined {
+export function pathOfRow(
+  family: Family,
+  outer: Readonly<Record<string, string>>,
+  id: string,
+): Record<string, string> | undefined {
   const own = itemKeys(family).find((key) => !(key in outer));
   return own === undefined ? undefined : { ...outer, [own]: id };
 }
@@ -70,13 +86,15 @@ export interface Doing {
 
 /** What can be done to an item, and what makes a new one. What a path names besides is asked for. */
 export function doingsOf(family: Family, keys: readonly string[], isOnItem: boolean): readonly Doing[] {
-  const own = (family.actions ?? []).filter(({ path }) => !isOnItem && isSame(Object.keys(path), Object.keys(family.list?.path ?? {})));
+  const own = (family.actions ?? []).filter(
+    ({ path }) => !isOnItem && isSame(Object.keys(path), Object.keys(family.list?.path ?? {})),
+  );
   const toItem =
     keys.length === 0
       ? []
       : families.flatMap((other) =>
           (other.actions ?? [])
-            .filter(({ path }) => keys.every((key) => key in path))
+            .filter(({ path, operation }) => keys.every((key) => key in path) && !isOfInner(operation, keys))
             .map((action) => ({ action, label: labelOf(other, family, action) })),
         );
   const all = [...own.map((action) => ({ action, label: action.verb })), ...toItem].filter(
@@ -87,6 +105,16 @@ export function doingsOf(family: Family, keys: readonly string[], isOnItem: bool
     .filter(({ action }) => !ELSEWHERE.has(action.operation))
     .map(({ action, label }) => ({ action, label, key: freeKey(taken, action) }));
 }
+
+/** Done to something that belongs to the item and has a detail of its own, and done there. */
+const isOfInner = (operation: string, keys: readonly string[]): boolean =>
+  families.some(({ get, actions = [] }) => {
+    const inner = Object.keys(get?.path ?? {});
+    return (
+      inner.length > keys.length &&
+      actions.some((one) => one.operation === operation && isSame(Object.keys(one.path), inner))
+    );
+  });
 
 /** These need more than fields: a file, or a look at what would change. The command line has them. */
 const ELSEWHERE = new Set<string>(['configureDomainDns', 'verifyDomainClaim']);

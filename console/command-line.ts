@@ -33,7 +33,10 @@ export function completions(line: string, labels: readonly string[]): string[] {
 /** What the last word of a filter may become. */
 export function filterCompletions(text: string, names: readonly string[]): string[] {
   const [, before = '', last = ''] = /^(.*?)(\S*)$/s.exec(text) ?? [];
-  return names.map((name) => `${name}=`).filter((name) => name.startsWith(last) && name !== last).map((name) => before + name);
+  return names
+    .map((name) => `${name}=`)
+    .filter((name) => name.startsWith(last) && name !== last)
+    .map((name) => before + name);
 }
 
 /** As much as all of them have in common. */

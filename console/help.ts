@@ -18,8 +18,15 @@ const EVERYWHERE = [
 export function helpText(own: readonly (readonly [string, string])[], doings: readonly Doing[]): string {
   const lines = (pairs: readonly (readonly [string, string])[]): string =>
     pairs.map(([keys, says]) => `  ${keys.padEnd(26)}${says}`).join('\n');
-  const screens = sections.map(({ name, summary }, at) => [at < 10 ? `${(at + 1) % 10}  :${name}` : `   :${name}`, summary] as const);
-  const here = [...own, ...doings.map(({ key, label, action }) => [key, label === action.summary ? label : `${label}: ${action.summary}`] as const)];
+  const screens = sections.map(
+    ({ name, summary }, at) => [at < 10 ? `${(at + 1) % 10}  :${name}` : `   :${name}`, summary] as const,
+  );
+  const here = [
+    ...own,
+    ...doings.map(
+      ({ key, label, action }) => [key, label === action.summary ? label : `${label}: ${action.summary}`] as const,
+    ),
+  ];
   return [
     ...(here.length > 0 ? [`This screen\n${lines(here)}`] : []),
     `Everywhere\n${lines(EVERYWHERE)}`,

@@ -41,10 +41,12 @@ export function keysIn(input: string, key: InkKey): string[] {
   const named = NAMES.find(([name]) => key[name]);
   if (named) return [named[1]];
   if (key.ctrl && input !== '') return [`ctrl-${input}`];
-  if (key.meta) return [];
-  return [...segments.segment(input.replaceAll('\r\n', '\r'))].flatMap(({ segment }) => {
+  // Escape and a key that follows it at once look like a key with Alt, which means nothing here by itself.
+  const before = key.meta ? ['esc'] : [];
+  const typed = [...segments.segment(input.replaceAll('\r\n', '\r'))].flatMap(({ segment }) => {
     const name = CONTROLS[segment];
     if (name !== undefined) return [name];
     return /^\p{Cc}/u.test(segment) ? [] : [segment];
   });
+  return [...before, ...typed];
 }

@@ -41,12 +41,12 @@ export async function openConsole({ client, target, terminal, version, stdin, st
     ...{ stdin, stdout, alternateScreen: true, interactive: true },
     ...{ exitOnCtrlC: false, patchConsole: false },
   });
+  guard.stopDrawing(() => drawn.unmount());
   drawn.waitUntilExit().catch((fault: unknown) => guard.end(fault));
   try {
     await guard.ended;
   } finally {
     navigator.close();
-    drawn.unmount();
     guard.restore();
   }
 }

@@ -3,7 +3,15 @@ import { clean, type Terminal } from '../cli/output/index.ts';
 import { carryOut, type Path } from './carry-out.ts';
 import { sections, type Doing, type Section } from './catalog.ts';
 import { commonStart, completions, filterCompletions, readCommand } from './command-line.ts';
-import { AskDialog, ConfirmDialog, FormDialog, MenuDialog, TextDialog, type Dialog, type Filled } from './dialogs/dialog.ts';
+import {
+  AskDialog,
+  ConfirmDialog,
+  FormDialog,
+  MenuDialog,
+  TextDialog,
+  type Dialog,
+  type Filled,
+} from './dialogs/dialog.ts';
 import { typeInto } from './dialogs/type-into.ts';
 import { helpText } from './help.ts';
 import { ItemScreen } from './screens/item-screen.ts';
@@ -180,7 +188,14 @@ export class Navigator implements Host {
     if (section) this.enter(section);
     else if (key === ':') this.prompt = { sign: ':', text: '' };
     else if (key === '/' && this.screen?.filter) this.prompt = { sign: '/', text: this.screen.filter.text };
-    else if (key === '?') this.dialog = new TextDialog('Keys', helpText(this.screen?.keys() ?? [], this.#doings().map(({ doing }) => doing)));
+    else if (key === '?')
+      this.dialog = new TextDialog(
+        'Keys',
+        helpText(
+          this.screen?.keys() ?? [],
+          this.#doings().map(({ doing }) => doing),
+        ),
+      );
     else if (key === 'r') this.screen?.refresh();
     else if (key === 'y') this.#copy(this.screen?.copy());
     else if (key === 'x') this.#menu();
@@ -240,7 +255,11 @@ export class Navigator implements Host {
   }
 
   candidates({ sign, text }: Prompt): string[] {
-    if (sign === ':') return completions(text, this.doings.map(({ label }) => label));
+    if (sign === ':')
+      return completions(
+        text,
+        this.doings.map(({ label }) => label),
+      );
     return filterCompletions(text, Object.keys(this.screen?.filter?.names ?? {}));
   }
 
@@ -251,7 +270,10 @@ export class Navigator implements Host {
   }
 
   #obey(line: string): void {
-    const command = readCommand(line, this.doings.map(({ label }) => label));
+    const command = readCommand(
+      line,
+      this.doings.map(({ label }) => label),
+    );
     switch (command.kind) {
       case 'quit':
         return this.#outside.quit();
@@ -274,13 +296,21 @@ export class Navigator implements Host {
     const asked = Object.entries(action.path).filter(([name]) => !(name in path));
     const isForm = asked.length > 0 || Object.keys(action.flags).length > 0;
     const go = (filled: Filled): void =>
-      this.#confirm({ action, label }, paths.map((one) => ({ ...one, ...filled.path })), { body: filled.body, isForm });
+      this.#confirm(
+        { action, label },
+        paths.map((one) => ({ ...one, ...filled.path })),
+        { body: filled.body, isForm },
+      );
     if (!isForm) return go({ path: {}, body: {} });
     const title = `${label}: ${action.summary}${paths.length > 1 ? `, ${paths.length} of them` : ''}`;
     this.dialog = new FormDialog(title, { keys: Object.fromEntries(asked), flags: action.flags }, go);
   }
 
-  #confirm(doing: Pick<Doing, 'action' | 'label'>, paths: readonly Path[], { body, isForm }: { body: Filled['body']; isForm: boolean }): void {
+  #confirm(
+    doing: Pick<Doing, 'action' | 'label'>,
+    paths: readonly Path[],
+    { body, isForm }: { body: Filled['body']; isForm: boolean },
+  ): void {
     const { action, label } = doing;
     const go = (): void => void this.#run(doing, paths, body);
     const { destroys } = action;
@@ -294,7 +324,11 @@ export class Navigator implements Host {
     }
     if (isForm || routeOf(action.operation)[0] === 'GET') return go();
     const question = `${action.summary[0]?.toUpperCase() ?? ''}${action.summary.slice(1)}${many}, on ${this.client.url}?`;
-    this.dialog = new AskDialog(label, [question, ...(action.description === undefined ? [] : [action.description])], go);
+    this.dialog = new AskDialog(
+      label,
+      [question, ...(action.description === undefined ? [] : [action.description])],
+      go,
+    );
   }
 
   async #name(dialog: ConfirmDialog, naming: Parameters<typeof nameOf>[1], path: Path): Promise<void> {
@@ -309,12 +343,17 @@ export class Navigator implements Host {
     }
   }
 
-  async #run({ action, label }: Pick<Doing, 'action' | 'label'>, paths: readonly Path[], body: Filled['body']): Promise<void> {
+  async #run(
+    { action, label }: Pick<Doing, 'action' | 'label'>,
+    paths: readonly Path[],
+    body: Filled['body'],
+  ): Promise<void> {
     const work = new AbortController();
     this.#work = work;
     const screen = this.screen;
     const of = paths.length > 1 ? (done: number): string => ` ${done} of ${paths.length}` : (): string => '';
-    const tell = (done: number, waits = ''): void => this.say(`${label}${of(done)} … ${waits}${paths.length > 1 ? '  (esc stops it)' : ''}`);
+    const tell = (done: number, waits = ''): void =>
+      this.say(`${label}${of(done)} … ${waits}${paths.length > 1 ? '  (esc stops it)' : ''}`);
     try {
       const answers = await carryOut(this.client, { action, paths, body }, { tell, signal: work.signal });
       screen?.unmark?.();

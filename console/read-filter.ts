@@ -17,7 +17,11 @@ const flagOf = (field: string, { flag }: Flag): string => flag ?? field.replaceA
 export function readFilter(filters: Flags, typed: string, now: number): ReadFilter {
   const query: Record<string, string | number> = {};
   const rest: string[] = [];
-  const words = typed.trim().replaceAll(/--([a-z-]+)[ =]/g, '$1=').split(/\s+/).filter((word) => word !== '');
+  const words = typed
+    .trim()
+    .replaceAll(/--([a-z-]+)[ =]/g, '$1=')
+    .split(/\s+/)
+    .filter((word) => word !== '');
   for (const word of words) {
     const [, name = '', value = ''] = /^([a-z_-]+)=(.+)$/.exec(word) ?? [];
     const field = Object.entries(filters).find(([key, flag]) => [key, flagOf(key, flag)].includes(name));

@@ -4,6 +4,8 @@ export interface TerminalGuard {
   /** Resolves when the console is to end, and rejects with the fault that ends it. */
   ended: Promise<void>;
   end: (fault?: unknown) => void;
+  /** What draws has to stop first: it would write its last frame to the screen that is given back. */
+  stopDrawing: (stop: () => void) => void;
   restore: () => void;
 }
 
@@ -16,10 +18,12 @@ const NUMBERS = { SIGTERM: 15, SIGHUP: 1, SIGINT: 2, SIGQUIT: 3 } as const;
 export function guardTerminal(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteStream & { fd: number }): TerminalGuard {
   const { promise: ended, resolve, reject } = Promise.withResolvers<void>();
   let isRestored = false;
+  let stop = (): void => undefined;
   const restore = (): void => {
     if (isRestored) return;
     isRestored = true;
     try {
+      stop();
       if (stdin.isTTY) stdin.setRawMode(false);
       writeSync(stdout.fd, RESTORE);
     } catch {
@@ -43,5 +47,5 @@ export function guardTerminal(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteStre
   }
   // A terminal that is closed takes the console with it.
   stdin.once('end', () => resolve());
-  return { ended, end, restore };
+  return { ended, end, restore, stopDrawing: (how) => void (stop = how) };
 }

@@ -11,10 +11,17 @@ export function addConsoleCommand(program: Command): void {
     example: 'console',
   }).action(
     act(async ({ client, target, terminal, version, isJson }) => {
-      if (isJson) throw new CliFault('the console is for people; for JSON take the other commands, such as: rasket emails list --json', 2);
+      if (isJson)
+        throw new CliFault(
+          'the console is for people; for JSON take the other commands, such as: rasket emails list --json',
+          2,
+        );
       const { stdin, stdout } = process;
       if (!stdin.isTTY || !stdout.isTTY || process.env.TERM === 'dumb') {
-        throw new CliFault('the console needs a terminal; here take the other commands, such as: rasket emails list', 2);
+        throw new CliFault(
+          'the console needs a terminal; here take the other commands, such as: rasket emails list',
+          2,
+        );
       }
       // React brings a slow build of itself for whoever develops it.
       process.env.NODE_ENV ??= 'production';

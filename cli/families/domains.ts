@@ -87,7 +87,14 @@ export const regenerate = actionOf('regenerateDkim', {
     'Takes every DKIM key of the domain out of use at once and makes new ones. Nothing is sent from it until the new record is seen; mail that waits is held. To replace keys without a gap: rasket domains rotate.',
   example: 'domains regenerate mail.example.com --key-bits 2048',
   path: { domain_id: DOMAIN },
-  flags: { key_bits: { value: '<n>', says: '2048, or 1024 for a host that takes no longer record', isNumber: true, isRequired: true } },
+  flags: {
+    key_bits: {
+      value: '<n>',
+      says: '2048, or 1024 for a host that takes no longer record',
+      isNumber: true,
+      isRequired: true,
+    },
+  },
   done: 'Replaced the keys of',
   destroys: {
     says: 'take every DKIM key of the domain out of use at once; nothing is sent from it until the new record is seen',
@@ -127,7 +134,11 @@ export const domains = {
       summary: 'register a domain',
       example: 'domains create mail.example.com',
       flags: {
-        name: { value: '<name>', says: 'the domain name; a subdomain keeps the reputation of your main domain apart', isRequired: true },
+        name: {
+          value: '<name>',
+          says: 'the domain name; a subdomain keeps the reputation of your main domain apart',
+          isRequired: true,
+        },
         region: { value: '<region>', says: 'where its mail leaves from' },
       },
       done: 'Registered',

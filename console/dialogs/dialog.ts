@@ -111,11 +111,22 @@ export class FormDialog implements Dialog {
   #at = 0;
   #fault = '';
 
-  constructor(title: string, { keys, flags }: { keys: Readonly<Record<string, Key>>; flags: Action['flags'] }, done: (filled: Filled) => void) {
+  constructor(
+    title: string,
+    { keys, flags }: { keys: Readonly<Record<string, Key>>; flags: Action['flags'] },
+    done: (filled: Filled) => void,
+  ) {
     this.title = title;
     this.#done = done;
     this.#lines = [
-      ...Object.entries(keys).map(([name, { word, says }]) => ({ name, label: word, says, isRequired: true, flag: undefined, text: '' })),
+      ...Object.entries(keys).map(([name, { word, says }]) => ({
+        name,
+        label: word,
+        says,
+        isRequired: true,
+        flag: undefined,
+        text: '',
+      })),
       ...Object.entries(flags).map(([name, flag]) => ({
         ...{ name, label: (flag.flag ?? name).replaceAll('_', ' '), says: flag.says },
         ...{ isRequired: flag.isRequired ?? false, flag, text: '' },
@@ -152,7 +163,9 @@ export class FormDialog implements Dialog {
 
   #submit(): boolean {
     const missing = this.#lines.findIndex(({ isRequired, text }) => isRequired && text.trim() === '');
-    const wrong = this.#lines.findIndex(({ flag, text }) => flag?.isNumber && text.trim() !== '' && !/^\d+$/.test(text.trim()));
+    const wrong = this.#lines.findIndex(
+      ({ flag, text }) => flag?.isNumber && text.trim() !== '' && !/^\d+$/.test(text.trim()),
+    );
     const at = missing === -1 ? wrong : missing;
     if (at !== -1) {
       this.#at = at;
@@ -160,8 +173,12 @@ export class FormDialog implements Dialog {
       return true;
     }
     const filled = this.#lines.filter(({ text }) => text.trim() !== '');
-    const inPath = filled.filter(({ flag }) => flag === undefined).map(({ name, text }) => [name, text.trim()] as const);
-    const inBody = filled.flatMap(({ name, flag, text }) => (flag ? [[name, valueOf(flag, text.trim())] as const] : []));
+    const inPath = filled
+      .filter(({ flag }) => flag === undefined)
+      .map(({ name, text }) => [name, text.trim()] as const);
+    const inBody = filled.flatMap(({ name, flag, text }) =>
+      flag ? [[name, valueOf(flag, text.trim())] as const] : [],
+    );
     this.#done({ path: Object.fromEntries(inPath), body: Object.fromEntries(inBody) });
     return false;
   }
@@ -189,7 +206,10 @@ export class MenuDialog implements Dialog {
     const top = Math.max(0, this.#at - height + 1);
     const labels = Math.max(...this.#doings.map(({ label }) => label.length)) + 2;
     return this.#doings.slice(top, top + height).map(({ key, label, action }, at) => {
-      const line = fit(`${top + at === this.#at ? '›' : ' '} ${key.padEnd(2)} ${label.padEnd(labels)}${action.summary}`, width);
+      const line = fit(
+        `${top + at === this.#at ? '›' : ' '} ${key.padEnd(2)} ${label.padEnd(labels)}${action.summary}`,
+        width,
+      );
       return top + at === this.#at ? inverse(line) : line;
     });
   }
@@ -235,7 +255,15 @@ export class TextDialog implements Dialog {
   }
 
   key(key: string): boolean {
-    const step: Readonly<Record<string, number>> = { up: -1, k: -1, down: 1, j: 1, pageup: -this.#height, pagedown: this.#height, ' ': this.#height };
+    const step: Readonly<Record<string, number>> = {
+      up: -1,
+      k: -1,
+      down: 1,
+      j: 1,
+      pageup: -this.#height,
+      pagedown: this.#height,
+      ' ': this.#height,
+    };
     if (step[key] === undefined) return !['esc', 'q', 'enter', '?'].includes(key);
     this.#scroll = Math.max(0, Math.min(this.#length - this.#height, this.#scroll + step[key]));
     return true;

@@ -56,7 +56,8 @@ export function placeColumns(terminal: Terminal, fields: Fields, rows: readonly 
     cut.width++;
   }
   const later = ranked.filter((wish) => !isFirst(wish) && wish.natural > 0);
-  for (const wish of later.sort((a, b) => Number(b.field.kind === 'id') - Number(a.field.kind === 'id'))) place(wish, wish.natural);
+  for (const wish of later.sort((a, b) => Number(b.field.kind === 'id') - Number(a.field.kind === 'id')))
+    place(wish, wish.natural);
   return placed.sort((a, b) => Number(a.field.kind === 'id') - Number(b.field.kind === 'id'));
 }
 
@@ -103,6 +104,10 @@ export function drawBelow(fields: Fields, row: object | undefined, width: number
     .filter(([, text]) => text !== '');
   return long.flatMap(([label, text]) => {
     const lines = wrap(text, width - 4);
-    return [`  ${faint(label)}`, ...lines.slice(0, 6).map((line) => `    ${line}`), ...(lines.length > 6 ? ['    …'] : [])];
+    return [
+      `  ${faint(label)}`,
+      ...lines.slice(0, 6).map((line) => `    ${line}`),
+      ...(lines.length > 6 ? ['    …'] : []),
+    ];
   });
 }

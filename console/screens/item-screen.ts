@@ -42,7 +42,8 @@ export class ItemScreen implements Screen {
   #item: object | undefined;
   #story: string[] | undefined;
   #parts: PartsScreen | undefined;
-  #side = 0;
+  /** Which side is shown, by its label: others may join while the item is loaded. */
+  #label = '';
   #scroll = 0;
   #height = 10;
   #length = 0;
@@ -64,7 +65,12 @@ export class ItemScreen implements Screen {
 
   start(signal: AbortSignal): void {
     this.#signal = signal;
-    if (this.#input.get) void follow(signal, (stop) => this.#load(stop), (fault) => this.#tell(fault));
+    if (this.#input.get)
+      void follow(
+        signal,
+        (stop) => this.#load(stop),
+        (fault) => this.#tell(fault),
+      );
     this.#startSide();
   }
 
@@ -72,7 +78,7 @@ export class ItemScreen implements Screen {
     this.#stopSide.abort();
     this.#stopSide = new AbortController();
     this.#scroll = 0;
-    this.#sides()[this.#side]?.screen?.start(AbortSignal.any([this.#signal, this.#stopSide.signal]));
+    this.#side()?.screen?.start(AbortSignal.any([this.#signal, this.#stopSide.signal]));
   }
 
   async #load(signal: AbortSignal): Promise<void> {
@@ -96,18 +102,28 @@ export class ItemScreen implements Screen {
   }
 
   refresh(): void {
-    void tried(this.#signal, (signal) => this.#load(signal), (fault) => this.#tell(fault));
-    this.#sides()[this.#side]?.screen?.refresh();
+    void tried(
+      this.#signal,
+      (signal) => this.#load(signal),
+      (fault) => this.#tell(fault),
+    );
+    this.#side()?.screen?.refresh();
+  }
+
+  #side(): Side | undefined {
+    const sides = this.#sides();
+    return sides.find(({ label }) => label === this.#label) ?? sides[0];
   }
 
   #sides(): Side[] {
     const { fields } = this.#input;
     const story: Side[] = this.#story ? [{ label: 'timeline', lines: (width) => this.#told(width) }] : [];
-    const bodies = fields.filter((field) => field.kind === 'body' && field.name !== 'records' && this.#bodyOf(field) !== '');
+    const parts = this.#input.get?.parts?.label.toLowerCase();
+    const bodies = fields.filter((field) => field.name !== parts && this.#isBody(field) && this.#bodyOf(field) !== '');
     return [
       ...(this.#input.get?.operation === 'getEmail' && !this.#story ? [{ label: 'timeline', lines: () => [] }] : story),
       { label: 'details', lines: (width) => this.#details(width) },
-      ...(this.#parts ? [{ label: this.#input.get?.parts?.label.toLowerCase() ?? '', screen: this.#parts }] : []),
+      ...(this.#parts ? [{ label: parts ?? '', screen: this.#parts }] : []),
       ...bodies.map((field) => ({
         label: field.label.toLowerCase(),
         lines: (width: number) => wrap(this.#bodyOf(field), width),
@@ -116,7 +132,15 @@ export class ItemScreen implements Screen {
     ];
   }
 
-  #told = (width: number): string[] => (this.#story ?? []).flatMap((text) => [...wrap(text.replace(/\n$/, ''), width), '']);
+  #told = (width: number): string[] =>
+    (this.#story ?? []).flatMap((text) => [...wrap(text.replace(/\n$/, ''), width), '']);
+
+  /** Also what happens to have several lines, such as an answer of an endpoint. */
+  #isBody(field: Field<never>): boolean {
+    if (field.kind === 'body') return true;
+    const value = this.#item && valueOf(field, this.#item);
+    return typeof value === 'string' && value.trim().includes('\n');
+  }
 
   #bodyOf(field: Field<never>): string {
     const value = this.#item && valueOf(field, this.#item);
@@ -141,7 +165,7 @@ export class ItemScreen implements Screen {
 
   note(): string {
     if (this.#fault !== '') return this.#fault;
-    const inner = this.#sides()[this.#side]?.screen?.note();
+    const inner = this.#side()?.screen?.note();
     if (inner !== undefined && inner !== '') return inner;
     if (!this.#isLoaded) return 'loading …';
     const below = this.#length - this.#scroll - this.#height;
@@ -149,10 +173,10 @@ export class ItemScreen implements Screen {
   }
 
   draw({ columns, rows }: Size): string[] {
-    const sides = this.#sides();
-    this.#side = Math.min(this.#side, sides.length - 1);
-    const side = sides[this.#side];
-    const bar = sides.map(({ label }, at) => (at === this.#side ? inverse(bold(` ${label} `)) : faint(` ${label} `))).join(' ');
+    const side = this.#side();
+    const bar = this.#sides()
+      .map(({ label }) => (label === side?.label ? inverse(bold(` ${label} `)) : faint(` ${label} `)))
+      .join(' ');
     this.#height = rows - 2;
     const size = { columns, rows: this.#height };
     if (side?.screen) return [fit(bar, columns), '', ...side.screen.draw(size)];
@@ -166,13 +190,14 @@ export class ItemScreen implements Screen {
 
   key(key: string): boolean {
     const step = { right: 1, l: 1, tab: 1, left: -1, h: -1, 'shift-tab': -1 }[key];
-    const sides = this.#sides();
     if (step !== undefined) {
-      this.#side = (this.#side + step + sides.length) % sides.length;
+      const sides = this.#sides();
+      const at = sides.findIndex(({ label }) => label === this.#side()?.label);
+      this.#label = sides[(at + step + sides.length) % sides.length]?.label ?? '';
       this.#startSide();
       return true;
     }
-    const inner = sides[this.#side]?.screen;
+    const inner = this.#side()?.screen;
     if (inner) return inner.key(key);
     const to = scrollOf(key, this.#scroll, this.#height, this.#length);
     if (to === undefined) return false;
@@ -181,12 +206,15 @@ export class ItemScreen implements Screen {
   }
 
   keys(): readonly (readonly [string, string])[] {
-    const inner = this.#sides()[this.#side]?.screen?.keys() ?? [];
+    const inner = this.#side()?.screen?.keys() ?? [];
     return [['←→', 'other sides'], ...inner];
   }
 
   offers(): readonly Offer[] {
-    const inner = this.#sides()[this.#side]?.screen?.offers().filter(({ doings }) => doings.length > 0) ?? [];
+    const inner =
+      this.#side()
+        ?.screen?.offers()
+        .filter(({ doings }) => doings.length > 0) ?? [];
     if (inner.length > 0) return inner;
     const { path, family } = this.#input;
     if (path === undefined) return [];
@@ -195,11 +223,11 @@ export class ItemScreen implements Screen {
   }
 
   get filter(): ScreenFilter | undefined {
-    return this.#sides()[this.#side]?.screen?.filter;
+    return this.#side()?.screen?.filter;
   }
 
   copy(): string | undefined {
-    const inner = this.#sides()[this.#side]?.screen;
+    const inner = this.#side()?.screen;
     if (inner) return inner.copy();
     return (this.#item as { id?: string } | undefined)?.id;
   }

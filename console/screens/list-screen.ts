@@ -45,7 +45,11 @@ export class ListScreen implements Screen {
 
   start(signal: AbortSignal): void {
     this.#signal = signal;
-    void follow(signal, (stop) => this.#follow(stop), (fault) => this.#tell(fault));
+    void follow(
+      signal,
+      (stop) => this.#follow(stop),
+      (fault) => this.#tell(fault),
+    );
   }
 
   /** The beginning of a list is where things happen; whoever reads further down is left in peace. */
@@ -80,8 +84,12 @@ export class ListScreen implements Screen {
   }
 
   get filter(): ScreenFilter {
-    const names = Object.entries(this.#list.filters).map(([field, { flag, says }]) => [flag ?? field.replaceAll('_', '-'), says]);
-    const since: Record<string, string> = 'start_date' in this.#list.filters ? { since: 'not older than 30m, 2h, 7d' } : {};
+    const names = Object.entries(this.#list.filters).map(([field, { flag, says }]) => [
+      flag ?? field.replaceAll('_', '-'),
+      says,
+    ]);
+    const since: Record<string, string> =
+      'start_date' in this.#list.filters ? { since: 'not older than 30m, 2h, 7d' } : {};
     return {
       names: { ...(Object.fromEntries(names) as Record<string, string>), ...since },
       text: writeFilter(this.#list.filters, this.#filter),
@@ -181,7 +189,8 @@ export class ListScreen implements Screen {
     const rows = this.#body.marked.size > 0 ? [...this.#body.marked.values()] : inHand === undefined ? [] : [inHand];
     const paths = rows.map((row) => pathOfRow(this.#family, this.#path, row.id)).filter((path) => path !== undefined);
     const doings = doingsOf(this.#family, keys, false);
-    const isOnItem = ({ action }: { action: { path: object } }): boolean => keys.length > 0 && keys.every((key) => key in action.path);
+    const isOnItem = ({ action }: { action: { path: object } }): boolean =>
+      keys.length > 0 && keys.every((key) => key in action.path);
     return [
       { doings: doings.filter((one) => !isOnItem(one)), paths: [this.#path] },
       ...(paths.length > 0 ? [{ doings: doings.filter(isOnItem), paths }] : []),

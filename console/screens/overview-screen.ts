@@ -37,7 +37,12 @@ export class OverviewScreen implements Screen {
 
   start(signal: AbortSignal): void {
     this.#signal = signal;
-    void follow(signal, (stop) => this.#load(stop), (fault) => this.#tell(fault), 5000);
+    void follow(
+      signal,
+      (stop) => this.#load(stop),
+      (fault) => this.#tell(fault),
+      5000,
+    );
   }
 
   /** One after the other: a screen must not use up what the team may ask in a second. */
@@ -112,7 +117,9 @@ export class OverviewScreen implements Screen {
     ];
     return [
       `  ${bold('Mail of the last 24 hours')}  ${faint(`an hour a bar, at most ${most}`)}`,
-      ...chart.map((line, at) => `  ${this.#host.terminal.paint('green', line)}${rates[at] === undefined ? '' : `  ${rates[at]}`}`),
+      ...chart.map(
+        (line, at) => `  ${this.#host.terminal.paint('green', line)}${rates[at] === undefined ? '' : `  ${rates[at]}`}`,
+      ),
       ...rates.slice(chart.length).map((line) => `  ${line}`),
       `  ${faint(axis(perBar))}`,
     ];
@@ -126,13 +133,20 @@ export class OverviewScreen implements Screen {
 
   /** What waits for somebody to do something. */
   #attention(): string[] {
-    const { domains = [], endpoints = [] } = this.#seen;
+    const { domains, endpoints } = this.#seen;
+    if (!domains || !endpoints) return [];
     const broken = domains.filter(({ status }) => status === 'failed' || status === 'temporary_failure');
     const off = endpoints.filter(({ status }) => status !== 'enabled');
     const verified = domains.filter(({ status }) => status === 'verified').length;
     return [
-      `  ${bold('Domains')}  ${verified} of ${domains.length} verified${this.#named(broken.map(({ name }) => name), 'broken')}`,
-      `  ${bold('Webhooks')} ${endpoints.length - off.length} of ${endpoints.length} enabled${this.#named(off.map(({ endpoint }) => endpoint), 'disabled')}`,
+      `  ${bold('Domains')}  ${verified} of ${domains.length} verified${this.#named(
+        broken.map(({ name }) => name),
+        'broken',
+      )}`,
+      `  ${bold('Webhooks')} ${endpoints.length - off.length} of ${endpoints.length} enabled${this.#named(
+        off.map(({ endpoint }) => endpoint),
+        'disabled',
+      )}`,
       '',
     ];
   }
@@ -153,7 +167,12 @@ export class OverviewScreen implements Screen {
   }
 
   note = (): string => this.#fault;
-  refresh = (): void => void tried(this.#signal, (signal) => this.#load(signal), (fault) => this.#tell(fault));
+  refresh = (): void =>
+    void tried(
+      this.#signal,
+      (signal) => this.#load(signal),
+      (fault) => this.#tell(fault),
+    );
   key = (): boolean => false;
   keys = (): readonly (readonly [string, string])[] => [];
   offers = (): readonly Offer[] => [];

@@ -23,7 +23,11 @@ export class ReportScreen implements Screen {
 
   start(signal: AbortSignal): void {
     this.#signal = signal;
-    void follow(signal, (stop) => this.#load(stop), (fault) => this.#tell(fault));
+    void follow(
+      signal,
+      (stop) => this.#load(stop),
+      (fault) => this.#tell(fault),
+    );
   }
 
   async #load(signal: AbortSignal): Promise<void> {
@@ -37,7 +41,12 @@ export class ReportScreen implements Screen {
     this.#fault = fault;
   }
 
-  refresh = (): void => void tried(this.#signal, (signal) => this.#load(signal), (fault) => this.#tell(fault));
+  refresh = (): void =>
+    void tried(
+      this.#signal,
+      (signal) => this.#load(signal),
+      (fault) => this.#tell(fault),
+    );
   note = (): string => this.#fault;
   draw = (size: Size): string[] =>
     this.#rows ? this.#body.draw(this.#host.terminal, this.#rows, size) : ['', faint('  Loading …')];
