@@ -36,7 +36,7 @@ export function App({ navigator, version, where }: AppInput): ReactNode {
       <Line text={crumbs(navigator, columns)} />
       <Lines lines={lines} height={size.rows} />
       <Line text={fit(lowerLine(navigator, columns), columns)} />
-      <Line text={fit(faint(keysLine(navigator)), columns)} />
+      <Line text={fit(keysLine(navigator), columns)} />
     </Box>
   );
 }
@@ -123,7 +123,7 @@ function keysLine({ dialog, prompt, screen, doings }: Navigator): string {
     ...own,
     ...doings.map(({ key, label }) => [key, label] as const),
   ];
-  return ` ${pairs.map(([key, says]) => `${key} ${says}`).join('   ')}`;
+  return ` ${pairs.map(([key, says]) => `${bold(key)} ${faint(says)}`).join('   ')}`;
 }
 
 /** Whatever is wrong in drawing ends the console, with its terminal restored and the fault told. */

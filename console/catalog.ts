@@ -14,7 +14,7 @@ const families: readonly Family[] = Object.values(declared).filter(
   (value): value is never => typeof value === 'object',
 );
 
-/** What is wanted most stands on the digits; everything else follows in the order in which it is declared. */
+/** What is wanted most stands on the digits; everything else follows in the order of the alphabet. */
 const FIRST = [
   'overview',
   'emails',
@@ -127,7 +127,7 @@ function labelOf(family: Family, shown: Family, { verb }: Action): string {
   return `${verb} ${family.noun}`;
 }
 
-/** A letter of its verb, in the order of the letters; the same one each time, because the declarations are in order. */
+/** A letter of its verb, in the order of the letters; the same one each time, because the exports of a module are in order. */
 function freeKey(taken: Set<string>, { verb }: Action): string {
   const letters = verb.replaceAll(/[^a-z]/g, '');
   const wanted = [...letters, ...letters.toUpperCase(), ...'abcdefimnopstuvwz'];

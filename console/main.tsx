@@ -36,6 +36,7 @@ export async function openConsole({ client, target, terminal, version, stdin, st
   );
   const [first] = sections;
   if (first) navigator.enter(first);
+  // Not incrementally: that loses count of its lines where a frame has as many as the terminal.
   // A terminal on a machine that also builds software is a terminal all the same.
   const drawn = render(app, {
     ...{ stdin, stdout, alternateScreen: true, interactive: true },

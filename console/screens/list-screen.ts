@@ -24,6 +24,8 @@ export class ListScreen implements Screen {
   #filter: ReadFilter = { query: {}, text: '' };
   #signal = AbortSignal.abort();
   #fault = '';
+  /** Enter was pressed before there was anything to open. */
+  #isOpening = false;
 
   constructor(host: Host, { family, list, path, title }: { family: Family; list: List; path: Path; title: string }) {
     this.#host = host;
@@ -58,6 +60,7 @@ export class ListScreen implements Screen {
     if (this.#pager.isLoaded && isAway && this.#fault === '') return;
     await this.#pager.refresh(signal);
     this.#host.changed();
+    if (this.#isOpening) this.#open();
   }
 
   #tell(fault: string): void {
@@ -140,6 +143,7 @@ export class ListScreen implements Screen {
       this.refresh();
       return true;
     }
+    this.#isOpening = false;
     if (!this.#body.key(key, rows)) return false;
     const at = this.#body.at(rows);
     if (at >= rows.length - 10 && this.#pager.hasBehind) this.#load((signal) => this.#pager.behind(signal));
@@ -149,6 +153,7 @@ export class ListScreen implements Screen {
 
   #open(): boolean {
     const row = this.#body.row(this.#rows());
+    this.#isOpening = row === undefined && !this.#pager.isLoaded;
     if (row !== undefined) this.openItem(row);
     return true;
   }

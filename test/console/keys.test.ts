@@ -43,6 +43,11 @@ describeAtTerminal('the keys of the console', () => {
     await seat.sees(/^› .*Your receipt/m);
   });
 
+  it('who is quicker than the server is not held up', async () => {
+    await seat.press('2', 'Enter');
+    await seat.sees('emails › Your invoice', 'Its first delivery began');
+  });
+
   it('? shows the keys of this screen, with what is done by them', async () => {
     await seat.press('4');
     await seat.sees('rk_');

@@ -121,6 +121,8 @@ export class Seat implements AsyncDisposable {
   /** What everybody sees at the end: their own terminal, as it was. */
   async isGivenBack(status: number): Promise<string> {
     const frame = await this.sees('what was there before', `ended with ${status}`, /^icanon$/m);
+    // Nothing of the console is left on it.
+    expect(frame).not.toContain('rasket 0.');
     expect(await this.modes()).toEqual({ alternate: false, cursor: true });
     return frame;
   }
