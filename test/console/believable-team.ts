@@ -7,6 +7,8 @@ export async function makeBelievableTeam(scene: Scene): Promise<Team> {
   const team = await scene.team('Example');
   const post = async (path: string, body: object): Promise<string> => {
     const answer = await scene.api('POST', path, { key: team.key, body });
+    // Deliveries take as long as the scene's clock says: none of them may be under way when it moves.
+    await scene.settled();
     scene.clock.advance(1000);
     return answer.body.id as string;
   };
