@@ -24,7 +24,6 @@ export async function makeBelievableTeam(scene: Scene): Promise<Team> {
     });
   await send('ada@example.org', 'Your receipt');
   await send('permfail@example.org', 'Your invoice');
-  await scene.settled();
   await post('/api-keys', { name: 'Billing' });
   await post('/suppressions', { email: 'gone@example.net' });
   await post('/contacts', { email: 'ada@example.org', first_name: 'Ada' });
