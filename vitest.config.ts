@@ -24,7 +24,7 @@ const withoutDatabase = [
   'test/cli/{confirm,dns,domain-claims,explain,families,lists,output,parity,profiles,webhooks-replay}.test.ts',
 ];
 // What is said at a terminal does not depend on the database behind the API.
-const onSqliteAlone = ['test/cli/{first-email,sessions,storage,webhooks-listen}.test.ts'];
+const onSqliteAlone = ['test/cli/{first-email,sessions,storage,webhooks-listen}.test.ts', 'test/console/*.test.ts'];
 const apart = ['tidy', 'driver', 'peers', 'browser', 'bench'].map((folder) => `test/${folder}/**`);
 
 // That each check can fail is proved with planted violations: once in the suite, not at every check.

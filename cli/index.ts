@@ -9,6 +9,7 @@ import { addAttachmentCommands } from './commands/attachments/index.ts';
 import { addContactCommands } from './commands/contacts/index.ts';
 import { addContactImportCommands } from './commands/contact-imports/index.ts';
 import { addContactPropertyCommands } from './commands/contact-properties/index.ts';
+import { addConsoleCommand } from './commands/console.ts';
 import { declareFamily } from './commands/declare-family.ts';
 import { addDomainClaimCommands } from './commands/domain-claims/index.ts';
 import { addDomainCommands } from './commands/domains/index.ts';
@@ -45,5 +46,6 @@ export function addClientCommands(program: Command): void {
   addMetricsCommands(program);
   declareFamily(program, logs);
   addSystemCommands(program);
+  addConsoleCommand(program);
   addAccessCommands(program);
 }

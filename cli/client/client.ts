@@ -16,8 +16,11 @@ export interface ClientOptions {
 
 export interface Client {
   readonly url: string;
-  /** Answers what the contract says; throws an ApiFault for a refusal and NoAnswer where there was none. */
-  call<Id extends OperationId>(operation: Id, call: CallOf<Id>): Promise<AnswerOf<Id>>;
+  /**
+   * Answers what the contract says; throws an ApiFault for a refusal, NoAnswer where there was none, and the reason of
+   * `signal` once that has fired.
+   */
+  call<Id extends OperationId>(operation: Id, call: CallOf<Id>, signal?: AbortSignal): Promise<AnswerOf<Id>>;
   /**
    * The file behind a link that this server answered. It is asked for at the address in use and without the key, wherever
    * the link points to.
@@ -68,13 +71,15 @@ export function createClient(options: ClientOptions): Client {
   const wait = options.wait ?? ((ms: number) => new Promise<void>((resolve) => void setTimeout(resolve, ms)));
 
   const noteWrite = createWriteNote(options.onWrite);
-  async function attempt(operation: OperationId, request: Prepared): Promise<unknown> {
+  async function attempt(operation: OperationId, request: Prepared, stop?: AbortSignal): Promise<unknown> {
     let response: Response;
     let text: string;
+    const limit = AbortSignal.timeout(timeoutMs);
     try {
-      response = await fetch(request.url, { ...request.init, signal: AbortSignal.timeout(timeoutMs) });
+      response = await fetch(request.url, { ...request.init, signal: stop ? AbortSignal.any([stop, limit]) : limit });
       text = await response.text();
     } catch (error) {
+      stop?.throwIfAborted();
       throw noAnswer(options.url, error, timeoutMs);
     }
     return readAnswer(operation, options.url, response, text);
@@ -82,18 +87,19 @@ export function createClient(options: ClientOptions): Client {
 
   return {
     url: options.url,
-    async call<Id extends OperationId>(operation: Id, call: CallOf<Id>): Promise<AnswerOf<Id>> {
+    async call<Id extends OperationId>(operation: Id, call: CallOf<Id>, signal?: AbortSignal): Promise<AnswerOf<Id>> {
       const request = buildRequest(operation, call as LooseCall, options);
       noteWrite(request.init.method);
       try {
-        return (await attempt(operation, request)) as AnswerOf<Id>;
+        return (await attempt(operation, request, signal)) as AnswerOf<Id>;
       } catch (error) {
         // A refusal of the rate limit was counted and nothing else, so that asking again is safe for every operation.
         if (!(error instanceof ApiFault) || error.status !== 429) throw error;
         const seconds = error.retryAfterSeconds;
         if (seconds === undefined || seconds > RETRY_AFTER_SECONDS_MAX) throw error;
         await wait(seconds * 1000);
-        return (await attempt(operation, request)) as AnswerOf<Id>;
+        signal?.throwIfAborted();
+        return (await attempt(operation, request, signal)) as AnswerOf<Id>;
       }
     },
     async download(link) {

@@ -19,5 +19,7 @@ export {
   type Target,
   type TargetInput,
 } from './credentials.ts';
+export { readHistory, type EmailHistory } from './email-history.ts';
 export { ApiFault, NoAnswer } from './faults.ts';
+export { nameOf, type Naming } from './name-of.ts';
 export { routeOf, type AnswerOf, type BodyOf, type CallOf, type OperationId, type QueryOf } from './routes.ts';

@@ -1,5 +1,5 @@
-import type { CallOf, Client, OperationId } from '../client/index.ts';
-import type { Action, Naming } from '../families/family.ts';
+import { nameOf, type CallOf, type Client, type OperationId } from '../client/index.ts';
+import type { Action } from '../families/family.ts';
 import { cleanLines } from '../output/index.ts';
 import { mustBeConfirmed } from './confirm.ts';
 import { readPath } from './find-id.ts';
@@ -48,25 +48,3 @@ function tellOf({ terminal }: Session, { tell, done }: Action, answer: unknown):
 
 const call = (client: Client, operation: OperationId, given: object): Promise<unknown> =>
   client.call(operation, given as CallOf<OperationId>);
-
-const PAGE = 100;
-
-async function nameOf(
-  client: Client,
-  { operation, isList, of }: Naming,
-  path: Record<string, string>,
-): Promise<string> {
-  if (!isList) return of((await call(client, operation, { path })) as never);
-  const [id] = Object.values(path);
-  for (let after: string | undefined; ;) {
-    const page = (await call(client, operation, { query: { limit: PAGE, after } })) as {
-      has_more: boolean;
-      data: { id: string }[];
-    };
-    const item = page.data.find((one) => one.id === id);
-    if (item) return of(item as never);
-    after = page.data.at(-1)?.id;
-    // What is in no list is the API's to refuse; until then its id stands for it.
-    if (!page.has_more || after === undefined) return id ?? '';
-  }
-}

@@ -34,6 +34,20 @@ export const apiKeys = {
     empty: 'There are no such keys.',
   }),
   actions: [
+    actionOf('createApiKey', {
+      verb: 'create',
+      summary: 'issue a key',
+      example: 'keys create Billing',
+      flags: {
+        name: { value: '<name>', says: 'what it is for', isRequired: true },
+        permission: { value: '<permission>', says: 'full_access or sending_access (default: full_access)' },
+        domain_id: { value: '<id>', says: 'with sending_access: the one domain that it may send from' },
+      },
+      tell: (made) => made.token,
+      hint: () => 'This is the only time the key is shown; keep it safe.',
+      isSecret: true,
+      isSpecial: true,
+    }),
     actionOf('updateApiKey', {
       verb: 'update',
       summary: 'rename a key',

@@ -48,6 +48,18 @@ export const contacts = {
     ],
   }),
   actions: [
+    actionOf('createContact', {
+      verb: 'create',
+      summary: 'add a contact',
+      example: 'contacts create ada@example.org',
+      flags: {
+        email: { value: '<address>', says: 'the address', isRequired: true },
+        first_name: { value: '<name>', says: 'the first name' },
+        last_name: { value: '<name>', says: 'the last name' },
+      },
+      done: 'Added',
+      isSpecial: true,
+    }),
     actionOf('deleteContact', {
       verb: 'delete',
       summary: 'erase a contact and everything personal of it',

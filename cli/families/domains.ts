@@ -5,6 +5,7 @@ import {
   detailOf,
   listOf,
   nameIn,
+  partsOf,
   wide,
   type Family,
   type Field,
@@ -62,6 +63,23 @@ export const recordColumns: readonly Field<DomainRecord>[] = [
   { name: 'value', label: 'Value', kind: 'long' },
 ];
 
+/** They are published by hand as often as not: each value is there to be copied. */
+const records = partsOf({
+  label: 'Records',
+  of: (domain: AnswerOf<'getDomain'>) => domain.records,
+  columns: [
+    ...recordColumns,
+    { name: 'diagnosis', label: 'What is wrong', kind: 'long' },
+    { name: 'found', label: 'What is there', kind: 'long', value: (record) => foundIn(record) },
+  ],
+  copy: (record) => record.value,
+});
+
+function foundIn({ diagnosis, found }: DomainRecord): string {
+  if (!diagnosis) return '';
+  return [...new Set([...(found?.authoritative ?? []), ...(found?.resolver ?? [])])].join(' | ');
+}
+
 export const regenerate = actionOf('regenerateDkim', {
   verb: 'regenerate',
   summary: 'replace the DKIM keys at once, for a key in wrong hands',
@@ -69,6 +87,15 @@ export const regenerate = actionOf('regenerateDkim', {
     'Takes every DKIM key of the domain out of use at once and makes new ones. Nothing is sent from it until the new record is seen; mail that waits is held. To replace keys without a gap: rasket domains rotate.',
   example: 'domains regenerate mail.example.com --key-bits 2048',
   path: { domain_id: DOMAIN },
+  flags: {
+    key_bits: {
+      value: '<n>',
+      says: '2048, or 1024 for a host that takes no longer record',
+      isNumber: true,
+      isRequired: true,
+    },
+  },
+  done: 'Replaced the keys of',
   destroys: {
     says: 'take every DKIM key of the domain out of use at once; nothing is sent from it until the new record is seen',
     name: nameIn('getDomain', (domain) => domain.name),
@@ -99,8 +126,41 @@ export const domains = {
       { ...created, shown: 'asked' },
       { name: 'records', label: 'Records', kind: 'body', shown: 'asked' },
     ],
+    parts: records,
   }),
   actions: [
+    actionOf('createDomain', {
+      verb: 'create',
+      summary: 'register a domain',
+      example: 'domains create mail.example.com',
+      flags: {
+        name: {
+          value: '<name>',
+          says: 'the domain name; a subdomain keeps the reputation of your main domain apart',
+          isRequired: true,
+        },
+        region: { value: '<region>', says: 'where its mail leaves from' },
+      },
+      done: 'Registered',
+      isSpecial: true,
+    }),
+    actionOf('verifyDomain', {
+      verb: 'verify',
+      summary: 'look the DNS records up now',
+      example: 'domains verify mail.example.com',
+      path: { domain_id: DOMAIN },
+      done: 'Looked up the records of',
+      isSpecial: true,
+    }),
+    actionOf('rotateDkim', {
+      verb: 'rotate',
+      summary: 'replace the DKIM keys without a gap',
+      description: 'Makes new DKIM keys. The old ones sign until the new records are seen.',
+      example: 'domains rotate mail.example.com',
+      path: { domain_id: DOMAIN },
+      done: 'Publish the new records of',
+      isSpecial: true,
+    }),
     regenerate,
     actionOf('deleteDomain', {
       verb: 'delete',

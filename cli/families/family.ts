@@ -1,4 +1,4 @@
-import type { AnswerOf, BodyOf, CallOf, OperationId, QueryOf } from '../client/index.ts';
+import type { AnswerOf, BodyOf, CallOf, Naming, OperationId, QueryOf } from '../client/index.ts';
 
 /** What a value says about the state of things; a reader of each kind shows it in its own way, and never by colour alone. */
 export type Tone = 'plain' | 'good' | 'attention' | 'bad';
@@ -47,6 +47,8 @@ export interface Flag {
   says: string;
   isNumber?: true;
   isRequired?: true;
+  /** Several, with commas between them. */
+  isList?: true;
 }
 
 interface Spoken {
@@ -75,6 +77,16 @@ export interface Detail extends Spoken {
   path: Readonly<Record<string, Key>>;
   fields: readonly Field<never>[];
   needsNoKey?: true;
+  parts?: Parts;
+}
+
+/** What an item holds several of, shown as a table of its own. */
+export interface Parts {
+  label: string;
+  of: (item: never) => readonly object[];
+  columns: readonly Field<never>[];
+  /** What there is to copy of one. */
+  copy: (part: never) => string;
 }
 
 /** Rows that are made of one answer. */
@@ -95,7 +107,9 @@ export interface Action extends Spoken {
   tell?: (answer: never) => string;
   hint?: (answer: never) => string;
   destroys?: Destruction;
-  /** It takes or shows more than this page can say: its command is written by hand. */
+  /** The same, where it is told once and never again: it stays on the screen until it is dismissed. */
+  isSecret?: true;
+  /** It takes or shows more than this page can say: its command is written by hand. The console asks for the flags. */
   isSpecial?: true;
 }
 
@@ -105,12 +119,6 @@ export interface Destruction {
   says: string;
   /** Where the name is found: in the item, or in a list of items. */
   name: Naming;
-}
-
-export interface Naming {
-  operation: OperationId;
-  isList: boolean;
-  of: (item: never) => string;
 }
 
 export interface Family {
@@ -160,7 +168,7 @@ export function listOf<Id extends ListOperation>(
 
 export function detailOf<Id extends OperationId>(
   operation: Id,
-  declared: Saying<'get'> & { fields: readonly Field<AnswerOf<Id>>[]; needsNoKey?: true } & All<
+  declared: Saying<'get'> & { fields: readonly Field<AnswerOf<Id>>[]; needsNoKey?: true; parts?: Parts } & All<
       'path',
       PathOf<Id>,
       Key
@@ -168,6 +176,13 @@ export function detailOf<Id extends OperationId>(
 ): Detail & { operation: Id } {
   return { verb: 'get', path: {}, ...declared, operation };
 }
+
+export const partsOf = <Item, Part extends object>(declared: {
+  label: string;
+  of: (item: Item) => readonly Part[];
+  columns: readonly Field<Part>[];
+  copy: (part: Part) => string;
+}): Parts => declared;
 
 export function reportOf<Id extends OperationId, Row extends object>(
   operation: Id,
@@ -184,6 +199,7 @@ export function actionOf<Id extends OperationId>(
     tell?: (answer: AnswerOf<Id>) => string;
     hint?: (answer: AnswerOf<Id>) => string;
     destroys?: Destruction;
+    isSecret?: true;
     isSpecial?: true;
   } & All<'path', PathOf<Id>, Key>,
 ): Action {

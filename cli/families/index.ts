@@ -21,7 +21,7 @@ export type {
   Key,
   Kind,
   List,
-  Naming,
+  Parts,
   Report,
   Tone,
 } from './family.ts';

@@ -1,5 +1,5 @@
 import type { ItemOf } from './family.ts';
-import { detailOf, listOf, type Family, type Field } from './family.ts';
+import { actionOf, detailOf, listOf, type Family, type Field, type Key } from './family.ts';
 
 const columns: readonly Field<ItemOf<'listSuppressions'>>[] = [
   { name: 'id', label: 'Id', kind: 'id' },
@@ -8,6 +8,8 @@ const columns: readonly Field<ItemOf<'listSuppressions'>>[] = [
   { name: 'created_at', label: 'Created', kind: 'time' },
   { name: 'source_id', label: 'By email', kind: 'id' },
 ];
+
+const SUPPRESSION: Key = { word: 'suppression', says: 'its id (sup_…) or the address' };
 
 export const suppressions = {
   command: 'suppressions',
@@ -25,7 +27,25 @@ export const suppressions = {
   get: detailOf('getSuppression', {
     summary: 'show why and since when an address is suppressed',
     example: 'suppressions get someone@example.org',
-    path: { suppression: { word: 'suppression', says: 'its id (sup_…) or the address' } },
+    path: { suppression: SUPPRESSION },
     fields: columns,
   }),
+  actions: [
+    actionOf('createSuppression', {
+      verb: 'add',
+      summary: 'stop all mail to an address',
+      example: 'suppressions add someone@example.org',
+      flags: { email: { value: '<address>', says: 'the address', isRequired: true } },
+      done: 'Suppressed',
+      isSpecial: true,
+    }),
+    actionOf('deleteSuppression', {
+      verb: 'remove',
+      summary: 'let mail go to the address again',
+      example: 'suppressions remove someone@example.org',
+      path: { suppression: SUPPRESSION },
+      done: 'Lifted',
+      isSpecial: true,
+    }),
+  ],
 } satisfies Family;

@@ -28,6 +28,9 @@ export const rotateSecret = actionOf('rotateWebhookSecret', {
     'Gives an endpoint a new signing secret and shows it once. Deliveries carry a signature of the old one too for 24 hours.',
   example: 'webhooks rotate-secret wh_019a9c1e7d527c3a9a540b8f4c1f2e01',
   path: { webhook_id: WEBHOOK },
+  tell: (rotated) => rotated.signing_secret,
+  hint: () => 'This is the only time the secret is shown. Deliveries carry a signature of the old one for 24 hours.',
+  isSecret: true,
   isSpecial: true,
 });
 
@@ -48,6 +51,32 @@ export const webhooks = {
     fields: [id, endpoint, status, events, secret, created],
   }),
   actions: [
+    actionOf('createWebhook', {
+      verb: 'create',
+      summary: 'add an endpoint',
+      example: 'webhooks create https://example.com/hooks --events email.delivered,email.bounced',
+      flags: {
+        endpoint: { value: '<url>', says: 'where events are sent to: https, on a public address', isRequired: true },
+        events: { value: '<types>', says: 'such as email.delivered,email.bounced', isList: true, isRequired: true },
+      },
+      tell: (made) => made.signing_secret,
+      hint: () => 'This is the only time the signing secret is shown; your program needs it to verify what arrives.',
+      isSecret: true,
+      isSpecial: true,
+    }),
+    actionOf('updateWebhook', {
+      verb: 'update',
+      summary: 'change, disable or enable an endpoint',
+      example: 'webhooks update wh_019a9c1e7d527c3a9a540b8f4c1f2e01 --status disabled',
+      path: { webhook_id: WEBHOOK },
+      flags: {
+        status: { value: '<status>', says: 'enabled or disabled' },
+        endpoint: { value: '<url>', says: 'where events are sent to' },
+        events: { value: '<types>', says: 'the types of event to send, in place of those before', isList: true },
+      },
+      done: 'Changed',
+      isSpecial: true,
+    }),
     actionOf('deleteWebhook', {
       verb: 'delete',
       summary: 'remove an endpoint and its events',
@@ -84,6 +113,15 @@ const lastAnswer: Field<Event> = { name: 'last_http_status', label: 'HTTP', kind
 
 const eventColumns = [eventId, eventCreated, eventType, eventStatus, attempts, lastAnswer];
 
+const replayEvent = actionOf('replayWebhookEvent', {
+  verb: 'replay',
+  summary: 'send an event again',
+  example: 'webhooks replay wh_019a9c1e7d527c3a9a540b8f4c1f2e01 msg_019a9c1e7d527c3a9a540b8f4c1f2e04',
+  path: { webhook_id: OF_WEBHOOK, event_id: EVENT },
+  done: 'Replayed',
+  isSpecial: true,
+});
+
 export const webhookEvents = {
   command: 'webhooks',
   summary: 'what an endpoint was told',
@@ -114,6 +152,7 @@ export const webhookEvents = {
       { name: 'payload', label: 'Payload', kind: 'body' },
     ],
   }),
+  actions: [replayEvent],
 } satisfies Family;
 
 export const parkedWebhookEvents = {
@@ -132,6 +171,7 @@ export const parkedWebhookEvents = {
     empty: 'Nothing is parked.',
     isForward: true,
   }),
+  actions: [replayEvent],
 } satisfies Family;
 
 export const webhookAttempts = {

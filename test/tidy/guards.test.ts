@@ -39,7 +39,7 @@ describe('the import rules', () => {
     'migrations-stand-alone': 'migrations/0001_p.ts -> ../src/protocol/text/index.ts',
     'nothing-imports-tests': 'src/protocol/text/q.ts -> ../../../test/rig/clock.ts',
     'clients-see-only-the-contract': 'cli/r.ts -> ../src/protocol/text/index.ts',
-    'console-uses-only-the-client-of-the-cli': 'console/s.tsx -> ../cli/output/table.ts',
+    'console-takes-no-command-of-the-cli': 'console/s.tsx -> ../cli/output/table.ts',
     'server-knows-no-client': 'src/http/t.ts -> ../../cli/client/index.ts',
     'console-is-entered-through-main': 'cli/u.ts -> ../console/screens/emails.tsx',
     'imports-resolve': 'src/protocol/text/v.ts -> ./nowhere.ts',

@@ -1,0 +1,117 @@
+import type { EmailHistory } from '../client/index.ts';
+import { toneOfEmail } from '../families/emails.ts';
+import { clean } from './clean.ts';
+import { styleOf } from './items.ts';
+import type { Terminal } from './terminal.ts';
+import { formatTime } from './time.ts';
+
+type Email = EmailHistory['email'];
+type Event = EmailHistory['events'][number];
+type Attempt = EmailHistory['attempts'][number];
+type Pending = EmailHistory['pending'][number];
+
+/** What became of an email, from its acceptance to what comes next, in whole sentences: one text for each moment. */
+export function tellHistory(terminal: Terminal, history: EmailHistory, withTranscript: boolean): string[] {
+  const { email, events, attempts, pending, isCut } = withoutSteering(history);
+  const story = [
+    ...events
+      .filter((event) => !isTold(event))
+      .map((event) => ({ at: event.created_at, lines: tellEvent(terminal, event) })),
+    ...attempts.map((attempt) => ({ at: attempt.created_at, lines: tellAttempt(terminal, attempt, withTranscript) })),
+  ].sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
+  return [
+    heading(terminal, email),
+    ...(isCut ? ['Earlier events are left out; see them all with: rasket emails events --all'] : []),
+    ...story.map(({ at, lines }) => [formatTime(terminal, at, 'second'), ...indent(lines)].join('\n')),
+    indent(tellPending(terminal, pending, email), '').join('\n'),
+  ];
+}
+
+/** Subjects, links and what mail servers say are the words of strangers. */
+const withoutSteering = <T>(value: T): T =>
+  JSON.parse(JSON.stringify(value), (_, part: unknown) => (typeof part === 'string' ? clean(part) : part)) as T;
+
+/** The try that brought these about says more. */
+const isTold = ({ type }: Event): boolean =>
+  ['email.delivered', 'email.delivery_delayed', 'email.bounced'].includes(type);
+
+function heading(terminal: Terminal, email: Email): string {
+  const state = terminal.paint(styleOf(toneOfEmail(email.last_event)), email.last_event);
+  return `${terminal.paint('bold', email.subject || '(no subject)')}\nfrom ${email.from} to ${email.to.join(', ')}: ${state}\n`;
+}
+
+const EVENTS: Readonly<Record<string, string>> = {
+  'email.queued': 'Accepted, and queued.',
+  'email.scheduled': 'Accepted, to be sent later.',
+  'email.sent': 'Its first delivery began.',
+  'email.canceled': 'Canceled before it was sent.',
+  'email.opened': 'Opened.',
+  'email.clicked': 'A link was clicked.',
+  'email.complained': 'The recipient marked it as spam; the address is on the suppression list now.',
+  'email.suppressed': 'Not sent, because the address is on the suppression list (rasket suppressions get).',
+  'email.failed': 'It could not be sent.',
+};
+
+function tellEvent(terminal: Terminal, { type, data }: Event): string[] {
+  const to = data?.['to'];
+  const whom = Array.isArray(to) && to.length > 0 ? ` (${to.join(', ')})` : '';
+  const failed = data?.['failed'] as { reason?: unknown } | undefined;
+  const why = typeof failed?.reason === 'string' ? ` The reason: ${failed.reason}.` : '';
+  const link = (data?.['click'] as { link?: unknown } | undefined)?.link;
+  const which = typeof link === 'string' ? terminal.paint('dim', link) : undefined;
+  return [`${EVENTS[type] ?? type}${whom}${why}`, ...(which === undefined ? [] : [which])];
+}
+
+function tellAttempt(terminal: Terminal, attempt: Attempt, withTranscript: boolean): string[] {
+  const server =
+    attempt.mx === null
+      ? attempt.destination
+      : `${attempt.mx}${attempt.address === null ? '' : ` [${attempt.address}]`}, ${attempt.tls?.version ?? 'not encrypted'}`;
+  return [
+    `Try ${attempt.attempt} at ${server}, ${attempt.duration_ms} ms`,
+    ...attempt.recipients.flatMap((recipient) => [
+      `${terminal.paint(styleOf(TONES[recipient.outcome]), recipient.outcome)}  ${recipient.email}`,
+      ...(recipient.reply === null ? [] : [`  ${terminal.paint('dim', recipient.reply)}`]),
+      `  ${recipient.explanation}`,
+      ...(recipient.advice === null ? [] : [`  ${recipient.advice}`]),
+    ]),
+    ...(withTranscript ? attempt.transcript.map((line) => `  ${terminal.paint('dim', line)}`) : []),
+  ];
+}
+
+const TONES = {
+  delivered: 'good',
+  deferred: 'attention',
+  ambiguous: 'attention',
+  bounced: 'bad',
+  suppressed: 'bad',
+  failed: 'bad',
+} as const;
+
+function tellPending(terminal: Terminal, pending: readonly Pending[], email: Email): string[] {
+  if (email.last_event === 'scheduled')
+    return [`\nNext: it is sent at ${formatTime(terminal, email.scheduled_at, 'second')}.`];
+  if (pending.length === 0) return ['\nNothing more will be done.'];
+  return pending.map(
+    (delivery) => `\nNext: ${NEXT[delivery.state](delivery, formatTime(terminal, delivery.until, 'second'))}`,
+  );
+}
+
+const NEXT: Record<Pending['state'], (delivery: Pending, until: string) => string> = {
+  waiting: ({ destination, attempts }, until) =>
+    attempts === 0
+      ? `it goes to ${destination} at ${until}.`
+      : `${destination} is tried again at ${until}, for the ${ordinal(attempts + 1)} time.`,
+  under_way: ({ destination }) => `it is being delivered to ${destination} right now.`,
+  awaits_domain: ({ destination }, until) =>
+    `it waits for the sending domain to be verified again, and goes to ${destination} then, or is tried at ${until}.`,
+  in_doubt: ({ destination }, until) =>
+    `nobody knows whether ${destination} took it. It is never sent twice, and counts as failed at ${until} unless a notice says otherwise.`,
+};
+
+function ordinal(count: number): string {
+  const ending = [11, 12, 13].includes(count % 100) ? 'th' : (['th', 'st', 'nd', 'rd'][count % 10] ?? 'th');
+  return `${count}${ending}`;
+}
+
+const indent = (lines: readonly string[], by = '  '): string[] => lines.map((line) => `${by}${line}`);

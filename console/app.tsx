@@ -1,0 +1,147 @@
+import { Box, Text, useInput, usePaste, useWindowSize } from 'ink';
+import { Component, useSyncExternalStore, type ReactNode } from 'react';
+import { sections } from './catalog.ts';
+import { bold, faint, fit, inverse, shownWidth } from './draw/text.ts';
+import { keysIn, type InkKey } from './keys.ts';
+import type { Navigator } from './navigator.ts';
+
+export interface AppInput {
+  navigator: Navigator;
+  version: string;
+  /** The server, and who said that it is this one. */
+  where: string;
+}
+
+/** Below this nothing can be told apart any more. */
+const COLUMNS_MIN = 40;
+const ROWS_MIN = 10;
+
+export function App({ navigator, version, where }: AppInput): ReactNode {
+  useSyncExternalStore(navigator.subscribe, navigator.version);
+  const { columns, rows } = useWindowSize();
+  useInput((input, key: InkKey) => {
+    for (const one of keysIn(input, key)) navigator.key(one);
+  });
+  usePaste((text) => navigator.paste(text));
+  if (columns < COLUMNS_MIN || rows < ROWS_MIN) {
+    return <Text wrap="truncate">{`The console needs ${COLUMNS_MIN} columns and ${ROWS_MIN} lines.`}</Text>;
+  }
+  const size = { columns, rows: rows - 5 };
+  // First, because drawing finds out how much there is to scroll.
+  const lines = body(navigator, size);
+  return (
+    <Box flexDirection="column" width={columns} height={rows}>
+      <Line text={header(navigator, version, where, columns)} />
+      <Line text={tabs(navigator.sectionName, columns)} />
+      <Line text={crumbs(navigator, columns)} />
+      <Lines lines={lines} height={size.rows} />
+      <Line text={fit(lowerLine(navigator, columns), columns)} />
+      <Line text={fit(keysLine(navigator), columns)} />
+    </Box>
+  );
+}
+
+const Line = ({ text }: { text: string }): ReactNode => <Text wrap="truncate">{text === '' ? ' ' : text}</Text>;
+
+const Lines = ({ lines, height }: { lines: readonly string[]; height: number }): ReactNode => (
+  <Box flexDirection="column" height={height}>
+    {Array.from({ length: height }, (_, at) => (
+      <Line key={at} text={lines[at] ?? ''} />
+    ))}
+  </Box>
+);
+
+/** Left and right on one line; the left gives way. */
+function apart(left: string, right: string, columns: number): string {
+  const room = columns - shownWidth(right) - 1;
+  return `${fit(left, Math.max(0, room))} ${right}`;
+}
+
+function header({ lostSince, terminal }: Navigator, version: string, where: string, columns: number): string {
+  const since = lostSince === undefined ? '' : new Date(lostSince).toTimeString().slice(0, 8);
+  const state =
+    lostSince === undefined
+      ? terminal.paint('green', '✓ connected')
+      : terminal.paint('red', `✗ no answer since ${since}, trying again`);
+  return apart(` ${bold('rasket')} ${faint(version)}  ${where}`, `${state} `, columns);
+}
+
+function tabs(current: string, columns: number): string {
+  const texts = sections.map(({ name }, at) => {
+    const label = at < 10 ? `${(at + 1) % 10} ${name}` : name;
+    return name === current ? inverse(` ${label} `) : ` ${label} `;
+  });
+  const at = sections.findIndex(({ name }) => name === current);
+  // As many as fit, the current one among them.
+  for (let first = 0; ; first++) {
+    const shown = (first > 0 ? '…' : '') + texts.slice(first).join('');
+    const upTo = texts.slice(first, at + 1).reduce((sum, text) => sum + shownWidth(text), first > 0 ? 2 : 1);
+    if (upTo <= columns || first >= at) return fit(shown, columns);
+  }
+}
+
+function crumbs({ screens, screen }: Navigator, columns: number): string {
+  const titles = screens.map(({ title }) => title);
+  return apart(` ${bold(titles.join(' › '))}`, `${screen?.note() ?? ''} `.slice(0, Math.max(0, columns - 12)), columns);
+}
+
+function body({ screen, dialog }: Navigator, size: { columns: number; rows: number }): string[] {
+  const lines = screen?.draw(size) ?? [];
+  if (!dialog) return lines;
+  const width = Math.min(size.columns - 4, 110);
+  const inside = dialog.draw(width - 4, size.rows - 4).slice(0, size.rows - 3);
+  const rule = '─'.repeat(width - shownWidth(dialog.title) - 5);
+  const box = [
+    `┌─ ${bold(dialog.title)} ${rule}┐`,
+    ...inside.map((line) => `│ ${fit(line, width - 4)} │`),
+    `└${'─'.repeat(width - 2)}┘`,
+  ].map((line) => `  ${line}`);
+  // What it is about stays in sight above it.
+  const above = Array.from({ length: size.rows - box.length }, (_, at) => lines[at] ?? '');
+  return [...above, ...box];
+}
+
+function lowerLine(navigator: Navigator, columns: number): string {
+  const { prompt, message } = navigator;
+  if (!prompt) return ` ${message}`;
+  const typed = `${prompt.sign}${prompt.text}`;
+  const left = columns - shownWidth(typed) - 6;
+  return ` ${typed}${inverse(' ')}  ${faint(fit(navigator.candidates(prompt).join('  '), Math.max(0, left)).trimEnd())}`;
+}
+
+function keysLine({ dialog, prompt, screen, doings }: Navigator): string {
+  if (dialog) return ` ${dialog.keys}`;
+  if (prompt) return ' enter do it   tab complete   esc leave it';
+  const own = screen?.keys().filter(([, says]) => says.length < 16) ?? [];
+  const pairs = [
+    ...([
+      ['?', 'keys'],
+      [':', 'go to'],
+    ] as const),
+    ...(screen?.filter ? [['/', 'filter'] as const] : []),
+    ...(doings.length > 0 ? [['x', 'do'] as const] : []),
+    ...own,
+    ...doings.map(({ key, label }) => [key, label] as const),
+  ];
+  return ` ${pairs.map(([key, says]) => `${bold(key)} ${faint(says)}`).join('   ')}`;
+}
+
+/** Whatever is wrong in drawing ends the console, with its terminal restored and the fault told. */
+export class Guard extends Component<
+  { children: ReactNode; onFault: (fault: unknown) => void },
+  { isBroken: boolean }
+> {
+  override state = { isBroken: false };
+
+  static getDerivedStateFromError(): { isBroken: boolean } {
+    return { isBroken: true };
+  }
+
+  override componentDidCatch(fault: unknown): void {
+    this.props.onFault(fault);
+  }
+
+  override render(): ReactNode {
+    return this.state.isBroken ? null : this.props.children;
+  }
+}

@@ -1,0 +1,50 @@
+import { expect, it } from 'vitest';
+import * as declared from '../cli/families/index.ts';
+import type { Family } from '../cli/families/index.ts';
+import { doingsOf, itemKeys, listsOf, sections } from './catalog.ts';
+
+const families: Family[] = Object.values(declared).filter((value): value is never => typeof value === 'object');
+
+it('every family that can be listed, shown or reported is on a screen', () => {
+  const roots = new Set<unknown>(sections.flatMap((section) => Object.values(section)));
+  // What is reached from an item that is itself reached.
+  for (let size = -1; size !== roots.size;) {
+    size = roots.size;
+    for (const family of families) {
+      if (!roots.has(family) && !roots.has(family.list)) continue;
+      for (const inner of listsOf(itemKeys(family))) roots.add(inner.family).add(inner.list);
+    }
+  }
+  const missing = families.filter(({ list, report }) => (list && !roots.has(list)) || (report && !roots.has(report)));
+  expect(missing.map(({ list }) => list?.operation)).toEqual([]);
+});
+
+it('everything that can be done is offered somewhere', () => {
+  const offered = new Set(
+    families
+      .flatMap((family) => [false, true].flatMap((isOnItem) => doingsOf(family, itemKeys(family), isOnItem)))
+      .map(({ action }) => action.operation),
+  );
+  const all = families.flatMap(({ actions = [] }) => actions.map(({ operation }) => operation));
+  expect(all.filter((operation) => !offered.has(operation)).sort()).toEqual([
+    'configureDomainDns',
+    'verifyDomainClaim',
+  ]);
+});
+
+it('the keys of a screen are one letter each and differ', () => {
+  for (const family of families) {
+    const keys = doingsOf(family, itemKeys(family), false).map(({ key }) => key);
+    expect(new Set(keys).size, family.command).toBe(keys.length);
+    expect(keys.filter((key) => !/^[a-zA-Z]$/.test(key) || 'jkhlgGrqyx'.includes(key))).toEqual([]);
+  }
+});
+
+it('what is wanted most is on the digits', () => {
+  expect(
+    sections
+      .slice(0, 10)
+      .map(({ name }) => name)
+      .join(' '),
+  ).toBe('overview emails domains keys suppressions webhooks received templates logs contacts');
+});

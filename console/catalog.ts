@@ -1,0 +1,137 @@
+import * as declared from '../cli/families/index.ts';
+import type { Action, Detail, Family, Key, List, Report } from '../cli/families/index.ts';
+
+/** A screen of the first level: what `:` and the digits lead to. */
+export type Section = { name: string; summary: string } & (
+  | { kind: 'overview' }
+  | { kind: 'list'; family: Family; list: List }
+  | { kind: 'item'; family: Family; get: Detail }
+  | { kind: 'report'; report: Report }
+);
+
+/** Every family there is: a new one is here as soon as cli/families has it. */
+const families: readonly Family[] = Object.values(declared).filter(
+  (value): value is never => typeof value === 'object',
+);
+
+/** What is wanted most stands on the digits; everything else follows in the order of the alphabet. */
+const FIRST = [
+  'overview',
+  'emails',
+  'domains',
+  'keys',
+  'suppressions',
+  'webhooks',
+  'received',
+  'templates',
+  'logs',
+  'contacts',
+];
+
+export const sections: readonly Section[] = [
+  { name: 'overview', summary: 'how things are', kind: 'overview' } as const,
+  ...families.flatMap(sectionsOf),
+].sort((a, b) => rankOf(a) - rankOf(b));
+
+function rankOf({ name }: Section): number {
+  return FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length;
+}
+
+function sectionsOf(family: Family): Section[] {
+  const { command, list, get, report, summary } = family;
+  const isWhole = (path: Readonly<Record<string, Key>>): boolean => Object.keys(path).length === 0;
+  // Families that share a command are told apart by their verb: `contacts imports` are the imports.
+  const nameOf = (verb: string, usual: string): string => (verb === usual ? command : verb);
+  if (list && isWhole(list.path)) {
+    return [{ name: nameOf(list.verb, 'list'), summary: list.summary, kind: 'list', family, list }];
+  }
+  if (report) return [{ name: command, summary, kind: 'report', report }];
+  if (get && isWhole(get.path)) return [{ name: nameOf(get.verb, 'get'), summary, kind: 'item', family, get }];
+  return [];
+}
+
+/** The parameters that say which item of a family is meant: those of its detail, or else of what can be done to it. */
+export function itemKeys({ get, list, actions = [] }: Family): readonly string[] {
+  const outer = Object.keys(list?.path ?? {});
+  const paths = [get, ...actions].map((one) => Object.keys(one?.path ?? {}));
+  return paths.find((keys) => keys.length === outer.length + 1 && outer.every((key) => keys.includes(key))) ?? [];
+}
+
+/** Where a row of a list is found; undefined where the API has nothing more about one. */
+export function pathOfRow(
+  family: Family,
+  outer: Readonly<Record<string, string>>,
+  id: string,
+): Record<string, string> | undefined {
+  const own = itemKeys(family).find((key) => !(key in outer));
+  return own === undefined ? undefined : { ...outer, [own]: id };
+}
+
+const isSame = (one: readonly string[], other: readonly string[]): boolean =>
+  one.length === other.length && one.every((key) => other.includes(key));
+
+/** The lists that belong to one item. */
+export const listsOf = (keys: readonly string[]): readonly { family: Family; list: List }[] =>
+  keys.length === 0
+    ? []
+    : families.flatMap((family) =>
+        family.list && isSame(Object.keys(family.list.path), keys) ? [{ family, list: family.list }] : [],
+      );
+
+export interface Doing {
+  action: Action;
+  key: string;
+  label: string;
+}
+
+/** What can be done to an item, and what makes a new one. What a path names besides is asked for. */
+export function doingsOf(family: Family, keys: readonly string[], isOnItem: boolean): readonly Doing[] {
+  const own = (family.actions ?? []).filter(
+    ({ path }) => !isOnItem && isSame(Object.keys(path), Object.keys(family.list?.path ?? {})),
+  );
+  const toItem =
+    keys.length === 0
+      ? []
+      : families.flatMap((other) =>
+          (other.actions ?? [])
+            .filter(({ path, operation }) => keys.every((key) => key in path) && !isOfInner(operation, keys))
+            .map((action) => ({ action, label: labelOf(other, family, action) })),
+        );
+  const all = [...own.map((action) => ({ action, label: action.verb })), ...toItem].filter(
+    ({ action }, at, list) => list.findIndex((one) => one.action === action) === at,
+  );
+  const taken = new Set(RESERVED);
+  return all
+    .filter(({ action }) => !ELSEWHERE.has(action.operation))
+    .map(({ action, label }) => ({ action, label, key: freeKey(taken, action) }));
+}
+
+/** Done to something that belongs to the item and has a detail of its own, and done there. */
+const isOfInner = (operation: string, keys: readonly string[]): boolean =>
+  families.some(({ get, actions = [] }) => {
+    const inner = Object.keys(get?.path ?? {});
+    return (
+      inner.length > keys.length &&
+      actions.some((one) => one.operation === operation && isSame(Object.keys(one.path), inner))
+    );
+  });
+
+/** These need more than fields: a file, or a look at what would change. The command line has them. */
+const ELSEWHERE = new Set<string>(['configureDomainDns', 'verifyDomainClaim']);
+
+/** What every screen has on its keys. */
+const RESERVED = [...'jkhlgGrqyx', '/', ':', '?', ' ', ...'0123456789'];
+
+function labelOf(family: Family, shown: Family, { verb }: Action): string {
+  if (family.command === shown.command) return verb;
+  return `${verb} ${family.noun}`;
+}
+
+/** A letter of its verb, in the order of the letters; the same one each time, because the exports of a module are in order. */
+function freeKey(taken: Set<string>, { verb }: Action): string {
+  const letters = verb.replaceAll(/[^a-z]/g, '');
+  const wanted = [...letters, ...letters.toUpperCase(), ...'abcdefimnopstuvwz'];
+  const key = wanted.find((letter) => !taken.has(letter)) ?? '';
+  taken.add(key);
+  return key;
+}

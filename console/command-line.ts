@@ -1,0 +1,48 @@
+import { sections, type Section } from './catalog.ts';
+
+export type Command =
+  | { kind: 'quit' }
+  | { kind: 'help' }
+  | { kind: 'section'; section: Section; rest: string }
+  | { kind: 'doing'; label: string }
+  | { kind: 'unknown'; word: string };
+
+const OWN = ['help', 'quit'];
+
+/** A line behind `:`. A section may be followed by a filter, or by the id of one of its items. */
+export function readCommand(line: string, labels: readonly string[]): Command {
+  const [word = '', ...rest] = line.trim().split(/\s+/);
+  if (word === '') return { kind: 'help' };
+  if (['q', 'quit', 'exit'].includes(word)) return { kind: 'quit' };
+  if (word === 'help') return { kind: 'help' };
+  if (labels.includes(line.trim())) return { kind: 'doing', label: line.trim() };
+  const named = sections.filter(({ name }) => name.startsWith(word));
+  const section = named.find(({ name }) => name === word) ?? (named.length === 1 ? named[0] : undefined);
+  if (section) return { kind: 'section', section, rest: rest.join(' ') };
+  const starts = labels.filter((label) => label.startsWith(line.trim()));
+  if (starts.length === 1 && starts[0] !== undefined) return { kind: 'doing', label: starts[0] };
+  return { kind: 'unknown', word };
+}
+
+/** What a line may become. */
+export function completions(line: string, labels: readonly string[]): string[] {
+  const words = [...sections.map(({ name }) => name), ...labels, ...OWN];
+  return [...new Set(words)].filter((word) => word.startsWith(line));
+}
+
+/** What the last word of a filter may become. */
+export function filterCompletions(text: string, names: readonly string[]): string[] {
+  const [, before = '', last = ''] = /^(.*?)(\S*)$/s.exec(text) ?? [];
+  return names
+    .map((name) => `${name}=`)
+    .filter((name) => name.startsWith(last) && name !== last)
+    .map((name) => before + name);
+}
+
+/** As much as all of them have in common. */
+export function commonStart(words: readonly string[]): string {
+  const [first = '', ...others] = words;
+  let length = first.length;
+  for (const word of others) while (!word.startsWith(first.slice(0, length))) length--;
+  return first.slice(0, length);
+}

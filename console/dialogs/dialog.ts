@@ -1,0 +1,271 @@
+import type { Action, Flag, Key } from '../../cli/families/index.ts';
+import { clean, cleanLines } from '../../cli/output/index.ts';
+import type { Doing } from '../catalog.ts';
+import { bold, faint, fit, inverse, wrap } from '../draw/text.ts';
+import { typeInto } from './type-into.ts';
+
+/** What stands over a screen until it is answered. It takes every key. */
+export interface Dialog {
+  title: string;
+  draw: (width: number, height: number) => string[];
+  /** Answers false once it is over. */
+  key: (key: string) => boolean;
+  paste?: (text: string) => void;
+  copy?: () => string | undefined;
+  /** What its keys are, for the last line. */
+  keys: string;
+}
+
+/** A line that is being typed. */
+const typed = (text: string): string => `${clean(text)}${inverse(' ')}`;
+
+/** Yes or no, for what can be taken back. */
+export class AskDialog implements Dialog {
+  readonly title: string;
+  readonly keys = 'y do it   n leave it';
+  readonly #lines: readonly string[];
+  readonly #yes: () => void;
+
+  constructor(title: string, lines: readonly string[], yes: () => void) {
+    this.title = title;
+    this.#lines = lines;
+    this.#yes = yes;
+  }
+
+  draw = (width: number): string[] => this.#lines.flatMap((line) => wrap(line, width));
+
+  key(key: string): boolean {
+    if (key === 'y' || key === 'Y') this.#yes();
+    return !['y', 'Y', 'n', 'N', 'q', 'esc', 'enter'].includes(key);
+  }
+}
+
+/** What cannot be undone: the name has to be typed, as on the command line. */
+export class ConfirmDialog implements Dialog {
+  readonly title: string;
+  readonly keys = 'enter do it, once the name is typed   esc leave it';
+  readonly #says: string;
+  readonly #where: string;
+  readonly #yes: () => void;
+  #name: string | undefined;
+  #text = '';
+  #isWrong = false;
+
+  constructor({ title, says, where, yes }: { title: string; says: string; where: string; yes: () => void }) {
+    this.title = title;
+    this.#says = says;
+    this.#where = where;
+    this.#yes = yes;
+  }
+
+  name(name: string): void {
+    this.#name = clean(name).trim();
+  }
+
+  draw(width: number): string[] {
+    const ask =
+      this.#name === undefined
+        ? [faint('Asking for its name …')]
+        : [...wrap(`Type ${bold(this.#name)} to do it on ${this.#where}:`, width), `> ${typed(this.#text)}`];
+    const wrong = this.#isWrong ? ['That is not the name; nothing was changed.'] : [];
+    return [...wrap(`This will ${this.#says}. It cannot be undone.`, width), '', ...ask, ...wrong];
+  }
+
+  key(key: string): boolean {
+    if (key === 'esc') return false;
+    if (key === 'enter') {
+      this.#isWrong = this.#name === undefined || this.#text.trim() !== this.#name;
+      if (!this.#isWrong) this.#yes();
+      return this.#isWrong;
+    }
+    this.#isWrong = false;
+    this.#text = typeInto(this.#text, key);
+    return true;
+  }
+
+  paste(text: string): void {
+    this.#text += text;
+  }
+}
+
+interface Line {
+  name: string;
+  label: string;
+  says: string;
+  isRequired: boolean;
+  flag: Flag | undefined;
+  text: string;
+}
+
+export interface Filled {
+  path: Record<string, string>;
+  body: Record<string, unknown>;
+}
+
+/** A line for each field of a call. */
+export class FormDialog implements Dialog {
+  readonly title: string;
+  readonly keys = 'enter next, and do it at the end   ↑↓ tab other fields   esc leave it';
+  readonly #lines: Line[];
+  readonly #done: (filled: Filled) => void;
+  #at = 0;
+  #fault = '';
+
+  constructor(
+    title: string,
+    { keys, flags }: { keys: Readonly<Record<string, Key>>; flags: Action['flags'] },
+    done: (filled: Filled) => void,
+  ) {
+    this.title = title;
+    this.#done = done;
+    this.#lines = [
+      ...Object.entries(keys).map(([name, { word, says }]) => ({
+        name,
+        label: word,
+        says,
+        isRequired: true,
+        flag: undefined,
+        text: '',
+      })),
+      ...Object.entries(flags).map(([name, flag]) => ({
+        ...{ name, label: (flag.flag ?? name).replaceAll('_', ' '), says: flag.says },
+        ...{ isRequired: flag.isRequired ?? false, flag, text: '' },
+      })),
+    ];
+  }
+
+  draw(width: number): string[] {
+    const labels = Math.max(...this.#lines.map(({ label }) => label.length)) + 2;
+    const lines = this.#lines.flatMap(({ label, text, says, isRequired }, at) => {
+      const isHere = at === this.#at;
+      const value = isHere ? typed(text) : clean(text);
+      const said = isHere ? wrap(says, width - labels - 2).map((line) => `  ${' '.repeat(labels)}${faint(line)}`) : [];
+      return [`${isHere ? '› ' : '  '}${(label + (isRequired ? ' *' : '')).padEnd(labels)}${value}`, ...said];
+    });
+    return [...lines, ...(this.#fault === '' ? [faint('* has to be filled')] : [this.#fault])];
+  }
+
+  key(key: string): boolean {
+    const last = this.#lines.length - 1;
+    if (key === 'esc') return false;
+    if (key === 'enter' && this.#at === last) return this.#submit();
+    if (key === 'enter' || key === 'tab' || key === 'down') this.#at = this.#at === last ? 0 : this.#at + 1;
+    else if (key === 'shift-tab' || key === 'up') this.#at = this.#at === 0 ? last : this.#at - 1;
+    else this.paste('', key);
+    return true;
+  }
+
+  paste(text: string, key = ''): void {
+    const line = this.#lines[this.#at];
+    if (line) line.text = text === '' ? typeInto(line.text, key) : line.text + text;
+    this.#fault = '';
+  }
+
+  #submit(): boolean {
+    const missing = this.#lines.findIndex(({ isRequired, text }) => isRequired && text.trim() === '');
+    const wrong = this.#lines.findIndex(
+      ({ flag, text }) => flag?.isNumber && text.trim() !== '' && !/^\d+$/.test(text.trim()),
+    );
+    const at = missing === -1 ? wrong : missing;
+    if (at !== -1) {
+      this.#at = at;
+      this.#fault = `${this.#lines[at]?.label} ${at === missing ? 'has to be filled' : 'must be a whole number'}.`;
+      return true;
+    }
+    const filled = this.#lines.filter(({ text }) => text.trim() !== '');
+    const inPath = filled
+      .filter(({ flag }) => flag === undefined)
+      .map(({ name, text }) => [name, text.trim()] as const);
+    const inBody = filled.flatMap(({ name, flag, text }) =>
+      flag ? [[name, valueOf(flag, text.trim())] as const] : [],
+    );
+    this.#done({ path: Object.fromEntries(inPath), body: Object.fromEntries(inBody) });
+    return false;
+  }
+}
+
+function valueOf({ isNumber, isList }: Flag, text: string): unknown {
+  if (isList) return text.split(/[\s,]+/).filter((part) => part !== '');
+  return isNumber ? Number(text) : text;
+}
+
+/** What can be done here, with the keys that do it without this menu. */
+export class MenuDialog implements Dialog {
+  readonly title = 'What to do';
+  readonly keys = 'enter or its key do it   ↑↓ move   esc leave it';
+  readonly #doings: readonly Doing[];
+  readonly #choose: (doing: Doing) => void;
+  #at = 0;
+
+  constructor(doings: readonly Doing[], choose: (doing: Doing) => void) {
+    this.#doings = doings;
+    this.#choose = choose;
+  }
+
+  draw(width: number, height: number): string[] {
+    const top = Math.max(0, this.#at - height + 1);
+    const labels = Math.max(...this.#doings.map(({ label }) => label.length)) + 2;
+    return this.#doings.slice(top, top + height).map(({ key, label, action }, at) => {
+      const line = fit(
+        `${top + at === this.#at ? '›' : ' '} ${key.padEnd(2)} ${label.padEnd(labels)}${action.summary}`,
+        width,
+      );
+      return top + at === this.#at ? inverse(line) : line;
+    });
+  }
+
+  key(key: string): boolean {
+    if (key === 'esc' || key === 'q') return false;
+    if (key === 'down' || key === 'j') this.#at = Math.min(this.#doings.length - 1, this.#at + 1);
+    else if (key === 'up' || key === 'k') this.#at = Math.max(0, this.#at - 1);
+    else {
+      const chosen = key === 'enter' ? this.#doings[this.#at] : this.#doings.find((doing) => doing.key === key);
+      if (chosen) this.#choose(chosen);
+      return chosen === undefined;
+    }
+    return true;
+  }
+}
+
+/** A text that stays until it was read. */
+export class TextDialog implements Dialog {
+  readonly title: string;
+  readonly keys: string;
+  readonly #text: string;
+  readonly #copy: string | undefined;
+  #scroll = 0;
+  #length = 0;
+  #height = 0;
+
+  constructor(title: string, text: string, copy?: string) {
+    this.title = title;
+    this.#text = cleanLines(text);
+    this.#copy = copy;
+    this.keys = `${copy === undefined ? '' : 'y copy it   '}↑↓ scroll   esc close`;
+  }
+
+  copy = (): string | undefined => this.#copy;
+
+  draw(width: number, height: number): string[] {
+    const lines = wrap(this.#text, width);
+    this.#length = lines.length;
+    this.#height = height;
+    this.#scroll = Math.max(0, Math.min(this.#scroll, lines.length - height));
+    return lines.slice(this.#scroll, this.#scroll + height);
+  }
+
+  key(key: string): boolean {
+    const step: Readonly<Record<string, number>> = {
+      up: -1,
+      k: -1,
+      down: 1,
+      j: 1,
+      pageup: -this.#height,
+      pagedown: this.#height,
+      ' ': this.#height,
+    };
+    if (step[key] === undefined) return !['esc', 'q', 'enter', '?'].includes(key);
+    this.#scroll = Math.max(0, Math.min(this.#length - this.#height, this.#scroll + step[key]));
+    return true;
+  }
+}

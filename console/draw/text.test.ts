@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest';
+import { bars, bold, fit, gauge, shownWidth, unstyled, wrap } from './text.ts';
+
+it.each([
+  ['short', 8, 'short   '],
+  ['just fits', 9, 'just fits'],
+  ['too long for it', 8, 'too lon…'],
+  ['日本語日本語', 6, '日本… '],
+])('%s on %i columns', (text, width, expected) => {
+  expect(unstyled(fit(text, width))).toBe(expected);
+  expect(unstyled(fit(bold(text), width))).toBe(expected);
+  expect(shownWidth(fit(text, width))).toBe(width);
+});
+
+it('a text is broken between words, goes on under its indent, and keeps its style', () => {
+  expect(wrap('  one two three four', 11)).toEqual(['  one two', '  three', '  four']);
+  expect(wrap('x'.repeat(20), 8)).toEqual(['x'.repeat(8), 'x'.repeat(8), 'x'.repeat(4)]);
+  const styled = wrap(bold('one two three four'), 9);
+  expect(styled.map(unstyled)).toEqual(['one two', 'three', 'four']);
+  expect(styled.every((line) => line.startsWith('\u001B[1m') && line.endsWith('\u001B[0m'))).toBe(true);
+});
+
+it('bars fill their height with the largest, and show whatever is not nothing', () => {
+  expect(bars([0, 1, 50, 100], 2, 1)).toEqual(['   █', ' ▁██']);
+  expect(bars([0, 0], 1, 2)).toEqual(['    ']);
+});
+
+it('a gauge reads without colours', () => {
+  expect([gauge(0, 4), gauge(0.5, 4), gauge(7, 4)]).toEqual(['[····]', '[■■··]', '[■■■■]']);
+});

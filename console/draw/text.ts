@@ -1,0 +1,113 @@
+import { widthOf } from '../../cli/output/index.ts';
+
+/**
+ * Lines for a screen: texts with the colours that we gave them ourselves. What a stranger wrote was cleaned before it got
+ * here, so that every escape sequence in a line is one of ours.
+ */
+const SGR = '\u001B[';
+
+const style =
+  (code: number) =>
+  (text: string): string =>
+    text === '' ? '' : `${SGR}${code}m${text}${SGR}0m`;
+
+/** None of these is a colour, so that they hold under NO_COLOR too. */
+export const bold = style(1);
+export const faint = style(2);
+export const inverse = style(7);
+
+const PIECES = /\u001B\[[\d;]*m|\s+|[^\s\u001B]+/g;
+const segments = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+
+const isStyle = (piece: string): boolean => piece.startsWith(SGR);
+
+export const unstyled = (text: string): string => text.replaceAll(/\u001B\[[\d;]*m/g, '');
+
+export const shownWidth = (text: string): number => widthOf(unstyled(text));
+
+/** The text on exactly so many columns: cut with an ellipsis, or filled up with blanks. */
+export function fit(text: string, width: number): string {
+  const long = shownWidth(text);
+  if (long <= width) return text + ' '.repeat(width - long);
+  if (width <= 0) return '';
+  let shown = '';
+  let used = 0;
+  for (const [piece] of text.matchAll(PIECES)) {
+    if (isStyle(piece)) {
+      shown += piece;
+      continue;
+    }
+    for (const { segment } of segments.segment(piece)) {
+      const wide = widthOf(segment);
+      if (used + wide > width - 1) return `${shown}…${SGR}0m${' '.repeat(width - 1 - used)}`;
+      shown += segment;
+      used += wide;
+    }
+  }
+  return shown;
+}
+
+/** The lines of a text, none wider than `width`; broken between words where there are any. */
+export function wrap(text: string, width: number): string[] {
+  return text.split('\n').flatMap((line) => wrapLine(line.replaceAll('\t', '    '), Math.max(width, 8)));
+}
+
+function wrapLine(line: string, width: number): string[] {
+  if (shownWidth(line) <= width) return [line];
+  const indent = ' '.repeat(Math.min(/^ */.exec(unstyled(line))?.[0].length ?? 0, Math.floor(width / 2)));
+  const lines: string[] = [];
+  let now = '';
+  let used = 0;
+  let styled = '';
+  const next = (): void => {
+    lines.push(styled === '' ? now.trimEnd() : `${now.trimEnd()}${SGR}0m`);
+    now = indent + styled;
+    used = indent.length;
+  };
+  for (const [piece] of line.matchAll(PIECES)) {
+    if (isStyle(piece)) {
+      styled = piece === `${SGR}0m` ? '' : piece;
+      now += piece;
+      continue;
+    }
+    const wide = widthOf(piece);
+    if (used > indent.length && used + wide > width) {
+      next();
+      if (piece.trim() === '') continue;
+    }
+    if (used + wide <= width) {
+      now += piece;
+      used += wide;
+      continue;
+    }
+    for (const { segment } of segments.segment(piece)) {
+      if (used + widthOf(segment) > width) next();
+      now += segment;
+      used += widthOf(segment);
+    }
+  }
+  lines.push(now);
+  return lines;
+}
+
+const BLOCKS = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/** Bars of these values, `height` lines high, each `width` columns wide; the largest fills the height. */
+export function bars(values: readonly number[], height: number, width: number): string[] {
+  const most = Math.max(1, ...values);
+  return Array.from({ length: height }, (_, line) => {
+    const floor = (height - 1 - line) * 8;
+    return values
+      .map((value) => {
+        const eighths = value > 0 ? Math.max(1, Math.round((value / most) * height * 8)) : 0;
+        return (BLOCKS[Math.min(8, Math.max(0, eighths - floor))] ?? ' ').repeat(width);
+      })
+      .join('');
+  });
+}
+
+/** How much of a whole, drawn and readable without colour. */
+export function gauge(share: number, width: number): string {
+  const full = Math.round(Math.min(1, Math.max(0, share)) * width);
+  return `[${'■'.repeat(full)}${'·'.repeat(width - full)}]`;
+}

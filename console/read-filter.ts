@@ -1,0 +1,56 @@
+import type { Flag } from '../cli/families/index.ts';
+
+export interface ReadFilter {
+  /** What the API narrows the list by. */
+  query: Readonly<Record<string, string | number>>;
+  /** What is looked for, by the API where it can search, and else in what is loaded. */
+  text: string;
+}
+
+type Flags = Readonly<Record<string, Flag>>;
+
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+const flagOf = (field: string, { flag }: Flag): string => flag ?? field.replaceAll('_', '-');
+
+/** Words like `status=bounced since=2h`, with or without the `--` of the command line; every other word is looked for. */
+export function readFilter(filters: Flags, typed: string, now: number): ReadFilter {
+  const query: Record<string, string | number> = {};
+  const rest: string[] = [];
+  const words = typed
+    .trim()
+    .replaceAll(/--([a-z-]+)[ =]/g, '$1=')
+    .split(/\s+/)
+    .filter((word) => word !== '');
+  for (const word of words) {
+    const [, name = '', value = ''] = /^([a-z_-]+)=(.+)$/.exec(word) ?? [];
+    const field = Object.entries(filters).find(([key, flag]) => [key, flagOf(key, flag)].includes(name));
+    if (name === 'since' && 'start_date' in filters) query.start_date = readSince(value, now);
+    else if (field) query[field[0]] = field[1].isNumber ? Number(value) : value;
+    else if (name !== '') throw new Error(`There is no filter ${name}; there are: ${namesOf(filters).join(', ')}`);
+    else rest.push(word);
+  }
+  const text = rest.join(' ');
+  return { query: text !== '' && 'search' in filters ? { ...query, search: text } : query, text };
+}
+
+const namesOf = (filters: Flags): string[] => [
+  ...Object.entries(filters).map(([key, flag]) => flagOf(key, flag)),
+  ...('start_date' in filters ? ['since'] : []),
+];
+
+function readSince(text: string, now: number): string {
+  const [, amount = '', unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  const backMs = Number(amount) * (UNIT_MS[unit] ?? 0);
+  if (backMs > 0) return new Date(now - backMs).toISOString();
+  if (!Number.isNaN(Date.parse(text))) return new Date(text).toISOString();
+  throw new Error('since must be a number and s, m, h or d, such as 2h, or an ISO 8601 time.');
+}
+
+/** The words that make this filter. */
+export function writeFilter(filters: Flags, { query, text }: ReadFilter): string {
+  const named = Object.entries(query)
+    .filter(([field, value]) => !(field === 'search' && value === text))
+    .map(([field, value]) => `${flagOf(field, filters[field] ?? { value: '', says: '' })}=${value}`);
+  return [...named, ...(text === '' ? [] : [text])].join(' ');
+}

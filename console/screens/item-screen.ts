@@ -1,0 +1,281 @@
+import { readHistory, type CallOf, type OperationId } from '../../cli/client/index.ts';
+import { valueOf, type Detail, type Family, type Field, type List, type Parts } from '../../cli/families/index.ts';
+import { cleanLines, formatItem, tellHistory } from '../../cli/output/index.ts';
+import { doingsOf } from '../catalog.ts';
+import { bold, faint, fit, inverse, wrap } from '../draw/text.ts';
+import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
+import { TableBody } from './table-body.ts';
+
+type Path = Readonly<Record<string, string>>;
+
+interface Inner {
+  family: Family;
+  list: List;
+  path: Path;
+}
+
+export interface ItemInput {
+  family: Family;
+  title: string;
+  path: Path | undefined;
+  /** What is known of it already. */
+  item?: object;
+  fields: readonly Field<never>[];
+  get: Detail | undefined;
+  lists: readonly Inner[];
+  list: (inner: Inner) => Screen;
+}
+
+/** One side of an item: a text to scroll, or a table to walk through. */
+interface Side {
+  label: string;
+  lines?: (width: number) => string[];
+  screen?: Screen;
+}
+
+/** An item from all its sides: its story, its fields, its texts, what it holds and the lists that belong to it. */
+export class ItemScreen implements Screen {
+  readonly title: string;
+  readonly #host: Host;
+  readonly #input: ItemInput;
+  readonly #lists: readonly Side[];
+  #item: object | undefined;
+  #story: string[] | undefined;
+  #parts: PartsScreen | undefined;
+  /** Which side is shown, by its label: others may join while the item is loaded. */
+  #label = '';
+  #scroll = 0;
+  #height = 10;
+  #length = 0;
+  #signal = AbortSignal.abort();
+  #stopSide = new AbortController();
+  #fault = '';
+  #isLoaded = false;
+
+  constructor(host: Host, input: ItemInput) {
+    this.#host = host;
+    this.#input = input;
+    this.#item = input.item;
+    this.title = input.title;
+    this.#isLoaded = input.get === undefined;
+    this.#lists = input.lists.map((inner) => ({ label: labelOf(inner), screen: input.list(inner) }));
+    const parts = input.get?.parts;
+    if (parts) this.#parts = new PartsScreen(host, parts, () => this.#item);
+  }
+
+  start(signal: AbortSignal): void {
+    this.#signal = signal;
+    if (this.#input.get)
+      void follow(
+        signal,
+        (stop) => this.#load(stop),
+        (fault) => this.#tell(fault),
+      );
+    this.#startSide();
+  }
+
+  #startSide(): void {
+    this.#stopSide.abort();
+    this.#stopSide = new AbortController();
+    this.#scroll = 0;
+    this.#side()?.screen?.start(AbortSignal.any([this.#signal, this.#stopSide.signal]));
+  }
+
+  async #load(signal: AbortSignal): Promise<void> {
+    const { get, path = {} } = this.#input;
+    if (!get) return;
+    const { client, terminal } = this.#host;
+    if (get.operation === 'getEmail') {
+      const history = await readHistory(client, path.email_id ?? '', signal);
+      this.#item = history.email;
+      this.#story = tellHistory({ ...terminal, isTty: true }, history, true);
+    } else {
+      this.#item = (await client.call(get.operation, { path } as CallOf<OperationId>, signal)) as object;
+    }
+    this.#isLoaded = true;
+    this.#host.changed();
+  }
+
+  #tell(fault: string): void {
+    if (fault !== this.#fault) this.#host.changed();
+    this.#fault = fault;
+  }
+
+  refresh(): void {
+    void tried(
+      this.#signal,
+      (signal) => this.#load(signal),
+      (fault) => this.#tell(fault),
+    );
+    this.#side()?.screen?.refresh();
+  }
+
+  #side(): Side | undefined {
+    const sides = this.#sides();
+    return sides.find(({ label }) => label === this.#label) ?? sides[0];
+  }
+
+  #sides(): Side[] {
+    const { fields } = this.#input;
+    const story: Side[] = this.#story ? [{ label: 'timeline', lines: (width) => this.#told(width) }] : [];
+    const parts = this.#input.get?.parts?.label.toLowerCase();
+    const bodies = fields.filter((field) => field.name !== parts && this.#isBody(field) && this.#bodyOf(field) !== '');
+    return [
+      ...(this.#input.get?.operation === 'getEmail' && !this.#story ? [{ label: 'timeline', lines: () => [] }] : story),
+      { label: 'details', lines: (width) => this.#details(width) },
+      ...(this.#parts ? [{ label: parts ?? '', screen: this.#parts }] : []),
+      ...bodies.map((field) => ({
+        label: field.label.toLowerCase(),
+        lines: (width: number) => wrap(this.#bodyOf(field), width),
+      })),
+      ...this.#lists,
+    ];
+  }
+
+  #told = (width: number): string[] =>
+    (this.#story ?? []).flatMap((text) => [...wrap(text.replace(/\n$/, ''), width), '']);
+
+  /** Also what happens to have several lines, such as an answer of an endpoint. */
+  #isBody(field: Field<never>): boolean {
+    if (field.kind === 'body') return true;
+    const value = this.#item && valueOf(field, this.#item);
+    return typeof value === 'string' && value.trim().includes('\n');
+  }
+
+  #bodyOf(field: Field<never>): string {
+    const value = this.#item && valueOf(field, this.#item);
+    if (value === null || value === undefined) return '';
+    return cleanLines(typeof value === 'string' ? value : JSON.stringify(value, null, 2));
+  }
+
+  #details(width: number): string[] {
+    if (!this.#item) return [];
+    const isAsked = this.#input.get !== undefined;
+    const plain = this.#input.fields.filter(({ kind, shown }) => kind !== 'body' && !(isAsked && shown === 'asked'));
+    const terminal = { ...this.#host.terminal, isTty: true, columns: width };
+    const labels = Math.max(...plain.map(({ label }) => label.length)) + 2;
+    return formatItem(terminal, plain, this.#item)
+      .split('\n')
+      .flatMap((line) => {
+        const [first = '', ...more] = wrap(line, width);
+        // What goes on stands under its value.
+        return [first, ...more.flatMap((text) => wrap(text, width - labels).map((part) => ' '.repeat(labels) + part))];
+      });
+  }
+
+  note(): string {
+    if (this.#fault !== '') return this.#fault;
+    const inner = this.#side()?.screen?.note();
+    if (inner !== undefined && inner !== '') return inner;
+    if (!this.#isLoaded) return 'loading …';
+    const below = this.#length - this.#scroll - this.#height;
+    return below > 0 ? `${below} more line${below === 1 ? '' : 's'}` : '';
+  }
+
+  draw({ columns, rows }: Size): string[] {
+    const side = this.#side();
+    const bar = this.#sides()
+      .map(({ label }) => (label === side?.label ? inverse(bold(` ${label} `)) : faint(` ${label} `)))
+      .join(' ');
+    this.#height = rows - 2;
+    const size = { columns, rows: this.#height };
+    if (side?.screen) return [fit(bar, columns), '', ...side.screen.draw(size)];
+    const lines = side?.lines?.(columns - 2) ?? [];
+    this.#length = lines.length;
+    this.#scroll = Math.max(0, Math.min(this.#scroll, lines.length - this.#height));
+    const seen = lines.slice(this.#scroll, this.#scroll + this.#height).map((line) => ` ${line}`);
+    const isEmpty = lines.length === 0;
+    return [fit(bar, columns), '', ...(isEmpty ? [faint(this.#isLoaded ? ' Nothing here.' : ' Loading …')] : seen)];
+  }
+
+  key(key: string): boolean {
+    const step = { right: 1, l: 1, tab: 1, left: -1, h: -1, 'shift-tab': -1 }[key];
+    if (step !== undefined) {
+      const sides = this.#sides();
+      const at = sides.findIndex(({ label }) => label === this.#side()?.label);
+      this.#label = sides[(at + step + sides.length) % sides.length]?.label ?? '';
+      this.#startSide();
+      return true;
+    }
+    const inner = this.#side()?.screen;
+    if (inner) return inner.key(key);
+    const to = scrollOf(key, this.#scroll, this.#height, this.#length);
+    if (to === undefined) return false;
+    this.#scroll = to;
+    return true;
+  }
+
+  keys(): readonly (readonly [string, string])[] {
+    const inner = this.#side()?.screen?.keys() ?? [];
+    return [['←→', 'other sides'], ...inner];
+  }
+
+  offers(): readonly Offer[] {
+    const inner =
+      this.#side()
+        ?.screen?.offers()
+        .filter(({ doings }) => doings.length > 0) ?? [];
+    if (inner.length > 0) return inner;
+    const { path, family } = this.#input;
+    if (path === undefined) return [];
+    const keys = Object.keys(path);
+    return [{ doings: doingsOf(family, keys, true), paths: [path] }];
+  }
+
+  get filter(): ScreenFilter | undefined {
+    return this.#side()?.screen?.filter;
+  }
+
+  copy(): string | undefined {
+    const inner = this.#side()?.screen;
+    if (inner) return inner.copy();
+    return (this.#item as { id?: string } | undefined)?.id;
+  }
+}
+
+/** `attachments list` are the attachments, `emails events` the events. */
+const labelOf = ({ family, list }: Inner): string => (list.verb === 'list' ? family.command : list.verb);
+
+function scrollOf(key: string, at: number, page: number, length: number): number | undefined {
+  const steps: Readonly<Record<string, number>> = {
+    ...{ up: -1, k: -1, down: 1, j: 1, pageup: -page, 'ctrl-b': -page, pagedown: page, 'ctrl-f': page, ' ': page },
+    ...{ 'ctrl-u': -Math.floor(page / 2), 'ctrl-d': Math.floor(page / 2), home: -at, g: -at, end: length, G: length },
+  };
+  const step = steps[key];
+  return step === undefined ? undefined : Math.max(0, Math.min(at + step, length - page));
+}
+
+/** What an item holds, as a table; `y` copies what there is to copy of one. */
+class PartsScreen implements Screen {
+  readonly title = '';
+  readonly #host: Host;
+  readonly #parts: Parts;
+  readonly #item: () => object | undefined;
+  readonly #body: TableBody<object>;
+
+  constructor(host: Host, parts: Parts, item: () => object | undefined) {
+    this.#host = host;
+    this.#parts = parts;
+    this.#item = item;
+    this.#body = new TableBody(parts.columns, (row) => String(this.#rows().indexOf(row)));
+  }
+
+  #rows(): readonly object[] {
+    const item = this.#item();
+    // Until the item itself is there, its row of the list is: that may hold no parts.
+    return (item && (this.#parts.of(item as never) as readonly object[] | undefined)) ?? [];
+  }
+
+  start = (): void => undefined;
+  refresh = (): void => undefined;
+  note = (): string => '';
+  offers = (): readonly Offer[] => [];
+  keys = (): readonly (readonly [string, string])[] => [['y', 'copy the value']];
+  draw = (size: Size): string[] => this.#body.draw(this.#host.terminal, this.#rows(), size);
+  key = (key: string): boolean => this.#body.key(key, this.#rows());
+
+  copy(): string | undefined {
+    const part = this.#body.row(this.#rows());
+    return part && this.#parts.copy(part as never);
+  }
+}

@@ -1,0 +1,215 @@
+import type { CallOf, OperationId } from '../../cli/client/index.ts';
+import { inWords as valueInWords, valueOf, type Family, type List } from '../../cli/families/index.ts';
+import { clean } from '../../cli/output/index.ts';
+import { doingsOf, itemKeys, listsOf, pathOfRow } from '../catalog.ts';
+import { faint } from '../draw/text.ts';
+import { Pager, type Page } from '../pager.ts';
+import { readFilter, writeFilter, type ReadFilter } from '../read-filter.ts';
+import { ItemScreen } from './item-screen.ts';
+import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
+import { TableBody } from './table-body.ts';
+
+type Row = { id: string };
+type Path = Readonly<Record<string, string>>;
+
+/** A list of the API, as its family declares it: followed while its beginning is seen, paged as one walks. */
+export class ListScreen implements Screen {
+  readonly title: string;
+  readonly #host: Host;
+  readonly #family: Family;
+  readonly #list: List;
+  readonly #path: Path;
+  readonly #pager: Pager<Row>;
+  readonly #body: TableBody<Row>;
+  #filter: ReadFilter = { query: {}, text: '' };
+  #signal = AbortSignal.abort();
+  #fault = '';
+  /** Enter was pressed before there was anything to open. */
+  #isOpening = false;
+
+  constructor(host: Host, { family, list, path, title }: { family: Family; list: List; path: Path; title: string }) {
+    this.#host = host;
+    this.#family = family;
+    this.#list = list;
+    this.#path = path;
+    this.title = title;
+    this.#body = new TableBody(list.columns, (row) => row.id);
+    this.#pager = this.#newPager();
+  }
+
+  #newPager(): Pager<Row> {
+    const { operation, isForward = false } = this.#list;
+    return new Pager<Row>(async (paging, signal) => {
+      const call = { path: this.#path, query: { ...this.#filter.query, ...paging } };
+      return (await this.#host.client.call(operation, call as CallOf<OperationId>, signal)) as unknown as Page<Row>;
+    }, isForward);
+  }
+
+  start(signal: AbortSignal): void {
+    this.#signal = signal;
+    void follow(
+      signal,
+      (stop) => this.#follow(stop),
+      (fault) => this.#tell(fault),
+    );
+  }
+
+  /** The beginning of a list is where things happen; whoever reads further down is left in peace. */
+  async #follow(signal: AbortSignal): Promise<void> {
+    const isAway = this.#pager.hasBefore || this.#body.at(this.#rows()) >= 40;
+    if (this.#pager.isLoaded && isAway && this.#fault === '') return;
+    await this.#pager.refresh(signal);
+    this.#host.changed();
+    if (this.#isOpening) this.#open();
+  }
+
+  #tell(fault: string): void {
+    if (fault !== this.#fault) this.#host.changed();
+    this.#fault = fault;
+  }
+
+  #load(work: (signal: AbortSignal) => Promise<void>): void {
+    this.#host.changed();
+    void tried(this.#signal, work, (fault) => this.#tell(fault)).then(() => this.#host.changed());
+  }
+
+  refresh(): void {
+    this.#load((signal) => this.#pager.refresh(signal));
+  }
+
+  #rows(): readonly Row[] {
+    const { text } = this.#filter;
+    if (text === '' || 'search' in this.#filter.query) return this.#pager.rows;
+    const wanted = text.toLowerCase();
+    return this.#pager.rows.filter((row) =>
+      this.#list.columns.some((field) => valueInWords(valueOf(field, row)).toLowerCase().includes(wanted)),
+    );
+  }
+
+  get filter(): ScreenFilter {
+    const names = Object.entries(this.#list.filters).map(([field, { flag, says }]) => [
+      flag ?? field.replaceAll('_', '-'),
+      says,
+    ]);
+    const since: Record<string, string> =
+      'start_date' in this.#list.filters ? { since: 'not older than 30m, 2h, 7d' } : {};
+    return {
+      names: { ...(Object.fromEntries(names) as Record<string, string>), ...since },
+      text: writeFilter(this.#list.filters, this.#filter),
+      apply: (text) => this.#apply(readFilter(this.#list.filters, text, Date.now())),
+    };
+  }
+
+  #apply(filter: ReadFilter): void {
+    const isSame = JSON.stringify(filter.query) === JSON.stringify(this.#filter.query);
+    this.#filter = filter;
+    this.#body.marked.clear();
+    this.#body.select([], 0);
+    if (isSame) return this.#host.changed();
+    this.#pager.rows = [];
+    this.#pager.isLoaded = false;
+    this.refresh();
+  }
+
+  note(): string {
+    if (this.#fault !== '') return this.#fault;
+    const filter = writeFilter(this.#list.filters, this.#filter);
+    const { rows, hasBefore, hasBehind, isLoaded } = this.#pager;
+    const shown = this.#rows();
+    const marked = this.#body.marked.size > 0 ? `${this.#body.marked.size} marked · ` : '';
+    const what = filter === '' ? '' : `/${filter} · `;
+    if (!isLoaded) return `${what}loading …`;
+    const count = shown.length === rows.length ? `${rows.length}` : `${shown.length} of ${rows.length}`;
+    return `${marked}${what}${hasBefore ? '… ' : ''}${count}${hasBehind ? ' …' : ''}`;
+  }
+
+  draw(size: Size): string[] {
+    const rows = this.#rows();
+    if (rows.length > 0) return this.#body.draw(this.#host.terminal, rows, size);
+    if (!this.#pager.isLoaded) return ['', faint(this.#fault === '' ? '  Loading …' : '  Nothing was loaded yet.')];
+    return ['', `  ${clean(this.#list.empty)}`];
+  }
+
+  key(key: string): boolean {
+    const rows = this.#rows();
+    const before = this.#body.at(rows);
+    if (key === 'enter') return this.#open();
+    if (key === ' ') {
+      this.#body.mark(rows);
+      return true;
+    }
+    if (key === 'g' && this.#pager.hasBefore) {
+      this.#body.select([], 0);
+      this.refresh();
+      return true;
+    }
+    this.#isOpening = false;
+    if (!this.#body.key(key, rows)) return false;
+    const at = this.#body.at(rows);
+    if (at >= rows.length - 10 && this.#pager.hasBehind) this.#load((signal) => this.#pager.behind(signal));
+    else if (at < 10 && at <= before && this.#pager.hasBefore) this.#load((signal) => this.#pager.before(signal));
+    return true;
+  }
+
+  #open(): boolean {
+    const row = this.#body.row(this.#rows());
+    this.#isOpening = row === undefined && !this.#pager.isLoaded;
+    if (row !== undefined) this.openItem(row);
+    return true;
+  }
+
+  /** Also of one that is in no page yet: its id is enough. */
+  openItem(row: Row): void {
+    const path = pathOfRow(this.#family, this.#path, row.id);
+    const title = clean(titleOf(row));
+    const { get } = this.#family;
+    const isMine = get !== undefined && path !== undefined && Object.keys(get.path).every((key) => key in path);
+    const item = new ItemScreen(this.#host, {
+      family: this.#family,
+      title,
+      path,
+      item: row,
+      fields: isMine ? get.fields : this.#list.columns,
+      get: isMine ? get : undefined,
+      lists: path === undefined ? [] : listsOf(Object.keys(path)).map((inner) => ({ ...inner, path })),
+      list: (inner) => new ListScreen(this.#host, { ...inner, title: '' }),
+    });
+    this.#host.open(item);
+  }
+
+  unmark(): void {
+    this.#body.marked.clear();
+  }
+
+  keys(): readonly (readonly [string, string])[] {
+    return [
+      ['enter', 'open'],
+      ['space', 'mark, to do something to several'],
+    ];
+  }
+
+  offers(): readonly Offer[] {
+    const keys = itemKeys(this.#family);
+    const inHand = this.#body.row(this.#rows());
+    const rows = this.#body.marked.size > 0 ? [...this.#body.marked.values()] : inHand === undefined ? [] : [inHand];
+    const paths = rows.map((row) => pathOfRow(this.#family, this.#path, row.id)).filter((path) => path !== undefined);
+    const doings = doingsOf(this.#family, keys, false);
+    const isOnItem = ({ action }: { action: { path: object } }): boolean =>
+      keys.length > 0 && keys.every((key) => key in action.path);
+    return [
+      { doings: doings.filter((one) => !isOnItem(one)), paths: [this.#path] },
+      ...(paths.length > 0 ? [{ doings: doings.filter(isOnItem), paths }] : []),
+    ];
+  }
+
+  copy(): string | undefined {
+    return this.#body.row(this.#rows())?.id;
+  }
+}
+
+/** What a person calls a row. */
+export function titleOf(row: object): string {
+  const { name, subject, email, endpoint, type, key, id } = row as Readonly<Record<string, unknown>>;
+  const title = [name, subject, email, endpoint, type, key, id].find((text) => typeof text === 'string' && text !== '');
+  return String(title ?? '');
+}

@@ -1,0 +1,182 @@
+import { ApiFault, type AnswerOf } from '../../cli/client/index.ts';
+import { usage, type Tone } from '../../cli/families/index.ts';
+import { clean, styleOf } from '../../cli/output/index.ts';
+import { bars, bold, faint, gauge } from '../draw/text.ts';
+import { follow, tried, type Host, type Offer, type Screen, type Size } from './screen.ts';
+
+type Metrics = AnswerOf<'getEmailMetrics'>;
+type Check = AnswerOf<'getReady'>['checks'][number];
+
+interface Seen {
+  version?: string;
+  checks?: readonly Check[];
+  metrics?: Metrics;
+  used?: readonly { what: string; used: number; limit: number | null }[];
+  domains?: readonly { name: string; status: string }[];
+  endpoints?: readonly { endpoint: string; status: string }[];
+}
+
+const HOURS = 24;
+const HOUR_MS = 3_600_000;
+const METRICS = 'sent,delivered,delivery_delayed,bounced,complained,delivery_rate,bounce_rate,complaint_rate';
+/** From where mailbox providers begin to look, and from where they begin to refuse (percent). */
+const BOUNCES = [4, 10] as const;
+const COMPLAINTS = [0.1, 0.3] as const;
+
+/** How things are: the day's mail, whether it arrives, whether the server is well, how much of the plan is used. */
+export class OverviewScreen implements Screen {
+  readonly title = 'overview';
+  readonly #host: Host;
+  #seen: Seen = {};
+  #signal = AbortSignal.abort();
+  #fault = '';
+
+  constructor(host: Host) {
+    this.#host = host;
+  }
+
+  start(signal: AbortSignal): void {
+    this.#signal = signal;
+    void follow(
+      signal,
+      (stop) => this.#load(stop),
+      (fault) => this.#tell(fault),
+      5000,
+    );
+  }
+
+  /** One after the other: a screen must not use up what the team may ask in a second. */
+  async #load(signal: AbortSignal): Promise<void> {
+    const { client, changed } = this.#host;
+    const see = (seen: Seen): void => {
+      this.#seen = { ...this.#seen, ...seen };
+      changed();
+    };
+    see({ version: (await client.call('getHealth', {}, signal)).version, checks: await this.#checks(signal) });
+    const since = new Date(Math.floor(Date.now() / HOUR_MS + 1) * HOUR_MS - HOURS * HOUR_MS).toISOString();
+    const query = { start_date: since, granularity: 'hourly', dimensions: 'period', metrics: METRICS } as const;
+    see({ metrics: await client.call('getEmailMetrics', { query }, signal) });
+    see({ used: usage.report.rows((await client.call('getUsage', {}, signal)) as never) as Seen['used'] & object });
+    see({ domains: (await client.call('listDomains', { query: { limit: 100 } }, signal)).data });
+    see({ endpoints: (await client.call('listWebhooks', { query: { limit: 100 } }, signal)).data });
+  }
+
+  /** A server that is not ready answers as an error and yet says everything. */
+  async #checks(signal: AbortSignal): Promise<readonly Check[]> {
+    try {
+      return (await this.#host.client.call('getReady', {}, signal)).checks;
+    } catch (error) {
+      if (error instanceof ApiFault && 'checks' in error.body) return error.body.checks as readonly Check[];
+      throw error;
+    }
+  }
+
+  #tell(fault: string): void {
+    if (fault !== this.#fault) this.#host.changed();
+    this.#fault = fault;
+  }
+
+  draw({ columns, rows }: Size): string[] {
+    const { metrics } = this.#seen;
+    const perBar = Math.max(1, Math.min(6, Math.floor((columns - 26) / HOURS)));
+    const height = rows >= 28 ? 6 : 4;
+    return [
+      ...this.#health(),
+      '',
+      ...(metrics ? this.#mail(metrics, height, perBar) : [faint('  Loading …')]),
+      '',
+      ...this.#attention(),
+      ...this.#usage(columns),
+    ];
+  }
+
+  #tone(tone: Tone, text: string): string {
+    return this.#host.terminal.paint(styleOf(tone), text);
+  }
+
+  #health(): string[] {
+    const { version, checks } = this.#seen;
+    if (!checks) return [faint('  Loading …')];
+    const failed = checks.filter(({ ok }) => !ok);
+    const state = failed.length === 0 ? this.#tone('good', '✓ ready') : this.#tone('bad', '✗ not ready');
+    const told = checks.map(({ name, ok, error }) =>
+      ok ? `${clean(name)} ok` : this.#tone('bad', clean(`${name} failed${error ? `: ${error}` : ''}`)),
+    );
+    return [`  ${bold('Server')}   ${state}  ${faint(`rasket ${clean(version ?? '')}`)}  ${told.join(', ')}`];
+  }
+
+  #mail({ data = [], totals }: Metrics, height: number, perBar: number): string[] {
+    const sent = data.map((row) => row.sent ?? 0);
+    const most = Math.max(0, ...sent);
+    const chart = bars(sent, height, perBar);
+    const rates = [
+      `${bold(String(totals.sent ?? 0))} sent, ${totals.delivered ?? 0} delivered (${totals.delivery_rate ?? 0} %)`,
+      this.#rate('bounced', totals.bounced, totals.bounce_rate, BOUNCES),
+      this.#rate('complained', totals.complained, totals.complaint_rate, COMPLAINTS),
+      `${totals.delivery_delayed ?? 0} delayed`,
+    ];
+    return [
+      `  ${bold('Mail of the last 24 hours')}  ${faint(`an hour a bar, at most ${most}`)}`,
+      ...chart.map(
+        (line, at) => `  ${this.#host.terminal.paint('green', line)}${rates[at] === undefined ? '' : `  ${rates[at]}`}`,
+      ),
+      ...rates.slice(chart.length).map((line) => `  ${line}`),
+      `  ${faint(axis(perBar))}`,
+    ];
+  }
+
+  #rate(what: string, count = 0, rate = 0, [high, tooHigh]: readonly [number, number]): string {
+    const tone: Tone = rate >= tooHigh ? 'bad' : rate >= high ? 'attention' : 'plain';
+    const words = { plain: '', good: '', attention: ' ! high', bad: ' ✗ too high' }[tone];
+    return this.#tone(tone, `${count} ${what} (${rate} %)${words}`);
+  }
+
+  /** What waits for somebody to do something. */
+  #attention(): string[] {
+    const { domains, endpoints } = this.#seen;
+    if (!domains || !endpoints) return [];
+    const broken = domains.filter(({ status }) => status === 'failed' || status === 'temporary_failure');
+    const off = endpoints.filter(({ status }) => status !== 'enabled');
+    const verified = domains.filter(({ status }) => status === 'verified').length;
+    return [
+      `  ${bold('Domains')}  ${verified} of ${domains.length} verified${this.#named(
+        broken.map(({ name }) => name),
+        'broken',
+      )}`,
+      `  ${bold('Webhooks')} ${endpoints.length - off.length} of ${endpoints.length} enabled${this.#named(
+        off.map(({ endpoint }) => endpoint),
+        'disabled',
+      )}`,
+      '',
+    ];
+  }
+
+  #named(names: readonly string[], what: string): string {
+    return names.length === 0 ? '' : `  ${this.#tone('bad', `✗ ${what}: ${clean(names.slice(0, 3).join(', '))}`)}`;
+  }
+
+  #usage(columns: number): string[] {
+    const width = Math.min(30, Math.max(10, columns - 60));
+    return (this.#seen.used ?? []).map(({ what, used, limit }) => {
+      const label = `  ${what.padEnd(24)}`;
+      if (limit === null) return `${label}${used} ${faint('no limit')}`;
+      const share = used / limit;
+      const tone: Tone = share >= 1 ? 'bad' : share >= 0.8 ? 'attention' : 'plain';
+      return `${label}${this.#tone(tone, gauge(share, width))} ${used} of ${limit}${share >= 0.8 ? this.#tone(tone, ' !') : ''}`;
+    });
+  }
+
+  note = (): string => this.#fault;
+  refresh = (): void =>
+    void tried(
+      this.#signal,
+      (signal) => this.#load(signal),
+      (fault) => this.#tell(fault),
+    );
+  key = (): boolean => false;
+  keys = (): readonly (readonly [string, string])[] => [];
+  offers = (): readonly Offer[] => [];
+  copy = (): string | undefined => undefined;
+}
+
+const axis = (perBar: number): string => `${'24 h ago'.padEnd(HOURS * perBar - 3)}now`;

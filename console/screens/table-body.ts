@@ -1,0 +1,99 @@
+import type { Field } from '../../cli/families/index.ts';
+import type { Terminal } from '../../cli/output/index.ts';
+import { drawBelow, drawTable } from '../draw/table.ts';
+import type { Size } from './screen.ts';
+
+/** Rows to walk through: which one is in hand, which are marked, which part is seen. */
+export class TableBody<Row extends object> {
+  readonly fields: readonly Field<never>[];
+  readonly marked = new Map<string, Row>();
+  readonly #idOf: (row: Row) => string;
+  /** The row in hand. Without one it is the first, whichever comes to stand there. */
+  #selected: string | undefined;
+  #top = 0;
+  #height = 10;
+  #lastAt = 0;
+
+  constructor(fields: readonly Field<never>[], idOf: (row: Row) => string) {
+    this.fields = fields;
+    this.#idOf = idOf;
+  }
+
+  at(rows: readonly Row[]): number {
+    if (this.#selected === undefined) return 0;
+    const found = rows.findIndex((row) => this.#idOf(row) === this.#selected);
+    return found === -1 ? Math.max(0, Math.min(this.#lastAt, rows.length - 1)) : found;
+  }
+
+  row(rows: readonly Row[]): Row | undefined {
+    return rows[this.at(rows)];
+  }
+
+  /** Answers whether the key was one of walking. */
+  key(key: string, rows: readonly Row[]): boolean {
+    const at = this.at(rows);
+    const target = targetOf(key, at, rows.length, this.#height);
+    if (target === undefined) return false;
+    this.select(rows, target);
+    return true;
+  }
+
+  select(rows: readonly Row[], target: number): void {
+    const at = Math.max(0, Math.min(rows.length - 1, target));
+    const row = rows[at];
+    this.#lastAt = at;
+    this.#selected = at === 0 || row === undefined ? undefined : this.#idOf(row);
+  }
+
+  mark(rows: readonly Row[]): void {
+    const row = this.row(rows);
+    if (row === undefined) return;
+    const id = this.#idOf(row);
+    if (!this.marked.delete(id)) this.marked.set(id, row);
+    this.select(rows, this.at(rows) + 1);
+  }
+
+  draw(terminal: Terminal, rows: readonly Row[], { columns, rows: height }: Size): string[] {
+    const below = height >= 12 ? drawBelow(this.fields, this.row(rows), columns) : [];
+    const room = Math.max(2, height - below.slice(0, height - 8).length - (below.length > 0 ? 1 : 0));
+    this.#height = room - 1;
+    const cursor = this.at(rows);
+    this.#lastAt = cursor;
+    if (cursor < this.#top) this.#top = cursor;
+    if (cursor >= this.#top + this.#height) this.#top = cursor - this.#height + 1;
+    this.#top = Math.max(0, Math.min(this.#top, rows.length - this.#height));
+    const isMarked = (row: object): boolean => this.marked.has(this.#idOf(row as Row));
+    const table = drawTable(terminal, { fields: this.fields, rows, cursor, top: this.#top, isMarked }, columns, room);
+    if (below.length === 0) return table;
+    return [...table, ...Array.from({ length: room - table.length + 1 }, () => ''), ...below].slice(0, height);
+  }
+}
+
+function targetOf(key: string, at: number, length: number, page: number): number | undefined {
+  switch (key) {
+    case 'up':
+    case 'k':
+      return at - 1;
+    case 'down':
+    case 'j':
+      return at + 1;
+    case 'pageup':
+    case 'ctrl-b':
+      return at - page;
+    case 'pagedown':
+    case 'ctrl-f':
+      return at + page;
+    case 'ctrl-u':
+      return at - Math.floor(page / 2);
+    case 'ctrl-d':
+      return at + Math.floor(page / 2);
+    case 'home':
+    case 'g':
+      return 0;
+    case 'end':
+    case 'G':
+      return length - 1;
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { sections } from '../../console/catalog.ts';
+import { startScene, type Scene } from '../rig/scene.ts';
+import { makeBelievableTeam } from './believable-team.ts';
+import { normalise } from './normalise.ts';
+import { describeAtTerminal, Seat } from './seat.ts';
+
+const SIZES = [
+  { columns: 80, rows: 24 },
+  { columns: 120, rows: 40 },
+];
+
+/** Sides of an item, and what shows that one is there. */
+const DETAILS = [
+  { name: 'email-timeline', keys: ['2', 'Enter'], sees: ['› Your invoice', 'Its first delivery began'] },
+  { name: 'email-text', keys: ['2', 'Enter', 'l', 'l'], sees: ['› Your invoice', 'See you.'] },
+  { name: 'email-attempts', keys: ['2', 'Enter', 'h', 'h'], sees: ['› Your invoice', 'TRIED', 'mx.sink.test'] },
+  { name: 'domain-records', keys: ['3', 'Enter', 'l'], sees: ['› news.example.com', 'PRIORITY', 'v=DKIM1'] },
+  { name: 'received-text', keys: ['7', 'Enter', 'l', 'l'], sees: ['› A question', 'Does it work?'] },
+  { name: 'webhook-events', keys: ['6', 'Enter', 'h'], sees: ['hooks.example.com', '✗ failed', '✓ success'] },
+];
+
+describeAtTerminal('the screens of the console', () => {
+  let scene: Scene;
+  let seat: Seat;
+  beforeAll(async () => {
+    scene = await startScene();
+    const team = await makeBelievableTeam(scene);
+    seat = await Seat.take({ url: scene.url, key: team.key });
+    await seat.sees('bytes of received mail');
+  });
+  afterAll(async () => {
+    await seat?.[Symbol.asyncDispose]();
+    await scene?.close();
+  });
+
+  const keep = async (name: string, { columns, rows }: (typeof SIZES)[number], frame: string): Promise<void> =>
+    expect(name === 'logs' ? withoutRows(normalise(frame)) : normalise(frame)).toMatchFileSnapshot(
+      `frames/${name}-${columns}x${rows}.txt`,
+    );
+
+  for (const size of SIZES) {
+    const { columns, rows } = size;
+    it.each(sections.map(({ name }) => name))(`%s at ${columns}×${rows}`, async (name) => {
+      await seat.resize(columns, rows);
+      await seat.type(`:${name}`);
+      await seat.sees(`:${name}`);
+      await seat.press('Enter');
+      const isThere =
+        name === 'overview'
+          ? /Webhooks 1 of 1[^]*bytes of received mail/
+          : new RegExp(`^ ${name}(?: +\\d+( …)?)?$`, 'm');
+      const frame = await seat.sees(isThere, /^ \? keys {3}: go to/m);
+      expect(frame.split('\n').filter((line) => [...line].length > columns)).toEqual([]);
+      await keep(name, size, await settled(seat));
+    });
+
+    it.each(DETAILS)(`$name at ${columns}×${rows}`, async ({ name, keys, sees }) => {
+      await seat.resize(columns, rows);
+      const [digit = '', ...others] = keys;
+      await seat.type(':overview');
+      await seat.press('Enter');
+      await seat.sees(/^ overview/m, 'Mail of the last');
+      await seat.press(digit);
+      await seat.sees(/^› /m);
+      for (const key of others) {
+        await seat.press(key);
+        await seat.sees(/^ \w+ › \S/m, /^(?!.*loading)/i);
+      }
+      await seat.sees(...sees);
+      await keep(name, size, await settled(seat));
+    });
+  }
+});
+
+/** The requests of the console itself are among the logs: how many there are differs. */
+const withoutRows = (frame: string): string =>
+  frame
+    .replace(/^( logs) +\d+.*$/m, '$1')
+    .replaceAll(/^[› ] 2030.*\n/gm, '')
+    .replace(/\n{3,}/, '\n\n');
+
+/** What stays when nothing more comes: two looks that are alike. */
+async function settled(seat: Seat): Promise<string> {
+  let before = await seat.frame();
+  for (;;) {
+    const now = await seat.frame();
+    if (now === before && !/loading/i.test(now)) return now;
+    before = now;
+  }
+}

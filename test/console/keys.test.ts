@@ -1,0 +1,175 @@
+import { afterEach, beforeAll, afterAll, expect, it } from 'vitest';
+import { startScene, type Scene, type Team } from '../rig/scene.ts';
+import { makeBelievableTeam } from './believable-team.ts';
+import { describeAtTerminal, Seat } from './seat.ts';
+
+describeAtTerminal('the keys of the console', () => {
+  let scene: Scene;
+  let team: Team;
+  let seat: Seat;
+  beforeAll(async () => {
+    scene = await startScene();
+    team = await makeBelievableTeam(scene);
+    seat = await Seat.take({ url: scene.url, key: team.key, columns: 100, rows: 30 });
+    await seat.sees('bytes of received mail');
+  });
+  afterEach(async () => {
+    await seat.press('Escape');
+    await go('overview', 'Mail of the last');
+  });
+  afterAll(async () => {
+    await seat?.[Symbol.asyncDispose]();
+    await scene?.close();
+  });
+
+  const go = async (command: string, sees: string | RegExp): Promise<void> => {
+    await seat.type(`:${command}`);
+    await seat.sees(`:${command}`);
+    await seat.press('Enter');
+    await seat.sees(sees);
+  };
+  const ask = async (path: string) => (await scene.api('GET', path, { key: team.key })).body;
+
+  it('arrows and the keys of vim move, Enter opens, Esc goes back to the same place', async () => {
+    await seat.press('2');
+    await seat.sees(/^› .*Your invoice/m);
+    await seat.press('Down');
+    await seat.sees(/^› .*Your receipt/m);
+    await seat.press('k');
+    await seat.sees(/^› .*Your invoice/m);
+    await seat.press('j', 'Enter');
+    await seat.sees('emails › Your receipt', 'Its first delivery began');
+    await seat.press('Escape');
+    await seat.sees(/^› .*Your receipt/m);
+  });
+
+  it('who is quicker than the server is not held up', async () => {
+    await seat.press('2', 'Enter');
+    await seat.sees('emails › Your invoice', 'Its first delivery began');
+  });
+
+  it('? shows the keys of this screen, with what is done by them', async () => {
+    await seat.press('4');
+    await seat.sees('rk_');
+    await seat.press('?');
+    await seat.sees('This screen', 'revoke: revoke a key, at once and for good', 'Everywhere');
+  });
+
+  it(': completes what it is given, says what there is not, and takes a filter along', async () => {
+    await seat.type(':sup');
+    await seat.sees(/:sup +suppressions/);
+    await seat.press('Tab');
+    await seat.sees(':suppressions');
+    await seat.press('Enter');
+    await seat.sees('gone@example.net');
+    await go('nonsense', 'There is no nonsense here');
+    await go('emails status=bounced', /\/status=bounced · 1$/m);
+  });
+
+  it('/ narrows by what the API knows, and by what is loaded where it cannot search', async () => {
+    await seat.press('2');
+    await seat.sees('Your invoice');
+    await seat.type('/receipt');
+    await seat.press('Enter');
+    await seat.sees(/\/receipt · 1$/m, 'Your receipt');
+    await seat.type('/nothing=1');
+    await seat.press('Enter');
+    await seat.sees('there are: status, api-key-id');
+    await seat.press('3');
+    await seat.sees('news.example.com');
+    await seat.type('/mail.ex');
+    await seat.press('Enter');
+    await seat.sees('/mail.ex · 1 of 2');
+    await seat.press('Escape');
+    await seat.sees('news.example.com');
+  });
+
+  it('a record is copied with one key', async () => {
+    await seat.press('3');
+    await seat.sees('news.example.com');
+    await seat.press('Enter');
+    await seat.sees('› news.example.com', 'Tracking label');
+    await seat.press('l');
+    await seat.sees(/^› DKIM/m);
+    await seat.press('y');
+    await seat.sees('Copied to the clipboard');
+    const { data } = await ask('/domains');
+    const { records } = await ask(`/domains/${data[0].id}`);
+    expect(await seat.clipboard()).toBe(records[0].value);
+  });
+
+  it('a key is made in a form, shown once and copied', async () => {
+    await seat.press('4');
+    await seat.sees('Billing');
+    await seat.press('c');
+    await seat.sees('create: issue a key', 'name *');
+    await seat.type('Reports');
+    await seat.press('Enter', 'Enter', 'Enter');
+    const frame = await seat.sees('This is the only time the key is shown');
+    await seat.press('y');
+    await seat.sees('Copied to the clipboard');
+    const token = await seat.clipboard();
+    expect(frame).toContain(token);
+    expect((await scene.api('GET', '/api-keys', { key: token })).status).toBe(200);
+    await seat.press('Escape');
+    await seat.sees(/^› .*Reports/m);
+  });
+
+  it('what cannot be undone says what it does, and is done only after its name', async () => {
+    await seat.press('4');
+    await seat.sees('Billing');
+    await seat.type('/Billing');
+    await seat.press('Enter');
+    await seat.sees(/Billing · 1$/m);
+    await seat.press('x');
+    await seat.sees('What to do');
+    await seat.press('e');
+    await seat.sees('revoke the key at once and for good', 'Type Billing to do it on');
+    await seat.type('Biling');
+    await seat.press('Enter');
+    await seat.sees('That is not the name; nothing was changed.');
+    expect((await ask('/api-keys?search=Billing')).data).toHaveLength(1);
+    await seat.press('C-u');
+    await seat.type('Billing');
+    await seat.press('Enter');
+    await seat.sees('Revoked');
+    expect((await ask('/api-keys?search=Billing')).data).toHaveLength(0);
+  });
+
+  it('what can be taken back is asked for with y and n', async () => {
+    await seat.press('5');
+    await seat.sees('gone@example.net');
+    await go('remove', 'Let mail go to the address again, on http://127.0.0.1');
+    await seat.press('n');
+    await seat.sees(/^(?![\s\S]*y do it)/);
+    expect((await ask('/suppressions')).data).toContainEqual(expect.objectContaining({ email: 'gone@example.net' }));
+    await go('remove', 'y do it');
+    await seat.press('y');
+    await seat.sees('Lifted');
+    expect((await ask('/suppressions')).data).not.toContainEqual(
+      expect.objectContaining({ email: 'gone@example.net' }),
+    );
+  });
+
+  it('several marked events are replayed in one go, and an attempt shows its body', async () => {
+    await seat.press('6');
+    await seat.sees('hooks.example.com');
+    await seat.press('Enter');
+    await seat.sees('webhooks › ', 'details');
+    await seat.press('h');
+    await seat.sees(/^› .*✓ success/m);
+    await seat.press('j');
+    await seat.sees(/^› .*✗ failed/m);
+    await seat.press('Space', 'Space');
+    await seat.sees('2 marked');
+    await go('replay', 'Send an event again for 2 of them');
+    await seat.press('y');
+    await seat.sees('Replayed  2 of them');
+    await seat.press('g', 'Enter');
+    await seat.sees('› email.sent', 'Last answer');
+    await seat.press('l');
+    await seat.sees('"subject": "Planted"');
+    await seat.press('h', 'h');
+    await seat.sees(/HTTP/, /It broke/);
+  });
+});

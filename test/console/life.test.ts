@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { root } from '../cli/desk.ts';
+import { startScene, type Scene, type Team } from '../rig/scene.ts';
+import { startAnswering } from '../cli/contract-server.ts';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { describeAtTerminal, Seat, startLine } from './seat.ts';
+
+const run = promisify(execFile);
+const IS_THERE = 'bytes of received mail';
+
+describeAtTerminal('the life of the console', () => {
+  let scene: Scene;
+  let team: Team;
+  beforeAll(async () => {
+    scene = await startScene();
+    team = await scene.team('Example');
+    await team.domain('mail.example.com');
+  });
+  afterAll(() => scene?.close());
+
+  const send = (subject: string) =>
+    scene.api('POST', '/emails', {
+      key: team.key,
+      body: { from: 'hello@mail.example.com', to: 'ada@example.org', subject, text: 'T' },
+    });
+
+  it.each([
+    ['q', 0],
+    ['C-c', 0],
+  ])('%s gives the terminal back', async (key, status) => {
+    await using seat = await Seat.take({ url: scene.url, key: team.key });
+    await seat.sees(IS_THERE);
+    expect(await seat.modes()).toEqual({ alternate: true, cursor: false });
+    await seat.press(key);
+    await seat.isGivenBack(status);
+  });
+
+  it.each([
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const)('%s gives the terminal back', async (signal, status) => {
+    await using seat = await Seat.take({ url: scene.url, key: team.key });
+    await seat.sees(IS_THERE);
+    process.kill(await seat.pid(), signal);
+    await seat.isGivenBack(status);
+  });
+
+  it('a crash gives the terminal back and tells the fault', async () => {
+    const preload = "process.on('SIGUSR2', () => { throw new Error('a planted fault'); });\n";
+    await using seat = await Seat.take({ url: scene.url, key: team.key, preload });
+    await seat.sees(IS_THERE);
+    process.kill(await seat.pid(), 'SIGUSR2');
+    expect(await seat.isGivenBack(1)).toContain('a planted fault');
+  });
+
+  it('an answer that makes no sense is a fault that is told, with the terminal given back', async () => {
+    const server = await startAnswering(() => ({ status: 200, body: { object: 'list', has_more: false, data: [{}] } }));
+    await using seat = await Seat.take({ url: server.url, key: 'rk_x' });
+    await seat.isGivenBack(1);
+    server.close();
+  });
+
+  it('follows what happens, without a key being pressed', async () => {
+    await using seat = await Seat.take({ url: scene.url, key: team.key });
+    await seat.sees(IS_THERE);
+    await seat.press('2');
+    await seat.sees(/^ emails/m);
+    await send('While you look');
+    await seat.sees(/^› .*While you look/m);
+    await scene.settled();
+    await seat.sees(/✓ delivered.*While you look/);
+  });
+
+  it('says that the server is gone, keeps what it shows, and goes on when it is back', async () => {
+    await send('Kept');
+    const line = await startLine(scene.url);
+    await using seat = await Seat.take({ url: line.url, key: team.key });
+    await seat.sees('✓ connected', IS_THERE);
+    await seat.press('2');
+    await seat.sees('Kept');
+    await line.cut();
+    await seat.sees('✗ no answer since', 'trying again', 'Kept');
+    await send('Meanwhile');
+    await line.mend();
+    await seat.sees('✓ connected', 'Meanwhile');
+    line.close();
+  });
+
+  it('a server that takes its time keeps nobody from leaving the screen', async () => {
+    const line = await startLine(scene.url);
+    await using seat = await Seat.take({ url: line.url, key: team.key });
+    await seat.sees(IS_THERE);
+    line.hold();
+    await seat.press('9');
+    await seat.sees(/^ logs/m, 'Loading …');
+    await seat.press('?');
+    await seat.sees('Everywhere');
+    await seat.press('Escape', '3');
+    await seat.sees(/^ domains/m, 'Loading …');
+    await seat.press('q');
+    await seat.isGivenBack(0);
+    line.close();
+  });
+
+  it('follows the size of the terminal, also one that is too small for anything', async () => {
+    await using seat = await Seat.take({ url: scene.url, key: team.key });
+    await seat.sees(IS_THERE);
+    await seat.resize(200, 50);
+    await seat.sees(/0 contacts {2}imports .* usage/);
+    await seat.resize(30, 8);
+    await seat.sees('The console needs');
+    await seat.resize(80, 24);
+    const frame = await seat.sees(IS_THERE);
+    expect(frame.split('\n')[0]).toMatch(/^ rasket .*✓ connected$/);
+  });
+
+  it('without colours, where these are not wanted', async () => {
+    await using seat = await Seat.take({ url: scene.url, key: team.key, env: { NO_COLOR: '1' } });
+    await seat.sees(IS_THERE);
+    const sgr = [...(await seat.frame(true)).matchAll(/\u001B\[([\d;]*)m/g)].flatMap(([, codes = '']) =>
+      codes.split(';'),
+    );
+    expect([...new Set(sgr)].filter((code) => /^(3|4|9|10)[0-8]$/.test(code))).toEqual([]);
+  });
+
+  it('nothing that a stranger wrote steers the terminal', async () => {
+    const evil = '\u001B[2J\u001B]0;owned\u0007\u009B31m\u202Egnp.exe';
+    const email = {
+      ...{ object: 'email', id: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77', created_at: '2026-01-01T00:00:00.000Z' },
+      ...{
+        last_event: 'delivered',
+        to: [evil],
+        from: evil,
+        subject: `Hello ${evil}`,
+        tags: [],
+        cc: [],
+        bcc: [],
+        reply_to: [],
+      },
+    };
+    const server = await startAnswering(({ path }) =>
+      path === '/emails' ? { status: 200, body: { object: 'list', has_more: false, data: [email] } } : 'hang up',
+    );
+    await using seat = await Seat.take({ url: server.url, key: 'rk_x' });
+    await seat.sees('no answer since');
+    await seat.press('2');
+    const frame = await seat.sees('Hello ');
+    expect(frame).toContain('�[2J�]0;owned');
+    expect((await seat.tmux('display', '-p', '-t', 'seat', '#{pane_title}')).trim()).not.toContain('owned');
+    server.close();
+  });
+
+  it('says what to do where there is no terminal', async () => {
+    const env = { PATH: process.env.PATH, RASKET_URL: scene.url, RASKET_API_KEY: team.key };
+    const ended = await run('sh', [`${root}/bin/rasket`, 'console'], { env }).catch((error: unknown) => error);
+    expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining('the console needs a terminal') as string });
+  });
+});

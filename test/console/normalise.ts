@@ -1,0 +1,24 @@
+const ZERO = '0';
+const same = (found: string): string => found.replaceAll(/[0-9a-f]/gi, ZERO);
+
+/** A frame without what differs from run to run; everything keeps its width, except on the first line. */
+export function normalise(frame: string): string {
+  const lines = frame
+    .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, same)
+    .replaceAll(/\b(?:sup|wh|msg|att|atmpt)_[0-9a-f]{32}\b/g, (id) => id.replace(/(?<=_).*/, same))
+    .replaceAll(/\b\d{4}-\d\d-\d\d \d\d:\d\d/g, '2030-01-01 10:00')
+    .replaceAll(/(?<=2030-01-01 10:00):\d\d/g, ':00')
+    .replaceAll(/\brk_[\w-]{7}/g, 'rk_*******')
+    .replaceAll(/\brk[0-9a-f]{8}(?=\._domainkey)/g, 'rk00000000')
+    .replaceAll(/(?!0+\b)(?<![\w-])[A-Za-z0-9+/]{24,}=*/g, (bytes) => 'k'.repeat(bytes.length))
+    .replaceAll(/(?<=<b-)[\w-]+(?=@send)/g, (path) => 'b'.repeat(path.length))
+    .replaceAll(/\b\d+ ms\b/g, '5 ms')
+    .replaceAll(/[▁-█][ ▁-█]*/g, '█')
+    .split('\n')
+    .map((line) => line.trimEnd());
+  const [first = '', ...others] = lines;
+  return (
+    [first.replace(/127\.0\.0\.1:\d+/, '127.0.0.1:3000').replaceAll(/ {2,}/g, '  '), ...others].join('\n').trimEnd() +
+    '\n'
+  );
+}
