@@ -1,4 +1,4 @@
-import type { Receive, Route, Verdict } from '../flow/receive/index.ts';
+import type { Arrival, Receive, Route, Verdict } from '../flow/receive/index.ts';
 import type { World } from '../platform/world/index.ts';
 import { clientKey } from './connection-limits.ts';
 import type { PathCommand, ReceivingDoor, Session } from './door.ts';
@@ -55,6 +55,7 @@ export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor 
       }
       const route = await flow.route(to.address);
       if (route.kind === 'none') throw refused(session, refusalOf(route.because, to));
+      if (route.kind === 'rewritten' && mailFromOf(session) !== '') throw refused(session, ONLY_BOUNCES);
       routes.set(to.address, route);
     },
     async data(session, content) {
@@ -62,10 +63,10 @@ export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor 
       const raw = await readContent(content, limits, memory);
       try {
         const verdict = await flow.receive({
-          mailFrom: session.envelope.mailFrom ? session.envelope.mailFrom.address : '',
+          mailFrom: mailFromOf(session),
           routes,
           raw,
-          client: { address: session.remoteAddress, name: nameOf(session) },
+          client: clientOf(session),
         });
         return textOf(verdict);
       } finally {
@@ -103,7 +104,15 @@ function textOf(verdict: Verdict): string {
   }
 }
 
-const nameOf = ({ hostNameAppearsAs: name }: Session): string => (typeof name === 'string' ? name : '');
+function clientOf({ remoteAddress: address, hostNameAppearsAs: name, transmissionType }: Session): Arrival['client'] {
+  const protocol = typeof transmissionType === 'string' ? transmissionType : 'ESMTP';
+  return { address, name: typeof name === 'string' ? name : '', protocol };
+}
+
+const mailFromOf = ({ envelope: { mailFrom } }: Session): string => (mailFrom ? mailFrom.address : '');
+
+/** They have no sender; anything else would make us write to whoever sent the message. */
+const ONLY_BOUNCES = new SmtpReply(550, '5.7.1', 'This address takes bounces of forwarded mail alone');
 
 function refusalOf(because: Extract<Route, { kind: 'none' }>['because'], { address }: PathCommand): SmtpReply {
   switch (because) {

@@ -53,6 +53,7 @@ export function rowsOf(world: World, ctx: Ctx, { draft, domain, templateId, mess
       last_event: draft.scheduledAt === null ? 'queued' : 'scheduled',
       created_at: createdAt,
       scheduled_at: draft.scheduledAt,
+      mail_from: message?.forwarded?.mailFrom ?? null,
       search_text: searchTextOf(draft.subject, [draft.from, ...draft.recipients]),
     },
     body,

@@ -1,4 +1,5 @@
 import type { World } from '../../platform/world/index.ts';
+import type { ArcChain } from '../../protocol/arc/index.ts';
 import { formatDate } from '../../protocol/mime/index.ts';
 import type { MessageRow } from '../../resources/emails/index.ts';
 import type { Spooled } from './spool-message.ts';
@@ -12,6 +13,15 @@ export interface SubmittedMessage {
   messageId: string | null;
   hasDate: boolean;
   needsSmtpUtf8: boolean;
+  /** Of a message that came in and is passed on. */
+  forwarded?: Passage;
+}
+
+/** How a message is passed on: from whom, and what its ARC seal says of those before it. */
+export interface Passage {
+  /** Null where bounces come to a return path of ours. */
+  mailFrom: string | null;
+  chain: ArcChain;
 }
 
 /** An existing Date and Message-ID stay; missing ones stand behind the others. */
@@ -34,6 +44,7 @@ export function messageRow(
     html_parts: html.length === 0 ? null : JSON.stringify(html),
     is_eight_bit: spooled.isEightBit ? 1 : 0,
     needs_smtp_utf8: needsSmtpUtf8 ? 1 : 0,
+    arc_chain: message.forwarded?.chain ?? null,
   };
 }
 

@@ -37,6 +37,8 @@ export interface EmailRow {
   created_at: number;
   scheduled_at: number | null;
   search_text: string;
+  /** The envelope sender of what is passed on, empty for notices; null where a return path is made for it. */
+  mail_from: string | null;
 }
 
 export interface BodyRow {
@@ -87,6 +89,7 @@ const EMAIL_COLUMNS = [
   'created_at',
   'scheduled_at',
   'search_text',
+  'mail_from',
 ] as const;
 const BODY_COLUMNS = ['email_id', 'html', 'text', 'html_in_blob', 'text_in_blob'] as const;
 const ATTACHMENT_COLUMNS = [
