@@ -50,6 +50,8 @@ export async function prepareForward(world: World, ctx: Ctx, forward: Forward): 
     // Nothing of it is tracked: it is somebody else's.
     spooled: { ...spooled, texts: [] },
     head,
+    // They are those of the received email.
+    files: [],
     messageId,
     hasDate: true,
     needsSmtpUtf8: /[^\0-\x7f]/.test(head),

@@ -6,6 +6,7 @@ import { decodeText, readFields, type RawField, type TextPart } from '../../prot
 import type { EmailDraft } from '../../resources/emails/index.ts';
 import { hashRequest, type Idempotency } from './idempotency.ts';
 import type { Spooled } from './spool-message.ts';
+import { readFiles } from './submitted-files.ts';
 import type { SubmittedMessage } from './submitted-message.ts';
 
 export interface Submission {
@@ -88,6 +89,7 @@ export async function readSubmitted(spooled: Spooled, { recipients }: Submission
       head: messageId === '' ? without(kept, 'message-id') : head,
       messageId: messageId === '' ? null : messageId.slice(0, MESSAGE_ID_MAX),
       hasDate: valueOf('date') !== undefined,
+      files: await readFiles(spooled),
       needsSmtpUtf8: /[^\0-\x7f]/.test(head),
     },
     idempotency: readIdempotency(fields, draft),

@@ -3,6 +3,7 @@ import type { ArcChain } from '../../protocol/arc/index.ts';
 import { formatDate } from '../../protocol/mime/index.ts';
 import type { MessageRow } from '../../resources/emails/index.ts';
 import type { Spooled } from './spool-message.ts';
+import type { SubmittedFile } from './submitted-files.ts';
 
 /** What a client composed, ready to be sent but for what only its acceptance decides. */
 export interface SubmittedMessage {
@@ -13,6 +14,7 @@ export interface SubmittedMessage {
   messageId: string | null;
   hasDate: boolean;
   needsSmtpUtf8: boolean;
+  files: SubmittedFile[];
   /** Of a message that came in and is passed on. */
   forwarded?: Passage;
 }

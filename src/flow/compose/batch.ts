@@ -48,9 +48,9 @@ export interface BatchOptions {
   make: MakeMessage;
 }
 
-/** For what does not bring an envelope sender along. */
-function returnPathTo(destination: string, path: Omit<ReturnPathInput, 'prefix'>): string {
-  return formatReturnPath({ ...path, prefix: returnPathPrefix(BOUNCE_PREFIX, destination) });
+/** What is passed on brings its own. */
+function senderOf(row: EmailRow | undefined, destination: string, path: Omit<ReturnPathInput, 'prefix'>): string {
+  return row?.mail_from ?? formatReturnPath({ ...path, prefix: returnPathPrefix(BOUNCE_PREFIX, destination) });
 }
 
 /** A batch may be under way for minutes: whoever asks for a message gets it signed as its domain signs by then. */
@@ -67,9 +67,7 @@ export function openBatch({ deliveries, rows, domains, returnPathMac, make }: Ba
   return {
     returnPath(emailId, destination) {
       const domain = domainOf(emailId)?.returnPathDomain;
-      return (
-        domain && (emails.get(emailId)?.mail_from ?? returnPathTo(destination, { emailId, domain, mac: returnPathMac }))
-      );
+      return domain && senderOf(emails.get(emailId), destination, { emailId, domain, mac: returnPathMac });
     },
     unverifiedDomain(emailId) {
       const domain = domainOf(emailId);

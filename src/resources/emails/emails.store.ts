@@ -58,6 +58,10 @@ export interface AttachmentRow {
   content_disposition: 'attachment' | 'inline';
   content_id: string | null;
   size: number;
+  /** Where it stands, encoded, in the body of a message that its client composed; null of what is a file of its own. */
+  message_start: number | null;
+  message_end: number | null;
+  message_encoding: string | null;
 }
 
 export interface NewEmailRows {
@@ -101,6 +105,9 @@ const ATTACHMENT_COLUMNS = [
   'content_disposition',
   'content_id',
   'size',
+  'message_start',
+  'message_end',
+  'message_encoding',
 ] as const;
 
 export async function insertEmails(tx: Executor, emails: readonly NewEmailRows[]): Promise<void> {
