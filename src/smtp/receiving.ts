@@ -1,7 +1,7 @@
 import type { Arrival, Receive, Route, Verdict } from '../flow/receive/index.ts';
 import type { World } from '../platform/world/index.ts';
 import { clientKey } from './connection-limits.ts';
-import type { PathCommand, ReceivingDoor, Session } from './door.ts';
+import { protocolOf, type PathCommand, type ReceivingDoor, type Session } from './door.ts';
 import { createContentMemory, readContent } from './inbound-content.ts';
 import { createMessageRate } from './message-rate.ts';
 import { SmtpReply } from './smtp-reply.ts';
@@ -104,9 +104,9 @@ function textOf(verdict: Verdict): string {
   }
 }
 
-function clientOf({ remoteAddress: address, hostNameAppearsAs: name, transmissionType }: Session): Arrival['client'] {
-  const protocol = typeof transmissionType === 'string' ? transmissionType : 'ESMTP';
-  return { address, name: typeof name === 'string' ? name : '', protocol };
+function clientOf(session: Session): Arrival['client'] {
+  const { remoteAddress: address, hostNameAppearsAs: name } = session;
+  return { address, name: typeof name === 'string' ? name : '', protocol: protocolOf(session) };
 }
 
 const mailFromOf = ({ envelope: { mailFrom } }: Session): string => (mailFrom ? mailFrom.address : '');

@@ -63,7 +63,7 @@ export function rowsOf(world: World, ctx: Ctx, { draft, domain, templateId, mess
     },
     body,
     attachments,
-    message: message && messageRow(message, { emailId: id, messageId, createdAt }),
+    message: message && messageRow(message, { emailId: id, messageId, createdAt, host: world.config.instance.host }),
     deliveries: byDestination(draft.recipients).map(([destination, recipients]) => ({
       id: world.ids.uuid(),
       email_id: id,

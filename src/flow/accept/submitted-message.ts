@@ -1,6 +1,6 @@
 import type { World } from '../../platform/world/index.ts';
 import type { ArcChain } from '../../protocol/arc/index.ts';
-import { formatDate } from '../../protocol/mime/index.ts';
+import { formatDate, receivedField } from '../../protocol/mime/index.ts';
 import type { MessageRow } from '../../resources/emails/index.ts';
 import type { Spooled } from './spool-message.ts';
 import type { SubmittedFile } from './submitted-files.ts';
@@ -14,6 +14,8 @@ export interface SubmittedMessage {
   messageId: string | null;
   hasDate: boolean;
   needsSmtpUtf8: boolean;
+  /** By which it came, as RFC 3848 names it; undefined where the head tells of the hop already. */
+  protocol?: string;
   files: SubmittedFile[];
   /** Of a message that came in and is passed on. */
   forwarded?: Passage;
@@ -26,20 +28,25 @@ export interface Passage {
   chain: ArcChain;
 }
 
-/** An existing Date and Message-ID stay; missing ones stand behind the others. */
+/**
+ * Our hop stands above, without the client: where an application runs is nobody's business.
+ * An existing Date and Message-ID stay; missing ones stand behind the others.
+ */
 export function messageRow(
   message: SubmittedMessage,
-  { emailId, messageId, createdAt }: { emailId: string; messageId: string; createdAt: number },
+  { emailId, messageId, createdAt, host }: { emailId: string; messageId: string; createdAt: number; host: string },
 ): MessageRow {
-  const { spooled, needsSmtpUtf8 } = message;
+  const { spooled, needsSmtpUtf8, protocol } = message;
+  const at = new Date(createdAt);
+  const trace = protocol === undefined ? '' : receivedField({ by: host, protocol, id: emailId, at });
   const missing = [
     ...(message.messageId === null ? [`Message-ID: ${messageId}\r\n`] : []),
-    ...(message.hasDate ? [] : [`Date: ${formatDate(new Date(createdAt))}\r\n`]),
+    ...(message.hasDate ? [] : [`Date: ${formatDate(at)}\r\n`]),
   ];
   const html = spooled.texts.filter(({ type, isSealed }) => type === 'text/html' && !isSealed);
   return {
     email_id: emailId,
-    head: message.head + missing.join(''),
+    head: trace + message.head + missing.join(''),
     body: spooled.body?.toString('latin1') ?? null,
     body_bytes: spooled.bodyBytes,
     body_hash: spooled.bodyHash,

@@ -18,7 +18,7 @@ export type Route =
   | { kind: 'none'; because: 'malformed' | 'elsewhere' | 'unknown' | 'closed' };
 
 export async function routeRecipient(world: World, given: string): Promise<Route> {
-  const parsed = parseAddress(given, { allowSingleLabel: true });
+  const parsed = parseAddress(await standIn(world, given), { allowSingleLabel: true });
   if (!parsed.ok) return { kind: 'none', because: 'malformed' };
   const { address, local, domain } = parsed.mailbox;
   if (reportAddresses(world).has(address.toLowerCase())) return { kind: 'reports' };
@@ -30,6 +30,18 @@ export async function routeRecipient(world: World, given: string): Promise<Route
   if (!owner) return { kind: 'none', because: 'elsewhere' };
   const isClosed = (await suspendedAmong(world.db, [owner.team_id])).length > 0;
   return isClosed ? { kind: 'none', because: 'closed' } : { kind: 'team', teamId: owner.team_id, address };
+}
+
+/** RFC 5321 §4.5.1: whoever looks after the server is reached at its names too, and without any name. */
+async function standIn(world: World, given: string): Promise<string> {
+  const [, domain] = /^postmaster(?:@(.+))?$/i.exec(given) ?? [given, null];
+  if (domain === null) return given;
+  const { host } = world.config.instance;
+  const isOurs =
+    domain === undefined ||
+    domain.toLowerCase() === host ||
+    (await returnPathOwner(world.db, domain.toLowerCase())) !== undefined;
+  return isOurs ? world.config.receiving.postmaster.replaceAll('{host}', host) : given;
 }
 
 const reportAddresses = ({ config }: World): Set<string> =>

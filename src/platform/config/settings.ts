@@ -51,6 +51,7 @@ export const sections = {
   receiving: {
     ports: smtpPorts,
     greeting_delay_ms: integer({ min: 0, max: 60_000, unit: 'milliseconds' }),
+    postmaster: text('an address, or one with {host} in it, such as postmaster@{host}', isAddressTemplate),
     report_addresses: list(text('an address, or one with {host} in it, such as fbl@{host}', isAddressTemplate), {
       min: 0,
       max: 100,
