@@ -13,7 +13,7 @@ import { createCapture, createDeliver, type DeliverOptions } from './flow/delive
 import { publishConfigured, recheckClaims, sweepDomains } from './flow/dns/index.ts';
 import { catchMessage } from './flow/playground/index.ts';
 import { createQueue, openHandOffLog, recoverDeliveries, releaseDeferred, type Queue } from './flow/queue/index.ts';
-import { createReceive, type Receive } from './flow/receive/index.ts';
+import { createReceive, forgetGreylisted, type Receive } from './flow/receive/index.ts';
 import { createSettle } from './flow/settle/index.ts';
 import {
   createLogRemoval,
@@ -381,6 +381,7 @@ function cronTable(world: World): readonly CronJob[] {
     { name: 'release-held-mail', schedule: '* * * * *', run: () => releaseDeferred(world.db, world.clock.now()) },
     { name: 'recheck-claims', schedule: '41 * * * *', run: () => recheckClaims(world) },
     { name: 'forget-idempotency-keys', schedule: '7 * * * *', run: () => forgetIdempotencyKeys(world) },
+    { name: 'forget-greylisted', schedule: '13 * * * *', run: () => forgetGreylisted(world) },
     { name: 'forget-expired-shares', schedule: '19 * * * *', run: () => forgetExpiredShares(world) },
     { name: 'remove-old-logs', schedule: '* * * * *', run: createLogRemoval(world) },
     { name: 'remove-old-webhook-events', schedule: '* * * * *', run: createWebhookRemoval(world) },

@@ -56,6 +56,7 @@ export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor 
       const route = await flow.route(to.address);
       if (route.kind === 'none') throw refused(session, refusalOf(route.because, to));
       if (route.kind === 'rewritten' && mailFromOf(session) !== '') throw refused(session, ONLY_BOUNCES);
+      if (route.kind === 'team') await mustNotComeAgain(flow, session, route.address);
       routes.set(to.address, route);
     },
     async data(session, content) {
@@ -110,6 +111,13 @@ function clientOf(session: Session): Arrival['client'] {
 }
 
 const mailFromOf = ({ envelope: { mailFrom } }: Session): string => (mailFrom ? mailFrom.address : '');
+
+/** What comes back to us is awaited, and nobody has to come again with it. */
+async function mustNotComeAgain(flow: Receive, session: Session, recipient: string): Promise<void> {
+  const seconds = await flow.greylist({ address: session.remoteAddress, mailFrom: mailFromOf(session), recipient });
+  if (seconds === undefined) return;
+  throw new SmtpReply(451, '4.7.1', `You are not known here yet; come again in ${seconds} seconds`);
+}
 
 /** They have no sender; anything else would make us write to whoever sent the message. */
 const ONLY_BOUNCES = new SmtpReply(550, '5.7.1', 'This address takes bounces of forwarded mail alone');

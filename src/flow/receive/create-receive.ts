@@ -4,6 +4,7 @@ import type { Authentication } from '../../resources/received-emails/index.ts';
 import { findDomainByName, sendingNames } from '../../resources/domains/index.ts';
 import type { Accept } from '../accept/index.ts';
 import { applyRules, type Treatment } from './apply-rules.ts';
+import { createGreylist, type Greylist } from './greylist.ts';
 import { contentKey, createForwarder, type Forwarder, type Onward, type Passing } from './forwarder.ts';
 import type { Arrival } from './inbound-message.ts';
 import { judge } from './judge.ts';
@@ -15,6 +16,8 @@ import { createStoreMessage, type Received } from './store-message.ts';
 export interface Receive {
   /** Where mail to this address goes, if it is taken at all. */
   route(address: string): Promise<Route>;
+  /** Whether whoever calls has to come again first (greylisting). */
+  greylist: Greylist;
   /** Resolves when everything that comes of the message is synced; `id` is for the log of whoever sent it. */
   receive(arrival: Arrival): Promise<Verdict>;
   close(): Promise<void>;
@@ -50,6 +53,7 @@ export function createReceive(world: World, accept: Accept): Receive {
 
   return {
     route: (address) => routeRecipient(world, address),
+    greylist: createGreylist(world),
     async receive(arrival) {
       const reading = await read(arrival.raw);
       const recipients = arrival.routes.flatMap((route) =>
