@@ -202,8 +202,10 @@ describe('a bounce of forwarded mail', () => {
   }
 
   it('goes to whoever sent the message, without a sender', async () => {
-    const { reply, onward } = await bring(bounce(), [(await sender()).toLowerCase()], '');
+    const address = (await sender()).toLowerCase();
+    const { reply, onward } = await bring(bounce(), [address], '');
     expect(reply).toMatch(/^250/);
+    expect((await bring(bounce(), [address], '')).onward).toEqual([]);
     expect(onward).toMatchObject([{ mailFrom: '', rcptTo: ['a@good.example'] }]);
     expect(onward[0]?.data.toString()).toContain(bounce());
     expect(await received()).toHaveLength(1);
