@@ -1,3 +1,4 @@
+import { clientKey } from '../../platform/network/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import type { MessageReading } from '../../protocol/read-message/index.ts';
 import type { Authentication } from '../../resources/received-emails/index.ts';
@@ -6,6 +7,7 @@ import type { Accept } from '../accept/index.ts';
 import { applyRules, type Treatment } from './apply-rules.ts';
 import { createGreylist, type Greylist } from './greylist.ts';
 import { contentKey, createForwarder, type Forwarder, type Onward, type Passing } from './forwarder.ts';
+import { createAuthenticator } from './authenticator.ts';
 import type { Arrival } from './inbound-message.ts';
 import { judge } from './judge.ts';
 import { routeRecipient, type Route } from './route-recipient.ts';
@@ -25,6 +27,7 @@ export interface Receive {
 
 export function createReceive(world: World, accept: Accept): Receive {
   const { read, store, close } = createStoreMessage(world);
+  const authenticator = createAuthenticator(world);
   const forwarder = createForwarder(world, accept);
 
   async function take(arrival: Arrival, reading: MessageReading, judged: Judged): Promise<Verdict> {
@@ -55,19 +58,19 @@ export function createReceive(world: World, accept: Accept): Receive {
     route: (address) => routeRecipient(world, address),
     greylist: createGreylist(world),
     async receive(arrival) {
-      const reading = await read(arrival.raw);
+      const reading = await read(clientKey(arrival.client.address), arrival.raw);
       const recipients = arrival.routes.flatMap((route) =>
         route.kind === 'team' || route.kind === 'rewritten' ? [route.address] : [],
       );
       if (recipients.length === 0) return takeReturned(world, arrival, reading);
-      const judgement = await judge(world, arrival, recipients);
+      const judgement = await judge(world, authenticator, arrival, recipients);
       if (judgement.kind === 'refuse') return { kind: 'refused', domain: judgement.domain };
       if (judgement.kind === 'defer') return { kind: 'deferred' };
       const { virus } = judgement;
       if (virus !== undefined) world.log.warn({ virus, mailFrom: arrival.mailFrom }, 'a virus came in');
       return take(arrival, reading, judgement);
     },
-    close,
+    close: async () => void (await Promise.all([close(), authenticator.close()])),
   };
 }
 

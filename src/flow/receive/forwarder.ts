@@ -11,13 +11,13 @@ import type { Ctx } from '../../resources/access/index.ts';
 import { receivingDomain } from '../../resources/domains/index.ts';
 import { spoolMessage, type Accept, type Forward } from '../accept/index.ts';
 import type { Arrival } from './inbound-message.ts';
-import { NOTHING_KNOWN, type Checks } from './authenticate.ts';
+import type { Checks } from './authenticate.ts';
 
 /** What came in, and what was found out about it. */
 export interface Passing {
   arrival: Omit<Arrival, 'routes'>;
   reading: MessageReading;
-  checks: Checks | null;
+  checks: Checks;
 }
 
 /** Where it goes on to. */
@@ -158,10 +158,9 @@ function headOf(
   fields: readonly RawField[],
 ): { chain: Forward['chain']; head: string } {
   const kept = fields.filter(({ lower }) => lower !== 'return-path');
-  const known = checks ?? NOTHING_KNOWN;
   const state = arcState(
     kept.map(({ name, value }): HeaderField => [name, value]),
-    known,
+    checks,
   );
   const { host } = world.config.instance;
   const hop = receivedField({
@@ -172,7 +171,7 @@ function headOf(
     recipient: address,
     at: new Date(world.clock.now()),
   });
-  const results = state.chain === 'unsealed' ? '' : arcResults(host, state, known);
+  const results = state.chain === 'unsealed' ? '' : arcResults(host, state, checks);
   const theirs = kept.map(({ raw }) => (raw.endsWith('\r\n') ? raw : `${raw}\r\n`)).join('');
   return { chain: state.chain, head: `${results}Delivered-To: ${address}\r\n${hop}${theirs}` };
 }
