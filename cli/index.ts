@@ -14,6 +14,7 @@ import { declareFamily } from './commands/declare-family.ts';
 import { addDomainClaimCommands } from './commands/domain-claims/index.ts';
 import { addDomainCommands } from './commands/domains/index.ts';
 import { addEmailCommands } from './commands/emails/index.ts';
+import { addInboundRuleCommands } from './commands/inbound-rules/index.ts';
 import { addMetricsCommands } from './commands/metrics/index.ts';
 import { addReceivedEmailCommands } from './commands/received-emails/index.ts';
 import { addSegmentCommands } from './commands/segments/index.ts';
@@ -30,6 +31,7 @@ export function addClientCommands(program: Command): void {
   declareFamily(program, shares);
   addAttachmentCommands(program);
   addReceivedEmailCommands(program);
+  addInboundRuleCommands(program);
   addDomainCommands(program);
   addDomainClaimCommands(program);
   addApiKeyCommands(program);

@@ -13,7 +13,7 @@ import { createCapture, createDeliver, type DeliverOptions } from './flow/delive
 import { publishConfigured, recheckClaims, sweepDomains } from './flow/dns/index.ts';
 import { catchMessage } from './flow/playground/index.ts';
 import { createQueue, openHandOffLog, recoverDeliveries, releaseDeferred, type Queue } from './flow/queue/index.ts';
-import { createReceive, type Receive } from './flow/receive/index.ts';
+import { createReceive, forgetGreylisted, type Receive } from './flow/receive/index.ts';
 import { createSettle } from './flow/settle/index.ts';
 import {
   createLogRemoval,
@@ -226,7 +226,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     }
     const tls = hasSmtpPorts(options.config, roles) ? openServerTls(world) : undefined;
     if (tls) toStop.push(tls.close);
-    const receive = roles.has('receiving') ? createReceive(world) : undefined;
+    const receive = roles.has('receiving') ? createReceive(world, accept) : undefined;
     if (receive) toStop.push(receive.close);
     const doors = smtpDoors(world, { accept: roles.has('submission') ? accept : undefined, receive });
     const smtp = tls && (await startSmtp({ world, tls, doors, mayMove: options.maySmtpPortsMove }));
@@ -385,6 +385,7 @@ function cronTable(world: World): readonly CronJob[] {
     { name: 'release-held-mail', schedule: '* * * * *', run: () => releaseDeferred(world.db, world.clock.now()) },
     { name: 'recheck-claims', schedule: '41 * * * *', run: () => recheckClaims(world) },
     { name: 'forget-idempotency-keys', schedule: '7 * * * *', run: () => forgetIdempotencyKeys(world) },
+    { name: 'forget-greylisted', schedule: '13 * * * *', run: () => forgetGreylisted(world) },
     { name: 'forget-expired-shares', schedule: '19 * * * *', run: () => forgetExpiredShares(world) },
     { name: 'remove-old-logs', schedule: '* * * * *', run: createLogRemoval(world) },
     { name: 'remove-old-webhook-events', schedule: '* * * * *', run: createWebhookRemoval(world) },

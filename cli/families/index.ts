@@ -26,6 +26,7 @@ export type {
   Tone,
 } from './family.ts';
 export { inWords, readPart, valueOf } from './field-value.ts';
+export { inboundRules } from './inbound-rules.ts';
 export { logs } from './logs.ts';
 export { receivedAttachments, receivedEmails } from './received-emails.ts';
 export { health } from './system.ts';

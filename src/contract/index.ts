@@ -97,5 +97,7 @@ export type ContactObject = Schemas['Contact'];
 export type CreateContactPropertyRequest = Schemas['CreateContactPropertyRequest'];
 export type UpdateContactPropertyRequest = Schemas['UpdateContactPropertyRequest'];
 export type CreateSegmentRequest = Schemas['CreateSegmentRequest'];
+export type CreateInboundRuleRequest = Schemas['CreateInboundRuleRequest'];
+export type UpdateInboundRuleRequest = Schemas['UpdateInboundRuleRequest'];
 export type CreateTopicRequest = Schemas['CreateTopicRequest'];
 export type UpdateTopicRequest = Schemas['UpdateTopicRequest'];

@@ -11,6 +11,7 @@ import { dns } from './dns.ts';
 import { domainClaims } from './domain-claims.ts';
 import { domains } from './domains.ts';
 import { emails } from './emails.ts';
+import { inboundRules } from './inbound-rules.ts';
 import { logs } from './logs.ts';
 import { metrics } from './metrics.ts';
 import type { Operations } from './operation.ts';
@@ -38,6 +39,7 @@ export const operations: Operations = {
   ...domainClaims,
   ...domains,
   ...emails,
+  ...inboundRules,
   ...logs,
   ...metrics,
   ...receivedEmails,

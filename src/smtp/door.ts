@@ -42,3 +42,7 @@ export interface Doors {
   submission?: SubmissionDoor | undefined;
   receiving?: ReceivingDoor | undefined;
 }
+
+/** By which a message comes, as RFC 3848 names it. */
+export const protocolOf = ({ transmissionType }: Session): string =>
+  typeof transmissionType === 'string' ? transmissionType : 'ESMTP';

@@ -1,7 +1,7 @@
-import type { Receive, Route, Verdict } from '../flow/receive/index.ts';
+import type { Arrival, Receive, Route, Verdict } from '../flow/receive/index.ts';
 import type { World } from '../platform/world/index.ts';
 import { clientKey } from '../platform/network/index.ts';
-import type { PathCommand, ReceivingDoor, Session } from './door.ts';
+import { protocolOf, type PathCommand, type ReceivingDoor, type Session } from './door.ts';
 import { createContentMemory, readContent } from './inbound-content.ts';
 import { createMessageRate } from './message-rate.ts';
 import { SmtpReply } from './smtp-reply.ts';
@@ -55,6 +55,8 @@ export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor 
       }
       const route = await flow.route(to.address);
       if (route.kind === 'none') throw refused(session, refusalOf(route.because, to));
+      if (route.kind === 'rewritten' && mailFromOf(session) !== '') throw refused(session, ONLY_BOUNCES);
+      if (route.kind === 'team') await mustNotComeAgain(flow, session, route.address);
       routes.set(to.address, route);
     },
     async data(session, content) {
@@ -63,10 +65,10 @@ export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor 
       const raw = await readContent(content, limits, held);
       try {
         const verdict = await flow.receive({
-          mailFrom: session.envelope.mailFrom ? session.envelope.mailFrom.address : '',
+          mailFrom: mailFromOf(session),
           routes,
           raw,
-          client: { address: session.remoteAddress, name: nameOf(session) },
+          client: clientOf(session),
         });
         return textOf(verdict);
       } finally {
@@ -104,7 +106,22 @@ function textOf(verdict: Verdict): string {
   }
 }
 
-const nameOf = ({ hostNameAppearsAs: name }: Session): string => (typeof name === 'string' ? name : '');
+function clientOf(session: Session): Arrival['client'] {
+  const { remoteAddress: address, hostNameAppearsAs: name } = session;
+  return { address, name: typeof name === 'string' ? name : '', protocol: protocolOf(session) };
+}
+
+const mailFromOf = ({ envelope: { mailFrom } }: Session): string => (mailFrom ? mailFrom.address : '');
+
+/** What comes back to us is awaited, and nobody has to come again with it. */
+async function mustNotComeAgain(flow: Receive, session: Session, recipient: string): Promise<void> {
+  const seconds = await flow.greylist({ address: session.remoteAddress, mailFrom: mailFromOf(session), recipient });
+  if (seconds === undefined) return;
+  throw new SmtpReply(451, '4.7.1', `You are not known here yet; come again in ${seconds} seconds`);
+}
+
+/** They have no sender; anything else would make us write to whoever sent the message. */
+const ONLY_BOUNCES = new SmtpReply(550, '5.7.1', 'This address takes bounces of forwarded mail alone');
 
 function refusalOf(because: Extract<Route, { kind: 'none' }>['because'], { address }: PathCommand): SmtpReply {
   switch (because) {

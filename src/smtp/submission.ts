@@ -4,7 +4,7 @@ import type { World } from '../platform/world/index.ts';
 import { normalizeAddress, parseAddress, type Mailbox } from '../protocol/address/index.ts';
 import type { Ctx } from '../resources/access/index.ts';
 import { createKeyUse } from '../resources/api-keys/index.ts';
-import type { PathCommand, Session, SubmissionDoor } from './door.ts';
+import { protocolOf, type PathCommand, type Session, type SubmissionDoor } from './door.ts';
 import { createKeyLimits } from './key-limits.ts';
 import { createLogins } from './logins.ts';
 import { replyTo } from './refusal-reply.ts';
@@ -68,7 +68,9 @@ export function createSubmission(world: World, accept: Accept): SubmissionDoor {
       const recipients = session.envelope.rcptTo.map(({ address }) => readRecipient(address));
       const spooled = await spoolMessage(world, timedContent(content, contentLimits(world)));
       try {
-        const { id } = await inReplies(() => accept.acceptMessage(ctx, spooled, { recipients }));
+        const { id } = await inReplies(() =>
+          accept.acceptMessage(ctx, spooled, { recipients, protocol: protocolOf(session) }),
+        );
         return `2.6.0 Accepted as ${id}`;
       } catch (error) {
         if (error instanceof SmtpReply) {

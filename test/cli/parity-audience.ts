@@ -85,6 +85,17 @@ export const audienceLines: Record<string, Line> = {
     words: ['segments', 'preview', '--filter', '{"field":"email","op":"contains","value":"@"}'],
     beside: { '--filter-file': 'the filter, from a file' },
   },
+  createInboundRule: {
+    words: ['inbound-rules', 'create', '*@example.com', '--action', 'forward', '--forward-to', 'a@example.org'],
+    body: { pattern: '*@example.com', action: 'forward', forward_to: ['a@example.org'] },
+  },
+  listInboundRules: { words: ['inbound-rules', 'list', ...paging] },
+  getInboundRule: { words: ['inbound-rules', 'get', ID] },
+  updateInboundRule: {
+    words: ['inbound-rules', 'update', ID, '--action', 'forward', '--forward-to', 'a@example.org', 'b@example.org'],
+    body: { action: 'forward', forward_to: ['a@example.org', 'b@example.org'] },
+  },
+  deleteInboundRule: { words: ['inbound-rules', 'delete', ID, '--yes'] },
   createTopic: {
     words: [
       ...['topics', 'create', '--name', 'N', '--default-subscription', 'opt_in', '--description', 'D'],

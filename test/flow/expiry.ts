@@ -59,6 +59,7 @@ export async function writeSent(
       created_at: at,
       scheduled_at: scheduledAt,
       search_text: 'hello',
+      mail_from: null,
     };
   }
   function bodyOf(id: string) {

@@ -4,6 +4,7 @@ import { describe, it } from 'vitest';
 import { findMailDkim } from './verifiers.ts';
 
 export type Peer =
+  | 'clamd'
   | 'postfix'
   | 'opendkim'
   | 'Mail::DKIM'

@@ -1,3 +1,4 @@
+import { createAccept } from '../../src/flow/accept/index.ts';
 import { createReceive, type Receive } from '../../src/flow/receive/index.ts';
 import type { World } from '../../src/platform/world/index.ts';
 import type { Scene } from './scene.ts';
@@ -33,7 +34,12 @@ export const MESSAGE = [
 export async function receiveMail(scene: Scene, team: { id: string }, arriving: Arriving = {}): Promise<string> {
   const { raw = MESSAGE, mailFrom = 'someone@example.org', to = ['support@example.com'] } = arriving;
   const { world } = scene.app;
-  const flow = flows.get(world) ?? createReceive(world);
+  const flow =
+    flows.get(world) ??
+    createReceive(
+      world,
+      createAccept(world, () => undefined),
+    );
   flows.set(world, flow);
   const verdict = await flow.receive({
     mailFrom,

@@ -57,10 +57,10 @@ async function read(id: string) {
   return (await scene.api('GET', `/emails/${id}`, { key: team.key })).body;
 }
 
-/** Behind the signatures, which are ours. */
+/** Behind the signatures and the line Received, which are ours. */
 function unsigned(message: SinkMessage | undefined): string {
   const text = message?.data.toString('latin1') ?? '';
-  return text.replace(/^(DKIM-Signature: (?:[^\r]|\r\n[ \t])*\r\n)+/, '');
+  return text.replace(/^(DKIM-Signature: (?:[^\r]|\r\n[ \t])*\r\n)+Received: by (?:[^\r]|\r\n[ \t])*\r\n/, '');
 }
 
 async function isSigned(message: SinkMessage | undefined): Promise<string[]> {
@@ -127,6 +127,7 @@ describe('a message', () => {
     ]);
     for (const message of got) {
       expect(unsigned(message)).toBe(sent.toString('latin1'));
+      expect(message.data.toString()).toContain(`\r\nReceived: by rasket.test with ESMTPSA id ${id};\r\n `);
       expect(await isSigned(message)).toEqual([`pass ${domain.name}`]);
     }
     expect(got.flatMap(({ rcptTo }) => rcptTo).sort()).toEqual(

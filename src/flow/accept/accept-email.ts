@@ -6,11 +6,12 @@ import type { World } from '../../platform/world/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
 import { blobsOf } from '../../resources/emails/index.ts';
 import { fetchAttachments } from './fetch-attachments.ts';
-import type { Idempotency } from './idempotency.ts';
+import { prepareForward, type Forward } from './forward.ts';
+import { hashRequest, type Idempotency } from './idempotency.ts';
 import { createOnce } from './once.ts';
 import { createSendingGate } from './sending-gate.ts';
 import { prepareAll, prepareGood } from './prepare-batch.ts';
-import { createMaySend } from './may-send.ts';
+import { createMaySend, type MaySend } from './may-send.ts';
 import { createPrepare, type Prepared } from './prepare.ts';
 import { mustBeWithinQuota } from './quota.ts';
 import { readSubmitted, type SubmissionEnvelope } from './read-submitted.ts';
@@ -32,6 +33,8 @@ export interface Accept {
   acceptBatch(ctx: Ctx, inputs: (SendEmailRequest | undefined)[], options: BatchOptions): Promise<SentBatch>;
   /** What a client composed: sent as it is, signed, without the headers that are for us. The envelope says to whom. */
   acceptMessage(ctx: Ctx, spooled: Spooled, envelope: SubmissionEnvelope): Promise<SentEmail>;
+  /** What came in and is passed on, byte for byte behind a head of ours; once for each key. */
+  acceptForward(ctx: Ctx, forward: Forward, key: string): Promise<SentEmail>;
   /** Refuses what would not be accepted whatever it says, before a large message is read. */
   mayBegin(ctx: Ctx): Promise<void>;
   /** Whether callers wait in a crowd; delivery asks before each claim, and makes way for them. */
@@ -111,14 +114,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
           return write(ctx, [prepared], { idempotency, answerOf: ([rows]) => ({ id: rows?.email.id ?? '' }) });
         }),
       ),
-    async acceptMessage(ctx, spooled, envelope) {
-      const { draft, message, idempotency } = await readSubmitted(spooled, envelope);
-      return once(ctx, idempotency, async () => {
-        await mustBeOn();
-        const prepared = { draft, domain: await maySend(ctx)(draft), templateId: null, message };
-        return write(ctx, [prepared], { idempotency, answerOf: ([rows]) => ({ id: rows?.email.id ?? '' }) });
-      });
-    },
+    ...asTheyAre(world, { maySend, mustBeOn, once, write: (ctx, one, options) => write(ctx, [one], options) }),
     async mayBegin({ teamId }) {
       await mustBeOn();
       await mustBeWithinQuota(world, teamId, 1);
@@ -136,6 +132,40 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
           return write(ctx, good, { idempotency, answerOf });
         }),
       ),
+  };
+}
+
+interface Steps {
+  maySend: (ctx: Ctx) => MaySend;
+  mustBeOn(): Promise<void>;
+  once: ReturnType<typeof createOnce>['once'];
+  write(
+    ctx: Ctx,
+    prepared: Prepared,
+    options: { idempotency: Idempotency | undefined; answerOf: (rows: AcceptedRows[]) => SentEmail },
+  ): Promise<SentEmail>;
+}
+
+/** Messages that others have composed. */
+function asTheyAre(world: World, steps: Steps): Pick<Accept, 'acceptMessage' | 'acceptForward'> {
+  const { maySend, mustBeOn, once, write } = steps;
+  const answerOf = ([rows]: AcceptedRows[]): SentEmail => ({ id: rows?.email.id ?? '' });
+  return {
+    async acceptMessage(ctx, spooled, envelope) {
+      const { draft, message, idempotency } = await readSubmitted(spooled, envelope);
+      return once(ctx, idempotency, async () => {
+        await mustBeOn();
+        const prepared = { draft, domain: await maySend(ctx)(draft), templateId: null, message };
+        return write(ctx, prepared, { idempotency, answerOf });
+      });
+    },
+    acceptForward(ctx, forward, key) {
+      const idempotency = { key: `forward ${key}`, requestHash: hashRequest('forward', { key }) };
+      return once(ctx, idempotency, async () => {
+        await mustBeOn();
+        return write(ctx, await prepareForward(world, ctx, forward), { idempotency, answerOf });
+      });
+    },
   };
 }
 

@@ -6,6 +6,7 @@ import { decodeText, readFields, type RawField, type TextPart } from '../../prot
 import type { EmailDraft } from '../../resources/emails/index.ts';
 import { hashRequest, type Idempotency } from './idempotency.ts';
 import type { Spooled } from './spool-message.ts';
+import { readFiles } from './submitted-files.ts';
 import type { SubmittedMessage } from './submitted-message.ts';
 
 export interface Submission {
@@ -16,6 +17,8 @@ export interface Submission {
 
 export interface SubmissionEnvelope {
   recipients: readonly Mailbox[];
+  /** By which it came, as RFC 3848 names it. */
+  protocol: string;
 }
 
 const TAG_HEADER = 'x-rasket-tag';
@@ -57,7 +60,10 @@ const MESSAGE_ID_MAX = 998;
 const HEADERS_SHOWN_MAX = 100;
 
 /** Reads what a client composed as a send; refuses what would not be read by everybody as it was meant. */
-export async function readSubmitted(spooled: Spooled, { recipients }: SubmissionEnvelope): Promise<Submission> {
+export async function readSubmitted(
+  spooled: Spooled,
+  { recipients, protocol }: SubmissionEnvelope,
+): Promise<Submission> {
   if (spooled.fault !== undefined) throw unreadable(spooled.fault);
   const fields = readFields(spooled.head);
   if ('fault' in fields) throw unreadable(fields.fault);
@@ -88,6 +94,8 @@ export async function readSubmitted(spooled: Spooled, { recipients }: Submission
       head: messageId === '' ? without(kept, 'message-id') : head,
       messageId: messageId === '' ? null : messageId.slice(0, MESSAGE_ID_MAX),
       hasDate: valueOf('date') !== undefined,
+      protocol,
+      files: await readFiles(spooled),
       needsSmtpUtf8: /[^\0-\x7f]/.test(head),
     },
     idempotency: readIdempotency(fields, draft),

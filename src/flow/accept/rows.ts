@@ -6,6 +6,7 @@ import { keyIdOf, type Ctx } from '../../resources/access/index.ts';
 import { bodyRow, searchTextOf, type AttachmentRow, type NewEmailRows } from '../../resources/emails/index.ts';
 import type { DeliveryRow } from '../queue/index.ts';
 import type { Prepared } from './prepare.ts';
+import type { SubmittedFile } from './submitted-files.ts';
 import { messageRow } from './submitted-message.ts';
 
 export interface AcceptedRows extends NewEmailRows {
@@ -18,16 +19,20 @@ export function rowsOf(world: World, ctx: Ctx, { draft, domain, templateId, mess
   const id = world.ids.uuid();
   const { written } = draft;
   const body = bodyRow(world, id, draft);
-  const attachments = draft.attachments.map((attachment, position): AttachmentRow => ({
+  const files = draft.attachments.map((attachment, position): AttachmentRow => ({
     id: world.ids.prefixed('att_'),
     email_id: id,
     position,
+    message_start: null,
+    message_end: null,
+    message_encoding: null,
     filename: attachment.filename,
     content_type: attachment.contentType,
     content_disposition: attachment.contentId === null ? 'attachment' : 'inline',
     content_id: attachment.contentId,
     size: attachment.content.length,
   }));
+  const attachments = [...files, ...rowsInMessage(world, id, message?.files ?? [])];
   // The id decides the creation time, so that ranges of dates and ranges of ids are the same thing.
   const createdAt = timeOfId(id);
   const messageId = message?.messageId ?? `<${id}@${domain.name}>`;
@@ -53,11 +58,12 @@ export function rowsOf(world: World, ctx: Ctx, { draft, domain, templateId, mess
       last_event: draft.scheduledAt === null ? 'queued' : 'scheduled',
       created_at: createdAt,
       scheduled_at: draft.scheduledAt,
+      mail_from: message?.forwarded?.mailFrom ?? null,
       search_text: searchTextOf(draft.subject, [draft.from, ...draft.recipients]),
     },
     body,
     attachments,
-    message: message && messageRow(message, { emailId: id, messageId, createdAt }),
+    message: message && messageRow(message, { emailId: id, messageId, createdAt, host: world.config.instance.host }),
     deliveries: byDestination(draft.recipients).map(([destination, recipients]) => ({
       id: world.ids.uuid(),
       email_id: id,
@@ -74,10 +80,25 @@ export function rowsOf(world: World, ctx: Ctx, { draft, domain, templateId, mess
       lease_owner: null,
       handed_off_at: null,
     })),
-    hasBlobs:
-      body.html_in_blob + body.text_in_blob + attachments.length > 0 || message?.spooled.blobOwner !== undefined,
+    hasBlobs: body.html_in_blob + body.text_in_blob + files.length > 0 || message?.spooled.blobOwner !== undefined,
   };
 }
+
+/** The files of a message that its client composed are read out of it. */
+const rowsInMessage = (world: World, emailId: string, files: readonly SubmittedFile[]): AttachmentRow[] =>
+  files.map((file, position) => ({
+    id: world.ids.prefixed('att_'),
+    email_id: emailId,
+    position,
+    message_start: file.start,
+    message_end: file.end,
+    message_encoding: file.encoding,
+    filename: file.filename,
+    content_type: file.contentType,
+    content_disposition: file.contentDisposition,
+    content_id: file.contentId,
+    size: file.size,
+  }));
 
 const jsonOrNull = (list: readonly unknown[]): string | null => (list.length === 0 ? null : JSON.stringify(list));
 

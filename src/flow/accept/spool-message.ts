@@ -1,7 +1,7 @@
 import type { BlobWriter } from '../../platform/blobs/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { BodyHasher } from '../../protocol/dkim/index.ts';
-import { ContentCheck, MimeScanner, type TextPart } from '../../protocol/mime-read/index.ts';
+import { ContentCheck, MimeScanner, type FilePart, type TextPart } from '../../protocol/mime-read/index.ts';
 import { MESSAGE_BLOB } from '../../resources/emails/index.ts';
 
 /** A message that a client composed, as it came: read through once, and kept in memory only where it is small. */
@@ -10,6 +10,7 @@ export interface Spooled {
   head: Buffer;
   /** Counted from the first byte of the body. */
   texts: TextPart[];
+  files: FilePart[];
   bodyBytes: number;
   bodyHash: string;
   isEightBit: boolean;
@@ -58,6 +59,7 @@ export async function spoolMessage(world: World, content: AsyncIterable<Buffer>)
       start: shift(part.start),
       end: shift(part.end),
     })),
+    files: scanner.files.map((part) => ({ ...part, start: shift(part.start), end: shift(part.end) })),
     bodyBytes: body.size,
     bodyHash: hasher.digest(),
     isEightBit: check.isEightBit,

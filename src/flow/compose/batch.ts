@@ -1,4 +1,4 @@
-import { formatReturnPath, returnPathPrefix } from '../../protocol/address/index.ts';
+import { formatReturnPath, returnPathPrefix, type ReturnPathInput } from '../../protocol/address/index.ts';
 import type { EmailRow } from '../../resources/emails/index.ts';
 import type { OutboundMessage } from '../deliver/index.ts';
 import type { Made, MakeMessage } from './make-message.ts';
@@ -48,6 +48,11 @@ export interface BatchOptions {
   make: MakeMessage;
 }
 
+/** What is passed on brings its own. */
+function senderOf(row: EmailRow | undefined, destination: string, path: Omit<ReturnPathInput, 'prefix'>): string {
+  return row?.mail_from ?? formatReturnPath({ ...path, prefix: returnPathPrefix(BOUNCE_PREFIX, destination) });
+}
+
 /** A batch may be under way for minutes: whoever asks for a message gets it signed as its domain signs by then. */
 export function openBatch({ deliveries, rows, domains, returnPathMac, make }: BatchOptions): Batch {
   /** How many deliveries of an email are not over. */
@@ -62,8 +67,7 @@ export function openBatch({ deliveries, rows, domains, returnPathMac, make }: Ba
   return {
     returnPath(emailId, destination) {
       const domain = domainOf(emailId)?.returnPathDomain;
-      const prefix = returnPathPrefix(BOUNCE_PREFIX, destination);
-      return domain && formatReturnPath({ prefix, emailId, domain, mac: returnPathMac });
+      return domain && senderOf(emails.get(emailId), destination, { emailId, domain, mac: returnPathMac });
     },
     unverifiedDomain(emailId) {
       const domain = domainOf(emailId);

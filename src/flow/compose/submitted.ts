@@ -1,4 +1,5 @@
 import type { World } from '../../platform/world/index.ts';
+import { sealArc, type ArcChain } from '../../protocol/arc/index.ts';
 import { signDkim } from '../../protocol/dkim/index.ts';
 import { encodeText, type HeaderField, type Piece } from '../../protocol/mime/index.ts';
 import { decodeText, readFields, type RawField, type TextPart } from '../../protocol/mime-read/index.ts';
@@ -18,6 +19,8 @@ export interface SubmittedLayout {
   bodyHash: string | undefined;
   needsSmtpUtf8: boolean;
   isEightBit: boolean;
+  /** Of a message that is passed on: it is sealed with it, and not signed. */
+  arcChain: ArcChain | null;
 }
 
 export async function mustFindMessage(world: World, row: EmailRow): Promise<MessageRow> {
@@ -37,7 +40,11 @@ export async function layOutSubmitted(
   { message, domain }: { message: MessageRow; domain: SigningDomain },
 ): Promise<SubmittedLayout> {
   const body = bodyOf(world, message);
-  const flags = { needsSmtpUtf8: message.needs_smtp_utf8 === 1, isEightBit: message.is_eight_bit === 1 };
+  const flags = {
+    needsSmtpUtf8: message.needs_smtp_utf8 === 1,
+    isEightBit: message.is_eight_bit === 1,
+    arcChain: message.arc_chain,
+  };
   const parts = domain.tracking ? htmlParts(message) : [];
   if (parts.length === 0)
     return { head: message.head, pieces: [body(0, message.body_bytes)], bodyHash: message.body_hash, ...flags };
@@ -73,7 +80,7 @@ export async function wholeSubmitted(layOut: () => Promise<SubmittedLayout>, par
   for await (const block of blocksOf(pieces)) body.push(block);
   const size = body.reduce((sum, { length }) => sum + length, 0);
   const bodyHash = layout.bodyHash ?? (await hashPieces(body, parts.signal)).bodyHash;
-  const head = await signedHead(layout.head, bodyHash, parts);
+  const head = await signedHead(layout, bodyHash, parts);
   return { content: [head, ...body], size: head.length + size, ...flagsOf(layout) };
 }
 
@@ -89,7 +96,7 @@ export async function streamedSubmitted(
     known === undefined
       ? await hashPieces(pieces, parts.signal)
       : { bodyHash: known, bodySize: pieces.reduce((sum, { length }) => sum + length, 0) };
-  const head = await signedHead(layout.head, bodyHash, parts);
+  const head = await signedHead(layout, bodyHash, parts);
   const content = streamed({
     emailId: parts.row.id,
     head,
@@ -105,12 +112,20 @@ const flagsOf = ({ needsSmtpUtf8, isEightBit }: Pick<SubmittedLayout, 'needsSmtp
   isEightBit,
 });
 
-/** Signatures, headers, and the empty line: everything up to the body. */
-async function signedHead(head: string, bodyHash: string, { row, domain }: Parts): Promise<Buffer> {
+type Head = Pick<SubmittedLayout, 'head' | 'arcChain'>;
+
+/** Signatures or a seal, headers, and the empty line: everything up to the body. */
+async function signedHead({ head, arcChain }: Head, bodyHash: string, { row, domain }: Parts): Promise<Buffer> {
   const fields = fieldsOf(Buffer.from(head)) ?? [];
   const headers = fields.map(({ name, value }): HeaderField => [name, value]);
-  const signatures = await signDkim({ headers, bodyHash, keys: domain.keys, at: dateOf(row) });
-  return Buffer.from(`${signatures}${head}\r\n`);
+  const at = dateOf(row);
+  if (arcChain === null) {
+    return Buffer.from(`${await signDkim({ headers, bodyHash, keys: domain.keys, at })}${head}\r\n`);
+  }
+  // RFC 8617 knows no other algorithm.
+  const key = domain.keys.find(({ algorithm }) => algorithm === 'rsa-sha256');
+  const seal = key && arcChain !== 'unsealed' ? await sealArc({ headers, bodyHash, key, at, chain: arcChain }) : '';
+  return Buffer.from(`${seal}${head}\r\n`);
 }
 
 const htmlParts = ({ html_parts: parts }: MessageRow): TextPart[] =>

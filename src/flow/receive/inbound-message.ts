@@ -7,7 +7,8 @@ export interface Arrival {
   mailFrom: string;
   routes: readonly Exclude<Route, { kind: 'none' }>[];
   raw: Buffer;
-  client: { address: string; name: string };
+  /** `protocol` as RFC 3848 names it. */
+  client: { address: string; name: string; protocol?: string };
 }
 
 /** A message for at least one team. */
@@ -15,6 +16,8 @@ export interface InboundMessage extends Omit<Arrival, 'routes'> {
   /** The addresses that were accepted, by the team they belong to. */
   teams: ReadonlyMap<string, readonly string[]>;
   authentication: Authentication | null;
+  /** Teams that only want to be told. */
+  withoutContent?: ReadonlySet<string>;
   /** A virus was found: that it came is kept, and nothing of it. */
   hasVirus?: boolean;
 }

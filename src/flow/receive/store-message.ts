@@ -1,7 +1,7 @@
 import { systemClock } from '../../platform/clock/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import type { MessageReading } from '../../protocol/read-message/index.ts';
-import type { NewReceivedEmail } from '../../resources/received-emails/index.ts';
+import type { DroppedReason, NewReceivedEmail } from '../../resources/received-emails/index.ts';
 import { planOf, storageOf } from '../../resources/usage/index.ts';
 import type { InboundMessage } from './inbound-message.ts';
 import { createMessageReaders } from './message-readers.ts';
@@ -36,7 +36,10 @@ export function createStoreMessage(world: World): StoreMessage {
       receivedRows(world, message, { teamId, receivedFor, reading }),
     );
     const fitting: ReceivedRows[] = [];
-    for (const team of teams) fitting.push((await mayFit(team.rows)) ? team : withoutFiles(team));
+    for (const team of teams) {
+      if (message.withoutContent?.has(team.rows.email.team_id)) fitting.push(withoutFiles(team, 'inbound_rule'));
+      else fitting.push((await mayFit(team.rows)) ? team : withoutFiles(team, 'storage_quota'));
+    }
     for (const { blobs } of fitting) await world.blobs.putAll(blobs);
     // A commit whose answer is lost may stand, so that a failure takes no file away: the sweep does if nobody needs it.
     const written = await write(fitting.map(({ rows }) => rows));
@@ -52,8 +55,8 @@ export function createStoreMessage(world: World): StoreMessage {
     return (await storageOf(world.db, email.team_id)) + email.stored_bytes <= plan.received_storage_mb * 1024 * 1024;
   }
 
-  const withoutFiles = ({ rows }: ReceivedRows): ReceivedRows => ({
-    rows: droppedRows(rows, 'storage_quota'),
+  const withoutFiles = ({ rows }: ReceivedRows, reason: DroppedReason): ReceivedRows => ({
+    rows: droppedRows(rows, rows.email.dropped_reason === 'virus' ? 'virus' : reason),
     blobs: [],
   });
 

@@ -51,6 +51,11 @@ export const sections = {
   receiving: {
     ports: smtpPorts,
     greeting_delay_ms: integer({ min: 0, max: 60_000, unit: 'milliseconds' }),
+    greylist_minutes: integer({ min: 0, max: 1440, unit: 'minutes; 0 asks nobody to come again' }),
+    greylist_retry_hours: integer({ min: 1, max: 240, unit: 'hours' }),
+    greylist_known_days: integer({ min: 1, max: 3650, unit: 'days' }),
+    greylist_max: integer({ min: 1, max: 100_000_000, unit: 'senders and networks' }),
+    postmaster: text('an address, or one with {host} in it, such as postmaster@{host}', isAddressTemplate),
     report_addresses: list(text('an address, or one with {host} in it, such as fbl@{host}', isAddressTemplate), {
       min: 0,
       max: 100,

@@ -10,6 +10,8 @@ export interface MailLog {
   suppressed(mail: { emailId: string; to: string[] }): void;
   ambiguous(mail: { emailId: string; to: string[]; detail: string }): void;
   failed(mail: { emailId: string; to: string[]; reason: string }): void;
+  /** It came in and a rule would have passed it on. */
+  notForwarded(mail: { teamId: string; address: string; because: string }): void;
   loginRefused(login: { address: string; reason: string }): void;
   submissionRefused(mail: { address: string; teamId: string; reason: string }): void;
 }
@@ -24,6 +26,7 @@ export function createMailLog(log: Log): MailLog {
     suppressed: (mail) => log.info(mail, 'recipient suppressed'),
     ambiguous: (mail) => log.warn(mail, 'delivery outcome unknown'),
     failed: (mail) => log.warn(mail, 'email failed'),
+    notForwarded: (mail) => log.warn(mail, 'mail not forwarded'),
     loginRefused: (login) => log.info(login, 'smtp login refused'),
     submissionRefused: (mail) => log.info(mail, 'submission refused'),
   };

@@ -8,3 +8,5 @@ export { bodyHash } from './body-hash.ts';
 export { BodyHasher } from './body-hasher.ts';
 export { signDkim } from './sign-dkim.ts';
 export type { DkimAlgorithm, DkimKey, DkimMessage } from './sign-dkim.ts';
+export { appendSignature, foldTags, listTag, signBytes } from './signature-field.ts';
+export { canonicalField, selectSignedHeaders } from './signed-headers.ts';

@@ -1,7 +1,7 @@
-import { hash, sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import type { HeaderField } from '../mime/index.ts';
 import { bodyHash } from './body-hash.ts';
+import { appendSignature, foldTags, listTag, signBytes } from './signature-field.ts';
 import { canonicalField, selectSignedHeaders } from './signed-headers.ts';
 
 export type DkimAlgorithm = 'rsa-sha256' | 'ed25519-sha256';
@@ -15,7 +15,6 @@ export type DkimMessage = {
   /** `bodyHash` is that of a body that does not stand in memory, or that is signed under several header blocks. */
 } & ({ body: Buffer; bodyHash?: string } | { bodyHash: string });
 
-const columnsMax = 78;
 const rsaBitsMin = 1024;
 const fieldName = 'DKIM-Signature';
 
@@ -26,7 +25,7 @@ export async function signDkim(message: DkimMessage): Promise<string> {
   const digest = 'body' in message ? (message.bodyHash ?? bodyHash(message.body)) : message.bodyHash;
   const fields = message.keys.map(async (key) => {
     mustFit(key);
-    const unsigned = fold([...tagsOf(key, message.at, digest), ...listTag(signed.names)], `b=`);
+    const unsigned = foldTags(fieldName, [...tagsOf(key, message.at, digest), ...listTag(signed.names)]);
     // The field covers itself with an empty b= and without its CRLF (RFC 6376 §3.7).
     const covered = Buffer.from(`${signed.canonical}${canonicalField('dkim-signature', unsigned)}`, 'utf8');
     return `${fieldName}: ${appendSignature(unsigned, await signBytes(covered, key))}\r\n`;
@@ -44,52 +43,6 @@ function tagsOf(key: DkimKey, at: Date, digest: string): string[] {
     `t=${Math.floor(at.getTime() / 1000)};`,
     `bh=${digest};`,
   ];
-}
-
-/** `h=` in pieces, so that the line can be folded after each colon. */
-function listTag(names: readonly string[]): string[] {
-  const pieces: string[] = [];
-  let piece = 'h=';
-  names.forEach((name, index) => {
-    const entry = `${name}${index < names.length - 1 ? ':' : ';'}`;
-    if (piece.length + entry.length >= columnsMax) {
-      pieces.push(piece);
-      piece = '';
-    }
-    piece += entry;
-  });
-  pieces.push(piece);
-  return pieces;
-}
-
-function fold(pieces: readonly string[], last: string): string {
-  let text = '';
-  let column = fieldName.length + 2;
-  for (const piece of [...pieces, last]) {
-    if (text === '') text = piece;
-    else if (column + 1 + piece.length > columnsMax || piece === last) {
-      text += `\r\n ${piece}`;
-      column = 0;
-    } else text += ` ${piece}`;
-    column += piece.length + 1;
-  }
-  return text;
-}
-
-function appendSignature(unsigned: string, signature: Buffer): string {
-  const base64 = signature.toString('base64');
-  let text = `${unsigned}${base64.slice(0, 74)}`;
-  for (let at = 74; at < base64.length; at += 76) text += `\r\n ${base64.slice(at, at + 76)}`;
-  return text;
-}
-
-function signBytes(covered: Buffer, key: DkimKey): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const done = (error: Error | null, signature: Buffer): void => (error ? reject(error) : resolve(signature));
-    if (key.algorithm === 'rsa-sha256') sign('sha256', covered, key.privateKey, done);
-    // RFC 8463 §3: Ed25519 signs the SHA-256 of the data, not the data.
-    else sign(null, hash('sha256', covered, 'buffer'), key.privateKey, done);
-  });
 }
 
 function mustFit(key: DkimKey): void {

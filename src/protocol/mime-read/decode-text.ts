@@ -13,7 +13,7 @@ function decodeTransfer(bytes: Buffer, encoding: string): Buffer {
 }
 
 /** RFC 2045 §6.7; what is no escape stays as it is. */
-function decodeQuotedPrintable(bytes: Buffer): Buffer {
+export function decodeQuotedPrintable(bytes: Buffer): Buffer {
   const out = Buffer.allocUnsafe(bytes.length);
   let to = 0;
   for (let at = 0; at < bytes.length; at++) {

@@ -6,4 +6,6 @@ export { decodeText } from './decode-text.ts';
 export { contentFault, ContentCheck } from './content-check.ts';
 export { readFields, type RawField } from './fields.ts';
 export { readStructured, type Structured } from './structured.ts';
-export { MimeScanner, type TextPart } from './mime-scanner.ts';
+export { fileName } from './file-name.ts';
+export { transferDecoder, type TransferDecoder } from './transfer-decoder.ts';
+export { MimeScanner, type FilePart, type TextPart } from './mime-scanner.ts';

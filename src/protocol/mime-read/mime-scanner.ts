@@ -15,6 +15,17 @@ export interface TextPart {
   isSealed: boolean;
 }
 
+/** A file of the body: an attachment, and whatever else is shown as no text. */
+export interface FilePart {
+  /** Its fields as they stand there; empty where it has none. */
+  contentType: string;
+  disposition: string;
+  contentId: string;
+  encoding: string;
+  start: number;
+  end: number;
+}
+
 interface Multipart {
   boundary: string;
   isSealed: boolean;
@@ -36,6 +47,7 @@ const [LF, DASH] = [10, 45];
  */
 export class MimeScanner {
   readonly texts: TextPart[] = [];
+  readonly files: FilePart[] = [];
   #offset = 0;
   #lineStart = 0;
   #line: Buffer[] = [];
@@ -46,6 +58,7 @@ export class MimeScanner {
   #isInHead = true;
   #stack: Multipart[] = [];
   #open: OpenPart | undefined;
+  #openFile: Omit<FilePart, 'end'> | undefined;
   #parts = 0;
   #top: Buffer | undefined;
   #bodyStart: number | undefined;
@@ -132,12 +145,18 @@ export class MimeScanner {
       return;
     }
     const isText = type === 'text/plain' || type === 'text/html';
-    if (!isText || readStructured(field('content-disposition')).value === 'attachment') return;
+    const disposition = field('content-disposition');
+    const encoding = field('content-transfer-encoding').trim().toLowerCase();
+    if (!isText || readStructured(disposition).value === 'attachment') {
+      const [contentType, contentId] = [field('content-type'), field('content-id')];
+      this.#openFile = { contentType, disposition, contentId, encoding, start: bodyStart };
+      return;
+    }
     this.#open = {
       type,
       headStart: isTop ? bodyStart : headStart,
       start: bodyStart,
-      encoding: field('content-transfer-encoding').trim().toLowerCase(),
+      encoding,
       charset: (parameters.get('charset') ?? '').toLowerCase(),
       isSealed,
     };
@@ -167,6 +186,7 @@ export class MimeScanner {
 
   #close(end: number): void {
     if (this.#open) this.texts.push({ ...this.#open, end: Math.max(end, this.#open.start) });
-    this.#open = undefined;
+    if (this.#openFile) this.files.push({ ...this.#openFile, end: Math.max(end, this.#openFile.start) });
+    [this.#open, this.#openFile] = [undefined, undefined];
   }
 }

@@ -15,3 +15,4 @@ export { formatDate } from './date.ts';
 export { encodeText, type EncodedBody } from './text-body.ts';
 export type { Piece, StoredContent } from './piece.ts';
 export { surveySevenBit } from './seven-bit.ts';
+export { receivedField, type Hop } from './received-field.ts';

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { notFound } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
-import { ATTACHMENT_BLOB, emailRowsByIds } from '../emails/index.ts';
+import { emailRowsByIds, openAttachment } from '../emails/index.ts';
 import { mayShowContent } from '../usage/index.ts';
 import { findAttachment } from './attachments.store.ts';
 import { isGoodLink, type LinkTarget } from './download-link.ts';
@@ -22,11 +22,10 @@ export async function downloadAttachment(store: Store, target: LinkTarget, token
   const row = isGoodLink(store, target, token) ? await findAttachment(store.db, emailId, attachmentId) : undefined;
   const [email] = row ? await emailRowsByIds(store.db, [emailId]) : [];
   if (!row || !email || !(await mayShowContent(store, email.team_id))) throw notFound('Attachment');
-  const key = ATTACHMENT_BLOB(emailId, attachmentId);
-  const blob = await store.blobs.open(key);
-  if (!blob) {
-    store.log.error({ emailId, attachmentId, blob: key }, 'the file of an attachment is missing');
+  const content = await openAttachment(store, row);
+  if (!content) {
+    store.log.error({ emailId, attachmentId }, 'the file of an attachment is missing');
     throw notFound('Attachment');
   }
-  return { filename: row.filename, contentType: row.content_type, size: blob.size, content: blob.content };
+  return { filename: row.filename, contentType: row.content_type, size: row.size, content };
 }

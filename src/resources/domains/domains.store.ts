@@ -176,6 +176,16 @@ export const domainsToSweep = (db: Executor, checkedBefore: number, limit: numbe
     [checkedBefore, limit],
   );
 
+/** Whose return paths are on this name: the label in front of a domain that its holder chose. */
+export function returnPathOwner(
+  db: Executor,
+  name: string,
+): Promise<Pick<DomainRow, 'id' | 'team_id' | 'name'> | undefined> {
+  const dot = name.indexOf('.');
+  const sql = 'select id, team_id, name from domains where name = ? and custom_return_path = ? and held_at is not null';
+  return db.get(sql, [name.slice(dot + 1), name.slice(0, Math.max(0, dot))]);
+}
+
 /** The domain of this name that takes mail; a name is one team's at a time. */
 export const receivingDomain = (db: Executor, name: string): Promise<Pick<DomainRow, 'id' | 'team_id'> | undefined> =>
   db.get(`select id, team_id from domains where name = ? and held_at is not null and receiving = 'enabled'`, [name]);

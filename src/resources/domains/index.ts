@@ -28,6 +28,7 @@ export {
   isOwnedElsewhere,
   noteChecked,
   receivingDomain,
+  returnPathOwner,
   sendingNames,
   type SendingName,
 } from './domains.store.ts';

@@ -1,4 +1,5 @@
 import { uuidsIn, type Executor } from '../../platform/db/index.ts';
+import type { ArcChain } from '../../protocol/arc/index.ts';
 
 /** A message that its client composed, sent as it is but for what its domain tracks. */
 export interface MessageRow {
@@ -14,6 +15,8 @@ export interface MessageRow {
   html_parts: string | null;
   is_eight_bit: number;
   needs_smtp_utf8: number;
+  /** Of a message that is passed on: what its ARC seal says of those before it. Null where it is signed instead. */
+  arc_chain: ArcChain | null;
 }
 
 const COLUMNS = [
@@ -25,6 +28,7 @@ const COLUMNS = [
   'html_parts',
   'is_eight_bit',
   'needs_smtp_utf8',
+  'arc_chain',
 ] as const;
 
 export const MESSAGE_BLOB = 'message';

@@ -37,6 +37,8 @@ export interface EmailRow {
   created_at: number;
   scheduled_at: number | null;
   search_text: string;
+  /** The envelope sender of what is passed on, empty for notices; null where a return path is made for it. */
+  mail_from: string | null;
 }
 
 export interface BodyRow {
@@ -56,6 +58,10 @@ export interface AttachmentRow {
   content_disposition: 'attachment' | 'inline';
   content_id: string | null;
   size: number;
+  /** Where it stands, encoded, in the body of a message that its client composed; null of what is a file of its own. */
+  message_start: number | null;
+  message_end: number | null;
+  message_encoding: string | null;
 }
 
 export interface NewEmailRows {
@@ -87,6 +93,7 @@ const EMAIL_COLUMNS = [
   'created_at',
   'scheduled_at',
   'search_text',
+  'mail_from',
 ] as const;
 const BODY_COLUMNS = ['email_id', 'html', 'text', 'html_in_blob', 'text_in_blob'] as const;
 const ATTACHMENT_COLUMNS = [
@@ -98,6 +105,9 @@ const ATTACHMENT_COLUMNS = [
   'content_disposition',
   'content_id',
   'size',
+  'message_start',
+  'message_end',
+  'message_encoding',
 ] as const;
 
 export async function insertEmails(tx: Executor, emails: readonly NewEmailRows[]): Promise<void> {

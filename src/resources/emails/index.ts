@@ -6,6 +6,7 @@ export { insertAttempts, removeAttemptsOf, type AttemptRow, type TriedRecipient 
 export { listEmailAttempts, listEmailEvents } from './read-history.ts';
 export { getEmail, listEmails } from './read-emails.ts';
 export { readEmail, type CompleteEmailInput, type DraftAttachment, type EmailDraft } from './read-email-input.ts';
+export { openAttachment } from './attachment-content.ts';
 export { invalidAttachment } from './read-attachments.ts';
 export { findBody, isLargeBody, loadBodies, type EmailBody, type StoredBody } from './email-bodies.ts';
 export { blobsOf, bodyRow, ATTACHMENT_BLOB } from './email-bodies.ts';

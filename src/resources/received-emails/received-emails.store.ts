@@ -1,7 +1,7 @@
 import { pageOf, pageSql, pageValues, textsIn, uuidsIn, type Executor, type Page } from '../../platform/db/index.ts';
 import { addStorage, holdStorage } from '../usage/index.ts';
 
-export type DroppedReason = 'storage_quota' | 'daily_cap' | 'virus' | 'parse_failed';
+export type DroppedReason = 'storage_quota' | 'daily_cap' | 'virus' | 'parse_failed' | 'inbound_rule';
 
 /** Lists are JSON text; they are written once and read whole. */
 export interface ReceivedEmailRow {

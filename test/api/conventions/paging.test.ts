@@ -106,6 +106,15 @@ const listed: Listed[] = [
       ).body.id,
   },
   {
+    family: 'inbound rules',
+    path: '/inbound-rules',
+    make: async (scene, team, i) => {
+      const domain = await team.domain();
+      const body = { pattern: `n${i}@${domain.name}`, action: i % 2 === 0 ? 'drop' : 'webhook_only' };
+      return (await scene.api('POST', '/inbound-rules', { key: team.key, body })).body.id;
+    },
+  },
+  {
     family: 'webhooks',
     path: '/webhooks',
     make: (scene, team) => plantWebhook(scene, team),

@@ -91,6 +91,8 @@ export const makers: Record<string, (scene: Scene, team: Team) => Promise<string
     const { body } = await scene.api('GET', '/emails/receiving', { key: team.key });
     return body.data[0].attachments[0].id;
   },
+  inbound_rule_id: async (scene, team) =>
+    (await scene.api('POST', '/inbound-rules', { key: team.key, body: { pattern: '*', action: 'drop' } })).body.id,
   contact: async (scene, team) =>
     (await scene.api('POST', '/contacts', { key: team.key, body: { email: 'one@example.org' } })).body.id,
   contact_property_id: async (scene, team) =>

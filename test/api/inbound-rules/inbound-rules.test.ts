@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { receivingDomainOf } from '../../rig/mx.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+
+let scene: Scene;
+let team: Team;
+let domain: { id: string; name: string };
+beforeAll(async () => {
+  scene = await startScene({ roles: ['http'] });
+  team = await scene.team();
+  domain = await receivingDomainOf(scene, team);
+});
+afterAll(() => scene.close());
+
+const call = (method: string, path: string, body?: unknown, key = team.key) =>
+  scene.api(method, path, { key, ...(body === undefined ? {} : { body }) });
+const at = (pattern: string): string => pattern.replace('@ours', `@${domain.name}`);
+
+it('creates, reads, lists, changes and deletes', async () => {
+  const body = { pattern: at('Support@ours'), action: 'forward', forward_to: ['a@example.org', 'A@example.org'] };
+  const created = await call('POST', '/inbound-rules', body);
+  const { id } = created.body;
+  expect([created.status, created.body]).toEqual([201, { object: 'inbound_rule', id }]);
+  const created_at = new Date(scene.clock.now()).toISOString();
+  const item = { id, pattern: at('support@ours'), action: 'forward', forward_to: ['a@example.org'], created_at };
+  expect((await call('GET', `/inbound-rules/${id}`)).body).toEqual({ object: 'inbound_rule', ...item });
+  expect((await call('GET', '/inbound-rules')).body).toEqual({ object: 'list', has_more: false, data: [item] });
+  const read = async () => (await call('GET', `/inbound-rules/${id}`)).body;
+  await call('PATCH', `/inbound-rules/${id}`, { forward_to: ['b@example.org'] });
+  expect(await read()).toMatchObject({ action: 'forward', forward_to: ['b@example.org'] });
+  expect((await call('PATCH', `/inbound-rules/${id}`, { action: 'drop' })).body).toEqual({
+    object: 'inbound_rule',
+    id,
+  });
+  expect(await read()).toMatchObject({ action: 'drop', forward_to: [] });
+  expect((await call('PATCH', `/inbound-rules/${id}`, { action: 'forward' })).status).toBe(422);
+  expect((await call('PATCH', `/inbound-rules/${id}`, { pattern: '*' })).status).toBe(422);
+  const gone = { object: 'inbound_rule', id, deleted: true };
+  expect((await call('DELETE', `/inbound-rules/${id}`)).body).toEqual(gone);
+  expect((await call('DELETE', `/inbound-rules/${id}`)).status).toBe(404);
+});
+
+it('a create that says the same is answered with what is there; one that says something else is refused', async () => {
+  const body = { pattern: at('twice@ours'), action: 'forward', forward_to: ['a@example.org'] };
+  const { id } = (await call('POST', '/inbound-rules', body)).body;
+  expect(await call('POST', '/inbound-rules', body)).toMatchObject({ status: 201, body: { id } });
+  expect(await call('POST', '/inbound-rules', { ...body, forward_to: ['b@example.org'] })).toMatchObject({
+    status: 422,
+    body: { message: expect.stringContaining('already') },
+  });
+});
+
+it.each([
+  ['', 'drop', undefined, 'pattern'],
+  ['no address', 'drop', undefined, 'pattern must be an address'],
+  ['a@*', 'drop', undefined, 'pattern must be an address'],
+  ['a@elsewhere.example', 'drop', undefined, 'no domain of this team'],
+  ['*a*b*c*d*e*f@ours', 'drop', undefined, 'at most 5'],
+  ['x@ours', 'forward', undefined, 'forward_to is missing'],
+  ['x@ours', 'forward', [], 'forward_to'],
+  ['x@ours', 'forward', ['no address'], 'forward_to.0'],
+  ['x@ours', 'forward', ['ok@example.org', 'me@ours'], 'forward_to.1'],
+  ['x@ours', 'drop', ['a@example.org'], 'belongs to the action forward'],
+  ['x@ours', 'keep', undefined, 'action'],
+])('%j, %j to %j is refused', async (pattern, action, forwardTo, says) => {
+  const forward_to = forwardTo?.map(at);
+  const answer = await call('POST', '/inbound-rules', {
+    pattern: at(pattern),
+    action,
+    ...(forward_to ? { forward_to } : {}),
+  });
+  expect([400, 422]).toContain(answer.status);
+  expect(JSON.stringify(answer.body)).toContain(says);
+});
+
+it('belongs to its team', async () => {
+  const { id } = (await call('POST', '/inbound-rules', { pattern: at('own@ours'), action: 'drop' })).body;
+  const { key } = await scene.team();
+  expect((await call('GET', `/inbound-rules/${id}`, undefined, key)).status).toBe(404);
+  expect((await call('PATCH', `/inbound-rules/${id}`, { action: 'drop' }, key)).status).toBe(404);
+  expect((await call('DELETE', `/inbound-rules/${id}`, undefined, key)).status).toBe(404);
+});

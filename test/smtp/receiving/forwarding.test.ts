@@ -1,0 +1,270 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { Resolver } from 'node:dns/promises';
+import { authenticate } from 'mailauth';
+import { dkimSign } from 'mailauth/lib/dkim/sign.js';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { AnyBody } from '../../rig/api.ts';
+import { bringMail, receivingDomainOf } from '../../rig/mx.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+import type { SinkMessage } from '../../rig/sink.ts';
+
+const DAY = 86_400_000;
+
+let scene: Scene;
+let team: Team;
+let domain: { id: string; name: string };
+let count = 0;
+const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+
+beforeAll(async () => {
+  scene = await startScene({ roles: ['http', 'delivery', 'receiving'] });
+  const key = publicKey.export({ type: 'spki', format: 'der' }).toString('base64');
+  scene.dns.set('good.example', 'MX', ['10 mx.sink.test']);
+  scene.dns.set('good.example', 'TXT', [['v=spf1 ip4:127.0.0.1 -all']]);
+  scene.dns.set('s1._domainkey.good.example', 'TXT', [`v=DKIM1; k=rsa; p=${key}`.match(/.{1,250}/g) ?? []]);
+  scene.dns.set('_dmarc.good.example', 'TXT', [['v=DMARC1; p=reject']]);
+});
+afterAll(() => scene.close());
+beforeEach(async () => {
+  team = await scene.team();
+  domain = await receivingDomainOf(scene, team);
+});
+
+const rule = async (pattern: string, action: string, more: object = {}): Promise<string> =>
+  (await scene.api('POST', '/inbound-rules', { key: team.key, body: { pattern, action, ...more } })).body.id;
+const forward = (pattern: string, ...to: string[]) => rule(pattern, 'forward', { forward_to: to });
+const message = (more: string[] = [], text = 'Does it work?'): string =>
+  [
+    ...more,
+    'From: Someone <a@good.example>',
+    `To: support@${domain.name}`,
+    'Subject: A question',
+    `Message-ID: <${++count}@good.example>`,
+    'X-Odd:  kept \tas it is',
+    '',
+    text,
+    '',
+  ].join('\r\n');
+async function signed(raw: string): Promise<string> {
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const options = { signatureData: [{ signingDomain: 'good.example', selector: 's1', privateKey: pem }] };
+  const { signatures } = await dkimSign(raw, options as unknown as Parameters<typeof dkimSign>[1]);
+  return signatures + raw;
+}
+async function bring(raw: string, to = [`support@${domain.name}`], from = 'a@good.example') {
+  const seen = scene.sink.messages.length;
+  const reply = await bringMail(scene, { from, to, raw });
+  await scene.settled();
+  return { reply, onward: scene.sink.messages.slice(seen) };
+}
+const received = async (): Promise<AnyBody[]> => {
+  const { data } = (await scene.api('GET', '/emails/receiving', { key: team.key })).body;
+  return data;
+};
+const emails = async (): Promise<AnyBody[]> => (await scene.api('GET', '/emails', { key: team.key })).body.data;
+
+/** What the next server finds. */
+async function judged(got: SinkMessage | undefined) {
+  const dns = new Resolver();
+  dns.setServers([scene.dns.server]);
+  return authenticate(got?.data ?? Buffer.alloc(0), {
+    ip: '192.0.2.77',
+    helo: 'mx.example.com',
+    sender: got?.mailFrom ?? '',
+    mta: 'next.example.net',
+    disableBimi: true,
+    resolver: (name: string, type: string) => dns.resolve(name, type) as Promise<string[]>,
+  });
+}
+
+describe('forward', () => {
+  it('keeps the message and passes it on unchanged, with a sender that leads back and a seal', async () => {
+    const id = await forward(`support@${domain.name}`, 'office@dest.example.org', 'second@dest.example.org');
+    const raw = await signed(message());
+    const { reply, onward } = await bring(raw);
+    expect(reply).toMatch(/^250 2\.0\.0 Taken/);
+    const [got, ...others] = onward;
+    expect(others).toEqual([]);
+    expect(got?.rcptTo).toEqual(['office@dest.example.org', 'second@dest.example.org']);
+    expect(got?.mailFrom).toMatch(new RegExp(`^SRS0=[0-9a-v]{6}=[0-9a-v]{2}=good\\.example=a@send\\.${domain.name}$`));
+    const text = got?.data.toString('latin1') ?? '';
+    expect(text.endsWith(raw)).toBe(true);
+    const head = text.slice(0, -raw.length);
+    expect(head).toMatch(/^ARC-Seal: i=1;/);
+    expect(head).toContain(
+      `Delivered-To: support@${domain.name}\r\nReceived: from mx.example.org ([127.0.0.1])\r\n by `,
+    );
+    const [email] = await received();
+    const [sent] = await emails();
+    expect(email).toMatchObject({ subject: 'A question', dropped_reason: null });
+    expect(sent).toMatchObject({ from: 'Someone <a@good.example>', to: got?.rcptTo, last_event: 'delivered' });
+    expect((await scene.api('GET', `/emails/${sent.id}`, { key: team.key })).body.tags).toEqual([
+      { name: 'inbound_rule', value: id },
+      { name: 'received_email', value: email.id },
+    ]);
+  });
+
+  it('passes DMARC at the next server: by the signature that came with it, and by the seal where there is none', async () => {
+    await forward('*', 'office@dest.example.org');
+    const [bySignature] = (await bring(await signed(message()))).onward;
+    expect((await judged(bySignature)).dmarc).toMatchObject({ status: { result: 'pass' } });
+    const [bySeal] = (await bring(message())).onward;
+    const found = await judged(bySeal);
+    expect(found.spf && found.spf.status.result).not.toBe('pass');
+    expect(found.arc && found.arc.status.result).toBe('pass');
+    expect(bySeal?.data.toString()).toMatch(
+      /^ARC-Authentication-Results: i=1;.*\r\n spf=pass.*\r\n dmarc=pass header\.from=good\.example/m,
+    );
+  });
+
+  it('adds to a chain of seals, and says so where one is broken', async () => {
+    await forward('*', 'office@dest.example.org');
+    const [first] = (await bring(message())).onward;
+    const again = first?.data.toString().replace(/^Delivered-To:.*\r\n/m, '') ?? '';
+    const [second] = (await bring(again)).onward;
+    const found = await judged(second);
+    expect(second?.data.toString()).toMatch(/^ARC-Seal: i=2;[^=]+=[^;]+;[\s\S]{1,300}cv=pass/);
+    expect(found.arc && found.arc.status.result).toBe('pass');
+    const [third] = (await bring(again.replace('Does it work?', 'Pay here'))).onward;
+    expect(third?.data.toString()).toMatch(/^ARC-Seal: i=2;[\s\S]{1,300}cv=fail/);
+  });
+
+  it('is idempotent: a message that comes again is passed on once', async () => {
+    await forward('*', 'office@dest.example.org');
+    const raw = message();
+    expect((await bring(raw)).onward).toHaveLength(1);
+    expect((await bring(raw)).onward).toHaveLength(0);
+    expect(await received()).toHaveLength(1);
+  });
+
+  it('ends where it comes to an address again, and after too many servers', async () => {
+    await forward('*', 'office@dest.example.org');
+    const [once] = (await bring(message())).onward;
+    const { reply, onward } = await bring(once?.data.toString('latin1') ?? '');
+    expect([reply.slice(0, 3), onward]).toEqual(['250', []]);
+    const hops = Array.from({ length: 51 }, (_, i) => `Received: from a by b${i}; Sun, 22 Nov 2026 10:00:00 +0000`);
+    expect((await bring(message(hops))).onward).toEqual([]);
+    expect(await received()).toHaveLength(3);
+  });
+
+  it('two rules that forward to each other end', async () => {
+    const other = await scene.team();
+    const theirs = await other.domain();
+    await forward(`a@${domain.name}`, `b@${theirs.name}`);
+    // Their domain takes mail since, and forwards back.
+    await scene.api('PATCH', `/domains/${domain.id}`, {
+      key: team.key,
+      body: { capabilities: { receiving: 'disabled' } },
+    });
+    const body = { pattern: `b@${theirs.name}`, action: 'forward', forward_to: [`a@${domain.name}`] };
+    expect((await scene.api('POST', '/inbound-rules', { key: other.key, body })).status).toBe(201);
+    for (const [key, id] of [
+      [team.key, domain.id],
+      [other.key, theirs.id],
+    ] as const) {
+      const on = { capabilities: { receiving: 'enabled' }, confirm_replace_mx: true };
+      await scene.api('PATCH', `/domains/${id}`, { key, body: on });
+    }
+    const { reply, onward } = await bring(message(), [`a@${domain.name}`]);
+    expect([reply.slice(0, 3), onward]).toEqual(['250', []]);
+    expect(await received()).toHaveLength(1);
+  });
+
+  it('a notice has no sender before and none behind', async () => {
+    await forward('*', 'office@dest.example.org');
+    const [got] = (await bring(message(['Auto-Submitted: auto-replied']), undefined, '')).onward;
+    expect(got).toMatchObject({ mailFrom: '', rcptTo: ['office@dest.example.org'] });
+  });
+
+  it('what cannot stand in 64 bytes comes back to a return path of ours', async () => {
+    await forward('*', 'office@dest.example.org');
+    const from = `bounces+123456-abcd-someone=example.org@em.longer-name.example`;
+    const [got] = (await bring(message(), undefined, from)).onward;
+    expect(got?.mailFrom).toMatch(new RegExp(`^b-.*@send\\.${domain.name}$`));
+    const dsn = `From: x@dest.example.org\r\nContent-Type: multipart/report; report-type=delivery-status; boundary=b\r\n\r\n--b\r\nContent-Type: message/delivery-status\r\n\r\nReporting-MTA: dns; x\r\n\r\nFinal-Recipient: rfc822; office@dest.example.org\r\nAction: failed\r\nStatus: 5.1.1\r\n--b--\r\n`;
+    expect((await bring(dsn, [got?.mailFrom ?? ''], '')).reply).toMatch(/^250/);
+    const [sent] = await emails();
+    expect(sent.last_event).toBe('bounced');
+  });
+
+  it('counts as a send', async () => {
+    await forward('*', 'office@dest.example.org');
+    await bring(message());
+    expect((await scene.api('GET', '/usage', { key: team.key })).body.emails.daily.sent).toBe(1);
+  });
+});
+
+describe('a bounce of forwarded mail', () => {
+  const bounce = () => 'From: MAILER-DAEMON@dest.example.org\r\nSubject: Undelivered\r\n\r\nNo such user.\r\n';
+  async function sender(): Promise<string> {
+    await forward('*', 'office@dest.example.org');
+    return (await bring(message())).onward[0]?.mailFrom ?? '';
+  }
+
+  it('goes to whoever sent the message, without a sender', async () => {
+    const address = (await sender()).toLowerCase();
+    const { reply, onward } = await bring(bounce(), [address], '');
+    expect(reply).toMatch(/^250/);
+    expect((await bring(bounce(), [address], '')).onward).toEqual([]);
+    expect(onward).toMatchObject([{ mailFrom: '', rcptTo: ['a@good.example'] }]);
+    expect(onward[0]?.data.toString()).toContain(bounce());
+    expect(await received()).toHaveLength(1);
+  });
+
+  it('is no way to write to anybody: not with a sender, not forged, not after some weeks', async () => {
+    const address = await sender();
+    expect((await bring(bounce(), [address], 'x@example.org')).reply).toMatch(
+      /^550 5\.7\.1 This address takes bounces/,
+    );
+    expect((await bring(bounce(), [address.replace('good.example', 'evil.example')], '')).reply).toMatch(
+      /^550 5\.7\.1/,
+    );
+    scene.clock.advance(22 * DAY);
+    expect((await bring(bounce(), [address], '')).reply).toMatch(/^550 5\.1\.1/);
+  });
+});
+
+describe('other rules', () => {
+  it('webhook_only tells who wrote what and keeps no content', async () => {
+    await rule(`news@${domain.name}`, 'webhook_only');
+    await bring(message(), [`news@${domain.name}`]);
+    const [item] = await received();
+    const { body } = await scene.api('GET', `/emails/receiving/${item.id}`, { key: team.key });
+    expect(body).toMatchObject({ subject: 'A question', dropped_reason: 'inbound_rule', text: null, html: null });
+    expect((await scene.events(item.id)).at(-1)).toMatchObject({ data: { dropped_reason: 'inbound_rule' } });
+    await bring(message(), [`news@${domain.name}`, `support@${domain.name}`]);
+    expect((await received())[0]).toMatchObject({ dropped_reason: null });
+  });
+
+  it('drop takes the message and keeps nothing; the most specific rule decides', async () => {
+    await rule('*', 'drop');
+    await forward(`*@${domain.name}`, 'all@dest.example.org');
+    await forward(`support+*@${domain.name}`, 'tagged@dest.example.org');
+    await rule(`support+spam@${domain.name}`, 'drop');
+    const other = await receivingDomainOf(scene, team);
+    const to = async (address: string) => (await bring(message(), [address])).onward.flatMap(({ rcptTo }) => rcptTo);
+    expect(await to(`x@${other.name}`)).toEqual([]);
+    expect(await received()).toEqual([]);
+    expect(await to(`x@${domain.name}`)).toEqual(['all@dest.example.org']);
+    expect(await to(`SUPPORT+x@${domain.name}`)).toEqual(['tagged@dest.example.org']);
+    expect(await to(`support+spam@${domain.name}`)).toEqual([]);
+    expect(await received()).toHaveLength(2);
+  });
+});
+
+it.each([
+  ['today, the message is to come again', { daily_cap: 1 }, '451', 1],
+  ['this month, it is kept and the log says so', { included_emails: 1 }, '250', 2],
+])('where the team may send no more %s', async (_, plan, code, kept) => {
+  await using small = await startScene({ roles: ['http', 'receiving'], config: { plans: { standard: plan } } });
+  const { key, ...owner } = await small.team();
+  const { name } = await receivingDomainOf(small, { key, ...owner });
+  const body = { pattern: '*', action: 'forward', forward_to: ['office@dest.example.org'] };
+  await small.api('POST', '/inbound-rules', { key, body });
+  const raw = (n: number) => `From: a@good.example\r\nMessage-ID: <${n}@good.example>\r\n\r\nHello\r\n`;
+  expect(await bringMail(small, { to: [`a@${name}`], raw: raw(1) })).toMatch(/^250/);
+  expect((await bringMail(small, { to: [`a@${name}`], raw: raw(2) })).slice(0, 3)).toBe(code);
+  expect((await small.api('GET', '/emails/receiving', { key })).body.data).toHaveLength(kept);
+  expect((await small.api('GET', '/emails', { key })).body.data).toHaveLength(1);
+  expect(small.log.some((line) => line.includes('mail not forwarded'))).toBe(code === '250');
+});

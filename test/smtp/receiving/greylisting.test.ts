@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { bringMail, receivingDomainOf } from '../../rig/mx.ts';
+import { startScene, type Scene } from '../../rig/scene.ts';
+
+const [MINUTE, DAY] = [60_000, 86_400_000];
+
+let scene: Scene;
+let address: string;
+beforeAll(async () => {
+  scene = await startScene({
+    roles: ['http', 'receiving'],
+    config: { receiving: { greylist_minutes: 5, greylist_max: 3 } },
+  });
+  address = `a@${(await receivingDomainOf(scene, await scene.team())).name}`;
+});
+afterAll(() => scene.close());
+beforeEach(async () => {
+  scene.clock.advance(100 * DAY);
+  await forget();
+});
+
+const forget = async (): Promise<void> => {
+  await scene.app.jobs.find(({ name }) => name === 'forget-greylisted')?.run();
+};
+const raw = 'From: a@example.org\r\nSubject: Hello\r\n\r\nHello\r\n';
+const come = (from = 'someone@example.org', to = address) => bringMail(scene, { from, to: [to], raw });
+const rows = async (): Promise<number> => {
+  const found = await scene.app.world.db.get<{ n: number }>('select count(*) as n from greylist');
+  return Number(found?.n);
+};
+
+it('asks a stranger to come again, and knows the network once it has', async () => {
+  expect(await come()).toBe('451 4.7.1 You are not known here yet; come again in 300 seconds');
+  scene.clock.advance(4 * MINUTE);
+  expect(await come()).toMatch(/^451 4\.7\.1 .* 60 seconds$/);
+  expect(await come('other@example.org')).toMatch(/^451 4\.7\.1 .* 300 seconds$/);
+  scene.clock.advance(MINUTE);
+  expect(await come()).toMatch(/^250 /);
+  expect(await come('third@example.org')).toMatch(/^250 /);
+  scene.clock.advance(30 * DAY);
+  expect(await come('third@example.org')).toMatch(/^250 /);
+  scene.clock.advance(30 * DAY);
+  expect(await come('third@example.org')).toMatch(/^250 /);
+  scene.clock.advance(37 * DAY);
+  expect(await come('third@example.org')).toMatch(/^451 /);
+});
+
+it('who comes again too late begins anew', async () => {
+  expect(await come()).toMatch(/^451 /);
+  scene.clock.advance(25 * 60 * MINUTE);
+  expect(await come()).toMatch(/^451 4\.7\.1 .* 300 seconds$/);
+});
+
+it('what is remembered is bounded, and forgotten', async () => {
+  for (const n of [1, 2, 3]) expect(await come(`n${n}@example.org`)).toMatch(/^451 /);
+  expect(await rows()).toBe(3);
+  expect(await come('n4@example.org')).toMatch(/^250 /);
+  expect(await rows()).toBe(3);
+  scene.clock.advance(2 * DAY);
+  await forget();
+  expect(await rows()).toBe(0);
+});
