@@ -15,6 +15,7 @@ export function addOperatorCommands(program: Command, version: string): void {
   addServer(program, version);
   addStorage(program);
   addTeams(program.command('teams').summary('list, create, change and suspend teams on this installation'));
+  addOperators(program.command('operators').summary('who may see and change the queue of this installation'));
   addSending(program);
   addConfig(program.command('config').summary('check and show the configuration'));
 }
@@ -150,6 +151,28 @@ function addTeams(teams: Command): void {
     .addHelpText('after', '\nExample:\n  rasket teams list --data /var/lib/rasket')
     .action(async (options) => (await import('./commands/teams.ts')).printTeams(options));
   addTeamChanges(teams);
+}
+
+function addOperators(operators: Command): void {
+  const declare = (usage: string, summary: string, example: string): Command =>
+    operators
+      .command(usage)
+      .summary(summary)
+      .option(...DATA)
+      .option(...CONFIG)
+      .option(...JSON_OUTPUT)
+      .addHelpText('after', `\nExample:\n  rasket operators ${example} --data /var/lib/rasket`);
+  declare('create', 'make a token for rasket queue and rasket audit --all, shown once', 'create Ada')
+    .argument('<name>', 'whose it is; the audit log names it')
+    .action(async (name, options) => (await import('./commands/operators.ts')).createNamedOperator(name, options));
+  declare('list', 'list operators, revoked ones too', 'list').action(async (options) =>
+    (await import('./commands/operators.ts')).printOperators(options),
+  );
+  declare('revoke', 'end the token of an operator', 'revoke Ada')
+    .argument('<operator>', 'the name or the id')
+    .action(async (operator, options) =>
+      (await import('./commands/operators.ts')).revokeNamedOperator(operator, options),
+    );
 }
 
 function addTeamChanges(teams: Command): void {

@@ -73,6 +73,7 @@ ${body ? `<h4>Body</h4>${renderFields(document, body.schema)}` : ''}
 function renderAccess(entry: OperationEntry): string {
   const { 'x-service-permission': permission, 'x-service-scope': scope } = entry.operation;
   if (permission === 'none') return 'Needs no credential.';
+  if (permission === 'operator') return 'Needs the token of an operator.';
   const ways = [
     permission === 'session' ? 'a dashboard session' : '',
     permission && permission !== 'session' ? `an API key with <code>${escape(permission)}</code>` : '',
