@@ -14,6 +14,7 @@ import { addDomainClaimCommands } from './commands/domain-claims/index.ts';
 import { addDomainCommands } from './commands/domains/index.ts';
 import { addEmailCommands } from './commands/emails/index.ts';
 import { addMetricsCommands } from './commands/metrics/index.ts';
+import { addQueueCommands } from './commands/queue/index.ts';
 import { addReceivedEmailCommands } from './commands/received-emails/index.ts';
 import { addSegmentCommands } from './commands/segments/index.ts';
 import { addSystemCommands } from './commands/system/index.ts';
@@ -21,7 +22,7 @@ import { addSuppressionCommands } from './commands/suppressions/index.ts';
 import { addTeamCommands } from './commands/teams/index.ts';
 import { addTemplateCommands } from './commands/templates/index.ts';
 import { addWebhookCommands } from './commands/webhooks/index.ts';
-import { logs, shares, topics, usage } from './families/index.ts';
+import { audit, logs, operatorAudit, shares, topics, usage } from './families/index.ts';
 
 export function addClientCommands(program: Command): void {
   program.commandsGroup('Over the API:');
@@ -44,6 +45,9 @@ export function addClientCommands(program: Command): void {
   declareFamily(program, usage);
   addMetricsCommands(program);
   declareFamily(program, logs);
+  declareFamily(program, audit);
+  declareFamily(program, operatorAudit);
+  addQueueCommands(program);
   addSystemCommands(program);
   addAccessCommands(program);
 }
