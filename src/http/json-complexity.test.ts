@@ -24,4 +24,21 @@ describe('a body is parsed only when it is simple enough', () => {
   ])('$why', ({ value, fault }) => {
     expect(complexityFault(body(value))).toBe(fault);
   });
+
+  it('a string ends at its own quote, whatever is escaped in it and wherever', () => {
+    const deep = '['.repeat(70);
+    for (const before of [0, 1, 253, 254, 255, 256, 257, 511, 512, 513, 5_000]) {
+      for (const backslashes of [0, 1, 2, 3, 4, 5, 256, 257]) {
+        const text = `"${'x'.repeat(before)}${'\\'.repeat(backslashes)}"`;
+        const isEscaped = backslashes % 2 === 1;
+        // An escaped quote leaves the string open: what follows is its text, and no level.
+        const fault = complexityFault(body(`[${text},${deep}`));
+        expect([before, backslashes, fault]).toEqual([
+          before,
+          backslashes,
+          isEscaped ? undefined : 'is nested more than 64 levels deep',
+        ]);
+      }
+    }
+  });
 });

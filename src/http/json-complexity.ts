@@ -35,9 +35,22 @@ const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
+/** How far is read byte by byte before the native search takes over: a text full of quotes would call it at each. */
+const SHORT_TEXT = 256;
+
 function endOfString(bytes: Buffer, from: number): number {
   let i = from;
-  while (i < bytes.length && bytes[i] !== QUOTE) i += bytes[i] === BACKSLASH ? 2 : 1;
+  while (i < bytes.length) {
+    for (const end = Math.min(i + SHORT_TEXT, bytes.length); i < end; i += bytes[i] === BACKSLASH ? 2 : 1) {
+      if (bytes[i] === QUOTE) return i;
+    }
+    const quote = bytes.indexOf(QUOTE, i);
+    if (quote === -1) return bytes.length;
+    let backslashes = 0;
+    while (quote - backslashes > i && bytes[quote - backslashes - 1] === BACKSLASH) backslashes++;
+    if (backslashes % 2 === 0) return quote;
+    i = quote + 1;
+  }
   return i;
 }
 

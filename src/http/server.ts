@@ -40,6 +40,9 @@ export interface HttpPort {
 /** Bodies and attachments of email travel in these, so they may be as large as an email. */
 const holdsEmail: ReadonlySet<string> = new Set(['sendEmail', 'sendBatch', 'createTemplate', 'updateTemplate']);
 
+/** Compiling all of the contract takes longer than everything else at a start, and most programs use little of it. */
+const COMPILED_AT_START = ['sendEmail', 'sendBatch'];
+
 /** More than Node takes for a request line: what is too long for an id is the contract's to say. */
 const PATH_SEGMENT_CHARS_MAX = 64 * 1024;
 
@@ -50,7 +53,7 @@ export async function startHttp(given: Omit<HttpServices, 'requestLog'>): Promis
   const noteAnswer = createAnswerNote(world, requestLog);
   const { config } = world;
   const validators = await compileValidators(services.document);
-  validators.compileAll();
+  validators.compile(COMPILED_AT_START);
   const rateLimit = createRateLimit(world);
   const countUpload = createUploadBudget(config.http.email_body_limit_bytes);
   const noteKeyUse = createKeyUse(world);

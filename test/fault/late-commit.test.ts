@@ -44,7 +44,7 @@ async function withLostClaim(work: (lost: Lost) => Promise<void>, underWay?: str
     if (!claim) throw new Error('there is no relay');
     scene.clock.advance(MINUTE);
     await claim.lost;
-    while (!scene.log.some((line) => line.includes('could not take work'))) await nextTurn();
+    while (!scene.log.some((line) => line.includes('work could not be claimed'))) await nextTurn();
     await work({ scene, mail, id, land: claim.land });
   } finally {
     await relay?.close();

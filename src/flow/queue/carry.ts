@@ -23,23 +23,22 @@ export interface CarryOptions {
   handOffLog: HandOffLog;
   /** Resolves when the ledger says that this delivery is about to be handed off; rejects with LeaseLost. */
   intend(claim: Claim): Promise<void>;
-  /** No more patience: what is under way is broken off. */
-  interrupt: AbortSignal;
 }
 
 /** Somebody else holds the delivery now; it is theirs to deliver and to settle. */
 export class LeaseLost extends Error {}
 
-export type Carry = (claimed: ClaimedDelivery, batch: Batch) => Promise<void>;
+/** `interrupt`: no more patience, what is under way is broken off. */
+export type Carry = (claimed: ClaimedDelivery, batch: Batch, interrupt: AbortSignal) => Promise<void>;
 
 /** Carries one claimed delivery from the claim to its settled outcomes. It never rejects. */
 export function createCarry(options: CarryOptions): Carry {
-  const { world, handOffLog, interrupt } = options;
+  const { world, handOffLog } = options;
 
-  return async ({ row, recipients, decided }, batch) => {
+  return async ({ row, recipients, decided }, batch, interrupt) => {
     const { done, tried } =
       recipients.length > 0
-        ? await timed(world, (note) => attempt(row, recipients, batch, note))
+        ? await timed(world, (note) => attempt({ row, recipients, batch, interrupt }, note))
         : { done: [], tried: undefined };
     const outcomes = done && [...decided, ...done];
     batch.release(row);
@@ -51,9 +50,7 @@ export function createCarry(options: CarryOptions): Carry {
 
   /** Nothing when the delivery is no longer ours. */
   async function attempt(
-    row: DeliveryRow,
-    recipients: string[],
-    batch: Batch,
+    { row, recipients, batch, interrupt }: Attempt,
     onConversation: (conversation: Conversation) => void,
   ): Promise<Outcome[] | undefined> {
     const removed = (): Outcome[] =>
@@ -99,6 +96,13 @@ export function createCarry(options: CarryOptions): Carry {
       );
     }
   }
+}
+
+interface Attempt {
+  row: DeliveryRow;
+  recipients: string[];
+  batch: Batch;
+  interrupt: AbortSignal;
 }
 
 /** Runs one try, and notes since when it ran, for how long, and with whom it was talked over. */

@@ -1,4 +1,4 @@
-import { repeat } from '../../platform/clock/index.ts';
+import { createWorkLoop, type Claim, type Claimed } from '../../platform/work-loop/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { createSendSwitch } from '../../resources/instance/index.ts';
 import type { Batch, Composer } from '../compose/index.ts';
@@ -8,7 +8,7 @@ import type { ClaimedDelivery } from './claim.ts';
 import { nextDueAt, renewLeases, type DeliveryRow } from './deliveries.store.ts';
 import { createFailingLane } from './failing-lane.ts';
 import type { HandOffLog } from './hand-off-log.ts';
-import { createInFlight, type Crowded } from './in-flight.ts';
+import { createInFlight } from './in-flight.ts';
 import { createStrays } from './late-commits.ts';
 import { createLedger } from './ledger.ts';
 import { createPressure, createRest } from './restraint.ts';
@@ -36,8 +36,18 @@ export interface Queue {
   idle(): Promise<void>;
 }
 
-const CLAIM_MAX = 200;
+/** A delivery that is being carried. */
+interface Work {
+  delivery: ClaimedDelivery;
+  batch: Batch;
+  isFailing: boolean;
+}
 
+const CLAIM_MAX = 200;
+const NOTHING: Claimed<Work> = { items: [], left: 'nothing' };
+const CROWDED: Claimed<Work> = { items: [], left: 'crowded' };
+
+/** Decides what is claimed, how much of it, and in which turn; when that happens is the work loop's to decide. */
 export function createQueue(options: QueueOptions): Queue {
   const { world, composer, handOffLog } = options;
   const { owner } = handOffLog;
@@ -45,200 +55,137 @@ export function createQueue(options: QueueOptions): Queue {
   const leaseMs = leaseSeconds * 1000;
   const inFlight = createInFlight(inFlightMax);
   const failing = createFailingLane();
-  const strays = createStrays(world, { unclaimAllBut: (carried) => ledger.unclaimAllBut(carried), wake });
-  const sendSwitch = createSendSwitch(world);
-  /** By delivery. */
-  const underWay = new Map<string, Promise<void>>();
-  const interrupt = new AbortController();
-  const ledger = createLedger(world, owner);
-  const carry = createCarry({ ...options, intend: ledger.intend, interrupt: interrupt.signal });
-
-  let state: 'new' | 'running' | 'stopped' = 'new';
-  /** The look at the queue that is under way; whoever wakes us meanwhile makes it look once more. */
-  let looking: Promise<void> | undefined;
-  let lookAgain = false;
-  /** Work was left where it is, for want of room; how many have ended since then. */
-  let leftBehind = false;
-  let endedSince = 0;
+  const pressure = createPressure(options.isPressed, pollMs);
   const rest = createRest();
+  const sendSwitch = createSendSwitch(world);
+  const ledger = createLedger(world, owner);
+  const carryDelivery = createCarry({ ...options, intend: ledger.intend });
+  const loop = createWorkLoop<Work>({
+    ...{ name: 'queue', clock: world.clock, log: world.log, pollMs, claim, carry, giveBack },
+    describe: ({ delivery }) => ({ emailId: delivery.row.email_id }),
+    renew: { everyMs: leaseMs / 3, work: renew },
+    capacity: () => Math.min(CLAIM_MAX, inFlight.free, pressure.free()),
+    endedPerLook: Math.max(1, Math.min(CLAIM_MAX, Math.floor(inFlightMax / 10))),
+  });
+  const strays = createStrays(world, { unclaimAllBut: ledger.unclaimAllBut, wake: loop.wake.bind(loop) });
+
   /** More is due than one claim takes: the teams are claimed from in turn, or one's backlog would come before everybody. */
   let isBacklogged = false;
-  const pressure = createPressure(options.isPressed, pollMs);
-  const enoughEnded = Math.max(1, Math.min(CLAIM_MAX, Math.floor(inFlightMax / 10)));
-  let cancelPoll = (): void => undefined;
-  let stopRenewing = (): void => undefined;
-  let idleWaiters: (() => void)[] = [];
+  let isFailingNext = false;
+  /** By the claims of ordinary mail that followed one another. */
+  let begun = 0;
 
-  function wake(): void {
-    if (state !== 'running') return;
-    lookAgain = true;
-    looking ??= look();
-  }
-
-  async function look(): Promise<void> {
-    cancelPoll();
-    let waitMs = pollMs;
+  async function claim(request: Claim<Work>): Promise<Claimed<Work>> {
     try {
-      while (lookAgain && state === 'running') {
-        lookAgain = false;
-        const asOf = world.clock.now();
-        await claimAll();
-        waitMs = await untilNextDue(asOf);
-      }
+      await strays.takeBack(() => idsOf(loop.items()));
+      // What was accepted before the operator's switch was moved waits for it.
+      if (!(await sendSwitch()).isOn) return NOTHING;
+      return await (isFailingNext ? claimFailing(request) : claimUsual(request));
     } catch (error) {
       strays.suspect();
-      world.log.error({ err: error }, 'could not take work from the queue');
+      throw error;
     }
-    looking = undefined;
-    if (state === 'running') cancelPoll = world.clock.timer(waitMs, wake);
-    tellIdle();
   }
 
-  async function claimAll(): Promise<void> {
-    leftBehind = false;
-    endedSince = 0;
-    await strays.takeBack(() => [...underWay.keys()]);
-    // What was accepted before the operator's switch was moved waits for it.
-    if (!(await sendSwitch()).isOn) return;
-    const begun = await claimUsual();
-    await claimFailing(begun);
-  }
-
-  /** Answers how many were begun. */
-  async function claimUsual(): Promise<number> {
-    for (let begun = 0; ;) {
-      const limit = Math.min(CLAIM_MAX, inFlight.free, pressure.free());
-      const crowded = whoIsCrowded();
-      leftBehind ||= limit === 0;
-      if (state !== 'running' || limit === 0 || (crowded && rest.isOn())) return begun;
-      const { claimed, isMore, putAside, tookMs } = await ledger.claim({
-        limit,
-        ...(isBacklogged || crowded ? { share: { crowded } } : {}),
-        ...(options.isDown ? { isDown: options.isDown } : {}),
-      });
-      isBacklogged = isMore;
-      if (crowded) rest.after(tookMs);
-      if (putAside > 0) failing.expectAt(world.clock.now());
-      if (claimed.length > 0) await beginAll(claimed, false);
-      begun += claimed.length;
-      if (!isMore) return begun;
-    }
+  async function claimUsual({ limit, signal }: Claim<Work>): Promise<Claimed<Work>> {
+    const asOf = world.clock.now();
+    const crowded = inFlight.crowded();
+    if (crowded && rest.isOn()) return CROWDED;
+    const { claimed, isMore, putAside, tookMs } = await ledger.claim({
+      limit,
+      ...(isBacklogged || crowded ? { share: { crowded } } : {}),
+      ...(options.isDown ? { isDown: options.isDown } : {}),
+    });
+    begun = claimed.length + (isBacklogged ? begun : 0);
+    isBacklogged = isMore;
+    if (crowded) rest.after(tookMs);
+    if (putAside > 0) failing.expectAt(world.clock.now());
+    failing.earn(claimed.length);
+    isFailingNext = !isMore && failing.isDue(world.clock.now());
+    const items = await opened(claimed, false, signal);
+    if (isMore || isFailingNext) return { items, left: 'more' };
+    return { items, left: crowded ? 'crowded' : 'nothing', nextAt: () => nextAt(asOf) };
   }
 
   /** Small slices, so that mail that has just been accepted never waits for a long one. */
-  async function claimFailing(begun: number): Promise<void> {
-    failing.earn(begun);
-    do {
-      if (state !== 'running' || !failing.isDue(world.clock.now())) return;
-      const limit = Math.min(inFlight.free, failing.turn({ isCalm: begun === 0 && !pressure.isOn }));
-      const crowded = whoIsCrowded();
-      leftBehind ||= limit === 0;
-      if (limit === 0 || (crowded && rest.isOn())) return;
-      const { claimed, due, isMore, tookMs } = await ledger.claim({ limit, isFailing: true, share: { crowded } });
-      failing.spend(due);
-      if (crowded) rest.after(tookMs);
-      if (claimed.length > 0) await beginAll(claimed, true);
-      if (!isMore) return;
-    } while (!lookAgain);
-  }
-
-  function whoIsCrowded(): Crowded | undefined {
+  async function claimFailing({ limit, signal }: Claim<Work>): Promise<Claimed<Work>> {
+    isFailingNext = false;
+    const asOf = world.clock.now();
+    const slice = Math.min(limit, failing.turn({ isCalm: begun === 0 && !pressure.isOn }));
     const crowded = inFlight.crowded();
-    leftBehind ||= crowded !== undefined;
-    return crowded;
+    if (slice === 0 || (crowded && rest.isOn())) return CROWDED;
+    const { claimed, due, isMore, tookMs } = await ledger.claim({ limit: slice, isFailing: true, share: { crowded } });
+    failing.spend(due);
+    if (crowded) rest.after(tookMs);
+    isFailingNext = isMore && loop.state() !== 'woken';
+    const items = await opened(claimed, true, signal);
+    if (isMore) return { items, left: 'more' };
+    return { items, left: crowded ? 'crowded' : 'nothing', nextAt: () => nextAt(asOf) };
   }
 
   /** Claims that cannot be begun are given back at once, not when their lease runs out. */
-  async function beginAll(claimed: ClaimedDelivery[], isFailing: boolean): Promise<void> {
-    const giveBack = (): Promise<boolean> =>
-      untilWritten(world, interrupt.signal, () => ledger.unclaim(claimed.map(({ row }) => row.id)));
-    let batch: Batch;
+  async function opened(claimed: ClaimedDelivery[], isFailing: boolean, signal: AbortSignal): Promise<Work[]> {
+    if (claimed.length === 0) return [];
+    const rows = claimed.map(({ row }) => row);
     try {
-      batch = await composer.open(claimed.map(({ row }) => row));
+      const batch = await composer.open(rows);
+      return claimed.map((delivery) => ({ delivery, batch, isFailing }));
     } catch (error) {
-      await giveBack();
+      await untilWritten(world, signal, () => ledger.unclaim(rows.map(({ id }) => id)));
       throw error;
     }
-    if (state !== 'running') return void (await giveBack());
-    for (const delivery of claimed) begin(delivery, batch, isFailing);
   }
 
-  function begin(delivery: ClaimedDelivery, batch: Batch, isFailing: boolean): void {
+  async function giveBack(items: readonly Work[], signal: AbortSignal): Promise<void> {
+    if (items.length > 0) await untilWritten(world, signal, () => ledger.unclaim(idsOf(items)));
+  }
+
+  async function carry({ delivery, batch, isFailing }: Work, signal: AbortSignal): Promise<void> {
     const relieve = pressure.begin();
     inFlight.enter(delivery.row);
     if (!isFailing) failing.othersBegin();
-    const work = carry(delivery, batch).finally(() => {
+    try {
+      await carryDelivery(delivery, batch, signal);
+    } finally {
       relieve();
-      underWay.delete(delivery.row.id);
       inFlight.leave(delivery.row);
-      if (!isFailing) failing.othersEnd();
-      endedSince++;
-      const isTheirTurn = failing.isAlone && failing.isDue(world.clock.now());
-      if (inFlight.isEmpty || (leftBehind && endedSince >= enoughEnded) || (isTheirTurn && !isFailing)) wake();
-    });
-    underWay.set(delivery.row.id, work);
+      if (!isFailing) othersEnd();
+    }
   }
 
-  /** After a look that began at `asOf`. */
-  async function untilNextDue(asOf: number): Promise<number> {
+  function othersEnd(): void {
+    failing.othersEnd();
+    if (failing.isAlone && failing.isDue(world.clock.now())) loop.wake();
+  }
+
+  /** When something falls due that the look that began at `asOf` has not seen. */
+  async function nextAt(asOf: number): Promise<number | undefined> {
     const dueAt = await nextDueAt(world.db, owner);
     const isNews = failing.expectAt(dueAt.failing) && (dueAt.failing ?? Infinity) <= asOf;
-    const now = world.clock.now();
-    // While we looked.
-    const fellDue = (at = Infinity): boolean => at > asOf && at <= now;
-    const next = Math.min(dueAt.usual ?? Infinity, dueAt.failing ?? Infinity);
-    lookAgain ||= isNews || fellDue(dueAt.usual) || fellDue(dueAt.failing);
+    const { usual = Infinity, failing: again = Infinity } = dueAt;
+    if (isNews) return asOf;
+    const next = Math.min(...[usual, again].filter((at) => at > asOf));
     // What was due already was left behind: it is looked for when room is made, not in a busy loop.
-    return next <= asOf ? pollMs : Math.min(pollMs, next - now);
+    return Math.min(usual, again) <= asOf && next > world.clock.now() ? undefined : next;
   }
 
   /** However long a delivery takes, nobody else is offered it while this process lives. */
-  async function renew(): Promise<void> {
+  async function renew(items: readonly Work[]): Promise<void> {
     strays.lookOnce();
-    if (inFlight.isEmpty) return;
-    await renewLeases(world.db, owner, [...underWay.keys()], world.clock.now() + leaseMs).catch((error: unknown) =>
-      world.log.error({ err: error }, 'could not renew the leases of what is under way'),
-    );
-  }
-
-  const isIdle = (): boolean => looking === undefined && inFlight.isEmpty;
-
-  function tellIdle(): void {
-    if (!isIdle()) return;
-    const waiters = idleWaiters;
-    idleWaiters = [];
-    for (const tell of waiters) tell();
+    if (items.length > 0) await renewLeases(world.db, owner, idsOf(items), world.clock.now() + leaseMs);
   }
 
   return {
-    start() {
-      state = 'running';
-      stopRenewing = repeat(world.clock, leaseMs / 3, renew);
-      wake();
-    },
-    wake,
+    start: () => loop.start(),
+    wake: () => loop.wake(),
     async stop(graceMs) {
-      state = 'stopped';
-      cancelPoll();
       strays.stop();
-      const cancelGrace = afterGrace(world, graceMs, () => interrupt.abort());
-      // A claim may be under way still: what it takes is given back, so nothing begins any more.
-      await looking;
-      await Promise.all(underWay.values());
-      cancelGrace();
-      stopRenewing();
+      await loop.stop(graceMs);
       await world.commits.settled();
-      tellIdle();
     },
-    inFlight: () => inFlight.count,
-    async idle() {
-      if (!isIdle()) await new Promise<void>((resolve) => idleWaiters.push(resolve));
-    },
+    inFlight: () => loop.inFlight(),
+    idle: () => loop.idle(),
   };
 }
 
-function afterGrace(world: World, graceMs: number, fire: () => void): () => void {
-  if (graceMs > 0) return world.clock.timer(graceMs, fire);
-  fire();
-  return () => undefined;
-}
+const idsOf = (items: readonly Work[]): string[] => items.map(({ delivery }) => delivery.row.id);

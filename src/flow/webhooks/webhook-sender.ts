@@ -62,11 +62,10 @@ export function createWebhookSender(world: World, accept: Pick<Accept, 'acceptEm
     const running = new Map(inFlight.map((sender) => [sender.id, sender]));
     const free = ids.filter((id) => !running.has(id) && !deferred.has(id));
     const leased = await leaseEndpoints(db, free, { owner, now, until });
-    const nextAt = await nextDueAt(db, { owner, now });
     // One that has just ended is claimed when it is out of the way.
     const ended = ids.filter((id) => running.get(id)?.wake() === false);
     const items = [...leased].map((id) => new EndpointSender(id, until, parts));
-    return { items, left: ended.length > 0 ? 'crowded' : 'nothing', nextAt };
+    return { items, left: ended.length > 0 ? 'crowded' : 'nothing', nextAt: () => nextDueAt(db, { owner, now }) };
   }
 
   async function carry(sender: EndpointSender, signal: AbortSignal): Promise<void> {

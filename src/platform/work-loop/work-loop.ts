@@ -22,6 +22,8 @@ export interface Claim<T> {
   limit: number;
   /** What is being carried: it is not to be claimed again. */
   inFlight: readonly T[];
+  /** The one that ends the patience of what is carried. */
+  signal: AbortSignal;
 }
 
 export interface Claimed<T> {
@@ -31,8 +33,8 @@ export interface Claimed<T> {
    * is left has to wait until some of what is under way has ended.
    */
   left: 'nothing' | 'more' | 'crowded';
-  /** When the next item falls due that this claim has not seen; asked of the last claim of a look. */
-  nextAt?: number | undefined;
+  /** When the next item falls due that this claim has not seen; asked of the last claim of a look, once its items have begun. */
+  nextAt?(): Promise<number | undefined>;
 }
 
 export interface WorkLoopOptions<T> {
@@ -48,7 +50,7 @@ export interface WorkLoopOptions<T> {
   /** Carries one item to its end; `signal` ends its patience. What it throws is logged, and looked at with the next poll. */
   carry(item: T, signal: AbortSignal): Promise<void>;
   /** What was claimed while the loop was being stopped. */
-  giveBack?(items: readonly T[]): Promise<void>;
+  giveBack?(items: readonly T[], signal: AbortSignal): Promise<void>;
   /** Keeps leases from running out, every `renewMs`. Called also while nothing is under way, and while it is stopped. */
   renew?: { everyMs: number; work(inFlight: readonly T[]): Promise<void> };
   /** How many more may be taken at this moment. Without it there is no limit. */
@@ -149,12 +151,13 @@ class Loop<T> implements WorkLoop<T> {
       const limit = this.#options.capacity?.() ?? Infinity;
       this.#isCrowded = limit <= 0;
       if (this.#isCrowded) return undefined;
-      const { items, left, nextAt } = await this.#options.claim({ limit, inFlight: this.items() });
-      if (this.#isStopping()) return void (await this.#options.giveBack?.(items));
+      const { signal } = this.#interrupt;
+      const { items, left, nextAt } = await this.#options.claim({ limit, inFlight: this.items(), signal });
+      if (this.#isStopping()) return void (await this.#options.giveBack?.(items, signal));
       for (const item of items) this.#begin(item);
       this.#isCrowded = left === 'crowded';
       this.#wakeIfRoomWasMade();
-      if (left !== 'more') return nextAt;
+      if (left !== 'more') return nextAt?.();
     }
     return undefined;
   }

@@ -81,17 +81,14 @@ function readContent(content: NonNullable<SendEmailAttachment['content']>, path:
 }
 
 /**
- * Node's decoder skips what it does not know, so what came in must be what goes out again, line breaks and padding
- * apart. A last letter with stray bits goes out as another one; it is taken, as other decoders do.
+ * Node's decoder skips what it does not know, and then fewer bytes come out; it also takes the letters of base64url, and
+ * those beyond Latin-1 for their low byte. A last letter with stray bits is taken, as other decoders do.
  */
 function decodeBase64(text: string): Buffer | undefined {
   const compact = (/\s/.test(text) ? text.replace(/\s+/g, '') : text).replace(/={1,2}$/, '');
+  if (compact.length % 4 === 1 || /[-_\u0100-\uffff]/.test(compact)) return undefined;
   const bytes = Buffer.from(compact, 'base64');
-  const again = bytes.toString('base64').replace(/={1,2}$/, '');
-  if (again.length !== compact.length) return undefined;
-  if (again === compact) return bytes;
-  const isSameButLast = again.slice(0, -1) === compact.slice(0, -1) && /[A-Za-z0-9+/]$/.test(compact);
-  return isSameButLast && compact.length % 4 !== 0 ? bytes : undefined;
+  return bytes.length === Math.floor((compact.length * 3) / 4) ? bytes : undefined;
 }
 
 export const invalidAttachment = (path: string, message: string, because?: unknown): Refusal =>

@@ -66,6 +66,7 @@ describe('attachments', () => {
     ['a letter too many', 'SGVsb'],
     ['the alphabet of URLs', '-_-_'],
     ['no base64 at all', 'Hello, world!'],
+    ['a letter whose low byte is one of base64', 'SGVsbG8\u0141'],
     ['a data URL', 'data:text/plain;base64,SGVsbG8='],
     ['padding in the middle', 'SGVs=bG8='],
     ['only padding', '===='],
