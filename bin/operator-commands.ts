@@ -238,6 +238,26 @@ function addConfig(config: Command): void {
     .action(async (options) => (await import('./commands/config.ts')).printConfig(options));
 }
 
+/** What tells shells and `man` about all the other commands; it comes last. */
+export function addDescriptions(program: Command, version: string): void {
+  program.commandsGroup('About this program:');
+  program
+    .command('completion')
+    .summary('print the script that completes commands in your shell')
+    .addArgument(new Argument('<shell>', 'your shell').choices(['bash', 'zsh', 'fish']))
+    .addHelpText('after', '\nExample:\n  rasket completion bash > /etc/bash_completion.d/rasket')
+    .action(async (shell) => {
+      process.stdout.write((await import('./commands/completion.ts')).completionFor(shell, program));
+    });
+  program
+    .command('man')
+    .summary('print the manual page, which install.sh lays down')
+    .addHelpText('after', '\nExample:\n  rasket man > /usr/local/share/man/man1/rasket.1')
+    .action(async () => {
+      process.stdout.write((await import('./commands/man.ts')).manPage(program, version));
+    });
+}
+
 function listed(text: string): number {
   const count = Number(text);
   if (Number.isInteger(count) && count >= 1 && count <= LISTED_MAX) return count;

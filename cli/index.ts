@@ -9,7 +9,7 @@ import { addAttachmentCommands } from './commands/attachments/index.ts';
 import { addContactCommands } from './commands/contacts/index.ts';
 import { addContactImportCommands } from './commands/contact-imports/index.ts';
 import { addContactPropertyCommands } from './commands/contact-properties/index.ts';
-import { declareFamily } from './commands/declare-family.ts';
+import { declareFamily, declareTail } from './commands/declare-family.ts';
 import { addDomainClaimCommands } from './commands/domain-claims/index.ts';
 import { addDomainCommands } from './commands/domains/index.ts';
 import { addEmailCommands } from './commands/emails/index.ts';
@@ -44,7 +44,7 @@ export function addClientCommands(program: Command): void {
   addTeamCommands(program);
   declareFamily(program, usage);
   addMetricsCommands(program);
-  declareFamily(program, logs);
+  declareFamily(program, logs, (parent) => void declareTail(parent, logs.list));
   declareFamily(program, audit);
   declareFamily(program, operatorAudit);
   addQueueCommands(program);

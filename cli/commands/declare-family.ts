@@ -47,6 +47,25 @@ function declareList(parent: Command, { noun, isUsual }: Family, list: List): Co
   );
 }
 
+/** A list that goes on: its last, and then whatever is added. */
+export function declareTail(parent: Command, list: List): Command {
+  const name = parent.name();
+  const command = declareCommand(parent, 'tail', {
+    summary: 'go on listing what is added, until Ctrl-C',
+    description: 'Lists the last few, oldest first, and then whatever is added. With --json each is one line.',
+    example: `${name} tail`,
+  });
+  command.option('--lines <n>', 'how many to begin with, 1 to 100 (default: 10)', wholeNumber);
+  const { start_date: _, end_date: __, ...filters } = list.filters;
+  addFlags(command, filters);
+  command.option('--wide', 'show every column, each row on one line');
+  return command.action(
+    act(async (session, ___, options) =>
+      (await import('./run-tail.ts')).runTail(session, { ...list, filters }, options),
+    ),
+  );
+}
+
 type Run = Parameters<typeof act>[0];
 
 export function declareGet(parent: Command, { noun }: Family, get: Detail, byHand?: Run): Command {

@@ -42,7 +42,8 @@ export function createAnswerNote(
   return (operation, { request, reply, caller, payload }) => {
     const { teamId } = caller;
     // These are the logs of teams; what an operator changes stands in the audit log.
-    if (teamId === null || (reply.hasHeader('retry-after') && isOneTooMany(teamId))) return;
+    if (teamId === null || isLookOfOurs(request, reply) || (reply.hasHeader('retry-after') && isOneTooMany(teamId)))
+      return;
     const path = request.url.split('?', 1)[0] ?? '';
     const isUnread = Buffer.isBuffer(request.body) && caller.body === undefined;
     const isSecret = SECRET_ROUTES.test(operation.path);
@@ -62,6 +63,10 @@ export function createAnswerNote(
     });
   };
 }
+
+/** Whoever looks at the logs by our own command line, or follows them, would find little else in them. */
+const isLookOfOurs = ({ method, headers }: FastifyRequest, { statusCode }: FastifyReply): boolean =>
+  method === 'GET' && statusCode < 400 && (headers['user-agent'] ?? '').startsWith('rasket-cli/');
 
 const FLOOD_MS = 1000;
 const TEAMS_MAX = 10_000;

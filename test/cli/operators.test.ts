@@ -50,7 +50,9 @@ it('an operator is made, sees and changes the queue, reads what was typed on the
   expect(await typed(['queue', 'holds', ...there])).toContain('example.org');
   expect(await typed(['queue', 'release', held, ...there])).toContain('Released; 0 deliveries due now.');
   expect(await typed(['queue', 'retry', '--destination', 'example.org', ...there])).toContain('0 deliveries due now.');
-  expect(await typed(['queue', 'drop', '--team', made.team_id, '--reason', 'x', '--yes', ...there])).toBe('0 dropped.\n');
+  expect(await typed(['queue', 'drop', '--team', made.team_id, '--reason', 'x', '--yes', ...there])).toBe(
+    '0 dropped.\n',
+  );
   const unsure = await desk.rasket(['queue', 'drop', '--team', made.team_id, '--reason', 'x y', ...there], { env });
   expect(unsure).toMatchObject({ code: 2, stderr: expect.stringContaining("--reason 'x y' --yes") });
 

@@ -122,7 +122,7 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
       const made = await createTeam(app.world, { name });
       return teamOf(scene, made.teamId, made.apiKey);
     },
-    operator: async (name = 'Ada') => (await createOperator(app.world, name)).token,
+    operator: (name = 'Ada') => createOperator(app.world, name).then(({ token }) => token),
     async settled() {
       // What became of mail is told to endpoints, and what becomes of an endpoint may be mailed and told in turn.
       for (let round = 0; round < 2; round++) {
@@ -144,8 +144,7 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
     },
     async close() {
       await app.close(0);
-      await sink.close();
-      await dns.close();
+      await Promise.all([sink.close(), dns.close()]);
       await database.drop();
       rmSync(dataDir, { recursive: true, force: true });
     },
