@@ -51,10 +51,11 @@ function commandsIn(command: Command, path: string): string[] {
 
 const firstSentence = (description: string): string => description.split(/[.:]/)[0] ?? '';
 
-/** A line of roff that is nothing but text. */
+/** A line of roff that is nothing but text; it reads no UTF-8. */
 const text = (words: string): string =>
   words
     .replaceAll('\\', '\\e')
     .replaceAll('-', '\\-')
     .replaceAll('\n', ' ')
+    .replaceAll(/[^\x20-\x7e]/gu, (sign) => `\\[u${sign.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}]`)
     .replace(/^(?=[.'])/, '\\&');
