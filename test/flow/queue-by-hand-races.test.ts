@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startApp, type App } from '../../src/app.ts';
 import { createLog } from '../../src/platform/log/index.ts';
+import { claimDue } from '../../src/flow/queue/deliveries.store.ts';
+import { hasten, takeUntouched } from '../../src/flow/queue/index.ts';
 import { driver } from '../rig/database.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { HOUR, mailIn, MINUTE, type Mail } from './mail.ts';
@@ -155,4 +157,24 @@ it('retry now against claim: nothing is tried twice at once, and nothing arrives
     expect(attempts).toEqual(attempts.map((_, i) => i + 1));
     expect(attempts.length).toBeGreaterThanOrEqual(6);
   }
+});
+
+it('what is claimed, or was handed off, between the look and the word is not touched', async () => {
+  await using quiet = await startScene({ roles: ['http'] });
+  const { db } = quiet.app.world;
+  const { team, send } = await mailIn(quiet);
+  const emails = [await send('x@one.example'), await send('x@two.example')];
+  const now = quiet.clock.now();
+  const claim = { owner: 'somebody', now, leaseUntil: now + HOUR, limit: 1, isFailing: false };
+  const [claimed] = await db.tx((tx) => claimDue(tx, claim));
+  const rows = await db.all<{ id: string }>('select id from deliveries order by id');
+  await db.run('update deliveries set handed_off_at = ? where id <> ?', [now, claimed?.id ?? '']);
+  const taken = await db.tx((tx) =>
+    takeUntouched(
+      tx,
+      rows.map(({ id }) => id),
+    ),
+  );
+  expect([rows.length, taken]).toEqual([emails.length, []]);
+  expect(await hasten(db, { kind: 'team_id', value: team.id }, now)).toBe(0);
 });
