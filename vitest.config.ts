@@ -18,6 +18,7 @@ const plain = ['contract', 'config', 'install', 'protocol', 'rig', 'vectors'].ma
 // Files of the other folders that start no database of ours either. None of them could: only the projects with a database
 // have one to give to a scene.
 const withoutDatabase = [
+  'test/sdk/samples.test.ts',
   'test/flow/deliver-{dot,envelope,pool,resolver,route,shares,simulator,tls}.test.ts',
   'test/platform/{guarded-fetch,inspector,post-pool,resolver-records}.test.ts',
   'test/cli/{confirm,dns,domain-claims,explain,families,lists,output,parity,profiles,shells,webhooks-replay}.test.ts',

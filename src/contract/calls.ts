@@ -5,6 +5,7 @@ export type OperationId = keyof operations;
 /** Answered by a page, a file or a stream, which belong to HTTP; every other operation answers a value. */
 export type PageId =
   | 'getDocs'
+  | 'getDocsScript'
   | 'getOpenapiYaml'
   | 'getOpenapiJson'
   | 'getSharePage'

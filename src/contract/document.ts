@@ -46,6 +46,8 @@ export interface Operation {
   'x-refused-as'?: 'invalid_parameter';
   /** The one field of the body that may also be sent bare, as a list. */
   'x-bare-list'?: string;
+  /** How a client library makes the call, for the pages that show the document. */
+  'x-codeSamples'?: { lang: string; label: string; source: string }[];
   security?: Record<string, string[]>[];
   parameters?: OrRef<Parameter>[];
   requestBody?: { required?: boolean; content: Record<string, MediaType> };

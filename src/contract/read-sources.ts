@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { methods, type OpenApiDocument, type PathItem } from './document.ts';
-import { addSharedAnswers } from './shared-answers.ts';
+import { addSdkSamples } from './sdk-samples.ts';
+import { addErrorTable, addSharedAnswers } from './shared-answers.ts';
 
 /** One source file of the contract: its name and what its YAML says. */
 export interface ContractPart {
@@ -19,6 +20,8 @@ export function readContractSources(directory: string = import.meta.dirname): Op
     [...families, 'errors.yaml'].map((file) => readPart(directory, file)),
   );
   addSharedAnswers(document);
+  addSdkSamples(document);
+  addErrorTable(document);
   return document;
 }
 

@@ -10,6 +10,7 @@ import {
 /**
  * What every operation answers alike, so that no family writes it: the tag of its file, the headers of every answer, and
  * the refusals that follow from its credential, its method, its path and its body. What an operation declares itself wins.
+ * Who may call it is also said in its description, for pages that know nothing of `x-service-permission`.
  */
 export function addSharedAnswers(document: OpenApiDocument): void {
   for (const [path, item] of Object.entries(document.paths)) {
@@ -17,6 +18,7 @@ export function addSharedAnswers(document: OpenApiDocument): void {
       const operation = item[method];
       if (!operation) continue;
       operation.responses = { ...sharedResponses(operation, { method, path }), ...operation.responses };
+      operation.description = `${operation.description.trim()}\n\n${accessOf(operation)}`;
     }
   }
   const inline = Object.values(document.paths)
@@ -25,6 +27,25 @@ export function addSharedAnswers(document: OpenApiDocument): void {
   for (const response of [...inline, ...Object.values(document.components.responses)]) {
     response.headers = { ...ANSWER_HEADERS, ...response.headers };
   }
+}
+
+function accessOf({ 'x-service-permission': permission, 'x-service-scope': scope }: Operation): string {
+  if (permission === 'none') return 'Needs no credential.';
+  const ways = [
+    permission === 'session' ? 'a dashboard session' : '',
+    permission && permission !== 'session' ? `an API key with \`${permission}\`` : '',
+    scope ? `an access token with \`${scope}\`` : '',
+  ];
+  return `Needs ${ways.filter(Boolean).join(' or ')}.`;
+}
+
+/** Every error by name, as a table at the end of the introduction. */
+export function addErrorTable(document: OpenApiDocument): void {
+  const rows = document['x-errors'].map(
+    ({ name, status, meaning }) => `| \`${name}\` | ${status} | ${meaning.trim()} |`,
+  );
+  const table = ['## Errors', '', '| Name | Status | Meaning |', '| --- | --- | --- |', ...rows].join('\n');
+  document.info.description = `${document.info.description?.trim() ?? ''}\n\n${table}\n`;
 }
 
 const ANSWER_HEADERS: Record<string, OrRef<Header>> = {

@@ -1,7 +1,7 @@
 /** What HTTP alone answers: pages, files and streams. Every other operation is in operations/. */
 import { formatContractYaml, type PageId } from '../contract/index.ts';
 import { sendAttachmentFile } from './attachment-file.ts';
-import { docsStyleHash, renderDocsPage } from './docs-page.ts';
+import { docsPolicy, loadDocsScript, renderDocsPage } from './docs-page.ts';
 import { exportContacts } from './contact-export.ts';
 import { listenWebhooks } from './event-stream.ts';
 import { createContactImport } from './import-upload.ts';
@@ -22,6 +22,10 @@ export const publicPages: { [Id in Exclude<PageId, KeyPageId>]: PublicPage<Id> }
     reply.header('content-security-policy', docsPolicy);
     return (page ??= renderDocsPage(services.document));
   },
+  getDocsScript({ reply }) {
+    reply.type('text/javascript; charset=utf-8').header('cache-control', 'public, max-age=3600');
+    return loadDocsScript();
+  },
   getSharePage,
   downloadAttachment: sendAttachmentFile,
   downloadReceivedAttachment: sendReceivedAttachment,
@@ -29,15 +33,6 @@ export const publicPages: { [Id in Exclude<PageId, KeyPageId>]: PublicPage<Id> }
 };
 
 export const keyPages: { [Id in KeyPageId]: KeyPage<Id> } = { listenWebhooks, createContactImport, exportContacts };
-
-/** `default-src` covers neither the base, nor where forms go, nor who may put the page into a frame. */
-const docsPolicy = [
-  "default-src 'none'",
-  `style-src '${docsStyleHash}'`,
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
 
 /** The document does not change while the program runs. */
 let yaml: Promise<string> | undefined;

@@ -1,42 +1,42 @@
-import ipaddr from 'ipaddr.js';
+import { clientKey } from '../platform/network/index.ts';
 import { SmtpReply } from './smtp-reply.ts';
+
+/** Whether anybody calls at a port, or only programs that log in. */
+export type PortKind = 'world' | 'submission';
 
 export interface ConnectionLimits {
   /** Counts a connection in; throws the reply for one too many. */
-  enter(address: string): void;
-  leave(address: string): void;
+  enter(address: string, kind: PortKind): void;
+  leave(address: string, kind: PortKind): void;
 }
+
+/** Of either kind; so that strangers who hold connections leave some to our own programs, and those some to the world. */
+const PART_OF_TOTAL = 3 / 4;
 
 /** Shared by all SMTP ports of the process. */
 export function createConnectionLimits(limits: { total: number; perAddress: number }): ConnectionLimits {
   const open = new Map<string, number>();
-  let total = 0;
+  const totals = { world: 0, submission: 0 };
+  const ofKindMax = Math.ceil(limits.total * PART_OF_TOTAL);
   return {
-    enter(address) {
+    enter(address, kind) {
       const key = clientKey(address);
       const others = open.get(key) ?? 0;
-      if (total >= limits.total) throw new SmtpReply(421, '4.3.2', 'Too many connections; try again in a minute');
+      const isFull = totals.world + totals.submission >= limits.total || totals[kind] >= ofKindMax;
+      if (isFull) throw new SmtpReply(421, '4.3.2', 'Too many connections; try again in a minute');
       if (others >= limits.perAddress) {
         const say = `${limits.perAddress} connections from your address are open; use those, or end some`;
         throw new SmtpReply(421, '4.7.0', say);
       }
       open.set(key, others + 1);
-      total++;
+      totals[kind]++;
     },
-    leave(address) {
+    leave(address, kind) {
       const key = clientKey(address);
       const left = (open.get(key) ?? 1) - 1;
       if (left > 0) open.set(key, left);
       else open.delete(key);
-      total--;
+      totals[kind]--;
     },
   };
-}
-
-/** One customer's addresses: IPv6 is handed out by networks of 64 bits, so that single addresses limit nobody. */
-export function clientKey(address: string): string {
-  if (!ipaddr.isValid(address)) return address;
-  const parsed = ipaddr.process(address);
-  if (parsed.kind() === 'ipv4') return parsed.toString();
-  return (parsed as ipaddr.IPv6).parts.slice(0, 4).join(':');
 }

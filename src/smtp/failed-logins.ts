@@ -1,5 +1,5 @@
 import type { Clock } from '../platform/clock/index.ts';
-import { clientKey } from './connection-limits.ts';
+import { clientKey } from '../platform/network/index.ts';
 import { SmtpReply } from './smtp-reply.ts';
 
 export interface FailedLogins {

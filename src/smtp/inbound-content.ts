@@ -5,7 +5,7 @@ import { SmtpReply } from './smtp-reply.ts';
 
 export interface ContentLimits {
   clock: Clock;
-  /** Beyond this time, content has to come at `bytesPerSecond`. */
+  /** Content has to come at `bytesPerSecond`, and may fall behind by this much. */
   timeoutMs: number;
   bytesPerSecond: number;
   bytesMax: number;
@@ -13,20 +13,55 @@ export interface ContentLimits {
 
 /** The memory that messages take while they are in hand, all connections together. */
 export interface ContentMemory {
-  /** Answers false where there is no more. */
-  take(bytes: number): boolean;
-  giveBack(bytes: number): void;
+  /** What one message of `party` takes. */
+  begin(party: string): MessageMemory;
 }
 
+export interface MessageMemory {
+  /** Answers false where there is no more. */
+  take(bytes: number): boolean;
+  giveBack(): void;
+}
+
+/** The beginning of a message, which is all of an ordinary one; a quarter of the memory is for nothing else. */
+const BEGINNING_BYTES = 128 * 1024;
+
+/**
+ * Ordinary messages have a part to themselves. Of the rest each party may take as much as it leaves to others, so that
+ * whoever keeps large messages open refuses them to nobody else.
+ */
 export function createContentMemory(bytesMax: number): ContentMemory {
-  let taken = 0;
+  const beginnings = { free: Math.floor(bytesMax / 4) };
+  const rest = { free: bytesMax - beginnings.free };
+  const restOf = new Map<string, number>();
   return {
-    take(bytes) {
-      if (taken + bytes > bytesMax) return false;
-      taken += bytes;
-      return true;
+    begin(party) {
+      let [begun, further] = [0, 0];
+      const takeFurther = (bytes: number): boolean => {
+        const held = restOf.get(party) ?? 0;
+        if (held + bytes > rest.free) return false;
+        restOf.set(party, held + bytes);
+        rest.free -= bytes;
+        further += bytes;
+        return true;
+      };
+      return {
+        take(bytes) {
+          if (begun + bytes > BEGINNING_BYTES || bytes > beginnings.free) return takeFurther(bytes);
+          beginnings.free -= bytes;
+          begun += bytes;
+          return true;
+        },
+        giveBack() {
+          beginnings.free += begun;
+          rest.free += further;
+          const left = (restOf.get(party) ?? 0) - further;
+          if (left > 0) restOf.set(party, left);
+          else restOf.delete(party);
+          [begun, further] = [0, 0];
+        },
+      };
     },
-    giveBack: (bytes) => void (taken -= bytes),
   };
 }
 
@@ -38,41 +73,33 @@ export function createContentMemory(bytesMax: number): ContentMemory {
 export async function readContent(
   content: Content,
   { clock, timeoutMs, bytesPerSecond, bytesMax }: ContentLimits,
-  memory: ContentMemory,
+  memory: MessageMemory,
 ): Promise<Buffer> {
   const pieces: Buffer[] = [];
   const lineEnds = createBareLineEnds();
-  let [size, held] = [0, 0];
+  let size = 0;
   let refusal: SmtpReply | undefined;
   const refuse = (reply: SmtpReply): void => {
     refusal ??= reply;
     pieces.length = 0;
-    memory.giveBack(held);
-    held = 0;
+    memory.giveBack();
   };
-  const stopWatching = watchRate(
-    clock,
-    { timeoutMs, bytesPerSecond },
-    () => size,
-    () => content.destroy(),
-  );
+  const rate = watchRate(clock, { timeoutMs, bytesPerSecond }, () => content.destroy());
   try {
     for await (const piece of content as AsyncIterable<Buffer>) {
       size += piece.length;
+      rate.came(piece.length);
       lineEnds.see(piece);
       if (refusal) continue;
       if (size > bytesMax) refuse(tooLarge(bytesMax));
       else if (!memory.take(piece.length))
         refuse(new SmtpReply(452, '4.3.1', 'Too much mail is coming in; try again in a minute'));
-      else {
-        held += piece.length;
-        pieces.push(piece);
-      }
+      else pieces.push(piece);
     }
   } catch {
     refuse(new SmtpReply(421, '4.4.2', 'The content came too slowly, or not to its end; send it again'));
   } finally {
-    stopWatching();
+    rate.stop();
   }
   const bare = lineEnds.found();
   if (!refusal && bare)
@@ -90,20 +117,25 @@ export async function readContent(
 const tooLarge = (bytesMax: number): SmtpReply =>
   new SmtpReply(552, '5.3.4', `The message is larger than the ${bytesMax} bytes that are taken; send less, or a link`);
 
-/** Calls `tooSlow` once when fewer bytes have come than should have by then. */
+/**
+ * Calls `tooSlow` once when fewer bytes have come than should have by then. Nobody gets ahead by more than `timeoutMs`:
+ * what came fast at first does not pay for hours of silence.
+ */
 function watchRate(
   clock: Clock,
   { timeoutMs, bytesPerSecond }: { timeoutMs: number; bytesPerSecond: number },
-  size: () => number,
   tooSlow: () => void,
-): () => void {
-  const start = clock.now();
+): { came(bytes: number): void; stop(): void } {
+  let deadline = clock.now() + timeoutMs;
   let cancel = (): void => undefined;
   const look = (): void => {
-    const left = start + timeoutMs + (size() / bytesPerSecond) * 1000 - clock.now();
+    const left = deadline - clock.now();
     if (left <= 0) tooSlow();
     else cancel = clock.timer(left, look);
   };
   look();
-  return () => cancel();
+  return {
+    came: (bytes) => void (deadline = Math.min(clock.now() + timeoutMs, deadline + (bytes / bytesPerSecond) * 1000)),
+    stop: () => cancel(),
+  };
 }

@@ -115,6 +115,7 @@ type Done = (error?: Error | null) => void;
 function libraryOptions(options: ListenerOptions): SMTPServerOptions {
   const { doors, limits, rules, keys, log } = options;
   const counted = new Set<string>();
+  const kind = doors.receiving ? 'world' : 'submission';
   const step = (work: Promise<unknown>, done: Done): void =>
     void work.then(
       () => done(),
@@ -145,7 +146,7 @@ function libraryOptions(options: ListenerOptions): SMTPServerOptions {
     disabledCommands: ['XCLIENT', 'XFORWARD', 'WIZ', 'SHELL', 'KILL', ...(doors.submission ? [] : ['AUTH'])],
     onConnect(session, done) {
       try {
-        limits.enter(session.remoteAddress);
+        limits.enter(session.remoteAddress, kind);
         counted.add(session.id);
         done();
       } catch (error) {
@@ -172,7 +173,7 @@ function libraryOptions(options: ListenerOptions): SMTPServerOptions {
         );
     },
     onClose(session) {
-      if (counted.delete(session.id)) limits.leave(session.remoteAddress);
+      if (counted.delete(session.id)) limits.leave(session.remoteAddress, kind);
       doors.submission?.closed(asOurs(session));
       doors.receiving?.closed(asOurs(session));
     },

@@ -1,6 +1,6 @@
 import type { Receive, Route, Verdict } from '../flow/receive/index.ts';
 import type { World } from '../platform/world/index.ts';
-import { clientKey } from './connection-limits.ts';
+import { clientKey } from '../platform/network/index.ts';
 import type { PathCommand, ReceivingDoor, Session } from './door.ts';
 import { createContentMemory, readContent } from './inbound-content.ts';
 import { createMessageRate } from './message-rate.ts';
@@ -59,7 +59,8 @@ export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor 
     },
     async data(session, content) {
       const routes = [...(taken.get(session.envelope)?.values() ?? [])];
-      const raw = await readContent(content, limits, memory);
+      const held = memory.begin(clientKey(session.remoteAddress));
+      const raw = await readContent(content, limits, held);
       try {
         const verdict = await flow.receive({
           mailFrom: session.envelope.mailFrom ? session.envelope.mailFrom.address : '',
@@ -69,7 +70,7 @@ export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor 
         });
         return textOf(verdict);
       } finally {
-        memory.giveBack(raw.length);
+        held.giveBack();
       }
     },
     closed: () => undefined,

@@ -278,6 +278,7 @@ const commandless: Record<string, string> = {
   getOpenapiJson: 'a document for tools, which fetch it themselves',
   getOpenapiYaml: 'a document for tools, which fetch it themselves',
   getDocs: 'a page for a browser',
+  getDocsScript: 'the script of that page',
   getSharePage: 'a page for a browser',
   createContactImport: 'a form with a file; contacts import has its own tests',
   exportContacts: 'a file; contacts export has its own tests',

@@ -14,8 +14,8 @@ export interface Dialogue {
   isOpen(): boolean;
 }
 
-export async function openDialogue(port: number, host = '127.0.0.1'): Promise<Dialogue> {
-  let socket: net.Socket = net.connect(port, host);
+export async function openDialogue(port: number, host = '127.0.0.1', from?: string): Promise<Dialogue> {
+  let socket: net.Socket = net.connect({ port, host, ...(from && { localAddress: from }) });
   let [held, isClosed] = ['', false];
   const replies: string[] = [];
   const waiting: ((reply: string) => void)[] = [];

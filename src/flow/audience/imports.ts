@@ -2,6 +2,7 @@ import type { World } from '../../platform/world/index.ts';
 import { createWorkLoop, type WorkLoop } from '../../platform/work-loop/index.ts';
 import {
   claimImports,
+  importsInTurn,
   releaseAllImports,
   releaseImport,
   renewImports,
@@ -14,13 +15,27 @@ export type Imports = Pick<WorkLoop, 'idle' | 'wake' | 'state'> & {
   stop(graceMs: number): Promise<void>;
 };
 
-/** The work loop of imports: each is claimed with a lease and carried batch by batch from where it stands. */
+/** Beyond, the turns begin anew. */
+const TURNS_KEPT = 10_000;
+
+/**
+ * The work loop of imports: each is claimed with a lease and carried batch by batch from where it stands, one of a team at a
+ * time, and the teams take turns.
+ */
 export function createImports(world: World): Imports {
   const { db, clock, log, config } = world;
   const { max_at_once: atOnceMax, lease_seconds: leaseSeconds, poll_ms: pollMs } = config.imports;
   const leaseMs = leaseSeconds * 1000;
   const owner = world.ids.uuid();
   const until = (): number => clock.now() + leaseMs;
+  /** When each team that has something waiting had its last turn. */
+  const turns = new Map<string, number>();
+  let turn = 0;
+  /** Whose last turn is longest ago comes first. */
+  function inTurn<Waiting extends { team_id: string }>(waiting: readonly Waiting[]): Waiting[] {
+    const last = (one: Waiting): number => turns.get(one.team_id) ?? 0;
+    return waiting.toSorted((a, b) => last(a) - last(b));
+  }
   const loop: WorkLoop<ImportRow> = createWorkLoop<ImportRow>({
     name: 'imports',
     describe: ({ id }) => ({ importId: id }),
@@ -29,8 +44,14 @@ export function createImports(world: World): Imports {
     pollMs,
     capacity: () => atOnceMax - loop.inFlight(),
     async claim({ limit }) {
-      const items = await claimImports(db, { owner, now: clock.now(), until: until() }, Math.min(limit, atOnceMax));
-      return { items, left: items.length < Math.min(limit, atOnceMax) ? 'nothing' : 'crowded' };
+      const waiting = await importsInTurn(db, clock.now());
+      const wanted = inTurn(waiting).slice(0, Math.min(limit, atOnceMax));
+      const ids = wanted.map(({ id }) => id);
+      const items = await claimImports(db, { owner, now: clock.now(), until: until() }, ids);
+      if (turns.size > TURNS_KEPT) turns.clear();
+      for (const { team_id: teamId } of items) turns.set(teamId, ++turn);
+      // What is left of a team waits for the one under way.
+      return { items, left: items.length + loop.inFlight() > 0 ? 'crowded' : 'nothing' };
     },
     carry: (item, signal) => carryImport(world, { item, owner, signal }),
     giveBack: async (items) => void (await Promise.all(items.map(({ id }) => releaseImport(db, id, owner)))),

@@ -1,4 +1,6 @@
+import { clientKey } from '../../platform/network/index.ts';
 import type { World } from '../../platform/world/index.ts';
+import { createAuthenticator } from './authenticator.ts';
 import type { Arrival } from './inbound-message.ts';
 import { judge } from './judge.ts';
 import { routeRecipient, type Route } from './route-recipient.ts';
@@ -16,6 +18,7 @@ export interface Receive {
 
 export function createReceive(world: World): Receive {
   const { read, store, close } = createStoreMessage(world);
+  const authenticator = createAuthenticator(world);
   return {
     route: (address) => routeRecipient(world, address),
     async receive(arrival) {
@@ -23,9 +26,9 @@ export function createReceive(world: World): Receive {
       for (const route of arrival.routes) {
         if (route.kind === 'team') teams.set(route.teamId, [...(teams.get(route.teamId) ?? []), route.address]);
       }
-      const reading = await read(arrival.raw);
+      const reading = await read(clientKey(arrival.client.address), arrival.raw);
       if (teams.size === 0) return takeReturned(world, arrival, reading);
-      const judgement = await judge(world, arrival, [...teams.values()].flat());
+      const judgement = await judge(world, authenticator, arrival, [...teams.values()].flat());
       if (judgement.kind === 'refuse') return { kind: 'refused', domain: judgement.domain };
       if (judgement.kind === 'defer') return { kind: 'deferred' };
       const { authentication, virus } = judgement;
@@ -34,6 +37,6 @@ export function createReceive(world: World): Receive {
       const received = await store({ ...arrival, teams, authentication, hasVirus: virus !== undefined }, reading);
       return { kind: 'taken', id: received[0]?.id ?? '' };
     },
-    close,
+    close: async () => void (await Promise.all([close(), authenticator.close()])),
   };
 }

@@ -1,7 +1,7 @@
 import { systemClock } from '../../platform/clock/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import type { Authentication } from '../../resources/received-emails/index.ts';
-import { authenticate, NOTHING_KNOWN, type Checks } from './authenticate.ts';
+import type { Authenticator } from './authenticator.ts';
 import { scan } from './clamd.ts';
 import type { Arrival } from './inbound-message.ts';
 import { scoreOf, type Spam } from './rspamd.ts';
@@ -15,14 +15,16 @@ export type Judgement =
   | { kind: 'defer' };
 
 /** Asks everybody at once. Only viruses and DMARC decide anything; the rest is for whoever reads the message. */
-export async function judge(world: World, arrival: Arrival, recipients: readonly string[]): Promise<Judgement> {
+export async function judge(
+  world: World,
+  { authenticate }: Authenticator,
+  arrival: Arrival,
+  recipients: readonly string[],
+): Promise<Judgement> {
   const { receiving } = world.config;
   const waitMs = receiving.judge_seconds * 1000;
   const [checks, virus, spam] = await Promise.all([
-    within(waitMs, authenticate(world, arrival)).catch((error: unknown): Checks => {
-      world.log.warn({ err: error }, 'SPF, DKIM and DMARC of a message could not be checked');
-      return NOTHING_KNOWN;
-    }),
+    authenticate(arrival),
     virusIn(world, arrival.raw, waitMs),
     spamScore(world, arrival, recipients, waitMs),
   ]);
@@ -69,11 +71,4 @@ async function spamScore(
 function hostAndPort(text: string): { host: string; port: number } {
   const at = text.lastIndexOf(':');
   return { host: text.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(text.slice(at + 1)) };
-}
-
-function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = systemClock.timer(ms, () => reject(new Error(`no answer in ${ms / 1000} s`)));
-    work.then(resolve, reject).finally(stop);
-  });
 }

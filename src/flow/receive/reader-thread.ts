@@ -1,16 +1,16 @@
-/** The other side of `message-reader.ts`: reads one message after the other, and may be ended at any time. */
+/** Reads one message after the other, and may be ended at any time (`message-thread.ts`). */
 import { parentPort } from 'node:worker_threads';
 import { readMessage, type ReadLimits } from '../../protocol/read-message/index.ts';
+import type { Said } from './message-thread.ts';
 
 export interface ReadOrder {
-  id: number;
   raw: Uint8Array;
   limits: ReadLimits;
 }
 
-parentPort?.on('message', ({ id, raw, limits }: ReadOrder) => {
+parentPort?.on('message', ({ id, order: { raw, limits } }: { id: number; order: ReadOrder }) => {
   void readMessage(raw, limits).then((reading) => {
     const buffers = reading.isRead ? new Set(reading.parts.map(({ content }) => content.buffer as ArrayBuffer)) : [];
-    parentPort?.postMessage({ id, reading }, [...buffers]);
+    parentPort?.postMessage({ id, answer: reading } satisfies Said, [...buffers]);
   });
 });

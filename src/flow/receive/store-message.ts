@@ -4,7 +4,7 @@ import type { MessageReading } from '../../protocol/read-message/index.ts';
 import type { NewReceivedEmail } from '../../resources/received-emails/index.ts';
 import { planOf, storageOf } from '../../resources/usage/index.ts';
 import type { InboundMessage } from './inbound-message.ts';
-import { createMessageReader } from './message-reader.ts';
+import { createMessageReaders } from './message-readers.ts';
 import { droppedRows, receivedRows, type ReceivedRows } from './received-rows.ts';
 import { createWriteReceived } from './write-received.ts';
 
@@ -15,26 +15,19 @@ export interface Received {
 }
 
 export interface StoreMessage {
-  /** Within bounds of time and memory, whatever it is. */
-  read(raw: Buffer): Promise<MessageReading>;
+  /** Within bounds of time and memory, whatever it is; in turns of the parties that bring messages. */
+  read(party: string, raw: Buffer): Promise<MessageReading>;
   /** Resolves when the message is stored for each of its teams, and synced. */
   store(message: InboundMessage, reading: MessageReading): Promise<Received[]>;
   close(): Promise<void>;
 }
-
-/** So that a message that takes its time does not hold up all others; the second thread is started when it is needed. */
-const READERS = 2;
 
 /** Real messages have a few dozen parts and a few kilobytes of headers. */
 const LIMITS = { depthMax: 64, headerBytesMax: 512 * 1024, partsMax: 1000 };
 
 export function createStoreMessage(world: World): StoreMessage {
   const readMs = world.config.receiving.read_seconds * 1000;
-  const readers = Array.from({ length: READERS }, () =>
-    createMessageReader({ clock: systemClock, readMs, limits: LIMITS }),
-  );
-  const read = (raw: Buffer): Promise<MessageReading> =>
-    readers.reduce((least, one) => (one.waiting() < least.waiting() ? one : least)).read(raw);
+  const { read, close } = createMessageReaders({ clock: systemClock, readMs, limits: LIMITS });
   const write = createWriteReceived(world);
 
   async function store(message: InboundMessage, reading: MessageReading): Promise<Received[]> {
@@ -64,5 +57,5 @@ export function createStoreMessage(world: World): StoreMessage {
     blobs: [],
   });
 
-  return { read, store, close: async () => void (await Promise.all(readers.map((reader) => reader.close()))) };
+  return { read, store, close };
 }

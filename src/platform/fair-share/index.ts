@@ -1,2 +1,3 @@
 /** Shares places among those who hold them, so that whoever comes next finds some. It promises no order. */
 export { createFairShare, type FairShare } from './fair-share.ts';
+export { createTurnLine, type TurnLine } from './turn-line.ts';

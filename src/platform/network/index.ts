@@ -3,4 +3,5 @@
  * looks nothing up and connects to nothing.
  */
 export { createAddressGuard, type AddressGuard } from './address-guard.ts';
+export { clientKey } from './client-key.ts';
 export { createRangeCheck, plainAddress } from './range-check.ts';

@@ -52,14 +52,30 @@ interface Lease {
   until: number;
 }
 
-/** Takes imports that nobody works on, the oldest first. */
-export function claimImports(db: Executor, { owner, now, until }: Lease, limit: number): Promise<ImportRow[]> {
-  const inTurn = db.dialect === 'pg' ? 'for update skip locked' : '';
+const HEADS_MAX = 1000;
+
+/** Of each team that has an import open and none under way, the oldest one. */
+export function importsInTurn(db: Executor, now: number): Promise<{ id: string; team_id: string }[]> {
+  const sql = `select id, team_id from (
+      select id, team_id, lease_until, row_number() over (partition by team_id order by id) as place,
+        max(case when lease_until > ? then 1 else 0 end) over (partition by team_id) as is_busy
+      from contact_imports where completed_at is null) as open_imports
+    where place = 1 and is_busy = 0 order by id limit ?`;
+  return db.all(sql, [now, HEADS_MAX]);
+}
+
+/** Takes those of the imports that nobody works on meanwhile. */
+export async function claimImports(
+  db: Executor,
+  { owner, now, until }: Lease,
+  ids: readonly string[],
+): Promise<ImportRow[]> {
+  if (ids.length === 0) return [];
+  const among = uuidsIn(db.dialect, 'id', ids);
   const sql =
     quietly(`update contact_imports set lease_owner = ?, lease_until = ?, status = 'in_progress', tries = tries + 1
-    where id in (select id from contact_imports where completed_at is null
-      and (lease_until is null or lease_until <= ?) order by id limit ? ${inTurn}) returning *`);
-  return db.all<ImportRow>(sql, [owner, until, now, limit]);
+    where ${among.sql} and completed_at is null and (lease_until is null or lease_until <= ?) returning *`);
+  return db.all<ImportRow>(sql, [owner, until, among.value, now]);
 }
 
 export async function renewImports(db: Executor, ids: readonly string[], owner: string, until: number): Promise<void> {

@@ -5,6 +5,7 @@
 export {
   claimImports,
   finishImport,
+  importsInTurn,
   importsWithOldFile,
   noteFileRemoved,
   openImportOwners,

@@ -1,5 +1,5 @@
 import type { Dialect, Executor, Page } from '../../platform/db/index.ts';
-import { nextTurn } from '../../platform/clock/index.ts';
+import { mayBeginPieces, takePiece } from './piece-turns.ts';
 import {
   chooseIndex,
   renderFilter,
@@ -12,13 +12,17 @@ import { LISTED, type ListedRow } from './contacts.store.ts';
 /** Fewer are read by their ids; of more, a page of those that are wanted is found sooner among all. */
 const IDS_MAX = 5000;
 /**
- * So many are looked at before anything else gets its turn. SQLite answers in this thread; PostgreSQL beside it, and
- * looks at all of them in one statement.
+ * So many are looked at before anything else gets its turn, or fewer where that takes long. SQLite answers in this thread;
+ * PostgreSQL beside it, and looks at all of them in one statement.
  */
 const PIECE = 20_000;
-/** Most pages are full after a few more than they hold: the first piece is small, and each is larger than the one before. */
+const PIECE_MS = 25;
+/** Most pages are full after a few more than they hold: the first piece is small, and the others as large as may be. */
 const FIRST_PIECE = 400;
 const GROWTH = 8;
+
+const pieceAfter = (piece: number, tookMs: number): number =>
+  Math.max(FIRST_PIECE, Math.min(PIECE, piece * GROWTH, Math.round((piece * PIECE_MS) / Math.max(1, tookMs))));
 
 /** What a filter is evaluated on: all contacts, or those that an index has. */
 interface Source {
@@ -33,6 +37,7 @@ interface Source {
 
 /** A page of the contacts that meet a filter, newest first. */
 export async function audiencePage(db: Executor, teamId: string, filter: Filter, page: Page): Promise<ListedRow[]> {
+  mayBeginPieces(db, teamId);
   return audienceRows<ListedRow>(db, teamId, filter, page, LISTED);
 }
 
@@ -49,18 +54,19 @@ export async function audienceRows<Row>(
   const order = isBack ? 'asc' : 'desc';
   const found: Row[] = [];
   let edge = page.after ?? page.before;
-  for (let piece = Math.max(FIRST_PIECE, page.limit); ; piece = Math.min(piece * GROWTH, PIECE)) {
+  for (let piece = Math.max(FIRST_PIECE, page.limit); ;) {
     const bounds = boundsOf(db, source, { edge, order, piece });
     const sql = `select ${columns} from ${source.from} where ${source.where.sql} ${bounds.sql} and ${source.rest.sql}
       order by ${source.id} ${order} limit ?`;
     const values = [...source.where.values, ...bounds.values, ...source.rest.values, page.limit - found.length];
-    found.push(...(await db.all<Row>(sql, values)));
+    const { answer, tookMs } = await takePiece(db, teamId, () => db.all<Row>(sql, values));
+    found.push(...answer);
     if (found.length >= page.limit) break;
     // Only now: most pages are full with their first piece.
     const end = await pieceEnd(db, source, { edge, order, piece });
     if (end === undefined) break;
     edge = end;
-    await nextTurn();
+    piece = pieceAfter(piece, tookMs);
   }
   return isBack ? found.reverse() : found;
 }
@@ -72,22 +78,24 @@ export interface AudienceCount {
 
 /** How many contacts meet a filter. */
 export async function countAudience(db: Executor, teamId: string, filter: Filter): Promise<AudienceCount> {
+  mayBeginPieces(db, teamId);
   const source = await sourceOf(db, teamId, filter);
   const sum: AudienceCount = { contacts: 0, unsubscribed: 0 };
   let edge: string | undefined;
-  for (;;) {
-    const end = await pieceEnd(db, source, { edge, order: 'asc', piece: PIECE });
+  for (let piece = FIRST_PIECE; ;) {
+    const end = await pieceEnd(db, source, { edge, order: 'asc', piece });
     const beyond = edge === undefined ? '' : `and ${source.id} > ?`;
     const within = end === undefined ? '' : `and ${source.id} <= ?`;
     const sql = `select count(*) as contacts, coalesce(sum(c.unsubscribed), 0) as unsubscribed
       from ${source.from} where ${source.where.sql} ${beyond} ${within} and ${source.rest.sql}`;
     const edges = [edge, end].filter((one) => one !== undefined);
-    const row = await db.get<AudienceCount>(sql, [...source.where.values, ...edges, ...source.rest.values]);
-    sum.contacts += Number(row?.contacts);
-    sum.unsubscribed += Number(row?.unsubscribed);
+    const values = [...source.where.values, ...edges, ...source.rest.values];
+    const { answer, tookMs } = await takePiece(db, teamId, () => db.get<AudienceCount>(sql, values));
+    sum.contacts += Number(answer?.contacts);
+    sum.unsubscribed += Number(answer?.unsubscribed);
     if (end === undefined) return sum;
     edge = end;
-    await nextTurn();
+    piece = pieceAfter(piece, tookMs);
   }
 }
 

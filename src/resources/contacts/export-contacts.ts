@@ -6,6 +6,7 @@ import type { Ctx } from '../access/index.ts';
 import { declaredProperties, type PropertyRow } from '../contact-properties/index.ts';
 import { declaredFor, filterOf, findSegment } from '../segments/index.ts';
 import { audienceRows } from './audience.store.ts';
+import { mayBeginPieces } from './piece-turns.ts';
 import type { ContactRow } from './contacts.store.ts';
 import { presentValues, valuesOf } from './property-values.ts';
 
@@ -19,6 +20,7 @@ export async function exportContacts(
   { store, teamId }: Ctx,
   { format, segmentId }: { format: ExportFormat; segmentId: string | undefined },
 ): Promise<AsyncIterable<string>> {
+  mayBeginPieces(store.db, teamId);
   const segment = segmentId === undefined ? undefined : await findSegment(store.db, teamId, segmentId);
   if (segmentId !== undefined && !segment) {
     throw refuse('invalid_parameter', { say: 'segment_id names no segment of this team.' });

@@ -1,0 +1,32 @@
+/** Checks messages, many at a time (`message-thread.ts`). It knows no DNS: that is asked of the other side. */
+import { parentPort } from 'node:worker_threads';
+import { authenticate, type CheckOrder } from './authenticate.ts';
+import type { DnsAnswer, DnsQuestion } from './dns-questions.ts';
+import type { Said } from './message-thread.ts';
+
+type Heard = { id: number; order: CheckOrder } | { question: number; told: DnsAnswer };
+
+const asked = new Map<number, (told: DnsAnswer) => void>();
+let questions = 0;
+
+const say = (said: Said): void => parentPort?.postMessage(said);
+
+async function resolve(name: string, type: string): Promise<unknown> {
+  const question = ++questions;
+  const told = await new Promise<DnsAnswer>((tell) => {
+    asked.set(question, tell);
+    say({ question, asked: { name, type } satisfies DnsQuestion });
+  });
+  asked.delete(question);
+  if ('code' in told) throw Object.assign(new Error(`DNS: ${told.code}`), { code: told.code });
+  return told.records;
+}
+
+parentPort?.on('message', (heard: Heard) => {
+  if ('question' in heard) return asked.get(heard.question)?.(heard.told);
+  const { id, order } = heard;
+  void authenticate(order, resolve).then(
+    (checks) => say({ id, answer: { checks } }),
+    (error: Error) => say({ id, answer: { failed: error.message } }),
+  );
+});

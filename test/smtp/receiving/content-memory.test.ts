@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { dotted, mxPort, receivingDomainOf } from '../../rig/mx.ts';
+import { startScene, type Scene } from '../../rig/scene.ts';
+import { openDialogue, type Dialogue } from '../../rig/smtp-dialogue.ts';
+import { openTransaction } from './opened.ts';
+
+const MB = 1024 * 1024;
+const GREEDY = '127.0.0.2';
+const text = (bytes: number): string => `From: a@example.org\r\n\r\n${`${'x'.repeat(78)}\r\n`.repeat(bytes / 80)}`;
+
+async function open(scene: Scene, to: string, from: string): Promise<Dialogue> {
+  const client = await openDialogue(mxPort(scene), '127.0.0.1', from);
+  await openTransaction(client, to);
+  return client;
+}
+
+describe('the memory of messages that come in', () => {
+  it('is not kept from others by one who ends no message', { timeout: 60_000 }, async () => {
+    await using scene = await startScene({
+      roles: ['http', 'receiving'],
+      config: { receiving: { memory_bytes: 16 * MB, judge_seconds: 5 } },
+    });
+    const team = await scene.team();
+    const { name } = await receivingDomainOf(scene, team);
+    const greedy: Dialogue[] = [];
+    for (let i = 0; i < 6; i++) {
+      const client = await open(scene, `g${i}@${name}`, GREEDY);
+      client.send(text(4 * MB));
+      greedy.push(client);
+    }
+    // By then most of that has been heard.
+    const witness = await open(scene, `w@${name}`, GREEDY);
+    expect(await witness.say(dotted(text(1000)))).toMatch(/^250 /);
+    for (const bytes of [1000, 2 * MB]) {
+      const client = await open(scene, `b@${name}`, '127.0.0.3');
+      expect(await client.say(dotted(text(bytes))), `${bytes} bytes`).toMatch(/^250 /);
+      client.end();
+    }
+    // What came fast does not pay for silence.
+    scene.clock.advance(61_000);
+    for (const client of greedy) expect(await client.hear()).toMatch(/^4\d\d /);
+    const after = await open(scene, `g@${name}`, GREEDY);
+    expect(await after.say(dotted(text(4 * MB)))).toMatch(/^250 /);
+    for (const client of [...greedy, witness, after]) client.end();
+  });
+});

@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { bringMail, receivingDomainOf } from '../../rig/mx.ts';
+import { startScene } from '../../rig/scene.ts';
+
+/** Signatures over different lengths, so that the body is put into shape and hashed for each of them. */
+const signed = (body: string): string =>
+  [
+    ...Array.from(
+      { length: 20 },
+      (_, i) =>
+        `DKIM-Signature: v=1; a=rsa-sha256; c=relaxed/relaxed; d=evil.example; s=s${i}; l=${40_000_000 + i}; h=from; bh=AAAA; b=AAAA`,
+    ),
+    'From: a@evil.example',
+    'Subject: costly',
+    '',
+    body,
+  ].join('\r\n');
+
+const COSTLY: Record<string, string> = {
+  'signatures over many short lines': signed('a\t b\tc\r\n'.repeat(250_000)),
+  'signatures over one long line': signed('abcdefgh'.repeat(250_000)),
+  'a field of many folds': `From: a@evil.example\r\nSubject: costly\r\nX-A: a\r\n${' a\r\n'.repeat(60_000)}\r\nx\r\n`,
+};
+
+describe('messages that are costly to check', () => {
+  it('keep nobody else waiting, and are taken', { timeout: 120_000 }, async () => {
+    await using scene = await startScene({
+      roles: ['http', 'receiving'],
+      config: { receiving: { judge_seconds: 3 } },
+    });
+    const team = await scene.team();
+    const { name } = await receivingDomainOf(scene, team);
+    await bringMail(scene, { to: [`a@${name}`], raw: 'From: a@example.org\r\n\r\nx\r\n' });
+    for (const [what, raw] of Object.entries(COSTLY)) {
+      let isOver = false;
+      const bringing = bringMail(scene, { to: [`a@${name}`], raw }).finally(() => (isOver = true));
+      let longestMs = 0;
+      while (!isOver) {
+        const began = performance.now();
+        await scene.api('GET', '/health', {});
+        longestMs = Math.max(longestMs, performance.now() - began);
+      }
+      expect(await bringing, what).toMatch(/^250 2\.0\.0 Taken/);
+      expect(longestMs, what).toBeLessThan(2000);
+    }
+    const { data } = (await scene.api('GET', '/emails/receiving?limit=10', { key: team.key })).body;
+    expect(data).toHaveLength(4);
+  });
+});
