@@ -8,7 +8,7 @@
 #   --destdir DIR   lay out the files under DIR and touch nothing else: no account, no service, no dependencies (for packages)
 #
 # What it creates: the system account `rasket`, the program (owned by root), /etc/rasket/rasket.toml (kept if it exists),
-# /var/lib/rasket (0700, yours to back up), the systemd unit, and the link /usr/local/bin/rasket.
+# /var/lib/rasket (0700, yours to back up), the systemd unit, the link /usr/local/bin/rasket and the manual, `man rasket`.
 set -eu
 umask 022
 
@@ -72,12 +72,13 @@ unit=$destdir/etc/systemd/system/rasket.service
 link=$destdir/usr/local/bin/rasket
 settings=$destdir/etc/rasket/rasket.toml
 state=$destdir/var/lib/rasket
+manual=$destdir/usr/local/share/man/man1/rasket.1
 
 has_systemd() { [ $staged = no ] && [ -d /run/systemd/system ]; }
 
 if [ $uninstall = yes ]; then
   if has_systemd && [ -e "$unit" ]; then systemctl disable --quiet --now rasket.service || true; fi
-  rm -f "$unit" "$link"
+  rm -f "$unit" "$link" "$manual"
   # A folder that is not the program (a wrong --prefix) is left alone, and so is a checkout, which someone may be working in.
   if [ -e "$program/.git" ]; then
     rm -f "$program/.installation.json"
@@ -185,6 +186,10 @@ if [ $staged = yes ]; then
   say "laid out under $destdir; account, dependencies and service are left to the installation on the machine itself"
   exit 0
 fi
+
+# From the same source as --help; an installation without a manual is none the worse.
+mkdir -p "${manual%/*}"
+installed_rasket man >"$manual" || rm -f "$manual"
 
 chgrp rasket /etc/rasket "$settings"
 chown rasket:rasket "$state"

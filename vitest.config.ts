@@ -21,10 +21,13 @@ const withoutDatabase = [
   'test/sdk/samples.test.ts',
   'test/flow/deliver-{dot,envelope,pool,resolver,route,shares,simulator,tls}.test.ts',
   'test/platform/{guarded-fetch,inspector,post-pool,resolver-records}.test.ts',
-  'test/cli/{confirm,dns,domain-claims,explain,families,lists,output,parity,profiles,webhooks-replay}.test.ts',
+  'test/cli/{confirm,dns,domain-claims,explain,families,lists,output,parity,profiles,shells,webhooks-replay}.test.ts',
 ];
 // What is said at a terminal does not depend on the database behind the API.
-const onSqliteAlone = ['test/cli/{first-email,sessions,storage,webhooks-listen}.test.ts', 'test/console/*.test.ts'];
+const onSqliteAlone = [
+  'test/cli/{first-email,sessions,storage,tail,webhooks-listen}.test.ts',
+  'test/console/*.test.ts',
+];
 const apart = ['tidy', 'driver', 'peers', 'browser', 'bench'].map((folder) => `test/${folder}/**`);
 
 // That each check can fail is proved with planted violations: once in the suite, not at every check.

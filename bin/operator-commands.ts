@@ -15,6 +15,7 @@ export function addOperatorCommands(program: Command, version: string): void {
   addServer(program, version);
   addStorage(program);
   addTeams(program.command('teams').summary('list, create, change and suspend teams on this installation'));
+  addOperators(program.command('operators').summary('who may see and change the queue of this installation'));
   addSending(program);
   addConfig(program.command('config').summary('check and show the configuration'));
 }
@@ -152,6 +153,28 @@ function addTeams(teams: Command): void {
   addTeamChanges(teams);
 }
 
+function addOperators(operators: Command): void {
+  const declare = (usage: string, summary: string, example: string): Command =>
+    operators
+      .command(usage)
+      .summary(summary)
+      .option(...DATA)
+      .option(...CONFIG)
+      .option(...JSON_OUTPUT)
+      .addHelpText('after', `\nExample:\n  rasket operators ${example} --data /var/lib/rasket`);
+  declare('create', 'make a token for rasket queue and rasket audit --all, shown once', 'create Ada')
+    .argument('<name>', 'whose it is; the audit log names it')
+    .action(async (name, options) => (await import('./commands/operators.ts')).createNamedOperator(name, options));
+  declare('list', 'list operators, revoked ones too', 'list').action(async (options) =>
+    (await import('./commands/operators.ts')).printOperators(options),
+  );
+  declare('revoke', 'end the token of an operator', 'revoke Ada')
+    .argument('<operator>', 'the name or the id')
+    .action(async (operator, options) =>
+      (await import('./commands/operators.ts')).revokeNamedOperator(operator, options),
+    );
+}
+
 function addTeamChanges(teams: Command): void {
   const declare = (verb: string, summary: string, example: string): Command =>
     teams
@@ -213,6 +236,26 @@ function addConfig(config: Command): void {
     )
     .addHelpText('after', '\nExample:\n  rasket config show --config /etc/rasket.toml')
     .action(async (options) => (await import('./commands/config.ts')).printConfig(options));
+}
+
+/** What tells shells and `man` about all the other commands; it comes last. */
+export function addDescriptions(program: Command, version: string): void {
+  program.commandsGroup('About this program:');
+  program
+    .command('completion')
+    .summary('print the script that completes commands in your shell')
+    .addArgument(new Argument('<shell>', 'your shell').choices(['bash', 'zsh', 'fish']))
+    .addHelpText('after', '\nExample:\n  rasket completion bash > /etc/bash_completion.d/rasket')
+    .action(async (shell) => {
+      process.stdout.write((await import('./commands/completion.ts')).completionFor(shell, program));
+    });
+  program
+    .command('man')
+    .summary('print the manual page, which install.sh lays down')
+    .addHelpText('after', '\nExample:\n  rasket man > /usr/local/share/man/man1/rasket.1')
+    .action(async () => {
+      process.stdout.write((await import('./commands/man.ts')).manPage(program, version));
+    });
 }
 
 function listed(text: string): number {

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
-import { addOperatorCommands } from './operator-commands.ts';
+import { EXIT_CODES } from './commands/man.ts';
+import { addDescriptions, addOperatorCommands } from './operator-commands.ts';
 import { guardOutput } from './output.ts';
 
 /** Words that make no command, as opposed to a command that failed. */
@@ -15,7 +16,7 @@ export async function runProgram(argv: string[], version: string): Promise<numbe
     .helpCommand('help [command]', 'show help for a command')
     .addHelpText(
       'after',
-      `\nStart here:\n  rasket dev          everything on this machine, to try things out\n  rasket init         a data folder for real mail`,
+      `\nStart here:\n  rasket dev          everything on this machine, to try things out\n  rasket init         a data folder for real mail\n\nExit codes:\n${EXIT_CODES.map(({ code, says }) => `  ${code}  ${says}`).join('\n')}`,
     )
     .showSuggestionAfterError()
     .exitOverride()
@@ -24,6 +25,7 @@ export async function runProgram(argv: string[], version: string): Promise<numbe
   addOperatorCommands(program, version);
   const { addClientCommands } = await import('../cli/index.ts');
   addClientCommands(program);
+  addDescriptions(program, version);
   try {
     await program.parseAsync(argv);
     return Number(process.exitCode ?? 0);

@@ -10,12 +10,13 @@ import { addContactCommands } from './commands/contacts/index.ts';
 import { addContactImportCommands } from './commands/contact-imports/index.ts';
 import { addContactPropertyCommands } from './commands/contact-properties/index.ts';
 import { addConsoleCommand } from './commands/console.ts';
-import { declareFamily } from './commands/declare-family.ts';
+import { declareFamily, declareTail } from './commands/declare-family.ts';
 import { addDomainClaimCommands } from './commands/domain-claims/index.ts';
 import { addDomainCommands } from './commands/domains/index.ts';
 import { addEmailCommands } from './commands/emails/index.ts';
 import { addInboundRuleCommands } from './commands/inbound-rules/index.ts';
 import { addMetricsCommands } from './commands/metrics/index.ts';
+import { addQueueCommands } from './commands/queue/index.ts';
 import { addReceivedEmailCommands } from './commands/received-emails/index.ts';
 import { addSegmentCommands } from './commands/segments/index.ts';
 import { addSystemCommands } from './commands/system/index.ts';
@@ -23,7 +24,7 @@ import { addSuppressionCommands } from './commands/suppressions/index.ts';
 import { addTeamCommands } from './commands/teams/index.ts';
 import { addTemplateCommands } from './commands/templates/index.ts';
 import { addWebhookCommands } from './commands/webhooks/index.ts';
-import { logs, shares, topics, usage } from './families/index.ts';
+import { audit, logs, operatorAudit, shares, topics, usage } from './families/index.ts';
 
 export function addClientCommands(program: Command): void {
   program.commandsGroup('Over the API:');
@@ -46,7 +47,10 @@ export function addClientCommands(program: Command): void {
   addTeamCommands(program);
   declareFamily(program, usage);
   addMetricsCommands(program);
-  declareFamily(program, logs);
+  declareFamily(program, logs, (parent) => void declareTail(parent, logs.list));
+  declareFamily(program, audit);
+  declareFamily(program, operatorAudit);
+  addQueueCommands(program);
   addSystemCommands(program);
   addConsoleCommand(program);
   addAccessCommands(program);

@@ -15,12 +15,14 @@ import { catchMessage } from './flow/playground/index.ts';
 import { createQueue, openHandOffLog, recoverDeliveries, releaseDeferred, type Queue } from './flow/queue/index.ts';
 import { createReceive, forgetGreylisted, type Receive } from './flow/receive/index.ts';
 import { createSettle } from './flow/settle/index.ts';
+import { releaseEndedHolds } from './flow/oversee/index.ts';
 import {
   createLogRemoval,
   createRemoval,
   createWebhookRemoval,
   forgetIdempotencyKeys,
   removeOrphanBlobs,
+  removeOldAudit,
 } from './flow/sweep/index.ts';
 import { createTracking, type Tracking } from './flow/track/index.ts';
 import {
@@ -202,6 +204,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const marks = openProcessMarks(options.dataDir);
     toStop.push(marks.close);
     const accept = createAccept(world, () => mail?.queue.wake());
+    const wakeQueue = (): void => mail?.queue.wake();
     const { networkClock, trustedCa } = options;
     const mail = roles.has('delivery')
       ? await startDelivery(world, { runDir, marks, accept, networkClock, trustedCa })
@@ -219,7 +222,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const tracking = roles.has('http') ? createTracking(world, runDir, marks) : undefined;
     if (tracking) toStop.push((graceMs) => tracking.close(graceMs));
     const listeners = createListeners(world);
-    const http = tracking && (await startHttpPort(world, options.version, { accept, tracking, listeners }));
+    const http = tracking && (await startHttpPort(world, options.version, { accept, tracking, listeners, wakeQueue }));
     if (http) {
       toStop.push(http.close, listeners.close);
       bound.url = http.url;
@@ -261,7 +264,7 @@ export async function closeWorld(world: World): Promise<void> {
 function startHttpPort(
   world: World,
   version: string,
-  stages: { accept: Accept; tracking: Tracking; listeners: Listeners },
+  stages: { accept: Accept; tracking: Tracking; listeners: Listeners; wakeQueue: () => void },
 ): Promise<HttpPort> {
   const checks = {
     database: () => ping(world.db),
@@ -383,10 +386,12 @@ function cronTable(world: World): readonly CronJob[] {
     { name: 'sweep-domains', schedule: world.config.domains.sweep, run: () => sweepDomains(world) },
     { name: 'publish-dns', schedule: '* * * * *', run: () => publishConfigured(world) },
     { name: 'release-held-mail', schedule: '* * * * *', run: () => releaseDeferred(world.db, world.clock.now()) },
+    { name: 'release-ended-holds', schedule: '* * * * *', run: () => releaseEndedHolds(world) },
     { name: 'recheck-claims', schedule: '41 * * * *', run: () => recheckClaims(world) },
     { name: 'forget-idempotency-keys', schedule: '7 * * * *', run: () => forgetIdempotencyKeys(world) },
     { name: 'forget-greylisted', schedule: '13 * * * *', run: () => forgetGreylisted(world) },
     { name: 'forget-expired-shares', schedule: '19 * * * *', run: () => forgetExpiredShares(world) },
+    { name: 'remove-old-audit', schedule: '53 4 * * *', run: () => removeOldAudit(world) },
     { name: 'remove-old-logs', schedule: '* * * * *', run: createLogRemoval(world) },
     { name: 'remove-old-webhook-events', schedule: '* * * * *', run: createWebhookRemoval(world) },
     { name: 'index-emails', schedule: '* * * * *', run: () => indexEmails(world) },

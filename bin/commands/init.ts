@@ -8,7 +8,15 @@ import { InstallationMismatch } from '../../src/resources/instance/index.ts';
 import { createTeam, listTeams } from '../../src/resources/teams/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { becomeOwnerOf, findInstallation } from '../installation.ts';
-import { newDataFolder, DEVELOPMENT_MARK, mustNotLackKey, readConfig, withWorld, type DataOptions } from './open.ts';
+import {
+  newDataFolder,
+  DEVELOPMENT_MARK,
+  mustNotLackKey,
+  readConfig,
+  withWorld,
+  type CommandAudit,
+  type DataOptions,
+} from './open.ts';
 import { runningUrl } from './serve.ts';
 
 const FIRST_TEAM = 'My team';
@@ -24,15 +32,20 @@ export async function init(options: InitOptions): Promise<void> {
   becomeOwnerOf(dataDir);
   const isNew = makeDataFolder(dataDir);
   const open = isNew ? withFreshWorld : withOwnWorld;
-  const made = await open(config, dataDir, async (world) => {
-    const teams = await listTeams(world.db);
-    if (teams.length > 0 && options.team === undefined) {
-      throw new OperatorFault(
-        `${dataDir} has a team already; add another one with: rasket init --data ${dataDir} --team NAME`,
-      );
-    }
-    return createTeam(world, { name: options.team ?? FIRST_TEAM });
-  });
+  const made = await open(
+    config,
+    dataDir,
+    async (world) => {
+      const teams = await listTeams(world.db);
+      if (teams.length > 0 && options.team === undefined) {
+        throw new OperatorFault(
+          `${dataDir} has a team already; add another one with: rasket init --data ${dataDir} --team NAME`,
+        );
+      }
+      return createTeam(world, { name: options.team ?? FIRST_TEAM });
+    },
+    { action: 'team.created' },
+  );
   printTeam({ ...made, dataDir, config }, options);
 }
 
@@ -58,9 +71,10 @@ export async function withFreshWorld<T>(
   config: Config,
   dataDir: string,
   work: (world: World) => Promise<T>,
+  audit?: CommandAudit,
 ): Promise<T> {
   try {
-    return await withWorld(config, dataDir, work, { mayFound: true, before: mustBeEmpty });
+    return await withWorld(config, dataDir, work, { mayFound: true, before: mustBeEmpty, ...(audit ? { audit } : {}) });
   } catch (error) {
     if (!(error instanceof InstallationMismatch)) throw error;
     rmSync(instanceKeyPath(dataDir));
@@ -70,8 +84,8 @@ export async function withFreshWorld<T>(
   }
 }
 
-const withOwnWorld: typeof withFreshWorld = (config, dataDir, work) =>
-  withWorld(config, dataDir, work, { mayFound: true });
+const withOwnWorld: typeof withFreshWorld = (config, dataDir, work, audit) =>
+  withWorld(config, dataDir, work, { mayFound: true, ...(audit ? { audit } : {}) });
 
 async function mustBeEmpty({ db }: World): Promise<void> {
   const hasTeams = (await hasTable(db, 'teams')) && (await listTeams(db)).length > 0;

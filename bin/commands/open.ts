@@ -1,6 +1,8 @@
 import { existsSync, mkdirSync } from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { closeWorld, migrateWorld, openWorld } from '../../src/app.ts';
+import { audited, type AuditNote } from '../../src/resources/audit/index.ts';
 import { loadConfig, type Config, type ConfigInput } from '../../src/platform/config/index.ts';
 import { lockDataFolder, schemaState } from '../../src/platform/db/index.ts';
 import { MARK_FILE } from '../../src/platform/installation-mark/index.ts';
@@ -96,12 +98,54 @@ export async function migrateAlone(world: World): Promise<string[]> {
   }
 }
 
+export interface WorldOptions {
+  mayFound?: boolean;
+  before?: (world: World) => Promise<void>;
+  /** What the audit log says of it, where something is changed. */
+  audit?: CommandAudit;
+}
+
+export interface CommandAudit extends Pick<AuditNote, 'action'> {
+  details?: object;
+  /** The team or thing that it is about, where that is not made just now. */
+  about?: (world: World) => Promise<{ teamId?: string; subjectId?: string }>;
+  /** It changes more than the database. */
+  always?: true;
+}
+
+/** The entry is written in the transaction of the change, as for a change that comes over the API. */
+async function workAudited<T>(
+  world: World,
+  work: (world: World) => Promise<T>,
+  { action, details, about, always }: CommandAudit,
+): Promise<T> {
+  const { teamId = null, subjectId = null } = (await about?.(world)) ?? {};
+  const watched = audited(world, {
+    ...{ action, team_id: teamId, subject_id: subjectId, details: details ? JSON.stringify(details) : null },
+    ...{ actor_kind: 'command', actor_id: null, actor_name: userOfMachine() },
+    ...{ address: null, user_agent: null, request_id: null },
+  });
+  const done = await work(watched.store);
+  if (always && !watched.isWritten()) await watched.write();
+  return done;
+}
+
+/** Who typed it, also behind sudo. */
+function userOfMachine(): string | null {
+  if (process.env.SUDO_USER) return process.env.SUDO_USER;
+  try {
+    return os.userInfo().username;
+  } catch {
+    return null;
+  }
+}
+
 /** A world for one command of the operator, migrated and closed afterwards; it logs only what went wrong. */
 export async function withWorld<T>(
   config: Config,
   dataDir: string,
   work: (world: World) => Promise<T>,
-  { mayFound = false, before }: { mayFound?: boolean; before?: (world: World) => Promise<void> } = {},
+  { mayFound = false, before, audit }: WorldOptions = {},
 ): Promise<T> {
   becomeOwnerOf(dataDir);
   mustBeInitialised(dataDir);
@@ -110,7 +154,7 @@ export async function withWorld<T>(
   try {
     await before?.(world);
     await migrateAlone(world);
-    return await work(world);
+    return await (audit ? workAudited(world, work, audit) : work(world));
   } finally {
     await closeWorld(world);
   }

@@ -11,7 +11,7 @@ import {
 import type { World } from '../../src/platform/world/index.ts';
 import { sealAnew, type SealedAnew } from '../../src/resources/instance/index.ts';
 import { OperatorFault } from '../explain.ts';
-import { dataFolder, readConfig, withWorld, type DataOptions } from './open.ts';
+import { dataFolder, readConfig, withWorld, type CommandAudit, type DataOptions } from './open.ts';
 
 /**
  * Replaces the instance key in steps that can each be killed and repeated: `instance.key` and the database say how far it
@@ -19,7 +19,9 @@ import { dataFolder, readConfig, withWorld, type DataOptions } from './open.ts';
  */
 export async function rekey(options: DataOptions & { forgetFormer?: boolean }): Promise<void> {
   const work = options.forgetFormer ? forgetFormer : replaceKey;
-  console.log(await withWorld(readConfig(options), dataFolder(options), work));
+  const action = options.forgetFormer ? 'instance.former_keys_forgotten' : 'instance.rekeyed';
+  const audit: CommandAudit = { action, always: true };
+  console.log(await withWorld(readConfig(options), dataFolder(options), work, { audit }));
 }
 
 async function replaceKey(world: World): Promise<string> {

@@ -9,10 +9,17 @@ export async function sending(
 ): Promise<void> {
   const { reason } = options;
   if (reason !== undefined && wanted !== 'off') throw new OperatorFault('--reason goes with: rasket sending off');
-  const now = await withWorld(readConfig(options), dataFolder(options), async (world) => {
-    if (wanted !== undefined) await setSending(world, { isOn: wanted === 'on', reason });
-    return createSendSwitch(world)();
-  });
+  const now = await withWorld(
+    readConfig(options),
+    dataFolder(options),
+    async (world) => {
+      if (wanted !== undefined) await setSending(world, { isOn: wanted === 'on', reason });
+      return createSendSwitch(world)();
+    },
+    wanted === undefined
+      ? {}
+      : { audit: { action: `sending.switched_${wanted}`, ...(reason === undefined ? {} : { details: { reason } }) } },
+  );
   if (options.json) console.log(JSON.stringify({ sending: now.isOn ? 'on' : 'off', reason: now.reason }));
   else console.log(now.isOn ? 'Sending is on.' : `Sending is off${now.reason === null ? '' : `: ${now.reason}`}.`);
 }

@@ -1,10 +1,14 @@
 import { sweepBlobs } from '../../src/flow/sweep/index.ts';
-import { dataFolder, readConfig, withWorld, type DataOptions } from './open.ts';
+import { dataFolder, readConfig, withWorld, type CommandAudit, type DataOptions } from './open.ts';
+
+const AUDIT: CommandAudit = { action: 'storage.swept', always: true };
 
 /** Counts what no email needs, and removes it when told to. */
 export async function sweep(options: DataOptions & { yes?: boolean; json?: boolean }): Promise<void> {
   const remove = options.yes ?? false;
-  const swept = await withWorld(readConfig(options), dataFolder(options), (world) => sweepBlobs(world, { remove }));
+  const swept = await withWorld(readConfig(options), dataFolder(options), (world) => sweepBlobs(world, { remove }), {
+    ...(remove ? { audit: AUDIT } : {}),
+  });
   const { looked, orphans, removed } = swept;
   if (options.json) console.log(JSON.stringify(swept));
   else if (orphans === 0) console.log(`All content is some email's (${looked} older than a day).`);

@@ -1,10 +1,12 @@
 import {
   administerTeam,
   createTeam,
+  findNamedTeam,
   listTeams,
   type TeamChange,
   type TeamRow,
 } from '../../src/resources/teams/index.ts';
+import type { World } from '../../src/platform/world/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { printTeam } from './init.ts';
 import { dataFolder, readConfig, withWorld, type DataOptions } from './open.ts';
@@ -14,7 +16,8 @@ type Options = DataOptions & { json?: boolean };
 export async function createNamedTeam(name: string, options: Options & { admin?: string[] }): Promise<void> {
   const config = readConfig(options);
   const dataDir = dataFolder(options);
-  const made = await withWorld(config, dataDir, (world) => createTeam(world, { name, adminEmails: options.admin }));
+  const make = (world: World) => createTeam(world, { name, adminEmails: options.admin });
+  const made = await withWorld(config, dataDir, make, { audit: { action: 'team.created', details: { name } } });
   printTeam({ ...made, dataDir, config }, options);
 }
 
@@ -33,19 +36,26 @@ export async function updateNamedTeam(
   if (name === undefined && plan === undefined && admin === undefined) {
     throw new OperatorFault('name what to change: --name, --plan, --admin or --no-admin');
   }
-  await change(team, { name, plan, adminEmails: admin === false ? [] : admin }, options);
+  const wanted = { name, plan, adminEmails: admin === false ? [] : admin };
+  await change(team, 'team.administered', wanted, options);
 }
 
 /** Its keys are refused from the next request on, and mail that was accepted before rests until the team is resumed. */
 export const suspendTeam = (team: string, options: Options): Promise<void> =>
-  change(team, { riskState: 'suspended' }, options);
+  change(team, 'team.suspended', { riskState: 'suspended' }, options);
 
 export const resumeTeam = (team: string, options: Options): Promise<void> =>
-  change(team, { riskState: 'normal' }, options);
+  change(team, 'team.resumed', { riskState: 'normal' }, options);
 
-async function change(team: string, wanted: TeamChange, options: Options): Promise<void> {
+async function change(team: string, action: string, wanted: TeamChange, options: Options): Promise<void> {
   const config = readConfig(options);
-  const row = rowOf(await withWorld(config, dataFolder(options), (world) => administerTeam(world, team, wanted)));
+  const about = async ({ db }: World) => {
+    const id = (await findNamedTeam(db, team))?.id;
+    return id === undefined ? {} : { teamId: id, subjectId: id };
+  };
+  const administer = (world: World) => administerTeam(world, team, wanted);
+  const audit = { action, about, details: { ...wanted } };
+  const row = rowOf(await withWorld(config, dataFolder(options), administer, { audit }));
   console.log(options.json ? JSON.stringify(row) : lineOf(row));
 }
 

@@ -9,17 +9,18 @@ import { nameFields } from './field-names.ts';
  */
 export function declareFamily(program: Command, family: Family, byHand?: (parent: Command) => void): void {
   const { command, alias, summary, list, get, report, actions = [] } = family;
-  if (report) return void declareReport(program, command, report);
+  if (report?.verb === '') return void declareReport(program, command, report);
   const parent = program.commands.find((one) => one.name() === command) ?? program.command(command).summary(summary);
   if (alias !== undefined) parent.alias(alias);
+  if (report) declareReport(parent, report.verb, report, { isDefault: true });
   byHand?.(parent);
   if (list) declareList(parent, family, list);
   if (get) declareGet(parent, family, get);
   declareActions(parent, actions);
 }
 
-const declareReport = (program: Command, verb: string, report: Report): Command =>
-  declareCommand(program, verb, report).action(
+const declareReport = (parent: Command, verb: string, report: Report, place = {}): Command =>
+  declareCommand(parent, verb, report, place).action(
     act(async (session) => (await import('./run-report.ts')).runReport(session, report)),
   );
 
@@ -27,8 +28,8 @@ function declareActions(parent: Command, actions: readonly Action[]): void {
   for (const action of actions) if (!action.isSpecial) declareAction(parent, action);
 }
 
-function declareList(parent: Command, { noun }: Family, list: List): Command {
-  const command = declareCommand(parent, list.verb, list);
+function declareList(parent: Command, { noun, isUsual }: Family, list: List): Command {
+  const command = declareCommand(parent, list.verb, list, { isDefault: isUsual === 'list' });
   addWords(command, list.path);
   command.option('--limit <n>', 'how many to list; more than 100 come in several pages (default: 20)', countFromOne);
   command.option('--all', 'list all of them, page by page');
@@ -42,6 +43,25 @@ function declareList(parent: Command, { noun }: Family, list: List): Command {
   return command.action(
     act(async (session, words, options) =>
       (await import('./run-list.ts')).runList(session, { list, noun }, words, options),
+    ),
+  );
+}
+
+/** A list that goes on: its last, and then whatever is added. */
+export function declareTail(parent: Command, list: List): Command {
+  const name = parent.name();
+  const command = declareCommand(parent, 'tail', {
+    summary: 'go on listing what is added, until Ctrl-C',
+    description: 'Lists the last few, oldest first, and then whatever is added. With --json each is one line.',
+    example: `${name} tail`,
+  });
+  command.option('--lines <n>', 'how many to begin with, 1 to 100 (default: 10)', wholeNumber);
+  const { start_date: _, end_date: __, ...filters } = list.filters;
+  addFlags(command, filters);
+  command.option('--wide', 'show every column, each row on one line');
+  return command.action(
+    act(async (session, ___, options) =>
+      (await import('./run-tail.ts')).runTail(session, { ...list, filters }, options),
     ),
   );
 }
@@ -81,7 +101,7 @@ export function addWords(command: Command, keys: Readonly<Record<string, Key>>):
   return command;
 }
 
-function addFlags(command: Command, flags: Readonly<Record<string, Flag>>): void {
+export function addFlags(command: Command, flags: Readonly<Record<string, Flag>>): void {
   for (const [field, { flag = field.replaceAll('_', '-'), value, says, isNumber, isRequired }] of Object.entries(
     flags,
   )) {

@@ -10,9 +10,14 @@ export interface Declared {
   example: string;
 }
 
-export function declareCommand(parent: Command, usage: string, { summary, description, example }: Declared): Command {
+export function declareCommand(
+  parent: Command,
+  usage: string,
+  { summary, description, example }: Declared,
+  place: { isDefault?: boolean } = {},
+): Command {
   return parent
-    .command(usage)
+    .command(usage, place)
     .configureHelp({ visibleOptions: commonLast })
     .summary(summary)
     .description(description ?? `${summary[0]?.toUpperCase()}${summary.slice(1)}.`)

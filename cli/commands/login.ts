@@ -32,7 +32,9 @@ export async function login(
   const apiKey = checkKey(typed, options.apiKey === undefined ? 'standard input' : '--api-key');
   const client = createClient({ url, apiKey, version });
   try {
-    await client.call('listEmails', { query: { limit: 1 } });
+    await (apiKey.startsWith('rkop_')
+      ? client.call('listQueueHolds', { query: { limit: 1 } })
+      : client.call('listEmails', { query: { limit: 1 } }));
   } catch (error) {
     // A key that may only send is refused here, and is a good key all the same.
     if (!(error instanceof ApiFault) || !isSendingKey(error)) throw sayWhich(error);

@@ -94,6 +94,8 @@ export interface Report extends Spoken {
   operation: OperationId;
   rows: (answer: never) => readonly object[];
   columns: readonly Field<never>[];
+  /** The whole in a sentence, before the rows. */
+  tell?: (answer: never) => string;
 }
 
 export interface Action extends Spoken {
@@ -128,6 +130,8 @@ export interface Family {
   summary: string;
   /** One of them, with its article. */
   noun: string;
+  /** What the command does where no verb is typed, beside a report. */
+  isUsual?: 'list';
   list?: List;
   get?: Detail;
   report?: Report;
@@ -186,7 +190,11 @@ export const partsOf = <Item, Part extends object>(declared: {
 
 export function reportOf<Id extends OperationId, Row extends object>(
   operation: Id,
-  declared: Saying<''> & { rows: (answer: AnswerOf<Id>) => readonly Row[]; columns: readonly Field<Row>[] },
+  declared: Saying<''> & {
+    rows: (answer: AnswerOf<Id>) => readonly Row[];
+    columns: readonly Field<Row>[];
+    tell?: (answer: AnswerOf<Id>) => string;
+  },
 ): Report {
   return { verb: '', ...declared, operation };
 }

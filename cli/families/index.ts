@@ -3,6 +3,7 @@
  * to them. The command line and the console are drawn from it. It promises to be data: it calls nothing and prints nothing.
  */
 export { apiKeys } from './api-keys.ts';
+export { audit, operatorAudit } from './audit.ts';
 export { attachments } from './attachments.ts';
 export { contactProperties } from './contact-properties.ts';
 export { contactImports, countsInWords } from './contact-imports.ts';
@@ -28,6 +29,7 @@ export type {
 export { inWords, readPart, valueOf } from './field-value.ts';
 export { inboundRules } from './inbound-rules.ts';
 export { logs } from './logs.ts';
+export { queue, queueHolds, toneOfDelivery } from './queue.ts';
 export { receivedAttachments, receivedEmails } from './received-emails.ts';
 export { health } from './system.ts';
 export { contactSegments, segmentContacts, segments } from './segments.ts';

@@ -55,8 +55,9 @@ const EVENTS: Readonly<Record<string, string>> = {
 function tellEvent(terminal: Terminal, { type, data }: Event): string[] {
   const to = data?.['to'];
   const whom = Array.isArray(to) && to.length > 0 ? ` (${to.join(', ')})` : '';
-  const failed = data?.['failed'] as { reason?: unknown } | undefined;
-  const why = typeof failed?.reason === 'string' ? ` The reason: ${failed.reason}.` : '';
+  const failed = data?.['failed'] as { reason?: unknown; message?: unknown } | undefined;
+  const words = typeof failed?.message === 'string' ? ` (${failed.message})` : '';
+  const why = typeof failed?.reason === 'string' ? ` The reason: ${failed.reason}${words}.` : '';
   const link = (data?.['click'] as { link?: unknown } | undefined)?.link;
   const which = typeof link === 'string' ? terminal.paint('dim', link) : undefined;
   return [`${EVENTS[type] ?? type}${whom}${why}`, ...(which === undefined ? [] : [which])];
@@ -105,6 +106,7 @@ const NEXT: Record<Pending['state'], (delivery: Pending, until: string) => strin
   under_way: ({ destination }) => `it is being delivered to ${destination} right now.`,
   awaits_domain: ({ destination }, until) =>
     `it waits for the sending domain to be verified again, and goes to ${destination} then, or is tried at ${until}.`,
+  held: ({ destination }) => `the operator of this server holds it; it goes to ${destination} when it is released.`,
   in_doubt: ({ destination }, until) =>
     `nobody knows whether ${destination} took it. It is never sent twice, and counts as failed at ${until} unless a notice says otherwise.`,
 };

@@ -34,10 +34,12 @@ export interface Operation {
   tags: string[];
   summary: string;
   description: string;
-  /** The least credential that reaches the operation; null when no key and no session does. */
-  'x-service-permission': 'sending_access' | 'full_access' | 'session' | 'none' | null;
+  /** The least credential that reaches the operation; null when no key and no session does. An operator's is apart from the rest. */
+  'x-service-permission': 'sending_access' | 'full_access' | 'session' | 'operator' | 'none' | null;
   /** The OAuth scope an access token needs; null when no token reaches the operation. */
   'x-service-scope': string | null;
+  /** The action as which the audit log keeps every change that the operation makes. */
+  'x-service-audit'?: string;
   /** Fields that are known and not to be sent here, and what the caller is told; named before any other fault of the body. */
   'x-refused-fields'?: Record<string, string>;
   /** Under which name they are refused, where it is not validation_error. */

@@ -31,6 +31,7 @@ export function addSharedAnswers(document: OpenApiDocument): void {
 
 function accessOf({ 'x-service-permission': permission, 'x-service-scope': scope }: Operation): string {
   if (permission === 'none') return 'Needs no credential.';
+  if (permission === 'operator') return 'Needs the token of an operator.';
   const ways = [
     permission === 'session' ? 'a dashboard session' : '',
     permission && permission !== 'session' ? `an API key with \`${permission}\`` : '',

@@ -93,7 +93,7 @@ export interface EventData {
       diagnosticCode: readonly string[];
     };
   };
-  'email.failed': Recipients & { failed: { reason: string } };
+  'email.failed': Recipients & { failed: { reason: string; message?: string } };
   'email.opened': Readers & { open: Reader };
   'email.clicked': Readers & { click: Reader & { link: string } };
   'email.received': ReceivedData;

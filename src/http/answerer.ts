@@ -1,12 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { resolveRef, type OperationValidators, type RequestParameters, type Validators } from '../contract/index.ts';
-import { Answered, operations, publicOperations, type OperationCtx } from '../operations/index.ts';
+import { Answered, operations, operatorOperations, publicOperations, type OperationCtx } from '../operations/index.ts';
 import type { World } from '../platform/world/index.ts';
-import type { Ctx } from '../resources/access/index.ts';
+import type { Ctx, OperatorCtx } from '../resources/access/index.ts';
+import { audited } from '../resources/audit/index.ts';
 import { whenCallerGone } from './caller-gone.ts';
 import { checkBody, type ParsedBody } from './check-request.ts';
 import type { HttpServices, PageCall } from './page.ts';
 import { keyPages, publicPages } from './pages.ts';
+import { noteOf } from './audit-note.ts';
 import type { Caller } from './request-log.ts';
 
 /** A request that has passed every check, in its parts. */
@@ -28,6 +30,7 @@ export type Answerer = (checked: CheckedRequest) => unknown;
 type AnyCall = { path: unknown; query: unknown; header: unknown; body: unknown };
 type Table<Run> = Readonly<Record<string, Run | undefined>>;
 const byKey = operations as unknown as Table<(ctx: OperationCtx, call: AnyCall) => Promise<unknown>>;
+const byOperator = operatorOperations as unknown as Table<(ctx: OperatorCtx, call: AnyCall) => Promise<unknown>>;
 const byAnybody = publicOperations as unknown as Table<(services: HttpServices, call: AnyCall) => Promise<unknown>>;
 const pagesByKey = keyPages as unknown as Table<(ctx: Ctx, page: PageCall, call: AnyCall) => unknown>;
 const pagesByAnybody = publicPages as unknown as Table<(page: PageCall, call: AnyCall) => unknown>;
@@ -42,12 +45,23 @@ export function answererOf(operation: OperationValidators, validators: Validator
     header: Object.fromEntries(headerNames.map((name) => [name, header[name.toLowerCase()]])),
     body: body.value,
   });
+  const audits = operation.operation['x-service-audit'] !== undefined;
   const run = byKey[operationId];
   if (run) {
     const send = senderOf(operation, services);
     return async (checked) => {
       const ctx = operationCtx(checked, validators, services);
+      if (audits) ctx.store = audited(ctx.store, noteOf(operation, checked)).store;
       return send(checked.reply, await run(ctx, callOf(checked)));
+    };
+  }
+  const runForOperator = byOperator[operationId];
+  if (runForOperator) {
+    const send = senderOf(operation, services);
+    return async (checked) => {
+      const ctx = { ...operatorCtx(checked, services), services };
+      if (audits) ctx.store = audited(ctx.store, noteOf(operation, checked)).store;
+      return send(checked.reply, await runForOperator(ctx, callOf(checked)));
     };
   }
   const runForAnybody = byAnybody[operationId];
@@ -62,8 +76,13 @@ export function answererOf(operation: OperationValidators, validators: Validator
   throw new Error(`the contract has the operation ${operationId}, and nothing answers it`);
 }
 
+function operatorCtx({ request, caller }: CheckedRequest, { world }: HttpServices): OperatorCtx<World> {
+  if (caller?.actor.kind !== 'operator') throw new Error('an operation of operators is reached by them alone');
+  return { store: world, actor: caller.actor, requestId: request.id };
+}
+
 function ctxOf({ request, reply, caller }: CheckedRequest, { world }: HttpServices): Ctx<World> {
-  if (!caller) throw new Error('an operation that needs a credential is never run without its caller');
+  if (!caller || caller.teamId === null) throw new Error('an operation that needs a team is never run without one');
   const whenGone = (): AbortSignal => whenCallerGone(request, reply);
   return { store: world, teamId: caller.teamId, actor: caller.actor, requestId: request.id, whenGone };
 }

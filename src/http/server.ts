@@ -5,8 +5,9 @@ import { compileValidators, type OperationValidators, type RequestParameters } f
 import { notFound, Refusal, refuse } from '../platform/refusal/index.ts';
 import type { World } from '../platform/world/index.ts';
 import { checksItsOwnBody } from '../operations/index.ts';
-import { mustReach, type Actor } from '../resources/access/index.ts';
+import { mustReach } from '../resources/access/index.ts';
 import { createAuthentication, createKeyUse } from '../resources/api-keys/index.ts';
+import { createOperatorAuthentication, isOperatorToken } from '../resources/operators/index.ts';
 import { createRequestLog } from '../resources/logs/index.ts';
 import { errorBody, rateLimited, refusalFor, setRateHeaders } from './answers.ts';
 import { createUploadBudget } from './upload-budget.ts';
@@ -57,7 +58,7 @@ export async function startHttp(given: Omit<HttpServices, 'requestLog'>): Promis
   const rateLimit = createRateLimit(world);
   const countUpload = createUploadBudget(config.http.email_body_limit_bytes);
   const noteKeyUse = createKeyUse(world);
-  const authenticate = bearerOf(createAuthentication(world), (request) => rateLimit.take(addressBucket(request)));
+  const authenticate = bearerOf(createCredentials(world), (request) => rateLimit.take(addressBucket(request)));
   const knownPaths = knownPathsOf([...validators.operations.values()]);
 
   const answersReaders = either(createTrackingRoutes(world, given.tracking), createPreferencePages(world));
@@ -163,7 +164,7 @@ export async function startHttp(given: Omit<HttpServices, 'requestLog'>): Promis
       onRequest: async (request, reply) => {
         const caller = needs === 'none' ? undefined : await authenticate(request);
         if (caller) callerOf.set(request, caller);
-        const state = await rateLimit.take(caller ? `team:${caller.teamId}` : addressBucket(request));
+        const state = await rateLimit.take(bucketOf(caller) ?? addressBucket(request));
         setRateHeaders(reply, state);
         mustBeAllowed(state);
         if (caller && needs !== 'none') mustReach(caller.actor, { permission: needs, scope });
@@ -194,12 +195,19 @@ const either =
   (request, response) =>
     first(request, response) || second(request, response);
 
+/** The token says by its beginning whose it would be. */
+function createCredentials(world: World): (token: string) => Promise<Caller> {
+  const byKey = createAuthentication(world);
+  const byOperator = createOperatorAuthentication(world);
+  return async (token) => (isOperatorToken(token) ? { teamId: null, ...(await byOperator(token)) } : byKey(token));
+}
+
+const bucketOf = (caller: Caller | undefined): string | undefined =>
+  caller?.actor.kind === 'operator' ? `operator:${caller.actor.operatorId}` : caller && `team:${caller.teamId}`;
+
 /** Who has no usable credential is limited by address, and hears first what is wrong with the credential. */
-function bearerOf(
-  authenticate: ReturnType<typeof createAuthentication>,
-  onRefused: (request: FastifyRequest) => unknown,
-) {
-  return async (request: FastifyRequest): Promise<{ teamId: string; actor: Actor }> => {
+function bearerOf(authenticate: ReturnType<typeof createCredentials>, onRefused: (request: FastifyRequest) => unknown) {
+  return async (request: FastifyRequest): Promise<Caller> => {
     try {
       const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
       if (token === undefined) {

@@ -4,6 +4,7 @@
  */
 import { apiKeys } from './api-keys.ts';
 import { attachments } from './attachments.ts';
+import { audit, operatorAudit } from './audit.ts';
 import { contactImports } from './contact-imports.ts';
 import { contactProperties } from './contact-properties.ts';
 import { contacts } from './contacts.ts';
@@ -14,7 +15,8 @@ import { emails } from './emails.ts';
 import { inboundRules } from './inbound-rules.ts';
 import { logs } from './logs.ts';
 import { metrics } from './metrics.ts';
-import type { Operations } from './operation.ts';
+import type { Operations, OperatorOperations } from './operation.ts';
+import { queue } from './queue.ts';
 import { receivedEmails } from './received-emails.ts';
 import { segments } from './segments.ts';
 import { shares } from './shares.ts';
@@ -26,12 +28,20 @@ import { usage } from './usage.ts';
 import { webhooks } from './webhooks.ts';
 
 export { checksItsOwnBody } from './emails.ts';
-export { Answered, type OperationCtx, type Operations, type PublicOperations, type Services } from './operation.ts';
+export {
+  Answered,
+  type OperationCtx,
+  type Operations,
+  type OperatorOperations,
+  type PublicOperations,
+  type Services,
+} from './operation.ts';
 export { system as publicOperations } from './system.ts';
 
 export const operations: Operations = {
   ...apiKeys,
   ...attachments,
+  ...audit,
   ...contactImports,
   ...contactProperties,
   ...contacts,
@@ -52,3 +62,5 @@ export const operations: Operations = {
   ...usage,
   ...webhooks,
 };
+
+export const operatorOperations: OperatorOperations = { ...operatorAudit, ...queue };

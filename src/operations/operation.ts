@@ -3,7 +3,7 @@ import type { Accept } from '../flow/accept/index.ts';
 import type { Page } from '../platform/db/index.ts';
 import { refuse } from '../platform/refusal/index.ts';
 import type { World } from '../platform/world/index.ts';
-import type { Ctx } from '../resources/access/index.ts';
+import type { Ctx, OperatorCtx } from '../resources/access/index.ts';
 import type { RequestLog } from '../resources/logs/index.ts';
 
 /** What operations may call, beside the verbs of resources and flow. */
@@ -15,6 +15,8 @@ export interface Services {
   /** What was answered and is not written yet. */
   requestLog: RequestLog;
   document: OpenApiDocument;
+  /** The queue of this process looks for work, if it has one. */
+  wakeQueue: () => void;
   version: string;
 }
 
@@ -41,9 +43,23 @@ type Result<Id extends ValueId> = Promise<AnswerOf<Id> | Answered<Declared<Id>>>
 /** These tell anybody how the server is; they know no caller. */
 export type PublicId = 'getHealth' | 'getReady';
 
+/** These concern the whole installation; whoever calls them belongs to no team. */
+export type OperatorId =
+  | 'createQueueHold'
+  | 'dropQueue'
+  | 'getQueue'
+  | 'listOperatorAudit'
+  | 'listQueuedDeliveries'
+  | 'listQueueHolds'
+  | 'releaseQueueHold'
+  | 'retryQueue';
+
 /** Every operation that answers a value, whatever door it is called through. The caller has been let in and the call checked. */
 export type Operations = {
-  [Id in Exclude<ValueId, PublicId>]: (ctx: OperationCtx, call: CallOf<Id>) => Result<Id>;
+  [Id in Exclude<ValueId, PublicId | OperatorId>]: (ctx: OperationCtx, call: CallOf<Id>) => Result<Id>;
+};
+export type OperatorOperations = {
+  [Id in OperatorId]: (ctx: OperatorCtx<World> & { services: Services }, call: CallOf<Id>) => Result<Id>;
 };
 export type PublicOperations = { [Id in PublicId]: (services: Services, call: CallOf<Id>) => Result<Id> };
 

@@ -149,7 +149,7 @@ async function planOf({ file, teamId }: FullSide, asked: Asked): Promise<string[
       return [];
     },
   };
-  const ctx = { store: { db }, teamId, actor: { kind: 'operator' }, requestId: 'bench' } as unknown as Ctx;
+  const ctx = { store: { db }, teamId, actor: { kind: 'job', name: 'test' }, requestId: 'bench' } as unknown as Ctx;
   const { limit = 20, after, before, ...filter } = asked;
   await listEmails(ctx, filter as Parameters<typeof listEmails>[1], { limit, after, before });
   const database = new Sqlite(file, { readonly: true });

@@ -37,7 +37,10 @@ describePeers('the API reference in a real browser', ['chromium'], () => {
       await page.getByPlaceholder('Token').first().fill(key);
       await section.getByRole('button', { name: /test request/i }).click();
       const answered = page.waitForResponse((response) => response.url().includes('/suppressions'), TIMEOUT);
-      await page.getByRole('button', { name: /^send\b/i }).last().click();
+      await page
+        .getByRole('button', { name: /^send\b/i })
+        .last()
+        .click();
       expect((await answered).status()).toBe(200);
 
       const others = asked.filter((url) => !url.startsWith(`${scene.url}/`) && !/^(?:data|blob):/.test(url));

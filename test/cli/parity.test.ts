@@ -78,6 +78,26 @@ const lines: Record<string, Line> = {
   updateEmail: { words: ['emails', 'reschedule', ID, '--scheduled-at', '2130-01-01T00:00:00Z'] },
   cancelEmail: { words: ['emails', 'cancel', ID] },
   createShare: { words: ['shares', 'create', ID, '--expires-in', '2 hours'] },
+  listAudit: { words: ['audit', 'list', ...paging] },
+  listOperatorAudit: { words: ['audit', 'all', ...paging] },
+  getQueue: { words: ['queue', 'show'] },
+  listQueuedDeliveries: {
+    words: [
+      ...['queue', 'list', ...paging, '--destination', 'example.org', '--team', ID, '--email', ID],
+      ...['--state', 'retrying'],
+    ],
+  },
+  listQueueHolds: { words: ['queue', 'holds', ...paging] },
+  createQueueHold: {
+    words: ['queue', 'hold', '--destination', 'example.org', '--team', ID, '--email', ID, '--reason', 'Moving'],
+  },
+  releaseQueueHold: { words: ['queue', 'release', ID] },
+  retryQueue: { words: ['queue', 'retry', '--destination', 'example.org', '--team', ID, '--email', ID] },
+  dropQueue: {
+    words: ['queue', 'drop', '--destination', 'example.org', '--reason', 'Moving', '--yes'],
+    beside: { '--team': 'in place of --destination', '--email': 'in place of --destination' },
+    without: { team_id: 'one of three at a time', email_id: 'one of three at a time' },
+  },
   revokeShares: { words: ['shares', 'revoke', ID] },
   listAttachments: {
     words: ['attachments', 'list', ID, '--limit', '5', '--after', 'att_1', '--before', 'att_2'],

@@ -54,7 +54,9 @@ describe.each(operations)('$operationId', ({ operation, operationId, method, pat
   const statuses = Object.keys(operation.responses);
 
   test('says which credential reaches it', () => {
-    expect(['sending_access', 'full_access', 'session', 'none', null]).toContain(operation['x-service-permission']);
+    expect(['sending_access', 'full_access', 'session', 'operator', 'none', null]).toContain(
+      operation['x-service-permission'],
+    );
     expect([
       'emails:send',
       'emails:read',

@@ -6,6 +6,7 @@ import { eventsOf } from '../../src/events/index.ts';
 import { loadConfig, type Config, type DeepPartial } from '../../src/platform/config/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { createInstanceKey } from '../../src/platform/secrets/index.ts';
+import { createOperator } from '../../src/resources/operators/index.ts';
 import { createTeam } from '../../src/resources/teams/index.ts';
 import { createApi, type Api } from './api.ts';
 import { createManualClock, type ManualClock } from './clock.ts';
@@ -57,6 +58,8 @@ export interface Scene extends AsyncDisposable {
   dataDir: string;
   log: string[];
   team(name?: string): Promise<Team>;
+  /** The token of a new operator. */
+  operator(name?: string): Promise<string>;
   /** Resolves when nothing is due and nothing is under way. */
   settled(): Promise<void>;
   events(subjectId: string): Promise<SeenEvent[]>;
@@ -119,6 +122,7 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
       const made = await createTeam(app.world, { name });
       return teamOf(scene, made.teamId, made.apiKey);
     },
+    operator: (name = 'Ada') => createOperator(app.world, name).then(({ token }) => token),
     async settled() {
       // What became of mail is told to endpoints, and what becomes of an endpoint may be mailed and told in turn.
       for (let round = 0; round < 2; round++) {
@@ -138,8 +142,7 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
     },
     async close() {
       await app.close(0);
-      await sink.close();
-      await dns.close();
+      await Promise.all([sink.close(), dns.close()]);
       await database.drop();
       rmSync(dataDir, { recursive: true, force: true });
     },

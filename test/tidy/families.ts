@@ -24,9 +24,13 @@ export const trees: Tree[] = [
   {
     folder: 'src/resources',
     familyOf: folderName,
-    without: { system: aboutTheServer },
+    without: {
+      system: aboutTheServer,
+      queue: 'what waits belongs to flow/queue, and an operator’s word about it to flow/oversee',
+    },
     besides: {
       access: 'who may do what: asked by every family, owned by none',
+      operators: 'who runs the installation: made and ended on its machine alone, so that no operation does it',
       instance: 'switches of the whole installation, which its operator moves on the machine',
     },
   },

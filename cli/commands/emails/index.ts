@@ -1,12 +1,15 @@
 import type { Command } from 'commander';
 import { emailAttempts, emailEvents, emails } from '../../families/emails.ts';
 import { act, collect, declareCommand, wholeNumber } from '../declare.ts';
-import { declareFamily } from '../declare-family.ts';
+import { declareFamily, declareTail } from '../declare-family.ts';
 import { nameFields } from '../field-names.ts';
 
 export function addEmailCommands(program: Command): void {
   declareSend(program);
-  declareFamily(program, emails, declareBatch);
+  declareFamily(program, emails, (parent) => {
+    declareBatch(parent);
+    declareTail(parent, emails.list);
+  });
   declareFamily(program, emailEvents);
   declareFamily(program, emailAttempts);
   declareExplain(program);

@@ -29,15 +29,16 @@ const TYPES: Record<WebhookEventType, true> = {
 };
 
 /** `Event types:` and a line for each kind of thing that happens. */
-export const eventTypesHelp = (): string => `Event types:\n${typesByKind()}`;
+export const eventTypesHelp = (): string => `Event types (or all):\n${typesByKind()}`;
 
 function typesByKind(): string {
   const byKind = Map.groupBy(Object.keys(TYPES), (type) => type.slice(0, type.indexOf('.')));
   return [...byKind.values()].map((types) => `  ${types.join(', ')}`).join('\n');
 }
 
-/** The types in a text, separated by commas; each is one that there is. */
+/** The types in a text, separated by commas; each is one that there is, and `all` is every one. */
 export function typesIn(text: string): WebhookEventType[] {
+  if (text.trim() === 'all') return Object.keys(TYPES).filter(isType);
   return text.split(',').map((word) => {
     const type = word.trim();
     if (isType(type)) return type;

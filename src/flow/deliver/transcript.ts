@@ -13,6 +13,8 @@ export class Transcript {
   #entries: (string | Reply)[] = [];
   #next = 0;
   #isOpening = true;
+  /** For all messages of the connection: most of what is said is said at its beginning, and once. */
+  #openingLines: string[] | undefined;
 
   add(entry: string | Reply): void {
     if (this.#isOpening) {
@@ -31,8 +33,14 @@ export class Transcript {
   }
 
   lines(): string[] {
-    const inOrder = [...this.#opening, ...this.#entries.slice(this.#next), ...this.#entries.slice(0, this.#next)];
-    return inOrder.flatMap(inWords).slice(-LINES_MAX);
+    const inOrder = [...this.#entries.slice(this.#next), ...this.#entries.slice(0, this.#next)];
+    const lines = [...this.#beginning(), ...inOrder.flatMap(inWords)];
+    return lines.length > LINES_MAX ? lines.slice(-LINES_MAX) : lines;
+  }
+
+  #beginning(): string[] {
+    if (this.#isOpening) return this.#opening.flatMap(inWords);
+    return (this.#openingLines ??= this.#opening.flatMap(inWords));
   }
 }
 

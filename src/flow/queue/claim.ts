@@ -7,8 +7,10 @@ import { advanceLastEvent } from '../../resources/emails/index.ts';
 import { suppressionsAmong } from '../../resources/suppressions/index.ts';
 import { suspendedAmong } from '../../resources/teams/index.ts';
 import { claimDue, deferClaims, putAside, teamsWithDue, type DeliveryRow, type DueWork } from './deliveries.store.ts';
+import { holdsInForce } from './holds.store.ts';
 import type { Crowded } from './in-flight.ts';
 import type { Outcome } from './outcome.ts';
+import { rest } from './waiting.store.ts';
 
 export interface ClaimedDelivery {
   row: DeliveryRow;
@@ -52,9 +54,10 @@ export async function claimDeliveries(world: World, tx: Executor, request: Claim
   const share = request.share && (await shareOut(world, tx, work, request.share));
   const due = await claimDue(tx, { ...work, owner: request.owner, leaseUntil, ...(share ? { share } : {}) });
   const isMore = due.length >= request.limit || (share !== undefined && hasTeamWith(due, share.perTeam));
-  const reachable = await withoutDown(tx, request, due, now);
+  const free = await withoutHeld(tx, request.owner, due, now);
+  const reachable = await withoutDown(tx, request, free, now);
   const rows = await withoutSuspended(tx, request.owner, reachable, now);
-  const counts = { due: due.length, isMore, putAside: due.length - reachable.length };
+  const counts = { due: due.length, isMore, putAside: free.length - reachable.length };
   if (rows.length === 0) return { ...NOTHING, ...counts };
   const addressed = rows.map((row) => ({ row, addresses: JSON.parse(row.recipients) as string[] }));
   const suppressed = await suppressedAmong(tx, addressed);
@@ -98,6 +101,27 @@ function hasTeamWith(rows: readonly DeliveryRow[], count: number): boolean {
   const counts = new Map<string, number>();
   for (const { team_id: team } of rows) counts.set(team, (counts.get(team) ?? 0) + 1);
   return [...counts.values()].some((n) => n >= count);
+}
+
+/** Read in the claim's own transaction: from the commit of a hold on, nothing that it is on is begun. */
+async function withoutHeld(tx: Executor, owner: string, due: DeliveryRow[], now: number): Promise<DeliveryRow[]> {
+  if (due.length === 0) return due;
+  const holds = await holdsInForce(tx);
+  if (holds.length === 0) return due;
+  const holdOn = new Map(holds.map(({ id, kind, value }) => [`${kind} ${value}`, id]));
+  // What was handed off is settled, whatever holds it.
+  const holdOf = (row: DeliveryRow): string | undefined =>
+    row.handed_off_at !== null
+      ? undefined
+      : (holdOn.get(`destination ${row.destination}`) ??
+        holdOn.get(`team_id ${row.team_id}`) ??
+        holdOn.get(`email_id ${row.email_id}`));
+  const held = due.filter((row) => holdOf(row) !== undefined);
+  for (const [holdId, rows] of Map.groupBy(held, holdOf)) {
+    const ids = rows.map((row) => row.id);
+    if (holdId !== undefined) await rest(tx, owner, ids, { holdId, now });
+  }
+  return due.filter((row) => holdOf(row) === undefined);
 }
 
 /** An attempt at a destination that is known to be down costs as much as a delivery: it waits until that has its turn. */

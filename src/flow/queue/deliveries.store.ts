@@ -41,7 +41,10 @@ const COLUMNS = [
 ] as const;
 
 /** What of an email is still to be delivered, or in doubt. */
-export const deliveriesOf = (db: Executor, emailId: string): Promise<(DeliveryRow & { awaits_domain: number })[]> =>
+export const deliveriesOf = (
+  db: Executor,
+  emailId: string,
+): Promise<(DeliveryRow & { awaits_domain: number; hold_id: string | null })[]> =>
   db.all('select * from deliveries where email_id = ? order by id', [emailId]);
 
 export async function insertDeliveries(tx: Executor, rows: readonly DeliveryRow[]): Promise<void> {
@@ -65,7 +68,7 @@ export interface DueWork {
 }
 
 const laneOf = ({ isFailing }: Pick<DueWork, 'isFailing'>): string =>
-  `lease_owner is null and failing = ${isFailing ? 1 : 0}`;
+  `lease_owner is null and hold_id is null and failing = ${isFailing ? 1 : 0}`;
 
 /**
  * Claims due rows for `owner`, oldest due first; a claim not settled by `leaseUntil` is offered to others. What `owner`
@@ -243,7 +246,7 @@ export async function reschedule(
 export const releaseDeferred = (db: Executor, now: number): Promise<number> =>
   db.run(
     `update deliveries set due_at = ?, awaits_domain = 0
-      where awaits_domain = 1 and due_at > ? and lease_owner is null and handed_off_at is null
+      where awaits_domain = 1 and due_at > ? and lease_owner is null and hold_id is null and handed_off_at is null
         and not exists (select 1 from domains d where d.id = deliveries.domain_id and d.verified_at is null)`,
     [now, now],
   );
@@ -311,7 +314,7 @@ export async function moveUnclaimed(
   emailId: string,
   dueAt: number,
 ): Promise<{ moved: number; claimed: number }> {
-  const sql = `update deliveries set due_at = ?, accepted_at = ?, failing = 0 where ${UNCLAIMED}`;
+  const sql = `update deliveries set due_at = ?, accepted_at = ?, failing = 0, hold_id = null where ${UNCLAIMED}`;
   const moved = await tx.run(sql, [dueAt, dueAt, emailId]);
   const all = await tx.get<{ n: number }>('select count(*) as n from deliveries where email_id = ?', [emailId]);
   return { moved, claimed: (all?.n ?? 0) - moved };

@@ -11,6 +11,32 @@ export { openHandOffLog, type HandOffLog } from './hand-off-log.ts';
 export { pendingDeliveries } from './pending-deliveries.ts';
 export { recoverDeliveries } from './recover.ts';
 export {
+  findHoldOn,
+  holdPage,
+  holdsInForce,
+  insertHold,
+  removeHold,
+  type HoldRow,
+  type Selection,
+  type SelectionKind,
+} from './holds.store.ts';
+export {
+  countStates,
+  countTouched,
+  hasten,
+  queuedRows,
+  QUEUE_STATES,
+  restingFor,
+  takeUntouched,
+  untouchedIds,
+  waitingPage,
+  wakeHeld,
+  type QueueState,
+  type StateCount,
+  type WaitingFilter,
+  type WaitingRow,
+} from './waiting.store.ts';
+export {
   endClaims,
   endDoubt,
   hasDeliveries,

@@ -6,6 +6,8 @@ export type Outcome =
   /** `origin` is why the address is on the list; the simulator's has none. */
   | { kind: 'suppressed'; address: string; origin?: 'bounce' | 'complaint' | 'manual' }
   | { kind: 'failed'; address: string; reason: 'ambiguous_submission' | 'domain_removed' | 'domain_unverified' }
+  /** `detail`: why, in the operator's words. */
+  | { kind: 'failed'; address: string; reason: 'dropped_by_operator'; detail: string }
   /** A defect or a setback of our own kept the message from being made or handed over; the log says which. */
   | LocalDeferral<'local_trouble'>
   /** Its domain lost its key or its records: what is signed now would be refused, so it waits for them. */

@@ -12,15 +12,16 @@ export async function pendingDeliveries(store: Store, emailId: string) {
       recipients: JSON.parse(row.recipients) as string[],
       state,
       attempts: row.attempt,
-      until: state === 'under_way' ? null : isoTime(row.due_at),
+      until: state === 'under_way' || state === 'held' ? null : isoTime(row.due_at),
     };
   });
 }
 
-type State = 'waiting' | 'under_way' | 'in_doubt' | 'awaits_domain';
+type State = 'waiting' | 'under_way' | 'in_doubt' | 'awaits_domain' | 'held';
 
-function stateOf(row: { handed_off_at: number | null; lease_owner: string | null; awaits_domain: number }): State {
+function stateOf(row: Awaited<ReturnType<typeof deliveriesOf>>[number]): State {
   if (row.handed_off_at !== null) return 'in_doubt';
   if (row.lease_owner !== null) return 'under_way';
+  if (row.hold_id !== null) return 'held';
   return row.awaits_domain === 1 ? 'awaits_domain' : 'waiting';
 }

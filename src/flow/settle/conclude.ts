@@ -60,7 +60,10 @@ export function conclude(world: World, row: DeliveryRow, outcomes: readonly Outc
         suppressed(row, done, group as Of<'suppressed'>[], to);
         break;
       case 'failed':
-        add(done, 'failed', { type: 'email.failed', data: { to, failed: { reason: first.reason } } });
+        add(done, 'failed', {
+          type: 'email.failed',
+          data: { to, failed: { reason: first.reason, ...('detail' in first ? { message: first.detail } : {}) } },
+        });
         done.tell.push((log) => log.failed({ emailId: row.email_id, to, reason: first.reason }));
         break;
       case 'ambiguous': {

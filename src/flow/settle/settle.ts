@@ -34,6 +34,27 @@ export function createSettle(world: World, owner: string): Settle {
   };
 }
 
+/** Writes down that the operator took these out of the queue, in the transaction that did; what it answers is to be told then. */
+export async function settleDropped(
+  world: World,
+  tx: Executor,
+  rows: readonly DeliveryRow[],
+  detail: string,
+): Promise<Conclusion['tell']> {
+  const settled = rows.map((row): Settled => {
+    const addresses = JSON.parse(row.recipients) as string[];
+    const outcomes = addresses.map((address): Outcome => ({
+      kind: 'failed',
+      address,
+      reason: 'dropped_by_operator',
+      detail,
+    }));
+    return { row, conclusion: conclude(world, row, outcomes), attempt: undefined };
+  });
+  await writeDown(world, tx, settled);
+  return settled.flatMap(({ conclusion }) => conclusion.tell);
+}
+
 async function endTheirClaims(world: World, tx: Executor, owner: string, items: Settled[]): Promise<Settled[]> {
   const isOver = ({ conclusion }: Settled): boolean => !conclusion.retry && !conclusion.doubt;
   const over = await endClaims(

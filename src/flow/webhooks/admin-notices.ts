@@ -51,7 +51,7 @@ async function send(
   if (domain === undefined) return 'the team has no verified domain to send from';
   const input = { from: `rasket <notifications@${domain}>`, to, ...wordsFor(endpoint) };
   const requestId = world.ids.prefixed('req_');
-  const ctx: Ctx = { store: world, teamId: endpoint.team_id, actor: { kind: 'operator' }, requestId };
+  const ctx: Ctx = { store: world, teamId: endpoint.team_id, actor: { kind: 'job', name: 'admin-notices' }, requestId };
   // A crash between the mail and the note below sends nothing twice.
   const key = `webhook-disabled ${endpoint.id} ${endpoint.disabled_at}`;
   try {

@@ -130,6 +130,9 @@ export const sections = {
     body_bytes: integer({ min: 0, max: 1_048_576, ...bytes }),
     retention_days: integer({ min: 1, max: 3650, unit: 'days' }),
   },
+  audit: {
+    retention_days: integer({ min: 30, max: 36_500, unit: 'days' }),
+  },
   log: {
     level: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
     format: oneOf(['json', 'pretty']),

@@ -72,6 +72,10 @@ const REASONS: Readonly<Record<string, Explanation>> = {
     sentence: 'The sending domain was removed before the mail went out.',
     advice: 'Add the domain again and send anew.',
   },
+  dropped_by_operator: {
+    sentence: 'The operator of this server took it out of the queue.',
+    advice: 'The event says why; ask the operator before sending it again.',
+  },
   ambiguous_submission: {
     sentence:
       'The connection broke just when the message had been handed over, and nobody has said since whether it arrived.',

@@ -16,10 +16,17 @@ export type Actor =
   | { kind: 'session'; userId: string; role: Role }
   /** Another app, acting for the team within what it was granted. */
   | { kind: 'oauth_grant'; grantId: string; scopes: readonly string[] }
-  /** Whoever runs the installation, on its machine. */
-  | { kind: 'operator' }
+  /** Whoever runs the installation, with a token that the machine gave out. It belongs to no team and reaches none. */
+  | { kind: 'operator'; operatorId: string; name: string }
   /** The program itself. */
   | { kind: 'job'; name: string };
+
+/** A call for the installation as a whole: no team is concerned. */
+export interface OperatorCtx<Held extends Store = Store> {
+  store: Held;
+  actor: Extract<Actor, { kind: 'operator' }>;
+  requestId: string;
+}
 
 /** A call of one caller. Verbs of flow, which also ask DNS and make requests, take a `Ctx<World>`. */
 export interface Ctx<Held extends Store = Store> {
@@ -46,7 +53,7 @@ export const pinnedDomainOf = (actor: Actor): string | null =>
 /** What the contract marks an operation with. */
 export interface Requirement {
   /** The least credential that reaches it; null when neither a key nor a session does. */
-  permission: Permission | 'session' | null;
+  permission: Permission | 'session' | 'operator' | null;
   /** The scope a grant needs; null when no grant reaches it. */
   scope: string | null;
 }
@@ -54,19 +61,22 @@ export interface Requirement {
 /** Refuses a caller whose credential does not reach an operation. Every door asks this once, before the operation runs. */
 export function mustReach(actor: Actor, { permission, scope }: Requirement): void {
   switch (actor.kind) {
-    case 'operator':
     case 'job':
+      return;
+    case 'operator':
+      if (permission !== 'operator') throw notByThisCredential('an operator’s token; use an API key of the team');
       return;
     case 'api_key':
       if (permission === 'sending_access') return;
       if (actor.permission === 'sending_access') throw onlySends();
-      if (permission !== 'full_access') throw notByThisCredential('an API key');
+      if (permission !== 'full_access')
+        throw notByThisCredential(`an API key${permission === 'operator' ? '; use the token of an operator' : ''}`);
       return;
     case 'smtp_credential':
       if (permission !== 'sending_access') throw onlySends();
       return;
     case 'session':
-      if (permission === null) throw notByThisCredential('a session');
+      if (permission === null || permission === 'operator') throw notByThisCredential('a session');
       return;
     case 'oauth_grant':
       if (scope === null) throw notByThisCredential('an access token');

@@ -9,7 +9,7 @@ const actors = {
   session: { kind: 'session', userId: 'u', role: 'viewer' },
   'grant with the scope': { kind: 'oauth_grant', grantId: 'g', scopes: ['emails:read'] },
   'grant without it': { kind: 'oauth_grant', grantId: 'g', scopes: ['emails:send'] },
-  operator: { kind: 'operator' },
+  operator: { kind: 'operator', operatorId: 'o', name: 'Ada' },
   job: { kind: 'job', name: 'sweep' },
 } satisfies Record<string, Actor>;
 
@@ -20,6 +20,7 @@ const requirements = {
   session: { permission: 'session', scope: null },
   nobody: { permission: null, scope: null },
   'scope alone': { permission: null, scope: 'emails:read' },
+  operator: { permission: 'operator', scope: null },
 } satisfies Record<string, Requirement>;
 
 const YES = 'reaches it';
@@ -28,14 +29,14 @@ const NO = '403 invalid_permission';
 
 /** In the order of the requirements above. */
 const table: Record<keyof typeof actors, string[]> = {
-  'full key': [YES, YES, YES, NO, NO, NO],
-  'sending key': [YES, SENDS, SENDS, SENDS, SENDS, SENDS],
-  'SMTP password': [YES, SENDS, SENDS, SENDS, SENDS, SENDS],
-  session: [YES, YES, YES, YES, NO, NO],
-  'grant with the scope': [YES, YES, NO, NO, NO, YES],
-  'grant without it': [NO, NO, NO, NO, NO, NO],
-  operator: [YES, YES, YES, YES, YES, YES],
-  job: [YES, YES, YES, YES, YES, YES],
+  'full key': [YES, YES, YES, NO, NO, NO, NO],
+  'sending key': [YES, SENDS, SENDS, SENDS, SENDS, SENDS, SENDS],
+  'SMTP password': [YES, SENDS, SENDS, SENDS, SENDS, SENDS, SENDS],
+  session: [YES, YES, YES, YES, NO, NO, NO],
+  'grant with the scope': [YES, YES, NO, NO, NO, YES, NO],
+  'grant without it': [NO, NO, NO, NO, NO, NO, NO],
+  operator: [NO, NO, NO, NO, NO, NO, YES],
+  job: [YES, YES, YES, YES, YES, YES, YES],
 };
 
 it.each(Object.entries(actors))('what a %s reaches', (name, actor) => {

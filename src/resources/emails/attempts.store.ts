@@ -52,6 +52,16 @@ export async function attemptPage(
   return pageOf(await db.all<AttemptRow>(sql, [emailId, ...pageValues(page)]), page);
 }
 
+/** The latest try of each of these emails at each destination. */
+export function latestAttempts(db: Executor, emailIds: readonly string[]): Promise<AttemptRow[]> {
+  const among = uuidsIn(db.dialect, 'email_id', emailIds);
+  return db.all<AttemptRow>(
+    `select * from delivery_attempts as tried where ${among.sql} and not exists (select 1 from delivery_attempts as later
+      where later.email_id = tried.email_id and later.destination = tried.destination and later.id > tried.id)`,
+    [among.value],
+  );
+}
+
 /** For whoever removes emails, in the same transaction. */
 export async function removeAttemptsOf(tx: Executor, emailIds: readonly string[]): Promise<void> {
   if (emailIds.length === 0) return;

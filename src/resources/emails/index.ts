@@ -2,7 +2,13 @@
  * Emails: what was asked for and how far it got. The rules of a send are here (`readEmail`), its acceptance is flow's.
  * A row is written once by accept; after that only `last_event` moves, and only forward.
  */
-export { insertAttempts, removeAttemptsOf, type AttemptRow, type TriedRecipient } from './attempts.store.ts';
+export {
+  insertAttempts,
+  latestAttempts,
+  removeAttemptsOf,
+  type AttemptRow,
+  type TriedRecipient,
+} from './attempts.store.ts';
 export { listEmailAttempts, listEmailEvents } from './read-history.ts';
 export { getEmail, listEmails } from './read-emails.ts';
 export { readEmail, type CompleteEmailInput, type DraftAttachment, type EmailDraft } from './read-email-input.ts';

@@ -130,6 +130,15 @@ const listed: Listed[] = [
     half: () => 'type=email.sent&status=success&start_date=2020-01-01T00:00:00Z&end_date=2100-01-01T00:00:00Z',
   },
   {
+    family: 'audit',
+    path: '/audit',
+    async make(scene, team) {
+      await scene.api('PATCH', '/team', { key: team.key, body: { ai_assist_enabled: true } });
+      const { body } = await scene.api('GET', '/audit?limit=1', { key: team.key });
+      return body.data[0].id;
+    },
+  },
+  {
     family: 'logs',
     path: '/logs',
     make: async (scene, team) =>

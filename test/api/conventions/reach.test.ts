@@ -28,6 +28,7 @@ beforeAll(async () => {
     checks: {},
     tracking,
     accept: createAccept(world, () => undefined),
+    wakeQueue: () => undefined,
     listeners: createListeners(world),
   });
 });

@@ -40,7 +40,11 @@ export function sampleCall(operation: Operation, ids: Record<string, string> = {
 
 export const labelOf = (operation: Operation): string => `${operation.method.toUpperCase()} ${operation.path}`;
 
-export const operations = contractOperations();
+const isOperators = (operation: Operation): boolean => operation.operation['x-service-permission'] === 'operator';
+
+export const operations = contractOperations().filter((operation) => !isOperators(operation));
+/** Of the whole installation, where no team's key lets in. */
+export const operatorOperations = contractOperations().filter(isOperators);
 export const keyed = operations.filter((operation) => operation.operation['x-service-permission'] !== 'none');
 export const open = operations.filter((operation) => operation.operation['x-service-permission'] === 'none');
 export const lists = operations.filter((operation) => operation.parameters.some(({ name }) => name === 'limit'));

@@ -14,7 +14,7 @@ const ten = 10 * 60_000;
 const otherNode = () => ({ ...office.scene.app.world });
 const configureElsewhere = (id: string, input = {}) =>
   configureDomainDns(
-    { store: otherNode(), teamId: office.team.id, actor: { kind: 'operator' }, requestId: 'other-node' },
+    { store: otherNode(), teamId: office.team.id, actor: { kind: 'job', name: 'test' }, requestId: 'other-node' },
     id,
     input,
   );

@@ -56,7 +56,7 @@ beforeAll(async () => {
   const unwanted = await post('/topics', { name: 'Unwanted', default_subscription: 'opt_out' });
   declared = await declaredFor(scene.app.world.db, team.id);
   const { world } = scene.app;
-  const ctx = { store: world, teamId: team.id, actor: { kind: 'operator' } as const, requestId: 'test' };
+  const ctx = { store: world, teamId: team.id, actor: { kind: 'job', name: 'test' } as const, requestId: 'test' };
   const fields = fc.record(
     {
       first_name: fc.option(text),

@@ -113,7 +113,7 @@ describe('POST /emails/{email_id}/share', () => {
 
   it('the link stands below the address that the installation gives itself', async () => {
     const store = { ...scene.app.world, origin: () => 'https://mail.example.com' };
-    const ctx = { store, teamId: team.id, actor: { kind: 'operator' as const }, requestId: 'r' };
+    const ctx = { store, teamId: team.id, actor: { kind: 'job' as const, name: 'test' }, requestId: 'r' };
     const made = await createShare(ctx, emailId, {});
     expect(made.url).toMatch(/^https:\/\/mail\.example\.com\/share\/rs_[\w-]{32}$/);
   });

@@ -1,6 +1,6 @@
 import type { World } from '../../../platform/world/index.ts';
 
-const underWay = new WeakMap<World, Set<string>>();
+const underWay = new WeakMap<World['commits'], Set<string>>();
 /** Each may wait for a provider that does not answer, and holds a socket for every question. */
 export const AT_ONCE_MAX = 16;
 
@@ -10,8 +10,8 @@ export async function oneAtATime<T>(
   domainId: string,
   work: () => Promise<T>,
 ): Promise<T | 'busy' | 'full'> {
-  const ids = underWay.get(world) ?? new Set();
-  underWay.set(world, ids);
+  const ids = underWay.get(world.commits) ?? new Set();
+  underWay.set(world.commits, ids);
   if (ids.has(domainId)) return 'busy';
   if (ids.size >= AT_ONCE_MAX) return 'full';
   ids.add(domainId);

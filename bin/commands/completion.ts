@@ -1,0 +1,89 @@
+import type { Command } from 'commander';
+
+/** A command with what may follow it, as every shell is told. */
+interface Place {
+  /** The words that lead there, with a space before each; empty for `rasket` itself. */
+  path: string;
+  commands: { name: string; summary: string }[];
+  flags: { flag: string; says: string }[];
+}
+
+const SHELLS = { bash, zsh, fish };
+export type Shell = keyof typeof SHELLS;
+
+/** The script that completes whatever `--help` names, made from the commands themselves. */
+export const completionFor = (shell: Shell, program: Command): string => SHELLS[shell](placesIn(program, ''));
+
+function placesIn(command: Command, path: string): Place[] {
+  const help = command.createHelp();
+  const children = help.visibleCommands(command).filter((child) => child.name() !== 'help');
+  const place: Place = {
+    path,
+    commands: children.map((child) => ({ name: child.name(), summary: child.summary() })),
+    flags: help
+      .visibleOptions(command)
+      .flatMap(({ long, description }) => (long ? [{ flag: long, says: description }] : [])),
+  };
+  return [place, ...children.flatMap((child) => placesIn(child, `${path} ${child.name()}`))];
+}
+
+const wordsOf = ({ commands, flags }: Place): string =>
+  [...commands.map(({ name }) => name), ...flags.map(({ flag }) => flag)].join(' ');
+
+/** Goes from word to word as far as there are commands, and offers what may follow. */
+const walk = (places: readonly Place[], words: string): string => `  local at= word offered=
+  for word in ${words}; do
+    case "$at $word" in
+      ${places
+        .filter(({ path }) => path !== '')
+        .map(({ path }) => `'${path}'`)
+        .join(' | ')}) at="$at $word" ;;
+    esac
+  done
+  case "$at" in
+${places.map((place) => `    '${place.path}') offered='${wordsOf(place)}' ;;`).join('\n')}
+  esac`;
+
+function bash(places: Place[]): string {
+  return `# Completion of rasket for bash: source it, or put it into /usr/share/bash-completion/completions/rasket.
+_rasket() {
+${walk(places, '"${COMP_WORDS[@]:1:COMP_CWORD-1}"')}
+  COMPREPLY=($(compgen -W "$offered" -- "\${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o default -F _rasket rasket
+`;
+}
+
+function zsh(places: Place[]): string {
+  return `#compdef rasket
+# Completion of rasket for zsh: put it into a folder of $fpath as _rasket, or source it behind compinit.
+_rasket() {
+${walk(places, '${words[2,CURRENT-1]}')}
+  compadd -- \${=offered}
+  _files
+}
+compdef _rasket rasket
+`;
+}
+
+function fish(places: Place[]): string {
+  const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+  const isAt = ({ path }: Place, all: readonly Place[]): string => {
+    const depth = path.split(' ').length - 1;
+    const deeper = all.find((one) => one.path === path)?.commands.map(({ name }) => name) ?? [];
+    const behind = path === '' ? [] : [`__fish_seen_subcommand_from ${path.split(' ').at(-1)}`];
+    const before = deeper.length === 0 ? [] : [`not __fish_seen_subcommand_from ${deeper.join(' ')}`];
+    const above = depth === 2 ? [`__fish_seen_subcommand_from ${path.split(' ')[1]}`] : [];
+    return [...above, ...behind, ...before].join('; and ');
+  };
+  const lines = places.flatMap((place) => {
+    const condition = `-n ${quoted(isAt(place, places))}`;
+    return [
+      ...place.commands.map(
+        ({ name, summary }) => `complete -c rasket -f ${condition} -a ${name} -d ${quoted(summary)}`,
+      ),
+      ...place.flags.map(({ flag, says }) => `complete -c rasket ${condition} -l ${flag.slice(2)} -d ${quoted(says)}`),
+    ];
+  });
+  return `# Completion of rasket for fish: put it into ~/.config/fish/completions/rasket.fish.\n${lines.join('\n')}\n`;
+}

@@ -1,0 +1,45 @@
+import type { Field, ItemOf } from './family.ts';
+import { listOf, wide, type Family } from './family.ts';
+
+type Entry = ItemOf<'listAudit'> | ItemOf<'listOperatorAudit'>;
+
+const columns: readonly Field<Entry>[] = [
+  { name: 'created_at', label: 'When', kind: 'time' },
+  { name: 'action', label: 'What', kind: 'whole' },
+  { name: 'subject_id', label: 'To', kind: 'id' },
+  { name: 'actor', label: 'Who', value: ({ actor }) => `${actor.kind} ${actor.name ?? actor.id ?? ''}`.trim() },
+  { name: 'address', label: 'From', kind: 'whole' },
+  ...wide<Entry>(
+    { name: 'id', label: 'Id', kind: 'id' },
+    { name: 'team_id', label: 'Team', kind: 'id' },
+    { name: 'user_agent', label: 'User agent' },
+    { name: 'request_id', label: 'Request', kind: 'id' },
+  ),
+  { name: 'details', label: 'Details', kind: 'long' },
+];
+
+export const audit = {
+  command: 'audit',
+  summary: 'who changed what, when and from where',
+  noun: 'an entry',
+  isUsual: 'list',
+  list: listOf('listAudit', {
+    summary: 'list privileged changes of your team, newest first',
+    example: 'audit',
+    columns,
+    empty: 'Nothing has been changed.',
+  }),
+} satisfies Family;
+
+export const operatorAudit = {
+  command: 'audit',
+  summary: 'who changed what in the whole installation',
+  noun: 'an entry',
+  list: listOf('listOperatorAudit', {
+    verb: 'all',
+    summary: 'list privileged changes of the whole installation, with the token of an operator',
+    example: 'audit all',
+    columns,
+    empty: 'Nothing has been changed.',
+  }),
+} satisfies Family;

@@ -1,0 +1,158 @@
+import type { AnswerOf } from '../client/index.ts';
+import type { Field, Flag, ItemOf, Tone } from './family.ts';
+import { actionOf, listOf, reportOf, wide, type Family } from './family.ts';
+
+type Destination = AnswerOf<'getQueue'>['destinations'][number];
+type Delivery = ItemOf<'listQueuedDeliveries'>;
+type State = Delivery['state'];
+
+const TONES: Record<State, Tone> = {
+  waiting: 'plain',
+  scheduled: 'plain',
+  retrying: 'attention',
+  awaits_domain: 'attention',
+  held: 'attention',
+  under_way: 'good',
+  in_doubt: 'bad',
+};
+
+export const toneOfDelivery = (state: State): Tone => TONES[state];
+
+const whyOf = ({ last_attempt: last }: Destination | Delivery): string => last?.reply ?? last?.explanation ?? '';
+
+/** The states that anything is in, with how much. */
+const inStates = ({ states }: Destination): string =>
+  Object.entries(states)
+    .filter(([, count]) => count > 0)
+    .map(([state, count]) => `${count} ${state}`)
+    .join(', ');
+
+const destinationColumns: readonly Field<Destination>[] = [
+  { name: 'destination', label: 'Destination', kind: 'whole' },
+  { name: 'deliveries', label: 'Wait', kind: 'whole' },
+  { name: 'states', label: 'States', kind: 'state', value: inStates },
+  { name: 'oldest_at', label: 'Since', kind: 'time' },
+  { name: 'next_attempt_at', label: 'Next try', kind: 'time' },
+  { name: 'last_attempt', label: 'Why', kind: 'long', value: whyOf },
+  ...wide<Destination>({ name: 'hold_id', label: 'Hold', kind: 'id' }),
+];
+
+const ONE_OF: Readonly<Record<'destination' | 'team_id' | 'email_id', Flag>> = {
+  destination: { value: '<domain>', says: 'what goes to this domain' },
+  team_id: { flag: 'team', value: '<id>', says: 'what this team sends' },
+  email_id: { flag: 'email', value: '<id>', says: 'this email' },
+};
+
+const counted = (count: number): string => `${count} ${count === 1 ? 'delivery' : 'deliveries'}`;
+
+export const drop = actionOf('dropQueue', {
+  verb: 'drop',
+  summary: 'take mail out of the queue for good',
+  description:
+    'Takes out what is named by one of --destination, --team and --email. Its recipients fail with the reason, which their team is told. What is under way or was handed over is not touched.',
+  example: "queue drop --email 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77 --reason 'Sent by a stolen key'",
+  flags: { ...ONE_OF, reason: { value: '<text>', says: 'why, on one line; the team reads it', isRequired: true } },
+  isSpecial: true,
+});
+
+export const queue = {
+  command: 'queue',
+  summary: 'what waits to be delivered: see, hold, retry and drop it',
+  noun: 'a delivery',
+  report: reportOf('getQueue', {
+    verb: 'show',
+    summary: 'show what waits, by destination',
+    description:
+      'Shows what waits, by destination, with since when and why. This and all of `queue` need the token of an operator.',
+    example: 'queue',
+    rows: ({ destinations }) => destinations,
+    columns: destinationColumns,
+    tell: ({ deliveries, destination_count: destinations, holds, sending }) =>
+      [
+        `${counted(deliveries)} to ${destinations} ${destinations === 1 ? 'destination' : 'destinations'}.`,
+        ...(holds > 0 ? [`${holds} on hold; see them with: rasket queue holds`] : []),
+        ...(sending.is_on ? [] : [`Sending is off${sending.reason === null ? '' : ` (${sending.reason})`}.`]),
+      ].join(' '),
+  }),
+  list: listOf('listQueuedDeliveries', {
+    summary: 'list what waits, newest first',
+    example: 'queue list --destination example.org --state retrying',
+    filters: {
+      ...{ destination: { ...ONE_OF.destination, says: `only ${ONE_OF.destination.says}` } },
+      team_id: { ...ONE_OF.team_id, says: `only ${ONE_OF.team_id.says}` },
+      email_id: { ...ONE_OF.email_id, says: `only ${ONE_OF.email_id.says}` },
+      state: {
+        value: '<state>',
+        says: 'only what is waiting, scheduled, retrying, awaits_domain, held, under_way or in_doubt',
+      },
+    },
+    columns: [
+      { name: 'id', label: 'Id', kind: 'id', shown: 'wide' },
+      { name: 'email_id', label: 'Email', kind: 'id' },
+      { name: 'destination', label: 'Destination' },
+      { name: 'state', label: 'State', kind: 'state', tone: ({ state }) => TONES[state] },
+      { name: 'attempts', label: 'Tries', kind: 'whole' },
+      { name: 'since', label: 'Since', kind: 'time' },
+      { name: 'until', label: 'Next try', kind: 'time' },
+      { name: 'last_attempt', label: 'Why', kind: 'long', value: whyOf },
+      ...wide<Delivery>(
+        { name: 'recipients', label: 'Recipients', value: ({ recipients }) => recipients.join(' ') },
+        { name: 'team_id', label: 'Team', kind: 'id' },
+        { name: 'hold_id', label: 'Hold', kind: 'id' },
+      ),
+    ],
+    empty: 'Nothing of this kind waits.',
+  }),
+  actions: [
+    actionOf('createQueueHold', {
+      verb: 'hold',
+      summary: 'hold mail back until it is released',
+      description:
+        'Holds what is named by one of --destination, --team and --email, and whatever is sent to or by it later. What is under way at this moment goes on.',
+      example: "queue hold --destination example.org --reason 'Their server is being moved'",
+      flags: { ...ONE_OF, reason: { value: '<text>', says: 'why, on one line', isRequired: true } },
+      done: 'Held',
+      hint: ({ id }) => `Release it with: rasket queue release ${id}`,
+    }),
+    actionOf('retryQueue', {
+      verb: 'retry',
+      summary: 'try again now what waits for another try',
+      description: 'Makes due what is named by one of --destination, --team and --email and waits for another try.',
+      example: 'queue retry --destination example.org',
+      flags: ONE_OF,
+      tell: ({ deliveries }) => `${counted(deliveries)} due now.`,
+    }),
+    drop,
+  ],
+} satisfies Family;
+
+export const queueHolds = {
+  command: 'queue',
+  summary: 'what is held',
+  noun: 'a hold',
+  list: listOf('listQueueHolds', {
+    verb: 'holds',
+    summary: 'list holds, newest first',
+    example: 'queue holds',
+    columns: [
+      { name: 'id', label: 'Id', kind: 'id' },
+      { name: 'destination', label: 'Destination', kind: 'whole' },
+      { name: 'team_id', label: 'Team', kind: 'id' },
+      { name: 'email_id', label: 'Email', kind: 'id' },
+      { name: 'created_by', label: 'By' },
+      { name: 'created_at', label: 'Since', kind: 'time' },
+      { name: 'reason', label: 'Reason', kind: 'long' },
+    ],
+    empty: 'Nothing is held.',
+  }),
+  actions: [
+    actionOf('releaseQueueHold', {
+      verb: 'release',
+      summary: 'end a hold',
+      description: 'Ends a hold. What it held is due at once, unless another hold is met.',
+      example: 'queue release 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e11',
+      path: { hold_id: { word: 'hold', says: 'its id, which rasket queue holds lists' } },
+      tell: ({ deliveries }) => `Released; ${counted(deliveries)} due now.`,
+    }),
+  ],
+} satisfies Family;

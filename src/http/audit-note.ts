@@ -1,0 +1,36 @@
+import type { OperationValidators } from '../contract/index.ts';
+import { keyIdOf } from '../resources/access/index.ts';
+import type { AuditNote } from '../resources/audit/index.ts';
+import { redactBody, redactTokens } from '../resources/logs/index.ts';
+import type { CheckedRequest } from './answerer.ts';
+
+const DETAILS_BYTES = 2000;
+const USER_AGENT_CHARS_MAX = 500;
+
+/** What the audit log says of a request: who, from where, to what, and what was asked for. */
+export function noteOf(
+  { operation }: OperationValidators,
+  { request, caller, body, parameters }: CheckedRequest,
+): AuditNote {
+  const actor = caller?.actor;
+  const isOperator = actor?.kind === 'operator';
+  const [named] = Object.values(parameters.path);
+  const teamId = caller?.teamId ?? null;
+  return {
+    team_id: teamId,
+    action: operation['x-service-audit'] ?? '',
+    subject_id: typeof named === 'string' ? named : operation.operationId === 'updateTeam' ? teamId : null,
+    actor_kind: isOperator ? 'operator' : 'api_key',
+    actor_id: isOperator ? actor.operatorId : actor ? keyIdOf(actor) : null,
+    actor_name: isOperator ? actor.name : null,
+    address: request.ip,
+    user_agent: redactTokens(request.headers['user-agent'] ?? '').slice(0, USER_AGENT_CHARS_MAX),
+    request_id: request.id,
+    details: detailsOf(body.value),
+  };
+}
+
+function detailsOf(body: unknown): string | null {
+  if (typeof body !== 'object' || body === null || Object.keys(body).length === 0) return null;
+  return redactBody(body, { bytesMax: DETAILS_BYTES, bytes: JSON.stringify(body).length, isClipped: true });
+}

@@ -1,0 +1,21 @@
+import {
+  createHold,
+  dropWaiting,
+  listHolds,
+  listWaiting,
+  readQueue,
+  releaseHold,
+  retryWaiting,
+} from '../flow/oversee/index.ts';
+import { pageOf, type OperatorOperations } from './operation.ts';
+
+/** Nodes besides this one look at the queue twice a second. */
+export const queue = {
+  getQueue: (ctx) => readQueue(ctx.store),
+  listQueuedDeliveries: (ctx, { query = {} }) => listWaiting(ctx.store, query, pageOf(query)),
+  listQueueHolds: (ctx, { query }) => listHolds(ctx.store, pageOf(query)),
+  createQueueHold: (ctx, { body }) => createHold(ctx, body),
+  releaseQueueHold: (ctx, { path }) => releaseHold(ctx, path.hold_id).finally(ctx.services.wakeQueue),
+  retryQueue: (ctx, { body }) => retryWaiting(ctx, body).finally(ctx.services.wakeQueue),
+  dropQueue: (ctx, { body }) => dropWaiting(ctx, body),
+} satisfies Partial<OperatorOperations>;

@@ -1,0 +1,49 @@
+import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../platform/db/index.ts';
+import { firstIdAt } from '../../platform/ids/index.ts';
+
+export interface AuditRow {
+  id: string;
+  team_id: string | null;
+  action: string;
+  subject_id: string | null;
+  actor_kind: 'api_key' | 'operator' | 'command';
+  actor_id: string | null;
+  actor_name: string | null;
+  address: string | null;
+  user_agent: string | null;
+  request_id: string | null;
+  /** JSON. */
+  details: string | null;
+}
+
+/** A key is named as it is called now: it may be renamed later. */
+export async function insertAudit(tx: Executor, row: AuditRow): Promise<void> {
+  const name = `coalesce(?, (select name from api_keys where id = ?))`;
+  await tx.run(
+    `insert into audit_log (id, team_id, action, subject_id, actor_kind, actor_id, actor_name, address, user_agent,
+        request_id, details) values (?, ?, ?, ?, ?, ?, ${name}, ?, ?, ?, ?)`,
+    [
+      ...[row.id, row.team_id, row.action, row.subject_id, row.actor_kind, row.actor_id],
+      ...[row.actor_name, row.actor_kind === 'api_key' ? row.actor_id : null],
+      ...[row.address, row.user_agent, row.request_id, row.details],
+    ],
+  );
+}
+
+/** Of one team, or of everybody. */
+export async function auditPage(
+  db: Executor,
+  teamId: string | undefined,
+  page: Page,
+): Promise<{ rows: AuditRow[]; hasMore: boolean }> {
+  const sql = pageSql('audit_log', teamId === undefined ? '1 = 1' : 'team_id = ?', page);
+  const values = [...(teamId === undefined ? [] : [teamId]), ...pageValues(page)];
+  return pageOf(await db.all<AuditRow>(sql, values), page);
+}
+
+/** Answers how many it removed, `limit` at the most. */
+export const removeAuditBefore = (db: Executor, before: number, limit: number): Promise<number> =>
+  db.run('delete from audit_log where id in (select id from audit_log where id < ? order by id limit ?)', [
+    firstIdAt(before),
+    limit,
+  ]);

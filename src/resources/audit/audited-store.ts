@@ -1,0 +1,154 @@
+import type { Db, Executor, Row, Value } from '../../platform/db/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import { insertAudit, type AuditRow } from './audit.store.ts';
+
+/** What is about to be done, by whom and from where. */
+export type AuditNote = Omit<AuditRow, 'id'>;
+
+export interface Audited<Held extends Store> {
+  store: Held;
+  /** Whether something was changed, and its entry is there. */
+  isWritten(): boolean;
+  /** For a change that is made outside the database. */
+  write(): Promise<void>;
+}
+
+/** What is made there is what the entry is about. */
+const SUBJECT_TABLES: ReadonlySet<string> = new Set([
+  'api_keys',
+  'domain_claims',
+  'domains',
+  'operators',
+  'queue_holds',
+  'teams',
+  'webhooks',
+]);
+
+/**
+ * A store whose first transaction that changes anything holds the entry too. What comes after it for the same call belongs
+ * to the same entry; what changes nothing, or is rolled back, has none.
+ */
+export function audited<Held extends Store>(store: Held, given: AuditNote): Audited<Held> {
+  const { db } = store;
+  let isWritten = false;
+
+  const enter = (tx: Executor, made: Made | undefined): Promise<void> =>
+    insertAudit(tx, {
+      ...given,
+      id: store.ids.uuid(),
+      team_id: made?.table === 'teams' ? made.id : given.team_id,
+      subject_id: given.subject_id ?? made?.id ?? null,
+    });
+
+  async function inside<T>(begin: Db['tx'], change: (tx: Executor) => Promise<T>): Promise<T> {
+    let isEntered = false;
+    const value = await begin(async (tx) => {
+      const watch = watched(tx);
+      const result = await change(watch.executor);
+      isEntered = !isWritten && watch.isChanged();
+      if (isEntered) await enter(tx, watch.made());
+      return result;
+    });
+    isWritten ||= isEntered;
+    return value;
+  }
+
+  const auditedDb: Db = {
+    ...delegates(db),
+    tx: (change) => inside((begun) => db.tx(begun), change),
+    txUnsynced: (change) => inside((begun) => db.txUnsynced(begun), change),
+    run: (...call) =>
+      inside(
+        (begun) => db.tx(begun),
+        (tx) => tx.run(...call),
+      ),
+    runEach: (...call) =>
+      inside(
+        (begun) => db.tx(begun),
+        (tx) => tx.runEach(...call),
+      ),
+    insertMany: (...call) =>
+      inside(
+        (begun) => db.tx(begun),
+        (tx) => tx.insertMany(...call),
+      ),
+  };
+  return {
+    store: { ...store, db: auditedDb },
+    isWritten: () => isWritten,
+    async write() {
+      await db.tx((tx) => enter(tx, undefined));
+      isWritten = true;
+    },
+  };
+}
+
+/** One by one: what a database is made of is its own business. */
+const delegates = (db: Db): Db => ({
+  dialect: db.dialect,
+  all: (...call) => db.all(...call),
+  get: (...call) => db.get(...call),
+  run: (...call) => db.run(...call),
+  runEach: (...call) => db.runEach(...call),
+  insertMany: (...call) => db.insertMany(...call),
+  tx: (work) => db.tx(work),
+  txUnsynced: (work) => db.txUnsynced(work),
+  memo: (...call) => db.memo(...call),
+  onCommit: (...call) => db.onCommit(...call),
+  cutUnusedPages: (pagesMax) => db.cutUnusedPages(pagesMax),
+  unsafeSettings: () => db.unsafeSettings(),
+  withKnex: (work) => db.withKnex(work),
+  close: () => db.close(),
+});
+
+const WRITES = /^\s*(?:insert|update|delete)\b/i;
+
+interface Made {
+  table: string;
+  id: string;
+}
+
+interface Watch {
+  executor: Executor;
+  isChanged(): boolean;
+  made(): Made | undefined;
+}
+
+/** Sees whether any row is written, and which of the things that are audited is made. */
+function watched(tx: Executor): Watch {
+  let isChanged = false;
+  let made: Made | undefined;
+  const seen = <T>(count: number, answer: T): T => {
+    isChanged ||= count > 0;
+    return answer;
+  };
+  const executor: Executor = {
+    dialect: tx.dialect,
+    async all<T = Row>(sql: string, values?: readonly Value[]) {
+      const rows = await tx.all<T>(sql, values);
+      return seen(WRITES.test(sql) ? rows.length : 0, rows);
+    },
+    async get<T = Row>(sql: string, values?: readonly Value[]) {
+      const row = await tx.get<T>(sql, values);
+      return seen(WRITES.test(sql) && row !== undefined ? 1 : 0, row);
+    },
+    async run(sql, values) {
+      const count = await tx.run(sql, values);
+      return seen(count, count);
+    },
+    async runEach(sql, valueLists) {
+      const counts = await tx.runEach(sql, valueLists);
+      return seen(
+        counts.reduce((sum, count) => sum + count, 0),
+        counts,
+      );
+    },
+    async insertMany(table, columns, rows, conflict) {
+      const count = await tx.insertMany(table, columns, rows, conflict);
+      const id = SUBJECT_TABLES.has(table) ? rows[0]?.[columns.indexOf('id')] : undefined;
+      if (count > 0 && typeof id === 'string') made ??= { table, id };
+      return seen(count, count);
+    },
+  };
+  return { executor, isChanged: () => isChanged, made: () => made };
+}

@@ -1,0 +1,8 @@
+/**
+ * Operators: who may see and change what concerns the whole installation over the API. Their tokens are made and ended on
+ * the machine alone, shown once and kept as hashes; they belong to no team and reach none.
+ */
+export { createOperator } from './create-operator.ts';
+export { createOperatorAuthentication, isOperatorToken } from './authenticate-operator.ts';
+export { listOperators, type OperatorRow } from './operators.store.ts';
+export { findOperator, revokeOperator } from './revoke-operator.ts';

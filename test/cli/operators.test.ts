@@ -1,0 +1,81 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { Desk, expectOneLine } from './desk.ts';
+
+// A dozen processes one after the other, on whatever else the machine does.
+vi.setConfig({ testTimeout: 240_000 });
+
+let desk: Desk;
+let env: Record<string, string>;
+beforeEach(async () => {
+  desk = new Desk();
+  env = await desk.database();
+});
+afterEach(() => desk.clear());
+
+async function typed(words: string[]): Promise<string> {
+  const ended = await desk.rasket(words, { env });
+  expect(ended, `${words.join(' ')}\n${ended.stderr}`).toMatchObject({ code: 0 });
+  return ended.stdout;
+}
+
+interface Entry {
+  action: string;
+  team_id: string | null;
+  subject_id: string | null;
+  actor: { kind: string; name: string | null };
+  details: Record<string, unknown> | null;
+}
+
+it('an operator is made, sees and changes the queue, reads what was typed on the machine, and is revoked', async () => {
+  const data = ['--data', 'data'];
+  const made = JSON.parse(await typed(['init', ...data, '--json'])) as { api_key: string; team_id: string };
+  const { id, token } = JSON.parse(await typed(['operators', 'create', 'Ada', ...data, '--json'])) as {
+    id: string;
+    token: string;
+  };
+  expect(token).toMatch(/^rkop_/);
+  expect(await typed(['operators', 'create', 'Bob', ...data])).toContain('is shown this once');
+  await typed(['teams', 'suspend', 'my-team', ...data]);
+  await typed(['teams', 'resume', 'my-team', ...data]);
+  await typed(['sending', 'off', '--reason', 'Moving', ...data]);
+  await typed(['sending', 'on', ...data]);
+  await typed(['sweep', ...data]);
+  await typed(['sweep', '--yes', ...data]);
+
+  const server = await desk.serve(['serve', ...data], { env });
+  const there = ['--url', server.url, '--api-key', token];
+  expect(await typed(['queue', ...there])).toContain('0 deliveries to 0 destinations.');
+  const hold = ['queue', 'hold', '--destination', 'example.org', '--reason', 'Their move'];
+  const held = (await typed([...hold, ...there])).trim();
+  expect(await typed(['queue', 'holds', ...there])).toContain('example.org');
+  expect(await typed(['queue', 'release', held, ...there])).toContain('Released; 0 deliveries due now.');
+  expect(await typed(['queue', 'retry', '--destination', 'example.org', ...there])).toContain('0 deliveries due now.');
+  expect(await typed(['queue', 'drop', '--team', made.team_id, '--reason', 'x', '--yes', ...there])).toBe(
+    '0 dropped.\n',
+  );
+  const unsure = await desk.rasket(['queue', 'drop', '--team', made.team_id, '--reason', 'x y', ...there], { env });
+  expect(unsure).toMatchObject({ code: 2, stderr: expect.stringContaining("--reason 'x y' --yes") });
+
+  const { data: all } = JSON.parse(await typed(['audit', 'all', '--json', ...there])) as { data: Entry[] };
+  expect(all.map(({ action }) => action).reverse()).toEqual([
+    ...['team.created', 'operator.created', 'operator.created', 'team.suspended', 'team.resumed'],
+    ...['sending.switched_off', 'sending.switched_on', 'storage.swept', 'queue.held', 'queue.released'],
+  ]);
+  const named = new Map(all.map((entry) => [entry.action, entry]));
+  expect(named.get('team.suspended')).toMatchObject({
+    ...{ team_id: made.team_id, subject_id: made.team_id, details: { riskState: 'suspended' } },
+    actor: { kind: 'command', id: null, name: expect.stringMatching(/./) },
+  });
+  expect(named.get('sending.switched_off')).toMatchObject({ team_id: null, details: { reason: 'Moving' } });
+  expect(named.get('queue.held')).toMatchObject({ subject_id: held, actor: { kind: 'operator', id, name: 'Ada' } });
+  const own = JSON.parse(await typed(['audit', '--json', '--url', server.url, '--api-key', made.api_key])) as {
+    data: Entry[];
+  };
+  expect(own.data.map(({ action }) => action)).toEqual(['team.resumed', 'team.suspended', 'team.created']);
+
+  await typed(['operators', 'revoke', 'Ada', ...data]);
+  expectOneLine(await desk.rasket(['queue', ...there], { env }), /has been revoked/);
+  expect(await typed(['operators', 'list', ...data])).toMatch(/revoked\tAda[^]*active\tBob/);
+  expectOneLine(await desk.rasket(['operators', 'revoke', 'Ada', ...data], { env }), /called "Ada" not found/);
+  expect(await server.stop()).toMatchObject({ code: 0 });
+});

@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { Desk, type Server } from './desk.ts';
+
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
+
+let desk: Desk;
+let server: Server;
+beforeAll(async () => {
+  desk = new Desk();
+  server = await desk.serve(['dev', '--data', 'data']);
+});
+afterAll(() => desk.clear());
+
+const data = ['--data', 'data'];
+const send = (subject: string) =>
+  desk.rasket([
+    'send',
+    ...data,
+    '--from',
+    'a@playground.test',
+    '--to',
+    'b@example.com',
+    '--subject',
+    subject,
+    '--text',
+    'x',
+  ]);
+
+it('a tail begins with the last, goes on with what is added, and ends with Ctrl-C and status 0', async () => {
+  for (const subject of ['One', 'Two', 'Three']) await send(subject);
+  const tail = desk.start(desk.at('path/rasket'), ['emails', 'tail', '--lines', '2', '--json', ...data]);
+  const subjects = () =>
+    tail.stdout
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => (JSON.parse(line) as { subject: string }).subject);
+  await vi.waitFor(() => expect(subjects()).toEqual(['Two', 'Three']), { timeout: 60_000 });
+  await send('Four');
+  await send('Five');
+  await vi.waitFor(() => expect(subjects()).toEqual(['Two', 'Three', 'Four', 'Five']), { timeout: 60_000 });
+  tail.kill('SIGINT');
+  expect(await tail.ended).toMatchObject({ code: 0, stderr: '' });
+});
+
+it('what the command line reads is in no log; what it changes, and what is refused, is', async () => {
+  await desk.rasket(['domains', 'list', ...data]);
+  await desk.rasket(['emails', 'get', '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2eff', ...data]);
+  const seen = async (): Promise<string[]> => {
+    const { stdout } = await desk.rasket(['logs', 'list', '--json', ...data]);
+    const { data: logs } = JSON.parse(stdout) as {
+      data: { method: string; endpoint: string; response_status: number }[];
+    };
+    return logs.map(({ method, endpoint, response_status: status }) => `${method} ${endpoint} ${status}`);
+  };
+  await vi.waitFor(async () => expect(await seen()).toContain('GET /emails/019a9c1e-7d52-7c3a-9a54-0b8f4c1f2eff 404'), {
+    timeout: 60_000,
+  });
+  const all = await seen();
+  expect(all.filter((line) => line.startsWith('POST /emails'))).toHaveLength(5);
+  expect(all.filter((line) => line.startsWith('GET') && line.endsWith(' 200'))).toEqual([]);
+  expect(server.url).toMatch(/^http/);
+});
