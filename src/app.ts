@@ -9,7 +9,7 @@ import { startCron, type CronJob } from './cron/index.ts';
 import { createAccept, type Accept } from './flow/accept/index.ts';
 import { createConfirmations, createImports, removeImportFiles, type Imports } from './flow/audience/index.ts';
 import { createComposer } from './flow/compose/index.ts';
-import { createCapture, createDeliver, type DeliverOptions } from './flow/deliver/index.ts';
+import { createCapture, createDeliver, deliverOptionsOf, type Deliver } from './flow/deliver/index.ts';
 import { publishConfigured, recheckClaims, sweepDomains } from './flow/dns/index.ts';
 import { catchMessage } from './flow/playground/index.ts';
 import { createQueue, openHandOffLog, recoverDeliveries, releaseDeferred, type Queue } from './flow/queue/index.ts';
@@ -300,7 +300,10 @@ async function startDelivery(
 ): Promise<{ queue: Queue; close(graceMs: number): Promise<void> }> {
   const recovery = await recoverDeliveries(world, runDir, marks);
   const handOffLog = openHandOffLog(runDir, world.ids.uuid(), marks);
-  const delivery = createDeliver({ ...deliverOptions(world, trustedCa), clock: networkClock });
+  const delivery = createDeliver({
+    ...deliverOptionsOf(world, { trustedCa, capture: captureOf(world) }),
+    clock: networkClock,
+  });
   const queue = createQueue({
     world,
     deliver: delivery.deliver,
@@ -321,65 +324,9 @@ async function startDelivery(
   };
 }
 
-function deliverOptions(world: World, trustedCa: readonly string[] | undefined): DeliverOptions {
-  const { config, resolver, log } = world;
-  const { delivery, instance, network, regions } = config;
-  const replyMs = delivery.reply_timeout_seconds * 1000;
-  return {
-    heloName: instance.host,
-    resolver,
-    smtpPort: delivery.smtp_port,
-    allowPrivate: [...network.mail_allow_private],
-    ownHostNames: [instance.host],
-    simulatorDomain: `simulator.${instance.host}`,
-    ...(delivery.capture ? { capture: createCapture((job, message) => catchMessage(world, job, message)) } : {}),
-    regionOf(name) {
-      const region = regions[name];
-      if (!region) return {};
-      const [host = '', port = ''] = splitHostPort(region.smarthost);
-      return {
-        ...(region.helo_name === '' ? {} : { heloName: region.helo_name }),
-        ...(region.source_v4 + region.source_v6 === ''
-          ? {}
-          : {
-              sourceAddress: {
-                ...(region.source_v4 === '' ? {} : { v4: region.source_v4 }),
-                ...(region.source_v6 === '' ? {} : { v6: region.source_v6 }),
-              },
-            }),
-        ...(host === '' ? {} : { smarthost: { host, port: Number(port) } }),
-      };
-    },
-    timeouts: {
-      connectMs: delivery.connect_timeout_seconds * 1000,
-      greetingMs: replyMs,
-      ehloMs: replyMs,
-      mailMs: replyMs,
-      rcptMs: replyMs,
-      envelopeMs: delivery.envelope_timeout_seconds * 1000,
-      contentMs: delivery.content_timeout_seconds * 1000,
-      contentBytesPerSecond: delivery.content_bytes_per_second,
-      dataDoneMs: delivery.data_timeout_seconds * 1000,
-    },
-    limits: {
-      connectionsPerDestinationMax: delivery.max_connections_per_destination,
-      connectionsPerAddressMax: delivery.max_connections_per_address,
-      connectionsTotalMax: delivery.max_connections,
-      messagesPerConnectionMax: delivery.max_messages_per_connection,
-      idleMs: delivery.idle_seconds * 1000,
-      openMs: delivery.open_timeout_seconds * 1000,
-    },
-    tls: { verifyEnforced: delivery.verify_enforced_tls, ...(trustedCa ? { ca: trustedCa.join('\n') } : {}) },
-    now: () => world.clock.now(),
-    random: world.random,
-    onTrouble: ({ job, mx, transcript }) => log.debug({ emailId: job.emailId, mx, transcript }, 'smtp session'),
-  };
-}
-
-function splitHostPort(text: string): string[] {
-  const at = text.lastIndexOf(':');
-  return at < 0 ? [] : [text.slice(0, at).replace(/^\[|\]$/g, ''), text.slice(at + 1)];
-}
+/** In the development profile mail is caught instead of sent. */
+const captureOf = (world: World): Deliver | undefined =>
+  world.config.delivery.capture ? createCapture((job, message) => catchMessage(world, job, message)) : undefined;
 
 function cronTable(world: World): readonly CronJob[] {
   return [

@@ -1,25 +1,15 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { resolveRef, type OperationValidators, type RequestParameters, type Validators } from '../contract/index.ts';
+import type { FastifyReply } from 'fastify';
+import { resolveRef, type OperationValidators, type Validators } from '../contract/index.ts';
 import { Answered, operations, operatorOperations, publicOperations, type OperationCtx } from '../operations/index.ts';
 import type { World } from '../platform/world/index.ts';
 import type { Ctx, OperatorCtx } from '../resources/access/index.ts';
 import { audited } from '../resources/audit/index.ts';
 import { whenCallerGone } from './caller-gone.ts';
-import { checkBody, type ParsedBody } from './check-request.ts';
+import { checkBody } from './check-request.ts';
+import type { CheckedRequest } from './checked-request.ts';
 import type { HttpServices, PageCall } from './page.ts';
 import { keyPages, publicPages } from './pages.ts';
 import { noteOf } from './audit-note.ts';
-import type { Caller } from './request-log.ts';
-
-/** A request that has passed every check, in its parts. */
-export interface CheckedRequest {
-  request: FastifyRequest;
-  reply: FastifyReply;
-  /** Absent where the operation asks for no credential. */
-  caller: Caller | undefined;
-  body: ParsedBody;
-  parameters: RequestParameters;
-}
 
 export type Answerer = (checked: CheckedRequest) => unknown;
 

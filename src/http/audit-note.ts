@@ -2,7 +2,7 @@ import type { OperationValidators } from '../contract/index.ts';
 import { keyIdOf } from '../resources/access/index.ts';
 import type { AuditNote } from '../resources/audit/index.ts';
 import { redactBody, redactTokens } from '../resources/logs/index.ts';
-import type { CheckedRequest } from './answerer.ts';
+import type { CheckedRequest } from './checked-request.ts';
 
 const DETAILS_BYTES = 2000;
 const USER_AGENT_CHARS_MAX = 500;

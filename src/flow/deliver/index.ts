@@ -3,6 +3,7 @@
 // and that trouble of the world comes back as an outcome, not as an exception. It never decides when to try again.
 export { createCapture } from './capture.ts';
 export { createDeliver, DEFAULT_LIMITS } from './create-deliver.ts';
+export { deliverOptionsOf } from './deliver-options.ts';
 export type { DeliverLimits, DeliverOptions, DeliverStats, Delivery, Egress } from './create-deliver.ts';
 export type {
   BounceReason,
