@@ -10,6 +10,7 @@ const root = path.resolve(import.meta.dirname, '../..');
 const configuration = [
   'package.json',
   'tsconfig.json',
+  '.oxlintrc.json',
   'eslint.config.js',
   '.dependency-cruiser.cjs',
   '.prettierrc.json',
@@ -203,23 +204,31 @@ describe('the other checks', () => {
       const child = execFile(process.execPath, [script, ...args], { cwd }, () => resolve(child.exitCode ?? -1));
     });
   const packages = path.join(root, 'node_modules');
-  const typesAndLint = path.join(root, 'test/tidy/types-and-lint.ts');
+  const types = path.join(packages, 'oxlint/bin/oxlint');
+  const eslint = path.join(packages, 'eslint/bin/eslint.js');
   const prettier = path.join(packages, 'prettier/bin/prettier.cjs');
 
   it.each([
     {
       check: 'types',
-      script: typesAndLint,
-      args: [],
+      script: types,
+      args: ['src'],
       sound: 'export const x = 1;\n',
       broken: "export const x: number = 'a';\n",
     },
     {
-      check: 'lint',
-      script: typesAndLint,
-      args: [],
+      check: 'promises',
+      script: types,
+      args: ['src'],
       sound: 'export const x = async (): Promise<void> => undefined;\nawait x();\n',
       broken: 'export const x = async (): Promise<void> => undefined;\nx();\n',
+    },
+    {
+      check: 'lint',
+      script: eslint,
+      args: ['src'],
+      sound: 'export const x = 1;\n',
+      broken: 'export const x = (a: unknown): boolean => a == 1;\n',
     },
     {
       check: 'format',
