@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
-import { EXIT_CODES } from './commands/man.ts';
 import { addDescriptions, addOperatorCommands } from './operator-commands.ts';
+import { EXIT_CODES } from './output.ts';
 import { guardOutput } from './output.ts';
 
 /** Words that make no command, as opposed to a command that failed. */

@@ -1,3 +1,4 @@
+import { EXIT_CODES } from '../output.ts';
 import type { Command } from 'commander';
 
 /** The manual as `man` reads it, from what `--help` says of every command. */
@@ -19,16 +20,6 @@ export function manPage(program: Command, version: string): string {
     '',
   ].join('\n');
 }
-
-/** Told by `rasket --help` in the same words. */
-export const EXIT_CODES = [
-  { code: 0, says: 'done' },
-  {
-    code: 1,
-    says: 'refused by the server, unreachable, or failed; one line on standard error says which and what to do',
-  },
-  { code: 2, says: 'misused: an unknown command or option, or a question that nobody is there to answer' },
-] as const;
 
 function commandsIn(command: Command, path: string): string[] {
   const help = command.createHelp();

@@ -34,6 +34,7 @@ export const audit = {
 export const operatorAudit = {
   command: 'audit',
   summary: 'who changed what in the whole installation',
+  isOperators: true,
   noun: 'an entry',
   list: listOf('listOperatorAudit', {
     verb: 'all',

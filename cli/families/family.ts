@@ -130,6 +130,8 @@ export interface Family {
   summary: string;
   /** One of them, with its article. */
   noun: string;
+  /** It takes the token of an operator; with the key of a team there is nothing to see, so the console leaves it out. */
+  isOperators?: true;
   /** What the command does where no verb is typed, beside a report. */
   isUsual?: 'list';
   list?: List;

@@ -58,6 +58,7 @@ export const drop = actionOf('dropQueue', {
 export const queue = {
   command: 'queue',
   summary: 'what waits to be delivered: see, hold, retry and drop it',
+  isOperators: true,
   noun: 'a delivery',
   report: reportOf('getQueue', {
     verb: 'show',
@@ -129,6 +130,7 @@ export const queue = {
 export const queueHolds = {
   command: 'queue',
   summary: 'what is held',
+  isOperators: true,
   noun: 'a hold',
   list: listOf('listQueueHolds', {
     verb: 'holds',

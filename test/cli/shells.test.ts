@@ -2,7 +2,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { Command } from 'commander';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { completionFor } from '../../bin/commands/completion.ts';
-import { EXIT_CODES, manPage } from '../../bin/commands/man.ts';
+import { manPage } from '../../bin/commands/man.ts';
+import { EXIT_CODES } from '../../bin/output.ts';
 import { addDescriptions, addOperatorCommands } from '../../bin/operator-commands.ts';
 import { addClientCommands } from '../../cli/index.ts';
 

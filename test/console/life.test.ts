@@ -107,7 +107,7 @@ describeAtTerminal('the life of the console', () => {
     await using seat = await Seat.take({ url: scene.url, key: team.key });
     await seat.sees(IS_THERE);
     await seat.resize(200, 50);
-    await seat.sees(/0 contacts {2}imports .* usage/);
+    await seat.sees(/0 contacts {2}audit {2}imports .* segments/);
     await seat.resize(30, 8);
     await seat.sees('The console needs');
     await seat.resize(80, 24);

@@ -65,6 +65,7 @@ it('every line about mail has a phrase of its own', () => {
   mail.suppressed(common);
   mail.ambiguous(common);
   mail.failed(common);
+  mail.notForwarded({ teamId: 't', address: 'a@example.org', because: 'b' });
   mail.loginRefused({ address: '192.0.2.1', reason: 'r' });
   mail.submissionRefused({ address: '192.0.2.1', teamId: 't', reason: 'r' });
   const phrases = lines.map((line) => (JSON.parse(line) as { msg: string }).msg);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { configureDomainDns, publishConfigured } from '../../../src/flow/dns/index.ts';
+import { createGroupCommit } from '../../../src/platform/db/index.ts';
 import { useOffice } from './office.ts';
 
 // What happens while an update is under way must not count as a server that is silent.
@@ -10,8 +11,8 @@ const call = (method: string, id: string, body?: object) =>
   office.scene.api(method, `/domains/${id}`, { key: office.team.key, ...(body ? { body } : {}) });
 const ten = 10 * 60_000;
 
-// A node knows only what it is doing itself.
-const otherNode = () => ({ ...office.scene.app.world });
+// A node knows only what it is doing itself, and commits by itself.
+const otherNode = () => ({ ...office.scene.app.world, commits: createGroupCommit(office.scene.app.world.db) });
 const configureElsewhere = (id: string, input = {}) =>
   configureDomainDns(
     { store: otherNode(), teamId: office.team.id, actor: { kind: 'job', name: 'test' }, requestId: 'other-node' },

@@ -1,5 +1,6 @@
 import type { World } from '../../../platform/world/index.ts';
 
+/** By what a node has one of: the store of a request may be one that adds an entry to the audit log. */
 const underWay = new WeakMap<World['commits'], Set<string>>();
 /** Each may wait for a provider that does not answer, and holds a socket for every question. */
 export const AT_ONCE_MAX = 16;
