@@ -29,7 +29,15 @@ const cacheDir = path.join(root, '.cache');
 const checks: Check[] = [
   // Types, and the rules that ask for them: the compiler's native successor checks both in a fifth of the time.
   { name: 'types', file: command('oxlint'), args: ['--deny-warnings', '.'] },
-  { name: 'lint', file: command('eslint'), args: ['--max-warnings', '0', '.'] },
+  {
+    // Each of its rules looks at one file alone, so what has not changed need not be looked at again.
+    name: 'lint',
+    file: command('eslint'),
+    args: [
+      ...['--max-warnings', '0', '.', '--cache', '--cache-strategy', 'content'],
+      ...['--cache-location', path.join(cacheDir, 'eslint')],
+    ],
+  },
   {
     name: 'format',
     file: command('prettier'),
