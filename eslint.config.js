@@ -1,6 +1,5 @@
 import tseslint from 'typescript-eslint';
 
-// What asks for types is in .oxlintrc.json: a promise nobody waits for is how an accepted mail is lost without a word.
 // A later block replaces an earlier block's options for the same rule, so each kind of file gets its whole list at once.
 const environment = {
   object: 'process',
@@ -85,6 +84,21 @@ export default tseslint.config(
       '@typescript-eslint/no-explicit-any': 'error',
       '@typescript-eslint/ban-ts-comment': ['error', { 'ts-expect-error': 'allow-with-description' }],
       'no-restricted-syntax': ['error', defaultExport, reexportAll],
+    },
+  },
+  {
+    // These rules ask the type checker: a promise nobody waits for is how an accepted mail is lost without a word.
+    files: ['{src,cli,console,bin,migrations,test}/**/*.{ts,tsx}'],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/no-misused-promises': [
+        'error',
+        { checksVoidReturn: { arguments: false, attributes: false } },
+      ],
+      '@typescript-eslint/await-thenable': 'error',
+      '@typescript-eslint/return-await': ['error', 'in-try-catch'],
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
     },
   },
   {
