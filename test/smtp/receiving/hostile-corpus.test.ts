@@ -40,7 +40,7 @@ describe('hostile messages through the port', () => {
     expect(failed).toEqual([]);
     // Both kinds are among them: what is read after all, and what is kept as it came.
     expect([...reasons.keys()].sort()).toEqual(['parse_failed', 'read']);
-    expect(rss - rssBefore).toBeLessThan(1.25 * 1024 ** 3);
+    expect(rss - rssBefore).toBeLessThan(1.2 * 1024 ** 3);
     expect(await bringMail(scene, { to: [`last@${domain}`], raw: 'Subject: ordinary\r\n\r\nx\r\n' })).toMatch(/^250 /);
     const { data } = (await scene.api('GET', '/emails/receiving?limit=1', { key: team.key })).body;
     expect(data[0]).toMatchObject({ subject: 'ordinary', dropped_reason: null });
