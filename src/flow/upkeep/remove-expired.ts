@@ -6,7 +6,7 @@ import { removeAttemptsOf, removeEmailRows } from '../../resources/emails/index.
 import { expiredReceivedIds, removeReceivedRows } from '../../resources/received-emails/index.ts';
 import { removeSharesOf } from '../../resources/shares/index.ts';
 import { expiredEmailIds, teamsWithExpired } from './expired.store.ts';
-import { removeCaught } from '../playground/index.ts';
+import { removeCaught } from '../mail/playground/index.ts';
 import { expiriesOf, type Expiry } from './expiries.ts';
 import { createTurns, pickTeams } from './take-turns.ts';
 

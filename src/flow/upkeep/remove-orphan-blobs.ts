@@ -4,7 +4,7 @@ import { openImportOwners } from '../../resources/contact-imports/index.ts';
 import { emailRowsByIds } from '../../resources/emails/index.ts';
 import { installationOf } from '../../resources/instance/index.ts';
 import { receivedIdsAmong } from '../../resources/received-emails/index.ts';
-import { playgroundOwners } from '../playground/index.ts';
+import { playgroundOwners } from '../mail/playground/index.ts';
 
 const AGE_MS = 24 * 3_600_000;
 const BATCH = 200;

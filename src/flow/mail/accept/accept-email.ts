@@ -1,10 +1,10 @@
-import type { BatchError, SendEmailRequest, SentBatch, SentEmail } from '../../contract/index.ts';
-import { stopwatch } from '../../platform/clock/index.ts';
-import { isUniqueViolation } from '../../platform/db/index.ts';
-import { Refusal } from '../../platform/refusal/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import type { Ctx } from '../../resources/access/index.ts';
-import { blobsOf } from '../../resources/emails/index.ts';
+import type { BatchError, SendEmailRequest, SentBatch, SentEmail } from '../../../contract/index.ts';
+import { stopwatch } from '../../../platform/clock/index.ts';
+import { isUniqueViolation } from '../../../platform/db/index.ts';
+import { Refusal } from '../../../platform/refusal/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import type { Ctx } from '../../../resources/access/index.ts';
+import { blobsOf } from '../../../resources/emails/index.ts';
 import { fetchAttachments } from './fetch-attachments.ts';
 import { prepareForward, type Forward } from './forward.ts';
 import { hashRequest, type Idempotency } from './idempotency.ts';

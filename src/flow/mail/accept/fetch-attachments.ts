@@ -1,8 +1,8 @@
-import type { FetchAnswer, FetchFault } from '../../platform/fetch/index.ts';
-import type { Refusal } from '../../platform/refusal/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import { callerGone } from '../../resources/access/index.ts';
-import { invalidAttachment, type DraftAttachment, type EmailDraft } from '../../resources/emails/index.ts';
+import type { FetchAnswer, FetchFault } from '../../../platform/fetch/index.ts';
+import type { Refusal } from '../../../platform/refusal/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { callerGone } from '../../../resources/access/index.ts';
+import { invalidAttachment, type DraftAttachment, type EmailDraft } from '../../../resources/emails/index.ts';
 
 /** At one time for one request; a server that many of them lie on is not to feel attacked. */
 const AT_ONCE_MAX = 6;

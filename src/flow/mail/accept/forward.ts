@@ -1,10 +1,10 @@
-import { refuse } from '../../platform/refusal/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import type { Mailbox } from '../../protocol/address/index.ts';
-import { formatMailbox } from '../../protocol/address/index.ts';
-import type { Ctx } from '../../resources/access/index.ts';
-import { findDomain, findDomainByName, type DomainRow } from '../../resources/domains/index.ts';
-import type { EmailDraft } from '../../resources/emails/index.ts';
+import { refuse } from '../../../platform/refusal/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import type { Mailbox } from '../../../protocol/address/index.ts';
+import { formatMailbox } from '../../../protocol/address/index.ts';
+import type { Ctx } from '../../../resources/access/index.ts';
+import { findDomain, findDomainByName, type DomainRow } from '../../../resources/domains/index.ts';
+import type { EmailDraft } from '../../../resources/emails/index.ts';
 import type { Prepared } from './prepare.ts';
 import { mustBeAllowedBySandbox } from './sandbox.ts';
 import type { Spooled } from './spool-message.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Executor } from '../../platform/db/index.ts';
-import { refuse } from '../../platform/refusal/index.ts';
+import type { Executor } from '../../../platform/db/index.ts';
+import { refuse } from '../../../platform/refusal/index.ts';
 import { findAnswer, insertAnswers } from './idempotency.store.ts';
 
 export interface Idempotency {

@@ -1,5 +1,5 @@
-import { refuse } from '../../platform/refusal/index.ts';
-import { callerGone } from '../../resources/access/index.ts';
+import { refuse } from '../../../platform/refusal/index.ts';
+import { callerGone } from '../../../resources/access/index.ts';
 
 export interface LimiterOptions {
   atOnce: number;

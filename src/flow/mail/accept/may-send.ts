@@ -1,9 +1,9 @@
-import { refuse } from '../../platform/refusal/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import { parseMailbox } from '../../protocol/address/index.ts';
-import { pinnedDomainOf, type Ctx } from '../../resources/access/index.ts';
-import { findDomain, findDomainByName, maySend, type DomainRow } from '../../resources/domains/index.ts';
-import type { EmailDraft } from '../../resources/emails/index.ts';
+import { refuse } from '../../../platform/refusal/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { parseMailbox } from '../../../protocol/address/index.ts';
+import { pinnedDomainOf, type Ctx } from '../../../resources/access/index.ts';
+import { findDomain, findDomainByName, maySend, type DomainRow } from '../../../resources/domains/index.ts';
+import type { EmailDraft } from '../../../resources/emails/index.ts';
 import { mustBeAllowedBySandbox } from './sandbox.ts';
 
 /** For one request: the domain a draft is sent from; throws the refusal where it may not be, or not to there. */

@@ -1,6 +1,6 @@
-import { refuse } from '../../platform/refusal/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import type { Ctx } from '../../resources/access/index.ts';
+import { refuse } from '../../../platform/refusal/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import type { Ctx } from '../../../resources/access/index.ts';
 import { storedAnswer, type Idempotency } from './idempotency.ts';
 
 /** One request at a time for an idempotency key; a repeated one gets the first one's answer. */

@@ -1,8 +1,8 @@
-import type { BatchError, SendEmailRequest } from '../../contract/index.ts';
-import { refuse, Refusal, type FieldFault } from '../../platform/refusal/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import type { Ctx } from '../../resources/access/index.ts';
-import type { EmailDraft } from '../../resources/emails/index.ts';
+import type { BatchError, SendEmailRequest } from '../../../contract/index.ts';
+import { refuse, Refusal, type FieldFault } from '../../../platform/refusal/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import type { Ctx } from '../../../resources/access/index.ts';
+import type { EmailDraft } from '../../../resources/emails/index.ts';
 import { fetchAttachmentsOfEach } from './fetch-attachments.ts';
 import type { Prepare, Prepared } from './prepare.ts';
 import { mustBeWithinQuota } from './quota.ts';

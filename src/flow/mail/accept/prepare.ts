@@ -1,11 +1,11 @@
-import type { SendEmailRequest } from '../../contract/index.ts';
-import { nextTurn } from '../../platform/clock/index.ts';
-import { invalidFields, refuse } from '../../platform/refusal/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import type { Ctx } from '../../resources/access/index.ts';
-import type { DomainRow } from '../../resources/domains/index.ts';
-import { readEmail, type CompleteEmailInput, type EmailDraft } from '../../resources/emails/index.ts';
-import { resolveTemplate, type ResolvedTemplate, type TemplateUse } from '../../resources/templates/index.ts';
+import type { SendEmailRequest } from '../../../contract/index.ts';
+import { nextTurn } from '../../../platform/clock/index.ts';
+import { invalidFields, refuse } from '../../../platform/refusal/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import type { Ctx } from '../../../resources/access/index.ts';
+import type { DomainRow } from '../../../resources/domains/index.ts';
+import { readEmail, type CompleteEmailInput, type EmailDraft } from '../../../resources/emails/index.ts';
+import { resolveTemplate, type ResolvedTemplate, type TemplateUse } from '../../../resources/templates/index.ts';
 import type { MaySend } from './may-send.ts';
 import type { SubmittedMessage } from './submitted-message.ts';
 

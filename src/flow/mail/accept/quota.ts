@@ -1,7 +1,7 @@
-import type { Executor } from '../../platform/db/index.ts';
-import { refuse, type Refusal } from '../../platform/refusal/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import { countUsage, planOf, usageOf, type UsageKind } from '../../resources/usage/index.ts';
+import type { Executor } from '../../../platform/db/index.ts';
+import { refuse, type Refusal } from '../../../platform/refusal/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { countUsage, planOf, usageOf, type UsageKind } from '../../../resources/usage/index.ts';
 
 /** Something that counts towards a team's quota. */
 export interface Counted {

@@ -1,9 +1,9 @@
 import { addressParser, decodeWords } from 'postal-mime';
-import { refuse, type Refusal } from '../../platform/refusal/index.ts';
-import { formatMailbox, normalizeAddress, parseMailbox, type Mailbox } from '../../protocol/address/index.ts';
-import { headerFault } from '../../protocol/mime/index.ts';
-import { decodeText, readFields, type RawField, type TextPart } from '../../protocol/mime-read/index.ts';
-import type { EmailDraft } from '../../resources/emails/index.ts';
+import { refuse, type Refusal } from '../../../platform/refusal/index.ts';
+import { formatMailbox, normalizeAddress, parseMailbox, type Mailbox } from '../../../protocol/address/index.ts';
+import { headerFault } from '../../../protocol/mime/index.ts';
+import { decodeText, readFields, type RawField, type TextPart } from '../../../protocol/mime-read/index.ts';
+import type { EmailDraft } from '../../../resources/emails/index.ts';
 import { hashRequest, type Idempotency } from './idempotency.ts';
 import type { Spooled } from './spool-message.ts';
 import { readFiles } from './submitted-files.ts';

@@ -1,9 +1,9 @@
-import { timeOfId } from '../../platform/ids/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import type { Mailbox } from '../../protocol/address/index.ts';
-import { normalizeAddress } from '../../protocol/address/index.ts';
-import { keyIdOf, type Ctx } from '../../resources/access/index.ts';
-import { bodyRow, searchTextOf, type AttachmentRow, type NewEmailRows } from '../../resources/emails/index.ts';
+import { timeOfId } from '../../../platform/ids/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import type { Mailbox } from '../../../protocol/address/index.ts';
+import { normalizeAddress } from '../../../protocol/address/index.ts';
+import { keyIdOf, type Ctx } from '../../../resources/access/index.ts';
+import { bodyRow, searchTextOf, type AttachmentRow, type NewEmailRows } from '../../../resources/emails/index.ts';
 import type { DeliveryRow } from '../queue/index.ts';
 import type { Prepared } from './prepare.ts';
 import type { SubmittedFile } from './submitted-files.ts';

@@ -1,7 +1,7 @@
-import { refuse } from '../../platform/refusal/index.ts';
-import type { Ctx } from '../../resources/access/index.ts';
-import type { DomainRow } from '../../resources/domains/index.ts';
-import type { EmailDraft } from '../../resources/emails/index.ts';
+import { refuse } from '../../../platform/refusal/index.ts';
+import type { Ctx } from '../../../resources/access/index.ts';
+import type { DomainRow } from '../../../resources/domains/index.ts';
+import type { EmailDraft } from '../../../resources/emails/index.ts';
 
 /** A region in its sandbox sends to the team's own verified domains and to the mailbox simulator, and to nobody else. */
 export async function mustBeAllowedBySandbox(

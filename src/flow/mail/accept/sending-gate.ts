@@ -1,6 +1,6 @@
-import { refuse } from '../../platform/refusal/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import { createSendSwitch } from '../../resources/instance/index.ts';
+import { refuse } from '../../../platform/refusal/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { createSendSwitch } from '../../../resources/instance/index.ts';
 
 /** Throws the refusal while the operator has switched sending off. */
 export function createSendingGate(world: World): () => Promise<void> {

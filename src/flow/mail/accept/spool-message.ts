@@ -1,8 +1,8 @@
-import type { BlobWriter } from '../../platform/blobs/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import { BodyHasher } from '../../protocol/dkim/index.ts';
-import { ContentCheck, MimeScanner, type FilePart, type TextPart } from '../../protocol/mime-read/index.ts';
-import { MESSAGE_BLOB } from '../../resources/emails/index.ts';
+import type { BlobWriter } from '../../../platform/blobs/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { BodyHasher } from '../../../protocol/dkim/index.ts';
+import { ContentCheck, MimeScanner, type FilePart, type TextPart } from '../../../protocol/mime-read/index.ts';
+import { MESSAGE_BLOB } from '../../../resources/emails/index.ts';
 
 /** A message that a client composed, as it came: read through once, and kept in memory only where it is small. */
 export interface Spooled {

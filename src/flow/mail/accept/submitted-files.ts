@@ -1,5 +1,5 @@
 import { decodeWords } from 'postal-mime';
-import { fileName, readStructured, transferDecoder, type FilePart } from '../../protocol/mime-read/index.ts';
+import { fileName, readStructured, transferDecoder, type FilePart } from '../../../protocol/mime-read/index.ts';
 import type { Spooled } from './spool-message.ts';
 
 /** A file that a client has put into its message, where it is read from when it is asked for. */

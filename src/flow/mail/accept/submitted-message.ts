@@ -1,7 +1,7 @@
-import type { World } from '../../platform/world/index.ts';
-import type { ArcChain } from '../../protocol/arc/index.ts';
-import { formatDate, receivedField } from '../../protocol/mime/index.ts';
-import type { MessageRow } from '../../resources/emails/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import type { ArcChain } from '../../../protocol/arc/index.ts';
+import { formatDate, receivedField } from '../../../protocol/mime/index.ts';
+import type { MessageRow } from '../../../resources/emails/index.ts';
 import type { Spooled } from './spool-message.ts';
 import type { SubmittedFile } from './submitted-files.ts';
 

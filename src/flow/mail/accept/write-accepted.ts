@@ -1,7 +1,7 @@
-import { recordEvents } from '../../events/index.ts';
-import type { Executor } from '../../platform/db/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import { insertEmails } from '../../resources/emails/index.ts';
+import { recordEvents } from '../../../events/index.ts';
+import type { Executor } from '../../../platform/db/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { insertEmails } from '../../../resources/emails/index.ts';
 import { insertDeliveries } from '../queue/index.ts';
 import { keepAnswers, type Idempotency } from './idempotency.ts';
 import { refuseOverQuota, type Counted } from './quota.ts';

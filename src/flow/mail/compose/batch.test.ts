@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { EmailRow } from '../../resources/emails/index.ts';
+import type { EmailRow } from '../../../resources/emails/index.ts';
 import { openBatch, type Batch } from './batch.ts';
 import type { Made } from './make-message.ts';
 import { DomainRemoved, DomainUnverified, KeysChanged, type SigningDomain } from './signing-domains.ts';

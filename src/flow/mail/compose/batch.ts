@@ -1,5 +1,5 @@
-import { formatReturnPath, returnPathPrefix, type ReturnPathInput } from '../../protocol/address/index.ts';
-import type { EmailRow } from '../../resources/emails/index.ts';
+import { formatReturnPath, returnPathPrefix, type ReturnPathInput } from '../../../protocol/address/index.ts';
+import type { EmailRow } from '../../../resources/emails/index.ts';
 import type { OutboundMessage } from '../deliver/index.ts';
 import type { Made, MakeMessage } from './make-message.ts';
 import {

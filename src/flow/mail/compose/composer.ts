@@ -1,5 +1,5 @@
-import type { World } from '../../platform/world/index.ts';
-import { emailRowsByIds } from '../../resources/emails/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { emailRowsByIds } from '../../../resources/emails/index.ts';
 import { openBatch, type Batch, type BatchDelivery } from './batch.ts';
 import { createMakeMessage } from './make-message.ts';
 import { createSigningDomains } from './signing-domains.ts';

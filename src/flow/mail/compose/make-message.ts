@@ -1,12 +1,12 @@
-import type { World } from '../../platform/world/index.ts';
-import { composeMessage } from '../../protocol/mime/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { composeMessage } from '../../../protocol/mime/index.ts';
 import {
   ATTACHMENT_BLOB,
   attachmentsOf,
   findBody,
   type EmailRow,
   type StoredBody,
-} from '../../resources/emails/index.ts';
+} from '../../../resources/emails/index.ts';
 import type { OutboundMessage } from '../deliver/index.ts';
 import { createFairBudget, type FairBudget, type GiveBack } from './fair-budget.ts';
 import { attachmentOf, dateOf, messageInput, signedHead } from './message-input.ts';

@@ -1,9 +1,14 @@
-import type { World } from '../../platform/world/index.ts';
-import { parseMailbox, type Mailbox } from '../../protocol/address/index.ts';
-import { signDkim, type DkimMessage } from '../../protocol/dkim/index.ts';
-import { serializeHeaders, type Attachment, type HeaderField, type MessageInput } from '../../protocol/mime/index.ts';
-import type { AttachmentRow, EmailBody, EmailRow } from '../../resources/emails/index.ts';
-import { trackedHtml } from '../track/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { parseMailbox, type Mailbox } from '../../../protocol/address/index.ts';
+import { signDkim, type DkimMessage } from '../../../protocol/dkim/index.ts';
+import {
+  serializeHeaders,
+  type Attachment,
+  type HeaderField,
+  type MessageInput,
+} from '../../../protocol/mime/index.ts';
+import type { AttachmentRow, EmailBody, EmailRow } from '../../../resources/emails/index.ts';
+import { trackedHtml } from '../../tracking/index.ts';
 import type { SigningDomain } from './signing-domains.ts';
 
 /** What an email is composed of; the same each time as long as the domain tracks in the same way. */

@@ -1,5 +1,5 @@
-import { BodyHasher } from '../../protocol/dkim/index.ts';
-import type { Piece } from '../../protocol/mime/index.ts';
+import { BodyHasher } from '../../../protocol/dkim/index.ts';
+import type { Piece } from '../../../protocol/mime/index.ts';
 import type { OutboundMessage } from '../deliver/index.ts';
 import type { GiveBack } from './fair-budget.ts';
 

@@ -1,15 +1,15 @@
 import type { KeyObject } from 'node:crypto';
-import { stopwatch } from '../../platform/clock/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import type { DkimKey } from '../../protocol/dkim/index.ts';
+import { stopwatch } from '../../../platform/clock/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import type { DkimKey } from '../../../protocol/dkim/index.ts';
 import {
   dkimKeysOf,
   openDkimKey,
   sendingNames,
   type DkimKeyRow,
   type SendingName,
-} from '../../resources/domains/index.ts';
-import type { TrackingLinks } from '../track/index.ts';
+} from '../../../resources/domains/index.ts';
+import type { TrackingLinks } from '../../tracking/index.ts';
 
 /** The domain an email was accepted for is gone: nothing can sign it any more. */
 export class DomainRemoved extends Error {}

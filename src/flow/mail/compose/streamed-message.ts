@@ -1,7 +1,7 @@
-import type { World } from '../../platform/world/index.ts';
-import { isComposite, layOutMessage, surveySevenBit } from '../../protocol/mime/index.ts';
-import type { MessageLayout, StoredContent } from '../../protocol/mime/index.ts';
-import { ATTACHMENT_BLOB, findBody, type AttachmentRow, type EmailRow } from '../../resources/emails/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { isComposite, layOutMessage, surveySevenBit } from '../../../protocol/mime/index.ts';
+import type { MessageLayout, StoredContent } from '../../../protocol/mime/index.ts';
+import { ATTACHMENT_BLOB, findBody, type AttachmentRow, type EmailRow } from '../../../resources/emails/index.ts';
 import type { OutboundMessage } from '../deliver/index.ts';
 import type { GiveBack } from './fair-budget.ts';
 import { attachmentOf, dateOf, messageInput, signedHead } from './message-input.ts';

@@ -1,11 +1,11 @@
-import type { World } from '../../platform/world/index.ts';
-import { sealArc, type ArcChain } from '../../protocol/arc/index.ts';
-import { signDkim } from '../../protocol/dkim/index.ts';
-import { encodeText, type HeaderField, type Piece } from '../../protocol/mime/index.ts';
-import { decodeText, readFields, type RawField, type TextPart } from '../../protocol/mime-read/index.ts';
-import { findMessage, MESSAGE_BLOB, type EmailRow, type MessageRow } from '../../resources/emails/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { sealArc, type ArcChain } from '../../../protocol/arc/index.ts';
+import { signDkim } from '../../../protocol/dkim/index.ts';
+import { encodeText, type HeaderField, type Piece } from '../../../protocol/mime/index.ts';
+import { decodeText, readFields, type RawField, type TextPart } from '../../../protocol/mime-read/index.ts';
+import { findMessage, MESSAGE_BLOB, type EmailRow, type MessageRow } from '../../../resources/emails/index.ts';
 import type { OutboundMessage } from '../deliver/index.ts';
-import { trackedHtml } from '../track/index.ts';
+import { trackedHtml } from '../../tracking/index.ts';
 import type { GiveBack } from './fair-budget.ts';
 import { dateOf } from './message-input.ts';
 import { blocksOf, hashPieces, streamed } from './pieces.ts';

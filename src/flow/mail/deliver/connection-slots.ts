@@ -1,4 +1,4 @@
-import { createFairShare } from '../../platform/fair-share/index.ts';
+import { createFairShare } from '../../../platform/fair-share/index.ts';
 import type { MxAddress } from './mx-address.ts';
 
 /** Somebody who wants to open a connection to an address for a team. */

@@ -1,8 +1,8 @@
 import type { SecureVersion } from 'node:tls';
-import { systemClock } from '../../platform/clock/index.ts';
-import type { Clock } from '../../platform/clock/index.ts';
-import { createAddressGuard } from '../../platform/network/index.ts';
-import type { Resolver } from '../../platform/resolver/index.ts';
+import { systemClock } from '../../../platform/clock/index.ts';
+import type { Clock } from '../../../platform/clock/index.ts';
+import { createAddressGuard } from '../../../platform/network/index.ts';
+import type { Resolver } from '../../../platform/resolver/index.ts';
 import type { Place, PoolStats } from './destination-pool.ts';
 import { createDestinationPool } from './destination-pool.ts';
 import type { Route } from './mx-route.ts';

@@ -1,4 +1,4 @@
-import type { World } from '../../platform/world/index.ts';
+import type { World } from '../../../platform/world/index.ts';
 import type { DeliverOptions } from './create-deliver.ts';
 import type { Deliver } from './outcome.ts';
 

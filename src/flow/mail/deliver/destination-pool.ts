@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock/index.ts';
+import type { Clock } from '../../../platform/clock/index.ts';
 import { ConnectionSlots } from './connection-slots.ts';
 import type { DestinationLimits, DestinationOptions, Lease } from './destination.ts';
 import { Destination } from './destination.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock/index.ts';
+import type { Clock } from '../../../platform/clock/index.ts';
 import { onAbort } from './abort-watch.ts';
 import type { ConnectionSlots, ShareWaiter } from './connection-slots.ts';
 import { DOWN_MS_MAX, downMs, type MxAddress } from './mx-address.ts';

@@ -1,4 +1,4 @@
-import type { Reply } from '../../protocol/smtp-reply/index.ts';
+import type { Reply } from '../../../protocol/smtp-reply/index.ts';
 import type { DeliveryJob, OutboundMessage, JobOutcome } from './outcome.ts';
 import { ownBounce } from './outcome.ts';
 import type { Failure } from './smtp-connection.ts';

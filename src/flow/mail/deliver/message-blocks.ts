@@ -1,4 +1,4 @@
-import { dotStuff } from '../../protocol/smtp-reply/index.ts';
+import { dotStuff } from '../../../protocol/smtp-reply/index.ts';
 
 const CRLF = Buffer.from('\r\n');
 

@@ -1,5 +1,5 @@
-import type { AddressGuard } from '../../platform/network/index.ts';
-import type { Lookup, MxRecord, Resolver } from '../../platform/resolver/index.ts';
+import type { AddressGuard } from '../../../platform/network/index.ts';
+import type { Lookup, MxRecord, Resolver } from '../../../platform/resolver/index.ts';
 import type { JobOutcome } from './outcome.ts';
 import { ownBounce } from './outcome.ts';
 

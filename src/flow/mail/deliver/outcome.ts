@@ -1,4 +1,4 @@
-import type { Reply } from '../../protocol/smtp-reply/index.ts';
+import type { Reply } from '../../../protocol/smtp-reply/index.ts';
 
 export interface DeliveryJob {
   id: string;

@@ -1,5 +1,5 @@
-import type { Reply } from '../../protocol/smtp-reply/index.ts';
-import { replyText } from '../../protocol/smtp-reply/index.ts';
+import type { Reply } from '../../../protocol/smtp-reply/index.ts';
+import { replyText } from '../../../protocol/smtp-reply/index.ts';
 import type { JobOutcome } from './outcome.ts';
 
 export type Step = 'MAIL FROM' | 'RCPT TO' | 'DATA' | 'the message';

@@ -1,4 +1,4 @@
-import type { Reply } from '../../protocol/smtp-reply/index.ts';
+import type { Reply } from '../../../protocol/smtp-reply/index.ts';
 import type { DeliveryJob, RecipientOutcome } from './outcome.ts';
 
 const DELAY_MS = 2_000;

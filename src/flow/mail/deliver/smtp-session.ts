@@ -1,6 +1,6 @@
-import type { Clock } from '../../platform/clock/index.ts';
-import type { Reply } from '../../protocol/smtp-reply/index.ts';
-import { replyText } from '../../protocol/smtp-reply/index.ts';
+import type { Clock } from '../../../platform/clock/index.ts';
+import type { Reply } from '../../../protocol/smtp-reply/index.ts';
+import { replyText } from '../../../protocol/smtp-reply/index.ts';
 import { onAbort } from './abort-watch.ts';
 import type { Target } from './mx-route.ts';
 import type { DeferReason, TlsInfo } from './outcome.ts';

@@ -1,4 +1,4 @@
-import type { Reply } from '../../protocol/smtp-reply/index.ts';
+import type { Reply } from '../../../protocol/smtp-reply/index.ts';
 
 const ENTRIES_MAX = 40;
 const LINES_MAX = 60;

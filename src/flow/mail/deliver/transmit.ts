@@ -1,5 +1,5 @@
-import type { Reply } from '../../protocol/smtp-reply/index.ts';
-import { replyText } from '../../protocol/smtp-reply/index.ts';
+import type { Reply } from '../../../protocol/smtp-reply/index.ts';
+import { replyText } from '../../../protocol/smtp-reply/index.ts';
 import { onAbort } from './abort-watch.ts';
 import type { EnvelopeReplies } from './envelope.ts';
 import { isAccepted, judgeEnvelope, sendEnvelope } from './envelope.ts';

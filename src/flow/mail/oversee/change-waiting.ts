@@ -1,7 +1,7 @@
-import type { BodyOf } from '../../contract/index.ts';
-import { nextTurn } from '../../platform/clock/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import type { OperatorCtx } from '../../resources/access/index.ts';
+import type { BodyOf } from '../../../contract/index.ts';
+import { nextTurn } from '../../../platform/clock/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import type { OperatorCtx } from '../../../resources/access/index.ts';
 import { countTouched, hasten, takeUntouched, untouchedIds } from '../queue/index.ts';
 import { settleDropped } from '../settle/index.ts';
 import { readSelection } from './selection.ts';

@@ -1,10 +1,10 @@
-import type { BodyOf } from '../../contract/index.ts';
-import { isoTime, nextTurn } from '../../platform/clock/index.ts';
-import type { Db, Page } from '../../platform/db/index.ts';
-import { notFound, refuse } from '../../platform/refusal/index.ts';
-import type { Store } from '../../platform/store/index.ts';
-import type { OperatorCtx } from '../../resources/access/index.ts';
-import { findTeam } from '../../resources/teams/index.ts';
+import type { BodyOf } from '../../../contract/index.ts';
+import { isoTime, nextTurn } from '../../../platform/clock/index.ts';
+import type { Db, Page } from '../../../platform/db/index.ts';
+import { notFound, refuse } from '../../../platform/refusal/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
+import type { OperatorCtx } from '../../../resources/access/index.ts';
+import { findTeam } from '../../../resources/teams/index.ts';
 import {
   findHoldOn,
   hasDeliveries,

@@ -1,7 +1,7 @@
-import { isoTime } from '../../platform/clock/index.ts';
-import type { Executor } from '../../platform/db/index.ts';
-import { explainDelivery } from '../../protocol/explain-delivery/index.ts';
-import { latestAttempts, type TriedRecipient } from '../../resources/emails/index.ts';
+import { isoTime } from '../../../platform/clock/index.ts';
+import type { Executor } from '../../../platform/db/index.ts';
+import { explainDelivery } from '../../../protocol/explain-delivery/index.ts';
+import { latestAttempts, type TriedRecipient } from '../../../resources/emails/index.ts';
 
 interface Tried {
   email_id: string;

@@ -1,6 +1,6 @@
-import { isoTime } from '../../platform/clock/index.ts';
-import type { Page } from '../../platform/db/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import { isoTime } from '../../../platform/clock/index.ts';
+import type { Page } from '../../../platform/db/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
 import { waitingPage, type WaitingFilter, type WaitingRow } from '../queue/index.ts';
 import { lastAttempts } from './last-attempts.ts';
 import { asStored } from './selection.ts';

@@ -1,6 +1,6 @@
-import { isoTime, stopwatch } from '../../platform/clock/index.ts';
-import type { Store } from '../../platform/store/index.ts';
-import { createSendSwitch } from '../../resources/instance/index.ts';
+import { isoTime, stopwatch } from '../../../platform/clock/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
+import { createSendSwitch } from '../../../resources/instance/index.ts';
 import {
   countStates,
   holdsInForce,

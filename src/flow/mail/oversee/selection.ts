@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url';
-import { refuse } from '../../platform/refusal/index.ts';
+import { refuse } from '../../../platform/refusal/index.ts';
 import type { Selection } from '../queue/index.ts';
 
 export interface SelectionInput {

@@ -1,4 +1,4 @@
-import type { World } from '../../platform/world/index.ts';
+import type { World } from '../../../platform/world/index.ts';
 import type { DeliveryJob } from '../deliver/index.ts';
 import { insertCaught, MESSAGE_BLOB, subjectOf } from './playground.store.ts';
 

@@ -1,5 +1,5 @@
-import { uuidsIn, type Executor } from '../../platform/db/index.ts';
-import type { Blobs } from '../../platform/blobs/index.ts';
+import { uuidsIn, type Executor } from '../../../platform/db/index.ts';
+import type { Blobs } from '../../../platform/blobs/index.ts';
 
 export interface CaughtRow {
   id: string;

@@ -1,4 +1,4 @@
-import type { World } from '../../platform/world/index.ts';
+import type { World } from '../../../platform/world/index.ts';
 import { DomainRemoved, DomainUnverified, KeysChanged, type Batch } from '../compose/index.ts';
 import type { Conversation, Deliver, DeliveryJob, HandOff } from '../deliver/index.ts';
 import type { ClaimedDelivery } from './claim.ts';

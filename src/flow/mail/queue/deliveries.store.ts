@@ -1,4 +1,4 @@
-import { textsIn, uuidsIn, type Executor, type Value } from '../../platform/db/index.ts';
+import { textsIn, uuidsIn, type Executor, type Value } from '../../../platform/db/index.ts';
 import type { Crowded } from './in-flight.ts';
 
 /** One email's recipients at one destination. `recipients` is a JSON list of the addresses that have no outcome yet. */

@@ -1,4 +1,4 @@
-import { stopwatch } from '../../platform/clock/index.ts';
+import { stopwatch } from '../../../platform/clock/index.ts';
 
 /** When mail for failing destinations has its turn. */
 export interface FailingLane {

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import path from 'node:path';
-import { hostMarks, isOfThisBoot, type ProcessMarks } from '../../platform/process-mark/index.ts';
+import { hostMarks, isOfThisBoot, type ProcessMarks } from '../../../platform/process-mark/index.ts';
 
 /**
  * The last instant before a final dot, per delivery, in a file of fixed slots.

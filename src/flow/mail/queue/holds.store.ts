@@ -1,4 +1,4 @@
-import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../platform/db/index.ts';
+import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../../platform/db/index.ts';
 
 /** What an operator's word may concern: the name is that of the column. */
 export type SelectionKind = 'destination' | 'team_id' | 'email_id';

@@ -1,4 +1,4 @@
-import { createFairShare } from '../../platform/fair-share/index.ts';
+import { createFairShare } from '../../../platform/fair-share/index.ts';
 
 interface Where {
   team_id: string;

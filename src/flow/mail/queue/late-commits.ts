@@ -1,4 +1,4 @@
-import type { World } from '../../platform/world/index.ts';
+import type { World } from '../../../platform/world/index.ts';
 
 /**
  * A PostgreSQL server goes on with the statement of a client that it has lost, and may commit a claim or a hand-off

@@ -1,5 +1,5 @@
-import { stopwatch } from '../../platform/clock/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import { stopwatch } from '../../../platform/clock/index.ts';
+import type { World } from '../../../platform/world/index.ts';
 import { LeaseLost } from './carry.ts';
 import { claimDeliveries, type Claimed, type ClaimRequest } from './claim.ts';
 import { recordHandOffs, unclaim, unclaimAllBut, type Claim } from './deliveries.store.ts';

@@ -1,5 +1,5 @@
-import { isoTime } from '../../platform/clock/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import { isoTime } from '../../../platform/clock/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
 import { deliveriesOf } from './deliveries.store.ts';
 
 /** What comes next for an email: each destination that is not done with, and what it waits for. */

@@ -1,6 +1,6 @@
-import { createWorkLoop, type Claim, type Claimed } from '../../platform/work-loop/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import { createSendSwitch } from '../../resources/instance/index.ts';
+import { createWorkLoop, type Claim, type Claimed } from '../../../platform/work-loop/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { createSendSwitch } from '../../../resources/instance/index.ts';
 import type { Batch, Composer } from '../compose/index.ts';
 import type { Deliver } from '../deliver/index.ts';
 import { createCarry, untilWritten, type Settle } from './carry.ts';

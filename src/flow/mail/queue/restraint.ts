@@ -1,4 +1,4 @@
-import { stopwatch } from '../../platform/clock/index.ts';
+import { stopwatch } from '../../../platform/clock/index.ts';
 
 const UNDER_PRESSURE_MAX = 16;
 const LONG_LOOK_MS = 100;

@@ -1,5 +1,5 @@
-import { nextTurn } from '../../platform/clock/index.ts';
-import { uuidsIn, type Executor, type Page, type Value } from '../../platform/db/index.ts';
+import { nextTurn } from '../../../platform/clock/index.ts';
+import { uuidsIn, type Executor, type Page, type Value } from '../../../platform/db/index.ts';
 import type { DeliveryRow } from './deliveries.store.ts';
 import type { Selection } from './holds.store.ts';
 

@@ -1,5 +1,5 @@
-import type { World } from '../../platform/world/index.ts';
-import { ruleFor, rulesOf, targetsOf, type InboundRuleRow } from '../../resources/inbound-rules/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { ruleFor, rulesOf, targetsOf, type InboundRuleRow } from '../../../resources/inbound-rules/index.ts';
 
 /** What a rule passes on: one message for all addresses that it decides about. */
 export interface ForwardOrder {

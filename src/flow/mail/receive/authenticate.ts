@@ -1,5 +1,5 @@
 import { authenticate as check } from 'mailauth';
-import type { Authentication } from '../../resources/received-emails/index.ts';
+import type { Authentication } from '../../../resources/received-emails/index.ts';
 
 export type Checks = Omit<Authentication, 'verdict' | 'spam'>;
 

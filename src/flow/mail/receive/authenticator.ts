@@ -1,6 +1,6 @@
-import { systemClock } from '../../platform/clock/index.ts';
-import { clientKey } from '../../platform/network/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import { systemClock } from '../../../platform/clock/index.ts';
+import { clientKey } from '../../../platform/network/index.ts';
+import type { World } from '../../../platform/world/index.ts';
 import type { Checks, CheckOrder } from './authenticate.ts';
 import { answerQuestion, type DnsQuestion } from './dns-questions.ts';
 import type { Arrival } from './inbound-message.ts';

@@ -1,5 +1,5 @@
 import net from 'node:net';
-import type { Clock } from '../../platform/clock/index.ts';
+import type { Clock } from '../../../platform/clock/index.ts';
 
 export interface ClamdOptions {
   host: string;

@@ -1,8 +1,8 @@
-import { clientKey } from '../../platform/network/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import type { MessageReading } from '../../protocol/read-message/index.ts';
-import type { Authentication } from '../../resources/received-emails/index.ts';
-import { findDomainByName, sendingNames } from '../../resources/domains/index.ts';
+import { clientKey } from '../../../platform/network/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import type { MessageReading } from '../../../protocol/read-message/index.ts';
+import type { Authentication } from '../../../resources/received-emails/index.ts';
+import { findDomainByName, sendingNames } from '../../../resources/domains/index.ts';
 import type { Accept } from '../accept/index.ts';
 import { applyRules, type Treatment } from './apply-rules.ts';
 import { createGreylist, type Greylist } from './greylist.ts';

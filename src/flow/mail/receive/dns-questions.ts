@@ -1,4 +1,4 @@
-import type { Lookup, Resolver } from '../../platform/resolver/index.ts';
+import type { Lookup, Resolver } from '../../../platform/resolver/index.ts';
 
 export interface DnsQuestion {
   name: string;

@@ -1,4 +1,4 @@
-import type { Executor } from '../../platform/db/index.ts';
+import type { Executor } from '../../../platform/db/index.ts';
 
 export interface GreylistRow {
   key: string;

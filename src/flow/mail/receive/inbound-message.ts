@@ -1,4 +1,4 @@
-import type { Authentication } from '../../resources/received-emails/index.ts';
+import type { Authentication } from '../../../resources/received-emails/index.ts';
 import type { Route } from './route-recipient.ts';
 
 /** What the door has taken: the envelope, and the content byte for byte without what SMTP adds to carry it. */

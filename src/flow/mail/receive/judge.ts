@@ -1,6 +1,6 @@
-import { systemClock } from '../../platform/clock/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import type { Authentication } from '../../resources/received-emails/index.ts';
+import { systemClock } from '../../../platform/clock/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import type { Authentication } from '../../../resources/received-emails/index.ts';
 import type { Authenticator } from './authenticator.ts';
 import { scan } from './clamd.ts';
 import type { Arrival } from './inbound-message.ts';

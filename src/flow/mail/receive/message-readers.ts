@@ -1,5 +1,5 @@
-import type { Clock } from '../../platform/clock/index.ts';
-import type { MessageReading, ReadLimits } from '../../protocol/read-message/index.ts';
+import type { Clock } from '../../../platform/clock/index.ts';
+import type { MessageReading, ReadLimits } from '../../../protocol/read-message/index.ts';
 import { createMessageThread } from './message-thread.ts';
 import type { ReadOrder } from './reader-thread.ts';
 

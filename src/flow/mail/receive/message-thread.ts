@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import type { Clock } from '../../platform/clock/index.ts';
-import { createTurnLine } from '../../platform/fair-share/index.ts';
+import type { Clock } from '../../../platform/clock/index.ts';
+import { createTurnLine } from '../../../platform/fair-share/index.ts';
 
 export interface MessageThread<Order, Answer> {
   /** What takes too long or too much is answered as `late` says; rejects only where no thread can be had. */

@@ -1,6 +1,6 @@
 /** Reads one message after the other, and may be ended at any time (`message-thread.ts`). */
 import { parentPort } from 'node:worker_threads';
-import { readMessage, type ReadLimits } from '../../protocol/read-message/index.ts';
+import { readMessage, type ReadLimits } from '../../../protocol/read-message/index.ts';
 import type { Said } from './message-thread.ts';
 
 export interface ReadOrder {

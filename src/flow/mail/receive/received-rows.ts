@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { ReceivedData } from '../../events/index.ts';
-import type { NewBlob } from '../../platform/blobs/index.ts';
-import { isoTime } from '../../platform/clock/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import type { MessageHead, MessagePart, MessageReading } from '../../protocol/read-message/index.ts';
+import type { ReceivedData } from '../../../events/index.ts';
+import type { NewBlob } from '../../../platform/blobs/index.ts';
+import { isoTime } from '../../../platform/clock/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import type { MessageHead, MessagePart, MessageReading } from '../../../protocol/read-message/index.ts';
 import {
   RAW_BLOB,
   RECEIVED_ATTACHMENT_BLOB,
@@ -11,7 +11,7 @@ import {
   type DroppedReason,
   type NewReceivedEmail,
   type ReceivedAttachmentRow,
-} from '../../resources/received-emails/index.ts';
+} from '../../../resources/received-emails/index.ts';
 import type { InboundMessage } from './inbound-message.ts';
 
 /** What a message becomes for one team: rows, and the files that are written before them. */

@@ -1,9 +1,9 @@
-import type { World } from '../../platform/world/index.ts';
-import { isGenuineReturnPath, parseAddress, parseReturnPath, type Mailbox } from '../../protocol/address/index.ts';
-import { reverseSrs } from '../../protocol/srs/index.ts';
-import { receivingDomain, returnPathOwner, sendingNames } from '../../resources/domains/index.ts';
-import { emailRowsByIds, type EmailRow } from '../../resources/emails/index.ts';
-import { suspendedAmong } from '../../resources/teams/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { isGenuineReturnPath, parseAddress, parseReturnPath, type Mailbox } from '../../../protocol/address/index.ts';
+import { reverseSrs } from '../../../protocol/srs/index.ts';
+import { receivingDomain, returnPathOwner, sendingNames } from '../../../resources/domains/index.ts';
+import { emailRowsByIds, type EmailRow } from '../../../resources/emails/index.ts';
+import { suspendedAmong } from '../../../resources/teams/index.ts';
 
 /** Where mail to an address goes. */
 export type Route =

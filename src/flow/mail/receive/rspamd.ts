@@ -1,6 +1,6 @@
 import http from 'node:http';
-import type { Clock } from '../../platform/clock/index.ts';
-import type { Authentication } from '../../resources/received-emails/index.ts';
+import type { Clock } from '../../../platform/clock/index.ts';
+import type { Authentication } from '../../../resources/received-emails/index.ts';
 import type { Arrival } from './inbound-message.ts';
 
 export type Spam = NonNullable<Authentication['spam']>;

@@ -1,8 +1,8 @@
-import { systemClock } from '../../platform/clock/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import type { MessageReading } from '../../protocol/read-message/index.ts';
-import type { DroppedReason, NewReceivedEmail } from '../../resources/received-emails/index.ts';
-import { planOf, storageOf } from '../../resources/usage/index.ts';
+import { systemClock } from '../../../platform/clock/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import type { MessageReading } from '../../../protocol/read-message/index.ts';
+import type { DroppedReason, NewReceivedEmail } from '../../../resources/received-emails/index.ts';
+import { planOf, storageOf } from '../../../resources/usage/index.ts';
 import type { InboundMessage } from './inbound-message.ts';
 import { createMessageReaders } from './message-readers.ts';
 import { droppedRows, receivedRows, type ReceivedRows } from './received-rows.ts';

@@ -1,6 +1,6 @@
-import type { World } from '../../platform/world/index.ts';
-import { readReport, type MailReport } from '../../protocol/mail-report/index.ts';
-import type { MessageReading } from '../../protocol/read-message/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { readReport, type MailReport } from '../../../protocol/mail-report/index.ts';
+import type { MessageReading } from '../../../protocol/read-message/index.ts';
 import { settleReport } from '../settle/index.ts';
 import type { Arrival } from './inbound-message.ts';
 import { routeRecipient, type Route } from './route-recipient.ts';

@@ -1,8 +1,8 @@
-import { recordEvents, type NewEvent } from '../../events/index.ts';
-import type { Executor } from '../../platform/db/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import { insertReceived, receivedBefore, type NewReceivedEmail } from '../../resources/received-emails/index.ts';
-import { addStorage, countUsage, holdStorage, planOf } from '../../resources/usage/index.ts';
+import { recordEvents, type NewEvent } from '../../../events/index.ts';
+import type { Executor } from '../../../platform/db/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { insertReceived, receivedBefore, type NewReceivedEmail } from '../../../resources/received-emails/index.ts';
+import { addStorage, countUsage, holdStorage, planOf } from '../../../resources/usage/index.ts';
 import { droppedRows, receivedData } from './received-rows.ts';
 
 /** What became of a message for one team. */

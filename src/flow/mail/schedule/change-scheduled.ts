@@ -1,14 +1,14 @@
-import { recordEvents } from '../../events/index.ts';
-import type { Executor } from '../../platform/db/index.ts';
-import { invalidFields, notFound, refuse, type FieldFault } from '../../platform/refusal/index.ts';
-import type { Ctx } from '../../resources/access/index.ts';
+import { recordEvents } from '../../../events/index.ts';
+import type { Executor } from '../../../platform/db/index.ts';
+import { invalidFields, notFound, refuse, type FieldFault } from '../../../platform/refusal/index.ts';
+import type { Ctx } from '../../../resources/access/index.ts';
 import {
   cancelScheduled,
   findEmail,
   moveScheduled,
   readScheduledAt,
   type EmailRow,
-} from '../../resources/emails/index.ts';
+} from '../../../resources/emails/index.ts';
 import { hasDeliveries, moveUnclaimed, removeUnclaimed } from '../queue/index.ts';
 
 /** Takes a scheduled email back, unless its dispatch has begun. */

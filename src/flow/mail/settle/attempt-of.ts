@@ -1,6 +1,6 @@
-import type { World } from '../../platform/world/index.ts';
-import type { AttemptRow, TriedRecipient } from '../../resources/emails/index.ts';
-import { replyText } from '../../protocol/smtp-reply/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import type { AttemptRow, TriedRecipient } from '../../../resources/emails/index.ts';
+import { replyText } from '../../../protocol/smtp-reply/index.ts';
 import type { DeliveryRow, Outcome, Tried } from '../queue/index.ts';
 
 const TRANSCRIPT_CHARS_MAX = 8000;

@@ -1,9 +1,9 @@
-import type { EventData, Happening, LastEvent } from '../../events/index.ts';
-import { isoTime } from '../../platform/clock/index.ts';
-import type { MailLog } from '../../platform/log/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import { nextAttempt } from '../../protocol/retry-schedule/index.ts';
-import { bounceOf, replyText, type Bounce } from '../../protocol/smtp-reply/index.ts';
+import type { EventData, Happening, LastEvent } from '../../../events/index.ts';
+import { isoTime } from '../../../platform/clock/index.ts';
+import type { MailLog } from '../../../platform/log/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { nextAttempt } from '../../../protocol/retry-schedule/index.ts';
+import { bounceOf, replyText, type Bounce } from '../../../protocol/smtp-reply/index.ts';
 import type { DeliveryRow, Outcome } from '../queue/index.ts';
 
 type Of<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>;

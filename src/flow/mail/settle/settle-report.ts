@@ -1,12 +1,12 @@
-import { eventsOf, recordEvents, type Happening, type RecordedEvent } from '../../events/index.ts';
-import { isoTime } from '../../platform/clock/index.ts';
-import type { Executor } from '../../platform/db/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import { normalizeAddress, returnPathPrefix } from '../../protocol/address/index.ts';
-import type { MailReport, ReportedRecipient } from '../../protocol/mail-report/index.ts';
-import { bounceOf, type Bounce } from '../../protocol/smtp-reply/index.ts';
-import { advanceLastEvent, emailRowsByIds, type EmailRow } from '../../resources/emails/index.ts';
-import { suppress } from '../../resources/suppressions/index.ts';
+import { eventsOf, recordEvents, type Happening, type RecordedEvent } from '../../../events/index.ts';
+import { isoTime } from '../../../platform/clock/index.ts';
+import type { Executor } from '../../../platform/db/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { normalizeAddress, returnPathPrefix } from '../../../protocol/address/index.ts';
+import type { MailReport, ReportedRecipient } from '../../../protocol/mail-report/index.ts';
+import { bounceOf, type Bounce } from '../../../protocol/smtp-reply/index.ts';
+import { advanceLastEvent, emailRowsByIds, type EmailRow } from '../../../resources/emails/index.ts';
+import { suppress } from '../../../resources/suppressions/index.ts';
 import { endDoubt } from '../queue/index.ts';
 
 /** A report that came to a return path of ours. */

@@ -1,8 +1,8 @@
-import { LAST_EVENTS, recordEvents, type LastEvent, type NewEvent } from '../../events/index.ts';
-import type { Executor } from '../../platform/db/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import { advanceLastEvent, insertAttempts, type AttemptRow } from '../../resources/emails/index.ts';
-import { suppress } from '../../resources/suppressions/index.ts';
+import { LAST_EVENTS, recordEvents, type LastEvent, type NewEvent } from '../../../events/index.ts';
+import type { Executor } from '../../../platform/db/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { advanceLastEvent, insertAttempts, type AttemptRow } from '../../../resources/emails/index.ts';
+import { suppress } from '../../../resources/suppressions/index.ts';
 import {
   endClaims,
   insertDeliveries,
