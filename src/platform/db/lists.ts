@@ -17,10 +17,10 @@ export function uuidsIn(dialect: Dialect, column: string, texts: readonly string
     : { sql: `${column} in (select value from json_each(?))`, value: JSON.stringify(uuids) };
 }
 
-/** The same for any texts. */
+/** The same for any texts. As an array, PostgreSQL looks each of them up in an index that ends in the column. */
 export function textsIn(dialect: Dialect, column: string, texts: readonly string[]): Fragment {
   return dialect === 'pg'
-    ? { sql: `${column} in (select jsonb_array_elements_text(?::jsonb))`, value: JSON.stringify(texts) }
+    ? { sql: `${column} = any(array(select jsonb_array_elements_text(?::jsonb)))`, value: JSON.stringify(texts) }
     : { sql: `${column} in (select value from json_each(?))`, value: JSON.stringify(texts) };
 }
 
