@@ -6,16 +6,22 @@ import { existsSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { loadContract } from './contract/index.ts';
 import { startCron, type CronJob } from './cron/index.ts';
-import { createAccept, type Accept } from './flow/accept/index.ts';
+import { createAccept, type Accept } from './flow/mail/accept/index.ts';
 import { createConfirmations, createImports, removeImportFiles, type Imports } from './flow/audience/index.ts';
-import { createComposer } from './flow/compose/index.ts';
-import { createCapture, createDeliver, deliverOptionsOf, type Deliver } from './flow/deliver/index.ts';
+import { createComposer } from './flow/mail/compose/index.ts';
+import { createCapture, createDeliver, deliverOptionsOf, type Deliver } from './flow/mail/deliver/index.ts';
 import { publishConfigured, recheckClaims, sweepDomains } from './flow/dns/index.ts';
-import { catchMessage } from './flow/playground/index.ts';
-import { createQueue, openHandOffLog, recoverDeliveries, releaseDeferred, type Queue } from './flow/queue/index.ts';
-import { createReceive, forgetGreylisted, type Receive } from './flow/receive/index.ts';
-import { createSettle } from './flow/settle/index.ts';
-import { releaseEndedHolds } from './flow/oversee/index.ts';
+import { catchMessage } from './flow/mail/playground/index.ts';
+import {
+  createQueue,
+  openHandOffLog,
+  recoverDeliveries,
+  releaseDeferred,
+  type Queue,
+} from './flow/mail/queue/index.ts';
+import { createReceive, forgetGreylisted, type Receive } from './flow/mail/receive/index.ts';
+import { createSettle } from './flow/mail/settle/index.ts';
+import { releaseEndedHolds } from './flow/mail/oversee/index.ts';
 import {
   createLogRemoval,
   createRemoval,
@@ -23,8 +29,8 @@ import {
   forgetIdempotencyKeys,
   removeOrphanBlobs,
   removeOldAudit,
-} from './flow/sweep/index.ts';
-import { createTracking, type Tracking } from './flow/track/index.ts';
+} from './flow/upkeep/index.ts';
+import { createTracking, type Tracking } from './flow/tracking/index.ts';
 import {
   createListeners,
   createWebhookSender,

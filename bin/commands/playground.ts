@@ -1,4 +1,4 @@
-import { listCaught, readCaught, type CaughtRow } from '../../src/flow/playground/index.ts';
+import { listCaught, readCaught, type CaughtRow } from '../../src/flow/mail/playground/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { developmentFolder, mustBeInitialised, readConfig, withWorld, type DataOptions } from './open.ts';
 

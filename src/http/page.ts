@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import type { CallOf, PageId } from '../contract/index.ts';
 import type { Listeners } from '../flow/webhooks/index.ts';
-import type { Tracking } from '../flow/track/index.ts';
+import type { Tracking } from '../flow/tracking/index.ts';
 import type { Services } from '../operations/index.ts';
 import type { Ctx } from '../resources/access/index.ts';
 

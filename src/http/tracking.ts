@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { clickOf, createLinkHosts, openingOf, type Tracking } from '../flow/track/index.ts';
+import { clickOf, createLinkHosts, openingOf, type Tracking } from '../flow/tracking/index.ts';
 import type { World } from '../platform/world/index.ts';
 import { automatedReader, type TrackedMail } from '../protocol/track-links/index.ts';
 import { createClientAddress, createRequestedHost } from './client-address.ts';

@@ -1,7 +1,7 @@
 import type { BatchError, SendBatchRequest, SendEmailRequest } from '../contract/index.ts';
-import { hashRequest, type Idempotency } from '../flow/accept/index.ts';
-import { pendingDeliveries } from '../flow/queue/index.ts';
-import { cancelEmail, moveEmail } from '../flow/schedule/index.ts';
+import { hashRequest, type Idempotency } from '../flow/mail/accept/index.ts';
+import { pendingDeliveries } from '../flow/mail/queue/index.ts';
+import { cancelEmail, moveEmail } from '../flow/mail/schedule/index.ts';
 import { Refusal } from '../platform/refusal/index.ts';
 import { getEmail, listEmailAttempts, listEmailEvents, listEmails } from '../resources/emails/index.ts';
 import { pageOf, type OperationCtx, type Operations } from './operation.ts';

@@ -1,5 +1,5 @@
 import type { AnswerOf, BodyUnder, CallOf, OpenApiDocument, ValueId, operations } from '../contract/index.ts';
-import type { Accept } from '../flow/accept/index.ts';
+import type { Accept } from '../flow/mail/accept/index.ts';
 import type { Page } from '../platform/db/index.ts';
 import { refuse } from '../platform/refusal/index.ts';
 import type { World } from '../platform/world/index.ts';

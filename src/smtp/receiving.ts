@@ -1,4 +1,4 @@
-import type { Arrival, Receive, Route, Verdict } from '../flow/receive/index.ts';
+import type { Arrival, Receive, Route, Verdict } from '../flow/mail/receive/index.ts';
 import type { World } from '../platform/world/index.ts';
 import { clientKey } from '../platform/network/index.ts';
 import { protocolOf, type PathCommand, type ReceivingDoor, type Session } from './door.ts';

@@ -1,4 +1,4 @@
-import { spoolMessage, type Accept } from '../flow/accept/index.ts';
+import { spoolMessage, type Accept } from '../flow/mail/accept/index.ts';
 import { Refusal } from '../platform/refusal/index.ts';
 import type { World } from '../platform/world/index.ts';
 import { normalizeAddress, parseAddress, type Mailbox } from '../protocol/address/index.ts';

@@ -3,10 +3,10 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createComposer } from '../../src/flow/compose/index.ts';
-import type { Deliver } from '../../src/flow/deliver/index.ts';
-import { createQueue, openHandOffLog, recoverDeliveries, type Queue } from '../../src/flow/queue/index.ts';
-import { createSettle } from '../../src/flow/settle/index.ts';
+import { createComposer } from '../../src/flow/mail/compose/index.ts';
+import type { Deliver } from '../../src/flow/mail/deliver/index.ts';
+import { createQueue, openHandOffLog, recoverDeliveries, type Queue } from '../../src/flow/mail/queue/index.ts';
+import { createSettle } from '../../src/flow/mail/settle/index.ts';
 import { mailIn, HOUR, MINUTE, type Mail } from '../flow/mail.ts';
 import type { Clock } from '../../src/platform/clock/index.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
@@ -121,7 +121,7 @@ describe('what a life leaves behind', () => {
     await first.queue.idle();
     scene.clock.advance(2 * MINUTE);
     await handedOff(scene, id);
-    first.kill();
+    await first.kill();
     scene.clock.advance(1);
     await live(scene, wire);
     expect(await told(mail, id)).toMatchObject({ state: 'delivered', waiting: [] });
@@ -213,7 +213,7 @@ async function liveUntil(scene: Scene, wire: string[], crashAfter: Step): Promis
   const life = openLife(scene, dotThen(wire, step), { step });
   life.queue.start();
   await crash.promise;
-  life.kill();
+  await life.kill();
 }
 
 /** Sends nothing, but takes every step that a delivery takes, in its order. */
@@ -245,11 +245,17 @@ function openLife(
   scene: Scene,
   deliver: Deliver,
   { step, settleTimes = 1 }: LifeOptions = {},
-): { queue: Queue; kill(): void } {
+): { queue: Queue; kill(): Promise<void> } {
   let isAlive = true;
   const { clock } = scene;
   const timer: Clock['timer'] = (delayMs, fire) => clock.timer(delayMs, () => void (isAlive && fire()));
-  const world = { ...scene.app.world, clock: { now: clock.now, timer } };
+  const { db, commits } = scene.app.world;
+  const world = {
+    ...scene.app.world,
+    db: whileAlive(db, () => isAlive),
+    commits: whileAlive(commits, () => isAlive),
+    clock: { now: clock.now, timer },
+  };
   const handOffLog = openHandOffLog(runDir(scene), world.ids.uuid());
   const settle = createSettle(world, handOffLog.owner);
   const queue = createQueue({
@@ -266,12 +272,30 @@ function openLife(
   });
   return {
     queue,
-    /** It does nothing more, and its hand-off log looks as if its process were gone. */
-    kill() {
+    /** It does nothing more, and its hand-off log looks as if its process were gone. What it had handed in is committed. */
+    async kill() {
       isAlive = false;
+      await commits.settled();
       rewriteHeader(scene, { process: '1 0' });
     },
   };
+}
+
+/** What does not answer the dead: a look that was under way would claim what the next life is to find. */
+function whileAlive<T extends object>(of: T, isAlive: () => boolean): T {
+  const guarded = (call: (...args: unknown[]) => unknown): typeof call => {
+    return (...args) => {
+      if (!isAlive()) return never();
+      const answer = call(...args);
+      return typeof answer === 'function' ? guarded(answer as typeof call) : answer;
+    };
+  };
+  return new Proxy(of, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? guarded(value.bind(target) as () => unknown) : value;
+    },
+  });
 }
 
 const SLOT_BYTES = 37;

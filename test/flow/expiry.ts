@@ -1,4 +1,4 @@
-import type { Removed } from '../../src/flow/sweep/index.ts';
+import type { Removed } from '../../src/flow/upkeep/index.ts';
 import { recordEvents } from '../../src/events/index.ts';
 import { insertEmails } from '../../src/resources/emails/index.ts';
 import type { Scene } from '../rig/scene.ts';

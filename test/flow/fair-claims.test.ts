@@ -1,10 +1,10 @@
 // Whose mail is claimed while more is due than can be delivered. The queue's network is a function.
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { createComposer } from '../../src/flow/compose/index.ts';
-import type { Deliver, DeliveryJob } from '../../src/flow/deliver/index.ts';
-import { createQueue, openHandOffLog, type Queue } from '../../src/flow/queue/index.ts';
-import { createSettle } from '../../src/flow/settle/index.ts';
+import { createComposer } from '../../src/flow/mail/compose/index.ts';
+import type { Deliver, DeliveryJob } from '../../src/flow/mail/deliver/index.ts';
+import { createQueue, openHandOffLog, type Queue } from '../../src/flow/mail/queue/index.ts';
+import { createSettle } from '../../src/flow/mail/settle/index.ts';
 import { nextTurn } from '../../src/platform/clock/index.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { mailIn, MINUTE, type Mail } from './mail.ts';

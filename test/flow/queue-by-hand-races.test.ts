@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startApp, type App } from '../../src/app.ts';
 import { createLog } from '../../src/platform/log/index.ts';
-import { claimDue } from '../../src/flow/queue/deliveries.store.ts';
-import { hasten, takeUntouched } from '../../src/flow/queue/index.ts';
+import { claimDue } from '../../src/flow/mail/queue/deliveries.store.ts';
+import { hasten, takeUntouched } from '../../src/flow/mail/queue/index.ts';
 import { driver } from '../rig/database.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { HOUR, mailIn, MINUTE, type Mail } from './mail.ts';

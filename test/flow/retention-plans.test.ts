@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createRemoval } from '../../src/flow/sweep/index.ts';
+import { createRemoval } from '../../src/flow/upkeep/index.ts';
 import type { Executor, Value } from '../../src/platform/db/index.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { DAY, writeSent } from './expiry.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { listCaught, readCaught } from '../../src/flow/playground/index.ts';
+import { listCaught, readCaught } from '../../src/flow/mail/playground/index.ts';
 import { sweepDomains } from '../../src/flow/dns/index.ts';
 import { createVerifiedDomain } from '../../src/resources/domains/index.ts';
 import { publish, startScene, type Scene, type Team } from '../rig/scene.ts';

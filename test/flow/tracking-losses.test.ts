@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSy
 import os from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { createTracking, type Tracking } from '../../src/flow/track/index.ts';
+import { createTracking, type Tracking } from '../../src/flow/tracking/index.ts';
 import type { World } from '../../src/platform/world/index.ts';
 import { driver } from '../rig/database.ts';
 import { startScene, type Scene } from '../rig/scene.ts';

@@ -19,19 +19,19 @@ describe('the import rules', () => {
     'protocol-imports-nothing-above-it': 'src/protocol/text/b.ts -> ../../platform/db/index.ts',
     'platform-imports-nothing-above-it': 'src/platform/db/c.ts -> ../../events/index.ts',
     'events-imports-nothing-above-it': 'src/events/d.ts -> ../resources/emails/index.ts',
-    'resources-imports-nothing-above-it': 'src/resources/emails/e.ts -> ../../flow/queue/index.ts',
-    'flow-imports-nothing-above-it': 'src/flow/queue/f.ts -> ../../operations/index.ts',
+    'resources-imports-nothing-above-it': 'src/resources/emails/e.ts -> ../../flow/mail/queue/index.ts',
+    'flow-imports-nothing-above-it': 'src/flow/mail/queue/f.ts -> ../../../operations/index.ts',
     'operations-imports-nothing-above-it': 'src/operations/x.ts -> ../http/index.ts',
     'operations-know-no-transport': 'src/operations/y.ts -> fastify',
     'resources-see-no-network': 'src/resources/emails/z.ts -> ../../platform/resolver/index.ts',
     'ports-never-meet': 'src/http/g.ts -> ../smtp/index.ts',
     'only-bin-starts-the-app': 'src/http/h.ts -> ../app.ts',
-    'modules-are-entered-through-index': 'src/flow/queue/i.ts -> ../../resources/emails/present.ts',
+    'modules-are-entered-through-index': 'src/flow/mail/queue/i.ts -> ../../../resources/emails/present.ts',
     'modules-are-entered-through-index-from-outside': 'src/cron/j.ts -> ../resources/emails/present.ts',
-    'whole-folders-are-entered-through-index': 'src/flow/queue/k.ts -> ../../events/vocabulary.ts',
+    'whole-folders-are-entered-through-index': 'src/flow/mail/queue/k.ts -> ../../../events/vocabulary.ts',
     'whole-folders-are-entered-through-index-from-outside': 'src/entry.ts -> ./events/vocabulary.ts',
     'no-cycles': 'src/protocol/text/l.ts -> ./m.ts',
-    'no-cycles-between-modules': 'src/flow/queue/n.ts -> ../deliver/index.ts',
+    'no-cycles-between-modules': 'src/flow/mail/queue/n.ts -> ../deliver/index.ts',
     'sql-stays-in-stores': 'src/resources/emails/o.ts -> knex',
     'migrations-stand-alone': 'migrations/0001_p.ts -> ../src/protocol/text/index.ts',
     'nothing-imports-tests': 'src/protocol/text/q.ts -> ../../../test/rig/clock.ts',
@@ -70,8 +70,8 @@ describe('the import rules', () => {
 
   const sound: Record<string, string> = {
     ...Object.fromEntries(doors.map((file) => [file, 'export const x = 1;\n'])),
-    'src/flow/queue/index.ts': 'export const x = 1;\n',
-    'src/flow/deliver/index.ts': "export { x } from '../queue/index.ts';\n",
+    'src/flow/mail/queue/index.ts': 'export const x = 1;\n',
+    'src/flow/mail/deliver/index.ts': "export { x } from '../queue/index.ts';\n",
     'src/protocol/text/m.ts': 'export const x = 1;\n',
     'src/resources/emails/emails.store.ts': "import type { Knex } from 'knex';\nexport type Rows = Knex;\n",
   };
@@ -98,7 +98,7 @@ describe('the import rules', () => {
       files[file] = `import * as taken from '${target}';\nexport const x = taken;\n`;
     }
     files['src/protocol/text/m.ts'] = "import { x as l } from './l.ts';\nexport const x: unknown = l;\n";
-    files['src/flow/queue/index.ts'] = "export { x } from './n.ts';\n";
+    files['src/flow/mail/queue/index.ts'] = "export { x } from './n.ts';\n";
     const result = await cruiseTree(files);
     const { forbidden } = createRequire(import.meta.url)(path.join(root, '.dependency-cruiser.cjs')) as {
       forbidden: { name: string; comment: string }[];
@@ -139,7 +139,7 @@ describe('types and lint', () => {
   // Each is one file, and whatever it stands for is found in it.
   const plants: { file: string; code: string; rule: string }[] = [
     {
-      file: 'src/flow/queue/a.ts',
+      file: 'src/flow/mail/queue/a.ts',
       code: 'export const f = (p: Promise<void>) => { p; };',
       rule: 'no-floating-promises',
     },
@@ -167,15 +167,19 @@ describe('types and lint', () => {
     { file: 'src/platform/config/b.ts', code: "console.log('x');\nexport {};", rule: 'no-console' },
     { file: 'src/platform/db/c.ts', code: 'export const x = process.env;', rule: 'no-restricted-properties' },
     { file: 'console/c.ts', code: 'export const x = process.env;', rule: 'no-restricted-properties' },
-    { file: 'src/flow/queue/c.ts', code: "export const x = process.env['HOME'];", rule: 'no-restricted-properties' },
+    {
+      file: 'src/flow/mail/queue/c.ts',
+      code: "export const x = process.env['HOME'];",
+      rule: 'no-restricted-properties',
+    },
     { file: 'src/http/d.ts', code: "export { env } from 'node:process';", rule: 'no-restricted-imports' },
     { file: 'src/protocol/dkim/e.ts', code: 'export const x = Date.now();', rule: 'no-restricted-properties' },
     { file: 'src/events/e.ts', code: 'export const x = performance.now();', rule: 'no-restricted-properties' },
     { file: 'src/resources/emails/f.ts', code: 'export const x = new Date();', rule: 'restricted' },
-    { file: 'src/flow/queue/g.ts', code: 'export const x = Math.random();', rule: 'no-restricted-properties' },
-    { file: 'src/flow/queue/h.ts', code: 'setTimeout(() => {}, 1);\nexport {};', rule: 'no-restricted-globals' },
+    { file: 'src/flow/mail/queue/g.ts', code: 'export const x = Math.random();', rule: 'no-restricted-properties' },
+    { file: 'src/flow/mail/queue/h.ts', code: 'setTimeout(() => {}, 1);\nexport {};', rule: 'no-restricted-globals' },
     {
-      file: 'src/flow/queue/i.ts',
+      file: 'src/flow/mail/queue/i.ts',
       code: "export { setTimeout } from 'node:timers/promises';",
       rule: 'no-restricted-imports',
     },

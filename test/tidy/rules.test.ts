@@ -20,7 +20,7 @@ const sound: Record<string, string> = {
     "import { tx } from './tx.ts';\nexport const b = tx.insertMany('emails', ['id'], []);\n" +
     "export const c = 'select * from emails for update of emails';\n",
   'src/platform/db/ping.ts': "export const ping = 'select 1 as one';\n",
-  'src/flow/queue/words.ts':
+  'src/flow/mail/queue/words.ts':
     "export const says = 'Select one as you like, delete from it what is old, insert into the list, or update it with a set';\n",
   'test/rig/clock.test.ts':
     "// skipped because the clock of this machine cannot be set\nit.skip('runs backwards', () => {});\n",
@@ -71,7 +71,7 @@ const plants: Record<string, Record<string, string>[]> = {
       `'delete from emails'`,
       `'lock table emails in share mode'`,
       `'create table if_there (id text)'`,
-    ].map((sql) => ({ 'src/flow/queue/claim.ts': `export const sql = ${sql};\n` })),
+    ].map((sql) => ({ 'src/flow/mail/queue/claim.ts': `export const sql = ${sql};\n` })),
     { 'bin/commands/dev.ts': "export const sql = 'select 1 as live from api_keys';\n" },
     { 'src/app.ts': "export const sql = 'select 1 as one';\n" },
   ],
@@ -83,7 +83,7 @@ const plants: Record<string, Record<string, string>[]> = {
       `'with gone as (delete from emails returning id) select id from gone'`,
       `tx.insertMany('emails', ['id'], [])`,
       `\`delete from \${table} where id = ?\``,
-    ].map((sql) => ({ 'src/flow/sweep/sweep.store.ts': `export const sql = ${sql};\n` })),
+    ].map((sql) => ({ 'src/flow/upkeep/sweep.store.ts': `export const sql = ${sql};\n` })),
     { 'src/events/emails.store.ts': "export const sql = 'delete from emails where id = ?';\n" },
     {
       'src/events/outbox.store.ts': "export const sql = 'select 1 as x from webhook_events';\n",
@@ -91,7 +91,7 @@ const plants: Record<string, Record<string, string>[]> = {
     },
   ],
   'every path that a README cites exists': [
-    { 'README.md': 'Read `src/flow/queue/claim.ts`.' },
+    { 'README.md': 'Read `src/flow/mail/queue/claim.ts`.' },
     { 'src/README.md': 'Read `resources/domains/`.' },
     { 'src/README.md': 'Read `src/<layer>/claim.ts`.' },
     { 'README.md': 'Read [the map](src/README.md).' },

@@ -144,7 +144,9 @@ function writesIn(path: string, source: string): Write[] {
 /** Inside these, every folder owns tables; elsewhere the layer does. */
 function folderOf(path: string): string {
   const parts = path.split('/').slice(0, -1);
-  return parts.slice(0, ['resources', 'flow', 'platform'].includes(parts[1] ?? '') ? 3 : 2).join('/');
+  const isGroup = parts[1] === 'flow' && parts[2] === 'mail';
+  const depth = ['resources', 'flow', 'platform'].includes(parts[1] ?? '') ? 3 : 2;
+  return parts.slice(0, isGroup ? 4 : depth).join('/');
 }
 
 interface Text {

@@ -21,7 +21,7 @@ import {
   type ConfirmationRow,
   type TopicRow,
 } from '../../resources/topics/index.ts';
-import { hashRequest, type Accept } from '../accept/index.ts';
+import { hashRequest, type Accept } from '../mail/accept/index.ts';
 
 /** Nothing tells us of what another process was asked for. */
 const POLL_MS = 10_000;

@@ -4,7 +4,7 @@ import { createWorkLoop, type WorkLoop } from '../../platform/work-loop/index.ts
 import type { World } from '../../platform/world/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
 import { noteTold } from '../../resources/webhooks/index.ts';
-import { hashRequest, type Accept } from '../accept/index.ts';
+import { hashRequest, type Accept } from '../mail/accept/index.ts';
 import { senderDomain, untold, type DisabledEndpoint } from './admin-notices.store.ts';
 
 /** Nothing tells us of an endpoint that another process disabled. */

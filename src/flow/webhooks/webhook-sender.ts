@@ -2,7 +2,7 @@ import { createGroupCommit } from '../../platform/db/index.ts';
 import { createFairShare, createWorkLoop, type Claim, type Claimed } from '../../platform/work-loop/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { leaseEndpoints, releaseEndpoints, releaseEveryEndpoint } from '../../resources/webhooks/index.ts';
-import type { Accept } from '../accept/index.ts';
+import type { Accept } from '../mail/accept/index.ts';
 import { createAdminNotices } from './admin-notices.ts';
 import { createAttemptWriter } from './attempt-writer.ts';
 import { DeferredEndpoints } from './deferred-endpoints.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadContract } from '../../../src/contract/index.ts';
-import { createAccept } from '../../../src/flow/accept/index.ts';
+import { createAccept } from '../../../src/flow/mail/accept/index.ts';
 import { createListeners } from '../../../src/flow/webhooks/index.ts';
 import { startHttp, type HttpPort } from '../../../src/http/index.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';

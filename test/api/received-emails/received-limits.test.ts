@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createRemoval } from '../../../src/flow/sweep/index.ts';
+import { createRemoval } from '../../../src/flow/upkeep/index.ts';
 import { MESSAGE, receiveMail } from '../../rig/received-mail.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 

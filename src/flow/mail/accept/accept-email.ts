@@ -1,0 +1,186 @@
+import type { BatchError, SendEmailRequest, SentBatch, SentEmail } from '../../../contract/index.ts';
+import { stopwatch } from '../../../platform/clock/index.ts';
+import { isUniqueViolation } from '../../../platform/db/index.ts';
+import { Refusal } from '../../../platform/refusal/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import type { Ctx } from '../../../resources/access/index.ts';
+import { blobsOf } from '../../../resources/emails/index.ts';
+import { fetchAttachments } from './fetch-attachments.ts';
+import { prepareForward, type Forward } from './forward.ts';
+import { hashRequest, type Idempotency } from './idempotency.ts';
+import { createOnce } from './once.ts';
+import { createSendingGate } from './sending-gate.ts';
+import { prepareAll, prepareGood } from './prepare-batch.ts';
+import { createMaySend, type MaySend } from './may-send.ts';
+import { createPrepare, type Prepared } from './prepare.ts';
+import { mustBeWithinQuota } from './quota.ts';
+import { readSubmitted, type SubmissionEnvelope } from './read-submitted.ts';
+import { rowsOf, type AcceptedRows } from './rows.ts';
+import type { Spooled } from './spool-message.ts';
+import { adoptBody } from './submitted-message.ts';
+import { createKeyedLimiter } from './keyed-limiter.ts';
+import { rowsIn, writeAccepted, type Acceptance } from './write-accepted.ts';
+
+export interface BatchOptions {
+  /** One bad email refuses itself alone; `refused` are those whose fields were at fault already. */
+  permissive?: { refused: BatchError[] };
+  idempotency?: Idempotency | undefined;
+}
+
+export interface Accept {
+  acceptEmail(ctx: Ctx, input: SendEmailRequest, idempotency?: Idempotency): Promise<SentEmail>;
+  /** All of them in one commit, in the order given; `inputs` has a gap where `refused` names an index. */
+  acceptBatch(ctx: Ctx, inputs: (SendEmailRequest | undefined)[], options: BatchOptions): Promise<SentBatch>;
+  /** What a client composed: sent as it is, signed, without the headers that are for us. The envelope says to whom. */
+  acceptMessage(ctx: Ctx, spooled: Spooled, envelope: SubmissionEnvelope): Promise<SentEmail>;
+  /** What came in and is passed on, byte for byte behind a head of ours; once for each key. */
+  acceptForward(ctx: Ctx, forward: Forward, key: string): Promise<SentEmail>;
+  /** Refuses what would not be accepted whatever it says, before a large message is read. */
+  mayBegin(ctx: Ctx): Promise<void>;
+  /** Whether callers wait in a crowd; delivery asks before each claim, and makes way for them. */
+  isPressed(): boolean;
+}
+
+const CROWD = 12;
+/** A crowd that was just served counts as one for a while: its next requests are on their way. */
+const CROWD_MS = 250;
+/** Of requests of one team that become much larger than they came; each that waits holds its body. */
+const GROWING = { atOnce: 2, waitingMax: 20 };
+
+/** `onAccepted` is told after the commit that there is mail to deliver. */
+export function createAccept(world: World, onAccepted: () => void): Accept {
+  const commit = world.commits.lane<Acceptance, void>((tx, items) => writeAccepted(world, tx, items), rowsIn);
+  const maySend = createMaySend(world);
+  const prepare = createPrepare(world, maySend);
+  const mustBeOn = createSendingGate(world);
+  const { once, answered } = createOnce(world);
+  const limited = createKeyedLimiter(GROWING);
+  let waiting = 0;
+  let sinceCrowdMs = (): number => Number.POSITIVE_INFINITY;
+
+  /** Writes prepared sends in one commit. Blobs come first, so that no row ever names one that is not there. */
+  async function write<Answer>(
+    ctx: Ctx,
+    prepared: Prepared[],
+    { idempotency, answerOf }: { idempotency: Idempotency | undefined; answerOf: (rows: AcceptedRows[]) => Answer },
+  ): Promise<Answer> {
+    const emails = prepared.map((one) => rowsOf(world, ctx, one));
+    const answer = answerOf(emails);
+    if (emails.length === 0 && !idempotency) return answer;
+    try {
+      for (const [i, { email }] of emails.entries()) await adoptBody(world, prepared[i]?.message, email.id);
+      await writeAllBlobs(world, prepared, emails);
+      if (++waiting >= CROWD) sinceCrowdMs = stopwatch();
+      const item: Acceptance = { teamId: ctx.teamId, kind: 'transactional', emails, idempotency, answer };
+      await commit(item).finally(() => waiting--);
+    } catch (error) {
+      // Of any other failure nobody knows whether the rows stand.
+      if (error instanceof Refusal) await removeBlobs(world, emails);
+      // Another node took the same key in the meantime: its answer is the answer.
+      const stored = isUniqueViolation(error) ? await answered<Answer>(ctx, idempotency) : undefined;
+      if (stored === undefined) throw error;
+      return stored;
+    }
+    for (const [i, { email }] of emails.entries()) {
+      const recipients = prepared[i]?.draft.recipients.length ?? 0;
+      world.mailLog.accepted({ emailId: email.id, teamId: ctx.teamId, recipients });
+    }
+    if (emails.some(({ email }) => email.scheduled_at === null)) onAccepted();
+    return answer;
+  }
+
+  /** Refuses what cannot be accepted whatever it says; what is expensive to read waits for its turn. */
+  async function admit<Answer>(
+    ctx: Ctx,
+    inputs: (SendEmailRequest | undefined)[],
+    work: () => Promise<Answer>,
+  ): Promise<Answer> {
+    await mustBeOn();
+    const isGrowing = inputs.some((input) => (input?.template && inputs.length > 1) || hasPath(input));
+    if (!isGrowing) return work();
+    return limited(ctx.teamId, work, ctx.whenGone?.());
+  }
+
+  return {
+    isPressed: () => sinceCrowdMs() < CROWD_MS,
+    acceptEmail: (ctx, input, idempotency) =>
+      once(ctx, idempotency, () =>
+        admit(ctx, [input], async () => {
+          const prepared = await prepare(ctx)(input);
+          const { attachments } = prepared.draft;
+          // Files are written before the commit that would refuse them.
+          if (attachments.length > 0) await mustBeWithinQuota(world, ctx.teamId, 1);
+          await fetchAttachments(world, [prepared.draft], ctx.whenGone);
+          return write(ctx, [prepared], { idempotency, answerOf: ([rows]) => ({ id: rows?.email.id ?? '' }) });
+        }),
+      ),
+    ...asTheyAre(world, { maySend, mustBeOn, once, write: (ctx, one, options) => write(ctx, [one], options) }),
+    async mayBegin({ teamId }) {
+      await mustBeOn();
+      await mustBeWithinQuota(world, teamId, 1);
+    },
+    acceptBatch: (ctx, inputs, { permissive, idempotency }) =>
+      once(ctx, idempotency, () =>
+        admit(ctx, inputs, async () => {
+          const { good, errors } = permissive
+            ? await prepareGood(world, ctx, prepare(ctx), inputs, permissive.refused)
+            : await prepareAll(world, ctx, prepare(ctx), inputs);
+          const answerOf = (emails: AcceptedRows[]): SentBatch => ({
+            data: emails.map(({ email }) => ({ id: email.id })),
+            ...(errors ? { errors } : {}),
+          });
+          return write(ctx, good, { idempotency, answerOf });
+        }),
+      ),
+  };
+}
+
+interface Steps {
+  maySend: (ctx: Ctx) => MaySend;
+  mustBeOn(): Promise<void>;
+  once: ReturnType<typeof createOnce>['once'];
+  write(
+    ctx: Ctx,
+    prepared: Prepared,
+    options: { idempotency: Idempotency | undefined; answerOf: (rows: AcceptedRows[]) => SentEmail },
+  ): Promise<SentEmail>;
+}
+
+/** Messages that others have composed. */
+function asTheyAre(world: World, steps: Steps): Pick<Accept, 'acceptMessage' | 'acceptForward'> {
+  const { maySend, mustBeOn, once, write } = steps;
+  const answerOf = ([rows]: AcceptedRows[]): SentEmail => ({ id: rows?.email.id ?? '' });
+  return {
+    async acceptMessage(ctx, spooled, envelope) {
+      const { draft, message, idempotency } = await readSubmitted(spooled, envelope);
+      return once(ctx, idempotency, async () => {
+        await mustBeOn();
+        const prepared = { draft, domain: await maySend(ctx)(draft), templateId: null, message };
+        return write(ctx, prepared, { idempotency, answerOf });
+      });
+    },
+    acceptForward(ctx, forward, key) {
+      const idempotency = { key: `forward ${key}`, requestHash: hashRequest('forward', { key }) };
+      return once(ctx, idempotency, async () => {
+        await mustBeOn();
+        return write(ctx, await prepareForward(world, ctx, forward), { idempotency, answerOf });
+      });
+    },
+  };
+}
+
+const hasPath = (input: SendEmailRequest | undefined): boolean =>
+  input?.attachments?.some(({ path }) => path !== undefined) ?? false;
+
+/** All of them together: to sync files one after the other takes many times longer. */
+async function writeAllBlobs(world: World, prepared: Prepared[], emails: AcceptedRows[]): Promise<void> {
+  const files = emails.flatMap(({ hasBlobs, body, attachments }, i) => {
+    const draft = prepared[i]?.draft;
+    return hasBlobs && draft ? blobsOf(body, draft, attachments) : [];
+  });
+  if (files.length > 0) await world.blobs.putAll(files);
+}
+
+async function removeBlobs(world: World, emails: AcceptedRows[]): Promise<void> {
+  for (const { hasBlobs, email } of emails) if (hasBlobs) await world.blobs.remove(email.id);
+}

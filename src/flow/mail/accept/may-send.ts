@@ -1,0 +1,75 @@
+import { refuse } from '../../../platform/refusal/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { parseMailbox } from '../../../protocol/address/index.ts';
+import { pinnedDomainOf, type Ctx } from '../../../resources/access/index.ts';
+import { findDomain, findDomainByName, maySend, type DomainRow } from '../../../resources/domains/index.ts';
+import type { EmailDraft } from '../../../resources/emails/index.ts';
+import { mustBeAllowedBySandbox } from './sandbox.ts';
+
+/** For one request: the domain a draft is sent from; throws the refusal where it may not be, or not to there. */
+export type MaySend = (draft: EmailDraft) => Promise<DomainRow>;
+
+/** What the emails of a request have in common is looked up once. */
+export function createMaySend(world: World): (ctx: Ctx) => MaySend {
+  const findSendingDomain = world.db.memo(['domains'], (key) => {
+    const [teamId = '', name = ''] = key.split(' ');
+    return findDomainByName(world.db, teamId, name);
+  });
+  return (ctx) => {
+    const known = new Map<string, Promise<DomainRow | undefined>>();
+    const find = (name: string): Promise<DomainRow | undefined> => {
+      let found = known.get(name);
+      if (!found) known.set(name, (found = findSendingDomain(`${ctx.teamId} ${name}`)));
+      return found;
+    };
+    return async (draft) => {
+      const domain = await mustBeSendableFrom(ctx, draft, await find(draft.from.domain));
+      await mustBeAllowedBySandbox(ctx, { draft, domain, find });
+      return domain;
+    };
+  };
+}
+
+/** A verified domain does not verify its subdomains: the name must be the very one. */
+async function mustBeSendableFrom(ctx: Ctx, draft: EmailDraft, domain: DomainRow | undefined): Promise<DomainRow> {
+  const { db } = ctx.store;
+  const name = draft.from.domain;
+  const pinned = pinnedDomainOf(ctx.actor);
+  if (pinned !== null && pinned !== domain?.id) {
+    const allowed = await findDomain(db, ctx.teamId, pinned);
+    throw refuse('validation_error', {
+      status: 403,
+      say: allowed
+        ? `This API key may only send from ${allowed.name}; from is on ${name}.`
+        : 'This API key is pinned to a domain that has been deleted; use another key.',
+    });
+  }
+  if (pinned !== null) mustSpeakFor(name, draft.headers);
+  if (domain && maySend(domain)) return domain;
+  if (domain?.sending === 'disabled') {
+    throw refuse('validation_error', {
+      status: 403,
+      say: `Sending from the domain ${name} is disabled; enable its capability sending first.`,
+    });
+  }
+  throw refuse('validation_error', {
+    status: 403,
+    say: `The domain ${name} is not verified for this team; verify it before sending from it.`,
+  });
+}
+
+/** RFC 5322 §3.6.2, §3.6.6: fields that name who sent the message beside From, and that readers show in its place. */
+const SENDER_HEADERS = new Set(['sender', 'resent-from', 'resent-sender']);
+
+/** A key that may send from one domain alone speaks for nobody of another. */
+function mustSpeakFor(name: string, headers: EmailDraft['headers']): void {
+  for (const [field, value] of headers) {
+    if (!SENDER_HEADERS.has(field.toLowerCase())) continue;
+    const parsed = parseMailbox(value);
+    if (parsed.ok && parsed.mailbox.domain === name) continue;
+    throw refuse('validation_error', {
+      status: 403,
+      say: `This API key may only send from ${name}; headers.${field} must be one address of that domain.`,
+    });
+  }
+}

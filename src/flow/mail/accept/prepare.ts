@@ -1,0 +1,72 @@
+import type { SendEmailRequest } from '../../../contract/index.ts';
+import { nextTurn } from '../../../platform/clock/index.ts';
+import { invalidFields, refuse } from '../../../platform/refusal/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import type { Ctx } from '../../../resources/access/index.ts';
+import type { DomainRow } from '../../../resources/domains/index.ts';
+import { readEmail, type CompleteEmailInput, type EmailDraft } from '../../../resources/emails/index.ts';
+import { resolveTemplate, type ResolvedTemplate, type TemplateUse } from '../../../resources/templates/index.ts';
+import type { MaySend } from './may-send.ts';
+import type { SubmittedMessage } from './submitted-message.ts';
+
+/** A send that its team may make, with nothing of it written yet. */
+export interface Prepared {
+  draft: EmailDraft;
+  domain: DomainRow;
+  templateId: string | null;
+  /** What its client composed, which is sent instead of a message of ours. */
+  message?: SubmittedMessage | undefined;
+}
+
+export type Prepare = (input: SendEmailRequest) => Promise<Prepared>;
+
+/**
+ * For one request: reads a send and checks who it is from and where it goes; refuses by the first rule it breaks. What
+ * the emails of a batch have in common is made once.
+ */
+export function createPrepare(world: World, maySend: (ctx: Ctx) => MaySend): (ctx: Ctx) => Prepare {
+  return (ctx) => {
+    const domainOf = maySend(ctx);
+    const rendered = new Map<string, Promise<ResolvedTemplate>>();
+    /** The same words are made once, however many emails of the request say them. */
+    const render = (use: TemplateUse): Promise<ResolvedTemplate> => {
+      const key = JSON.stringify(use);
+      let found = rendered.get(key);
+      if (!found) rendered.set(key, (found = resolveTemplate(world, ctx.teamId, use)));
+      return found;
+    };
+    return async (input) => {
+      const { templateId, ...complete } = await withTemplate(input, render);
+      // A batch of large emails must not keep everybody else waiting until its last one is read.
+      if ((complete.html?.length ?? 0) + (complete.text?.length ?? 0) > LARGE_CHARS) await nextTurn();
+      const draft = readEmail(complete, world.clock.now());
+      return { draft, domain: await domainOf(draft), templateId };
+    };
+  };
+
+  /** A template brings the bodies, and what else the send leaves out. */
+  async function withTemplate(
+    input: SendEmailRequest,
+    render: (use: TemplateUse) => Promise<ResolvedTemplate>,
+  ): Promise<CompleteEmailInput & { templateId: string | null }> {
+    const { template, ...rest } = input;
+    if (!template) return { ...rest, from: input.from ?? '', subject: input.subject ?? '', templateId: null };
+    if ((input.html ?? input.text ?? null) !== null) {
+      const message = 'template cannot be combined with html or text; leave them out, or the template.';
+      throw invalidFields([{ path: 'template', message }]);
+    }
+    const { templateId, html, text, ...found } = await render({ ...template, subject: input.subject });
+    const from = input.from ?? found.from;
+    const { subject } = found;
+    if (from === undefined) throw missing('from');
+    if (subject === undefined) throw missing('subject');
+    return { ...rest, from, subject, html, text, reply_to: input.reply_to ?? found.replyTo ?? null, templateId };
+  }
+}
+
+const LARGE_CHARS = 64 * 1024;
+
+const missing = (field: string) =>
+  refuse('missing_required_field', {
+    say: `Missing required field: ${field}. The template does not supply it, so the send has to.`,
+  });

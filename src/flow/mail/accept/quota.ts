@@ -1,0 +1,90 @@
+import type { Executor } from '../../../platform/db/index.ts';
+import { refuse, type Refusal } from '../../../platform/refusal/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { countUsage, planOf, usageOf, type UsageKind } from '../../../resources/usage/index.ts';
+
+/** Something that counts towards a team's quota. */
+export interface Counted {
+  teamId: string;
+  kind: Exclude<UsageKind, 'received'>;
+  emails: readonly unknown[];
+}
+
+/**
+ * Counts what is being accepted, and refuses what goes beyond it. It is counted first and given back after: the
+ * counter's row is locked from then on, so nodes that accept at the same time cannot pass a limit together.
+ */
+export async function refuseOverQuota<Item extends Counted>(
+  world: World,
+  tx: Executor,
+  items: readonly Item[],
+  now: number,
+): Promise<Map<Item, Refusal>> {
+  const refusals = new Map<Item, Refusal>();
+  // In one order everywhere: two nodes that locked two teams' counters crosswise would wait for each other.
+  const groups = [...Map.groupBy(items, ({ teamId, kind }) => `${teamId} ${kind}`)].sort(([a], [b]) =>
+    a < b ? -1 : 1,
+  );
+  for (const [, group] of groups) {
+    const first = group[0];
+    const count = sizeOf(group);
+    if (!first || count === 0) continue;
+    const { teamId, kind } = first;
+    const limits = await limitsOf(world, tx, teamId, kind);
+    const used = await countUsage(tx, { teamId, kind, at: now, count });
+    const before = { daily: used.daily - count, monthly: used.monthly - count };
+    let taken = 0;
+    for (const item of group) {
+      const full = limits.find(({ period, max }) => before[period] + taken + item.emails.length > max);
+      if (!full) taken += item.emails.length;
+      else refusals.set(item, quotaUsedUp(full, before[full.period] + taken, item.emails.length));
+    }
+    if (taken < count) await countUsage(tx, { teamId, kind, at: now, count: taken - count });
+  }
+  return refusals;
+}
+
+/** Refuses what is beyond the quota already, for requests that would cost much before they are counted. Nothing is counted here. */
+export async function mustBeWithinQuota(world: World, teamId: string, count: number): Promise<void> {
+  const used = await usageOf(world.db, teamId, world.clock.now());
+  for (const limit of await limitsOf(world, world.db, teamId, 'transactional')) {
+    const before = used[limit.period].transactional;
+    if (before + count > limit.max) throw quotaUsedUp(limit, before, count);
+  }
+}
+
+const sizeOf = (items: readonly Counted[]): number => items.reduce((sum, item) => sum + item.emails.length, 0);
+
+interface Limit {
+  name: 'daily_quota_exceeded' | 'monthly_quota_exceeded' | 'marketing_quota_exceeded';
+  period: 'daily' | 'monthly';
+  max: number;
+  what: string;
+}
+
+/** The month is named before the day: waiting until tomorrow would not help. */
+async function limitsOf(world: World, tx: Executor, teamId: string, kind: Counted['kind']): Promise<Limit[]> {
+  const plan = await planOf(world, tx, teamId);
+  if (kind === 'marketing') {
+    return [
+      {
+        name: 'marketing_quota_exceeded',
+        period: 'monthly',
+        max: plan.marketing_emails,
+        what: 'marketing emails a month',
+      },
+    ];
+  }
+  const limits: Limit[] = [
+    { name: 'monthly_quota_exceeded', period: 'monthly', max: plan.included_emails, what: 'emails a month' },
+  ];
+  if (plan.daily_cap !== null) {
+    limits.push({ name: 'daily_quota_exceeded', period: 'daily', max: plan.daily_cap, what: 'emails a day' });
+  }
+  return limits;
+}
+
+function quotaUsedUp({ name, max, what }: Limit, used: number, wanted: number): Refusal {
+  const more = wanted === 1 ? '' : `; this request has ${wanted}`;
+  return refuse(name, { say: `The plan of this team includes ${max} ${what} and ${used} are used${more}.` });
+}

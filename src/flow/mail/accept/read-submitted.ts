@@ -1,0 +1,230 @@
+import { addressParser, decodeWords } from 'postal-mime';
+import { refuse, type Refusal } from '../../../platform/refusal/index.ts';
+import { formatMailbox, normalizeAddress, parseMailbox, type Mailbox } from '../../../protocol/address/index.ts';
+import { headerFault } from '../../../protocol/mime/index.ts';
+import { decodeText, readFields, type RawField, type TextPart } from '../../../protocol/mime-read/index.ts';
+import type { EmailDraft } from '../../../resources/emails/index.ts';
+import { hashRequest, type Idempotency } from './idempotency.ts';
+import type { Spooled } from './spool-message.ts';
+import { readFiles } from './submitted-files.ts';
+import type { SubmittedMessage } from './submitted-message.ts';
+
+export interface Submission {
+  draft: EmailDraft;
+  message: SubmittedMessage;
+  idempotency: Idempotency | undefined;
+}
+
+export interface SubmissionEnvelope {
+  recipients: readonly Mailbox[];
+  /** By which it came, as RFC 3848 names it. */
+  protocol: string;
+}
+
+const TAG_HEADER = 'x-rasket-tag';
+const KEY_HEADERS = new Set(['rasket-idempotency-key', 'resend-idempotency-key']);
+/** The envelope says who gets it, and the others may not be told; the rest only a receiving server may say. */
+const DROPPED = new Set([
+  'bcc',
+  'resent-bcc',
+  'return-path',
+  'delivered-to',
+  'received-spf',
+  'authentication-results',
+  TAG_HEADER,
+  ...KEY_HEADERS,
+]);
+/** RFC 5322 §3.6: of two, each reader would choose another to believe. */
+const ONCE = [
+  'from',
+  'sender',
+  'reply-to',
+  'to',
+  'cc',
+  'subject',
+  'date',
+  'message-id',
+  'mime-version',
+  'content-type',
+  'content-transfer-encoding',
+];
+/** More than any route has; a message with more of them goes in circles (RFC 5321 §6.3). */
+const HOPS_MAX = 50;
+const SENDERS = new Set(['sender', 'resent-from', 'resent-sender']);
+const TAGS_MAX = 50;
+const TAG = /^([A-Za-z0-9_-]{1,256})=([A-Za-z0-9_-]{1,256})$/;
+const KEY_CHARS_MAX = 256;
+const TEXT_BYTES_MAX = 2 * 1024 * 1024;
+const SUBJECT_BYTES_MAX = 998;
+const MESSAGE_ID_MAX = 998;
+const HEADERS_SHOWN_MAX = 100;
+
+/** Reads what a client composed as a send; refuses what would not be read by everybody as it was meant. */
+export async function readSubmitted(
+  spooled: Spooled,
+  { recipients, protocol }: SubmissionEnvelope,
+): Promise<Submission> {
+  if (spooled.fault !== undefined) throw unreadable(spooled.fault);
+  const fields = readFields(spooled.head);
+  if ('fault' in fields) throw unreadable(fields.fault);
+  mustBeSingle(fields);
+  const valueOf = (name: string): string | undefined => fields.find(({ lower }) => lower === name)?.value;
+  const from = readFrom(valueOf('from'));
+  const { html, text } = await readTexts(spooled);
+  const kept = fields.filter(({ lower }) => !DROPPED.has(lower));
+  const draft: EmailDraft = {
+    written: { from: formatMailbox(from), ...readVisible(valueOf, recipients) },
+    from,
+    recipients: [...recipients],
+    subject: shortened(unfolded(valueOf('subject') ?? ''), SUBJECT_BYTES_MAX),
+    html,
+    text,
+    headers: shownHeaders(kept),
+    tags: readTags(fields),
+    attachments: [],
+    scheduledAt: null,
+    topicId: null,
+  };
+  const head = kept.map(({ raw }) => (raw.endsWith('\r\n') ? raw : `${raw}\r\n`)).join('');
+  const messageId = valueOf('message-id')?.replaceAll('\r\n', '').trim() ?? '';
+  return {
+    draft,
+    message: {
+      spooled,
+      head: messageId === '' ? without(kept, 'message-id') : head,
+      messageId: messageId === '' ? null : messageId.slice(0, MESSAGE_ID_MAX),
+      hasDate: valueOf('date') !== undefined,
+      protocol,
+      files: await readFiles(spooled),
+      needsSmtpUtf8: /[^\0-\x7f]/.test(head),
+    },
+    idempotency: readIdempotency(fields, draft),
+  };
+}
+
+const unreadable = (fault: string): Refusal =>
+  refuse('validation_error', { status: 400, say: `The message cannot be sent: ${fault}.` });
+
+const without = (fields: readonly RawField[], name: string): string =>
+  fields.flatMap(({ lower, raw }) => (lower === name ? [] : [raw])).join('');
+
+const unfolded = (value: string): string => decodeWords(value.replaceAll('\r\n', '').trim());
+
+function mustBeSingle(fields: readonly RawField[]): void {
+  for (const name of ONCE) {
+    const count = fields.filter(({ lower }) => lower === name).length;
+    if (count > 1) throw unreadable(`it has ${count} headers ${name}, and readers would differ on which counts`);
+  }
+  if (fields.filter(({ lower }) => lower === 'received').length > HOPS_MAX) {
+    throw unreadable(`it has passed more than ${HOPS_MAX} servers, so that it seems to go in circles`);
+  }
+}
+
+function readFrom(value: string | undefined): Mailbox {
+  if (value === undefined) throw unreadable('it has no header From');
+  const found = readAddresses(value);
+  const [first] = found;
+  if (!first || found.length > 1) throw unreadable('its header From must name one address');
+  const parsed = parseMailbox(first.address);
+  if (!parsed.ok) throw unreadable(`its header From is at fault: ${parsed.fault}`);
+  return { ...parsed.mailbox, name: printable(first.name) };
+}
+
+const readAddresses = (value: string): { name: string; address: string }[] =>
+  addressParser(value.replaceAll('\r\n', ''), { flatten: true }).flatMap(({ name, address }) =>
+    address === undefined ? [] : [{ name, address }],
+  );
+
+/** A name is shown, stored and written into other mail: it is one line. */
+const printable = (name: string): string => name.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]+/gu, ' ').trim();
+
+/** Who gets it is in the envelope. Of To and Cc counts who is in it; whoever is in neither of them is in bcc. */
+function readVisible(
+  valueOf: (name: string) => string | undefined,
+  recipients: readonly Mailbox[],
+): Omit<EmailDraft['written'], 'from'> {
+  const left = new Map(recipients.map((mailbox) => [normalizeAddress(mailbox.address), mailbox]));
+  const take = (field: string): string[] =>
+    readAddresses(valueOf(field) ?? '').flatMap(({ name, address }) => {
+      const key = normalizeAddress(address);
+      const mailbox = left.get(key);
+      if (!mailbox) return [];
+      left.delete(key);
+      return [formatMailbox({ name: printable(name), address: mailbox.address })];
+    });
+  const [to, cc] = [take('to'), take('cc')];
+  const replyTo = readAddresses(valueOf('reply-to') ?? '').flatMap(({ name, address }) => {
+    const parsed = parseMailbox(address);
+    return parsed.ok ? [formatMailbox({ name: printable(name), address: parsed.mailbox.address })] : [];
+  });
+  return { to, cc, bcc: [...left.values()].map(({ address }) => address), replyTo };
+}
+
+/** What the team is told of in its events, as of the headers of a send; who it is said to be sent by is never left out. */
+function shownHeaders(fields: readonly RawField[]): [string, string][] {
+  const all = fields.map(({ lower, name, value }) => ({ lower, name, value: value.replaceAll('\r\n', '').trim() }));
+  const senders = all.filter(({ lower }) => SENDERS.has(lower));
+  const others = all.filter(
+    ({ lower, name, value }) => !SENDERS.has(lower) && lower !== 'reply-to' && headerFault(name, value) === undefined,
+  );
+  return [...senders, ...others].slice(0, HEADERS_SHOWN_MAX).map(({ name, value }) => [name, value]);
+}
+
+function readTags(fields: readonly RawField[]): EmailDraft['tags'] {
+  const written = fields.filter(({ lower }) => lower === TAG_HEADER);
+  if (written.length > TAGS_MAX) throw unreadable(`it has ${written.length} headers X-Rasket-Tag; ${TAGS_MAX} may be`);
+  return written.map(({ value }) => {
+    const found = TAG.exec(value.replaceAll('\r\n', '').trim());
+    const [, name, tag] = found ?? [];
+    if (name !== undefined && tag !== undefined) return { name, value: tag };
+    throw unreadable('a header X-Rasket-Tag is not name=value, each 1 to 256 letters, digits, underscores and hyphens');
+  });
+}
+
+/** One text and one HTML, as a reader would see them; several of a kind stand one behind the other. */
+async function readTexts(spooled: Spooled): Promise<Pick<EmailDraft, 'html' | 'text'>> {
+  const encoded = spooled.texts.reduce((sum, { start, end }) => sum + end - start, 0);
+  // Quoted-printable triples what it encodes.
+  if (encoded > TEXT_BYTES_MAX * 3) throw tooMuchText();
+  const read = async (type: TextPart['type']): Promise<string | null> => {
+    const parts: string[] = [];
+    for (const part of spooled.texts) {
+      if (part.type === type) parts.push(decodeText(await spooled.read(part.start, part.end), part));
+    }
+    // NUL cannot stand in PostgreSQL, and means nothing to a reader.
+    return parts.length === 0 ? null : parts.join('\n').replaceAll('\0', '\ufffd').toWellFormed();
+  };
+  const [html, text] = [await read('text/html'), await read('text/plain')];
+  if (Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? '') > TEXT_BYTES_MAX) throw tooMuchText();
+  return { html, text };
+}
+
+const tooMuchText = (): Refusal =>
+  unreadable(`its text and HTML have more than ${TEXT_BYTES_MAX} bytes together; attach what is long`);
+
+function shortened(text: string, bytesMax: number): string {
+  const line = printable(text);
+  if (Buffer.byteLength(line) <= bytesMax) return line;
+  return Buffer.from(line)
+    .subarray(0, bytesMax)
+    .toString('utf8')
+    .replace(/\ufffd+$/u, '');
+}
+
+/**
+ * A client that has more recipients than one transaction takes sends the same message to the next ones: with the same
+ * key, and rightly. What libraries write anew at each try (Date, Message-ID, boundaries) makes no other message.
+ */
+function readIdempotency(fields: readonly RawField[], draft: EmailDraft): Idempotency | undefined {
+  const written = fields.filter(({ lower }) => KEY_HEADERS.has(lower)).map(({ value }) => value.trim());
+  const [key] = written;
+  if (key === undefined) return undefined;
+  if (written.some((other) => other !== key)) throw unreadable('it has two idempotency keys that differ');
+  if (key === '' || key.length > KEY_CHARS_MAX) {
+    throw unreadable(`its idempotency key must be 1 to ${KEY_CHARS_MAX} characters long`);
+  }
+  const recipients = draft.recipients.map(({ address }) => normalizeAddress(address)).sort();
+  const { from, replyTo } = draft.written;
+  const said = { from, replyTo, subject: draft.subject, html: draft.html, text: draft.text, tags: draft.tags };
+  return { key: `smtp ${hashRequest('recipients', { key, recipients })}`, requestHash: hashRequest('submit', said) };
+}

@@ -1,0 +1,115 @@
+import { timeOfId } from '../../../platform/ids/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import type { Mailbox } from '../../../protocol/address/index.ts';
+import { normalizeAddress } from '../../../protocol/address/index.ts';
+import { keyIdOf, type Ctx } from '../../../resources/access/index.ts';
+import { bodyRow, searchTextOf, type AttachmentRow, type NewEmailRows } from '../../../resources/emails/index.ts';
+import type { DeliveryRow } from '../queue/index.ts';
+import type { Prepared } from './prepare.ts';
+import type { SubmittedFile } from './submitted-files.ts';
+import { messageRow } from './submitted-message.ts';
+
+export interface AcceptedRows extends NewEmailRows {
+  deliveries: DeliveryRow[];
+  hasBlobs: boolean;
+}
+
+/** Everything one send writes, made before its commit so that the commit itself only inserts. */
+export function rowsOf(world: World, ctx: Ctx, { draft, domain, templateId, message }: Prepared): AcceptedRows {
+  const id = world.ids.uuid();
+  const { written } = draft;
+  const body = bodyRow(world, id, draft);
+  const files = draft.attachments.map((attachment, position): AttachmentRow => ({
+    id: world.ids.prefixed('att_'),
+    email_id: id,
+    position,
+    message_start: null,
+    message_end: null,
+    message_encoding: null,
+    filename: attachment.filename,
+    content_type: attachment.contentType,
+    content_disposition: attachment.contentId === null ? 'attachment' : 'inline',
+    content_id: attachment.contentId,
+    size: attachment.content.length,
+  }));
+  const attachments = [...files, ...rowsInMessage(world, id, message?.files ?? [])];
+  // The id decides the creation time, so that ranges of dates and ranges of ids are the same thing.
+  const createdAt = timeOfId(id);
+  const messageId = message?.messageId ?? `<${id}@${domain.name}>`;
+  return {
+    email: {
+      id,
+      team_id: ctx.teamId,
+      api_key_id: keyIdOf(ctx.actor),
+      domain_id: domain.id,
+      sender: written.from,
+      to_list: JSON.stringify(written.to),
+      cc_list: jsonOrNull(written.cc),
+      bcc_list: jsonOrNull(written.bcc),
+      reply_to_list: jsonOrNull(written.replyTo),
+      subject: draft.subject,
+      message_id: messageId,
+      tags: jsonOrNull(draft.tags),
+      headers: jsonOrNull(draft.headers),
+      topic_id: draft.topicId,
+      template_id: templateId,
+      attachment_count: attachments.length,
+      has_message: message ? 1 : 0,
+      last_event: draft.scheduledAt === null ? 'queued' : 'scheduled',
+      created_at: createdAt,
+      scheduled_at: draft.scheduledAt,
+      mail_from: message?.forwarded?.mailFrom ?? null,
+      search_text: searchTextOf(draft.subject, [draft.from, ...draft.recipients]),
+    },
+    body,
+    attachments,
+    message: message && messageRow(message, { emailId: id, messageId, createdAt, host: world.config.instance.host }),
+    deliveries: byDestination(draft.recipients).map(([destination, recipients]) => ({
+      id: world.ids.uuid(),
+      email_id: id,
+      team_id: ctx.teamId,
+      domain_id: domain.id,
+      destination,
+      recipients: JSON.stringify(recipients),
+      region: domain.region,
+      tls: domain.tls,
+      tls_verify: domain.tls_verify,
+      attempt: 0,
+      accepted_at: draft.scheduledAt ?? createdAt,
+      due_at: draft.scheduledAt ?? createdAt,
+      lease_owner: null,
+      handed_off_at: null,
+    })),
+    hasBlobs: body.html_in_blob + body.text_in_blob + files.length > 0 || message?.spooled.blobOwner !== undefined,
+  };
+}
+
+/** The files of a message that its client composed are read out of it. */
+const rowsInMessage = (world: World, emailId: string, files: readonly SubmittedFile[]): AttachmentRow[] =>
+  files.map((file, position) => ({
+    id: world.ids.prefixed('att_'),
+    email_id: emailId,
+    position,
+    message_start: file.start,
+    message_end: file.end,
+    message_encoding: file.encoding,
+    filename: file.filename,
+    content_type: file.contentType,
+    content_disposition: file.contentDisposition,
+    content_id: file.contentId,
+    size: file.size,
+  }));
+
+const jsonOrNull = (list: readonly unknown[]): string | null => (list.length === 0 ? null : JSON.stringify(list));
+
+/** The envelope: each address once, in one group for each destination. */
+function byDestination(recipients: readonly Mailbox[]): [destination: string, addresses: string[]][] {
+  const groups = new Map<string, Map<string, string>>();
+  for (const { address, domain } of recipients) {
+    let group = groups.get(domain);
+    if (!group) groups.set(domain, (group = new Map()));
+    const key = normalizeAddress(address);
+    if (!group.has(key)) group.set(key, address);
+  }
+  return [...groups].map(([domain, group]) => [domain, [...group.values()]]);
+}

@@ -1,0 +1,26 @@
+import { refuse } from '../../../platform/refusal/index.ts';
+import type { Ctx } from '../../../resources/access/index.ts';
+import type { DomainRow } from '../../../resources/domains/index.ts';
+import type { EmailDraft } from '../../../resources/emails/index.ts';
+
+/** A region in its sandbox sends to the team's own verified domains and to the mailbox simulator, and to nobody else. */
+export async function mustBeAllowedBySandbox(
+  { store: { config } }: Ctx,
+  send: { draft: EmailDraft; domain: DomainRow; find(name: string): Promise<DomainRow | undefined> },
+): Promise<void> {
+  const { draft, domain, find } = send;
+  if (!config.regions[domain.region]?.sandbox) return;
+  const simulator = `simulator.${config.instance.host}`.toLowerCase();
+  for (const { address, domain: name } of draft.recipients) {
+    if (name === simulator || ((await find(name))?.verified_at ?? null) !== null) continue;
+    throw refuse('validation_error', {
+      status: 403,
+      say: `The region ${domain.region} is sandboxed and does not send to ${address} yet.`,
+      details: {
+        recipient: address,
+        region: domain.region,
+        allowed: ['verified_identity', 'verified_domain', 'simulator'],
+      },
+    });
+  }
+}

@@ -1,0 +1,53 @@
+import { decodeWords } from 'postal-mime';
+import { fileName, readStructured, transferDecoder, type FilePart } from '../../../protocol/mime-read/index.ts';
+import type { Spooled } from './spool-message.ts';
+
+/** A file that a client has put into its message, where it is read from when it is asked for. */
+export interface SubmittedFile {
+  filename: string;
+  contentType: string;
+  contentDisposition: 'attachment' | 'inline';
+  contentId: string | null;
+  /** In bytes, decoded. */
+  size: number;
+  /** Counted from the first byte of the body. */
+  start: number;
+  end: number;
+  encoding: string;
+}
+
+const PIECE_BYTES = 256 * 1024;
+const TYPE_FORM = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
+
+export async function readFiles(spooled: Spooled): Promise<SubmittedFile[]> {
+  const files: SubmittedFile[] = [];
+  for (const part of spooled.files) {
+    const { value } = readStructured(part.contentType);
+    const contentType = TYPE_FORM.test(value) ? value : 'application/octet-stream';
+    const contentId = part.contentId.trim().replace(/^<(.*)>$/s, '$1');
+    const { start, end, encoding } = part;
+    files.push({
+      filename: fileName(part.disposition, part.contentType, decodeWords) ?? nameless(contentType),
+      contentType,
+      contentDisposition: readStructured(part.disposition).value === 'inline' ? 'inline' : 'attachment',
+      contentId: /^[\x21-\x7e]{1,250}$/.test(contentId) ? contentId : null,
+      size: await sizeOf(spooled, part),
+      start,
+      end,
+      encoding,
+    });
+  }
+  return files;
+}
+
+const nameless = (type: string): string => (type === 'message/rfc822' ? 'message.eml' : 'attachment');
+
+/** Read through once, because what it is decoded to has to be said before it is sent. */
+async function sizeOf(spooled: Spooled, { start, end, encoding }: FilePart): Promise<number> {
+  const decoder = transferDecoder(encoding);
+  let size = 0;
+  for (let at = start; at < end; at += PIECE_BYTES) {
+    size += decoder.update(await spooled.read(at, Math.min(end, at + PIECE_BYTES))).length;
+  }
+  return size + decoder.end().length;
+}

@@ -1,0 +1,64 @@
+import type { World } from '../../../platform/world/index.ts';
+import type { ArcChain } from '../../../protocol/arc/index.ts';
+import { formatDate, receivedField } from '../../../protocol/mime/index.ts';
+import type { MessageRow } from '../../../resources/emails/index.ts';
+import type { Spooled } from './spool-message.ts';
+import type { SubmittedFile } from './submitted-files.ts';
+
+/** What a client composed, ready to be sent but for what only its acceptance decides. */
+export interface SubmittedMessage {
+  spooled: Spooled;
+  /** The headers that stay, as they came. */
+  head: string;
+  /** As the client wrote it; null where it wrote none. */
+  messageId: string | null;
+  hasDate: boolean;
+  needsSmtpUtf8: boolean;
+  /** By which it came, as RFC 3848 names it; undefined where the head tells of the hop already. */
+  protocol?: string;
+  files: SubmittedFile[];
+  /** Of a message that came in and is passed on. */
+  forwarded?: Passage;
+}
+
+/** How a message is passed on: from whom, and what its ARC seal says of those before it. */
+export interface Passage {
+  /** Null where bounces come to a return path of ours. */
+  mailFrom: string | null;
+  chain: ArcChain;
+}
+
+/**
+ * Our hop stands above, without the client: where an application runs is nobody's business.
+ * An existing Date and Message-ID stay; missing ones stand behind the others.
+ */
+export function messageRow(
+  message: SubmittedMessage,
+  { emailId, messageId, createdAt, host }: { emailId: string; messageId: string; createdAt: number; host: string },
+): MessageRow {
+  const { spooled, needsSmtpUtf8, protocol } = message;
+  const at = new Date(createdAt);
+  const trace = protocol === undefined ? '' : receivedField({ by: host, protocol, id: emailId, at });
+  const missing = [
+    ...(message.messageId === null ? [`Message-ID: ${messageId}\r\n`] : []),
+    ...(message.hasDate ? [] : [`Date: ${formatDate(at)}\r\n`]),
+  ];
+  const html = spooled.texts.filter(({ type, isSealed }) => type === 'text/html' && !isSealed);
+  return {
+    email_id: emailId,
+    head: trace + message.head + missing.join(''),
+    body: spooled.body?.toString('latin1') ?? null,
+    body_bytes: spooled.bodyBytes,
+    body_hash: spooled.bodyHash,
+    html_parts: html.length === 0 ? null : JSON.stringify(html),
+    is_eight_bit: spooled.isEightBit ? 1 : 0,
+    needs_smtp_utf8: needsSmtpUtf8 ? 1 : 0,
+    arc_chain: message.forwarded?.chain ?? null,
+  };
+}
+
+/** The body becomes the email's, before any row names it. */
+export async function adoptBody(world: World, message: SubmittedMessage | undefined, emailId: string): Promise<void> {
+  const owner = message?.spooled.blobOwner;
+  if (owner !== undefined) await world.blobs.move(owner, emailId);
+}

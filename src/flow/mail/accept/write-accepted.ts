@@ -1,0 +1,53 @@
+import { recordEvents } from '../../../events/index.ts';
+import type { Executor } from '../../../platform/db/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { insertEmails } from '../../../resources/emails/index.ts';
+import { insertDeliveries } from '../queue/index.ts';
+import { keepAnswers, type Idempotency } from './idempotency.ts';
+import { refuseOverQuota, type Counted } from './quota.ts';
+import type { AcceptedRows } from './rows.ts';
+
+/** What one request asks to be accepted: all of it or nothing. */
+export interface Acceptance extends Counted {
+  emails: AcceptedRows[];
+  idempotency: Idempotency | undefined;
+  answer: unknown;
+}
+
+/** How many rows it takes, more or less: one email may go to fifty destinations. */
+export const rowsIn = ({ emails }: Acceptance): number =>
+  emails.reduce((sum, { deliveries, attachments }) => sum + deliveries.length + attachments.length, 0);
+
+/** Writes everything in the caller's transaction; answers a refusal for each request that its team's quota has no room for. */
+export async function writeAccepted(world: World, tx: Executor, items: Acceptance[]): Promise<(undefined | Error)[]> {
+  const now = world.clock.now();
+  const refusals = await refuseOverQuota(world, tx, items, now);
+  const accepted = refusals.size === 0 ? items : items.filter((item) => !refusals.has(item));
+  const answers = accepted.flatMap(({ teamId, idempotency, answer }) =>
+    idempotency ? [{ teamId, idempotency, response: answer }] : [],
+  );
+  if (answers.length > 0) await keepAnswers(tx, answers, now);
+  const emails = accepted.flatMap((item) => item.emails);
+  if (emails.length > 0) await writeEmails(world, tx, emails);
+  return items.map((item) => refusals.get(item));
+}
+
+async function writeEmails(world: World, tx: Executor, emails: AcceptedRows[]): Promise<void> {
+  await insertEmails(tx, emails);
+  await insertDeliveries(
+    tx,
+    emails.flatMap((rows) => rows.deliveries),
+  );
+  await recordEvents(
+    tx,
+    world.ids,
+    emails.map(({ email }) => ({
+      teamId: email.team_id,
+      type: email.scheduled_at === null ? ('email.queued' as const) : ('email.scheduled' as const),
+      subjectId: email.id,
+      domainId: email.domain_id,
+      at: email.created_at,
+      isFirst: true,
+    })),
+  );
+}

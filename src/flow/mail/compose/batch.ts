@@ -1,0 +1,134 @@
+import { formatReturnPath, returnPathPrefix, type ReturnPathInput } from '../../../protocol/address/index.ts';
+import type { EmailRow } from '../../../resources/emails/index.ts';
+import type { OutboundMessage } from '../deliver/index.ts';
+import type { Made, MakeMessage } from './make-message.ts';
+import {
+  DomainRemoved,
+  DomainUnverified,
+  KeysChanged,
+  type SigningDomain,
+  type SigningDomains,
+} from './signing-domains.ts';
+
+export interface BatchDelivery {
+  id: string;
+  email_id: string;
+  domain_id: string;
+}
+
+export interface Batch {
+  /** The envelope sender, one for each destination of an email; undefined when the email's domain is gone. */
+  returnPath(emailId: string, destination: string): string | undefined;
+  /** The domain that DNS does not bear out at present, so that nothing of this email can be signed; undefined when all is well. */
+  unverifiedDomain(emailId: string): string | undefined;
+  /** Signed as the domain signs now; throws DomainRemoved or DomainUnverified where it signs nothing any more. */
+  message(delivery: BatchDelivery, signal: AbortSignal): Promise<OutboundMessage>;
+  /**
+   * Throws, with KeysChanged too, if the message that was handed out may not go out any more. There is nothing to wait
+   * for while nothing has to be read again.
+   */
+  recheck(delivery: BatchDelivery): Promise<void> | undefined;
+  /** Once for each delivery of the batch, when it needs its message no more. */
+  release(delivery: BatchDelivery): void;
+}
+
+interface Composed {
+  made: Promise<Made>;
+  signedBy: string;
+}
+
+/** Begins the return path of whatever is sent. */
+const BOUNCE_PREFIX = 'b';
+
+export interface BatchOptions {
+  deliveries: readonly BatchDelivery[];
+  rows: readonly EmailRow[];
+  domains: SigningDomains;
+  returnPathMac(bytes: Buffer): Buffer;
+  make: MakeMessage;
+}
+
+/** What is passed on brings its own. */
+function senderOf(row: EmailRow | undefined, destination: string, path: Omit<ReturnPathInput, 'prefix'>): string {
+  return row?.mail_from ?? formatReturnPath({ ...path, prefix: returnPathPrefix(BOUNCE_PREFIX, destination) });
+}
+
+/** A batch may be under way for minutes: whoever asks for a message gets it signed as its domain signs by then. */
+export function openBatch({ deliveries, rows, domains, returnPathMac, make }: BatchOptions): Batch {
+  /** How many deliveries of an email are not over. */
+  const left = new Map<string, number>();
+  for (const { email_id: id } of deliveries) left.set(id, (left.get(id) ?? 0) + 1);
+  const emails = new Map(rows.map((row) => [row.id, row]));
+  /** What was made of an email, the latest last: more than one if its keys have changed meanwhile. */
+  const composed = new Map<string, Composed[]>();
+  /** Which keys have signed what a delivery was given. */
+  const given = new Map<string, string>();
+
+  return {
+    returnPath(emailId, destination) {
+      const domain = domainOf(emailId)?.returnPathDomain;
+      return domain && senderOf(emails.get(emailId), destination, { emailId, domain, mac: returnPathMac });
+    },
+    unverifiedDomain(emailId) {
+      const domain = domainOf(emailId);
+      return domain?.isUnverified ? domain.name : undefined;
+    },
+    async message({ id, email_id: emailId }, signal) {
+      for (;;) {
+        if (!domains.isFresh()) await domains.refresh();
+        const { made, signedBy } = compose(emailId, signal);
+        given.set(id, signedBy);
+        const { message } = await made;
+        // Making it may have waited for memory.
+        if (!domains.isFresh()) await domains.refresh();
+        if (mustSign(emailId).domain.signedBy === signedBy) return message;
+      }
+    },
+    recheck(delivery) {
+      if (domains.isFresh()) return mustStand(delivery);
+      return domains.refresh().then(() => mustStand(delivery));
+    },
+    release({ id, email_id: emailId }) {
+      given.delete(id);
+      const others = (left.get(emailId) ?? 1) - 1;
+      left.set(emailId, others);
+      if (others > 0) return;
+      for (const { made } of composed.get(emailId) ?? []) {
+        made.then(
+          ({ giveBack }) => giveBack(),
+          () => undefined,
+        );
+      }
+      composed.delete(emailId);
+    },
+  };
+
+  function domainOf(emailId: string): SigningDomain | undefined {
+    return domains.get(emails.get(emailId)?.domain_id ?? '');
+  }
+
+  function mustSign(emailId: string): { row: EmailRow; domain: SigningDomain } {
+    const row = emails.get(emailId);
+    const domain = domainOf(emailId);
+    if (!row || !domain) throw new DomainRemoved(`the domain of email ${emailId} is gone`);
+    if (domain.isUnverified) throw new DomainUnverified(domain.name);
+    return { row, domain };
+  }
+
+  /** Once for all deliveries of an email, as long as the same keys sign it. */
+  function compose(emailId: string, signal: AbortSignal): Composed {
+    const { row, domain } = mustSign(emailId);
+    const versions = composed.get(emailId) ?? [];
+    const latest = versions.at(-1);
+    if (latest?.signedBy === domain.signedBy) return latest;
+    const version = { made: make(row, domain, signal), signedBy: domain.signedBy };
+    composed.set(emailId, [...versions, version]);
+    return version;
+  }
+
+  function mustStand({ id, email_id: emailId }: BatchDelivery): undefined {
+    const { signedBy } = mustSign(emailId).domain;
+    if ((given.get(id) ?? signedBy) === signedBy) return;
+    throw new KeysChanged(`the keys of email ${emailId} have changed`);
+  }
+}

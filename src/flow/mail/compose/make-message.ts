@@ -1,0 +1,143 @@
+import type { World } from '../../../platform/world/index.ts';
+import { composeMessage } from '../../../protocol/mime/index.ts';
+import {
+  ATTACHMENT_BLOB,
+  attachmentsOf,
+  findBody,
+  type EmailRow,
+  type StoredBody,
+} from '../../../resources/emails/index.ts';
+import type { OutboundMessage } from '../deliver/index.ts';
+import { createFairBudget, type FairBudget, type GiveBack } from './fair-budget.ts';
+import { attachmentOf, dateOf, messageInput, signedHead } from './message-input.ts';
+import type { SigningDomain } from './signing-domains.ts';
+import { streamedMessage, type Sources } from './streamed-message.ts';
+import {
+  layOutSubmitted,
+  mustFindMessage,
+  streamedSubmitted,
+  trackedBytes,
+  wholeSubmitted,
+  type SubmittedLayout,
+} from './submitted.ts';
+
+export interface Made {
+  message: OutboundMessage;
+  /** Gives back the memory that is kept for it. */
+  giveBack: GiveBack;
+}
+
+export type MakeMessage = (row: EmailRow, domain: SigningDomain, signal: AbortSignal) => Promise<Made>;
+
+const MIB = 1024 * 1024;
+
+/** Messages that are kept as they were made: what is under way of ordinary mail, and of attachments as far as it goes. */
+const KEPT_BYTES_TOTAL = 96 * MIB;
+/** About 200 KB of content. Up to there it costs more to read and encode it again than to keep it. */
+const KEPT_BYTES_MAX = MIB / 2;
+/** What larger messages hold while they are signed and while they are sent. */
+const WORKING_BYTES_TOTAL = 96 * MIB;
+/** Messages that are hashed at one time: it is work for the one thread, and other mail goes on beside it. */
+const HASHING_MAX = 4;
+
+/**
+ * An ordinary message is made once and kept, from a share of memory that large ones never take. A large one is hashed
+ * and signed once, and made again, block by block, by each connection that takes it: nothing large stands in memory for
+ * a receiver that has not asked for it. Where a team's share is used up, its mail is made in the second way, or waits
+ * for its own.
+ */
+export function createMakeMessage(world: World): MakeMessage {
+  const kept = createFairBudget(KEPT_BYTES_TOTAL);
+  const working = createFairBudget(WORKING_BYTES_TOTAL);
+  const hashing = createFairBudget(HASHING_MAX);
+
+  return async (row, domain, signal) => {
+    if (domain.fault !== undefined)
+      throw new Error(`the keys of ${domain.name} cannot be used`, { cause: domain.fault });
+    if (row.has_message === 1) return makeSubmitted(row, domain, signal);
+    const attachments = row.attachment_count > 0 ? await attachmentsOf(world.db, [row.id]) : [];
+    const body = await findBody(world, world.db, row.id);
+    const sources = { row, domain, attachments };
+    const { whole, atOnce } = weigh(sources, body);
+    const giveBack = whole > KEPT_BYTES_MAX ? undefined : kept.tryTake(row.team_id, whole);
+    if (giveBack) return keep(sources, body, giveBack);
+    const takeMemory = (): Promise<GiveBack> => working.take(row.team_id, atOnce);
+    return holding([takeMemory, () => takeTurn(hashing, row)], async () => ({
+      message: await streamedMessage(world, sources, { takeMemory, signal }),
+      giveBack: () => undefined,
+    }));
+  };
+
+  /** A client's own message: what it holds is known before it is laid out, and where nothing is tracked, so is its hash. */
+  async function makeSubmitted(row: EmailRow, domain: SigningDomain, signal: AbortSignal): Promise<Made> {
+    const stored = await mustFindMessage(world, row);
+    const layOut = (): Promise<SubmittedLayout> => layOutSubmitted(world, row, { message: stored, domain });
+    const texts = trackedBytes(stored, domain) * TRACKED_FACTOR;
+    const whole = HEAD_BYTES + stored.head.length + stored.body_bytes + texts;
+    const giveBack = whole > KEPT_BYTES_MAX ? undefined : kept.tryTake(row.team_id, whole);
+    const parts = { row, domain, signal };
+    if (giveBack) return giveBackOnFailure(giveBack, () => wholeSubmitted(layOut, parts));
+    const atOnce = HEAD_BYTES + stored.head.length + BLOCKS_BYTES + texts * TEXT_FACTOR;
+    const takeMemory = (): Promise<GiveBack> => working.take(row.team_id, atOnce);
+    return holding([takeMemory, () => takeTurn(hashing, row)], async () => ({
+      message: await streamedSubmitted(layOut, parts, takeMemory),
+      giveBack: () => undefined,
+    }));
+  }
+
+  function keep(sources: Sources, body: StoredBody | undefined, giveBack: GiveBack): Promise<Made> {
+    return giveBackOnFailure(giveBack, () => wholeMessage(world, sources, body));
+  }
+}
+
+async function giveBackOnFailure(giveBack: GiveBack, make: () => Promise<OutboundMessage>): Promise<Made> {
+  try {
+    return { message: await make(), giveBack };
+  } catch (error) {
+    giveBack();
+    throw error;
+  }
+}
+
+const takeTurn = (turns: FairBudget, row: EmailRow): Promise<GiveBack> => turns.take(row.team_id, 1);
+
+/** Takes one after the other, works, and gives all of it back. */
+async function holding<T>(takes: (() => Promise<GiveBack>)[], work: () => Promise<T>): Promise<T> {
+  const [take, ...others] = takes;
+  if (!take) return work();
+  const giveBack = await take();
+  try {
+    return await holding(others, work);
+  } finally {
+    giveBack();
+  }
+}
+
+const HEAD_BYTES = 8 * 1024;
+/** Base64 adds a third, and the content itself is held beside it while the message is made. */
+const MAKING_FACTOR = 2.4;
+/** A block of an attachment as it is read, as it is encoded, and as it waits for the socket. */
+const BLOCKS_BYTES = MIB / 2;
+/** A text as it is stored, as a string, as bytes and as it is encoded. */
+const TEXT_FACTOR = 5;
+/** Links that are tracked are longer. */
+const TRACKED_FACTOR = 2;
+
+/** What a message holds when all of it is made at once, and what it holds when its attachments are not. */
+function weigh({ row, domain, attachments }: Sources, body?: StoredBody): { whole: number; atOnce: number } {
+  const files = attachments.reduce((sum, attachment) => sum + attachment.size, 0);
+  const html = (body?.htmlBytes ?? 0) * (domain.tracking ? TRACKED_FACTOR : 1);
+  const texts = html + (body?.textBytes ?? 0);
+  const head = HEAD_BYTES + (row.headers?.length ?? 0);
+  return { whole: head + (texts + files) * MAKING_FACTOR, atOnce: head + BLOCKS_BYTES + texts * TEXT_FACTOR };
+}
+
+async function wholeMessage(world: World, sources: Sources, body?: StoredBody): Promise<OutboundMessage> {
+  const { row, domain, attachments: rows } = sources;
+  const contents = await Promise.all(rows.map(({ id }) => world.blobs.get(ATTACHMENT_BLOB(row.id, id))));
+  const attachments = rows.map((each, i) => attachmentOf(each, contents[i] ?? Buffer.alloc(0)));
+  const composed = composeMessage(messageInput(world, row, { domain, body: await body?.load(), attachments }));
+  const { headers, needsSmtpUtf8 } = composed;
+  const head = await signedHead({ headers, body: composed.body, keys: domain.keys, at: dateOf(row) });
+  return { content: [head, composed.body], size: head.length + composed.body.length, needsSmtpUtf8 };
+}

@@ -1,0 +1,70 @@
+import type { World } from '../../../platform/world/index.ts';
+import { parseMailbox, type Mailbox } from '../../../protocol/address/index.ts';
+import { signDkim, type DkimMessage } from '../../../protocol/dkim/index.ts';
+import {
+  serializeHeaders,
+  type Attachment,
+  type HeaderField,
+  type MessageInput,
+} from '../../../protocol/mime/index.ts';
+import type { AttachmentRow, EmailBody, EmailRow } from '../../../resources/emails/index.ts';
+import { trackedHtml } from '../../tracking/index.ts';
+import type { SigningDomain } from './signing-domains.ts';
+
+/** What an email is composed of; the same each time as long as the domain tracks in the same way. */
+export function messageInput(
+  world: World,
+  row: EmailRow,
+  parts: { domain: SigningDomain; body: EmailBody | undefined; attachments: Attachment[] },
+): MessageInput {
+  const { domain, body, attachments } = parts;
+  return {
+    from: readMailbox(row.sender),
+    to: readMailboxes(row.to_list),
+    cc: readMailboxes(row.cc_list),
+    bcc: readMailboxes(row.bcc_list),
+    replyTo: readMailboxes(row.reply_to_list),
+    subject: row.subject,
+    date: dateOf(row),
+    messageId: row.message_id,
+    html: htmlOf(world, row, domain, body),
+    text: body?.text ?? undefined,
+    headers: row.headers === null ? [] : (JSON.parse(row.headers) as HeaderField[]),
+    attachments,
+    boundarySeed: row.id,
+  };
+}
+
+export const dateOf = (row: EmailRow): Date => new Date(row.scheduled_at ?? row.created_at);
+
+export function attachmentOf(row: AttachmentRow, content: Attachment['content']): Attachment {
+  return {
+    filename: row.filename,
+    contentType: row.content_type,
+    contentId: row.content_id ?? undefined,
+    content,
+  };
+}
+
+/** Only what is sent: what the caller gave stays as it was given. */
+function htmlOf(world: World, row: EmailRow, { tracking }: SigningDomain, body?: EmailBody): string | undefined {
+  if (!body?.html) return body?.html ?? undefined;
+  return tracking ? trackedHtml(world, { emailId: row.id, domainId: row.domain_id }, body.html, tracking) : body.html;
+}
+
+const readMailboxes = (json: string | null): Mailbox[] =>
+  json === null ? [] : (JSON.parse(json) as string[]).map(readMailbox);
+
+function readMailbox(text: string): Mailbox {
+  const parsed = parseMailbox(text);
+  if (!parsed.ok) throw new Error(`an accepted email holds an address that cannot be read: ${parsed.fault}`);
+  return parsed.mailbox;
+}
+
+const END_OF_HEADERS = Buffer.from('\r\n');
+
+/** Signatures and headers, up to the body. */
+export async function signedHead(message: DkimMessage): Promise<Buffer> {
+  const signature = await signDkim(message);
+  return Buffer.concat([Buffer.from(signature, 'latin1'), serializeHeaders(message.headers), END_OF_HEADERS]);
+}

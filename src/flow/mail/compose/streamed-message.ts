@@ -1,0 +1,71 @@
+import type { World } from '../../../platform/world/index.ts';
+import { isComposite, layOutMessage, surveySevenBit } from '../../../protocol/mime/index.ts';
+import type { MessageLayout, StoredContent } from '../../../protocol/mime/index.ts';
+import { ATTACHMENT_BLOB, findBody, type AttachmentRow, type EmailRow } from '../../../resources/emails/index.ts';
+import type { OutboundMessage } from '../deliver/index.ts';
+import type { GiveBack } from './fair-budget.ts';
+import { attachmentOf, dateOf, messageInput, signedHead } from './message-input.ts';
+import { hashPieces, streamed } from './pieces.ts';
+import type { SigningDomain } from './signing-domains.ts';
+
+export interface Sources {
+  row: EmailRow;
+  domain: SigningDomain;
+  attachments: AttachmentRow[];
+}
+
+interface Limits {
+  /** Waits for what one reading of the message holds. */
+  takeMemory(): Promise<GiveBack>;
+  signal: AbortSignal;
+}
+
+/** Hashed and signed now, block by block, and made anew to the same bytes at each reading. */
+export async function streamedMessage(world: World, sources: Sources, limits: Limits): Promise<OutboundMessage> {
+  const layOut = await layouts(world, sources);
+  const { head, bodySize, needsSmtpUtf8 } = await sign(await layOut(), sources, limits.signal);
+
+  const content = streamed({
+    emailId: sources.row.id,
+    head,
+    bodySize,
+    layOut: async () => (await layOut()).pieces,
+    takeMemory: limits.takeMemory,
+  });
+  return { content, size: head.length + bodySize, needsSmtpUtf8 };
+}
+
+/** Lays the message out anew each time it is asked to, so that its texts stand in memory only in between. */
+async function layouts(
+  world: World,
+  { row, domain, attachments: rows }: Sources,
+): Promise<() => Promise<MessageLayout>> {
+  const attachments: ReturnType<typeof attachmentOf>[] = [];
+  for (const each of rows) attachments.push(attachmentOf(each, await storedContent(world, each)));
+  return async () => {
+    const body = await (await findBody(world, world.db, row.id))?.load();
+    return layOutMessage(messageInput(world, row, { domain, body, attachments }));
+  };
+}
+
+async function sign(
+  { headers, pieces, needsSmtpUtf8 }: MessageLayout,
+  { row, domain }: Sources,
+  signal: AbortSignal,
+): Promise<{ head: Buffer; bodySize: number; needsSmtpUtf8: boolean }> {
+  const { bodyHash, bodySize } = await hashPieces(pieces, signal);
+  const head = await signedHead({ headers, bodyHash, keys: domain.keys, at: dateOf(row) });
+  return { head, bodySize, needsSmtpUtf8 };
+}
+
+async function storedContent(world: World, row: AttachmentRow): Promise<StoredContent> {
+  const read = (): AsyncIterable<Buffer> => blobBlocks(world, ATTACHMENT_BLOB(row.email_id, row.id));
+  const isSevenBit = isComposite(row.content_type) && (await surveySevenBit(read()));
+  return { size: row.size, isSevenBit, read };
+}
+
+async function* blobBlocks(world: World, key: string): AsyncGenerator<Buffer> {
+  const blob = await world.blobs.open(key);
+  if (!blob) throw new Error(`the attachment ${key} is not in the blob store`);
+  yield* blob.content as AsyncIterable<Buffer>;
+}

@@ -1,0 +1,198 @@
+import type { SecureVersion } from 'node:tls';
+import { systemClock } from '../../../platform/clock/index.ts';
+import type { Clock } from '../../../platform/clock/index.ts';
+import { createAddressGuard } from '../../../platform/network/index.ts';
+import type { Resolver } from '../../../platform/resolver/index.ts';
+import type { Place, PoolStats } from './destination-pool.ts';
+import { createDestinationPool } from './destination-pool.ts';
+import type { Route } from './mx-route.ts';
+import { planRoute, planSmarthost } from './mx-route.ts';
+import type { Conversation, Deliver, DeliverContext, DeliveryJob, RecipientOutcome } from './outcome.ts';
+import { forEachRecipient } from './outcome.ts';
+import { simulate } from './simulate.ts';
+import { openSession, type SmtpSession } from './smtp-session.ts';
+import type { SmtpTimeouts } from './timeouts.ts';
+import { RFC_TIMEOUTS } from './timeouts.ts';
+import { transmit } from './transmit.ts';
+
+/** A named way out of this installation; what it leaves open is taken from the options. */
+export interface Egress {
+  heloName?: string;
+  /** With an address of one family only, mail leaves by that family only. */
+  sourceAddress?: { v4?: string; v6?: string };
+  /** All mail of the region goes through this relay instead of to the recipients' own hosts. */
+  smarthost?: { host: string; port: number };
+}
+
+export interface DeliverOptions {
+  heloName: string;
+  sourceAddress?: { v4?: string; v6?: string };
+  regionOf?: (name: string) => Egress;
+  resolver: Resolver;
+  smtpPort?: number;
+  /** Ranges (CIDR) outside the public internet that mail may be sent to. */
+  allowPrivate?: string[];
+  /** Where mail must never be sent, since it is us. */
+  ownHostNames?: string[];
+  /** The domain whose addresses are answered by the mailbox simulator. */
+  simulatorDomain?: string;
+  /** Takes all other mail instead of the network. */
+  capture?: Deliver;
+  timeouts?: Partial<SmtpTimeouts>;
+  limits?: Partial<DeliverLimits>;
+  tls?: { verifyEnforced?: boolean; ca?: string; minVersion?: SecureVersion };
+  /** Measures every wait. */
+  clock?: Clock;
+  /** Dates what is remembered of failures; the clock's own time unless given. */
+  now?: () => number;
+  /** Shuffles equal hosts and spreads second tries. */
+  random: () => number;
+  /** Told when a transaction did not end in delivery for everybody: the last steps of the session, never content. */
+  onTrouble?: (trouble: { job: DeliveryJob; mx: string; outcomes: RecipientOutcome[]; transcript: string[] }) => void;
+}
+
+export interface DeliverLimits {
+  connectionsPerDestinationMax: number;
+  /** Behind one address, whatever the destinations. */
+  connectionsPerAddressMax: number;
+  connectionsTotalMax: number;
+  messagesPerConnectionMax: number;
+  idleMs: number;
+  /** For opening one connection to a destination, however many hosts are tried. */
+  openMs: number;
+}
+
+export interface DeliverStats extends PoolStats {
+  /** Transactions by what carried them. */
+  onFreshConnection: number;
+  onReusedConnection: number;
+}
+
+export interface Delivery {
+  deliver: Deliver;
+  /** Whether mail to this destination would be refused without being tried, because it failed a moment ago. */
+  isDown(place: Place): boolean;
+  close(graceMs: number): Promise<void>;
+  stats(): DeliverStats;
+}
+
+export const DEFAULT_LIMITS: DeliverLimits = {
+  connectionsPerDestinationMax: 20,
+  connectionsPerAddressMax: 40,
+  connectionsTotalMax: 500,
+  messagesPerConnectionMax: 500,
+  idleMs: 15_000,
+  openMs: 120_000,
+};
+
+/** The one seam between "when" (the queue) and "how": simulator, then capture, then the network. */
+export function createDeliver(options: DeliverOptions): Delivery {
+  const network = createNetwork(options);
+  const simulatorDomain = options.simulatorDomain?.toLowerCase();
+  return {
+    deliver: async (job, ctx) => {
+      if (job.domain === simulatorDomain) return simulate(job);
+      return options.capture ? options.capture(job, ctx) : network.deliver(job, ctx);
+    },
+    isDown: network.isDown,
+    close: network.close,
+    stats: network.stats,
+  };
+}
+
+function createNetwork(options: DeliverOptions): Delivery {
+  const timeouts = { ...RFC_TIMEOUTS, ...options.timeouts };
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const { clock = systemClock, random } = options;
+  const count = { onFreshConnection: 0, onReusedConnection: 0 };
+  const pool = createDestinationPool({
+    limits: { ...limits, connectionsMax: limits.connectionsPerDestinationMax },
+    clock,
+    now: options.now ?? (() => clock.now()),
+    random,
+    quitMs: timeouts.quitMs,
+    route: createRouting(options, random),
+    egressOf: (job) => {
+      const { heloName, source } = egressOf(options, job);
+      return [heloName, source?.v4, source?.v6].join(' ');
+    },
+    open: (job, target, skip, openMs, signal) => {
+      const { heloName, source } = egressOf(options, job);
+      return openSession(target, {
+        clock,
+        heloName,
+        openMs,
+        localAddress: target.address.includes(':') ? source?.v6 : source?.v4,
+        timeouts,
+        signal,
+        tls: {
+          ...options.tls,
+          policy: job.tls === 'opportunistic' ? 'opportunistic' : 'enforced',
+          verifyEnforced: job.tls === 'verified' || (options.tls?.verifyEnforced ?? false),
+          skip,
+        },
+      });
+    },
+  });
+
+  const tryOnce = async (
+    job: DeliveryJob,
+    ctx: DeliverContext,
+    fresh: boolean,
+  ): Promise<RecipientOutcome[] | 'stale'> => {
+    const lease = await pool.acquire(job, ctx.signal, fresh);
+    if (lease.kind !== 'lease') return forEachRecipient(job, lease);
+    const { session } = lease;
+    count[session.used === 0 ? 'onFreshConnection' : 'onReusedConnection'] += 1;
+    try {
+      const sent = await transmit(session, job, ctx);
+      if (sent.kind === 'stale') return 'stale';
+      ctx.onConversation?.(conversationOf(session));
+      if (options.onTrouble && sent.outcomes.some((outcome) => outcome.kind !== 'delivered')) {
+        options.onTrouble({ job, outcomes: sent.outcomes, ...conversationOf(session) });
+      }
+      return sent.outcomes;
+    } finally {
+      pool.release(job, session);
+    }
+  };
+
+  return {
+    async deliver(job, ctx) {
+      const first = await tryOnce(job, ctx, false);
+      const outcomes = first === 'stale' ? await tryOnce(job, ctx, true) : first;
+      if (outcomes !== 'stale') return outcomes;
+      const detail = `The mail host of ${job.domain} closed two connections in a row before it took the sender`;
+      return forEachRecipient(job, { kind: 'deferred', reason: 'connection_lost', detail });
+    },
+    isDown: pool.isDown,
+    close: pool.close,
+    stats: () => ({ ...pool.stats(), ...count }),
+  };
+}
+
+function conversationOf({ mx, tls, connection }: SmtpSession): Conversation {
+  return { mx, address: connection.address, tls, transcript: connection.transcript.lines() };
+}
+
+/** How a job's connections leave this machine. */
+function egressOf(
+  options: DeliverOptions,
+  job: DeliveryJob,
+): { heloName: string; source: Egress['sourceAddress']; smarthost: Egress['smarthost'] } {
+  const egress = options.regionOf?.(job.region) ?? {};
+  const { heloName = options.heloName, sourceAddress: source = options.sourceAddress, smarthost } = egress;
+  return { heloName, source, smarthost };
+}
+
+function createRouting(options: DeliverOptions, random: () => number): (job: DeliveryJob) => Promise<Route> {
+  const guard = createAddressGuard(options.allowPrivate ?? []);
+  const ownHostNames = (options.ownHostNames ?? []).map((name) => name.toLowerCase());
+  return (job) => {
+    const { source, smarthost } = egressOf(options, job);
+    const families = source ? { v4: source.v4 !== undefined, v6: source.v6 !== undefined } : { v4: true, v6: true };
+    const { resolver, smtpPort = 25 } = options;
+    if (smarthost) return planSmarthost(smarthost, { resolver, families });
+    return planRoute(job.domain, { resolver, guard, random, smtpPort, ownHostNames, families });
+  };
+}

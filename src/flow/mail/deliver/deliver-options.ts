@@ -1,0 +1,67 @@
+import type { World } from '../../../platform/world/index.ts';
+import type { DeliverOptions } from './create-deliver.ts';
+import type { Deliver } from './outcome.ts';
+
+/** How mail is delivered, as the configuration says. */
+export function deliverOptionsOf(
+  world: World,
+  { trustedCa, capture }: { trustedCa: readonly string[] | undefined; capture: Deliver | undefined },
+): DeliverOptions {
+  const { config, resolver, log } = world;
+  const { delivery, instance, network, regions } = config;
+  const replyMs = delivery.reply_timeout_seconds * 1000;
+  return {
+    heloName: instance.host,
+    resolver,
+    smtpPort: delivery.smtp_port,
+    allowPrivate: [...network.mail_allow_private],
+    ownHostNames: [instance.host],
+    simulatorDomain: `simulator.${instance.host}`,
+    ...(capture ? { capture } : {}),
+    regionOf(name) {
+      const region = regions[name];
+      if (!region) return {};
+      const [host = '', port = ''] = splitHostPort(region.smarthost);
+      return {
+        ...(region.helo_name === '' ? {} : { heloName: region.helo_name }),
+        ...(region.source_v4 + region.source_v6 === ''
+          ? {}
+          : {
+              sourceAddress: {
+                ...(region.source_v4 === '' ? {} : { v4: region.source_v4 }),
+                ...(region.source_v6 === '' ? {} : { v6: region.source_v6 }),
+              },
+            }),
+        ...(host === '' ? {} : { smarthost: { host, port: Number(port) } }),
+      };
+    },
+    timeouts: {
+      connectMs: delivery.connect_timeout_seconds * 1000,
+      greetingMs: replyMs,
+      ehloMs: replyMs,
+      mailMs: replyMs,
+      rcptMs: replyMs,
+      envelopeMs: delivery.envelope_timeout_seconds * 1000,
+      contentMs: delivery.content_timeout_seconds * 1000,
+      contentBytesPerSecond: delivery.content_bytes_per_second,
+      dataDoneMs: delivery.data_timeout_seconds * 1000,
+    },
+    limits: {
+      connectionsPerDestinationMax: delivery.max_connections_per_destination,
+      connectionsPerAddressMax: delivery.max_connections_per_address,
+      connectionsTotalMax: delivery.max_connections,
+      messagesPerConnectionMax: delivery.max_messages_per_connection,
+      idleMs: delivery.idle_seconds * 1000,
+      openMs: delivery.open_timeout_seconds * 1000,
+    },
+    tls: { verifyEnforced: delivery.verify_enforced_tls, ...(trustedCa ? { ca: trustedCa.join('\n') } : {}) },
+    now: () => world.clock.now(),
+    random: world.random,
+    onTrouble: ({ job, mx, transcript }) => log.debug({ emailId: job.emailId, mx, transcript }, 'smtp session'),
+  };
+}
+
+function splitHostPort(text: string): string[] {
+  const at = text.lastIndexOf(':');
+  return at < 0 ? [] : [text.slice(0, at).replace(/^\[|\]$/g, ''), text.slice(at + 1)];
+}

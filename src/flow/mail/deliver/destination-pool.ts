@@ -1,0 +1,139 @@
+import type { Clock } from '../../../platform/clock/index.ts';
+import { ConnectionSlots } from './connection-slots.ts';
+import type { DestinationLimits, DestinationOptions, Lease } from './destination.ts';
+import { Destination } from './destination.ts';
+import { MxAddress } from './mx-address.ts';
+import type { Route, Target } from './mx-route.ts';
+import type { DeliveryJob } from './outcome.ts';
+import type { Opened, SmtpSession } from './smtp-session.ts';
+
+export interface DestinationPoolOptions {
+  limits: DestinationLimits & { connectionsTotalMax: number; connectionsPerAddressMax: number };
+  route: (job: DeliveryJob) => Promise<Route>;
+  open: (job: DeliveryJob, target: Target, skipTls: boolean, openMs: number, signal: AbortSignal) => Promise<Opened>;
+  /** Tells jobs apart that reach the same address in different ways. */
+  egressOf: (job: DeliveryJob) => string;
+  clock: Clock;
+  now: () => number;
+  random: () => number;
+  quitMs: number;
+}
+
+export interface PoolStats {
+  destinations: number;
+  connections: number;
+  idle: number;
+  waiting: number;
+  down: number;
+}
+
+export interface DestinationPool {
+  acquire(job: DeliveryJob, signal: AbortSignal, fresh: boolean): Promise<Lease>;
+  release(job: DeliveryJob, session: SmtpSession): void;
+  /** Its mail would be refused without being tried. */
+  isDown(job: Place): boolean;
+  stats(): PoolStats;
+  /** Transactions under way may end within the grace; then their connections are cut. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** What mail has in common that shares connections. */
+export type Place = Pick<DeliveryJob, 'domain' | 'region' | 'tls'>;
+
+const keyOf = ({ domain, region, tls }: Place): string => `${domain} ${region} ${tls}`;
+
+const SWEEP_EVERY = 256;
+
+/**
+ * Connections by destination: the domain, the region it is sent from, and the TLS policy. A slow destination holds up
+ * only its own mail, because what waits for a connection waits in its destination's own line.
+ */
+export function createDestinationPool(options: DestinationPoolOptions): DestinationPool {
+  const destinations = new Map<string, Destination>();
+  const idleSessions: DestinationOptions['idleSessions'] = new Map();
+  const addresses = new Map<string, MxAddress>();
+  const slots = new ConnectionSlots(options.limits.connectionsTotalMax, (address) => {
+    for (const [session, destination] of idleSessions) {
+      if (!address || destination.isOf(address, session)) return destination.yieldIdle(session);
+    }
+  });
+  let isClosing = false;
+  let onLeft = (): void => {};
+
+  const isEmpty = (): boolean => [...destinations.values()].every((each) => each.connections === 0);
+  const untilEmpty = async (limitMs: number): Promise<void> => {
+    if (limitMs <= 0 || isEmpty()) return;
+    await new Promise<void>((done) => {
+      const cancel = options.clock.timer(limitMs, done);
+      onLeft = () => {
+        if (!isEmpty()) return;
+        cancel();
+        done();
+      };
+    });
+  };
+
+  const addressOf = (job: DeliveryJob, { address, port }: Target): MxAddress => {
+    const key = `${options.egressOf(job)} ${address}:${port}`;
+    const known = addresses.get(key);
+    if (known) return known;
+    if (addresses.size % SWEEP_EVERY === SWEEP_EVERY - 1) forgetQuietOnes(addresses);
+    const { now, random, limits } = options;
+    const made = new MxAddress({ connectionsMax: limits.connectionsPerAddressMax, now, random });
+    addresses.set(key, made);
+    return made;
+  };
+
+  const destinationOf = (job: DeliveryJob): Destination => {
+    const key = keyOf(job);
+    const known = destinations.get(key);
+    if (known) return known;
+    if (destinations.size % SWEEP_EVERY === SWEEP_EVERY - 1) forgetQuietOnes(destinations);
+    const destination = new Destination({
+      limits: options.limits,
+      slots,
+      idleSessions,
+      route: () => options.route(job),
+      addressOf: (target) => addressOf(job, target),
+      open: (target, skipTls, openMs, signal) => options.open(job, target, skipTls, openMs, signal),
+      clock: options.clock,
+      now: options.now,
+      random: options.random,
+      quitMs: options.quitMs,
+      onLeft: () => onLeft(),
+    });
+    if (isClosing) destination.stop();
+    destinations.set(key, destination);
+    return destination;
+  };
+
+  return {
+    acquire: (job, signal, fresh) => destinationOf(job).acquire(job.teamId, signal, fresh),
+    release: (job, session) => destinationOf(job).release(job.teamId, session),
+    isDown: (place) => destinations.get(keyOf(place))?.isDown ?? false,
+    stats: () => statsOf(destinations),
+    async close(graceMs) {
+      isClosing = true;
+      for (const destination of destinations.values()) destination.stop();
+      await untilEmpty(graceMs);
+      for (const destination of destinations.values()) destination.abandon();
+      await untilEmpty(options.quitMs);
+    },
+  };
+}
+
+function forgetQuietOnes(known: Map<string, { isForgettable: boolean }>): void {
+  for (const [key, one] of known) if (one.isForgettable) known.delete(key);
+}
+
+function statsOf(destinations: Map<string, Destination>): PoolStats {
+  const stats: PoolStats = { destinations: destinations.size, connections: 0, idle: 0, waiting: 0, down: 0 };
+  for (const destination of destinations.values()) {
+    const { idle, waiting, isDown } = destination.counts;
+    stats.connections += destination.connections;
+    stats.idle += idle;
+    stats.waiting += waiting;
+    if (isDown) stats.down += 1;
+  }
+  return stats;
+}

@@ -1,0 +1,134 @@
+import type { AddressGuard } from '../../../platform/network/index.ts';
+import type { Lookup, MxRecord, Resolver } from '../../../platform/resolver/index.ts';
+import type { JobOutcome } from './outcome.ts';
+import { ownBounce } from './outcome.ts';
+
+export interface Target {
+  host: string;
+  address: string;
+  port: number;
+}
+
+export type Route = { kind: 'route'; targets: Target[] } | JobOutcome;
+
+export interface RoutePlanOptions {
+  resolver: Resolver;
+  guard: AddressGuard;
+  random: () => number;
+  smtpPort: number;
+  /** Our own host names: mail that would come back to us is a loop. */
+  ownHostNames: string[];
+  /** false leaves that family out, for an egress that has no source address in it. */
+  families?: { v4: boolean; v6: boolean };
+}
+
+const HOSTS_MAX = 10;
+const ADDRESSES_PER_HOST_MAX = 4;
+const TARGETS_MAX = 20;
+
+/** Where mail for a domain goes, best first (RFC 5321 §5.1). */
+export async function planRoute(domain: string, options: RoutePlanOptions): Promise<Route> {
+  if (/^\[.*\]$/.test(domain)) return literalRoute(domain, options);
+  const answer = await options.resolver.mx(domain);
+  if (answer.kind === 'failed') return dnsFailure(`MX look-up of ${domain}: ${answer.reason}`);
+  if (answer.kind === 'none' && answer.why === 'nxdomain') {
+    return ownBounce('no_such_domain', 550, '5.1.2', `The domain ${domain} does not exist`);
+  }
+  // RFC 5321 §5.1: without any MX record, the domain itself is its only exchanger. With one, its address never counts.
+  if (answer.kind === 'none') {
+    if (options.ownHostNames.includes(domain)) return loop(domain);
+    return targetsOf(domain, [domain], options);
+  }
+  if (answer.records.every((mx) => mx.host === '')) {
+    return ownBounce('takes_no_mail', 556, '5.1.10', `The domain ${domain} takes no mail (null MX)`);
+  }
+  const hosts = withoutOurselves(ordered(answer.records, options.random), options.ownHostNames);
+  if (hosts.length === 0) return loop(domain);
+  return targetsOf(domain, hosts.slice(0, HOSTS_MAX), options);
+}
+
+/** The route through a relay the operator chose: its addresses are not guarded. */
+export async function planSmarthost(
+  smarthost: { host: string; port: number },
+  options: Pick<RoutePlanOptions, 'resolver' | 'families'>,
+): Promise<Route> {
+  return targetsOf(smarthost.host, [smarthost.host], {
+    ...options,
+    guard: () => true,
+    smtpPort: smarthost.port,
+  });
+}
+
+function literalRoute(domain: string, options: RoutePlanOptions): Route {
+  const address = domain.slice(1, -1).replace(/^ipv6:/i, '');
+  if (!options.guard(address)) return blocked(domain, [address]);
+  return { kind: 'route', targets: [{ host: domain, address, port: options.smtpPort }] };
+}
+
+function loop(domain: string): JobOutcome {
+  const detail = `The best mail exchanger of ${domain} is this host: mail would loop`;
+  return ownBounce('routing_loop', 554, '5.4.6', detail);
+}
+
+/** By preference; equal ones are shuffled so that their load is shared (RFC 5321 §5.1). */
+function ordered(records: MxRecord[], random: () => number): MxRecord[] {
+  const lots = records.filter((mx) => mx.host !== '').map((mx) => ({ mx, lot: random() }));
+  lots.sort((a, b) => a.mx.preference - b.mx.preference || a.lot - b.lot);
+  const seen = new Set<string>();
+  return lots.map(({ mx }) => mx).filter((mx) => !seen.has(mx.host) && seen.add(mx.host));
+}
+
+/** RFC 5321 §5.1: a host that finds itself among the exchangers drops itself and all that are not better. */
+function withoutOurselves(records: MxRecord[], ownHostNames: string[]): string[] {
+  const own = records.find((mx) => ownHostNames.includes(mx.host));
+  return records.filter((mx) => !own || mx.preference < own.preference).map((mx) => mx.host);
+}
+
+type TargetOptions = Pick<RoutePlanOptions, 'resolver' | 'guard' | 'smtpPort' | 'families'>;
+
+async function targetsOf(domain: string, hosts: string[], options: TargetOptions): Promise<Route> {
+  const answers = await Promise.all(hosts.map((host) => options.resolver.addresses(host)));
+  const targets: Target[] = [];
+  const refused: string[] = [];
+  for (const [index, host] of hosts.entries()) {
+    const answer = answers[index];
+    if (answer?.kind !== 'found') continue;
+    const v6 = options.families?.v6 === false ? [] : answer.records.v6;
+    const v4 = options.families?.v4 === false ? [] : answer.records.v4;
+    const addresses = interleaved(v6, v4);
+    refused.push(...addresses.filter((address) => !options.guard(address)));
+    const open = addresses.filter(options.guard).slice(0, ADDRESSES_PER_HOST_MAX);
+    targets.push(...open.map((address) => ({ host, address, port: options.smtpPort })));
+  }
+  if (targets.length > 0) return { kind: 'route', targets: targets.slice(0, TARGETS_MAX) };
+  const failed = answers.findIndex((answer) => answer.kind === 'failed');
+  if (failed !== -1) return dnsFailure(`address look-up of ${hosts[failed] ?? domain}: ${reasonOf(answers[failed])}`);
+  if (refused.length > 0) return blocked(domain, refused);
+  return ownBounce('no_route', 550, '5.4.4', `No mail exchanger of ${domain} has an address (${hosts.join(', ')})`);
+}
+
+function interleaved(v6: string[], v4: string[]): string[] {
+  const addresses: string[] = [];
+  for (let index = 0; index < Math.max(v6.length, v4.length); index += 1) {
+    for (const address of [v6[index], v4[index]]) if (address !== undefined) addresses.push(address);
+  }
+  return addresses;
+}
+
+function blocked(domain: string, addresses: string[]): JobOutcome {
+  const named = addresses.slice(0, 4).join(', ');
+  return ownBounce(
+    'blocked_address',
+    550,
+    '5.4.4',
+    `The mail exchangers of ${domain} have only addresses that are not on the public internet (${named})`,
+  );
+}
+
+function dnsFailure(detail: string): JobOutcome {
+  return { kind: 'deferred', reason: 'dns_failure', detail };
+}
+
+function reasonOf(answer: Lookup<unknown> | undefined): string {
+  return answer?.kind === 'failed' ? answer.reason : 'no answer';
+}

@@ -1,0 +1,129 @@
+import type { Reply } from '../../../protocol/smtp-reply/index.ts';
+
+export interface DeliveryJob {
+  id: string;
+  emailId: string;
+  teamId: string;
+  /** The destination, as an A-label in lower case. */
+  domain: string;
+  recipients: string[];
+  /** Empty for the null reverse path. */
+  mailFrom: string;
+  region: string;
+  /** "verified" is enforced, with a certificate that is valid for the server's name. */
+  tls: 'opportunistic' | 'enforced' | 'verified';
+  /** 1 for the first try. */
+  attempt: number;
+}
+
+export interface OutboundMessage {
+  /**
+   * Complete lines that end in CRLF, signed, and not dot-stuffed; cut anywhere. What does not stand in memory is read
+   * as it is asked for, at each reading to the same bytes; a reading that fails leaves the message without its end.
+   */
+  content: Buffer[] | AsyncIterable<Buffer>;
+  size: number;
+  needsSmtpUtf8: boolean;
+  /** Its body has bytes beyond ASCII; messages of our own have none. */
+  isEightBit?: boolean;
+}
+
+export interface HandOff {
+  /** Resolves when the ledger entry "these addresses are about to be handed over" is durable. */
+  intend(addresses: string[]): Promise<void>;
+  /** Called in the same tick in which the final dot is written: what follows can no longer be taken back. */
+  mark(): void;
+}
+
+export type TlsInfo = { version: string; cipher: string; authorized: boolean } | null;
+
+export type DeferReason =
+  /** No name server could say where the domain's mail goes. */
+  | 'dns_failure'
+  /** No host of the destination could be spoken to. */
+  | 'unreachable'
+  /** The destination failed a moment ago; this job was not tried. */
+  | 'destination_down'
+  /** The destination answered with a 4yz reply. */
+  | 'refused_for_now'
+  | 'connection_lost'
+  | 'timeout'
+  /** The job asks for TLS and no host offers it, or not with a certificate that is good enough. */
+  | 'tls_unavailable'
+  /** The peer did not speak SMTP as it should. */
+  | 'protocol_error'
+  /** We are shutting down or the job was aborted before anything was handed over. */
+  | 'stopping';
+
+export type BounceReason =
+  | 'no_such_domain'
+  /** The domain says that it takes no mail (RFC 7505, RFC 7504). */
+  | 'takes_no_mail'
+  | 'no_route'
+  | 'blocked_address'
+  | 'routing_loop'
+  /** The destination answered with a 5yz reply. */
+  | 'refused'
+  | 'too_large'
+  | 'smtputf8_unsupported'
+  | 'eight_bit_unsupported'
+  | 'malformed_address';
+
+/** A reply without `mx` is an outcome of ours, written as the reply a relay would have given. */
+export type RecipientOutcome =
+  | {
+      kind: 'delivered';
+      address: string;
+      reply: Reply;
+      mx: string;
+      tls: TlsInfo;
+      /** Only the simulator: what happens to the email next. */
+      then?: ('complained' | 'opened' | 'clicked')[];
+    }
+  | {
+      kind: 'deferred';
+      address: string;
+      reason: DeferReason;
+      detail: string;
+      reply?: Reply;
+      mx?: string;
+      retryAfterMs?: number;
+    }
+  | { kind: 'bounced'; address: string; reason: BounceReason; detail: string; reply?: Reply; mx?: string }
+  | { kind: 'suppressed'; address: string }
+  /** The connection broke after the dot was written and before its reply was read. Never to be sent again. */
+  | { kind: 'ambiguous'; address: string; detail: string; mx?: string };
+
+/** With whom the message was talked over, and how: for whoever asks later what became of it. */
+export interface Conversation {
+  mx: string;
+  address: string;
+  tls: TlsInfo;
+  /** Commands and replies, never content. */
+  transcript: string[];
+}
+
+export interface DeliverContext {
+  message(): Promise<OutboundMessage>;
+  handOff: HandOff;
+  signal: AbortSignal;
+  /** Called when a conversation with a mail server is over; not at all where none was had. */
+  onConversation?: (conversation: Conversation) => void;
+}
+
+/** Exactly one outcome for each of the job's recipients, in their order. What message() or intend() throw passes through. */
+export type Deliver = (job: DeliveryJob, ctx: DeliverContext) => Promise<RecipientOutcome[]>;
+
+/** An outcome that is the same for all recipients of a job, before it is dealt out to them. */
+export type JobOutcome =
+  | { kind: 'deferred'; reason: DeferReason; detail: string; reply?: Reply; mx?: string }
+  | { kind: 'bounced'; reason: BounceReason; detail: string; reply?: Reply; mx?: string };
+
+export function forEachRecipient(job: DeliveryJob, outcome: JobOutcome): RecipientOutcome[] {
+  return job.recipients.map((address) => ({ ...outcome, address }));
+}
+
+/** Our own permanent outcome, with the enhanced code (RFC 3463) that a relay would have given for it. */
+export function ownBounce(reason: BounceReason, code: number, enhanced: string, detail: string): JobOutcome {
+  return { kind: 'bounced', reason, detail, reply: { code, enhanced, lines: [detail] } };
+}

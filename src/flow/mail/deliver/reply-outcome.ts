@@ -1,0 +1,18 @@
+import type { Reply } from '../../../protocol/smtp-reply/index.ts';
+import { replyText } from '../../../protocol/smtp-reply/index.ts';
+import type { JobOutcome } from './outcome.ts';
+
+export type Step = 'MAIL FROM' | 'RCPT TO' | 'DATA' | 'the message';
+
+/** What a reply that is not the hoped-for one means for a recipient (RFC 5321 §4.2.1). */
+export function outcomeOf(reply: Reply, step: Step, mx: string): JobOutcome {
+  const detail = `${mx} answered ${step} with ${replyText(reply)}`;
+  if (reply.code >= 500 && reply.code < 600) return { kind: 'bounced', reason: 'refused', detail, reply, mx };
+  if (reply.code >= 400 && reply.code < 500) return { kind: 'deferred', reason: 'refused_for_now', detail, reply, mx };
+  return { kind: 'deferred', reason: 'protocol_error', detail, reply, mx };
+}
+
+/** RFC 5321 §4.5.3.1.10: after accepted recipients, a bare 552 means "too many of them" and is taken for a 452. */
+export function isTooManyRecipients(reply: Reply, acceptedBefore: number): boolean {
+  return reply.code === 552 && acceptedBefore > 0 && (!reply.enhanced || reply.enhanced.endsWith('.5.3'));
+}

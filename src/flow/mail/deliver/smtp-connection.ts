@@ -1,0 +1,266 @@
+import { connect, isIP } from 'node:net';
+import type { Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import type { SecureVersion, TLSSocket } from 'node:tls';
+import type { Clock } from '../../../platform/clock/index.ts';
+import type { Reply } from '../../../protocol/smtp-reply/index.ts';
+import { ReplyParser } from '../../../protocol/smtp-reply/index.ts';
+import type { Target } from './mx-route.ts';
+import type { TlsInfo } from './outcome.ts';
+import { Transcript } from './transcript.ts';
+
+export interface Failure {
+  kind: 'unreachable' | 'lost' | 'timeout' | 'malformed' | 'aborted';
+  detail: string;
+}
+
+/** The replies that came, and why there are fewer than asked for. After a 421 the peer owes no more. */
+export interface Read {
+  replies: Reply[];
+  failure?: Failure;
+}
+
+export interface TlsWishes {
+  ca?: string | undefined;
+  minVersion?: SecureVersion | undefined;
+}
+
+const LINE_FEED = 10;
+
+interface Waiter {
+  count: number;
+  resolve: (read: Read) => void;
+  silenceMs: number;
+  cancel: () => void;
+}
+
+/** One TCP connection that speaks lines of SMTP. Worldly trouble never throws: it is a Failure, and stays one. */
+export class SmtpConnection {
+  readonly transcript = new Transcript();
+  /** Of the peer. */
+  readonly address: string;
+  failure: Failure | undefined;
+  /** Called once, when the socket is gone. */
+  onClosed: () => void = () => {};
+  /** Called when the connection fails or the peer speaks while nobody reads. */
+  onStir: () => void = () => {};
+  #clock: Clock;
+  #socket: Socket;
+  #parser = new ReplyParser();
+  #replies: Reply[] = [];
+  #waiter: Waiter | undefined;
+  #wake: (() => void) | undefined;
+  /** What the peer sent since `expectNothingAfter`; undefined while nobody cares. */
+  #since: { newlines: number; lastByte: number } | undefined;
+  #connected = false;
+  #closed = false;
+
+  constructor(clock: Clock, target: Target, localAddress?: string) {
+    this.#clock = clock;
+    this.address = target.address;
+    const source = localAddress ? { localAddress } : {};
+    this.#socket = connect({ host: target.address, port: target.port, noDelay: true, ...source });
+    this.#listen(this.#socket);
+  }
+
+  /** Resolves when the connection stands or failed. */
+  async connected(connectMs: number): Promise<void> {
+    const failure: Failure = { kind: 'unreachable', detail: `no connection after ${connectMs} ms` };
+    await this.#within(connectMs, failure, (settled) => this.#socket.once('connect', settled));
+    this.#connected = this.failure === undefined;
+  }
+
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
+  /** A reply nobody asked for yet, for instance a 421 while we prepare the next step. */
+  get earlyReply(): Reply | undefined {
+    return this.#replies[0];
+  }
+
+  /** Writes commands and remembers them. */
+  send(commands: string): void {
+    this.transcript.add(commands);
+    if (!this.failure) this.#socket.write(commands, 'utf8');
+  }
+
+  /** Writes message content; false when the socket asks to wait. */
+  write(content: Buffer): boolean {
+    return !this.failure && this.#socket.write(content);
+  }
+
+  /** Resolves when everything written has left for the kernel, or when the connection fails or speaks up. */
+  async flushed(blockMs: number): Promise<void> {
+    if (this.failure || this.earlyReply || this.#socket.writableLength === 0) return;
+    const failure: Failure = { kind: 'timeout', detail: `the peer took no content for ${blockMs} ms` };
+    // A write below the high-water mark never announces a drain; the callback of an empty one comes after all others.
+    await this.#within(blockMs, failure, (settled) => this.#socket.write('', settled));
+  }
+
+  read(count: number, silenceMs: number): Promise<Read> {
+    const waiting = this.#replies.length;
+    if (this.failure || waiting >= count || this.#replies[waiting - 1]?.code === 421) {
+      return Promise.resolve(this.#take(count));
+    }
+    return new Promise((resolve) => {
+      this.#waiter = { count, resolve, silenceMs, cancel: this.#silence(silenceMs) };
+    });
+  }
+
+  /** Ends the connection unless it is called off in time. */
+  failAfter(limitMs: number, failure: Failure): () => void {
+    return this.#clock.timer(limitMs, () => this.fail(failure));
+  }
+
+  /** Ends the connection for a reason; whoever waits is told. */
+  fail(failure: Failure): void {
+    if (!this.failure) this.failure = failure;
+    this.#socket.destroy();
+    this.#answer();
+    this.#wake?.();
+    this.onStir();
+  }
+
+  /** Starts to count what the peer sends, for `hasTrailingBytes`. */
+  expectNothingAfter(): void {
+    this.#since = { newlines: 0, lastByte: 0 };
+  }
+
+  /**
+   * True when the peer sent more than this reply. Bytes behind the answer to STARTTLS were injected by somebody who
+   * wants them to be taken for a reply from inside the protected channel (CVE-2011-0411; RFC 3207 §5).
+   */
+  hasTrailingBytes(reply: Reply): boolean {
+    const since = this.#since;
+    return this.#replies.length > 0 || since?.lastByte !== LINE_FEED || since.newlines !== reply.lines.length;
+  }
+
+  /** Certificates are looked at but not demanded: encryption to an unknown peer is better than none (RFC 7435). */
+  async startTls(host: string, timeoutMs: number, wishes: TlsWishes): Promise<TlsInfo> {
+    const plain = this.#socket;
+    plain.removeAllListeners('data');
+    plain.removeAllListeners('end');
+    const secure = connectTls({
+      socket: plain,
+      rejectUnauthorized: false,
+      ...(isIP(host) === 0 && !host.startsWith('[') ? { servername: host } : {}),
+      ...(wishes.ca ? { ca: wishes.ca } : {}),
+      ...(wishes.minVersion ? { minVersion: wishes.minVersion } : {}),
+    });
+    this.#since = undefined;
+    this.#socket = secure;
+    this.#parser = new ReplyParser();
+    this.#listen(secure);
+    const failure: Failure = { kind: 'timeout', detail: `no TLS after ${timeoutMs} ms` };
+    await this.#within(timeoutMs, failure, (settled) => secure.once('secureConnect', settled));
+    return this.failure ? null : tlsInfo(secure);
+  }
+
+  /** Says goodbye without waiting for long. */
+  quit(quitMs: number): void {
+    if (this.#closed) return;
+    this.onStir = () => {};
+    this.send('QUIT\r\n');
+    this.#socket.end();
+    const cancel = this.#clock.timer(quitMs, () => this.#socket.destroy());
+    this.#socket.once('close', cancel);
+  }
+
+  #silence(silenceMs: number): () => void {
+    const failure: Failure = { kind: 'timeout', detail: `no reply within ${silenceMs} ms` };
+    return this.#clock.timer(silenceMs, () => this.fail(failure));
+  }
+
+  /** Waits for what `start` sets going, for the failure that comes instead, or for the limit, which is a failure too. */
+  #within(limitMs: number, otherwise: Failure, start: (settled: () => void) => void): Promise<void> {
+    return new Promise((done) => {
+      const cancel = this.#clock.timer(limitMs, () => this.fail(otherwise));
+      const settled = (): void => {
+        cancel();
+        this.#wake = undefined;
+        done();
+      };
+      this.#wake = settled;
+      start(settled);
+    });
+  }
+
+  #listen(socket: Socket): void {
+    socket.on('data', (chunk: Buffer) => this.#receive(chunk));
+    socket.on('end', () => this.#lose('the peer closed the connection'));
+    socket.on('error', (error: Error) => this.#lose(error.message));
+    socket.on('close', () => {
+      this.#lose('the connection was closed');
+      if (this.#closed) return;
+      this.#closed = true;
+      this.onClosed();
+    });
+  }
+
+  #lose(detail: string): void {
+    if (this.failure) return;
+    const kind = this.#connected ? 'lost' : 'unreachable';
+    this.fail({ kind, detail });
+  }
+
+  #receive(chunk: Buffer): void {
+    if (this.#since) countLines(this.#since, chunk);
+    let replies: Reply[];
+    try {
+      replies = this.#parser.push(chunk);
+    } catch (error) {
+      this.fail({ kind: 'malformed', detail: (error as Error).message });
+      return;
+    }
+    for (const reply of replies) {
+      this.transcript.add(reply);
+      this.#replies.push(reply);
+    }
+    this.#notify(replies.length > 0);
+    // A stream that broke behind complete replies: those still count, and nothing more is believed.
+    if (this.#parser.fault) this.fail({ kind: 'malformed', detail: this.#parser.fault.message });
+  }
+
+  #notify(isReply: boolean): void {
+    const waiter = this.#waiter;
+    if (!waiter) {
+      if (!isReply) return;
+      this.#wake?.();
+      return this.onStir();
+    }
+    if (!isReply) return;
+    if (this.#replies.length >= waiter.count || this.#replies[this.#replies.length - 1]?.code === 421)
+      return this.#answer();
+    // Only whole replies count as signs of life: single bytes could keep us waiting for days.
+    waiter.cancel();
+    waiter.cancel = this.#silence(waiter.silenceMs);
+  }
+
+  #answer(): void {
+    const waiter = this.#waiter;
+    if (!waiter) return;
+    this.#waiter = undefined;
+    waiter.cancel();
+    waiter.resolve(this.#take(waiter.count));
+  }
+
+  #take(count: number): Read {
+    const replies = this.#replies.length <= count ? this.#replies : this.#replies.slice(0, count);
+    this.#replies = this.#replies.length <= count ? [] : this.#replies.slice(count);
+    return replies.length < count && this.failure ? { replies, failure: this.failure } : { replies };
+  }
+}
+
+function countLines(since: { newlines: number; lastByte: number }, chunk: Buffer): void {
+  since.lastByte = chunk[chunk.length - 1] ?? 0;
+  for (const byte of chunk) if (byte === LINE_FEED) since.newlines += 1;
+}
+
+function tlsInfo(socket: TLSSocket): TlsInfo {
+  return {
+    version: socket.getProtocol() ?? 'unknown',
+    cipher: socket.getCipher().name,
+    authorized: socket.authorized,
+  };
+}

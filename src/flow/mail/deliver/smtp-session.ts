@@ -1,0 +1,232 @@
+import type { Clock } from '../../../platform/clock/index.ts';
+import type { Reply } from '../../../protocol/smtp-reply/index.ts';
+import { replyText } from '../../../protocol/smtp-reply/index.ts';
+import { onAbort } from './abort-watch.ts';
+import type { Target } from './mx-route.ts';
+import type { DeferReason, TlsInfo } from './outcome.ts';
+import type { Failure, TlsWishes } from './smtp-connection.ts';
+import { SmtpConnection } from './smtp-connection.ts';
+import type { SmtpTimeouts } from './timeouts.ts';
+
+export interface SessionOptions {
+  clock: Clock;
+  heloName: string;
+  localAddress?: string | undefined;
+  timeouts: SmtpTimeouts;
+  /** For all steps together. */
+  openMs: number;
+  /** Gives up opening; a session that stands is not touched. */
+  signal: AbortSignal;
+  tls: TlsWishes & {
+    policy: 'opportunistic' | 'enforced';
+    /** enforced jobs also demand a certificate that is valid for the host. */
+    verifyEnforced: boolean;
+    /** This host failed a handshake a moment ago: do not offer it one again. */
+    skip: boolean;
+  };
+}
+
+export interface Capabilities {
+  pipelining: boolean;
+  eightBitMime: boolean;
+  smtpUtf8: boolean;
+  startTls: boolean;
+  /** 0: no limit is known. */
+  sizeMax: number;
+}
+
+/** A connection after its greetings, ready for mail. */
+export interface SmtpSession {
+  readonly connection: SmtpConnection;
+  readonly mx: string;
+  readonly tls: TlsInfo;
+  readonly can: Capabilities;
+  readonly timeouts: SmtpTimeouts;
+  /** Transactions begun so far. */
+  used: number;
+  /** The last transaction was left open: the next one begins with RSET. */
+  needsReset: boolean;
+}
+
+export type Opened =
+  | { kind: 'open'; session: SmtpSession; handshakeFailed: boolean }
+  | { kind: 'failed'; reason: DeferReason; detail: string; takesNoMail: boolean; reply?: Reply };
+
+/** Connects, greets, and protects the channel as far as policy and peer allow. */
+export async function openSession(target: Target, options: SessionOptions): Promise<Opened> {
+  const from = options.clock.now();
+  const attempt = await openOnce(target, options);
+  if (attempt.kind === 'open' || !attempt.handshakeFailed) return attempt;
+  const openMs = options.openMs - (options.clock.now() - from);
+  if (options.tls.policy === 'enforced' || openMs <= 0) return attempt;
+  // RFC 7435: when encryption was only a favour, its failure must not cost the mail. The broken channel is given up.
+  const plain = await openOnce(target, { ...options, openMs, tls: { ...options.tls, skip: true } });
+  return plain.kind === 'open' ? { ...plain, handshakeFailed: true } : plain;
+}
+
+type Attempt = Extract<Opened, { kind: 'open' }> | (Extract<Opened, { kind: 'failed' }> & { handshakeFailed: boolean });
+
+async function openOnce(target: Target, options: SessionOptions): Promise<Attempt> {
+  const connection = new SmtpConnection(options.clock, target, options.localAddress);
+  const unwatch = onAbort(options.signal, () => connection.fail({ kind: 'aborted', detail: 'the server is stopping' }));
+  const detail = `not ready for mail within the ${options.openMs} ms that opening a connection may take`;
+  const cancel = options.clock.timer(options.openMs, () => connection.fail({ kind: 'timeout', detail }));
+  try {
+    await connection.connected(options.timeouts.connectMs);
+    return await greet(connection, target, options);
+  } finally {
+    cancel();
+    unwatch();
+  }
+}
+
+async function greet(connection: SmtpConnection, target: Target, options: SessionOptions): Promise<Attempt> {
+  const { timeouts } = options;
+  const mx = `${target.host} [${target.address}]`;
+  const greeting = await step(connection, undefined, timeouts.greetingMs);
+  if ('kind' in greeting) return failed(connection, mx, 'connecting', greeting);
+  if (greeting.code !== 220) return refused(connection, mx, 'the greeting', greeting, timeouts.quitMs);
+  const hello = await sayHello(connection, options);
+  if ('kind' in hello) return failed(connection, mx, 'EHLO', hello);
+  if ('reply' in hello) return refused(connection, mx, 'EHLO', hello.reply, timeouts.quitMs);
+
+  const session: SmtpSession = {
+    connection,
+    mx: target.host,
+    tls: null,
+    can: hello,
+    timeouts,
+    used: 0,
+    needsReset: false,
+  };
+  const wantsTls = options.tls.policy === 'enforced' || !options.tls.skip;
+  if (hello.startTls && wantsTls) return protect(session, mx, options);
+  if (options.tls.policy === 'enforced') return noTls(connection, mx, 'offers no STARTTLS', timeouts.quitMs);
+  return { kind: 'open', session, handshakeFailed: false };
+}
+
+async function protect(session: SmtpSession, mx: string, options: SessionOptions): Promise<Attempt> {
+  const { connection, timeouts } = session;
+  connection.expectNothingAfter();
+  const answer = await step(connection, 'STARTTLS\r\n', timeouts.startTlsMs);
+  if ('kind' in answer) return { ...failed(connection, mx, 'STARTTLS', answer), handshakeFailed: true };
+  if (answer.code !== 220) {
+    if (answer.code === 421) return refused(connection, mx, 'STARTTLS', answer, timeouts.quitMs);
+    if (options.tls.policy === 'opportunistic') return { kind: 'open', session, handshakeFailed: false };
+    return noTls(connection, mx, `answered STARTTLS with ${replyText(answer)}`, timeouts.quitMs);
+  }
+  if (connection.hasTrailingBytes(answer)) {
+    connection.fail({ kind: 'malformed', detail: 'bytes were injected behind the answer to STARTTLS' });
+    return { ...failed(connection, mx, 'STARTTLS', undefined), reason: 'tls_unavailable', handshakeFailed: true };
+  }
+  const tls = await connection.startTls(session.mx, timeouts.startTlsMs, options.tls);
+  if (!tls) {
+    return {
+      ...failed(connection, mx, 'the TLS handshake', undefined),
+      reason: 'tls_unavailable',
+      handshakeFailed: true,
+    };
+  }
+  if (options.tls.policy === 'enforced' && options.tls.verifyEnforced && !tls.authorized) {
+    return noTls(connection, mx, 'has a certificate that is not valid for it', timeouts.quitMs);
+  }
+  // RFC 3207 §4.2: what was learned before the handshake is forgotten.
+  const hello = await sayHello(connection, options);
+  if ('kind' in hello) return { ...failed(connection, mx, 'EHLO after STARTTLS', hello), handshakeFailed: true };
+  if ('reply' in hello) return refused(connection, mx, 'EHLO after STARTTLS', hello.reply, timeouts.quitMs);
+  return { kind: 'open', session: { ...session, tls, can: hello }, handshakeFailed: false };
+}
+
+async function sayHello(
+  connection: SmtpConnection,
+  options: SessionOptions,
+): Promise<Capabilities | Failure | { reply: Reply }> {
+  const ehlo = await step(connection, `EHLO ${options.heloName}\r\n`, options.timeouts.ehloMs);
+  if ('kind' in ehlo) return ehlo;
+  if (ehlo.code === 250) return capabilitiesOf(ehlo);
+  if (ehlo.code < 500) return { reply: ehlo };
+  // RFC 5321 §3.2: an old server that does not know EHLO still takes HELO.
+  const helo = await step(connection, `HELO ${options.heloName}\r\n`, options.timeouts.ehloMs);
+  if ('kind' in helo) return helo;
+  return helo.code === 250 ? NO_EXTENSIONS : { reply: helo };
+}
+
+const NO_EXTENSIONS: Capabilities = {
+  pipelining: false,
+  eightBitMime: false,
+  smtpUtf8: false,
+  startTls: false,
+  sizeMax: 0,
+};
+
+function capabilitiesOf(ehlo: Reply): Capabilities {
+  const words = ehlo.lines.slice(1).map((line) => line.trim().toUpperCase().split(/\s+/));
+  const has = (keyword: string): boolean => words.some(([first]) => first === keyword);
+  const sizeMax = Number(words.find(([first]) => first === 'SIZE')?.[1] ?? 0);
+  return {
+    pipelining: has('PIPELINING'),
+    eightBitMime: has('8BITMIME'),
+    smtpUtf8: has('SMTPUTF8'),
+    startTls: has('STARTTLS'),
+    sizeMax: Number.isSafeInteger(sizeMax) && sizeMax > 0 ? sizeMax : 0,
+  };
+}
+
+async function step(
+  connection: SmtpConnection,
+  command: string | undefined,
+  silenceMs: number,
+): Promise<Reply | Failure> {
+  if (command) connection.send(command);
+  const { replies, failure } = await connection.read(1, silenceMs);
+  return replies[0] ?? failure ?? { kind: 'lost', detail: 'no reply' };
+}
+
+function failed(
+  connection: SmtpConnection,
+  mx: string,
+  during: string,
+  failure: Failure | undefined,
+): Extract<Attempt, { kind: 'failed' }> {
+  const { kind, detail } = failure ?? connection.failure ?? { kind: 'lost', detail: 'unknown' };
+  connection.fail({ kind: 'lost', detail });
+  return {
+    kind: 'failed',
+    reason: REASONS[kind],
+    detail: `${mx}: ${during}: ${detail}`,
+    takesNoMail: false,
+    handshakeFailed: false,
+  };
+}
+
+export const REASONS: Record<Failure['kind'], DeferReason> = {
+  unreachable: 'unreachable',
+  lost: 'connection_lost',
+  timeout: 'timeout',
+  malformed: 'protocol_error',
+  aborted: 'stopping',
+};
+
+function refused(connection: SmtpConnection, mx: string, what: string, reply: Reply, quitMs: number): Attempt {
+  connection.quit(quitMs);
+  return {
+    kind: 'failed',
+    reason: 'refused_for_now',
+    detail: `${mx}: ${what}: ${replyText(reply)}`,
+    reply,
+    // RFC 7504: 521 and 556 say that no mail is taken at all. Any other refusal here is about us, not the recipient.
+    takesNoMail: reply.code === 521 || reply.code === 556,
+    handshakeFailed: false,
+  };
+}
+
+function noTls(connection: SmtpConnection, mx: string, why: string, quitMs: number): Attempt {
+  connection.quit(quitMs);
+  return {
+    kind: 'failed',
+    reason: 'tls_unavailable',
+    detail: `TLS is enforced for this sender, but ${mx} ${why}`,
+    takesNoMail: false,
+    handshakeFailed: false,
+  };
+}

@@ -1,0 +1,35 @@
+import type { BodyOf } from '../../../contract/index.ts';
+import { nextTurn } from '../../../platform/clock/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import type { OperatorCtx } from '../../../resources/access/index.ts';
+import { countTouched, hasten, takeUntouched, untouchedIds } from '../queue/index.ts';
+import { settleDropped } from '../settle/index.ts';
+import { readSelection } from './selection.ts';
+
+/** Short enough that claims and sends get in between. */
+const BATCH_ROWS = 200;
+
+export async function retryWaiting({ store }: OperatorCtx<World>, input: BodyOf<'retryQueue'>) {
+  const deliveries = await hasten(store.db, readSelection(input), store.clock.now());
+  return { object: 'queue_retry' as const, deliveries };
+}
+
+/**
+ * Ends what nobody has in hand: the rows go, and their failure is recorded, in one transaction. A claim that comes at the
+ * same moment has the row or does not, and what was handed off is never touched.
+ */
+export async function dropWaiting({ store }: OperatorCtx<World>, input: BodyOf<'dropQueue'>) {
+  const selection = readSelection(input);
+  const reason = input.reason.trim();
+  let deliveries = 0;
+  for await (const ids of untouchedIds(store.db, selection, BATCH_ROWS)) {
+    const { count, tell } = await store.db.tx(async (tx) => {
+      const rows = await takeUntouched(tx, ids);
+      return { count: rows.length, tell: await settleDropped(store, tx, rows, reason) };
+    });
+    deliveries += count;
+    for (const say of tell) say(store.mailLog);
+    await nextTurn();
+  }
+  return { object: 'queue_drop' as const, deliveries, left: await countTouched(store.db, selection) };
+}

@@ -1,0 +1,96 @@
+import type { BodyOf } from '../../../contract/index.ts';
+import { isoTime, nextTurn } from '../../../platform/clock/index.ts';
+import type { Db, Page } from '../../../platform/db/index.ts';
+import { notFound, refuse } from '../../../platform/refusal/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
+import type { OperatorCtx } from '../../../resources/access/index.ts';
+import { findTeam } from '../../../resources/teams/index.ts';
+import {
+  findHoldOn,
+  hasDeliveries,
+  holdPage,
+  holdsInForce,
+  insertHold,
+  removeHold,
+  restingFor,
+  wakeHeld,
+  type HoldRow,
+  type Selection,
+} from '../queue/index.ts';
+import { readSelection } from './selection.ts';
+
+/** Every claim reads them all. */
+const HOLDS_MAX = 1000;
+const BATCH_ROWS = 500;
+
+export async function createHold({ store, actor }: OperatorCtx, input: BodyOf<'createQueueHold'>) {
+  const selection = readSelection(input);
+  return store.db.tx(async (tx) => {
+    const known = await findHoldOn(tx, selection);
+    if (known) return present(known);
+    if ((await holdsInForce(tx)).length >= HOLDS_MAX) {
+      throw refuse('validation_error', {
+        status: 422,
+        say: `There are ${HOLDS_MAX} holds already; release one, or hold a team or a destination.`,
+      });
+    }
+    if (!(await isThere(tx, selection))) {
+      const what = selection.kind === 'team_id' ? 'no team has this id' : 'nothing of this email is in the queue';
+      throw refuse('validation_error', { status: 422, say: `${selection.kind}: ${what}; got ${selection.value}.` });
+    }
+    const row: HoldRow = {
+      ...{ id: store.ids.uuid(), ...selection, reason: input.reason.trim() },
+      ...{ created_by: actor.name, created_at: store.clock.now() },
+    };
+    // Another operator may have been quicker.
+    return present((await insertHold(tx, row)) ? row : ((await findHoldOn(tx, selection)) ?? row));
+  });
+}
+
+/** A destination may be held before anything is sent there. */
+async function isThere(tx: Parameters<typeof findTeam>[0], { kind, value }: Selection): Promise<boolean> {
+  if (kind === 'team_id') return (await findTeam(tx, value)) !== undefined;
+  return kind === 'destination' || (await hasDeliveries(tx, value));
+}
+
+export async function listHolds({ db }: Store, page: Page) {
+  const { rows, hasMore } = await holdPage(db, page);
+  return { object: 'list' as const, has_more: hasMore, data: rows.map(present) };
+}
+
+/** The hold goes first, so that what is given back is not held again. */
+export async function releaseHold({ store }: OperatorCtx, id: string) {
+  if (!(await store.db.tx((tx) => removeHold(tx, id)))) throw notFound('Hold');
+  const deliveries = await wakeAll(store, id);
+  return { object: 'queue_hold' as const, id, deleted: true as const, deliveries };
+}
+
+/** Gives back what rests for holds that are over: of a release that was killed, or a claim that was older than it. */
+export async function releaseEndedHolds(store: Store): Promise<number> {
+  const resting = await restingFor(store.db);
+  if (resting.length === 0) return 0;
+  const inForce = new Set((await holdsInForce(store.db)).map((hold) => hold.id));
+  let woken = 0;
+  for (const id of resting) if (!inForce.has(id)) woken += await wakeAll(store, id);
+  return woken;
+}
+
+async function wakeAll({ db, clock }: { db: Db } & Pick<Store, 'clock'>, holdId: string): Promise<number> {
+  let woken = 0;
+  for (;;) {
+    const some = await db.tx((tx) => wakeHeld(tx, holdId, clock.now(), BATCH_ROWS));
+    woken += some;
+    if (some < BATCH_ROWS) return woken;
+    await nextTurn();
+  }
+}
+
+const present = (row: HoldRow) => ({
+  object: 'queue_hold' as const,
+  id: row.id,
+  ...{ destination: null, team_id: null, email_id: null },
+  [row.kind]: row.value,
+  reason: row.reason,
+  created_by: row.created_by,
+  created_at: isoTime(row.created_at),
+});

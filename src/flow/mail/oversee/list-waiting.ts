@@ -1,0 +1,30 @@
+import { isoTime } from '../../../platform/clock/index.ts';
+import type { Page } from '../../../platform/db/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
+import { waitingPage, type WaitingFilter, type WaitingRow } from '../queue/index.ts';
+import { lastAttempts } from './last-attempts.ts';
+import { asStored } from './selection.ts';
+
+export async function listWaiting({ db, clock }: Store, filter: WaitingFilter, page: Page) {
+  const { destination, team_id: team, email_id: email, state } = filter;
+  const narrowed = {
+    ...{ destination: destination === undefined ? undefined : asStored(destination), state },
+    ...{ team_id: team?.toLowerCase(), email_id: email?.toLowerCase() },
+  };
+  const { rows, hasMore } = await waitingPage(db, narrowed, { now: clock.now(), page });
+  const last = await lastAttempts(db, rows);
+  const present = (row: WaitingRow) => ({
+    id: row.id,
+    email_id: row.email_id,
+    team_id: row.team_id,
+    destination: row.destination,
+    recipients: JSON.parse(row.recipients) as string[],
+    state: row.state,
+    attempts: row.attempt,
+    since: isoTime(row.accepted_at),
+    until: row.state === 'held' || row.state === 'under_way' ? null : isoTime(row.due_at),
+    hold_id: row.hold_id,
+    last_attempt: last(row),
+  });
+  return { object: 'list' as const, has_more: hasMore, data: rows.map(present) };
+}

@@ -1,0 +1,61 @@
+import { uuidsIn, type Executor } from '../../../platform/db/index.ts';
+import type { Blobs } from '../../../platform/blobs/index.ts';
+
+export interface CaughtRow {
+  id: string;
+  email_id: string;
+  team_id: string;
+  mail_from: string;
+  /** A JSON list of addresses. */
+  recipients: string;
+  subject: string;
+  size: number;
+  created_at: number;
+}
+
+export const MESSAGE_BLOB = (id: string): string => `${id}/message.eml`;
+
+const COLUMNS = ['id', 'email_id', 'team_id', 'mail_from', 'recipients', 'subject', 'size', 'created_at'] as const;
+
+export async function insertCaught(db: Executor, row: CaughtRow): Promise<void> {
+  await db.insertMany('playground_messages', COLUMNS, [COLUMNS.map((column) => row[column])]);
+}
+
+export async function subjectOf(db: Executor, emailId: string): Promise<string> {
+  return (await db.get<{ subject: string }>('select subject from emails where id = ?', [emailId]))?.subject ?? '';
+}
+
+/** Newest first. */
+export const listCaught = (db: Executor, limit: number): Promise<CaughtRow[]> =>
+  db.all<CaughtRow>('select * from playground_messages order by id desc limit ?', [limit]);
+
+/** By its own id, by the id of the email, or by the beginning of either. */
+export async function readCaught(
+  db: Executor,
+  blobs: Blobs,
+  idPrefix: string,
+): Promise<{ row: CaughtRow; message: Buffer } | undefined> {
+  const text = db.dialect === 'pg' ? '::text' : '';
+  const sql = `select * from playground_messages where id${text} like ? or email_id${text} like ? order by id desc limit 1`;
+  const prefix = `${idPrefix.replaceAll(/[^0-9a-f-]/gi, '')}%`;
+  const row = await db.get<CaughtRow>(sql, [prefix, prefix]);
+  return row ? { row, message: await blobs.get(MESSAGE_BLOB(row.id)) } : undefined;
+}
+
+export async function playgroundOwners(db: Executor, ids: readonly string[]): Promise<string[]> {
+  const among = uuidsIn(db.dialect, 'id', ids);
+  return (await db.all<{ id: string }>(`select id from playground_messages where ${among.sql}`, [among.value])).map(
+    (row) => row.id,
+  );
+}
+
+/** What the development profile caught; answers the ids, which are the owners of its blobs. */
+export async function removeCaught(
+  db: Executor,
+  { teamId, beforeId }: { teamId: string; beforeId: string },
+  limit: number,
+): Promise<string[]> {
+  const sql = `delete from playground_messages where id in (select id from playground_messages
+    where team_id = ? and id < ? order by id limit ?) returning id`;
+  return (await db.all<{ id: string }>(sql, [teamId, beforeId, limit])).map((row) => row.id);
+}

@@ -1,0 +1,180 @@
+import type { World } from '../../../platform/world/index.ts';
+import { DomainRemoved, DomainUnverified, KeysChanged, type Batch } from '../compose/index.ts';
+import type { Conversation, Deliver, DeliveryJob, HandOff } from '../deliver/index.ts';
+import type { ClaimedDelivery } from './claim.ts';
+import type { Claim, DeliveryRow } from './deliveries.store.ts';
+import type { HandOffLog } from './hand-off-log.ts';
+import type { Outcome } from './outcome.ts';
+
+/** That a delivery was tried: since when, for how long, and with whom it was talked over. */
+export interface Tried {
+  at: number;
+  durationMs: number;
+  conversation: Conversation | undefined;
+}
+
+/** Writes what came out of one delivery; durable when it resolves. Writing it again changes nothing. */
+export type Settle = (row: DeliveryRow, outcomes: Outcome[], tried?: Tried) => Promise<void>;
+
+export interface CarryOptions {
+  world: World;
+  deliver: Deliver;
+  settle: Settle;
+  handOffLog: HandOffLog;
+  /** Resolves when the ledger says that this delivery is about to be handed off; rejects with LeaseLost. */
+  intend(claim: Claim): Promise<void>;
+}
+
+/** Somebody else holds the delivery now; it is theirs to deliver and to settle. */
+export class LeaseLost extends Error {}
+
+/** `interrupt`: no more patience, what is under way is broken off. */
+export type Carry = (claimed: ClaimedDelivery, batch: Batch, interrupt: AbortSignal) => Promise<void>;
+
+/** Carries one claimed delivery from the claim to its settled outcomes. It never rejects. */
+export function createCarry(options: CarryOptions): Carry {
+  const { world, handOffLog } = options;
+
+  return async ({ row, recipients, decided }, batch, interrupt) => {
+    const { done, tried } =
+      recipients.length > 0
+        ? await timed(world, (note) => attempt({ row, recipients, batch, interrupt }, note))
+        : { done: [], tried: undefined };
+    const outcomes = done && [...decided, ...done];
+    batch.release(row);
+    if (!outcomes) return handOffLog.clear(row.id);
+    const isWritten = await untilWritten(world, interrupt, () => options.settle(row, outcomes, tried));
+    // An outcome nobody could write stays marked, so that whoever finds the row knows that it went out.
+    if (isWritten) handOffLog.clear(row.id);
+  };
+
+  /** Nothing when the delivery is no longer ours. */
+  async function attempt(
+    { row, recipients, batch, interrupt }: Attempt,
+    onConversation: (conversation: Conversation) => void,
+  ): Promise<Outcome[] | undefined> {
+    const removed = (): Outcome[] =>
+      recipients.map((address) => ({ kind: 'failed', address, reason: 'domain_removed' }));
+    const mailFrom = batch.returnPath(row.email_id, row.destination);
+    if (mailFrom === undefined) return removed();
+    const unverified = batch.unverifiedDomain(row.email_id);
+    if (unverified !== undefined) return untilVerified(recipients, unverified);
+    let isHandedOff = false;
+    const handOff: HandOff = {
+      intend() {
+        const rechecked = batch.recheck(row);
+        return rechecked ? rechecked.then(() => options.intend(row)) : options.intend(row);
+      },
+      mark() {
+        handOffLog.mark(row.id);
+        isHandedOff = true;
+      },
+    };
+    const message = () => batch.message(row, interrupt);
+    try {
+      return await options.deliver(jobOf(row, recipients, mailFrom), {
+        message,
+        handOff,
+        signal: interrupt,
+        onConversation,
+      });
+    } catch (error) {
+      if (error instanceof DomainRemoved) return removed();
+      if (error instanceof DomainUnverified) return untilVerified(recipients, error.domain);
+      if (error instanceof KeysChanged) return again(recipients, KEYS_CHANGED);
+      if (error instanceof LeaseLost) {
+        world.log.warn({ emailId: row.email_id }, 'a delivery was taken over by another node before its hand-off');
+        return undefined;
+      }
+      if (interrupt.aborted && !isHandedOff) return again(recipients, INTERRUPTED);
+      world.log.error({ err: error, emailId: row.email_id }, 'a delivery could not be carried through');
+      const detail = 'The message could not be sent because of a local problem';
+      return recipients.map((address) =>
+        isHandedOff
+          ? { kind: 'ambiguous', address, detail }
+          : { kind: 'deferred', address, reason: 'local_trouble', detail },
+      );
+    }
+  }
+}
+
+interface Attempt {
+  row: DeliveryRow;
+  recipients: string[];
+  batch: Batch;
+  interrupt: AbortSignal;
+}
+
+/** Runs one try, and notes since when it ran, for how long, and with whom it was talked over. */
+async function timed(
+  { clock }: World,
+  run: (note: (conversation: Conversation) => void) => Promise<Outcome[] | undefined>,
+): Promise<{ done: Outcome[] | undefined; tried: Tried }> {
+  const at = clock.now();
+  let conversation: Conversation | undefined;
+  const done = await run((had) => (conversation = had));
+  return { done, tried: { at, durationMs: Math.max(0, clock.now() - at), conversation } };
+}
+
+function untilVerified(recipients: readonly string[], domain: string): Outcome[] {
+  const detail = `The domain ${domain} is not verified any more; the mail waits until its records are seen`;
+  return recipients.map((address) => ({ kind: 'deferred', address, reason: 'domain_unverified', detail }));
+}
+
+const KEYS_CHANGED = 'The keys of the domain changed while the message was under way';
+const INTERRUPTED = 'The server stopped while the message was under way';
+
+/** It goes out at once, after a change of keys signed with those of now; what was given up for that is no attempt. */
+function again(recipients: readonly string[], detail: string): Outcome[] {
+  return recipients.map((address) => ({ kind: 'deferred', address, reason: 'stopping', detail }));
+}
+
+function jobOf(row: DeliveryRow, recipients: string[], mailFrom: string): DeliveryJob {
+  return {
+    id: row.id,
+    emailId: row.email_id,
+    teamId: row.team_id,
+    domain: row.destination,
+    recipients,
+    mailFrom,
+    region: row.region,
+    tls: row.tls === 'enforced' && row.tls_verify === 1 ? 'verified' : row.tls,
+    attempt: row.attempt,
+  };
+}
+
+const PAUSE_MS_MIN = 500;
+const PAUSE_MS_MAX = 30_000;
+
+/**
+ * Writes what must not be forgotten, again and again while the database cannot take it: a delivered message whose
+ * outcome is lost would be sent twice or reported as failed. Answers false when it was interrupted first.
+ */
+export async function untilWritten(
+  world: World,
+  interrupt: AbortSignal,
+  write: () => Promise<unknown>,
+): Promise<boolean> {
+  for (let pauseMs = PAUSE_MS_MIN; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MS_MAX)) {
+    try {
+      await write();
+      return true;
+    } catch (error) {
+      world.log.error({ err: error }, 'what became of a delivery could not be written');
+      if (interrupt.aborted) return false;
+    }
+    await pause(world, pauseMs, interrupt);
+  }
+}
+
+function pause(world: World, pauseMs: number, interrupt: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      cancel();
+      interrupt.removeEventListener('abort', end);
+      resolve();
+    };
+    const cancel = world.clock.timer(pauseMs, end);
+    interrupt.addEventListener('abort', end);
+  });
+}

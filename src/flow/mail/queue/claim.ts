@@ -1,0 +1,203 @@
+import { recordEvents, withoutEvent } from '../../../events/index.ts';
+import type { Executor } from '../../../platform/db/index.ts';
+import { timeOfId } from '../../../platform/ids/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { normalizeAddress } from '../../../protocol/address/index.ts';
+import { advanceLastEvent } from '../../../resources/emails/index.ts';
+import { suppressionsAmong } from '../../../resources/suppressions/index.ts';
+import { suspendedAmong } from '../../../resources/teams/index.ts';
+import { claimDue, deferClaims, putAside, teamsWithDue, type DeliveryRow, type DueWork } from './deliveries.store.ts';
+import { holdsInForce } from './holds.store.ts';
+import type { Crowded } from './in-flight.ts';
+import type { Outcome } from './outcome.ts';
+import { rest } from './waiting.store.ts';
+
+export interface ClaimedDelivery {
+  row: DeliveryRow;
+  /** Still to be delivered to. */
+  recipients: string[];
+  /** Decided without asking anybody. */
+  decided: Outcome[];
+}
+
+export interface ClaimRequest {
+  owner: string;
+  limit: number;
+  /** Of the lane of failing destinations. */
+  isFailing?: boolean;
+  /** In turn from each team, and nothing that is crowded; otherwise what is due first. */
+  share?: { crowded: Crowded | undefined };
+  /** Whether a destination is known to be down, so that nothing but a failing lane's turn is worth an attempt. */
+  isDown?: (row: DeliveryRow) => boolean;
+}
+
+export interface Claimed {
+  claimed: ClaimedDelivery[];
+  /** How many were due, those that were put off or put aside included. */
+  due: number;
+  /** More may be due than was asked for. */
+  isMore: boolean;
+  /** How many wait for a failing destination from now on. */
+  putAside: number;
+}
+
+const NOTHING: Claimed = { claimed: [], due: 0, isMore: false, putAside: 0 };
+
+/**
+ * Claims due work, takes out who is suppressed, and records `email.sent` for every email that goes to anybody: from
+ * here on it cannot be recalled. All in the caller's transaction, so a cancellation either comes first or too late.
+ */
+export async function claimDeliveries(world: World, tx: Executor, request: ClaimRequest): Promise<Claimed> {
+  const now = world.clock.now();
+  const work = { isFailing: request.isFailing ?? false, now, limit: request.limit };
+  const leaseUntil = now + world.config.delivery.lease_seconds * 1000;
+  const share = request.share && (await shareOut(world, tx, work, request.share));
+  const due = await claimDue(tx, { ...work, owner: request.owner, leaseUntil, ...(share ? { share } : {}) });
+  const isMore = due.length >= request.limit || (share !== undefined && hasTeamWith(due, share.perTeam));
+  const free = await withoutHeld(tx, request.owner, due, now);
+  const reachable = await withoutDown(tx, request, free, now);
+  const rows = await withoutSuspended(tx, request.owner, reachable, now);
+  const counts = { due: due.length, isMore, putAside: free.length - reachable.length };
+  if (rows.length === 0) return { ...NOTHING, ...counts };
+  const addressed = rows.map((row) => ({ row, addresses: JSON.parse(row.recipients) as string[] }));
+  const suppressed = await suppressedAmong(tx, addressed);
+  const claimed = addressed.map(({ row, addresses }): ClaimedDelivery => {
+    if (row.handed_off_at !== null) {
+      const decided = addresses.map((address): Outcome => ({
+        kind: 'failed',
+        address,
+        reason: 'ambiguous_submission',
+      }));
+      return { row, recipients: [], decided };
+    }
+    const recipients: string[] = [];
+    const decided: Outcome[] = [];
+    for (const address of addresses) {
+      const origin = suppressed.get(keyOf(row.team_id, address));
+      if (origin === undefined) recipients.push(address);
+      else decided.push({ kind: 'suppressed', address, origin });
+    }
+    return { row, recipients, decided };
+  });
+  await recordSent(world, tx, claimed, now);
+  return { claimed, ...counts };
+}
+
+/** As many from each team as all of them together may be; teams beyond that come at random. */
+async function shareOut(
+  world: World,
+  tx: Executor,
+  work: Pick<DueWork, 'isFailing' | 'now' | 'limit'>,
+  { crowded }: NonNullable<ClaimRequest['share']>,
+): Promise<NonNullable<DueWork['share']>> {
+  const except = new Set(crowded?.teams);
+  const all = (await teamsWithDue(tx, work)).filter((team) => !except.has(team));
+  const from = Math.floor(world.random() * all.length);
+  const teams = [...all.slice(from), ...all.slice(0, from)].slice(0, work.limit);
+  return { teams, perTeam: Math.ceil(work.limit / Math.max(1, teams.length)), crowded };
+}
+
+function hasTeamWith(rows: readonly DeliveryRow[], count: number): boolean {
+  const counts = new Map<string, number>();
+  for (const { team_id: team } of rows) counts.set(team, (counts.get(team) ?? 0) + 1);
+  return [...counts.values()].some((n) => n >= count);
+}
+
+/** Read in the claim's own transaction: from the commit of a hold on, nothing that it is on is begun. */
+async function withoutHeld(tx: Executor, owner: string, due: DeliveryRow[], now: number): Promise<DeliveryRow[]> {
+  if (due.length === 0) return due;
+  const holds = await holdsInForce(tx);
+  if (holds.length === 0) return due;
+  const holdOn = new Map(holds.map(({ id, kind, value }) => [`${kind} ${value}`, id]));
+  // What was handed off is settled, whatever holds it.
+  const holdOf = (row: DeliveryRow): string | undefined =>
+    row.handed_off_at !== null
+      ? undefined
+      : (holdOn.get(`destination ${row.destination}`) ??
+        holdOn.get(`team_id ${row.team_id}`) ??
+        holdOn.get(`email_id ${row.email_id}`));
+  const held = due.filter((row) => holdOf(row) !== undefined);
+  for (const [holdId, rows] of Map.groupBy(held, holdOf)) {
+    const ids = rows.map((row) => row.id);
+    if (holdId !== undefined) await rest(tx, owner, ids, { holdId, now });
+  }
+  return due.filter((row) => holdOf(row) === undefined);
+}
+
+/** An attempt at a destination that is known to be down costs as much as a delivery: it waits until that has its turn. */
+async function withoutDown(
+  tx: Executor,
+  { owner, isFailing = false, isDown }: ClaimRequest,
+  due: DeliveryRow[],
+  now: number,
+): Promise<DeliveryRow[]> {
+  if (isFailing || !isDown) return due;
+  const aside = new Set(due.filter((row) => row.handed_off_at === null && isDown(row)));
+  if (aside.size === 0) return due;
+  await putAside(
+    tx,
+    owner,
+    [...aside].map((row) => row.id),
+    now,
+  );
+  return due.filter((row) => !aside.has(row));
+}
+
+/**
+ * How long mail of a suspended team rests before it is looked at again: longer the older it is, so that the backlog of a
+ * team that stays suspended is not written anew all day.
+ */
+const REST_MS_MIN = 5 * 60_000;
+const REST_MS_MAX = 3_600_000;
+
+/** A suspended team sends nothing; its mail waits for the operator. What was handed off before is still settled. */
+async function withoutSuspended(tx: Executor, owner: string, due: DeliveryRow[], now: number): Promise<DeliveryRow[]> {
+  const suspended = new Set(await suspendedAmong(tx, [...new Set(due.map((row) => row.team_id))]));
+  if (suspended.size === 0) return due;
+  const isDeferred = (row: DeliveryRow): boolean => suspended.has(row.team_id) && row.handed_off_at === null;
+  const deferred = due.filter(isDeferred);
+  const ageMs = Math.min(...deferred.map((row) => now - timeOfId(row.id)));
+  const restMs = Math.min(REST_MS_MAX, Math.max(REST_MS_MIN, ageMs / 2));
+  const ids = deferred.map((row) => row.id);
+  await deferClaims(tx, owner, ids, { now, until: Math.round(now + restMs) });
+  return due.filter((row) => !isDeferred(row));
+}
+
+async function recordSent(world: World, tx: Executor, deliveries: ClaimedDelivery[], now: number): Promise<void> {
+  const rowOf = new Map<string, DeliveryRow>();
+  const overtaken = new Set<string>();
+  for (const { row, recipients } of deliveries) {
+    if (recipients.length === 0) continue;
+    rowOf.set(row.email_id, row);
+    if (row.attempt === 1) overtaken.add(row.email_id);
+  }
+  const moved = await advanceLastEvent(tx, [...rowOf.keys()], 'sent');
+  for (const emailId of moved) overtaken.delete(emailId);
+  // Another destination of the email may have ended before, and moved its state on without anything being sent.
+  const late = new Set(await withoutEvent(tx, [...overtaken], 'email.sent'));
+  await recordEvents(
+    tx,
+    world.ids,
+    [...moved, ...late].map((emailId) => ({
+      teamId: rowOf.get(emailId)?.team_id ?? '',
+      domainId: rowOf.get(emailId)?.domain_id,
+      type: 'email.sent',
+      subjectId: emailId,
+      at: now,
+      isFirst: !late.has(emailId),
+    })),
+  );
+}
+
+const keyOf = (teamId: string, address: string): string => `${teamId} ${normalizeAddress(address)}`;
+
+async function suppressedAmong(
+  tx: Executor,
+  claimed: { row: DeliveryRow; addresses: string[] }[],
+): Promise<Map<string, 'bounce' | 'complaint' | 'manual'>> {
+  const wanted = claimed.flatMap(({ row, addresses }) =>
+    addresses.map((address) => [row.team_id, normalizeAddress(address)] as const),
+  );
+  const found = await suppressionsAmong(tx, wanted);
+  return new Map(found.map((entry) => [`${entry.team_id} ${entry.email_key}`, entry.origin]));
+}

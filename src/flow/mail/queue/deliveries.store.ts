@@ -1,0 +1,337 @@
+import { textsIn, uuidsIn, type Executor, type Value } from '../../../platform/db/index.ts';
+import type { Crowded } from './in-flight.ts';
+
+/** One email's recipients at one destination. `recipients` is a JSON list of the addresses that have no outcome yet. */
+export interface DeliveryRow {
+  id: string;
+  email_id: string;
+  team_id: string;
+  domain_id: string;
+  destination: string;
+  recipients: string;
+  region: string;
+  tls: 'opportunistic' | 'enforced';
+  tls_verify: number;
+  /** Attempts that ended; while claimed, the one under way included. */
+  attempt: number;
+  /** When it was due for the first time: two days of retries are counted from here. */
+  accepted_at: number;
+  /** When it may be claimed: its next attempt, or the end of the lease, or the end of the doubt. */
+  due_at: number;
+  lease_owner: string | null;
+  /** Set while a final dot may have been written whose reply nobody knows: such a row is never delivered again. */
+  handed_off_at: number | null;
+}
+
+const COLUMNS = [
+  'id',
+  'email_id',
+  'team_id',
+  'domain_id',
+  'destination',
+  'recipients',
+  'region',
+  'tls',
+  'tls_verify',
+  'attempt',
+  'accepted_at',
+  'due_at',
+  'lease_owner',
+  'handed_off_at',
+] as const;
+
+/** What of an email is still to be delivered, or in doubt. */
+export const deliveriesOf = (
+  db: Executor,
+  emailId: string,
+): Promise<(DeliveryRow & { awaits_domain: number; hold_id: string | null })[]> =>
+  db.all('select * from deliveries where email_id = ? order by id', [emailId]);
+
+export async function insertDeliveries(tx: Executor, rows: readonly DeliveryRow[]): Promise<void> {
+  await tx.insertMany(
+    'deliveries',
+    COLUMNS,
+    rows.map((row) => COLUMNS.map((column) => row[column])),
+  );
+}
+
+/**
+ * What may be claimed. The mail of failing destinations has a lane of its own, so that however long it is, it never
+ * stands before the rest.
+ */
+export interface DueWork {
+  isFailing: boolean;
+  now: number;
+  limit: number;
+  /** Only of these teams, `perTeam` of each at the most, and nothing that is crowded; otherwise what is due first. */
+  share?: { teams: readonly string[]; perTeam: number; crowded: Crowded | undefined };
+}
+
+const laneOf = ({ isFailing }: Pick<DueWork, 'isFailing'>): string =>
+  `lease_owner is null and hold_id is null and failing = ${isFailing ? 1 : 0}`;
+
+/**
+ * Claims due rows for `owner`, oldest due first; a claim not settled by `leaseUntil` is offered to others. What `owner`
+ * holds already is never offered to it again, however late it is. A claim taken over from somebody who is gone goes on
+ * counting as the attempt it was. On PostgreSQL nodes skip each other's claims instead of waiting for them.
+ */
+export async function claimDue(
+  tx: Executor,
+  claim: DueWork & { owner: string; leaseUntil: number },
+): Promise<DeliveryRow[]> {
+  const { sql, values } = claim.share ? sharedOut(tx, claim, claim.share) : dueFirst(tx, claim);
+  const expired = `select id from deliveries where lease_owner is not null and lease_owner <> ? and due_at <= ?
+      order by due_at limit ? ${skipLocked(tx)}`;
+  return tx.all<DeliveryRow>(
+    `update deliveries set lease_owner = ?, due_at = ?,
+      attempt = attempt + case when lease_owner is null then 1 else 0 end
+    where id in (select id from (${expired}) as expired union all ${sql} limit ?) returning *`,
+    [claim.owner, claim.leaseUntil, claim.owner, claim.now, claim.limit, ...values, claim.limit],
+  );
+}
+
+type Part = { sql: string; values: Value[] };
+
+const skipLocked = ({ dialect }: Executor): string => (dialect === 'pg' ? 'for update skip locked' : '');
+
+function dueFirst(tx: Executor, work: DueWork): Part {
+  const sql = `select id from (select id from deliveries where ${laneOf(work)} and due_at <= ?
+      order by due_at limit ? ${skipLocked(tx)}) as oldest`;
+  return { sql, values: [work.now, work.limit] };
+}
+
+/** Reads an index of its own for each team: how much others have waiting makes no difference. */
+function sharedOut(tx: Executor, work: DueWork, share: NonNullable<DueWork['share']>): Part {
+  const { teams, perTeam, crowded } = share;
+  const isPg = tx.dialect === 'pg';
+  const busy = crowded && [
+    textsIn(tx.dialect, 'destination', crowded.destinations),
+    textsIn(tx.dialect, `${isPg ? 'team_id::text' : 'team_id'} || ' ' || destination`, crowded.pairs),
+  ];
+  const of = (team: string): string => `select id from deliveries where ${laneOf(work)} and team_id = ${team}
+      and due_at <= ? ${busy ? `and not (${busy.map(({ sql }) => sql).join(' or ')})` : ''}
+      order by due_at limit ? ${skipLocked(tx)}`;
+  const sql = isPg
+    ? `select due.id from unnest(?::uuid[]) as team(id) cross join lateral (${of('team.id')}) as due`
+    : `select due.id from json_each(?) as team cross join deliveries as due on due.id in (${of('team.value')})`;
+  const among = isPg ? `{${teams.join(',')}}` : JSON.stringify(teams);
+  return { sql, values: [among, work.now, ...(busy ?? []).map(({ value }) => value), perTeam] };
+}
+
+/** The teams that have something due. Goes from team to team, and reads nothing between. */
+export async function teamsWithDue(db: Executor, work: Pick<DueWork, 'isFailing' | 'now'>): Promise<string[]> {
+  const lane = laneOf(work);
+  const rows = await db.all<{ id: string }>(
+    `with recursive team(id) as (
+      select * from (select team_id from deliveries where ${lane} order by team_id limit 1) as first
+      union all
+      select (select team_id from deliveries where ${lane} and team_id > team.id order by team_id limit 1)
+        from team where team.id is not null)
+    select id from team
+      where id is not null and exists (select 1 from deliveries where ${lane} and team_id = team.id and due_at <= ?)`,
+    [work.now],
+  );
+  return rows.map((row) => row.id);
+}
+
+/** When there is something for `owner` to claim in each lane, as far as is known now. */
+export async function nextDueAt(db: Executor, owner: string): Promise<{ usual?: number; failing?: number }> {
+  const first = (isFailing: boolean): string =>
+    `(select due_at from deliveries where ${laneOf({ isFailing })} order by due_at limit 1)`;
+  const row = await db.get<Record<'usual' | 'failing' | 'expires', number | null>>(
+    `select ${first(false)} as usual, ${first(true)} as failing,
+      (select due_at from deliveries where lease_owner is not null and lease_owner <> ? order by due_at limit 1) as expires`,
+    [owner],
+  );
+  const usual = Math.min(row?.usual ?? Infinity, row?.expires ?? Infinity);
+  return {
+    ...(usual === Infinity ? {} : { usual }),
+    ...(row?.failing === null || row?.failing === undefined ? {} : { failing: row.failing }),
+  };
+}
+
+/** Puts claims into the lane of failing destinations, as if they had not been claimed. */
+export async function putAside(tx: Executor, owner: string, ids: readonly string[], now: number): Promise<void> {
+  const among = uuidsIn(tx.dialect, 'id', ids);
+  const sql = `update deliveries set failing = 1, lease_owner = null, due_at = ?, attempt = attempt - 1
+    where ${among.sql} and lease_owner = ?`;
+  await tx.run(sql, [now, among.value, owner]);
+}
+
+/** By id, because the backlog may be long. What has been handed off waits under a date of its own and needs no lease. */
+export function renewLeases(db: Executor, owner: string, ids: string[], leaseUntil: number): Promise<number> {
+  const among = uuidsIn(db.dialect, 'id', ids);
+  const sql = `update deliveries set due_at = ? where ${among.sql} and lease_owner = ? and handed_off_at is null`;
+  return db.run(sql, [leaseUntil, among.value, owner]);
+}
+
+/**
+ * One claim of a delivery. The attempt is part of it: a late word about an attempt that is over, from a commit whose
+ * answer was lost, must not be taken for a word about the next one.
+ */
+export type Claim = Pick<DeliveryRow, 'id' | 'attempt'>;
+
+/** Runs a statement over the claims of each attempt; most batches have one. Answers the ids it touched. */
+async function perAttempt(
+  claims: readonly Claim[],
+  run: (attempt: number, ids: string[]) => Promise<{ id: string }[]>,
+): Promise<Set<string>> {
+  const touched = new Set<string>();
+  for (const [attempt, group] of Map.groupBy(claims, (claim) => claim.attempt)) {
+    const rows = await run(
+      attempt,
+      group.map((claim) => claim.id),
+    );
+    for (const row of rows) touched.add(row.id);
+  }
+  return touched;
+}
+
+/**
+ * Writes the hand-off ledger: from here on a row is only ever settled, or failed at `doubtUntil`. Answers the ids that
+ * are still this owner's, for only they may be handed off.
+ */
+export async function recordHandOffs(
+  tx: Executor,
+  owner: string,
+  claims: readonly Claim[],
+  at: { now: number; doubtUntil: number },
+): Promise<Set<string>> {
+  return perAttempt(claims, (attempt, ids) => {
+    const among = uuidsIn(tx.dialect, 'id', ids);
+    const sql = `update deliveries set handed_off_at = ?, due_at = ?
+      where ${among.sql} and attempt = ? and lease_owner = ? returning id`;
+    return tx.all(sql, [at.now, at.doubtUntil, among.value, attempt, owner]);
+  });
+}
+
+/** Ends deliveries; answers those that `owner` still held. A claim ends once, whoever tries to end it again. */
+export function endClaims(tx: Executor, owner: string, claims: readonly Claim[]): Promise<Set<string>> {
+  return perAttempt(claims, (attempt, ids) => {
+    const among = uuidsIn(tx.dialect, 'id', ids);
+    const sql = `delete from deliveries where ${among.sql} and attempt = ? and lease_owner = ? returning id`;
+    return tx.all(sql, [among.value, attempt, owner]);
+  });
+}
+
+/** Gives a claimed row back to the queue, to be offered at `due_at`; answers whether `owner` still held it. */
+export async function reschedule(
+  tx: Executor,
+  owner: string,
+  claim: Claim,
+  next: Pick<DeliveryRow, 'attempt' | 'due_at' | 'handed_off_at'> & {
+    recipients: readonly string[];
+    /** It is of no use to try before the domain is verified again. */
+    awaitsDomain?: boolean;
+    /** Its destination failed, so the next attempt comes behind the mail of others. */
+    isFailing?: boolean;
+  },
+): Promise<boolean> {
+  const sql = `update deliveries set recipients = ?, attempt = ?, due_at = ?, handed_off_at = ?, awaits_domain = ?, failing = ?,
+      lease_owner = null where id = ? and attempt = ? and lease_owner = ?`;
+  const {
+    recipients,
+    attempt,
+    due_at: dueAt,
+    handed_off_at: handedOffAt,
+    awaitsDomain = false,
+    isFailing = false,
+  } = next;
+  const set = [JSON.stringify(recipients), attempt, dueAt, handedOffAt, awaitsDomain ? 1 : 0, isFailing ? 1 : 0];
+  const values = [...set, claim.id, claim.attempt, owner];
+  return (await tx.run(sql, values)) === 1;
+}
+
+/** Makes due what waits for a domain that is verified again or gone; answers how much that is. */
+export const releaseDeferred = (db: Executor, now: number): Promise<number> =>
+  db.run(
+    `update deliveries set due_at = ?, awaits_domain = 0
+      where awaits_domain = 1 and due_at > ? and lease_owner is null and hold_id is null and handed_off_at is null
+        and not exists (select 1 from domains d where d.id = deliveries.domain_id and d.verified_at is null)`,
+    [now, now],
+  );
+
+/** Undoes claims: offered again at once, as if they had not been claimed. */
+export async function unclaim(tx: Executor, owner: string, ids: readonly string[], now: number): Promise<void> {
+  const among = uuidsIn(tx.dialect, 'id', ids);
+  const sql = `update deliveries set lease_owner = null, due_at = ?, attempt = attempt - 1
+    where ${among.sql} and lease_owner = ?`;
+  await tx.run(sql, [now, among.value, owner]);
+}
+
+/** Puts claims off: offered again at `until`, with as much time left for retries as before. */
+export async function deferClaims(
+  tx: Executor,
+  owner: string,
+  ids: readonly string[],
+  { now, until }: { now: number; until: number },
+): Promise<void> {
+  const among = uuidsIn(tx.dialect, 'id', ids);
+  const sql = `update deliveries set lease_owner = null, due_at = ?, attempt = attempt - 1,
+      accepted_at = case when attempt = 1 then ? else accepted_at + ? end
+    where ${among.sql} and lease_owner = ?`;
+  await tx.run(sql, [until, until, until - now, among.value, owner]);
+}
+
+/** Undoes the claims of `owner` that it does not carry; they have never come near their hand-off. Answers how many. */
+export function unclaimAllBut(tx: Executor, owner: string, ids: readonly string[], now: number): Promise<number> {
+  const carried = uuidsIn(tx.dialect, 'id', ids);
+  const sql = `update deliveries set lease_owner = null, due_at = ?, attempt = attempt - 1
+    where lease_owner = ? and handed_off_at is null and not (${carried.sql})`;
+  return tx.run(sql, [now, owner, carried.value]);
+}
+
+/** Undoes every claim of `owner` that did not come to the hand-off; answers how many. */
+export function unclaimUnsent(tx: Executor, owner: string, now: number): Promise<number> {
+  const sql = `update deliveries set lease_owner = null, due_at = ?, attempt = attempt - 1
+    where lease_owner = ? and handed_off_at is null`;
+  return tx.run(sql, [now, owner]);
+}
+
+export const handedOffBy = (tx: Executor, owner: string): Promise<DeliveryRow[]> =>
+  tx.all<DeliveryRow>('select * from deliveries where lease_owner = ? and handed_off_at is not null', [owner]);
+
+export async function leaseOwners(db: Executor): Promise<string[]> {
+  const rows = await db.all<{ lease_owner: string }>(
+    'select distinct lease_owner from deliveries where lease_owner is not null',
+  );
+  return rows.map((row) => row.lease_owner);
+}
+
+/** Deliveries of an email that nobody has claimed yet. A claim that is under way is waited for. */
+const UNCLAIMED = 'email_id = ? and attempt = 0 and lease_owner is null';
+
+export const removeUnclaimed = (tx: Executor, emailId: string): Promise<number> =>
+  tx.run(`delete from deliveries where ${UNCLAIMED}`, [emailId]);
+
+export async function hasDeliveries(tx: Executor, emailId: string): Promise<boolean> {
+  return (await tx.get('select 1 as one from deliveries where email_id = ? limit 1', [emailId])) !== undefined;
+}
+
+/** Gives what is not claimed another time; answers how many rows moved, and how many could not. */
+export async function moveUnclaimed(
+  tx: Executor,
+  emailId: string,
+  dueAt: number,
+): Promise<{ moved: number; claimed: number }> {
+  const sql = `update deliveries set due_at = ?, accepted_at = ?, failing = 0, hold_id = null where ${UNCLAIMED}`;
+  const moved = await tx.run(sql, [dueAt, dueAt, emailId]);
+  const all = await tx.get<{ n: number }>('select count(*) as n from deliveries where email_id = ?', [emailId]);
+  return { moved, claimed: (all?.n ?? 0) - moved };
+}
+
+/**
+ * Takes recipients out of what is in doubt, because somebody has said what became of them; a delivery with nobody left in it
+ * ends. What is claimed just then is about to be failed, and keeps that.
+ */
+export async function endDoubt(tx: Executor, emailId: string, addresses: ReadonlySet<string>): Promise<void> {
+  const held = tx.dialect === 'pg' ? 'for update' : '';
+  const sql = `select * from deliveries where email_id = ? and handed_off_at is not null and lease_owner is null ${held}`;
+  for (const row of await tx.all<DeliveryRow>(sql, [emailId])) {
+    const recipients = JSON.parse(row.recipients) as string[];
+    const left = recipients.filter((address) => !addresses.has(address));
+    if (left.length === recipients.length) continue;
+    if (left.length === 0) await tx.run('delete from deliveries where id = ?', [row.id]);
+    else await tx.run('update deliveries set recipients = ? where id = ?', [JSON.stringify(left), row.id]);
+  }
+}

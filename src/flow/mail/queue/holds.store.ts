@@ -1,0 +1,39 @@
+import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../../platform/db/index.ts';
+
+/** What an operator's word may concern: the name is that of the column. */
+export type SelectionKind = 'destination' | 'team_id' | 'email_id';
+
+export interface Selection {
+  kind: SelectionKind;
+  value: string;
+}
+
+export interface HoldRow extends Selection {
+  id: string;
+  reason: string;
+  created_by: string;
+  created_at: number;
+}
+
+const COLUMNS = ['id', 'kind', 'value', 'reason', 'created_by', 'created_at'] as const;
+
+/** Answers false where there is one on the same already. */
+export async function insertHold(tx: Executor, row: HoldRow): Promise<boolean> {
+  const values = COLUMNS.map((column) => row[column]);
+  return (await tx.insertMany('queue_holds', COLUMNS, [values], 'on conflict (kind, value) do nothing')) === 1;
+}
+
+export const findHoldOn = (db: Executor, { kind, value }: Selection): Promise<HoldRow | undefined> =>
+  db.get<HoldRow>('select * from queue_holds where kind = ? and value = ?', [kind, value]);
+
+/** Of what kind and on what; there are few, and every claim asks. */
+export const holdsInForce = (db: Executor): Promise<(Selection & { id: string })[]> =>
+  db.all('select id, kind, value from queue_holds');
+
+export async function removeHold(tx: Executor, id: string): Promise<boolean> {
+  return (await tx.run('delete from queue_holds where id = ?', [id])) === 1;
+}
+
+export async function holdPage(db: Executor, page: Page): Promise<{ rows: HoldRow[]; hasMore: boolean }> {
+  return pageOf(await db.all<HoldRow>(pageSql('queue_holds', '1 = 1', page), pageValues(page)), page);
+}

@@ -1,0 +1,37 @@
+import { stopwatch } from '../../../platform/clock/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { LeaseLost } from './carry.ts';
+import { claimDeliveries, type Claimed, type ClaimRequest } from './claim.ts';
+import { recordHandOffs, unclaim, unclaimAllBut, type Claim } from './deliveries.store.ts';
+
+/** What the queue writes about its own claims; everything that comes together is one commit. */
+export interface Ledger {
+  /** `tookMs`: the statements alone, without the wait for a commit. */
+  claim(request: Omit<ClaimRequest, 'owner'>): Promise<Claimed & { tookMs: number }>;
+  intend(claim: Claim): Promise<void>;
+  unclaim(deliveryIds: string[]): Promise<void>;
+  /** Answers how many. */
+  unclaimAllBut(deliveryIds: string[]): Promise<number>;
+}
+
+export function createLedger(world: World, owner: string): Ledger {
+  const ambiguousMs = world.config.delivery.ambiguous_hours * 3_600_000;
+  return {
+    claim: world.commits.lane(async (tx, requests) => {
+      const claims: Awaited<ReturnType<Ledger['claim']>>[] = [];
+      for (const request of requests) {
+        const elapsedMs = stopwatch();
+        const claimed = await claimDeliveries(world, tx, { ...request, owner });
+        claims.push({ ...claimed, tookMs: elapsedMs() });
+      }
+      return claims;
+    }),
+    intend: world.commits.lane<Claim, void>(async (tx, claims) => {
+      const now = world.clock.now();
+      const ours = await recordHandOffs(tx, owner, claims, { now, doubtUntil: now + ambiguousMs });
+      return claims.map(({ id }) => (ours.has(id) ? undefined : new LeaseLost('another node holds this delivery now')));
+    }),
+    unclaimAllBut: (ids) => world.db.tx((tx) => unclaimAllBut(tx, owner, ids, world.clock.now())),
+    unclaim: (ids) => world.db.tx((tx) => unclaim(tx, owner, ids, world.clock.now())),
+  };
+}

@@ -1,0 +1,191 @@
+import { createWorkLoop, type Claim, type Claimed } from '../../../platform/work-loop/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { createSendSwitch } from '../../../resources/instance/index.ts';
+import type { Batch, Composer } from '../compose/index.ts';
+import type { Deliver } from '../deliver/index.ts';
+import { createCarry, untilWritten, type Settle } from './carry.ts';
+import type { ClaimedDelivery } from './claim.ts';
+import { nextDueAt, renewLeases, type DeliveryRow } from './deliveries.store.ts';
+import { createFailingLane } from './failing-lane.ts';
+import type { HandOffLog } from './hand-off-log.ts';
+import { createInFlight } from './in-flight.ts';
+import { createStrays } from './late-commits.ts';
+import { createLedger } from './ledger.ts';
+import { createPressure, createRest } from './restraint.ts';
+
+export interface QueueOptions {
+  world: World;
+  deliver: Deliver;
+  composer: Composer;
+  settle: Settle;
+  handOffLog: HandOffLog;
+  /** Whether more callers wait for their answer than one commit can serve. */
+  isPressed(): boolean;
+  /** Whether a delivery's destination is known to be down. */
+  isDown?(row: DeliveryRow): boolean;
+}
+
+export interface Queue {
+  start(): void;
+  /** There is new work. */
+  wake(): void;
+  /** Claims nothing more and gives what is under way `graceMs` to end; the rest is interrupted and offered again. */
+  stop(graceMs: number): Promise<void>;
+  inFlight(): number;
+  /** Resolves when nothing that can be taken is due and nothing is under way. */
+  idle(): Promise<void>;
+}
+
+/** A delivery that is being carried. */
+interface Work {
+  delivery: ClaimedDelivery;
+  batch: Batch;
+  isFailing: boolean;
+}
+
+const CLAIM_MAX = 200;
+const NOTHING: Claimed<Work> = { items: [], left: 'nothing' };
+const CROWDED: Claimed<Work> = { items: [], left: 'crowded' };
+
+/** Decides what is claimed, how much of it, and in which turn; when that happens is the work loop's to decide. */
+export function createQueue(options: QueueOptions): Queue {
+  const { world, composer, handOffLog } = options;
+  const { owner } = handOffLog;
+  const { max_in_flight: inFlightMax, poll_ms: pollMs, lease_seconds: leaseSeconds } = world.config.delivery;
+  const leaseMs = leaseSeconds * 1000;
+  const inFlight = createInFlight(inFlightMax);
+  const failing = createFailingLane();
+  const pressure = createPressure(options.isPressed, pollMs);
+  const rest = createRest();
+  const sendSwitch = createSendSwitch(world);
+  const ledger = createLedger(world, owner);
+  const carryDelivery = createCarry({ ...options, intend: ledger.intend });
+  const loop = createWorkLoop<Work>({
+    ...{ name: 'queue', clock: world.clock, log: world.log, pollMs, claim, carry, giveBack },
+    describe: ({ delivery }) => ({ emailId: delivery.row.email_id }),
+    renew: { everyMs: leaseMs / 3, work: renew },
+    capacity: () => Math.min(CLAIM_MAX, inFlight.free, pressure.free()),
+    endedPerLook: Math.max(1, Math.min(CLAIM_MAX, Math.floor(inFlightMax / 10))),
+  });
+  const strays = createStrays(world, { unclaimAllBut: ledger.unclaimAllBut, wake: loop.wake.bind(loop) });
+
+  /** More is due than one claim takes: the teams are claimed from in turn, or one's backlog would come before everybody. */
+  let isBacklogged = false;
+  let isFailingNext = false;
+  /** By the claims of ordinary mail that followed one another. */
+  let begun = 0;
+
+  async function claim(request: Claim<Work>): Promise<Claimed<Work>> {
+    try {
+      await strays.takeBack(() => idsOf(loop.items()));
+      // What was accepted before the operator's switch was moved waits for it.
+      if (!(await sendSwitch()).isOn) return NOTHING;
+      return await (isFailingNext ? claimFailing(request) : claimUsual(request));
+    } catch (error) {
+      strays.suspect();
+      throw error;
+    }
+  }
+
+  async function claimUsual({ limit, signal }: Claim<Work>): Promise<Claimed<Work>> {
+    const asOf = world.clock.now();
+    const crowded = inFlight.crowded();
+    if (crowded && rest.isOn()) return CROWDED;
+    const { claimed, isMore, putAside, tookMs } = await ledger.claim({
+      limit,
+      ...(isBacklogged || crowded ? { share: { crowded } } : {}),
+      ...(options.isDown ? { isDown: options.isDown } : {}),
+    });
+    begun = claimed.length + (isBacklogged ? begun : 0);
+    isBacklogged = isMore;
+    if (crowded) rest.after(tookMs);
+    if (putAside > 0) failing.expectAt(world.clock.now());
+    failing.earn(claimed.length);
+    isFailingNext = !isMore && failing.isDue(world.clock.now());
+    const items = await opened(claimed, false, signal);
+    if (isMore || isFailingNext) return { items, left: 'more' };
+    return { items, left: crowded ? 'crowded' : 'nothing', nextAt: () => nextAt(asOf) };
+  }
+
+  /** Small slices, so that mail that has just been accepted never waits for a long one. */
+  async function claimFailing({ limit, signal }: Claim<Work>): Promise<Claimed<Work>> {
+    isFailingNext = false;
+    const asOf = world.clock.now();
+    const slice = Math.min(limit, failing.turn({ isCalm: begun === 0 && !pressure.isOn }));
+    const crowded = inFlight.crowded();
+    if (slice === 0 || (crowded && rest.isOn())) return CROWDED;
+    const { claimed, due, isMore, tookMs } = await ledger.claim({ limit: slice, isFailing: true, share: { crowded } });
+    failing.spend(due);
+    if (crowded) rest.after(tookMs);
+    isFailingNext = isMore && loop.state() !== 'woken';
+    const items = await opened(claimed, true, signal);
+    if (isMore) return { items, left: 'more' };
+    return { items, left: crowded ? 'crowded' : 'nothing', nextAt: () => nextAt(asOf) };
+  }
+
+  /** Claims that cannot be begun are given back at once, not when their lease runs out. */
+  async function opened(claimed: ClaimedDelivery[], isFailing: boolean, signal: AbortSignal): Promise<Work[]> {
+    if (claimed.length === 0) return [];
+    const rows = claimed.map(({ row }) => row);
+    try {
+      const batch = await composer.open(rows);
+      return claimed.map((delivery) => ({ delivery, batch, isFailing }));
+    } catch (error) {
+      await untilWritten(world, signal, () => ledger.unclaim(rows.map(({ id }) => id)));
+      throw error;
+    }
+  }
+
+  async function giveBack(items: readonly Work[], signal: AbortSignal): Promise<void> {
+    if (items.length > 0) await untilWritten(world, signal, () => ledger.unclaim(idsOf(items)));
+  }
+
+  async function carry({ delivery, batch, isFailing }: Work, signal: AbortSignal): Promise<void> {
+    const relieve = pressure.begin();
+    inFlight.enter(delivery.row);
+    if (!isFailing) failing.othersBegin();
+    try {
+      await carryDelivery(delivery, batch, signal);
+    } finally {
+      relieve();
+      inFlight.leave(delivery.row);
+      if (!isFailing) othersEnd();
+    }
+  }
+
+  function othersEnd(): void {
+    failing.othersEnd();
+    if (failing.isAlone && failing.isDue(world.clock.now())) loop.wake();
+  }
+
+  /** When something falls due that the look that began at `asOf` has not seen. */
+  async function nextAt(asOf: number): Promise<number | undefined> {
+    const dueAt = await nextDueAt(world.db, owner);
+    const isNews = failing.expectAt(dueAt.failing) && (dueAt.failing ?? Infinity) <= asOf;
+    const { usual = Infinity, failing: again = Infinity } = dueAt;
+    if (isNews) return asOf;
+    const next = Math.min(...[usual, again].filter((at) => at > asOf));
+    // What was due already was left behind: it is looked for when room is made, not in a busy loop.
+    return Math.min(usual, again) <= asOf && next > world.clock.now() ? undefined : next;
+  }
+
+  /** However long a delivery takes, nobody else is offered it while this process lives. */
+  async function renew(items: readonly Work[]): Promise<void> {
+    strays.lookOnce();
+    if (items.length > 0) await renewLeases(world.db, owner, idsOf(items), world.clock.now() + leaseMs);
+  }
+
+  return {
+    start: () => loop.start(),
+    wake: () => loop.wake(),
+    async stop(graceMs) {
+      strays.stop();
+      await loop.stop(graceMs);
+      await world.commits.settled();
+    },
+    inFlight: () => loop.inFlight(),
+    idle: () => loop.idle(),
+  };
+}
+
+const idsOf = (items: readonly Work[]): string[] => items.map(({ delivery }) => delivery.row.id);

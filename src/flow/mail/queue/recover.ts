@@ -1,0 +1,93 @@
+import type { Executor } from '../../../platform/db/index.ts';
+import type { ProcessMarks } from '../../../platform/process-mark/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { handedOffBy, leaseOwners, reschedule, unclaimUnsent, type DeliveryRow } from './deliveries.store.ts';
+import { leftHandOffLogs, type LeftLog } from './hand-off-log.ts';
+import { LATE_COMMITS_MS } from './late-commits.ts';
+
+export interface Recovered {
+  released: number;
+  inDoubt: number;
+}
+
+export interface Recovery {
+  /** What was taken back at once. */
+  recovered: Recovered;
+  stop(): Promise<void>;
+}
+
+/**
+ * Takes back what earlier processes of this data folder held. What never came to its final dot is offered again at
+ * once; what may have passed it is never sent again and fails when nobody has said otherwise for two hours.
+ */
+export async function recoverDeliveries(world: World, runDir: string, marks?: ProcessMarks): Promise<Recovery> {
+  // An embedded database has no other process: whoever holds a lease is gone, with or without its log.
+  const isAlone = world.db.dialect === 'sqlite';
+  const left = leftHandOffLogs(runDir, { isAlone, marks });
+  const owners: Owners = new Map(left.map((log) => [log.owner, log.marked]));
+  if (isAlone) for (const owner of await leaseOwners(world.db)) if (!owners.has(owner)) owners.set(owner, undefined);
+  const recovered = await takeBackFrom(world, owners);
+  let cancel = (): void => undefined;
+  let pass = Promise.resolve();
+  const goOn = ([waitMs, ...rest]: readonly number[]): void => {
+    // The logs stay until the last look, in case this process is killed in between.
+    if (waitMs === undefined) return left.forEach((log) => log.remove());
+    cancel = world.clock.timer(waitMs, () => {
+      pass = takeBackFrom(world, owners).then(
+        () => goOn(rest),
+        (error: unknown) => {
+          world.log.error({ err: error }, 'could not look for what an earlier process held');
+          goOn([waitMs, ...rest]);
+        },
+      );
+    });
+  };
+  goOn(isAlone || left.length === 0 ? [] : LATE_COMMITS_MS);
+  return {
+    recovered,
+    async stop() {
+      cancel();
+      await pass;
+      cancel();
+    },
+  };
+}
+
+type Owners = Map<string, LeftLog['marked']>;
+
+async function takeBackFrom(world: World, owners: Owners): Promise<Recovered> {
+  const recovered: Recovered = { released: 0, inDoubt: 0 };
+  for (const [owner, marked] of owners) {
+    await world.db.tx(async (tx) => {
+      recovered.released += await unclaimUnsent(tx, owner, world.clock.now());
+      for (const row of await handedOffBy(tx, owner)) recovered[await takeBack(world, tx, owner, row, marked)]++;
+    });
+  }
+  const { released, inDoubt } = recovered;
+  if (released + inDoubt > 0) world.log.warn({ released, inDoubt }, 'took back what an earlier process held');
+  return recovered;
+}
+
+async function takeBack(
+  world: World,
+  tx: Executor,
+  owner: string,
+  row: DeliveryRow,
+  marked: LeftLog['marked'],
+): Promise<keyof Recovered> {
+  const now = world.clock.now();
+  const doubtUntil = (row.handed_off_at ?? now) + world.config.delivery.ambiguous_hours * 3_600_000;
+  // Any other date says that it was in doubt before, and had been claimed only to be failed.
+  const isOwnersHandOff = row.due_at === doubtUntil;
+  const isUnsent = isOwnersHandOff && marked !== undefined && !marked.has(row.id);
+  const recipients = JSON.parse(row.recipients) as string[];
+  const back = { recipients, attempt: row.attempt - 1 };
+  await reschedule(tx, owner, row, {
+    ...back,
+    ...(isUnsent ? { due_at: now, handed_off_at: null } : { due_at: doubtUntil, handed_off_at: row.handed_off_at }),
+  });
+  if (isUnsent) return 'released';
+  const detail = 'the process ended between the final dot and the reply';
+  world.mailLog.ambiguous({ emailId: row.email_id, to: recipients, detail });
+  return 'inDoubt';
+}

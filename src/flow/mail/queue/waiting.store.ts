@@ -1,0 +1,191 @@
+import { nextTurn } from '../../../platform/clock/index.ts';
+import { uuidsIn, type Executor, type Page, type Value } from '../../../platform/db/index.ts';
+import type { DeliveryRow } from './deliveries.store.ts';
+import type { Selection } from './holds.store.ts';
+
+/**
+ * The queue as an operator looks at it and changes it. No index is kept for that, because every delivery would pay for
+ * it: the table is read by its key, in pieces of a few milliseconds between which everybody else has their turn.
+ */
+const PIECE_ROWS = 5000;
+const FIRST = '00000000-0000-0000-0000-000000000000';
+const LAST = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+export const QUEUE_STATES = [
+  'waiting',
+  'scheduled',
+  'retrying',
+  'awaits_domain',
+  'held',
+  'under_way',
+  'in_doubt',
+] as const;
+export type QueueState = (typeof QUEUE_STATES)[number];
+
+export type WaitingRow = DeliveryRow & { hold_id: string | null; state: QueueState };
+
+/** Takes the time that it is now. */
+const STATE = `case when handed_off_at is not null then 'in_doubt' when lease_owner is not null then 'under_way'
+  when hold_id is not null then 'held' when awaits_domain = 1 then 'awaits_domain' when attempt > 0 then 'retrying'
+  when due_at > ? then 'scheduled' else 'waiting' end`;
+
+/** Nobody has it in hand, and nobody may have got it. */
+const UNTOUCHED = 'lease_owner is null and handed_off_at is null';
+
+interface Piece {
+  after: string;
+  upTo: string;
+}
+
+async function* pieces(db: Executor, order: 'asc' | 'desc', within: Piece): AsyncGenerator<Piece> {
+  let { after, upTo } = within;
+  for (;;) {
+    const sql = `select id from deliveries where id > ? and id <= ? order by id ${order} limit 1 offset ?`;
+    const edge = await db.get<{ id: string }>(sql, [after, upTo, PIECE_ROWS - 1]);
+    if (!edge) return yield { after, upTo };
+    if (order === 'asc') {
+      yield { after, upTo: edge.id };
+      after = edge.id;
+    } else {
+      // The edge itself comes with the next piece.
+      yield { after: edge.id, upTo };
+      upTo = edge.id;
+    }
+    await nextTurn();
+  }
+}
+
+/** One email is found by the index of emails. */
+const piecesOf = (db: Executor, selection: Selection): AsyncIterable<Piece> | Piece[] =>
+  selection.kind === 'email_id' ? [{ after: FIRST, upTo: LAST }] : pieces(db, 'asc', { after: FIRST, upTo: LAST });
+
+const IN_PIECE = 'id > ? and id <= ?';
+
+export interface StateCount {
+  destination: string;
+  state: QueueState;
+  count: number;
+  oldest: number;
+  next: number;
+  /** One email that has been tried, the oldest; null where none has. */
+  tried_id: string | null;
+}
+
+/** How much is in each state at each destination, in parts to be added up. */
+export async function* countStates(db: Executor, now: number): AsyncGenerator<StateCount[]> {
+  for await (const { after, upTo } of pieces(db, 'asc', { after: FIRST, upTo: LAST })) {
+    yield await db.all<StateCount>(
+      `select destination, state, count(*) as count, min(accepted_at) as oldest, min(due_at) as next,
+          min(case when attempt > 0 then cast(id as text) end) as tried_id
+        from (select id, destination, accepted_at, due_at, attempt, ${STATE} as state from deliveries where ${IN_PIECE}) as d
+        group by destination, state`,
+      [now, after, upTo],
+    );
+  }
+}
+
+export function queuedRows(db: Executor, ids: readonly string[]): Promise<DeliveryRow[]> {
+  const among = uuidsIn(db.dialect, 'id', ids);
+  return db.all<DeliveryRow>(`select * from deliveries where ${among.sql}`, [among.value]);
+}
+
+export interface WaitingFilter {
+  destination?: string | undefined;
+  team_id?: string | undefined;
+  email_id?: string | undefined;
+  state?: string | undefined;
+}
+
+/** Newest first. What few rows keep is looked for piece by piece. */
+export async function waitingPage(
+  db: Executor,
+  filter: WaitingFilter,
+  { now, page }: { now: number; page: Page },
+): Promise<{ rows: WaitingRow[]; hasMore: boolean }> {
+  const named = Object.entries(filter).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const where = named.map(([column]) => `and ${column} = ?`).join(' ');
+  const values: Value[] = named.map(([, value]) => value);
+  const order = page.before === undefined ? 'desc' : 'asc';
+  const before = page.after === undefined ? '' : 'and id <> ?';
+  const within = { after: page.before ?? FIRST, upTo: page.after ?? LAST };
+  const rows: WaitingRow[] = [];
+  for await (const { after, upTo } of pieces(db, order, within)) {
+    const found = await db.all<WaitingRow>(
+      `select * from (select deliveries.*, ${STATE} as state from deliveries where ${IN_PIECE} ${before}) as d
+        where 1 = 1 ${where} order by id ${order} limit ?`,
+      [now, after, upTo, ...(page.after === undefined ? [] : [page.after]), ...values, page.limit + 1 - rows.length],
+    );
+    rows.push(...found);
+    if (rows.length > page.limit) break;
+  }
+  const kept = rows.slice(0, page.limit);
+  return { rows: order === 'asc' ? kept.reverse() : kept, hasMore: rows.length > page.limit };
+}
+
+/** Makes due what waits for another try; answers how many that are. */
+export async function hasten(db: Executor, selection: Selection, now: number): Promise<number> {
+  const sql = `update deliveries set due_at = ?, failing = 0 where ${IN_PIECE} and ${selection.kind} = ?
+    and ${UNTOUCHED} and hold_id is null and attempt > 0 and due_at > ?`;
+  let hastened = 0;
+  for await (const { after, upTo } of piecesOf(db, selection)) {
+    hastened += await db.run(sql, [now, after, upTo, selection.value, now]);
+  }
+  return hastened;
+}
+
+/** The ids of what may be taken out now, a few at a time. */
+export async function* untouchedIds(db: Executor, selection: Selection, few: number): AsyncGenerator<string[]> {
+  const sql = `select id from deliveries where ${IN_PIECE} and ${selection.kind} = ? and ${UNTOUCHED}`;
+  for await (const { after, upTo } of piecesOf(db, selection)) {
+    const found = (await db.all<{ id: string }>(sql, [after, upTo, selection.value])).map(({ id }) => id);
+    for (let from = 0; from < found.length; from += few) yield found.slice(from, from + few);
+  }
+}
+
+/** Takes out those that nobody has claimed meanwhile, and answers them. */
+export function takeUntouched(tx: Executor, ids: readonly string[]): Promise<DeliveryRow[]> {
+  const among = uuidsIn(tx.dialect, 'id', ids);
+  return tx.all<DeliveryRow>(`delete from deliveries where ${among.sql} and ${UNTOUCHED} returning *`, [among.value]);
+}
+
+export async function countTouched(db: Executor, selection: Selection): Promise<number> {
+  const sql = `select count(*) as n from deliveries where ${IN_PIECE} and ${selection.kind} = ? and not (${UNTOUCHED})`;
+  let count = 0;
+  for await (const { after, upTo } of piecesOf(db, selection)) {
+    count += (await db.get<{ n: number }>(sql, [after, upTo, selection.value]))?.n ?? 0;
+  }
+  return count;
+}
+
+/** Puts claims to rest until a hold ends, as if they had not been claimed; `due_at` says since when. */
+export async function rest(
+  tx: Executor,
+  owner: string,
+  ids: readonly string[],
+  { holdId, now }: { holdId: string; now: number },
+): Promise<void> {
+  const among = uuidsIn(tx.dialect, 'id', ids);
+  const sql = `update deliveries set hold_id = ?, lease_owner = null, due_at = ?, attempt = attempt - 1
+    where ${among.sql} and lease_owner = ?`;
+  await tx.run(sql, [holdId, now, among.value, owner]);
+}
+
+/** Makes a few due that rested, with as much time left for retries as before; answers how many. */
+export function wakeHeld(tx: Executor, holdId: string, now: number, limit: number): Promise<number> {
+  const sql = `update deliveries set hold_id = null, accepted_at = accepted_at + ? - due_at, due_at = ?
+    where id in (select id from deliveries where hold_id = ? order by id limit ?)`;
+  return tx.run(sql, [now, now, holdId, limit]);
+}
+
+/** The holds that something rests for. Goes from hold to hold, and reads nothing between. */
+export async function restingFor(db: Executor): Promise<string[]> {
+  const rows = await db.all<{ id: string }>(
+    `with recursive hold(id) as (
+      select * from (select hold_id from deliveries where hold_id is not null order by hold_id limit 1) as first
+      union all
+      select (select hold_id from deliveries where hold_id is not null and hold_id > hold.id order by hold_id limit 1)
+        from hold where hold.id is not null)
+    select id from hold where id is not null`,
+  );
+  return rows.map(({ id }) => id);
+}

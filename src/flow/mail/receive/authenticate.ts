@@ -1,0 +1,42 @@
+import { authenticate as check } from 'mailauth';
+import type { Authentication } from '../../../resources/received-emails/index.ts';
+
+export type Checks = Omit<Authentication, 'verdict' | 'spam'>;
+
+export interface CheckOrder {
+  raw: Uint8Array;
+  mailFrom: string;
+  client: { address: string; name: string };
+  /** Who checks. */
+  host: string;
+}
+
+/** SPF, DKIM, DMARC and ARC of a message; `resolver` answers as `dns.promises.resolve` would. */
+export async function authenticate(
+  { raw, mailFrom, client, host }: CheckOrder,
+  resolver: (name: string, type: string) => Promise<unknown>,
+): Promise<Checks> {
+  const { dkim, spf, dmarc, arc } = await check(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), {
+    ip: client.address,
+    helo: client.name,
+    sender: mailFrom,
+    mta: host,
+    disableBimi: true,
+    // Of MX records it takes objects, as Node answers them, which its type leaves out.
+    resolver: (name: string, type: string) => resolver(name, type) as Promise<string[]>,
+  });
+  return {
+    spf: spf ? { result: spf.status.result, domain: spf.domain ?? null } : { result: 'none', domain: null },
+    dkim: (dkim.results ?? [])
+      .filter((one) => one.status.result !== 'none')
+      .map((one) => ({
+        result: one.status.result,
+        domain: one.signingDomain ?? null,
+        selector: one.selector ?? null,
+      })),
+    dmarc: dmarc
+      ? { result: dmarc.status.result, domain: dmarc.domain ?? null, policy: dmarc.policy ?? null }
+      : { result: 'none', domain: null, policy: null },
+    arc: { result: arc ? arc.status.result : 'none' },
+  };
+}

@@ -1,0 +1,144 @@
+import { clientKey } from '../../../platform/network/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import type { MessageReading } from '../../../protocol/read-message/index.ts';
+import type { Authentication } from '../../../resources/received-emails/index.ts';
+import { findDomainByName, sendingNames } from '../../../resources/domains/index.ts';
+import type { Accept } from '../accept/index.ts';
+import { applyRules, type Treatment } from './apply-rules.ts';
+import { createGreylist, type Greylist } from './greylist.ts';
+import { contentKey, createForwarder, type Forwarder, type Onward, type Passing } from './forwarder.ts';
+import { createAuthenticator } from './authenticator.ts';
+import type { Arrival } from './inbound-message.ts';
+import { judge } from './judge.ts';
+import { routeRecipient, type Route } from './route-recipient.ts';
+import type { Verdict } from './verdict.ts';
+import { takeReturned } from './take-returned.ts';
+import { createStoreMessage, type Received } from './store-message.ts';
+
+export interface Receive {
+  /** Where mail to this address goes, if it is taken at all. */
+  route(address: string): Promise<Route>;
+  /** Whether whoever calls has to come again first (greylisting). */
+  greylist: Greylist;
+  /** Resolves when everything that comes of the message is synced; `id` is for the log of whoever sent it. */
+  receive(arrival: Arrival): Promise<Verdict>;
+  close(): Promise<void>;
+}
+
+export function createReceive(world: World, accept: Accept): Receive {
+  const { read, store, close } = createStoreMessage(world);
+  const authenticator = createAuthenticator(world);
+  const forwarder = createForwarder(world, accept);
+
+  async function take(arrival: Arrival, reading: MessageReading, judged: Judged): Promise<Verdict> {
+    const { authentication, virus } = judged;
+    const treatments: Treatment[] = [];
+    for (const [teamId, addresses] of teamsOf(arrival)) treatments.push(await applyRules(world, teamId, addresses));
+    const isClean = virus === undefined;
+    if (isClean && !(await mayAllPass(forwarder, arrival, treatments))) return { kind: 'deferred' };
+    await takeReturned(world, arrival, reading);
+    const told = treatments.filter(({ kept }) => kept.length > 0);
+    const received = await store(
+      {
+        ...arrival,
+        authentication,
+        teams: new Map(told.map(({ teamId, kept }) => [teamId, kept])),
+        withoutContent: new Set(told.flatMap((one) => (one.isWithoutContent ? [one.teamId] : []))),
+        hasVirus: !isClean,
+      },
+      reading,
+    );
+    const passing = { arrival, reading, checks: authentication };
+    if (isClean && !(await passAll(world, forwarder, passing, [...onwards(received, told), ...returns(arrival)])))
+      return { kind: 'deferred' };
+    return { kind: 'taken', id: received[0]?.id ?? world.ids.uuid() };
+  }
+
+  return {
+    route: (address) => routeRecipient(world, address),
+    greylist: createGreylist(world),
+    async receive(arrival) {
+      const reading = await read(clientKey(arrival.client.address), arrival.raw);
+      const recipients = arrival.routes.flatMap((route) =>
+        route.kind === 'team' || route.kind === 'rewritten' ? [route.address] : [],
+      );
+      if (recipients.length === 0) return takeReturned(world, arrival, reading);
+      const judgement = await judge(world, authenticator, arrival, recipients);
+      if (judgement.kind === 'refuse') return { kind: 'refused', domain: judgement.domain };
+      if (judgement.kind === 'defer') return { kind: 'deferred' };
+      const { virus } = judgement;
+      if (virus !== undefined) world.log.warn({ virus, mailFrom: arrival.mailFrom }, 'a virus came in');
+      return take(arrival, reading, judgement);
+    },
+    close: async () => void (await Promise.all([close(), authenticator.close()])),
+  };
+}
+
+interface Judged {
+  authentication: Authentication;
+  virus: string | undefined;
+}
+
+function teamsOf(arrival: Arrival): Map<string, string[]> {
+  const teams = new Map<string, string[]>();
+  for (const route of arrival.routes) {
+    if (route.kind === 'team') teams.set(route.teamId, [...(teams.get(route.teamId) ?? []), route.address]);
+  }
+  return teams;
+}
+
+/** Asked before anything is stored: of a message that comes again and again, nothing should stand there each time. */
+async function mayAllPass(
+  forwarder: Forwarder,
+  { routes }: Arrival,
+  treatments: readonly Treatment[],
+): Promise<boolean> {
+  const teams = [
+    ...treatments.flatMap(({ teamId, forwards }) => (forwards.length > 0 ? [teamId] : [])),
+    ...routes.flatMap((route) => (route.kind === 'rewritten' ? [route.teamId] : [])),
+  ];
+  for (const teamId of new Set(teams)) if (!(await forwarder.mayPass(teamId))) return false;
+  return true;
+}
+
+type Step = Omit<Onward, 'domain'> & { domain: { name: string } };
+
+function onwards(received: readonly Received[], treatments: readonly Treatment[]): Step[] {
+  return treatments.flatMap(({ teamId, forwards }) => {
+    const id = received.find((one) => one.teamId === teamId)?.id ?? '';
+    return forwards.map(({ rule, addresses, targets }): Step => {
+      const [address = ''] = addresses;
+      const tags = [
+        { name: 'inbound_rule', value: rule.id },
+        { name: 'received_email', value: id },
+      ];
+      const domain = { name: address.slice(address.lastIndexOf('@') + 1).toLowerCase() };
+      return { teamId, address, domain, targets, sender: 'rewritten', tags, key: `${id} ${rule.id}` };
+    });
+  });
+}
+
+/** Bounces of what was passed on go back to whoever sent it, and to nobody else. */
+const returns = ({ routes, raw }: Arrival): Step[] =>
+  routes.flatMap((route): Step[] => {
+    if (route.kind !== 'rewritten') return [];
+    const { teamId, address, sender, domainName: name } = route;
+    const key = contentKey(raw, address);
+    return [{ teamId, address, domain: { name }, targets: [sender], sender: 'empty', tags: [], key }];
+  });
+
+async function passAll(world: World, forwarder: Forwarder, passing: Passing, steps: readonly Step[]): Promise<boolean> {
+  let isDone = true;
+  for (const {
+    domain: { name },
+    ...step
+  } of steps) {
+    const domain = await findDomainByName(world.db, step.teamId, name);
+    const [sending] = domain ? await sendingNames(world.db, [domain.id]) : [];
+    if (!sending) continue;
+    const returnPathDomain = `${sending.custom_return_path}.${sending.name}`;
+    const passed = await forwarder.pass(passing, { ...step, domain: { id: sending.id, returnPathDomain } });
+    if (passed === 'deferred') isDone = false;
+  }
+  return isDone;
+}

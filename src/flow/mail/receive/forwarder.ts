@@ -1,0 +1,193 @@
+import { createHash } from 'node:crypto';
+import { Refusal } from '../../../platform/refusal/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { normalizeAddress, parseAddress, parseMailbox, type Mailbox } from '../../../protocol/address/index.ts';
+import { arcResults, arcState } from '../../../protocol/arc/index.ts';
+import { receivedField, type HeaderField } from '../../../protocol/mime/index.ts';
+import { readFields, type RawField } from '../../../protocol/mime-read/index.ts';
+import type { MessageReading } from '../../../protocol/read-message/index.ts';
+import { rewriteSender } from '../../../protocol/srs/index.ts';
+import type { Ctx } from '../../../resources/access/index.ts';
+import { receivingDomain } from '../../../resources/domains/index.ts';
+import { spoolMessage, type Accept, type Forward } from '../accept/index.ts';
+import type { Arrival } from './inbound-message.ts';
+import type { Checks } from './authenticate.ts';
+
+/** What came in, and what was found out about it. */
+export interface Passing {
+  arrival: Omit<Arrival, 'routes'>;
+  reading: MessageReading;
+  checks: Checks;
+}
+
+/** Where it goes on to. */
+export interface Onward {
+  teamId: string;
+  /** The address that it came to, which is on a name of `domain`. */
+  address: string;
+  domain: { id: string; returnPathDomain: string };
+  targets: readonly string[];
+  /** The sender of its envelope; empty where nothing may come back. */
+  sender: 'rewritten' | 'empty';
+  tags: Forward['tags'];
+  /** Of one message, for one team: what has gone on with it does not go on again. */
+  key: string;
+}
+
+/** `deferred`: whoever sent it should send it again. `kept`: it cannot go on, and nobody else will try. */
+export type Passed = 'passed' | 'deferred' | 'kept';
+
+export interface Forwarder {
+  pass(passing: Passing, onward: Onward): Promise<Passed>;
+  /** Whether the team may send at all at present, so that a message is not stored that would be deferred then. */
+  mayPass(teamId: string): Promise<boolean>;
+}
+
+/** More than any route has (RFC 5321 §6.3). */
+const HOPS_MAX = 50;
+const DELAYED = new Set(['daily_quota_exceeded', 'rate_limit_exceeded', 'concurrent_idempotent_requests']);
+
+/** Passes on what came in: through the accept stage, as a send of its team. */
+export function createForwarder(world: World, accept: Accept): Forwarder {
+  const ctxOf = (teamId: string): Ctx => ({
+    store: world,
+    teamId,
+    actor: { kind: 'job', name: 'forward' },
+    requestId: world.ids.uuid(),
+  });
+
+  async function pass(passing: Passing, onward: Onward): Promise<Passed> {
+    const { teamId, address } = onward;
+    const stay = (because: string): Passed => {
+      world.mailLog.notForwarded({ teamId, address, because });
+      return 'kept';
+    };
+    const recipients = await recipientsOf(world, onward.targets);
+    if (recipients.length === 0) return stay('every address that it would go to is received here');
+    const spooled = await spoolMessage(world, piecesOf(passing.arrival.raw));
+    try {
+      const fields = readFields(spooled.head);
+      if (spooled.fault !== undefined) return stay(spooled.fault);
+      if ('fault' in fields) return stay(fields.fault);
+      const loop = loopIn(fields, address);
+      if (loop !== undefined) return stay(loop);
+      const { chain, head } = headOf(world, passing, onward, fields);
+      const { subject, messageId } = passing.reading;
+      const { domain, tags } = onward;
+      const mailFrom = senderOf(world, passing.arrival.mailFrom, onward);
+      const from = authorOf(passing);
+      const forward = {
+        domainId: domain.id,
+        spooled,
+        head,
+        from,
+        subject,
+        messageId,
+        tags,
+        recipients,
+        mailFrom,
+        chain,
+      };
+      await accept.acceptForward(ctxOf(teamId), forward, onward.key);
+      return 'passed';
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      if (!isForNow(error)) return stay(error.message);
+      world.mailLog.notForwarded({ teamId, address, because: error.message });
+      return 'deferred';
+    } finally {
+      await spooled.discard();
+    }
+  }
+
+  return {
+    pass,
+    async mayPass(teamId) {
+      try {
+        await accept.mayBegin(ctxOf(teamId));
+        return true;
+      } catch (error) {
+        // What time does not lift is said of each message, which is kept.
+        if (error instanceof Refusal) return !isForNow(error);
+        throw error;
+      }
+    },
+  };
+}
+
+const isForNow = (refusal: Refusal): boolean => refusal.status >= 500 || DELAYED.has(refusal.errorName);
+
+/** A message that came again, and found nothing stored of it that would say so, is known by its bytes. */
+export const contentKey = (raw: Buffer, to: string): string =>
+  createHash('sha256')
+    .update(`${normalizeAddress(to)}\n`)
+    .update(raw)
+    .digest('base64url');
+
+async function* piecesOf(raw: Buffer): AsyncIterable<Buffer> {
+  yield raw;
+}
+
+/** A domain that has come to receive here since the rule was made would bring it back. */
+async function recipientsOf(world: World, targets: readonly string[]): Promise<Mailbox[]> {
+  const recipients: Mailbox[] = [];
+  for (const target of targets) {
+    const parsed = parseAddress(target);
+    if (parsed.ok && !(await receivingDomain(world.db, parsed.mailbox.domain))) recipients.push(parsed.mailbox);
+  }
+  return recipients;
+}
+
+/** Whoever passes mail on says at which address it was (RFC 9228); where it comes to the same one again, it goes in circles. */
+function loopIn(fields: readonly RawField[], address: string): string | undefined {
+  const here = normalizeAddress(address);
+  const isBack = fields.some(
+    ({ lower, value }) => lower === 'delivered-to' && normalizeAddress(value.replace(/^\s*<?|>?\s*$/g, '')) === here,
+  );
+  if (isBack) return 'it has been at this address already, so that it goes in circles';
+  const hops = fields.filter(({ lower }) => lower === 'received').length;
+  if (hops > HOPS_MAX) return `it has passed ${hops} servers, so that it seems to go in circles`;
+  return undefined;
+}
+
+/** What came is behind it unchanged but for Return-Path, which is for the last server alone to write. */
+function headOf(
+  world: World,
+  { arrival, checks }: Passing,
+  { address, key }: Onward,
+  fields: readonly RawField[],
+): { chain: Forward['chain']; head: string } {
+  const kept = fields.filter(({ lower }) => lower !== 'return-path');
+  const state = arcState(
+    kept.map(({ name, value }): HeaderField => [name, value]),
+    checks,
+  );
+  const { host } = world.config.instance;
+  const hop = receivedField({
+    from: { helo: arrival.client.name, address: arrival.client.address },
+    by: host,
+    protocol: arrival.client.protocol ?? 'ESMTP',
+    id: key.slice(0, 36),
+    recipient: address,
+    at: new Date(world.clock.now()),
+  });
+  const results = state.chain === 'unsealed' ? '' : arcResults(host, state, checks);
+  const theirs = kept.map(({ raw }) => (raw.endsWith('\r\n') ? raw : `${raw}\r\n`)).join('');
+  return { chain: state.chain, head: `${results}Delivered-To: ${address}\r\n${hop}${theirs}` };
+}
+
+/** A notice has no sender and gets none, so that nothing is ever sent back for it. */
+function senderOf(world: World, mailFrom: string, { domain, sender }: Onward): string | null {
+  if (mailFrom === '' || sender === 'empty') return '';
+  const mac = (bytes: Buffer): Buffer => world.secrets.mac('sender rewriting', bytes);
+  return rewriteSender(mailFrom, domain.returnPathDomain, { now: world.clock.now(), mac }) ?? null;
+}
+
+/** As the team is shown it: notices, among others, are often from nobody who could be answered. */
+function authorOf({ reading, arrival }: Passing): Mailbox {
+  for (const text of [reading.from, arrival.mailFrom]) {
+    const parsed = parseMailbox(text, { allowSingleLabel: true });
+    if (parsed.ok) return parsed.mailbox;
+  }
+  return { name: '', local: 'unknown', domain: 'invalid', address: 'unknown@invalid', needsSmtpUtf8: false };
+}

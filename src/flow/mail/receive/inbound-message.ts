@@ -1,0 +1,23 @@
+import type { Authentication } from '../../../resources/received-emails/index.ts';
+import type { Route } from './route-recipient.ts';
+
+/** What the door has taken: the envelope, and the content byte for byte without what SMTP adds to carry it. */
+export interface Arrival {
+  /** The envelope sender; empty for notices. */
+  mailFrom: string;
+  routes: readonly Exclude<Route, { kind: 'none' }>[];
+  raw: Buffer;
+  /** `protocol` as RFC 3848 names it. */
+  client: { address: string; name: string; protocol?: string };
+}
+
+/** A message for at least one team. */
+export interface InboundMessage extends Omit<Arrival, 'routes'> {
+  /** The addresses that were accepted, by the team they belong to. */
+  teams: ReadonlyMap<string, readonly string[]>;
+  authentication: Authentication | null;
+  /** Teams that only want to be told. */
+  withoutContent?: ReadonlySet<string>;
+  /** A virus was found: that it came is kept, and nothing of it. */
+  hasVirus?: boolean;
+}

@@ -1,0 +1,74 @@
+import { systemClock } from '../../../platform/clock/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import type { Authentication } from '../../../resources/received-emails/index.ts';
+import type { Authenticator } from './authenticator.ts';
+import { scan } from './clamd.ts';
+import type { Arrival } from './inbound-message.ts';
+import { scoreOf, type Spam } from './rspamd.ts';
+
+/** What is said of a message before it is stored. */
+export type Judgement =
+  | { kind: 'keep'; authentication: Authentication; virus: string | undefined }
+  /** Its domain has asked to have it refused. */
+  | { kind: 'refuse'; domain: string }
+  /** The scanner does not answer, and nothing is taken unseen. */
+  | { kind: 'defer' };
+
+/** Asks everybody at once. Only viruses and DMARC decide anything; the rest is for whoever reads the message. */
+export async function judge(
+  world: World,
+  { authenticate }: Authenticator,
+  arrival: Arrival,
+  recipients: readonly string[],
+): Promise<Judgement> {
+  const { receiving } = world.config;
+  const waitMs = receiving.judge_seconds * 1000;
+  const [checks, virus, spam] = await Promise.all([
+    authenticate(arrival),
+    virusIn(world, arrival.raw, waitMs),
+    spamScore(world, arrival, recipients, waitMs),
+  ]);
+  if (virus === NO_ANSWER) return { kind: 'defer' };
+  const { result, policy, domain } = checks.dmarc;
+  const isDisowned = result === 'fail' && (policy === 'reject' || policy === 'quarantine');
+  if (isDisowned && policy === 'reject' && receiving.dmarc === 'refuse') {
+    return { kind: 'refuse', domain: domain ?? '' };
+  }
+  const isSuspicious = (isDisowned && receiving.dmarc !== 'keep') || spam?.is_spam === true;
+  const authentication = { ...checks, verdict: isSuspicious ? ('suspicious' as const) : ('pass' as const), spam };
+  return { kind: 'keep', authentication, virus };
+}
+
+const NO_ANSWER = Symbol('no answer');
+
+async function virusIn(world: World, raw: Buffer, timeoutMs: number): Promise<string | typeof NO_ANSWER | undefined> {
+  const { clamd, clamd_down: whenDown } = world.config.receiving;
+  if (clamd === '') return undefined;
+  try {
+    return await scan(raw, { ...hostAndPort(clamd), clock: systemClock, timeoutMs });
+  } catch (error) {
+    world.log.error({ err: error, whenDown }, 'clamd does not answer');
+    return whenDown === 'defer' ? NO_ANSWER : undefined;
+  }
+}
+
+async function spamScore(
+  world: World,
+  arrival: Arrival,
+  recipients: readonly string[],
+  timeoutMs: number,
+): Promise<Spam | null> {
+  const { rspamd } = world.config.receiving;
+  if (rspamd === '') return null;
+  return scoreOf(arrival, recipients, { ...hostAndPort(rspamd), clock: systemClock, timeoutMs }).catch(
+    (error: unknown) => {
+      world.log.error({ err: error }, 'rspamd does not answer');
+      return null;
+    },
+  );
+}
+
+function hostAndPort(text: string): { host: string; port: number } {
+  const at = text.lastIndexOf(':');
+  return { host: text.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(text.slice(at + 1)) };
+}

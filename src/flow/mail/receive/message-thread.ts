@@ -1,0 +1,151 @@
+import { Worker } from 'node:worker_threads';
+import type { Clock } from '../../../platform/clock/index.ts';
+import { createTurnLine } from '../../../platform/fair-share/index.ts';
+
+export interface MessageThread<Order, Answer> {
+  /** What takes too long or too much is answered as `late` says; rejects only where no thread can be had. */
+  ask(party: string, order: Order): Promise<Answer>;
+  /** How many messages are in hand or wait. */
+  waiting(): number;
+  close(): Promise<void>;
+}
+
+export interface MessageThreadOptions<Answer> {
+  /** The other side, which answers what `Said` holds. */
+  url: URL;
+  /** Measures the thread, which takes real time whatever a test's day is. */
+  clock: Clock;
+  limitMs: number;
+  /** How many messages it may have in hand; of more than one, each must be known to take little. */
+  atOnce: number;
+  late(because: string): Answer;
+  /** What the other side has to ask while it works. */
+  answerQuestion?: (question: unknown) => Promise<unknown>;
+}
+
+/** What a thread says: the answer to an order, or a question of its own. */
+export type Said = { id: number; answer: unknown } | { question: number; asked: unknown };
+
+interface Job<Order, Answer> {
+  order: Order;
+  answer(answer: Answer): void;
+  fail(error: Error): void;
+  stopTimer(): void;
+}
+
+/** Of the thread's own; the message itself is outside of it. */
+const HEAP_MB = 256;
+
+/**
+ * Works on messages in a thread of its own, in turns of those who brought them: whatever a stranger has put together
+ * stops nothing else. The thread ends with a message that takes longer than `limitMs`, unless others are in its hand and
+ * it is still heard of. It is started by the first message.
+ */
+export const createMessageThread = <Order extends { raw: Uint8Array }, Answer>(
+  options: MessageThreadOptions<Answer>,
+): MessageThread<Order, Answer> => new WorkedInThread<Order, Answer>(options);
+
+class WorkedInThread<Order extends { raw: Uint8Array }, Answer> implements MessageThread<Order, Answer> {
+  readonly #options: MessageThreadOptions<Answer>;
+  readonly #line = createTurnLine<Job<Order, Answer>>();
+  readonly #inHand = new Map<number, Job<Order, Answer>>();
+  #thread: Worker | undefined;
+  #orders = 0;
+  #heardAt = 0;
+
+  constructor(options: MessageThreadOptions<Answer>) {
+    this.#options = options;
+  }
+
+  ask(party: string, order: Order): Promise<Answer> {
+    return new Promise((answer, fail) => {
+      this.#line.push(party, { order, answer, fail, stopTimer: () => undefined });
+      this.#next();
+    });
+  }
+
+  waiting(): number {
+    return this.#line.size + this.#inHand.size;
+  }
+
+  async close(): Promise<void> {
+    const ending = this.#thread;
+    for (let job = this.#line.shift(); job; job = this.#line.shift()) job.fail(new Error('the program ends'));
+    this.#endThread((job) => job.fail(new Error('the program ends')));
+    await ending?.terminate();
+  }
+
+  #next(): void {
+    const { clock, limitMs, atOnce } = this.#options;
+    while (this.#inHand.size < atOnce) {
+      const job = this.#line.shift();
+      if (!job) break;
+      const id = ++this.#orders;
+      this.#inHand.set(id, job);
+      job.stopTimer = clock.timer(limitMs, () => this.#tooLong(id));
+      this.#thread ??= this.#start();
+      if (this.#inHand.size === 1) this.#heardAt = clock.now();
+      // A copy, because the source is stored meanwhile.
+      const raw = new Uint8Array(job.order.raw);
+      this.#thread.postMessage({ id, order: { ...job.order, raw } }, [raw.buffer]);
+    }
+    if (this.#inHand.size > 0) this.#thread?.ref();
+    else this.#thread?.unref();
+  }
+
+  #take(id: number): Job<Order, Answer> | undefined {
+    const job = this.#inHand.get(id);
+    this.#inHand.delete(id);
+    job?.stopTimer();
+    return job;
+  }
+
+  #tooLong(id: number): void {
+    const { clock, limitMs, atOnce, late } = this.#options;
+    const because = `it took longer than ${limitMs / 1000} s`;
+    const isStuck = atOnce === 1 || this.#heardAt + limitMs <= clock.now();
+    if (isStuck) return this.#endThread((job) => job.answer(late(because)));
+    this.#take(id)?.answer(late(because));
+    this.#next();
+  }
+
+  #endThread(tell: (job: Job<Order, Answer>) => void): void {
+    const broken = this.#thread;
+    this.#thread = undefined;
+    void broken?.terminate();
+    for (const id of [...this.#inHand.keys()]) {
+      const job = this.#take(id);
+      if (job) tell(job);
+    }
+    this.#next();
+  }
+
+  #start(): Worker {
+    const { url, late } = this.#options;
+    const made = new Worker(url, { resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } });
+    // A thread that was given up is heard no more.
+    const isCurrent = (): boolean => made === this.#thread;
+    made.on('message', (said: Said) => {
+      if (isCurrent()) this.#hear(said, made);
+    });
+    made.on('error', (error: NodeJS.ErrnoException) => {
+      if (!isCurrent()) return;
+      if (error.code !== 'ERR_WORKER_OUT_OF_MEMORY') this.#endThread((job) => job.fail(error));
+      else this.#endThread((job) => job.answer(late('it takes too much memory')));
+    });
+    made.on('exit', (code) => {
+      if (isCurrent()) this.#endThread((job) => job.fail(new Error(`a thread for messages ended with ${code}`)));
+    });
+    return made;
+  }
+
+  #hear(said: Said, asker: Worker): void {
+    const { clock, answerQuestion } = this.#options;
+    this.#heardAt = clock.now();
+    if ('id' in said) {
+      this.#take(said.id)?.answer(said.answer as Answer);
+      return this.#next();
+    }
+    void answerQuestion?.(said.asked).then((told) => asker.postMessage({ question: said.question, told }));
+  }
+}

@@ -1,0 +1,137 @@
+import { createHash } from 'node:crypto';
+import type { ReceivedData } from '../../../events/index.ts';
+import type { NewBlob } from '../../../platform/blobs/index.ts';
+import { isoTime } from '../../../platform/clock/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import type { MessageHead, MessagePart, MessageReading } from '../../../protocol/read-message/index.ts';
+import {
+  RAW_BLOB,
+  RECEIVED_ATTACHMENT_BLOB,
+  receivedBody,
+  type DroppedReason,
+  type NewReceivedEmail,
+  type ReceivedAttachmentRow,
+} from '../../../resources/received-emails/index.ts';
+import type { InboundMessage } from './inbound-message.ts';
+
+/** What a message becomes for one team: rows, and the files that are written before them. */
+export interface ReceivedRows {
+  rows: NewReceivedEmail;
+  blobs: NewBlob[];
+}
+
+export function receivedRows(
+  world: World,
+  message: InboundMessage,
+  { teamId, receivedFor, reading }: { teamId: string; receivedFor: readonly string[]; reading: MessageReading },
+): ReceivedRows {
+  const id = world.ids.uuid();
+  const isRead = reading.isRead && !message.hasVirus;
+  const dropped: DroppedReason | null = message.hasVirus ? 'virus' : reading.isRead ? null : 'parse_failed';
+  const parts = isRead ? reading.parts : [];
+  const body = receivedBody(world, id, isRead ? reading : NO_CONTENT);
+  const limit = world.config.receiving.attachment_bytes;
+  const attachments = parts.map((part, position) => attachmentRow(world, id, part, position, limit));
+  const files = attachments.flatMap((row, i) => {
+    return row.is_stored === 0
+      ? []
+      : [{ key: RECEIVED_ATTACHMENT_BLOB(id, row.id), content: parts[i]?.content ?? NOTHING }];
+  });
+  const raw = message.hasVirus ? [] : [{ key: RAW_BLOB(id), content: message.raw }];
+  const inFiles = [...raw, ...files].reduce((sum, { content }) => sum + content.length, 0);
+  const email = {
+    ...headRow(reading),
+    id,
+    team_id: teamId,
+    received_for: JSON.stringify(receivedFor),
+    dropped_reason: dropped,
+    attachment_count: attachments.length,
+    has_raw: raw.length,
+    stored_bytes: inFiles + body.bytes,
+    mail_from: message.mailFrom,
+    client_address: message.client.address,
+    client_name: message.client.name,
+    authentication: message.authentication === null ? null : JSON.stringify(message.authentication),
+    fingerprint: reading.messageId === '' ? null : fingerprintOf(message, receivedFor),
+    created_at: world.clock.now(),
+  };
+  return { rows: { email, body: body.row, attachments }, blobs: [...raw, ...body.blobs, ...files] };
+}
+
+/** The same message without its content: that it came is all that is kept of it. */
+export function droppedRows({ email, body }: NewReceivedEmail, reason: DroppedReason): NewReceivedEmail {
+  return {
+    email: { ...email, dropped_reason: reason, attachment_count: 0, has_raw: 0, stored_bytes: 0 },
+    body: { ...body, ...NO_CONTENT, html_in_blob: 0, text_in_blob: 0, headers_in_blob: 0 },
+    attachments: [],
+  };
+}
+
+const NO_CONTENT = { html: null, text: null, headers: null };
+const NOTHING = new Uint8Array(0);
+
+function headRow(head: MessageHead) {
+  const list = (addresses: readonly string[]): string => JSON.stringify(addresses);
+  return {
+    sender: head.from,
+    to_list: list(head.to),
+    cc_list: list(head.cc),
+    bcc_list: list(head.bcc),
+    reply_to_list: list(head.replyTo),
+    subject: head.subject,
+    message_id: head.messageId,
+  };
+}
+
+function attachmentRow(
+  world: World,
+  emailId: string,
+  part: MessagePart,
+  position: number,
+  limit: number,
+): ReceivedAttachmentRow {
+  return {
+    id: world.ids.prefixed('att_'),
+    received_id: emailId,
+    position,
+    filename: part.filename,
+    content_type: part.contentType,
+    content_disposition: part.disposition,
+    content_id: part.contentId ?? null,
+    size: part.content.length,
+    is_stored: part.content.length <= limit ? 1 : 0,
+  };
+}
+
+/**
+ * A server whose 250 was lost sends the same bytes in the same envelope again. Who writes no Message-ID may well mean to
+ * say the same twice.
+ */
+function fingerprintOf({ mailFrom, raw }: InboundMessage, receivedFor: readonly string[]): string {
+  const hash = createHash('sha256');
+  hash.update(JSON.stringify([mailFrom, [...receivedFor].sort()])).update('\n');
+  return hash.update(raw).digest('base64url');
+}
+
+export function receivedData({ email, attachments }: NewReceivedEmail): ReceivedData {
+  const list = (json: string | null): string[] => JSON.parse(json ?? '[]') as string[];
+  return {
+    email_id: email.id,
+    created_at: isoTime(email.created_at),
+    from: email.sender,
+    to: list(email.to_list),
+    cc: list(email.cc_list),
+    bcc: list(email.bcc_list),
+    received_for: list(email.received_for),
+    message_id: email.message_id,
+    subject: email.subject,
+    attachments: attachments.map((row) => ({
+      id: row.id,
+      filename: row.filename,
+      content_type: row.content_type,
+      content_disposition: row.content_disposition,
+      ...(row.content_id === null ? {} : { content_id: row.content_id }),
+    })),
+    ...(email.dropped_reason === null ? {} : { dropped_reason: email.dropped_reason }),
+  };
+}

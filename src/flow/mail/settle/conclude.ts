@@ -1,0 +1,280 @@
+import type { EventData, Happening, LastEvent } from '../../../events/index.ts';
+import { isoTime } from '../../../platform/clock/index.ts';
+import type { MailLog } from '../../../platform/log/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { nextAttempt } from '../../../protocol/retry-schedule/index.ts';
+import { bounceOf, replyText, type Bounce } from '../../../protocol/smtp-reply/index.ts';
+import type { DeliveryRow, Outcome } from '../queue/index.ts';
+
+type Of<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>;
+
+/** What an outcome is told as. */
+type Concluded =
+  | 'email.delivered'
+  | 'email.complained'
+  | 'email.opened'
+  | 'email.clicked'
+  | 'email.failed'
+  | 'email.bounced'
+  | 'email.suppressed'
+  | 'email.delivery_delayed';
+
+export interface Conclusion {
+  events: Happening<Concluded>[];
+  states: LastEvent[];
+  suppress: { email: string; origin: 'bounce' | 'complaint' }[];
+  /** The operator's lines, for when all this is written. */
+  tell: ((log: MailLog) => void)[];
+  /**
+   * Tried again at `dueAt`, or as soon as its domain is verified; `attempt` is how many attempts count as made. `isFailing`
+   * when the destination as a whole failed.
+   */
+  retry:
+    | { recipients: string[]; dueAt: number; attempt: number; awaitsDomain: boolean; isFailing: boolean }
+    | undefined;
+  /** Never to be sent again, and failed when nobody says otherwise by then. */
+  doubt: { recipients: string[]; handedOffAt: number; dueAt: number } | undefined;
+}
+
+const HOUR_MS = 3_600_000;
+
+/** What the outcomes of one delivery mean. Pure but for the clock and the dice. */
+export function conclude(world: World, row: DeliveryRow, outcomes: readonly Outcome[]): Conclusion {
+  const now = world.clock.now();
+  const done: Conclusion = { events: [], states: [], suppress: [], tell: [], retry: undefined, doubt: undefined };
+  const groups = Map.groupBy(outcomes, (outcome) => groupOf(outcome));
+  for (const group of groups.values()) {
+    const first = group[0];
+    if (!first) continue;
+    const to = group.map((outcome) => outcome.address);
+    switch (first.kind) {
+      case 'delivered':
+        delivered(world, row, done, group as Of<'delivered'>[], to);
+        break;
+      case 'deferred':
+        deferred(world, row, done, group as Of<'deferred'>[], to, now);
+        break;
+      case 'bounced':
+        bounced(world, row, done, group as Of<'bounced'>[], to);
+        break;
+      case 'suppressed':
+        suppressed(row, done, group as Of<'suppressed'>[], to);
+        break;
+      case 'failed':
+        add(done, 'failed', {
+          type: 'email.failed',
+          data: { to, failed: { reason: first.reason, ...('detail' in first ? { message: first.detail } : {}) } },
+        });
+        done.tell.push((log) => log.failed({ emailId: row.email_id, to, reason: first.reason }));
+        break;
+      case 'ambiguous': {
+        const handedOffAt = now;
+        const dueAt = handedOffAt + world.config.delivery.ambiguous_hours * HOUR_MS;
+        done.doubt = { recipients: to, handedOffAt, dueAt };
+        done.tell.push((log) => log.ambiguous({ emailId: row.email_id, to, detail: first.detail }));
+        break;
+      }
+      default:
+        first satisfies never;
+    }
+  }
+  return done;
+}
+
+/** Recipients that share an event: the same kind of ending for the same reason. */
+function groupOf(outcome: Outcome): string {
+  switch (outcome.kind) {
+    case 'bounced': {
+      const { type, subType } = bounceFor(outcome);
+      return `bounced ${type} ${subType}`;
+    }
+    case 'suppressed':
+      return `suppressed ${outcome.origin}`;
+    case 'failed':
+      return `failed ${outcome.reason}`;
+    default:
+      return outcome.kind;
+  }
+}
+
+function add(done: Conclusion, state: LastEvent, happening: Happening<Concluded>): void {
+  done.events.push(happening);
+  done.states.push(state);
+}
+
+function delivered(world: World, row: DeliveryRow, done: Conclusion, group: Of<'delivered'>[], to: string[]): void {
+  add(done, 'delivered', { type: 'email.delivered', data: { to } });
+  const first = group[0];
+  if (first) {
+    const tls = first.tls === null ? null : `${first.tls.version} ${first.tls.cipher}`;
+    done.tell.push((log) =>
+      log.delivered({ emailId: row.email_id, to, mx: first.mx, reply: replyText(first.reply), tls }),
+    );
+  }
+  const at = isoTime(world.clock.now());
+  // Only the mailbox simulator answers with what happens next.
+  for (const { address, then = [] } of group) {
+    for (const next of then) {
+      if (next === 'complained') add(done, 'complained', { type: 'email.complained', data: { to: [address] } });
+      if (next === 'opened')
+        add(done, 'opened', {
+          type: 'email.opened',
+          data: { to: [address], open: { ...SIMULATED_READER, timestamp: at } },
+        });
+      if (next === 'clicked') {
+        add(done, 'clicked', {
+          type: 'email.clicked',
+          data: {
+            to: [address],
+            click: { ...SIMULATED_READER, link: 'https://example.com/', timestamp: at },
+          },
+        });
+      }
+    }
+  }
+}
+
+const SIMULATED_READER = { ipAddress: '127.0.0.1', userAgent: 'mailbox simulator' };
+
+function deferred(
+  world: World,
+  row: DeliveryRow,
+  done: Conclusion,
+  group: Of<'deferred'>[],
+  to: string[],
+  now: number,
+): void {
+  const tried = group.filter((outcome) => outcome.reason !== 'stopping');
+  const first = tried[0];
+  if (!first) {
+    // The attempt does not count, because nothing was attempted.
+    done.retry = { recipients: to, dueAt: now, attempt: row.attempt - 1, awaitsDomain: false, isFailing: false };
+    return;
+  }
+  const { retry_minutes: minutes, give_up_hours: hours } = world.config.delivery;
+  const next = nextAttempt({
+    attempt: row.attempt,
+    firstAttemptAt: row.accepted_at,
+    now,
+    scheduleMs: minutes.map((minute) => minute * 60_000),
+    giveUpAfterMs: hours * HOUR_MS,
+    random: world.random,
+  });
+  if ('giveUp' in next && first.reason === 'domain_unverified') {
+    // Nobody refused it: no receiver was ever asked.
+    add(done, 'failed', { type: 'email.failed', data: { to, failed: { reason: first.reason } } });
+    done.tell.push((log) => log.failed({ emailId: row.email_id, to, reason: 'domain_unverified' }));
+    return;
+  }
+  if ('giveUp' in next) {
+    const message = `Delivery was given up after ${row.attempt} attempts in ${hours} hours. The last answer: ${first.detail}`;
+    const diagnosticCode = group.map(textOf);
+    add(done, 'bounced', {
+      type: 'email.bounced',
+      data: { to, bounce: { type: 'Transient', subType: 'General', message, diagnosticCode } },
+    });
+    done.tell.push((log) => log.gaveUp({ emailId: row.email_id, to, detail: first.detail, attempts: row.attempt }));
+    return;
+  }
+  const dueAt = first.retryAfterMs === undefined ? next.at : now + first.retryAfterMs;
+  const awaitsDomain = first.reason === 'domain_unverified';
+  const isFailing = group.some(({ reason }) => OF_THE_DESTINATION.has(reason));
+  done.retry = { recipients: to, dueAt, attempt: row.attempt, awaitsDomain, isFailing };
+  const { reason, detail } = first;
+  done.tell.push((log) => log.deferred({ emailId: row.email_id, to, reason, detail, nextAttemptAt: isoTime(dueAt) }));
+  // Later deferrals of the same recipients are no news.
+  if (row.attempt === 1)
+    add(done, 'delivery_delayed', {
+      type: 'email.delivery_delayed',
+      data: delayOf(tried, row.accepted_at + hours * HOUR_MS),
+    });
+}
+
+/** Nobody at the destination has looked at the message. */
+const OF_THE_DESTINATION = new Set<string>([
+  'destination_down',
+  'unreachable',
+  'dns_failure',
+  'timeout',
+  'connection_lost',
+]);
+
+function delayOf(group: Of<'deferred'>[], expiresAt: number): EventData['email.delivery_delayed'] {
+  return {
+    to: group.map((outcome) => outcome.address),
+    delay: {
+      type: DELAY_TYPES[group[0]?.reason ?? ''] ?? 'Undetermined',
+      expirationTime: isoTime(expiresAt),
+      delayedRecipients: group.map((outcome) => ({ emailAddress: outcome.address, diagnosticCode: textOf(outcome) })),
+    },
+  };
+}
+
+const DELAY_TYPES: Record<string, string> = {
+  dns_failure: 'RecipientServerError',
+  unreachable: 'RecipientServerError',
+  destination_down: 'RecipientServerError',
+  connection_lost: 'TransientCommunicationFailure',
+  timeout: 'TransientCommunicationFailure',
+  protocol_error: 'TransientCommunicationFailure',
+};
+
+function bounced(world: World, row: DeliveryRow, done: Conclusion, group: Of<'bounced'>[], to: string[]): void {
+  const first = group[0];
+  if (!first) return;
+  const bounce = bounceFor(first);
+  const diagnosticCode = group.map(textOf);
+  add(done, 'bounced', {
+    type: 'email.bounced',
+    data: { to, bounce: { ...bounce, message: first.detail, diagnosticCode } },
+  });
+  done.tell.push((log) =>
+    log.bounced({ emailId: row.email_id, to, reason: first.reason, detail: diagnosticCode.join(' | ') }),
+  );
+  // The simulator's addresses never stay suppressed, or each of them could be used once.
+  if (bounce.type !== 'Permanent' || row.destination === simulatorDomain(world)) return;
+  done.suppress.push(...group.filter(isCondemned).map(({ address: email }) => ({ email, origin: 'bounce' as const })));
+}
+
+/** One reply to several recipients speaks of the message or of its sender, and tells nothing about any of them. */
+function isCondemned(outcome: Of<'bounced'>, _index: number, group: Of<'bounced'>[]): boolean {
+  if (outcome.reason !== 'refused') return true;
+  return !group.some((other) => other !== outcome && other.reply === outcome.reply);
+}
+
+const simulatorDomain = (world: World): string => `simulator.${world.config.instance.host}`.toLowerCase();
+
+/** What a refusal says of the address; what we refuse ourselves says it by its reason. */
+function bounceFor(outcome: Of<'bounced'>): Bounce {
+  switch (outcome.reason) {
+    case 'no_such_domain':
+    case 'takes_no_mail':
+      return { type: 'Permanent', subType: 'NoEmail' };
+    case 'too_large':
+      return { type: 'Transient', subType: 'MessageTooLarge' };
+    case 'blocked_address':
+    case 'routing_loop':
+    case 'no_route':
+    case 'smtputf8_unsupported':
+    case 'eight_bit_unsupported':
+    case 'malformed_address':
+      return { type: 'Undetermined', subType: 'Undetermined' };
+    case 'refused':
+      return outcome.reply ? bounceOf(outcome.reply) : { type: 'Undetermined', subType: 'Undetermined' };
+  }
+}
+
+const SUPPRESSED_REASONS = { bounce: 'previous_bounce', complaint: 'previous_complaint', manual: 'manual' } as const;
+
+function suppressed(row: DeliveryRow, done: Conclusion, group: Of<'suppressed'>[], to: string[]): void {
+  const reason = SUPPRESSED_REASONS[group[0]?.origin ?? 'bounce'];
+  const message = 'The address is on the suppression list of this team, so nothing was sent to it.';
+  add(done, 'suppressed', {
+    type: 'email.suppressed',
+    data: { to, suppressed: { reason, type: 'Suppressed', message, diagnosticCode: [] } },
+  });
+  done.tell.push((log) => log.suppressed({ emailId: row.email_id, to }));
+}
+
+const textOf = (outcome: Of<'deferred'> | Of<'bounced'>): string =>
+  outcome.reply ? `smtp; ${replyText(outcome.reply)}` : outcome.detail;

@@ -1,0 +1,155 @@
+import { eventsOf, recordEvents, type Happening, type RecordedEvent } from '../../../events/index.ts';
+import { isoTime } from '../../../platform/clock/index.ts';
+import type { Executor } from '../../../platform/db/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { normalizeAddress, returnPathPrefix } from '../../../protocol/address/index.ts';
+import type { MailReport, ReportedRecipient } from '../../../protocol/mail-report/index.ts';
+import { bounceOf, type Bounce } from '../../../protocol/smtp-reply/index.ts';
+import { advanceLastEvent, emailRowsByIds, type EmailRow } from '../../../resources/emails/index.ts';
+import { suppress } from '../../../resources/suppressions/index.ts';
+import { endDoubt } from '../queue/index.ts';
+
+/** A report that came to a return path of ours. */
+export interface ReturnedReport {
+  emailId: string;
+  /** How the return path begins, which says for which of the email's destinations it was made. */
+  prefix: string;
+  report: Exclude<MailReport, { kind: 'none' }>;
+}
+
+type Told = Happening<'email.bounced' | 'email.complained' | 'email.delivery_delayed' | 'email.delivered'>;
+
+/**
+ * Settles what a report says, days after the connection has ended: events, states, suppressions and doubts in one
+ * transaction. It speaks of recipients at its own destination alone, and what was told before is not told again.
+ */
+export async function settleReport(world: World, { emailId, prefix, report }: ReturnedReport): Promise<void> {
+  const tell: (() => void)[] = [];
+  await world.db.tx(async (tx) => {
+    const [email] = await emailRowsByIds(tx, [emailId]);
+    if (!email) return;
+    const recipients = recipientsAt(email, prefix);
+    const known = await eventsOf(tx, emailId);
+    const happenings =
+      report.kind === 'complaint'
+        ? complained(recipients, report.addresses, known)
+        : report.recipients.flatMap((reported) => concluded(world, email, { recipients, reported, known }));
+    for (const happening of happenings) await write(world, tx, email, happening);
+    for (const { type, data } of happenings) {
+      if (type !== 'email.bounced') continue;
+      const detail = data.bounce.diagnosticCode.join(' | ');
+      tell.push(() => world.mailLog.bounced({ emailId, to: [...data.to], reason: 'returned', detail }));
+    }
+  });
+  for (const line of tell) line();
+}
+
+/** Before destinations had return paths of their own, the prefix was a letter, and stood for all of them. */
+function recipientsAt(email: EmailRow, prefix: string): string[] {
+  const lists = [email.to_list, email.cc_list, email.bcc_list];
+  const all = lists.flatMap((json) => (json === null ? [] : (JSON.parse(json) as string[]))).map(bareAddress);
+  const purpose = prefix.split('-', 1)[0] ?? '';
+  const isThere = (address: string): boolean => {
+    const [, domain = ''] = /@([^@]*)$/.exec(normalizeAddress(address)) ?? [];
+    return prefix === purpose || returnPathPrefix(purpose, domain) === prefix;
+  };
+  return [...new Set(all)].filter(isThere);
+}
+
+const bareAddress = (mailbox: string): string => /<([^<>]*)>\s*$/.exec(mailbox)?.[1] ?? mailbox;
+
+/** Whom a report means. One that was forwarded bounces under another address; where there is but one, it is that one. */
+function meant(recipients: readonly string[], addresses: readonly string[]): string[] {
+  const named = new Set(addresses.map(normalizeAddress));
+  const found = recipients.filter((address) => named.has(normalizeAddress(address)));
+  if (found.length > 0) return found;
+  return recipients.length === 1 ? [...recipients] : [];
+}
+
+const wasTold = (known: readonly RecordedEvent[], type: Told['type'], address: string): boolean =>
+  known.some(
+    (event) =>
+      event.type === type && 'to' in (event.data ?? {}) && (event.data as { to: string[] }).to.includes(address),
+  );
+
+function complained(
+  recipients: readonly string[],
+  addresses: readonly string[],
+  known: readonly RecordedEvent[],
+): Told[] {
+  const to = meant(recipients, addresses).filter((address) => !wasTold(known, 'email.complained', address));
+  return to.length === 0 ? [] : [{ type: 'email.complained', data: { to } }];
+}
+
+function concluded(
+  world: World,
+  email: EmailRow,
+  about: { recipients: readonly string[]; reported: ReportedRecipient; known: readonly RecordedEvent[] },
+): Told[] {
+  const { recipients, reported, known } = about;
+  const type = TYPES[reported.action];
+  const to = meant(recipients, reported.addresses).filter(
+    // A late word that it takes longer says nothing about what has ended meanwhile.
+    (address) =>
+      !wasTold(known, type, address) && !(type !== 'email.bounced' && wasTold(known, 'email.bounced', address)),
+  );
+  if (to.length === 0) return [];
+  const diagnostic = [reported.status, reported.diagnostic].filter((part) => part).join(' ');
+  switch (reported.action) {
+    case 'delivered':
+      return [{ type: 'email.delivered', data: { to } }];
+    case 'delayed': {
+      const expires = email.created_at + world.config.delivery.give_up_hours * 3_600_000;
+      const delayedRecipients = to.map((emailAddress) => ({ emailAddress, diagnosticCode: diagnostic }));
+      const delay = { type: 'Undetermined', expirationTime: isoTime(expires), delayedRecipients };
+      return [{ type: 'email.delivery_delayed', data: { to, delay } }];
+    }
+    case 'failed': {
+      const message = 'The recipient’s mail server took the message and could not deliver it; it said so by mail.';
+      const bounce = { ...bounceFor(reported), message, diagnosticCode: [diagnostic] };
+      return [{ type: 'email.bounced', data: { to, bounce } }];
+    }
+  }
+}
+
+const TYPES = { delivered: 'email.delivered', delayed: 'email.delivery_delayed', failed: 'email.bounced' } as const;
+
+/** As if the reply had come over the connection. Without a code of the reply, the status has to do. */
+function bounceFor({ status, diagnostic }: ReportedRecipient): Bounce {
+  const said = /\b([45]\d\d)[ -](?:#?([45]\.\d{1,3}\.\d{1,3})\b)?/.exec(diagnostic);
+  const enhanced = status !== undefined && !/^[45]\.0\.0$/.test(status) ? status : said?.[2];
+  const code = Number(said?.[1] ?? (enhanced?.startsWith('4') || status?.startsWith('4') ? 450 : 500));
+  const isTransient = status?.startsWith('4') === true || code < 500;
+  const reply = {
+    code: isTransient ? 450 : code,
+    lines: [diagnostic],
+    ...(enhanced === undefined ? {} : { enhanced }),
+  };
+  return bounceOf(reply);
+}
+
+async function write(world: World, tx: Executor, email: EmailRow, happening: Told): Promise<void> {
+  const { id: emailId, team_id: teamId, domain_id: domainId } = email;
+  const at = world.clock.now();
+  const state = STATES[happening.type];
+  const isFirst = (await advanceLastEvent(tx, [emailId], state)).length > 0;
+  await recordEvents(tx, world.ids, [{ teamId, domainId, subjectId: emailId, at, isFirst, ...happening }]);
+  await endDoubt(tx, emailId, new Set(happening.data.to));
+  const origin = originOf(happening);
+  if (!origin) return;
+  const additions = happening.data.to.map((address) => ({ email: address, origin, sourceId: emailId }));
+  await suppress(world, tx, teamId, additions);
+}
+
+const STATES = {
+  'email.bounced': 'bounced',
+  'email.complained': 'complained',
+  'email.delivery_delayed': 'delivery_delayed',
+  'email.delivered': 'delivered',
+} as const;
+
+/** Only what is for ever, and what a person has said. */
+function originOf(happening: Told): 'bounce' | 'complaint' | undefined {
+  if (happening.type === 'email.complained') return 'complaint';
+  return happening.type === 'email.bounced' && happening.data.bounce.type === 'Permanent' ? 'bounce' : undefined;
+}

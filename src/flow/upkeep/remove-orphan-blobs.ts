@@ -1,0 +1,72 @@
+import { isUuid } from '../../platform/ids/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { openImportOwners } from '../../resources/contact-imports/index.ts';
+import { emailRowsByIds } from '../../resources/emails/index.ts';
+import { installationOf } from '../../resources/instance/index.ts';
+import { receivedIdsAmong } from '../../resources/received-emails/index.ts';
+import { playgroundOwners } from '../mail/playground/index.ts';
+
+const AGE_MS = 24 * 3_600_000;
+const BATCH = 200;
+/** A crash leaves a few; more than both of these means that the database is not the one these blobs were written for. */
+const UNASKED_MAX = 100;
+const UNASKED_SHARE_MAX = 0.05;
+/** Bounds the memory; whatever is beyond waits for the next sweep. */
+const ORPHANS_MAX = 100_000;
+
+export interface BlobSweep {
+  /** The owners whose blobs are older than a day. */
+  looked: number;
+  /** Those of them that have no row. */
+  orphans: number;
+  removed: number;
+}
+
+/** Blobs are written before the commit that needs them; those whose commit never came have no row. */
+export async function removeOrphanBlobs(world: World): Promise<number> {
+  const { looked, owners } = await findOrphans(world);
+  if (owners.length > Math.max(UNASKED_MAX, looked * UNASKED_SHARE_MAX)) {
+    world.log.error(
+      { looked, orphans: owners.length },
+      'nothing was swept: more blobs than a crash leaves belong to no email; if this is the right database, run: rasket sweep --yes',
+    );
+    return 0;
+  }
+  return removeAll(world, owners);
+}
+
+/** The same at the operator's word: however many there are, or only counted. */
+export async function sweepBlobs(world: World, { remove }: { remove: boolean }): Promise<BlobSweep> {
+  const { looked, owners } = await findOrphans(world);
+  return { looked, orphans: owners.length, removed: remove ? await removeAll(world, owners) : 0 };
+}
+
+async function findOrphans(world: World): Promise<{ looked: number; owners: string[] }> {
+  // Asked again each time: a folder may have been mounted over, or replaced, since the start.
+  await installationOf(world);
+  const owners: string[] = [];
+  let looked = 0;
+  let batch: string[] = [];
+  const look = async (): Promise<void> => {
+    const kept = new Set((await emailRowsByIds(world.db, batch)).map((row) => row.id));
+    for (const id of await playgroundOwners(world.db, batch)) kept.add(id);
+    for (const id of await receivedIdsAmong(world.db, batch)) kept.add(id);
+    for (const id of await openImportOwners(world.db, batch)) kept.add(id);
+    owners.push(...batch.filter((id) => !kept.has(id)));
+    looked += batch.length;
+    batch = [];
+  };
+  for await (const owner of world.blobs.owners(world.clock.now() - AGE_MS)) {
+    if (!isUuid(owner)) continue;
+    batch.push(owner);
+    if (batch.length >= BATCH) await look();
+    if (owners.length >= ORPHANS_MAX) break;
+  }
+  if (batch.length > 0) await look();
+  return { looked, owners };
+}
+
+async function removeAll(world: World, owners: readonly string[]): Promise<number> {
+  for (const owner of owners) await world.blobs.remove(owner);
+  return owners.length;
+}
