@@ -74,7 +74,7 @@ function fill(database: Sqlite.Database, { emails, teamId, apiKeyId }: FillOrder
 const EMAIL_COLUMNS = [
   'id', 'team_id', 'api_key_id', 'domain_id', 'sender', 'to_list', 'subject', 'message_id', 'tags', 'attachment_count',
   'last_event', 'created_at', 'search_text',
-]; // prettier-ignore
+]; // oxfmt-ignore
 
 function insertInto(database: Sqlite.Database, table: string, columns: readonly string[]): Sqlite.Statement {
   return database.prepare(`insert into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`);

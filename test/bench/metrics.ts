@@ -25,14 +25,14 @@ const MONTH: Record<string, Record<string, string>> = {
   'by domain': { dimensions: 'domain' },
   'by day and domain': { dimensions: 'period,domain' },
   'by day and domain in Kolkata': { dimensions: 'period,domain', timezone: 'Asia/Kolkata' },
-}; // prettier-ignore
+}; // oxfmt-ignore
 
 const YEAR: Record<string, Record<string, string>> = {
   'totals': {},
   'by month and domain': { dimensions: 'period,domain', granularity: 'monthly' },
   'by day': { dimensions: 'period' },
   'by day in Kolkata': { dimensions: 'period', timezone: 'Asia/Kolkata' },
-}; // prettier-ignore
+}; // oxfmt-ignore
 
 /** What metrics cost with ten times the events, and over a year: sums that are made as events are written cost the same. */
 export async function benchMetrics(bench: Bench): Promise<void> {

@@ -104,7 +104,7 @@ it('what two starts in a row could not record is recorded by the third, once', a
     const tracking = createTracking(world, runDir);
     await tracking.settled();
     await tracking.close(0);
-    const links = (await engagements(scene, mail.id)).map(({ data }) => (data?.click as { link: string }).link);
+    const links = (await engagements(scene, mail.id)).map(({ data }) => (data!.click as { link: string }).link);
     expect(links.sort()).toEqual(['https://example.com/1', 'https://example.com/2']);
     expect(readdirSync(runDir)).toEqual([]);
   }

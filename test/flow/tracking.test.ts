@@ -353,7 +353,7 @@ describe('behind a proxy that is believed', () => {
       await follow(proxied.url, mail.pixel ?? '', { headers: { 'x-forwarded-for': addresses } });
     }
     const seen = (await engagements(proxied, mail.id)).map(
-      ({ data }) => (data?.open as { ipAddress: string }).ipAddress,
+      ({ data }) => (data!.open as { ipAddress: string }).ipAddress,
     );
     expect(seen).toEqual(['203.0.113.9', '10.1.1.1', '127.0.0.1', '203.0.113.8']);
   });

@@ -187,6 +187,6 @@ async function recipientsByEvent(scene: HasEvents, id: string): Promise<[string,
 
 async function bounceOf(scene: HasEvents, id: string): Promise<Record<string, unknown>> {
   const bounced = (await scene.events(id)).find(({ type }) => type === 'email.bounced');
-  const { type, subType, diagnosticCode } = bounced?.data?.bounce as Record<string, unknown>;
+  const { type, subType, diagnosticCode } = bounced!.data!.bounce as Record<string, unknown>;
   return { type, subType, diagnosticCode };
 }

@@ -2,7 +2,7 @@ import http from 'node:http';
 import { expect } from 'vitest';
 import { compileValidators, loadContract, type OperationValidators } from '../../src/contract/index.ts';
 
-// eslint-disable-next-line @typescript-eslint/no-explicit-any -- tests read many shapes; the contract has checked this one.
+// oxlint-disable-next-line typescript/no-explicit-any -- tests read many shapes; the contract has checked this one.
 export type AnyBody = any;
 
 export interface ApiAnswer<Body = AnyBody> {

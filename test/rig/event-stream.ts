@@ -3,7 +3,7 @@ import http from 'node:http';
 export interface Frame {
   event: string;
   id: string;
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- tests read three shapes of frames.
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read three shapes of frames.
   data: any;
 }
 

@@ -1,41 +1,16 @@
 // `npm run check`: everything that can be said about the code without running the program.
 // One line per check with its time; the output of a check is shown only when it fails.
 import { spawn, spawnSync } from 'node:child_process';
-import fs from 'node:fs';
-import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
+import { checks, type Check } from './checks.ts';
 
-type Check = { name: string; file: string; args: string[] };
 type Verdict = { name: string; passed: boolean; output: string; ms: number };
 
 const root = path.resolve(import.meta.dirname, '../..');
-const require = createRequire(import.meta.url);
-
-// The command of a package, run by our own Node: the scripts in node_modules/.bin would take whichever the PATH has.
-function command(pack: string, bin = pack): string {
-  const manifest = path.join(root, 'node_modules', pack, 'package.json');
-  const { bin: bins } = require(manifest) as { bin: string | Record<string, string> };
-  const file = typeof bins === 'string' ? bins : bins[bin];
-  if (!file) throw new Error(`${pack} has no command ${bin}`);
-  return path.join(path.dirname(manifest), file);
-}
 
 /** Compilers make many objects that die young: with room for them a tenth of the time goes. */
 const YOUNG = '--max-semi-space-size=64';
-const cacheDir = path.join(root, '.cache');
-
-// The slowest first, so that no core is left waiting for it at the end.
-const checks: Check[] = [
-  { name: 'types and lint', file: path.join(import.meta.dirname, 'types-and-lint.ts'), args: [] },
-  { name: 'tidy tests', file: command('vitest'), args: ['run', '--project', 'tidy', '--reporter', 'dot'] },
-  {
-    name: 'format',
-    file: command('prettier'),
-    args: ['--check', '.', '--log-level', 'warn', '--cache', '--cache-location', path.join(cacheDir, 'prettier')],
-  },
-  { name: 'imports', file: path.join(import.meta.dirname, 'cruise.ts'), args: [] },
-];
 
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !checks.some((check) => check.name === name));
@@ -45,7 +20,6 @@ if (unknown.length > 0) {
 }
 
 const started = performance.now();
-fs.mkdirSync(cacheDir, { recursive: true });
 // Types and imports are of the contract as it is now.
 spawnSync(process.execPath, [path.join(root, 'src/contract/generate.ts')], { cwd: root, stdio: 'inherit' });
 const waiting = checks.filter(({ name }) => wanted.length === 0 || wanted.includes(name));
@@ -75,10 +49,14 @@ async function work(): Promise<void> {
   }
 }
 
-function run({ name, file, args }: Check): Promise<Verdict> {
+function run({ name, file, args, env }: Check): Promise<Verdict> {
   const from = performance.now();
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, [YOUNG, file, ...args], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, [YOUNG, file, ...args], {
+      cwd: root,
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     let output = '';
     const collect = (chunk: Buffer): void => {
       output += chunk.toString();

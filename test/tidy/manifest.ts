@@ -25,6 +25,40 @@ export function findRecordedAddresses(root: string): Problem[] {
   return [{ at: 'package-lock.json', says }];
 }
 
+type Locked = { version?: string; optionalDependencies?: Record<string, string> };
+
+/**
+ * npm writes only those platforms' packages that the registry it asked holds, and npm ci refuses what is left: then nobody whose
+ * registry holds other ones can install anything.
+ */
+export function findMissingPlatforms(root: string): Problem[] {
+  const { packages } = JSON.parse(fs.readFileSync(path.join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, Locked>;
+  };
+  return Object.entries(packages).flatMap(([at, { optionalDependencies }]) =>
+    Object.entries(optionalDependencies ?? {})
+      .filter(([name, range]) => {
+        const found = placesOf(at, name).find((place) => place in packages);
+        const exact = /^\d+\.\d+\.\d+(-[\w.]+)?$/.test(range) ? range : undefined;
+        return found === undefined || (exact !== undefined && packages[found]?.version !== exact);
+      })
+      .map(([name, range]) => ({
+        at: 'package-lock.json',
+        says:
+          `has no entry for ${name} ${range}, which ${at || 'package.json'} names. Run npm install with a registry that holds it, or ` +
+          'write an entry with its version, os, cpu and libc as those beside it have them.',
+      })),
+  );
+}
+
+/** Where a package may stand that the one at a place names: inside it, or in any node_modules above. */
+function placesOf(at: string, name: string): string[] {
+  const above = at.split(/\/?node_modules\//).slice(1);
+  return Array.from({ length: above.length + 1 }, (_, depth) =>
+    [...above.slice(0, above.length - depth), name].map((part) => `node_modules/${part}`).join('/'),
+  );
+}
+
 const machinePath = /(?:^|[\s"'`(=:])\/(?:work|farm|root|Users\/\w+|home\/(?!rasket\b)\w+|tmp\/bash)\/[\w.-]/;
 const registryHost = /\bregistry\.(?!example\b)[a-z0-9-]+\.[a-z]{2,}/;
 

@@ -56,7 +56,7 @@ export function findTestsNobodyRuns(root: string): Problem[] {
 }
 
 const topLevel = new Set([
-  ...['package.json', 'package-lock.json', 'tsconfig.json', 'vitest.config.ts', 'eslint.config.js'],
+  ...['package.json', 'package-lock.json', 'tsconfig.json', 'vitest.config.ts', 'oxlint.config.ts'],
   ...['README.md', 'CHANGELOG.md', 'LICENSE', 'install.sh'],
   ...['bin', 'src', 'cli', 'console', 'migrations', 'config', 'systemd', 'test'],
   ...['node_modules', 'data', 'coverage'],

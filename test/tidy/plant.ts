@@ -5,7 +5,10 @@ import path from 'node:path';
 const root = path.resolve(import.meta.dirname, '../..');
 
 /** A small tree outside this one, checked by this tree's own configuration, for violations that must never be committed. */
-export function plantTree(files: Record<string, string>, copied: string[] = []): { root: string; remove: () => void } {
+export function plantTree(
+  files: Record<string, string>,
+  copied: string[] = [],
+): { root: string; remove: () => void } & Disposable {
   const folder = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'rasket-tidy-')));
   for (const file of copied) fs.cpSync(path.join(root, file), path.join(folder, file), { recursive: true });
   for (const [file, text] of Object.entries(files)) {
@@ -13,5 +16,6 @@ export function plantTree(files: Record<string, string>, copied: string[] = []):
     fs.writeFileSync(path.join(folder, file), text);
   }
   fs.symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
-  return { root: folder, remove: () => fs.rmSync(folder, { recursive: true, force: true }) };
+  const remove = (): void => fs.rmSync(folder, { recursive: true, force: true });
+  return { root: folder, remove, [Symbol.dispose]: remove };
 }

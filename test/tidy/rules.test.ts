@@ -4,7 +4,9 @@ import { rules } from './rules.ts';
 
 const sound: Record<string, string> = {
   'package.json': '{ "dependencies": { "knex": "3.3.0" } }',
-  'package-lock.json': '{ "packages": {} }',
+  'package-lock.json':
+    '{ "packages": { "node_modules/a": { "optionalDependencies": { "@a/linux": "1.0.0", "b": "^2.0.0" } }, ' +
+    '"node_modules/@a/linux": { "version": "1.0.0" }, "node_modules/a/node_modules/b": { "version": "2.1.0" } } }',
   'README.md':
     'See `src/app.ts`, `src/resources/<family>/` and [the tests](test/rig/clock.test.ts). Types such as `text/html` are no paths.',
   'src/app.ts': 'export const app = 1;\n',
@@ -137,6 +139,16 @@ const plants: Record<string, Record<string, string>[]> = {
   ],
   'the lockfile records no download address': [
     { 'package-lock.json': '{ "packages": { "a": { "resolved": "https://packages.example/a.tgz" } } }' },
+  ],
+  'the lockfile has an entry for every optional package': [
+    {
+      'package-lock.json': '{ "packages": { "node_modules/a": { "optionalDependencies": { "@a/linux": "1.0.0" } } } }',
+    },
+    {
+      'package-lock.json':
+        '{ "packages": { "node_modules/a": { "optionalDependencies": { "@a/linux": "1.0.1" } }, ' +
+        '"node_modules/@a/linux": { "version": "1.0.0" } } }',
+    },
   ],
   'nothing names a path or a registry of one machine': [
     { 'src/app.ts': word("export const at = '/ho", "me/ada/rasket/data';\n") },

@@ -2,7 +2,7 @@ import { findDeadCitations } from './citations.ts';
 import { findUnknownContractWords } from './contract-words.ts';
 import { findFamilyGaps } from './families.ts';
 import { findFixedSchedules } from './fixed-days.ts';
-import { findInexactVersions, findMachinePaths, findRecordedAddresses } from './manifest.ts';
+import { findInexactVersions, findMachinePaths, findMissingPlatforms, findRecordedAddresses } from './manifest.ts';
 import { findEmptyNames, findTestsNobodyRuns, findTopLevelStrangers, findUnusualCase } from './names.ts';
 import { findLongFiles, findLongFunctions } from './sizes.ts';
 import { findUnexplainedSkips } from './skips.ts';
@@ -28,5 +28,6 @@ export const rules: Rule[] = [
   { promise: 'no test schedules anything for a day that will be over', find: findFixedSchedules },
   { promise: 'package.json names exact versions', find: findInexactVersions },
   { promise: 'the lockfile records no download address', find: findRecordedAddresses },
+  { promise: 'the lockfile has an entry for every optional package', find: findMissingPlatforms },
   { promise: 'nothing names a path or a registry of one machine', find: findMachinePaths },
 ];

@@ -4,7 +4,13 @@ import type { Reply } from './reply.ts';
 export type BounceType = 'Permanent' | 'Transient' | 'Undetermined';
 
 export type BounceSubType =
-  'General' | 'NoEmail' | 'MailboxFull' | 'MessageTooLarge' | 'ContentRejected' | 'AttachmentRejected' | 'Undetermined';
+  | 'General'
+  | 'NoEmail'
+  | 'MailboxFull'
+  | 'MessageTooLarge'
+  | 'ContentRejected'
+  | 'AttachmentRejected'
+  | 'Undetermined';
 
 export type Bounce = { type: BounceType; subType: BounceSubType };
 

@@ -2,7 +2,14 @@ import type { Executor } from '../../platform/db/index.ts';
 import type { BlockedReason } from './blocks.ts';
 
 export type ClaimStatus =
-  'pending' | 'verified' | 'completed' | 'blocked' | 'expired' | 'superseded' | 'canceled' | 'failed';
+  | 'pending'
+  | 'verified'
+  | 'completed'
+  | 'blocked'
+  | 'expired'
+  | 'superseded'
+  | 'canceled'
+  | 'failed';
 /** How a claim ends, one way or the other. */
 export type EndStatus = Extract<ClaimStatus, 'completed' | 'expired' | 'superseded' | 'canceled' | 'failed'>;
 export type ProofStatus = 'not_started' | 'pending' | 'verified' | 'temporary_failure' | 'failed';

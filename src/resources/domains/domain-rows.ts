@@ -1,7 +1,12 @@
 import type { Region } from '../../contract/index.ts';
 
 export type DomainStatus =
-  'not_started' | 'pending' | 'verified' | 'partially_verified' | 'partially_failed' | 'failed';
+  | 'not_started'
+  | 'pending'
+  | 'verified'
+  | 'partially_verified'
+  | 'partially_failed'
+  | 'failed';
 export type RecordStatus = 'not_started' | 'pending' | 'verified' | 'temporary_failure' | 'failed';
 export type RecordKind = 'DKIM' | 'SPF' | 'Receiving' | 'Tracking' | 'TrackingCAA' | 'DMARC';
 /** Only active keys sign. An incoming one waits until its record is seen; a retiring one is still published. */

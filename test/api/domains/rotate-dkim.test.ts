@@ -98,7 +98,7 @@ describe('a rotation', () => {
     expect(await scene.app.world.db.all('select id from dkim_keys where domain_id = ?', [domain.id])).toHaveLength(2);
     const told = (await scene.events(domain.id)).map(({ type, data }) => [
       type,
-      (data?.['records'] as Published[]).filter(({ record }) => record === 'DKIM').length,
+      (data!['records'] as Published[]).filter(({ record }) => record === 'DKIM').length,
     ]);
     expect(told).toEqual([
       ['domain.created', 2],

@@ -65,7 +65,7 @@ const insertEmails = (team: Team, emails: readonly Email[]) =>
     'emails',
     ['id', 'team_id', 'domain_id', 'sender', 'to_list', 'subject', 'message_id', 'attachment_count', 'last_event', 'created_at', 'search_text'],
     emails.map(({ id, domainId }) => [id, team.id, domainId, 'a@b.c', '[]', 's', `<${id}>`, 0, 'sent', scene.clock.now(), 's']),
-  ); // prettier-ignore
+  ); // oxfmt-ignore
 
 /** Writes them as the program would, in groups of any size; some of them with the word that they are the first. */
 async function record(world: World, events: readonly Event[]): Promise<void> {
@@ -190,7 +190,7 @@ async function compare(team: Team, emails: readonly Email[], events: readonly Ev
     [{ broadcast_id: broadcastId, domain_id: domainIds.join(',') },
       (event) => event.broadcastId === broadcastId && domainIds.includes(event.domainId)],
     [{ email_id: emailIds.join(',') }, (event) => emailIds.includes(event.subjectId)],
-  ]; // prettier-ignore
+  ]; // oxfmt-ignore
   const [filter, isWanted] = oneOf(filters);
   const isOfEmails = 'email_id' in filter;
   const dimensions = oneOf([

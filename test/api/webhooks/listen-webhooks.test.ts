@@ -45,7 +45,7 @@ describe('GET /webhooks/listen', () => {
 
       await suppress(scene, team, 'someone@example.org');
       const [event] = await stream.until(1, 'event');
-      const { id, type, headers, payload } = event?.data as StreamedEvent;
+      const { id, type, headers, payload } = event!.data as StreamedEvent;
       expect(id).toMatch(/^msg_[0-9a-f]{32}$/);
       expect(type).toBe('suppression.added');
       expect(headers['svix-id']).toBe(id);
@@ -187,7 +187,7 @@ describe('GET /webhooks/listen', () => {
       const [again, ...events] = await second.until(4);
       expect(again?.data).toMatchObject({ id: listening?.data.id as string, signing_secret: null, resumed: true });
       expect(emailsOf(events)).toEqual(['b@example.org', 'c@example.org', 'd@example.org']);
-      const { payload, headers } = events[0]?.data as StreamedEvent;
+      const { payload, headers } = events[0]!.data as StreamedEvent;
       const secret = listening?.data.signing_secret as string;
       expect(new StandardWebhook(secret).verify(payload, headers)).toMatchObject({ data: { email: 'b@example.org' } });
       // The last frame was seen: it does not come twice.

@@ -30,7 +30,8 @@ export interface Conclusion {
    * when the destination as a whole failed.
    */
   retry:
-    { recipients: string[]; dueAt: number; attempt: number; awaitsDomain: boolean; isFailing: boolean } | undefined;
+    | { recipients: string[]; dueAt: number; attempt: number; awaitsDomain: boolean; isFailing: boolean }
+    | undefined;
   /** Never to be sent again, and failed when nobody says otherwise by then. */
   doubt: { recipients: string[]; handedOffAt: number; dueAt: number } | undefined;
 }
