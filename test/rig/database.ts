@@ -27,6 +27,9 @@ export async function makeMigratedDatabase(dataDir: string): Promise<TestDatabas
   return inFile();
 }
 
+/** One for a program that is started as a process: where it is a file, the program makes it itself. */
+export const makeProgramsDatabase = async (): Promise<TestDatabase> => (driver === 'pg' ? onServer() : inFile());
+
 const inFile = (): TestDatabase => ({ settings: { driver, url: '' }, drop: async () => undefined });
 
 /** Emptied ones of this process: making one takes as long as some tests do. The end of the run drops them. */
@@ -34,12 +37,12 @@ const spare: { name: string; url: string }[] = [];
 
 async function onServer(): Promise<TestDatabase> {
   const server = inject('pgUrl');
-  const { name, form } = inject('migratedOnServer');
-  const database = spare.pop() ?? (await createDatabase(server, name));
+  const migrated = inject('migratedOnServer');
+  const database = spare.pop() ?? (await createDatabase(server, migrated.name));
   return {
     settings: { driver, url: database.url },
     async drop() {
-      if (await emptyDatabase(database.url, form)) spare.push(database);
+      if (await emptyDatabase(database.url, migrated)) spare.push(database);
       else await dropDatabase(server, database.name);
     },
   };

@@ -5,7 +5,7 @@ import type { TestProject } from 'vitest/node';
 import { migrate, openDb } from '../../src/platform/db/index.ts';
 import { createDatabase, dropWithCopies } from './database-server.ts';
 import { startPostgres } from './pg.ts';
-import { formOf } from './recycled-database.ts';
+import { readMigrated, type Migrated } from './recycled-database.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -14,7 +14,7 @@ declare module 'vitest' {
     /** What a scene's database is a copy of, migrated once per run: a file of SQLite. */
     migrated: string;
     /** The same on PostgreSQL, with what an emptied copy has to be like. */
-    migratedOnServer: { name: string; form: string };
+    migratedOnServer: { name: string } & Migrated;
   }
 }
 
@@ -31,7 +31,7 @@ async function setUpPostgres(project: TestProject): Promise<() => Promise<void>>
   await migrate(db);
   await db.close();
   project.provide('pgUrl', server.url);
-  project.provide('migratedOnServer', { name: made.name, form: await formOf(made.url) });
+  project.provide('migratedOnServer', { name: made.name, ...(await readMigrated(made.url)) });
   return async () => {
     // Ours goes as a whole.
     if (given !== undefined) await dropWithCopies(given, made.name);
