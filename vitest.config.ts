@@ -23,10 +23,21 @@ const withoutDatabase = [
   'test/platform/{guarded-fetch,inspector,post-pool,resolver-records}.test.ts',
   'test/cli/{confirm,dns,domain-claims,explain,families,lists,output,parity,profiles,shells,webhooks-replay}.test.ts',
 ];
-// What is said at a terminal does not depend on the database behind the API.
+// What would be the same whatever the database behind it: what is said at a terminal; what is refused before a statement runs;
+// bytes on HTTP, SMTP and DNS. Whoever moves a file here makes sure that the statements it causes are run on both by another.
 const onSqliteAlone = [
   'test/cli/{first-email,sessions,storage,tail,webhooks-listen}.test.ts',
   'test/console/*.test.ts',
+  'test/api/conventions/{bodies,bodies-in-hand,credentials,http-by-hand,parameters,paths-and-methods}.test.ts',
+  'test/api/conventions/{rate-limit,reach,unread-answers}.test.ts',
+  'test/api/domains/{diagnosis,diagnosis-settings}.test.ts',
+  'test/api/emails/{attachment-paths,header-injection}.test.ts',
+  'test/api/shares/share-page.test.ts',
+  'test/api/webhooks/hostile-endpoints.test.ts',
+  'test/flow/enforced-tls.test.ts',
+  'test/sdk/webhooks.test.ts',
+  'test/smtp/{submission-dialogues,submission-memory}.test.ts',
+  'test/smtp/receiving/{content-memory,costly-messages,relay-and-smuggling,transcripts}.test.ts',
 ];
 const apart = ['tidy', 'driver', 'peers', 'browser', 'bench'].map((folder) => `test/${folder}/**`);
 

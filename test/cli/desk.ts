@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { expect, vi } from 'vitest';
-import { makeDatabase, type TestDatabase } from '../rig/database.ts';
+import { makeDatabase, makeProgramsDatabase, type TestDatabase } from '../rig/database.ts';
 
 export const root = path.resolve(import.meta.dirname, '../..');
 
@@ -64,9 +64,12 @@ export class Desk implements AsyncDisposable {
     return this.at(name);
   }
 
-  /** The settings that give a data folder a database of its own; none for SQLite, whose file is in the folder. */
-  async database(): Promise<Record<string, string>> {
-    const made = await makeDatabase();
+  /**
+   * The settings that give a data folder a database of its own; none for SQLite, whose file is in the folder. On PostgreSQL
+   * it has its tables already, unless it is to be `empty`.
+   */
+  async database(kind: 'empty' | 'migrated' = 'migrated'): Promise<Record<string, string>> {
+    const made = await (kind === 'empty' ? makeDatabase() : makeProgramsDatabase());
     this.#databases.push(made);
     const { driver, url } = made.settings;
     return { RASKET_DATABASE_DRIVER: driver, ...(url === '' ? {} : { RASKET_DATABASE_URL: url }) };

@@ -33,6 +33,7 @@ async function init(data: string, ...words: string[]): Promise<Made> {
 
 describe('rasket init', () => {
   it('makes a private folder and a key that works, once', async () => {
+    env = await desk.database('empty');
     fs.mkdirSync(desk.at('data'), { mode: 0o755 });
     const made = await init('data');
     expect(made).toEqual({

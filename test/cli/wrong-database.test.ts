@@ -61,7 +61,7 @@ describe('an installation', () => {
     await init('data');
     fs.mkdirSync(desk.at('fresh'));
     fs.copyFileSync(desk.at('data/instance.key'), desk.at('fresh/instance.key'));
-    const empty = await desk.database();
+    const empty = await desk.database('empty');
     for (const words of [['serve'], ['teams', 'list'], ['sending', 'off']]) {
       const refused = await rasket([...words, '--data', 'fresh'], empty);
       expectOneLine(refused, /database .* is empty; make an installation with: rasket init --data .*fresh/);

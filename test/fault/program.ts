@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
 import { createApi, type Api } from '../rig/api.ts';
-import { makeDatabase, type TestDatabase } from '../rig/database.ts';
+import { makeProgramsDatabase, type TestDatabase } from '../rig/database.ts';
 import { startDns, type DnsRig } from '../rig/dns.ts';
 import { publish } from '../rig/scene.ts';
 import { startSink, type Sink } from '../rig/sink.ts';
@@ -53,7 +53,7 @@ export async function installProgram(
   options: { env?: Record<string, string>; publish?: (dns: DnsRig) => void } = {},
 ): Promise<Program> {
   const dataDir = path.join(mkdtempSync(path.join(os.tmpdir(), 'rasket-fault-')), 'data');
-  const database = await makeDatabase();
+  const database = await makeProgramsDatabase();
   const dns = await startDns({ '*': { MX: ['10 mx.sink.test'] }, 'mx.sink.test': { A: ['127.0.0.1'] } });
   const env = {
     ...process.env,

@@ -4,6 +4,9 @@ import { foldLastEvent } from '../../src/events/index.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { HOUR, mailIn, messagesOf, MINUTE, SECOND, type Mail } from './mail.ts';
 
+/** `RASKET_TEST_MODEL_RUNS=8` for the whole size. */
+const RUNS = Number(process.env.RASKET_TEST_MODEL_RUNS ?? 3);
+
 /** What the sink does with an address, and how its delivery may therefore end. */
 const KINDS = {
   ok: ['delivered'],
@@ -135,7 +138,7 @@ describe('any order of sends, suppressions, waits and restarts', () => {
         for (const [i, { to }] of model.emails.entries()) await mustBeAccountedFor(model, real, real.ids[i] ?? '', to);
       });
       // Shrinking would repeat days of retries; the seed and the commands are printed, and say enough.
-      await fc.assert(property, { seed, numRuns: 8, endOnFailure: true, verbose: 1 });
+      await fc.assert(property, { seed, numRuns: RUNS, endOnFailure: true, verbose: 1 });
     },
   );
 });

@@ -5,6 +5,9 @@ import { startScene, type Scene } from '../rig/scene.ts';
 import { DAY, removeExpired, traces } from './expiry.ts';
 import { HOUR, mailIn, messagesOf, MINUTE, SECOND, type Mail } from './mail.ts';
 
+/** `RASKET_TEST_MODEL_RUNS=8` for the whole size. */
+const RUNS = Number(process.env.RASKET_TEST_MODEL_RUNS ?? 3);
+
 /** What the sink does with each of these: accepted, deferred for ever, refused, or left in doubt. */
 const KINDS = ['ok', 'tempfail', 'permfail', 'drop-after-dot', 'tempfail-once'] as const;
 
@@ -125,6 +128,6 @@ describe('any order of sends, waits, cancellations, restarts and removals', () =
         else expect([kind, arrived]).toEqual([kind, kind === 'ok' && !canceled.has(id) ? 1 : 0]);
       }
     });
-    await fc.assert(property, { seed, numRuns: 6, endOnFailure: true, verbose: 1 });
+    await fc.assert(property, { seed, numRuns: RUNS, endOnFailure: true, verbose: 1 });
   });
 });

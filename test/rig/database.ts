@@ -2,6 +2,7 @@ import { copyFileSync } from 'node:fs';
 import path from 'node:path';
 import { inject } from 'vitest';
 import { createDatabase, dropDatabase } from './database-server.ts';
+import { emptyDatabase } from './recycled-database.ts';
 
 export type Driver = 'better-sqlite3' | 'sqlite3' | 'pg';
 
@@ -14,20 +15,35 @@ export interface TestDatabase {
 
 /** An empty database of this test's own: SQLite's is a file that whoever opens it makes, PostgreSQL's is made here. */
 export async function makeDatabase(): Promise<TestDatabase> {
-  return driver === 'pg' ? onServer() : inFile();
+  if (driver !== 'pg') return inFile();
+  const { name, url } = await createDatabase(inject('pgUrl'));
+  return { settings: { driver, url }, drop: () => dropDatabase(inject('pgUrl'), name) };
 }
 
 /** One whose tables are there already, and nothing in them. */
 export async function makeMigratedDatabase(dataDir: string): Promise<TestDatabase> {
-  if (driver === 'pg') return onServer(inject('migrated'));
+  if (driver === 'pg') return onServer();
   copyFileSync(inject('migrated'), path.join(dataDir, 'rasket.db'));
   return inFile();
 }
 
+/** One for a program that is started as a process: where it is a file, the program makes it itself. */
+export const makeProgramsDatabase = async (): Promise<TestDatabase> => (driver === 'pg' ? onServer() : inFile());
+
 const inFile = (): TestDatabase => ({ settings: { driver, url: '' }, drop: async () => undefined });
 
-async function onServer(template?: string): Promise<TestDatabase> {
+/** Emptied ones of this process: making one takes as long as some tests do. The end of the run drops them. */
+const spare: { name: string; url: string }[] = [];
+
+async function onServer(): Promise<TestDatabase> {
   const server = inject('pgUrl');
-  const { name, url } = await createDatabase(server, template);
-  return { settings: { driver, url }, drop: () => dropDatabase(server, name) };
+  const migrated = inject('migratedOnServer');
+  const database = spare.pop() ?? (await createDatabase(server, migrated.name));
+  return {
+    settings: { driver, url: database.url },
+    async drop() {
+      if (await emptyDatabase(database.url, migrated)) spare.push(database);
+      else await dropDatabase(server, database.name);
+    },
+  };
 }

@@ -1,5 +1,6 @@
 import { createSocket } from 'node:dgram';
 import { connect, createServer, type Socket } from 'node:net';
+import { listenOnSamePort } from './same-port.ts';
 
 export interface DnsRelay extends AsyncDisposable {
   port: number;
@@ -28,9 +29,9 @@ export async function startDnsRelay(target: { port: number }): Promise<DnsRelay>
       near.resume();
     });
   });
-  await new Promise<void>((done) => tcp.listen(0, '127.0.0.1', done));
+  const near = createSocket('udp4');
   const relay: DnsRelay = {
-    port: (tcp.address() as { port: number }).port,
+    port: await listenOnSamePort(tcp, near, '127.0.0.1'),
     beforeTcp: () => Promise.resolve(),
     onAnswer: (bytes) => bytes,
     async [Symbol.asyncDispose]() {
@@ -41,7 +42,6 @@ export async function startDnsRelay(target: { port: number }): Promise<DnsRelay>
       ]);
     },
   };
-  const near = createSocket('udp4');
   near.on('message', (question, from) => {
     const far = createSocket('udp4');
     far.on('message', (answer) => {
@@ -49,10 +49,6 @@ export async function startDnsRelay(target: { port: number }): Promise<DnsRelay>
       far.close();
     });
     far.send(question, target.port, '127.0.0.1');
-  });
-  await new Promise<void>((done, fail) => {
-    near.once('error', fail);
-    near.bind(relay.port, '127.0.0.1', done);
   });
   return relay;
 }

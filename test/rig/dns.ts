@@ -1,6 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { createServer, isIPv6 } from 'node:net';
 import type { Socket } from 'node:net';
+import { listenOnSamePort } from './same-port.ts';
 
 export type DnsType = 'A' | 'AAAA' | 'MX' | 'TXT' | 'CNAME' | 'NS' | 'CAA' | 'SOA';
 export type DnsFault = 'SERVFAIL' | 'NXDOMAIN' | 'TIMEOUT' | 'REFUSED';
@@ -115,19 +116,14 @@ export async function startDns(
       }
     });
   });
-  await new Promise<void>((done) => tcp.listen(options.port ?? 0, address, done));
-  const port = (tcp.address() as { port: number }).port;
   const udp = createSocket('udp4');
   udp.on('message', (query, from) => {
     void respond(query, 'udp').then((reply) => {
       if (reply && !closed) udp.send(reply, from.port, from.address);
     });
   });
-  await new Promise<void>((done, fail) => {
-    udp.once('error', fail);
-    udp.bind(port, address, done);
-  });
   let closed = false;
+  const port = await listenOnSamePort(tcp, udp, address, options.port);
 
   return {
     port,

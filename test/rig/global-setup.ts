@@ -3,15 +3,18 @@ import os from 'node:os';
 import path from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { migrate, openDb } from '../../src/platform/db/index.ts';
-import { createDatabase, dropDatabase } from './database-server.ts';
+import { createDatabase, dropWithCopies } from './database-server.ts';
 import { startPostgres } from './pg.ts';
+import { readMigrated, type Migrated } from './recycled-database.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** Address of a PostgreSQL whose role may create databases; each scene makes and drops its own. */
+    /** Address of a PostgreSQL whose role may create databases. */
     pgUrl: string;
-    /** What a new scene's database is copied from, migrated once per run: a file of SQLite, the name of a database of PostgreSQL. */
+    /** What a scene's database is a copy of, migrated once per run: a file of SQLite. */
     migrated: string;
+    /** The same on PostgreSQL, with what an emptied copy has to be like. */
+    migratedOnServer: { name: string } & Migrated;
   }
 }
 
@@ -28,9 +31,10 @@ async function setUpPostgres(project: TestProject): Promise<() => Promise<void>>
   await migrate(db);
   await db.close();
   project.provide('pgUrl', server.url);
-  project.provide('migrated', made.name);
+  project.provide('migratedOnServer', { name: made.name, ...(await readMigrated(made.url)) });
   return async () => {
-    await dropDatabase(server.url, made.name);
+    // Ours goes as a whole.
+    if (given !== undefined) await dropWithCopies(given, made.name);
     await server.stop();
   };
 }

@@ -19,6 +19,7 @@ import {
   type DnsRecord,
   type TsigKey,
 } from '../../src/protocol/dns/index.ts';
+import { listenOnSamePort } from './same-port.ts';
 
 /** How the server misbehaves from now on. */
 export interface UpdateFaults {
@@ -120,17 +121,12 @@ export async function startUpdateServer(zone: string): Promise<UpdateServer> {
     length.writeUInt16BE(reply.length);
     socket.write(Buffer.concat([length, reply]));
   };
-  await new Promise<void>((done) => tcp.listen(0, '127.0.0.1', done));
-  server.port = (tcp.address() as { port: number }).port;
   const udp = createSocket('udp4');
   udp.on('message', (bytes, from) => {
     const reply = answer(bytes, 'udp');
     if (reply) udp.send(reply, from.port, from.address);
   });
-  await new Promise<void>((done, fail) => {
-    udp.once('error', fail);
-    udp.bind(server.port, '127.0.0.1', done);
-  });
+  server.port = await listenOnSamePort(tcp, udp, '127.0.0.1');
   return server;
 }
 
