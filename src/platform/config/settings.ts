@@ -169,6 +169,7 @@ export const sections = {
   },
   imports: {
     max_at_once: integer({ min: 1, max: 100, unit: 'imports' }),
+    slice_seconds: integer({ min: 0, max: 3600, ...seconds }),
     lease_seconds: integer({ min: 1, max: 86_400, ...seconds }),
     poll_ms: integer({ min: 1, max: 60_000, unit: 'milliseconds' }),
   },
