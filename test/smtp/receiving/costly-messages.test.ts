@@ -50,7 +50,7 @@ describe('messages that are costly to check', () => {
   it('are put off where DMARC refuses, since nobody can say what it asks for', { timeout: 120_000 }, async () => {
     await using scene = await startScene({
       roles: ['http', 'receiving'],
-      config: { receiving: { judge_seconds: 1, dmarc: 'refuse' } },
+      config: { receiving: { judge_seconds: 2, dmarc: 'refuse' } },
     });
     const team = await scene.team();
     const { name } = await receivingDomainOf(scene, team);
