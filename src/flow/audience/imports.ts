@@ -55,7 +55,7 @@ export function createImports(world: World): Imports {
       // What is left of a team waits for the one under way.
       return { items, left: items.length + loop.inFlight() > 0 ? 'crowded' : 'nothing' };
     },
-    carry: (item, signal) => carryImport(world, { item, owner, signal, mustYield: createSlice() }),
+    carry: (item, signal) => carryImport(world, { item, owner, signal, mustYield: createSlice(world, sliceMs) }),
     giveBack: async (items) => void (await Promise.all(items.map(({ id }) => releaseImport(db, id, owner)))),
     renew: {
       everyMs: leaseMs / 3,
@@ -65,17 +65,6 @@ export function createImports(world: World): Imports {
       },
     },
   });
-  /** Of one import: over when it has had its time and another team waits. It begins when what was read before is behind it. */
-  function createSlice(): () => Promise<boolean> {
-    let elapsedMs: (() => number) | undefined;
-    return async () => {
-      elapsedMs ??= stopwatch();
-      if (elapsedMs() < sliceMs) return false;
-      elapsedMs = stopwatch();
-      return (await importsInTurn(db, clock.now())).length > 0;
-    };
-  }
-
   let stopListening = (): void => undefined;
   return {
     idle: () => loop.idle(),
@@ -92,5 +81,16 @@ export function createImports(world: World): Imports {
       // A batch is short, and the rest is where the next start goes on.
       await loop.stop(Math.min(graceMs, 0));
     },
+  };
+}
+
+/** Of one import: over when it has had its time and another team waits. It begins when what was read before is behind it. */
+function createSlice({ db, clock }: World, sliceMs: number): () => Promise<boolean> {
+  let elapsedMs: (() => number) | undefined;
+  return async () => {
+    elapsedMs ??= stopwatch();
+    if (elapsedMs() < sliceMs) return false;
+    elapsedMs = stopwatch();
+    return (await importsInTurn(db, clock.now())).length > 0;
   };
 }

@@ -50,7 +50,7 @@ describe('messages that are costly to check', () => {
   it('are put off where DMARC refuses, since nobody can say what it asks for', { timeout: 120_000 }, async () => {
     await using scene = await startScene({
       roles: ['http', 'receiving'],
-      config: { receiving: { judge_seconds: 2, dmarc: 'refuse' } },
+      config: { receiving: { judge_seconds: 3, dmarc: 'refuse' } },
     });
     const team = await scene.team();
     const { name } = await receivingDomainOf(scene, team);
@@ -61,7 +61,5 @@ describe('messages that are costly to check', () => {
       expect(await bringMail(scene, { to: [`a@${name}`], raw })).toMatch(/^451 4\.7\.0 /);
     }
     expect((await scene.api('GET', '/emails/receiving', { key: team.key })).body.data).toHaveLength(0);
-    const disowned = 'From: a@evil.example\r\n\r\nx\r\n';
-    expect(await bringMail(scene, { to: [`a@${name}`], raw: disowned })).toMatch(/^550 5\.7\.26 /);
   });
 });
