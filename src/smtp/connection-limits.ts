@@ -12,17 +12,18 @@ export interface ConnectionLimits {
 
 /** Of either kind; so that strangers who hold connections leave some to our own programs, and those some to the world. */
 const PART_OF_TOTAL = 3 / 4;
+export const ofKindMax = (total: number): number => Math.ceil(total * PART_OF_TOTAL);
 
 /** Shared by all SMTP ports of the process. */
 export function createConnectionLimits(limits: { total: number; perAddress: number }): ConnectionLimits {
   const open = new Map<string, number>();
   const totals = { world: 0, submission: 0 };
-  const ofKindMax = Math.ceil(limits.total * PART_OF_TOTAL);
+  const kindMax = ofKindMax(limits.total);
   return {
     enter(address, kind) {
       const key = clientKey(address);
       const others = open.get(key) ?? 0;
-      const isFull = totals.world + totals.submission >= limits.total || totals[kind] >= ofKindMax;
+      const isFull = totals.world + totals.submission >= limits.total || totals[kind] >= kindMax;
       if (isFull) throw new SmtpReply(421, '4.3.2', 'Too many connections; try again in a minute');
       if (others >= limits.perAddress) {
         const say = `${limits.perAddress} connections from your address are open; use those, or end some`;

@@ -4,8 +4,9 @@ import type { World } from '../platform/world/index.ts';
 import { normalizeAddress, parseAddress, type Mailbox } from '../protocol/address/index.ts';
 import type { Ctx } from '../resources/access/index.ts';
 import { createKeyUse } from '../resources/api-keys/index.ts';
+import { ofKindMax } from './connection-limits.ts';
 import { protocolOf, type PathCommand, type Session, type SubmissionDoor } from './door.ts';
-import { createKeyLimits } from './key-limits.ts';
+import { createLoginLimits } from './login-limits.ts';
 import { createLogins } from './logins.ts';
 import { replyTo } from './refusal-reply.ts';
 import { SmtpReply } from './smtp-reply.ts';
@@ -19,12 +20,14 @@ const LARGE_BYTES = 1024 * 1024;
 /** Applications that speak SMTP: a login with an API key, and the accept stage of POST /emails behind it. */
 export function createSubmission(world: World, accept: Accept): SubmissionDoor {
   const { clock, mailLog } = world;
-  const { submission } = world.config;
+  const { smtp, submission } = world.config;
   const logins = createLogins(world);
   const noteKeyUse = createKeyUse(world);
-  const keys = createKeyLimits(clock, {
-    connections: submission.max_connections_per_key,
-    messagesPerMinute: submission.messages_per_minute_per_key,
+  const limits = createLoginLimits(clock, {
+    connections: ofKindMax(smtp.max_connections),
+    connectionsPerKey: submission.max_connections_per_key,
+    messagesPerMinutePerKey: submission.messages_per_minute_per_key,
+    messagesPerMinutePerTeam: submission.messages_per_minute_per_team,
   });
 
   function ctxOf(session: Session): Ctx {
@@ -36,7 +39,7 @@ export function createSubmission(world: World, accept: Accept): SubmissionDoor {
   return {
     async login(session, credentials) {
       const login = await logins.logIn(session, credentials);
-      keys.enter(session.id, login.actor.keyId);
+      limits.enter(session.id, login);
       noteKeyUse(login.actor.keyId, null);
       return login;
     },
@@ -48,7 +51,7 @@ export function createSubmission(world: World, accept: Accept): SubmissionDoor {
       const { user } = session;
       if (user) {
         await logins.mustStillLive(user);
-        keys.take(user.actor.keyId);
+        limits.take(user);
       }
       if (from.args && Number(from.args.SIZE) > LARGE_BYTES) await inReplies(() => accept.mayBegin(ctx));
     },
@@ -82,7 +85,7 @@ export function createSubmission(world: World, accept: Accept): SubmissionDoor {
       }
     },
 
-    closed: (session) => keys.leave(session.id),
+    closed: (session) => limits.leave(session.id),
   };
 }
 

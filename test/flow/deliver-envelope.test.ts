@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { account, delivered, MX, setScene } from './deliver-scene.ts';
+import { account, delivered, gate, MX, setScene } from './deliver-scene.ts';
 import type { Scene, SceneOptions } from './deliver-scene.ts';
 
 let scene: Scene;
@@ -210,6 +210,17 @@ test('a peer that breaks off speaking SMTP is not waited for, and what it said b
     { kind: 'bounced', reply: { code: 550 } },
     { kind: 'deferred', reason: 'protocol_error' },
   ]);
+});
+
+test('a peer that goes on answering what nobody has said is cut off, not read for ever', async () => {
+  const script = (command: string): string | undefined =>
+    command === 'DATA' ? `354 go${'\r\n250 and another thing'.repeat(5000)}` : undefined;
+  await given({ sink: { script } });
+  const ledger = gate();
+  const sent = scene.send('a@y.example', { handOff: { intend: () => ledger.opened } });
+  await scene.sink.waitFor((sink) => sink.counts.connections === 1 && sink.open === 0);
+  ledger.open();
+  expect(await sent).toMatchObject([{ kind: 'deferred', reason: 'protocol_error', mx: MX }]);
 });
 
 test('a message over the announced size is not offered', async () => {

@@ -13,7 +13,13 @@ beforeAll(async () => {
   scene = await startScene({
     roles: ['http', 'submission'],
     config: {
-      submission: { ports: [0], tls_ports: [], insecure_login: true, messages_per_minute_per_key: 10_000_000 },
+      submission: {
+        ports: [0],
+        tls_ports: [],
+        insecure_login: true,
+        messages_per_minute_per_key: 10_000_000,
+        messages_per_minute_per_team: 10_000_000,
+      },
     },
   });
   team = await scene.team();

@@ -222,6 +222,50 @@ describe('limits', () => {
   });
 });
 
+describe('limits of a team', () => {
+  const another = async (own: Team, on: Scene): Promise<string> =>
+    (await on.api('POST', '/api-keys', { key: own.key, body: { name: 'SMTP' } })).body.token as string;
+
+  it('of connections: it holds as many as are free, however many keys it has', async () => {
+    await using small = await startScene({
+      roles,
+      // Submission has six of them.
+      config: { smtp: { host: '127.0.0.1', max_connections: 8 }, submission: { ports: [0], tls_ports: [0] } },
+    });
+    const [greedy, other] = [await small.team(), await small.team()];
+    for (let n = 0; n < 3; n++) await loggedIn(await another(greedy, small), small);
+    const next = await greeted(small);
+    const login = `AUTH PLAIN ${plainToken(await another(greedy, small))}`;
+    expect(await next.say(login)).toBe(
+      '454 4.7.0 3 connections with API keys of your team are open; use those, or end some',
+    );
+    const patient = await loggedIn(other.key, small);
+    expect(await send(patient, `me@${(await other.domain()).name}`)).toMatch(/^250 /);
+  });
+
+  it('of messages a minute: those of all its keys count together, and nobody else waits', async () => {
+    await using small = await startScene({
+      roles,
+      config: {
+        smtp: { host: '127.0.0.1' },
+        submission: { ports: [0], tls_ports: [0], messages_per_minute_per_key: 2, messages_per_minute_per_team: 3 },
+      },
+    });
+    const [greedy, other] = [await small.team(), await small.team()];
+    const sender = `me@${(await greedy.domain()).name}`;
+    const [first, second] = [await loggedIn(greedy.key, small), await loggedIn(await another(greedy, small), small)];
+    for (const client of [first, first, second]) expect(await send(client, sender)).toMatch(/^250 /);
+    expect(await second.say(`MAIL FROM:<${sender}>`)).toBe(
+      '451 4.7.1 3 messages a minute may be sent by one team; try again in 20 s',
+    );
+    const patient = await loggedIn(other.key, small);
+    expect(await send(patient, `me@${(await other.domain()).name}`)).toMatch(/^250 /);
+    small.clock.advance(20_000);
+    // What was refused has used up nothing of the key's own.
+    expect(await second.say(`MAIL FROM:<${sender}>`)).toMatch(/^250 /);
+  });
+});
+
 describe('the port', () => {
   it('throws away what was sent in clear before the handshake', async () => {
     const client = await connect(scene, 'plain');

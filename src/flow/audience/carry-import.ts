@@ -27,13 +27,15 @@ interface Carrying {
   item: ImportRow;
   owner: string;
   signal: AbortSignal;
+  /** Whether it has had its slice: it goes on when its turn comes again. */
+  mustYield(): Promise<boolean>;
 }
 
 /** Somebody else has it now. */
 class TakenOver extends Error {}
 
-/** Reads an import from where it stands to its end, or until it is to stop. */
-export async function carryImport(world: World, { item, owner, signal }: Carrying): Promise<void> {
+/** Reads an import from where it stands to its end, or until it is to stop or others have their turn. */
+export async function carryImport(world: World, { item, owner, signal, mustYield }: Carrying): Promise<void> {
   const end = (failure?: Progress['failures'][number]) =>
     world.db.tx((tx) => finishImport(tx, { id: item.id, owner, at: world.clock.now(), failure }));
   try {
@@ -46,7 +48,7 @@ export async function carryImport(world: World, { item, owner, signal }: Carryin
       await end({ row: item.rows_read + 1, reason: 'the file is gone', value: null });
       return;
     }
-    if (await readThrough(world, { item, owner, signal }, file.content)) await end();
+    if (await readThrough(world, { item, owner, signal, mustYield }, file.content)) await end();
   } catch (error) {
     if (error instanceof UnreadableRow) await end({ row: error.row, reason: error.message, value: null });
     else if (!(error instanceof TakenOver)) throw error;
@@ -58,7 +60,7 @@ export async function carryImport(world: World, { item, owner, signal }: Carryin
 /** Answers whether the end was reached. */
 async function readThrough(
   world: World,
-  { item, owner, signal }: Carrying,
+  { item, owner, signal, mustYield }: Carrying,
   content: Parameters<typeof readRows>[0],
 ): Promise<boolean> {
   const options = JSON.parse(item.options) as ImportOptions;
@@ -76,6 +78,7 @@ async function readThrough(
         if (signal.aborted) return false;
         await write(waiting.slice(0, BATCH_ROWS));
         waiting = waiting.slice(BATCH_ROWS);
+        if (await mustYield()) return false;
       }
     }
   } catch (error) {

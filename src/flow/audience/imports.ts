@@ -1,3 +1,4 @@
+import { stopwatch } from '../../platform/clock/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { createWorkLoop, type WorkLoop } from '../../platform/work-loop/index.ts';
 import {
@@ -20,12 +21,13 @@ const TURNS_KEPT = 10_000;
 
 /**
  * The work loop of imports: each is claimed with a lease and carried batch by batch from where it stands, one of a team at a
- * time, and the teams take turns.
+ * time, and the teams take turns: one that takes long is put back for the next team's, and goes on later.
  */
 export function createImports(world: World): Imports {
   const { db, clock, log, config } = world;
   const { max_at_once: atOnceMax, lease_seconds: leaseSeconds, poll_ms: pollMs } = config.imports;
   const leaseMs = leaseSeconds * 1000;
+  const sliceMs = config.imports.slice_seconds * 1000;
   const owner = world.ids.uuid();
   const until = (): number => clock.now() + leaseMs;
   /** When each team that has something waiting had its last turn. */
@@ -53,7 +55,7 @@ export function createImports(world: World): Imports {
       // What is left of a team waits for the one under way.
       return { items, left: items.length + loop.inFlight() > 0 ? 'crowded' : 'nothing' };
     },
-    carry: (item, signal) => carryImport(world, { item, owner, signal }),
+    carry: (item, signal) => carryImport(world, { item, owner, signal, mustYield: createSlice(world, sliceMs) }),
     giveBack: async (items) => void (await Promise.all(items.map(({ id }) => releaseImport(db, id, owner)))),
     renew: {
       everyMs: leaseMs / 3,
@@ -79,5 +81,16 @@ export function createImports(world: World): Imports {
       // A batch is short, and the rest is where the next start goes on.
       await loop.stop(Math.min(graceMs, 0));
     },
+  };
+}
+
+/** Of one import: over when it has had its time and another team waits. It begins when what was read before is behind it. */
+function createSlice({ db, clock }: World, sliceMs: number): () => Promise<boolean> {
+  let elapsedMs: (() => number) | undefined;
+  return async () => {
+    elapsedMs ??= stopwatch();
+    if (elapsedMs() < sliceMs) return false;
+    elapsedMs = stopwatch();
+    return (await importsInTurn(db, clock.now())).length > 0;
   };
 }

@@ -46,6 +46,7 @@ export const sections = {
     login_seconds: integer({ min: 1, max: 3600, ...seconds }),
     max_connections_per_key: integer({ min: 1, max: 100_000, unit: 'connections' }),
     messages_per_minute_per_key: integer({ min: 1, max: 10_000_000, unit: 'messages a minute' }),
+    messages_per_minute_per_team: integer({ min: 1, max: 10_000_000, unit: 'messages a minute' }),
     failed_logins_max: integer({ min: 1, max: 100_000, unit: 'failed logins' }),
   },
   receiving: {
@@ -168,6 +169,7 @@ export const sections = {
   },
   imports: {
     max_at_once: integer({ min: 1, max: 100, unit: 'imports' }),
+    slice_seconds: integer({ min: 0, max: 3600, ...seconds }),
     lease_seconds: integer({ min: 1, max: 86_400, ...seconds }),
     poll_ms: integer({ min: 1, max: 60_000, unit: 'milliseconds' }),
   },

@@ -18,8 +18,27 @@ export function createPatientChannel({ servers, timeoutMs, tries }: PatientChann
     return dns;
   };
   const first = open(tries);
-  const patient = new Set<NodeResolver>();
+  /** Each with the questions under way in it. */
+  const patient = new Map<NodeResolver, number>();
+  /** One that has had no answer yet, and so has measured nothing: thousands of questions to silent servers share it. */
+  let unmeasured: NodeResolver | undefined;
   let isClosed = false;
+  const patientAsk = async <T>(query: (dns: NodeResolver) => Promise<T>): Promise<T> => {
+    const dns = (unmeasured ??= open(1));
+    patient.set(dns, (patient.get(dns) ?? 0) + 1);
+    let isSilent = false;
+    try {
+      return await query(dns);
+    } catch (error) {
+      isSilent = isTimeout(error);
+      throw error;
+    } finally {
+      const left = (patient.get(dns) ?? 1) - 1;
+      if (left > 0) patient.set(dns, left);
+      else patient.delete(dns);
+      if (unmeasured === dns && (!isSilent || left === 0)) unmeasured = undefined;
+    }
+  };
   return {
     async ask<T>(query: (dns: NodeResolver) => Promise<T>): Promise<T> {
       const began = performance.now();
@@ -27,24 +46,20 @@ export function createPatientChannel({ servers, timeoutMs, tries }: PatientChann
         return await query(first);
       } catch (error) {
         const isTooSoon = performance.now() - began < timeoutMs * tries - TIMER_MS;
-        if (isClosed || !isTooSoon || (error as NodeJS.ErrnoException).code !== 'ETIMEOUT') throw error;
+        if (isClosed || !isTooSoon || !isTimeout(error)) throw error;
       }
-      const dns = open(1);
-      patient.add(dns);
-      try {
-        return await query(dns);
-      } finally {
-        patient.delete(dns);
-      }
+      return patientAsk(query);
     },
     /** Whatever is under way ends as cancelled. */
     close(): void {
       isClosed = true;
       first.cancel();
-      for (const dns of patient) dns.cancel();
+      for (const dns of patient.keys()) dns.cancel();
     },
   };
 }
+
+const isTimeout = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ETIMEOUT';
 
 /** Timers may fire a little early. */
 const TIMER_MS = 20;

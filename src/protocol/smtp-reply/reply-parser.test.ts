@@ -72,6 +72,12 @@ describe('a peer that breaks the protocol', () => {
     ['250-a\r\n'.repeat(257), 'too_many_lines'],
   ])('%#: %s is refused as %s', (text, kind) => expect(kindOf(text)).toBe(kind));
 
+  test('of more replies at once than anybody asks for, the first are handed out and the rest is not read', () => {
+    const parser = new ReplyParser();
+    expect(parser.push(Buffer.from('250 ok\r\n'.repeat(5000)))).toHaveLength(128);
+    expect(parser.fault?.kind).toBe('too_many_replies');
+  });
+
   test('the limits themselves are accepted', () => {
     expect(kindOf(`250 ${'a'.repeat(4091)}\r\n`)).toBe('none');
     expect(read(`${'250-a\r\n'.repeat(255)}250 a\r\n`)[0]?.lines).toHaveLength(256);

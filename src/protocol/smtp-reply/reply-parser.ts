@@ -5,6 +5,8 @@ import type { Reply } from './reply.ts';
 // RFC 5321 §4.5.3.1.5 promises 512; real servers send longer ones.
 const lineBytesMax = 4096;
 const linesMax = 256;
+// In one piece of the stream: RSET, MAIL, DATA and each of fifty recipients have a reply.
+const repliesMax = 128;
 
 const lf = 10;
 const cr = 13;
@@ -44,6 +46,9 @@ export class ReplyParser {
     let start = 0;
     for (let end = chunk.indexOf(lf); end >= 0; end = chunk.indexOf(lf, start)) {
       const reply = this.#takeLine(this.#lineUpTo(chunk.subarray(start, end)));
+      if (reply && replies.length === repliesMax) {
+        throw new MalformedReply('too_many_replies', `more than ${repliesMax} replies came at once`);
+      }
       if (reply) replies.push(reply);
       start = end + 1;
     }

@@ -10,7 +10,7 @@ export type ReplyLine = { code: number; isLast: boolean; enhanced?: string; text
 
 export type ReplyClass = 'accepted' | 'transient' | 'permanent';
 
-export type ReplyFaultKind = 'malformed' | 'line_too_long' | 'too_many_lines' | 'code_changed';
+export type ReplyFaultKind = 'malformed' | 'line_too_long' | 'too_many_lines' | 'too_many_replies' | 'code_changed';
 
 /** The peer broke the protocol: nothing more that it says on this connection can be trusted. */
 export class MalformedReply extends Error {

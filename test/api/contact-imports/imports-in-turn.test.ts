@@ -26,6 +26,27 @@ it('a team with many imports in line keeps nobody else waiting for all of them',
   expect(new Set(ended)).toEqual(new Set(['completed']));
 });
 
+it('a file that takes long is put back for another team’s, goes on later, and counts every row once', async () => {
+  await using scene = await startScene({ config: { imports: { max_at_once: 1, slice_seconds: 0 } } });
+  const [greedy, patient] = [await scene.team(), await scene.team()];
+  const rows = Array.from({ length: 20_000 }, (_, i) => `person${i}@example.org\n`).join('');
+  const upload = async ({ key }: Team, file: string): Promise<string> =>
+    (await scene.api('POST', '/contacts/imports', { key, ...formOf(file, {}) })).body.id as string;
+  const read = async ({ key }: Team, id: string) => (await scene.api('GET', `/contacts/imports/${id}`, { key })).body;
+  const large = await upload(greedy, `email\n${rows}`);
+  while ((await read(greedy, large)).counts.total === 0) await scene.api('GET', '/health', {});
+  const small = await upload(patient, 'email\nada@example.org\n');
+  while ((await read(patient, small)).status !== 'completed') await scene.api('GET', '/health', {});
+  const { status, counts } = await read(greedy, large);
+  expect(['in_progress', 'queued']).toContain(status);
+  expect(counts.total).toBeLessThan(20_000);
+  await scene.settled();
+  expect(await read(greedy, large)).toMatchObject({
+    status: 'completed',
+    counts: { total: 20_000, created: 20_000, updated: 0, skipped: 0, failed: 0 },
+  });
+});
+
 it('a team may have twenty imports open, and the next one when one of them has ended', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const [team, other] = [await scene.team(), await scene.team()];

@@ -46,4 +46,20 @@ describe('messages that are costly to check', () => {
     const { data } = (await scene.api('GET', '/emails/receiving?limit=10', { key: team.key })).body;
     expect(data).toHaveLength(4);
   });
+
+  it('are put off where DMARC refuses, since nobody can say what it asks for', { timeout: 120_000 }, async () => {
+    await using scene = await startScene({
+      roles: ['http', 'receiving'],
+      config: { receiving: { judge_seconds: 3, dmarc: 'refuse' } },
+    });
+    const team = await scene.team();
+    const { name } = await receivingDomainOf(scene, team);
+    scene.dns.set('_dmarc.evil.example', 'TXT', [['v=DMARC1; p=reject']]);
+    const [costly = ''] = Object.values(COSTLY);
+    const many = `${'DKIM-Signature: v=1; a=rsa-sha256; d=evil.example\r\n'.repeat(21)}From: a@evil.example\r\n\r\nx\r\n`;
+    for (const raw of [costly, many]) {
+      expect(await bringMail(scene, { to: [`a@${name}`], raw })).toMatch(/^451 4\.7\.0 /);
+    }
+    expect((await scene.api('GET', '/emails/receiving', { key: team.key })).body.data).toHaveLength(0);
+  });
 });

@@ -26,6 +26,8 @@ export interface TlsWishes {
 }
 
 const LINE_FEED = 10;
+/** That nobody has read: no dialogue of ours asks for as many at once, and who goes on talking would do so for ever. */
+const UNREAD_MAX = 128;
 
 interface Waiter {
   count: number;
@@ -220,6 +222,9 @@ export class SmtpConnection {
     this.#notify(replies.length > 0);
     // A stream that broke behind complete replies: those still count, and nothing more is believed.
     if (this.#parser.fault) this.fail({ kind: 'malformed', detail: this.#parser.fault.message });
+    else if (this.#replies.length > UNREAD_MAX) {
+      this.fail({ kind: 'malformed', detail: `the peer sent more than ${UNREAD_MAX} replies to nothing` });
+    }
   }
 
   #notify(isReply: boolean): void {

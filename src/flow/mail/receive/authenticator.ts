@@ -7,7 +7,7 @@ import type { Arrival } from './inbound-message.ts';
 import { createMessageThread } from './message-thread.ts';
 
 export interface Authenticator {
-  /** SPF, DKIM, DMARC and ARC of a message. What cannot be found out is said as such and never an error. */
+  /** SPF, DKIM, DMARC and ARC of a message. What cannot be found out within its limits is said as such and never an error. */
   authenticate(arrival: Arrival): Promise<Checks>;
   close(): Promise<void>;
 }

@@ -11,7 +11,7 @@ export type Judgement =
   | { kind: 'keep'; authentication: Authentication; virus: string | undefined }
   /** Its domain has asked to have it refused. */
   | { kind: 'refuse'; domain: string }
-  /** The scanner does not answer, and nothing is taken unseen. */
+  /** Who decides does not answer or comes to no end, and nothing is taken unseen. */
   | { kind: 'defer' };
 
 /** Asks everybody at once. Only viruses and DMARC decide anything; the rest is for whoever reads the message. */
@@ -30,6 +30,8 @@ export async function judge(
   ]);
   if (virus === NO_ANSWER) return { kind: 'defer' };
   const { result, policy, domain } = checks.dmarc;
+  // Otherwise whoever makes a message costly enough to check would get past it.
+  if (result === 'temperror' && receiving.dmarc === 'refuse') return { kind: 'defer' };
   const isDisowned = result === 'fail' && (policy === 'reject' || policy === 'quarantine');
   if (isDisowned && policy === 'reject' && receiving.dmarc === 'refuse') {
     return { kind: 'refuse', domain: domain ?? '' };

@@ -1,0 +1,99 @@
+import type { Clock } from '../platform/clock/index.ts';
+import { createFairShare } from '../platform/fair-share/index.ts';
+import type { Login } from './door.ts';
+import { SmtpReply } from './smtp-reply.ts';
+
+export interface LoginLimits {
+  /** Counts a connection that has logged in; throws the reply for one too many. */
+  enter(sessionId: string, login: Login): void;
+  leave(sessionId: string): void;
+  /** Counts a message; throws the reply that says how long to wait. */
+  take(login: Login): void;
+}
+
+export interface LoginLimitsMax {
+  /** Of all teams: each may hold as many as are free, however many keys it has. */
+  connections: number;
+  connectionsPerKey: number;
+  messagesPerMinutePerKey: number;
+  messagesPerMinutePerTeam: number;
+}
+
+/** Of one process; nodes that share a database each have their own. */
+export function createLoginLimits(clock: Clock, max: LoginLimitsMax): LoginLimits {
+  const logins = new Map<string, Login>();
+  const ofKeys = new Map<string, number>();
+  const ofTeams = createFairShare(max.connections);
+  const messagesOfKeys = createBuckets(clock, max.messagesPerMinutePerKey);
+  const messagesOfTeams = createBuckets(clock, max.messagesPerMinutePerTeam);
+
+  function leave(sessionId: string): void {
+    const login = logins.get(sessionId);
+    if (!login) return;
+    logins.delete(sessionId);
+    ofTeams.leave(login.teamId);
+    const { keyId } = login.actor;
+    const left = (ofKeys.get(keyId) ?? 1) - 1;
+    if (left > 0) ofKeys.set(keyId, left);
+    else ofKeys.delete(keyId);
+  }
+
+  return {
+    leave,
+    enter(sessionId, login) {
+      // A login that STARTTLS has undone counts no more.
+      leave(sessionId);
+      const { keyId } = login.actor;
+      const open = ofKeys.get(keyId) ?? 0;
+      if (open >= max.connectionsPerKey) throw tooManyOpen(max.connectionsPerKey, 'with this API key');
+      if (ofTeams.isCrowded(login.teamId)) throw tooManyOpen(ofTeams.held(login.teamId), 'with API keys of your team');
+      logins.set(sessionId, login);
+      ofKeys.set(keyId, open + 1);
+      ofTeams.enter(login.teamId);
+    },
+    take({ teamId, actor: { keyId } }) {
+      const waitMs = messagesOfKeys.waitMs(keyId);
+      if (waitMs > 0) throw tooManyMessages(max.messagesPerMinutePerKey, 'with one API key', waitMs);
+      const teamWaitMs = messagesOfTeams.waitMs(teamId);
+      if (teamWaitMs > 0) throw tooManyMessages(max.messagesPerMinutePerTeam, 'by one team', teamWaitMs);
+      messagesOfKeys.take(keyId);
+      messagesOfTeams.take(teamId);
+    },
+  };
+}
+
+/** Beyond, what is full again is not told from what has been used. */
+const HOLDERS_MAX = 10_000;
+
+interface Buckets {
+  /** Until the holder may take one; 0 when it may now. */
+  waitMs(holder: string): number;
+  take(holder: string): void;
+}
+
+function createBuckets(clock: Clock, perMinute: number): Buckets {
+  const buckets = new Map<string, { tokens: number; at: number }>();
+  const perMs = perMinute / 60_000;
+  const tokensOf = (holder: string): number => {
+    const now = clock.now();
+    const { tokens, at } = buckets.get(holder) ?? { tokens: perMinute, at: now };
+    return Math.min(perMinute, tokens + Math.max(0, now - at) * perMs);
+  };
+  return {
+    waitMs: (holder) => Math.max(0, (1 - tokensOf(holder)) / perMs),
+    take(holder) {
+      const tokens = tokensOf(holder) - 1;
+      // What is full again is what is not known.
+      if (buckets.size > HOLDERS_MAX) buckets.clear();
+      buckets.set(holder, { tokens, at: clock.now() });
+    },
+  };
+}
+
+const tooManyOpen = (count: number, whose: string): SmtpReply =>
+  new SmtpReply(454, '4.7.0', `${count} connections ${whose} are open; use those, or end some`);
+
+function tooManyMessages(count: number, whose: string, waitMs: number): SmtpReply {
+  const seconds = Math.max(1, Math.ceil(waitMs / 1000));
+  return new SmtpReply(451, '4.7.1', `${count} messages a minute may be sent ${whose}; try again in ${seconds} s`);
+}
