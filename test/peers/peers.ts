@@ -5,6 +5,7 @@ import { findMailDkim } from './verifiers.ts';
 
 export type Peer =
   | 'clamd'
+  | 'exim4'
   | 'postfix'
   | 'opendkim'
   | 'Mail::DKIM'
@@ -50,6 +51,6 @@ function whyAbsent(peer: Peer): string | undefined {
   if (peer === 'Mail::DKIM') return findMailDkim() ? undefined : 'Mail::DKIM is not installed (libmail-dkim-perl)';
   const program = peer === 'postfix' ? 'postconf' : peer;
   if (!findProgram(program)) return `${peer} is not installed`;
-  if (peer === 'postfix' && process.getuid?.() !== 0) return 'postfix can be started by root only';
+  if ((peer === 'postfix' || peer === 'exim4') && process.getuid?.() !== 0) return `${peer} can be started by root only`;
   return undefined;
 }

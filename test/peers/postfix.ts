@@ -12,10 +12,10 @@ import {
   watch,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import type { Certificate } from '../rig/tls.ts';
+import { freePort } from './free-port.ts';
 import { findProgram } from './peers.ts';
 import { masterTable, mainSettings } from './postfix-config.ts';
 import { readMaildirFile, type ReceivedMail } from './received-mail.ts';
@@ -223,14 +223,6 @@ function changed<T>({ logFile, master, what, look, log }: Wait<T>): Promise<T> {
 
 function filesIn(dir: string): string[] {
   return existsSync(dir) ? readdirSync(dir).map((file) => path.join(dir, file)) : [];
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const { port } = server.address() as { port: number };
-  await new Promise<void>((done) => server.close(() => done()));
-  return port;
 }
 
 function idOf(user: string): number {
