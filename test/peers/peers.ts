@@ -7,6 +7,7 @@ export type Peer =
   | 'clamd'
   | 'exim4'
   | 'postfix'
+  | 'smtp-source'
   | 'opendkim'
   | 'Mail::DKIM'
   | 'chromium'
@@ -51,6 +52,7 @@ function whyAbsent(peer: Peer): string | undefined {
   if (peer === 'Mail::DKIM') return findMailDkim() ? undefined : 'Mail::DKIM is not installed (libmail-dkim-perl)';
   const program = peer === 'postfix' ? 'postconf' : peer;
   if (!findProgram(program)) return `${peer} is not installed`;
-  if ((peer === 'postfix' || peer === 'exim4') && process.getuid?.() !== 0) return `${peer} can be started by root only`;
+  if ((peer === 'postfix' || peer === 'exim4') && process.getuid?.() !== 0)
+    return `${peer} can be started by root only`;
   return undefined;
 }
