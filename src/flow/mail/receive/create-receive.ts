@@ -11,6 +11,7 @@ import { createAuthenticator } from './authenticator.ts';
 import type { Arrival } from './inbound-message.ts';
 import { judge } from './judge.ts';
 import { routeRecipient, type Route } from './route-recipient.ts';
+import { standstills } from './standstill.ts';
 import type { Verdict } from './verdict.ts';
 import { takeReturned } from './take-returned.ts';
 import { createStoreMessage, type Received } from './store-message.ts';
@@ -45,6 +46,7 @@ export function createReceive(world: World, accept: Accept, wakeQueue: () => voi
         authentication,
         teams: new Map(told.map(({ teamId, kept }) => [teamId, kept])),
         withoutContent: new Set(told.flatMap((one) => (one.isWithoutContent ? [one.teamId] : []))),
+        notForwarded: await standstills(world, arrival.raw, told),
         hasVirus: !isClean,
       },
       reading,
