@@ -235,7 +235,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     }
     const tls = hasSmtpPorts(options.config, roles) ? openServerTls(world) : undefined;
     if (tls) toStop.push(tls.close);
-    const receive = roles.has('receiving') ? createReceive(world, accept) : undefined;
+    const receive = roles.has('receiving') ? createReceive(world, accept, wakeQueue) : undefined;
     if (receive) toStop.push(receive.close);
     const doors = smtpDoors(world, { accept: roles.has('submission') ? accept : undefined, receive });
     const smtp = tls && (await startSmtp({ world, tls, doors, mayMove: options.maySmtpPortsMove }));

@@ -40,6 +40,7 @@ export const receivedEmails = {
     fields: [
       ...[id, created, from, to, cc, bcc, replyTo, subject, messageId, dropped],
       { name: 'received_for', label: 'Received for' },
+      { name: 'not_forwarded_reason', label: 'Not forwarded', kind: 'state', tone: () => 'bad', shown: 'asked' },
       files,
       { name: 'authentication', label: 'Checked', shown: 'asked' },
       { name: 'headers', label: 'Headers', kind: 'body', shown: 'asked' },

@@ -52,6 +52,8 @@ export interface ReceivedData {
   }[];
   /** Only of what was dropped. */
   dropped_reason?: string;
+  /** Only of what a rule would have passed on. */
+  not_forwarded_reason?: string;
 }
 
 export interface ContactData {

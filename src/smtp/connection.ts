@@ -7,6 +7,8 @@ import { inOurWords, type ReplyRules } from './library-replies.ts';
 export interface ListenerRules extends ReplyRules {
   clock: Clock;
   maySubmit: boolean;
+  /** Whoever has not logged in may bring mail. */
+  isForWorld: boolean;
   greetingDelayMs: number;
   /** In which a connection has to log in; undefined where nobody has to. */
   loginMs: number | undefined;
@@ -56,7 +58,10 @@ export class SmtpConnection extends SMTPConnection {
     if (this.#listener.isClosing && code !== 354) setImmediate(() => this.endIfIdle());
   }
 
-  /** Says which extensions there are. DSN, REQUIRETLS and CHUNKING are not: their parameters are refused. */
+  /**
+   * Says which extensions there are; CHUNKING is not. Who brings mail from the world is offered neither DSN nor REQUIRETLS,
+   * so that on a port for both they are there from the login on.
+   */
   override handler_EHLO(command: Buffer, callback: () => void): void {
     const words = command.toString().trim().split(/\s+/);
     const [, name = ''] = words;
@@ -66,9 +71,13 @@ export class SmtpConnection extends SMTPConnection {
     }
     this.hostNameAppearsAs = name.toLowerCase();
     this._resetSession();
-    const { maySubmit, mayLogInPlain, messageBytesMax } = this.#listener.rules;
+    const { maySubmit, isForWorld, mayLogInPlain, messageBytesMax } = this.#listener.rules;
     const features = ['PIPELINING', '8BITMIME', 'SMTPUTF8', 'ENHANCEDSTATUSCODES', `SIZE ${messageBytesMax}`];
     if (maySubmit && (this.secure || mayLogInPlain) && !this.session.user) features.push('AUTH PLAIN LOGIN');
+    if (maySubmit && (this.secure || mayLogInPlain) && (!isForWorld || this.session.user)) {
+      features.push('DSN');
+      if (this.secure) features.push('REQUIRETLS');
+    }
     if (!this.secure) features.push('STARTTLS');
     this.send(250, [this.name, ...features], false);
     callback();

@@ -44,6 +44,14 @@ const WORDS: readonly [says: string, ours: Words][] = [
   ['Error: Bad message size syntax', '5.5.4 SIZE takes a number of bytes'],
   ['Invalid BODY parameter value', '5.5.4 BODY is 7BIT or 8BITMIME; there is no BINARYMIME here'],
   ['Invalid SMTPUTF8 parameter', '5.5.4 SMTPUTF8 takes no value'],
+  ['Invalid RET parameter value', '5.5.4 RET is FULL or HDRS'],
+  ['Error: NOTIFY', '5.5.4 NOTIFY is NEVER, or some of SUCCESS, FAILURE and DELAY with commas between'],
+  [
+    'Error: Bad ORCPT parameter syntax',
+    '5.5.4 ORCPT is a type, a semicolon and an address, as in rfc822;someone@example.com',
+  ],
+  ['Invalid REQUIRETLS parameter', '5.5.4 REQUIRETLS takes no value'],
+  ['REQUIRETLS not permitted on non-TLS', '5.7.11 Encrypt first: REQUIRETLS means this connection too'],
   ['Error: internal server error', '4.3.0 Temporary local problem; try again later'],
   ['Try to send something', '2.1.5 Addresses are not looked up for you; send to them'],
 ];

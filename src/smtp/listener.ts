@@ -139,6 +139,8 @@ function libraryOptions(options: ListenerOptions): SMTPServerOptions {
     logger: false,
     disableReverseLookup: true,
     hideENHANCEDSTATUSCODES: false,
+    // It checks the parameters then; which of them are offered, `SmtpConnection` says.
+    hideDSN: false,
     authMethods: ['PLAIN', 'LOGIN'],
     authOptional: doors.receiving !== undefined,
     allowInsecureAuth: rules.mayLogInPlain,

@@ -90,6 +90,7 @@ function sharedOptions({ world, doors, tls }: SmtpOptions): Shared {
     rules: {
       clock,
       maySubmit: doors.submission !== undefined,
+      isForWorld: doors.receiving !== undefined,
       mayLogInPlain: submission.insecure_login,
       messageBytesMax: smtp.message_bytes,
       greetingDelayMs: doors.receiving?.greetingDelayMs ?? 0,
@@ -106,6 +107,7 @@ function optionsFor({ isImplicit, doors: names }: PortPlan, all: Doors, shared: 
   const rules = {
     ...shared.rules,
     maySubmit: doors.submission !== undefined,
+    isForWorld: doors.receiving !== undefined,
     // Programs of our own are not made to wait for strangers.
     greetingDelayMs: doors.receiving ? shared.rules.greetingDelayMs : 0,
     loginMs: doors.receiving ? undefined : shared.rules.loginMs,

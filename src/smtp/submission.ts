@@ -2,6 +2,7 @@ import { spoolMessage, type Accept } from '../flow/mail/accept/index.ts';
 import { Refusal } from '../platform/refusal/index.ts';
 import type { World } from '../platform/world/index.ts';
 import { normalizeAddress, parseAddress, type Mailbox } from '../protocol/address/index.ts';
+import type { Asked, AskedOfRecipient, Notify } from '../protocol/dsn/index.ts';
 import type { Ctx } from '../resources/access/index.ts';
 import { createKeyUse } from '../resources/api-keys/index.ts';
 import { ofKindMax } from './connection-limits.ts';
@@ -14,6 +15,9 @@ import { timedContent, type ContentLimits } from './timed-content.ts';
 
 /** POST /emails names as many. */
 const RECIPIENTS_MAX = 50;
+/** RFC 3461 §4.2 and §4.4. */
+const ORCPT_MAX = 500;
+const ENVID_MAX = 100;
 /** Up to here a message is read before it is known whether there is room for it. */
 const LARGE_BYTES = 1024 * 1024;
 
@@ -46,7 +50,8 @@ export function createSubmission(world: World, accept: Accept): SubmissionDoor {
 
     async mail(session, from) {
       const ctx = ctxOf(session);
-      mustKnow(from, ['SIZE', 'BODY', 'SMTPUTF8', 'AUTH']);
+      mustKnow(from, ['SIZE', 'BODY', 'SMTPUTF8', 'AUTH', 'RET', 'ENVID', 'REQUIRETLS']);
+      mustFit(from, 'ENVID', ENVID_MAX);
       mustFitCharset(session, from.address);
       const { user } = session;
       if (user) {
@@ -57,7 +62,8 @@ export function createSubmission(world: World, accept: Accept): SubmissionDoor {
     },
 
     async rcpt(session, to) {
-      mustKnow(to, []);
+      mustKnow(to, ['NOTIFY', 'ORCPT']);
+      mustFit(to, 'ORCPT', ORCPT_MAX);
       mustFitCharset(session, to.address);
       const mailbox = readRecipient(to.address);
       const known = session.envelope.rcptTo.map(({ address }) => normalizeAddress(address));
@@ -72,7 +78,7 @@ export function createSubmission(world: World, accept: Accept): SubmissionDoor {
       const spooled = await spoolMessage(world, timedContent(content, contentLimits(world)));
       try {
         const { id } = await inReplies(() =>
-          accept.acceptMessage(ctx, spooled, { recipients, protocol: protocolOf(session) }),
+          accept.acceptMessage(ctx, spooled, { recipients, protocol: protocolOf(session), asked: askedOf(session) }),
         );
         return `2.6.0 Accepted as ${id}`;
       } catch (error) {
@@ -104,22 +110,46 @@ async function inReplies<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** RFC 5321 §4.1.1.11. What became of a message is told by webhooks and GET /emails, so that nobody asks for a DSN. */
+/** RFC 5321 §4.1.1.11. */
 function mustKnow({ args }: PathCommand, known: readonly string[]): void {
   const unknown = Object.keys(args || {}).find((name) => !known.includes(name));
   if (unknown === undefined) return;
-  const way = HINTS[unknown] ?? 'leave it out';
-  throw new SmtpReply(555, '5.5.4', `The parameter ${unknown.slice(0, 40)} is not known here; ${way}`);
+  throw new SmtpReply(555, '5.5.4', `The parameter ${unknown.slice(0, 40)} is not known here; leave it out`);
 }
 
-const NO_DSN = 'leave it out; webhooks and GET /emails tell what becomes of mail';
-const HINTS: Record<string, string> = {
-  RET: NO_DSN,
-  ENVID: NO_DSN,
-  NOTIFY: NO_DSN,
-  ORCPT: NO_DSN,
-  REQUIRETLS: 'set tls to enforced on the sending domain instead',
-};
+/** What is handed on in commands and notices; the library has taken it out of its encoding. */
+function mustFit({ args }: PathCommand, name: string, charsMax: number): void {
+  const value = args ? args[name] : undefined;
+  if (typeof value !== 'string') return;
+  if (value.length > charsMax) throw new SmtpReply(501, '5.5.4', `${name} has more than ${charsMax} characters`);
+  if (/[^ -~]/.test(value)) throw new SmtpReply(501, '5.5.4', `${name} has other characters than printable ASCII`);
+}
+
+/** RFC 3461 §4 and RFC 8689 §2; undefined where nothing was asked for. */
+function askedOf({ envelope }: Session): Asked | undefined {
+  const { mailFrom, rcptTo } = envelope;
+  const { RET: ret, ENVID: envelopeId, REQUIRETLS: requiresTls } = (mailFrom && mailFrom.args) || {};
+  const recipients = rcptTo.flatMap(({ address, args }): [string, AskedOfRecipient][] => {
+    const { NOTIFY: notify, ORCPT: original } = args || {};
+    if (typeof notify !== 'string' && typeof original !== 'string') return [];
+    const asked = {
+      ...(typeof notify === 'string' ? { notify: notifyOf(notify) } : {}),
+      ...(typeof original === 'string' ? { original } : {}),
+    };
+    return [[normalizeAddress(readRecipient(address).address), asked]];
+  });
+  if (recipients.length === 0 && ret === undefined && envelopeId === undefined && !requiresTls) return undefined;
+  return {
+    sender: mailFrom ? mailFrom.address : '',
+    ...(typeof ret === 'string' ? { ret: ret.toUpperCase() as 'FULL' | 'HDRS' } : {}),
+    ...(typeof envelopeId === 'string' ? { envelopeId } : {}),
+    ...(requiresTls ? { requiresTls: true } : {}),
+    recipients: Object.fromEntries(recipients),
+  };
+}
+
+const NOTIFY = ['SUCCESS', 'FAILURE', 'DELAY'] as const;
+const notifyOf = (list: string): Notify[] => NOTIFY.filter((one) => list.toUpperCase().split(',').includes(one));
 
 function mustFitCharset({ envelope }: Session, address: string): void {
   if (address.includes('\ufffd')) throw new SmtpReply(501, '5.1.3', 'The address is not UTF-8');

@@ -1,11 +1,12 @@
 // mail servers --> rasket serve (killed again and again): every 250 is there once, and none twice
-import net from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
+import { freePort } from '../peers/free-port.ts';
 import { createApi, type Api } from '../rig/api.ts';
 import { dotted } from '../rig/mx.ts';
 import { startSink } from '../rig/sink.ts';
 import { openDialogue } from '../rig/smtp-dialogue.ts';
-import { installProgram, type Program } from './program.ts';
+import { installProgram } from './program.ts';
+import { allReceived, receiveAt } from './received.ts';
 
 /** The whole of it takes a minute or more: `RASKET_TEST_INBOUND_MESSAGES=2000`. */
 const MESSAGES = Number(process.env.RASKET_TEST_INBOUND_MESSAGES ?? 200);
@@ -56,7 +57,7 @@ it(
     }
     await servers;
 
-    const there = await allOf(await api(), program.apiKey);
+    const there = await allReceived(await api(), program.apiKey);
     const ids = there.map((one) => one.message_id);
     expect(new Set(ids).size).toBe(MESSAGES);
     expect(ids).toHaveLength(MESSAGES);
@@ -86,36 +87,4 @@ async function bring(port: number, n: number): Promise<string> {
   } finally {
     client.end();
   }
-}
-
-async function receiveAt(api: Api, { apiKey: key }: Program): Promise<void> {
-  const { body } = await api('GET', '/domains', { key });
-  const change = { capabilities: { receiving: 'enabled' }, confirm_replace_mx: true };
-  const changed = await api('PATCH', `/domains/${body.data[0].id}`, { key, body: change });
-  expect(changed.status).toBe(200);
-}
-
-interface There {
-  id: string;
-  subject: string;
-  message_id: string;
-  dropped_reason: string | null;
-}
-
-async function allOf(api: Api, key: string): Promise<There[]> {
-  const all: There[] = [];
-  for (let after = ''; ;) {
-    const { body } = await api('GET', `/emails/receiving?limit=100${after && `&after=${after}`}`, { key });
-    all.push(...(body.data as There[]));
-    if (!body.has_more) return all;
-    after = all.at(-1)?.id ?? '';
-  }
-}
-
-async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as net.AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

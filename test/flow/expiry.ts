@@ -60,6 +60,7 @@ export async function writeSent(
       scheduled_at: scheduledAt,
       search_text: 'hello',
       mail_from: null,
+      asked: null,
     };
   }
   function bodyOf(id: string) {

@@ -5,7 +5,9 @@ import { findMailDkim } from './verifiers.ts';
 
 export type Peer =
   | 'clamd'
+  | 'exim4'
   | 'postfix'
+  | 'smtp-source'
   | 'opendkim'
   | 'Mail::DKIM'
   | 'chromium'
@@ -50,6 +52,7 @@ function whyAbsent(peer: Peer): string | undefined {
   if (peer === 'Mail::DKIM') return findMailDkim() ? undefined : 'Mail::DKIM is not installed (libmail-dkim-perl)';
   const program = peer === 'postfix' ? 'postconf' : peer;
   if (!findProgram(program)) return `${peer} is not installed`;
-  if (peer === 'postfix' && process.getuid?.() !== 0) return 'postfix can be started by root only';
+  if ((peer === 'postfix' || peer === 'exim4') && process.getuid?.() !== 0)
+    return `${peer} can be started by root only`;
   return undefined;
 }

@@ -40,6 +40,19 @@ export function mainSettings(dir: string, mailboxOwner: number, over: Record<str
     .join('');
 }
 
+/** Passes everything on to one port of this machine, and comes again within seconds where that is deaf. */
+export const passingOn = (port: number): Record<string, string> => ({
+  default_transport: `smtp:[127.0.0.1]:${port}`,
+  mynetworks: '127.0.0.0/8',
+  smtpd_relay_restrictions: 'permit_mynetworks, reject',
+  smtp_tls_security_level: 'encrypt',
+  disable_dns_lookups: 'yes',
+  queue_run_delay: '1s',
+  minimal_backoff_time: '1s',
+  maximal_backoff_time: '1s',
+  default_destination_concurrency_failed_cohort_limit: '0',
+});
+
 /**
  * master.cf without chroot. One smtpd process serves one connection (`max_use=1`), so that what a test changes holds
  * for every connection made after it, without waiting for a reload to reach all processes.
@@ -58,6 +71,7 @@ trace             unix       - - n -   0 bounce
 anvil             unix       - - n -   1 anvil
 proxymap          unix       - - n -   - proxymap
 error             unix       - - n -   - error
+smtp              unix       - - n -   - smtp
 retry             unix       - - n -   - error
 virtual           unix       - n n -   - virtual
 postlog           unix-dgram n - n -   1 postlogd

@@ -12,10 +12,10 @@ import {
   watch,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import type { Certificate } from '../rig/tls.ts';
+import { freePort } from './free-port.ts';
 import { findProgram } from './peers.ts';
 import { masterTable, mainSettings } from './postfix-config.ts';
 import { readMaildirFile, type ReceivedMail } from './received-mail.ts';
@@ -34,7 +34,7 @@ export interface Postfix extends AsyncDisposable {
   /** Everything Postfix has logged so far. */
   log(): string[];
   /** The lines that match, as soon as there are `count` of them. */
-  logged(pattern: RegExp, count?: number): Promise<string[]>;
+  logged(pattern: RegExp, count?: number, withinMs?: number): Promise<string[]>;
   /** The mail of one Message-ID, one item for each mailbox, as soon as `count` mailboxes hold it. */
   received(messageId: string, count?: number): Promise<ReceivedMail[]>;
   /** What lies in all mailboxes. */
@@ -86,8 +86,8 @@ async function start(options: PostfixOptions): Promise<Postfix> {
   const master = startMaster(dir);
   const log = (): string[] => readFileSync(logFile, 'utf8').split('\n').slice(0, -1);
   const mail = (): ReceivedMail[] => filesIn(path.join(dir, 'mail', 'all', 'new')).map(readMaildirFile);
-  const waitFor = <T>(what: string, look: () => T | undefined): Promise<T> =>
-    changed({ logFile, master, what, look, log });
+  const waitFor = <T>(what: string, look: () => T | undefined, withinMs = WAIT_MS): Promise<T> =>
+    changed({ logFile, master, what, look, log, withinMs });
 
   const postfix: Postfix = {
     port,
@@ -95,11 +95,13 @@ async function start(options: PostfixOptions): Promise<Postfix> {
     mail,
     set,
     setAccess,
-    logged: (pattern, count = 1) =>
-      waitFor(`${count} log lines like ${pattern}`, () => {
+    logged: (pattern, count = 1, withinMs = WAIT_MS) => {
+      const look = (): string[] | undefined => {
         const lines = log().filter((line) => pattern.test(line));
         return lines.length >= count ? lines : undefined;
-      }),
+      };
+      return waitFor(`${count} log lines like ${pattern}`, look, withinMs);
+    },
     received: (messageId, count = 1) =>
       waitFor(`${messageId} in ${count} mailboxes`, () => {
         const found = mail().filter((each) => each.messageId === messageId);
@@ -192,10 +194,11 @@ interface Wait<T> {
   what: string;
   look: () => T | undefined;
   log: () => string[];
+  withinMs: number;
 }
 
 /** Looks whenever Postfix has written something to its log, which it does after everything it does. */
-function changed<T>({ logFile, master, what, look, log }: Wait<T>): Promise<T> {
+function changed<T>({ logFile, master, what, look, log, withinMs }: Wait<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const end = (settle: () => void): void => {
       clearTimeout(timer);
@@ -214,7 +217,7 @@ function changed<T>({ logFile, master, what, look, log }: Wait<T>): Promise<T> {
         end(() => reject(error as Error));
       }
     };
-    const timer = setTimeout(() => fail(`Postfix took longer than ${WAIT_MS} ms`), WAIT_MS);
+    const timer = setTimeout(() => fail(`Postfix took longer than ${withinMs} ms`), withinMs);
     const watcher = watch(logFile, check);
     master.once('exit', onExit);
     check();
@@ -223,14 +226,6 @@ function changed<T>({ logFile, master, what, look, log }: Wait<T>): Promise<T> {
 
 function filesIn(dir: string): string[] {
   return existsSync(dir) ? readdirSync(dir).map((file) => path.join(dir, file)) : [];
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const { port } = server.address() as { port: number };
-  await new Promise<void>((done) => server.close(() => done()));
-  return port;
 }
 
 function idOf(user: string): number {

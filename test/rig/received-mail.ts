@@ -39,6 +39,7 @@ export async function receiveMail(scene: Scene, team: { id: string }, arriving: 
     createReceive(
       world,
       createAccept(world, () => undefined),
+      () => undefined,
     );
   flows.set(world, flow);
   const verdict = await flow.receive({

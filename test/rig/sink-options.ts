@@ -13,6 +13,8 @@ export interface SinkOptions {
   ehlo?: boolean;
   smtpUtf8?: boolean;
   size?: number;
+  /** Keywords that EHLO names beside those of the other options. */
+  extensions?: readonly string[];
   multiLine?: boolean;
   byteByByte?: boolean;
   /** After that many messages, MAIL is answered with 421. */

@@ -145,6 +145,7 @@ export class SinkSession {
     if ((options.tls ?? 'none') !== 'none' && !this.#isSecure) lines.push('STARTTLS');
     if (options.size) lines.push(`SIZE ${options.size}`);
     if (options.smtpUtf8) lines.push('SMTPUTF8');
+    lines.push(...(options.extensions ?? []));
     lines.push('8BITMIME', 'ENHANCEDSTATUSCODES');
     this.#say(lines.map((line, index) => `250${index === lines.length - 1 ? ' ' : '-'}${line}`).join('\r\n'));
   }

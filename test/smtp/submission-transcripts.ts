@@ -25,7 +25,9 @@ export const transcripts: readonly Transcript[] = [
       S: 250-SMTPUTF8
       S: 250-ENHANCEDSTATUSCODES
       S: 250-SIZE 52428800
-      S: 250 AUTH PLAIN LOGIN
+      S: 250-AUTH PLAIN LOGIN
+      S: 250-DSN
+      S: 250 REQUIRETLS
       C: QUIT
       S: 221 2.0.0 …
       S: (hangs up)`,
@@ -116,6 +118,8 @@ export const transcripts: readonly Transcript[] = [
       S: 250-…
       S: 250-…
       S: 250-SIZE…
+      S: 250-…
+      S: 250-…
       S: 250 …
       C: MAIL FROM:<{from}>
       S: 530 5.7.0 Log in first…
@@ -259,29 +263,76 @@ export const transcripts: readonly Transcript[] = [
       S: 250 2.1.5 …`,
   },
   {
-    why: 'parameters of delivery reports at MAIL',
+    why: 'delivery notices',
     script: `
-      C: MAIL FROM:<{from}> RET=HDRS
-      S: 555 5.5.4 The parameter RET is not known here; leave it out; webhooks…
-      C: MAIL FROM:<{from}> ENVID=1
-      S: 555 5.5.4 The parameter ENVID…`,
+      C: MAIL FROM:<{from}> RET=HDRS ENVID=a+2Bb
+      S: 250 2.1.0 …
+      C: RCPT TO:<someone@example.net> NOTIFY=SUCCESS,DELAY ORCPT=rfc822;x+2By@example.net
+      S: 250 2.1.5 …
+      C: RCPT TO:<other@example.net> notify=never
+      S: 250 2.1.5 …`,
   },
   {
-    why: 'parameters of delivery reports at RCPT',
+    why: 'delivery notices that are asked for in a wrong way, at MAIL',
+    script: `
+      C: MAIL FROM:<{from}> RET=ALL
+      S: 501 5.5.4 RET is FULL or HDRS
+      C: MAIL FROM:<{from}> RET
+      S: 501 …
+      C: MAIL FROM:<{from}> ENVID=a+0D+0Ab
+      S: 501 …
+      C: MAIL FROM:<{from}> ENVID=a+80b
+      S: 501 …
+      C: MAIL FROM:<{from}> ENVID={long}
+      S: 501 5.5.4 ENVID has more than 100 characters`,
+  },
+  {
+    why: 'delivery notices that are asked for in a wrong way, at RCPT',
     script: `
       C: MAIL FROM:<{from}>
       S: 250 2.1.0 …
-      C: RCPT TO:<someone@example.net> NOTIFY=NEVER
-      S: 555 5.5.4 The parameter NOTIFY…
-      C: RCPT TO:<someone@example.net> ORCPT=rfc822;x@y.example
-      S: 555 5.5.4 The parameter ORCPT…`,
+      C: RCPT TO:<someone@example.net> NOTIFY=NEVER,DELAY
+      S: 501 5.5.4 NOTIFY is NEVER, or some of SUCCESS, FAILURE and DELAY with commas between
+      C: RCPT TO:<someone@example.net> NOTIFY=ALWAYS
+      S: 501 5.5.4 NOTIFY is NEVER…
+      C: RCPT TO:<someone@example.net> NOTIFY
+      S: 501 …
+      C: RCPT TO:<someone@example.net> ORCPT=x@y.example
+      S: 501 5.5.4 ORCPT is a type, a semicolon and an address…
+      C: RCPT TO:<someone@example.net> ORCPT=rfc822;{long}{long}
+      S: 501 5.5.4 ORCPT has more than 500 characters
+      C: RCPT TO:<someone@example.net>
+      S: 250 2.1.5 …`,
+  },
+  {
+    why: 'notices to a domain that is not the team’s',
+    script: `
+      C: MAIL FROM:<me@elsewhere.example>
+      S: 250 2.1.0 …
+      C: RCPT TO:<someone@example.net> NOTIFY=SUCCESS
+      S: 250 2.1.5 …
+      C: DATA
+      S: 354 …
+      C: From: {from}
+      C:
+      C: .
+      S: 550 5.7.1 Delivery notices go to a verified domain of the team alone…`,
   },
   {
     why: 'REQUIRETLS',
     ways: ENCRYPTED,
     script: `
+      C: MAIL FROM:<{from}> REQUIRETLS=yes
+      S: 501 5.5.4 REQUIRETLS takes no value
       C: MAIL FROM:<{from}> REQUIRETLS
-      S: 555 5.5.4 The parameter REQUIRETLS is not known here; set tls to enforced on the sending domain instead`,
+      S: 250 2.1.0 …`,
+  },
+  {
+    why: 'REQUIRETLS in clear',
+    ways: ['plain'],
+    script: `
+      C: MAIL FROM:<{from}> REQUIRETLS
+      S: 530 5.7.11 Encrypt first: REQUIRETLS means this connection too`,
   },
   {
     why: 'a parameter that nobody knows',

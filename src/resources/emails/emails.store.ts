@@ -39,6 +39,8 @@ export interface EmailRow {
   search_text: string;
   /** The envelope sender of what is passed on, empty for notices; null where a return path is made for it. */
   mail_from: string | null;
+  /** What its client asked for over SMTP (`protocol/dsn`), as JSON; null where that is nothing. */
+  asked: string | null;
 }
 
 export interface BodyRow {
@@ -94,6 +96,7 @@ const EMAIL_COLUMNS = [
   'scheduled_at',
   'search_text',
   'mail_from',
+  'asked',
 ] as const;
 const BODY_COLUMNS = ['email_id', 'html', 'text', 'html_in_blob', 'text_in_blob'] as const;
 const ATTACHMENT_COLUMNS = [

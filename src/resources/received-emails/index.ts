@@ -14,6 +14,7 @@ export {
   receivedIdsAmong,
   removeReceivedRows,
   type DroppedReason,
+  type NotForwarded,
   type NewReceivedEmail,
   type ReceivedAttachmentRow,
   type ReceivedEmailRow,

@@ -35,6 +35,7 @@ export async function getReceivedEmail(ctx: Ctx, id: string, htmlFormat: 'data_u
     html: isEmbedded ? await withInlineImages(store, content.html ?? '', files) : content.html,
     text: content.text,
     headers: content.headers ?? {},
+    not_forwarded_reason: row.not_forwarded,
     authentication: row.authentication === null ? null : (JSON.parse(row.authentication) as Authentication),
     raw: row.has_raw === 1 ? makeReceivedLink(store, id, 'raw') : null,
   };

@@ -2,6 +2,8 @@ import { pageOf, pageSql, pageValues, textsIn, uuidsIn, type Executor, type Page
 import { addStorage, holdStorage } from '../usage/index.ts';
 
 export type DroppedReason = 'storage_quota' | 'daily_cap' | 'virus' | 'parse_failed' | 'inbound_rule';
+/** Why a rule did not pass a message on. */
+export type NotForwarded = 'loop' | 'too_many_hops' | 'received_here';
 
 /** Lists are JSON text; they are written once and read whole. */
 export interface ReceivedEmailRow {
@@ -25,6 +27,7 @@ export interface ReceivedEmailRow {
   authentication: string | null;
   fingerprint: string | null;
   created_at: number;
+  not_forwarded: NotForwarded | null;
 }
 
 export interface ReceivedBodyRow {
@@ -76,6 +79,7 @@ const EMAIL_COLUMNS = [
   'authentication',
   'fingerprint',
   'created_at',
+  'not_forwarded',
 ] as const;
 const BODY_COLUMNS = [
   'received_id',

@@ -34,7 +34,14 @@ async function writeEmails(team: Team, domainId: string, count: number): Promise
   const row = { team_id: team.id, domain_id: domainId, sender: 'a@example.com', to_list: '["b@example.org"]' };
   const more = { subject: 'Hello', message_id: '<1@example.com>', attachment_count: 0, has_message: 0 };
   const none = { api_key_id: null, cc_list: null, bcc_list: null, reply_to_list: null, tags: null, headers: null };
-  const unset = { topic_id: null, template_id: null, scheduled_at: null, search_text: 'hello', mail_from: null };
+  const unset = {
+    topic_id: null,
+    template_id: null,
+    scheduled_at: null,
+    search_text: 'hello',
+    mail_from: null,
+    asked: null,
+  };
   const emails = Array.from({ length: count }, () => {
     const id = ids.uuid();
     const email = { id, ...row, ...more, ...none, ...unset, created_at: clock.now() };

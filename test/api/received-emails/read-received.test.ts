@@ -37,6 +37,7 @@ describe('received mail', () => {
       text: 'Does it work?\n',
       headers: expect.objectContaining({ subject: 'A question', from: 'Someone <someone@example.org>' }) as object,
       dropped_reason: null,
+      not_forwarded_reason: null,
       created_at: new Date(scene.clock.now()).toISOString(),
       attachments: [
         {

@@ -167,7 +167,10 @@ describe('forward', () => {
     }
     const { reply, onward } = await bring(message(), [`a@${domain.name}`]);
     expect([reply.slice(0, 3), onward]).toEqual(['250', []]);
-    expect(await received()).toHaveLength(1);
+    const [item, ...others] = await received();
+    expect(others).toEqual([]);
+    const { body: kept } = await scene.api('GET', `/emails/receiving/${item.id}`, { key: team.key });
+    expect(kept.not_forwarded_reason).toBe('received_here');
   });
 
   it('a notice has no sender before and none behind', async () => {

@@ -1,3 +1,5 @@
+import { deflateRawSync, gzipSync } from 'node:zlib';
+
 /** Messages that nobody means well with, the same for the same seed. All lines end with CRLF. */
 export interface Hostile {
   name: string;
@@ -69,6 +71,34 @@ const CHARSETS = [
   'hz-gb-2312',
 ];
 
+/** Zeros that take a thousandth of their room, as gzip or as the one file of a ZIP archive that says it is small. */
+function bomb(bytes: number, isGzip: boolean): Buffer {
+  const zeros = Buffer.alloc(bytes);
+  if (isGzip) return gzipSync(zeros);
+  const packed = deflateRawSync(zeros);
+  const head = Buffer.alloc(30);
+  head.write('PK\u0003\u0004', 'latin1');
+  head.writeUInt16LE(20, 4);
+  head.writeUInt16LE(8, 8);
+  head.writeUInt32LE(packed.length, 18);
+  head.writeUInt32LE(10, 22);
+  head.writeUInt16LE(5, 26);
+  return Buffer.concat([head, Buffer.from('a.txt'), packed]);
+}
+
+/** RFC 2152, as it should be and as it should not: markup that a reader would see only after decoding, runs without end. */
+const UTF_7 = [
+  '+ADw-script+AD4-alert(1)+ADw-/script+AD4-',
+  '+ADwAcwBjAHIAaQBwAHQAPg-',
+  `+${'A'.repeat(100_000)}`,
+  '+'.repeat(50_000),
+  '+-'.repeat(50_000),
+  '+2AA-+3AA-+2ADcAA',
+  '+//8-+AAA-+AA0ACg-.+AA0ACg-',
+  `${'+AGEAYg-'.repeat(20_000)}+`,
+  '+AG=EAYg+ADw-\u00ff+\u0000-',
+];
+
 const FAMILIES: Record<string, (roll: Roll, n: number) => string> = {
   'nested parts': (_, n) => nested([10, 63, 64, 65, 66, 255, 257, 1000, 5000, 20_000][n % 10] ?? 1, n % 2 === 0),
   'nested messages': (_, n) => nestedMessages([1, 9, 11, 100, 1000, 5000][n % 6] ?? 1),
@@ -94,6 +124,30 @@ const FAMILIES: Record<string, (roll: Roll, n: number) => string> = {
       noise(roll, 2000),
       '=?=3D=\u0000=ZZ=',
       '+ADw-script+AD4-alert(1)+ADw-/script+AD4-',
+    ),
+  'UTF-7': (roll, n) => {
+    const text = UTF_7[n % UTF_7.length] ?? '';
+    const charset = pick(roll, ['utf-7', 'UTF-7', 'unicode-1-1-utf-7', 'x-unicode-2-0-utf-7', 'UTF-7-IMAP']);
+    const short = text.slice(0, 400);
+    return lines(
+      `From: =?${charset}?q?${short.replace(/[^\w+-]/g, '')}?= <a@example.org>`,
+      `Subject: =?${charset}?b?${Buffer.from(short, 'latin1').toString('base64')}?=`,
+      `Content-Type: text/${n % 2 ? 'html' : 'plain'}; charset="${charset}"; name*=${charset}''%2BADw-`,
+      `Content-Disposition: inline; filename="=?${charset}?q?+AC8-etc+AC8-passwd?="`,
+      '',
+      text,
+    );
+  },
+  'zip bombs': (_, n) =>
+    lines(
+      ...HEAD,
+      `Content-Type: application/${n % 2 ? 'gzip' : 'zip'}; name=bomb`,
+      ...(n % 4 < 2 ? ['Content-Encoding: gzip'] : []),
+      'Content-Transfer-Encoding: base64',
+      '',
+      bomb([100_000, 5_000_000, 50_000_000][n % 3] ?? 1, n % 2 === 1)
+        .toString('base64')
+        .replace(/.{76}/g, '$&\r\n'),
     ),
   'encoded words': (roll, n) =>
     lines(

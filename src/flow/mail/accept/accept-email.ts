@@ -8,6 +8,7 @@ import { blobsOf } from '../../../resources/emails/index.ts';
 import { fetchAttachments } from './fetch-attachments.ts';
 import { prepareForward, type Forward } from './forward.ts';
 import { hashRequest, type Idempotency } from './idempotency.ts';
+import { mustBeNoticedAtHome } from './notice.ts';
 import { createOnce } from './once.ts';
 import { createSendingGate } from './sending-gate.ts';
 import { prepareAll, prepareGood } from './prepare-batch.ts';
@@ -156,6 +157,7 @@ function asTheyAre(world: World, steps: Steps): Pick<Accept, 'acceptMessage' | '
       return once(ctx, idempotency, async () => {
         await mustBeOn();
         const prepared = { draft, domain: await maySend(ctx)(draft), templateId: null, message };
+        if (envelope.asked) await mustBeNoticedAtHome(ctx, envelope.asked);
         return write(ctx, prepared, { idempotency, answerOf });
       });
     },

@@ -1,6 +1,7 @@
 import { addressParser, decodeWords } from 'postal-mime';
 import { refuse, type Refusal } from '../../../platform/refusal/index.ts';
 import { formatMailbox, normalizeAddress, parseMailbox, type Mailbox } from '../../../protocol/address/index.ts';
+import type { Asked } from '../../../protocol/dsn/index.ts';
 import { headerFault } from '../../../protocol/mime/index.ts';
 import { decodeText, readFields, type RawField, type TextPart } from '../../../protocol/mime-read/index.ts';
 import type { EmailDraft } from '../../../resources/emails/index.ts';
@@ -19,6 +20,8 @@ export interface SubmissionEnvelope {
   recipients: readonly Mailbox[];
   /** By which it came, as RFC 3848 names it. */
   protocol: string;
+  /** What was asked for beside whom it goes to. */
+  asked?: Asked | undefined;
 }
 
 const TAG_HEADER = 'x-rasket-tag';
@@ -62,7 +65,7 @@ const HEADERS_SHOWN_MAX = 100;
 /** Reads what a client composed as a send; refuses what would not be read by everybody as it was meant. */
 export async function readSubmitted(
   spooled: Spooled,
-  { recipients, protocol }: SubmissionEnvelope,
+  { recipients, protocol, asked }: SubmissionEnvelope,
 ): Promise<Submission> {
   if (spooled.fault !== undefined) throw unreadable(spooled.fault);
   const fields = readFields(spooled.head);
@@ -95,6 +98,7 @@ export async function readSubmitted(
       messageId: messageId === '' ? null : messageId.slice(0, MESSAGE_ID_MAX),
       hasDate: valueOf('date') !== undefined,
       protocol,
+      asked,
       files: await readFiles(spooled),
       needsSmtpUtf8: /[^\0-\x7f]/.test(head),
     },

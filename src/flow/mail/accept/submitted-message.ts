@@ -1,5 +1,6 @@
 import type { World } from '../../../platform/world/index.ts';
 import type { ArcChain } from '../../../protocol/arc/index.ts';
+import type { Asked } from '../../../protocol/dsn/index.ts';
 import { formatDate, receivedField } from '../../../protocol/mime/index.ts';
 import type { MessageRow } from '../../../resources/emails/index.ts';
 import type { Spooled } from './spool-message.ts';
@@ -17,15 +18,17 @@ export interface SubmittedMessage {
   /** By which it came, as RFC 3848 names it; undefined where the head tells of the hop already. */
   protocol?: string;
   files: SubmittedFile[];
+  /** What its client asked for beside whom it goes to. */
+  asked?: Asked | undefined;
   /** Of a message that came in and is passed on. */
   forwarded?: Passage;
 }
 
-/** How a message is passed on: from whom, and what its ARC seal says of those before it. */
+/** How a message is passed on: from whom, and what its ARC seal says of those before it; null where it is signed instead. */
 export interface Passage {
   /** Null where bounces come to a return path of ours. */
   mailFrom: string | null;
-  chain: ArcChain;
+  chain: ArcChain | null;
 }
 
 /**

@@ -1,3 +1,5 @@
+import { normalizeAddress } from '../../../protocol/address/index.ts';
+import { encodeXtext } from '../../../protocol/dsn/index.ts';
 import type { Reply } from '../../../protocol/smtp-reply/index.ts';
 import type { DeliveryJob, OutboundMessage, JobOutcome } from './outcome.ts';
 import { ownBounce } from './outcome.ts';
@@ -40,6 +42,10 @@ export function judgeEnvelope(
     const detail = `${session.mx} takes no 8-bit content (8BITMIME); encode it as quoted-printable or base64`;
     return ownBounce('eight_bit_unsupported', 554, '5.6.3', detail);
   }
+  if (job.asked?.requiresTls && !session.can.requireTls) {
+    const detail = `${session.mx} does not promise to pass the message on over TLS alone (REQUIRETLS)`;
+    return ownBounce('requiretls_unsupported', 550, '5.7.30', detail);
+  }
   if (session.can.sizeMax > 0 && message.size > session.can.sizeMax) {
     const detail = `The message has ${message.size} bytes; ${session.mx} takes at most ${session.can.sizeMax}`;
     return ownBounce('too_large', 552, '5.3.4', detail);
@@ -67,6 +73,22 @@ function mailCommand({ can }: SmtpSession, job: DeliveryJob, message: OutboundMe
   if (can.eightBitMime) command += ' BODY=8BITMIME';
   const needsSmtpUtf8 = message.needsSmtpUtf8 || [job.mailFrom, ...job.recipients].some((a) => BEYOND_ASCII.test(a));
   if (needsSmtpUtf8) command += ' SMTPUTF8';
+  const { asked } = job;
+  if (asked?.requiresTls) command += ' REQUIRETLS';
+  if (can.dsn && asked?.ret !== undefined) command += ` RET=${asked.ret}`;
+  if (can.dsn && asked?.envelopeId !== undefined) command += ` ENVID=${encodeXtext(asked.envelopeId)}`;
+  return `${command}\r\n`;
+}
+
+/** What the sender asked for goes on to whoever offers it (RFC 3461 §5.2.1). */
+function rcptCommand({ can }: SmtpSession, { asked }: DeliveryJob, address: string): string {
+  const { notify, original } = (can.dsn && asked?.recipients[normalizeAddress(address)]) || {};
+  let command = `RCPT TO:<${address}>`;
+  if (notify !== undefined) command += ` NOTIFY=${notify.join(',') || 'NEVER'}`;
+  if (original !== undefined) {
+    const type = original.indexOf(';') + 1;
+    command += ` ORCPT=${original.slice(0, type)}${encodeXtext(original.slice(type))}`;
+  }
   return `${command}\r\n`;
 }
 
@@ -75,7 +97,7 @@ async function inOneBreath(session: SmtpSession, job: DeliveryJob, mail: string)
   const reset = session.needsReset;
   session.needsReset = false;
   let commands = reset ? `RSET\r\n${mail}` : mail;
-  for (const address of job.recipients) commands += `RCPT TO:<${address}>\r\n`;
+  for (const address of job.recipients) commands += rcptCommand(session, job, address);
   connection.send(`${commands}DATA\r\n`);
   const expected = job.recipients.length + 2 + (reset ? 1 : 0);
   const silenceMs = Math.max(timeouts.mailMs, timeouts.rcptMs, timeouts.dataMs);
@@ -111,7 +133,7 @@ async function oneByOne(session: SmtpSession, job: DeliveryJob, mail: string): P
   answered.mail = answer;
   if (answer.code !== 250) return answered;
   for (const address of job.recipients) {
-    answered.rcpt.push(await ask(`RCPT TO:<${address}>\r\n`, timeouts.rcptMs));
+    answered.rcpt.push(await ask(rcptCommand(session, job, address), timeouts.rcptMs));
     if (answered.failure || answered.closing) return answered;
   }
   if (!answered.rcpt.some(isAccepted)) return answered;

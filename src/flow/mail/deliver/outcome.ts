@@ -1,3 +1,4 @@
+import type { Asked } from '../../../protocol/dsn/index.ts';
 import type { Reply } from '../../../protocol/smtp-reply/index.ts';
 
 export interface DeliveryJob {
@@ -14,6 +15,8 @@ export interface DeliveryJob {
   tls: 'opportunistic' | 'enforced' | 'verified';
   /** 1 for the first try. */
   attempt: number;
+  /** What its client asked for of the servers that carry it. */
+  asked?: Asked;
 }
 
 export interface OutboundMessage {
@@ -67,6 +70,8 @@ export type BounceReason =
   | 'too_large'
   | 'smtputf8_unsupported'
   | 'eight_bit_unsupported'
+  /** The job asks for REQUIRETLS, and the host does not offer it. */
+  | 'requiretls_unsupported'
   | 'malformed_address';
 
 /** A reply without `mx` is an outcome of ours, written as the reply a relay would have given. */
@@ -77,6 +82,8 @@ export type RecipientOutcome =
       reply: Reply;
       mx: string;
       tls: TlsInfo;
+      /** Its server was asked for the notices, and sends them. */
+      isNoticed?: true;
       /** Only the simulator: what happens to the email next. */
       then?: ('complained' | 'opened' | 'clicked')[];
     }

@@ -31,6 +31,10 @@ export interface Capabilities {
   eightBitMime: boolean;
   smtpUtf8: boolean;
   startTls: boolean;
+  /** RFC 3461. */
+  dsn: boolean;
+  /** RFC 8689. */
+  requireTls: boolean;
   /** 0: no limit is known. */
   sizeMax: number;
 }
@@ -156,6 +160,8 @@ const NO_EXTENSIONS: Capabilities = {
   eightBitMime: false,
   smtpUtf8: false,
   startTls: false,
+  dsn: false,
+  requireTls: false,
   sizeMax: 0,
 };
 
@@ -168,6 +174,8 @@ function capabilitiesOf(ehlo: Reply): Capabilities {
     eightBitMime: has('8BITMIME'),
     smtpUtf8: has('SMTPUTF8'),
     startTls: has('STARTTLS'),
+    dsn: has('DSN'),
+    requireTls: has('REQUIRETLS'),
     sizeMax: Number.isSafeInteger(sizeMax) && sizeMax > 0 ? sizeMax : 0,
   };
 }

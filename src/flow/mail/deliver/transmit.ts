@@ -41,10 +41,10 @@ export async function transmit(session: SmtpSession, job: DeliveryJob, ctx: Deli
     const accepted = job.recipients.filter((_, index) => outcomes[index] === undefined);
     if (accepted.length === 0) {
       await leaveTransaction(session, replies);
-      return done(dealOut(job, outcomes, undefined));
+      return done(dealOut(session, job, outcomes, undefined));
     }
     const end = await sendContentAndDot(session, message, accepted, ctx, unwatch);
-    return done(dealOut(job, outcomes, end));
+    return done(dealOut(session, job, outcomes, end));
   } catch (defect) {
     // The caller's own message() or intend() failed: the peer waits for content that will not come.
     connection.fail({ kind: 'lost', detail: 'given up by us' });
@@ -195,10 +195,16 @@ function endOf(session: SmtpSession, reply: Reply | undefined, failure: Failure 
   return { kind: 'ambiguous', detail: `${mx} answered the final dot with ${replyText(reply)}`, mx };
 }
 
-function dealOut(job: DeliveryJob, outcomes: (JobOutcome | undefined)[], end: End | undefined): RecipientOutcome[] {
+function dealOut(
+  { can }: SmtpSession,
+  job: DeliveryJob,
+  outcomes: (JobOutcome | undefined)[],
+  end: End | undefined,
+): RecipientOutcome[] {
+  const noticed = job.asked && can.dsn ? { isNoticed: true } : {};
   return job.recipients.map((address, index) => {
     const outcome = outcomes[index] ?? end;
     if (!outcome) throw new Error('a recipient that was accepted always has an end');
-    return { ...outcome, address } as RecipientOutcome;
+    return { ...outcome, ...(outcome.kind === 'delivered' ? noticed : {}), address } as RecipientOutcome;
   });
 }

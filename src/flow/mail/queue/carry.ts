@@ -1,4 +1,5 @@
 import type { World } from '../../../platform/world/index.ts';
+import { readAsked } from '../../../protocol/dsn/index.ts';
 import { DomainRemoved, DomainUnverified, KeysChanged, type Batch } from '../compose/index.ts';
 import type { Conversation, Deliver, DeliveryJob, HandOff } from '../deliver/index.ts';
 import type { ClaimedDelivery } from './claim.ts';
@@ -130,6 +131,7 @@ function again(recipients: readonly string[], detail: string): Outcome[] {
 }
 
 function jobOf(row: DeliveryRow, recipients: string[], mailFrom: string): DeliveryJob {
+  const asked = readAsked(row.asked);
   return {
     id: row.id,
     emailId: row.email_id,
@@ -138,7 +140,8 @@ function jobOf(row: DeliveryRow, recipients: string[], mailFrom: string): Delive
     recipients,
     mailFrom,
     region: row.region,
-    tls: row.tls === 'enforced' && row.tls_verify === 1 ? 'verified' : row.tls,
+    tls: asked?.requiresTls || (row.tls === 'enforced' && row.tls_verify === 1) ? 'verified' : row.tls,
+    ...(asked ? { asked } : {}),
     attempt: row.attempt,
   };
 }

@@ -21,6 +21,8 @@ export interface DeliveryRow {
   lease_owner: string | null;
   /** Set while a final dot may have been written whose reply nobody knows: such a row is never delivered again. */
   handed_off_at: number | null;
+  /** What its client asked for over SMTP, as JSON; null where that is nothing. */
+  asked: string | null;
 }
 
 const COLUMNS = [
@@ -38,6 +40,7 @@ const COLUMNS = [
   'due_at',
   'lease_owner',
   'handed_off_at',
+  'asked',
 ] as const;
 
 /** What of an email is still to be delivered, or in doubt. */

@@ -11,6 +11,7 @@ import { createAuthenticator } from './authenticator.ts';
 import type { Arrival } from './inbound-message.ts';
 import { judge } from './judge.ts';
 import { routeRecipient, type Route } from './route-recipient.ts';
+import { standstills } from './standstill.ts';
 import type { Verdict } from './verdict.ts';
 import { takeReturned } from './take-returned.ts';
 import { createStoreMessage, type Received } from './store-message.ts';
@@ -25,7 +26,8 @@ export interface Receive {
   close(): Promise<void>;
 }
 
-export function createReceive(world: World, accept: Accept): Receive {
+/** `wakeQueue` is told when there is mail to deliver that no accept has brought. */
+export function createReceive(world: World, accept: Accept, wakeQueue: () => void): Receive {
   const { read, store, close } = createStoreMessage(world);
   const authenticator = createAuthenticator(world);
   const forwarder = createForwarder(world, accept);
@@ -36,7 +38,7 @@ export function createReceive(world: World, accept: Accept): Receive {
     for (const [teamId, addresses] of teamsOf(arrival)) treatments.push(await applyRules(world, teamId, addresses));
     const isClean = virus === undefined;
     if (isClean && !(await mayAllPass(forwarder, arrival, treatments))) return { kind: 'deferred' };
-    await takeReturned(world, arrival, reading);
+    await takeReturned(world, arrival, reading, wakeQueue);
     const told = treatments.filter(({ kept }) => kept.length > 0);
     const received = await store(
       {
@@ -44,6 +46,7 @@ export function createReceive(world: World, accept: Accept): Receive {
         authentication,
         teams: new Map(told.map(({ teamId, kept }) => [teamId, kept])),
         withoutContent: new Set(told.flatMap((one) => (one.isWithoutContent ? [one.teamId] : []))),
+        notForwarded: await standstills(world, arrival.raw, told),
         hasVirus: !isClean,
       },
       reading,
@@ -62,7 +65,7 @@ export function createReceive(world: World, accept: Accept): Receive {
       const recipients = arrival.routes.flatMap((route) =>
         route.kind === 'team' || route.kind === 'rewritten' ? [route.address] : [],
       );
-      if (recipients.length === 0) return takeReturned(world, arrival, reading);
+      if (recipients.length === 0) return takeReturned(world, arrival, reading, wakeQueue);
       const judgement = await judge(world, authenticator, arrival, recipients);
       if (judgement.kind === 'refuse') return { kind: 'refused', domain: judgement.domain };
       if (judgement.kind === 'defer') return { kind: 'deferred' };

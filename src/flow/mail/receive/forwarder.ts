@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
 import { Refusal } from '../../../platform/refusal/index.ts';
 import type { World } from '../../../platform/world/index.ts';
-import { normalizeAddress, parseAddress, parseMailbox, type Mailbox } from '../../../protocol/address/index.ts';
+import { normalizeAddress, parseMailbox, type Mailbox } from '../../../protocol/address/index.ts';
 import { arcResults, arcState } from '../../../protocol/arc/index.ts';
 import { receivedField, type HeaderField } from '../../../protocol/mime/index.ts';
 import { readFields, type RawField } from '../../../protocol/mime-read/index.ts';
 import type { MessageReading } from '../../../protocol/read-message/index.ts';
 import { rewriteSender } from '../../../protocol/srs/index.ts';
 import type { Ctx } from '../../../resources/access/index.ts';
-import { receivingDomain } from '../../../resources/domains/index.ts';
 import { spoolMessage, type Accept, type Forward } from '../accept/index.ts';
 import type { Arrival } from './inbound-message.ts';
 import type { Checks } from './authenticate.ts';
+import { loopIn, RECEIVED_HERE, recipientsOf } from './standstill.ts';
 
 /** What came in, and what was found out about it. */
 export interface Passing {
@@ -43,8 +43,6 @@ export interface Forwarder {
   mayPass(teamId: string): Promise<boolean>;
 }
 
-/** More than any route has (RFC 5321 §6.3). */
-const HOPS_MAX = 50;
 const DELAYED = new Set(['daily_quota_exceeded', 'rate_limit_exceeded', 'concurrent_idempotent_requests']);
 
 /** Passes on what came in: through the accept stage, as a send of its team. */
@@ -63,14 +61,14 @@ export function createForwarder(world: World, accept: Accept): Forwarder {
       return 'kept';
     };
     const recipients = await recipientsOf(world, onward.targets);
-    if (recipients.length === 0) return stay('every address that it would go to is received here');
+    if (recipients.length === 0) return stay(RECEIVED_HERE.says);
     const spooled = await spoolMessage(world, piecesOf(passing.arrival.raw));
     try {
       const fields = readFields(spooled.head);
       if (spooled.fault !== undefined) return stay(spooled.fault);
       if ('fault' in fields) return stay(fields.fault);
       const loop = loopIn(fields, address);
-      if (loop !== undefined) return stay(loop);
+      if (loop !== undefined) return stay(loop.says);
       const { chain, head } = headOf(world, passing, onward, fields);
       const { subject, messageId } = passing.reading;
       const { domain, tags } = onward;
@@ -126,28 +124,6 @@ export const contentKey = (raw: Buffer, to: string): string =>
 
 async function* piecesOf(raw: Buffer): AsyncIterable<Buffer> {
   yield raw;
-}
-
-/** A domain that has come to receive here since the rule was made would bring it back. */
-async function recipientsOf(world: World, targets: readonly string[]): Promise<Mailbox[]> {
-  const recipients: Mailbox[] = [];
-  for (const target of targets) {
-    const parsed = parseAddress(target);
-    if (parsed.ok && !(await receivingDomain(world.db, parsed.mailbox.domain))) recipients.push(parsed.mailbox);
-  }
-  return recipients;
-}
-
-/** Whoever passes mail on says at which address it was (RFC 9228); where it comes to the same one again, it goes in circles. */
-function loopIn(fields: readonly RawField[], address: string): string | undefined {
-  const here = normalizeAddress(address);
-  const isBack = fields.some(
-    ({ lower, value }) => lower === 'delivered-to' && normalizeAddress(value.replace(/^\s*<?|>?\s*$/g, '')) === here,
-  );
-  if (isBack) return 'it has been at this address already, so that it goes in circles';
-  const hops = fields.filter(({ lower }) => lower === 'received').length;
-  if (hops > HOPS_MAX) return `it has passed ${hops} servers, so that it seems to go in circles`;
-  return undefined;
 }
 
 /** What came is behind it unchanged but for Return-Path, which is for the last server alone to write. */

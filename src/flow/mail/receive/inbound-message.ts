@@ -1,4 +1,4 @@
-import type { Authentication } from '../../../resources/received-emails/index.ts';
+import type { Authentication, NotForwarded } from '../../../resources/received-emails/index.ts';
 import type { Route } from './route-recipient.ts';
 
 /** What the door has taken: the envelope, and the content byte for byte without what SMTP adds to carry it. */
@@ -18,6 +18,8 @@ export interface InboundMessage extends Omit<Arrival, 'routes'> {
   authentication: Authentication | null;
   /** Teams that only want to be told. */
   withoutContent?: ReadonlySet<string>;
+  /** Teams whose rule would have passed it on, and why it stays. */
+  notForwarded?: ReadonlyMap<string, NotForwarded>;
   /** A virus was found: that it came is kept, and nothing of it. */
   hasVirus?: boolean;
 }

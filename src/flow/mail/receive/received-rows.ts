@@ -54,6 +54,7 @@ export function receivedRows(
     authentication: message.authentication === null ? null : JSON.stringify(message.authentication),
     fingerprint: reading.messageId === '' ? null : fingerprintOf(message, receivedFor),
     created_at: world.clock.now(),
+    not_forwarded: message.notForwarded?.get(teamId) ?? null,
   };
   return { rows: { email, body: body.row, attachments }, blobs: [...raw, ...body.blobs, ...files] };
 }
@@ -133,5 +134,6 @@ export function receivedData({ email, attachments }: NewReceivedEmail): Received
       ...(row.content_id === null ? {} : { content_id: row.content_id }),
     })),
     ...(email.dropped_reason === null ? {} : { dropped_reason: email.dropped_reason }),
+    ...(email.not_forwarded === null ? {} : { not_forwarded_reason: email.not_forwarded }),
   };
 }

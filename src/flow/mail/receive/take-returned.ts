@@ -10,9 +10,14 @@ type ReturnRoute = Extract<Route, { kind: 'return' }>;
 
 /**
  * What came back to our return paths and to where complaints are reported. Whose it is, the return path alone says: what is
- * written in a report can be written by anybody.
+ * written in a report can be written by anybody. `onNotice` is told when somebody who had asked for it is to hear of it.
  */
-export async function takeReturned(world: World, arrival: Arrival, reading: MessageReading): Promise<Verdict> {
+export async function takeReturned(
+  world: World,
+  arrival: Arrival,
+  reading: MessageReading,
+  onNotice: () => void,
+): Promise<Verdict> {
   const { routes, mailFrom } = arrival;
   const returns = routes.filter((route) => route.kind === 'return');
   const isForReports = routes.some((route) => route.kind === 'reports');
@@ -29,7 +34,9 @@ export async function takeReturned(world: World, arrival: Arrival, reading: Mess
   const about = new Map<string, ReturnRoute>();
   for (const route of [...returns, ...(isForReports ? await namedIn(world, report) : [])])
     about.set(`${route.emailId} ${route.prefix}`, route);
-  for (const { emailId, prefix } of about.values()) await settleReport(world, { emailId, prefix, report });
+  for (const { emailId, prefix } of about.values()) {
+    if (await settleReport(world, { emailId, prefix, report })) onNotice();
+  }
   return taken;
 }
 

@@ -257,6 +257,7 @@ function bounceFor(outcome: Of<'bounced'>): Bounce {
     case 'no_route':
     case 'smtputf8_unsupported':
     case 'eight_bit_unsupported':
+    case 'requiretls_unsupported':
     case 'malformed_address':
       return { type: 'Undetermined', subType: 'Undetermined' };
     case 'refused':

@@ -7,7 +7,9 @@ import type { MailReport, ReportedRecipient } from '../../../protocol/mail-repor
 import { bounceOf, type Bounce } from '../../../protocol/smtp-reply/index.ts';
 import { advanceLastEvent, emailRowsByIds, type EmailRow } from '../../../resources/emails/index.ts';
 import { suppress } from '../../../resources/suppressions/index.ts';
+import { writeNotices, type NoticeOrder } from '../accept/index.ts';
 import { endDoubt } from '../queue/index.ts';
+import { noticesOfReport } from './notices-of-report.ts';
 
 /** A report that came to a return path of ours. */
 export interface ReturnedReport {
@@ -21,10 +23,12 @@ type Told = Happening<'email.bounced' | 'email.complained' | 'email.delivery_del
 
 /**
  * Settles what a report says, days after the connection has ended: events, states, suppressions and doubts in one
- * transaction. It speaks of recipients at its own destination alone, and what was told before is not told again.
+ * transaction. It speaks of recipients at its own destination alone, and what was told before is not told again. Answers
+ * whether there is mail to deliver now: notices to a sender who had asked for them.
  */
-export async function settleReport(world: World, { emailId, prefix, report }: ReturnedReport): Promise<void> {
+export async function settleReport(world: World, { emailId, prefix, report }: ReturnedReport): Promise<boolean> {
   const tell: (() => void)[] = [];
+  let notices: NoticeOrder[] = [];
   await world.db.tx(async (tx) => {
     const [email] = await emailRowsByIds(tx, [emailId]);
     if (!email) return;
@@ -35,6 +39,8 @@ export async function settleReport(world: World, { emailId, prefix, report }: Re
         ? complained(recipients, report.addresses, known)
         : report.recipients.flatMap((reported) => concluded(world, email, { recipients, reported, known }));
     for (const happening of happenings) await write(world, tx, email, happening);
+    notices = report.kind === 'complaint' ? [] : passedBack(email, recipients, known, report);
+    await writeNotices(world, tx, notices);
     for (const { type, data } of happenings) {
       if (type !== 'email.bounced') continue;
       const detail = data.bounce.diagnosticCode.join(' | ');
@@ -42,6 +48,22 @@ export async function settleReport(world: World, { emailId, prefix, report }: Re
     }
   });
   for (const line of tell) line();
+  return notices.length > 0;
+}
+
+/** To whoever asked for it, what a server says that was asked in their stead; said once. */
+function passedBack(
+  email: EmailRow,
+  recipients: readonly string[],
+  known: readonly RecordedEvent[],
+  report: Exclude<ReturnedReport['report'], { kind: 'complaint' }>,
+): NoticeOrder[] {
+  return report.recipients.flatMap((reported) => {
+    const type = TYPES[reported.action];
+    // That a server has taken the message was told at its 250, and is not what it says here.
+    const isNews = (address: string): boolean => type === 'email.delivered' || !wasTold(known, type, address);
+    return noticesOfReport(email, reported, meant(recipients, reported.addresses).filter(isNews));
+  });
 }
 
 /** Before destinations had return paths of their own, the prefix was a letter, and stood for all of them. */

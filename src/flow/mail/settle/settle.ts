@@ -11,13 +11,17 @@ import {
   type Outcome,
   type Settle,
 } from '../queue/index.ts';
+import { writeNotices, type NoticeOrder } from '../accept/index.ts';
 import { attemptOf } from './attempt-of.ts';
 import { conclude, type Conclusion } from './conclude.ts';
+import { noticesOf } from './notices.ts';
 
 interface Settled {
   row: DeliveryRow;
   conclusion: Conclusion;
   attempt: AttemptRow | undefined;
+  /** What its sender asked to be told. */
+  notices: NoticeOrder[];
 }
 
 /** Settles what `owner` claimed. What it has lost the lease of was settled already, or is somebody else's to settle. */
@@ -30,7 +34,8 @@ export function createSettle(world: World, owner: string): Settle {
   return async (row, outcomes: Outcome[], tried) => {
     const conclusion = conclude(world, row, outcomes);
     const attempt = tried && attemptOf(world, row, outcomes, tried);
-    if (await write({ row, conclusion, attempt })) for (const tell of conclusion.tell) tell(world.mailLog);
+    const notices = noticesOf(world, row, outcomes, conclusion);
+    if (await write({ row, conclusion, attempt, notices })) for (const tell of conclusion.tell) tell(world.mailLog);
   };
 }
 
@@ -49,7 +54,8 @@ export async function settleDropped(
       reason: 'dropped_by_operator',
       detail,
     }));
-    return { row, conclusion: conclude(world, row, outcomes), attempt: undefined };
+    const conclusion = conclude(world, row, outcomes);
+    return { row, conclusion, attempt: undefined, notices: noticesOf(world, row, outcomes, conclusion) };
   });
   await writeDown(world, tx, settled);
   return settled.flatMap(({ conclusion }) => conclusion.tell);
@@ -113,6 +119,11 @@ async function writeDown(world: World, tx: Executor, items: Settled[]): Promise<
   await recordEvents(tx, world.ids, events);
   const attempts = items.flatMap(({ attempt }) => attempt ?? []);
   if (attempts.length > 0) await insertAttempts(tx, attempts);
+  await writeNotices(
+    world,
+    tx,
+    items.flatMap(({ notices }) => notices),
+  );
   for (const { row, conclusion } of items) {
     if (conclusion.suppress.length === 0) continue;
     const additions = conclusion.suppress.map((addition) => ({ ...addition, sourceId: row.email_id }));

@@ -1,0 +1,136 @@
+import type { Executor } from '../../../platform/db/index.ts';
+import { refuse } from '../../../platform/refusal/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { parseAddress } from '../../../protocol/address/index.ts';
+import { bodyHash } from '../../../protocol/dkim/index.ts';
+import {
+  composeNotice,
+  hasNotices,
+  type Asked,
+  type NoticeAction,
+  type NoticeRecipient,
+} from '../../../protocol/dsn/index.ts';
+import type { Ctx } from '../../../resources/access/index.ts';
+import { findDomain, findDomainByName, maySend } from '../../../resources/domains/index.ts';
+import { emailRowsByIds, findMessage, type EmailRow, type MessageRow } from '../../../resources/emails/index.ts';
+import type { Prepared } from './prepare.ts';
+import { rowsOf } from './rows.ts';
+import { writeEmails } from './write-accepted.ts';
+
+/** What the sender of an email is to be told. */
+export interface NoticeOrder {
+  emailId: string;
+  teamId: string;
+  asked: Asked;
+  action: NoticeAction;
+  recipients: readonly NoticeRecipient[];
+  retryUntil?: Date;
+}
+
+/**
+ * Whoever may send could have notices sent to anybody, in our name and with words of theirs in it; to a verified domain of
+ * the team, they are its own business.
+ */
+export async function mustBeNoticedAtHome(ctx: Ctx, asked: Asked): Promise<void> {
+  if (!hasNotices(asked)) return;
+  const parsed = parseAddress(asked.sender);
+  const domain = parsed.ok ? await findDomainByName(ctx.store.db, ctx.teamId, parsed.mailbox.domain) : undefined;
+  if (domain && maySend(domain)) return;
+  throw refuse('validation_error', {
+    status: 403,
+    say: 'Delivery notices go to a verified domain of the team alone: give such an address at MAIL FROM, or leave NOTIFY out.',
+  });
+}
+
+/** Makes a send of each notice, in the transaction that wrote down what it tells of. */
+export async function writeNotices(world: World, tx: Executor, orders: readonly NoticeOrder[]): Promise<void> {
+  for (const order of orders) {
+    const [email] = await emailRowsByIds(tx, [order.emailId]);
+    const domain = email && (await findDomain(tx, order.teamId, email.domain_id));
+    const parsed = parseAddress(order.asked.sender);
+    // Of what is gone with its domain nobody can speak any more.
+    if (!email || !domain || !parsed.ok) continue;
+    const message = await findMessage(tx, email.id);
+    const prepared = prepareNotice(world, order, { email, domain, to: parsed.mailbox, message });
+    const ctx: Ctx = {
+      store: world,
+      teamId: order.teamId,
+      actor: { kind: 'job', name: 'delivery notice' },
+      requestId: world.ids.uuid(),
+    };
+    await writeEmails(world, tx, [rowsOf(world, ctx, prepared)]);
+  }
+}
+
+interface About {
+  email: EmailRow;
+  domain: Prepared['domain'];
+  to: Prepared['draft']['from'];
+  message: MessageRow | undefined;
+}
+
+function prepareNotice(world: World, order: NoticeOrder, { email, domain, to, message }: About): Prepared {
+  const { action, asked, recipients, retryUntil } = order;
+  const from = `postmaster@${domain.name}`;
+  const isWhole = action === 'failed' && asked.ret === 'FULL' && !asked.requiresTls;
+  const composed = composeNotice({
+    ...{ action, asked, recipients, from },
+    ...(retryUntil ? { retryUntil } : {}),
+    host: world.config.instance.host,
+    id: world.ids.uuid(),
+    at: new Date(world.clock.now()),
+    arrivedAt: new Date(email.created_at),
+    original: {
+      subject: email.subject,
+      head: Buffer.from(message?.head ?? ''),
+      // What is over `storage.inline_bytes` is a file, and more than a notice should bring back.
+      ...(isWhole && message?.body ? { body: Buffer.from(message.body, 'latin1') } : {}),
+    },
+  });
+  const { body } = composed;
+  const sender = {
+    name: 'Mail delivery',
+    local: 'postmaster',
+    domain: domain.name,
+    address: from,
+    needsSmtpUtf8: false,
+  };
+  return {
+    domain,
+    templateId: null,
+    draft: {
+      written: { from: `Mail delivery <${from}>`, to: [to.address], cc: [], bcc: [], replyTo: [] },
+      from: sender,
+      recipients: [to],
+      subject: composed.subject,
+      html: null,
+      text: composed.text,
+      headers: [],
+      tags: [
+        { name: 'delivery_notice', value: action },
+        { name: 'notice_of', value: email.id },
+      ],
+      attachments: [],
+      scheduledAt: null,
+      topicId: null,
+    },
+    message: {
+      spooled: {
+        ...{ head: Buffer.from(composed.head), texts: [], files: [], body, blobOwner: undefined, fault: undefined },
+        bodyBytes: body.length,
+        bodyHash: bodyHash(body),
+        isEightBit: composed.isEightBit,
+        read: (start, end) => Promise.resolve(body.subarray(start, end)),
+        discard: () => Promise.resolve(),
+      },
+      head: composed.head,
+      messageId: composed.messageId,
+      hasDate: true,
+      needsSmtpUtf8: false,
+      files: [],
+      // Without a sender, so that nothing ever comes back for it; what required TLS does so in its notice too.
+      forwarded: { mailFrom: '', chain: null },
+      ...(asked.requiresTls ? { asked: { sender: '', requiresTls: true, recipients: {} } } : {}),
+    },
+  };
+}

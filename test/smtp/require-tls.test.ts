@@ -1,0 +1,85 @@
+import { expect, it } from 'vitest';
+import { startScene, type Scene } from '../rig/scene.ts';
+import type { SinkOptions } from '../rig/sink-options.ts';
+import { makeCertificate } from '../rig/tls.ts';
+import { connect, logIn } from './dialogue.ts';
+
+const forMx = makeCertificate({ names: ['mx.sink.test'] });
+const forAnother = makeCertificate({ names: ['other.example'] });
+
+const startWith = (sink: SinkOptions, certificate = forMx): Promise<Scene> =>
+  startScene({
+    roles: ['http', 'delivery', 'submission'],
+    sink: { tls: 'starttls', certificate, ...sink },
+    trustedCa: [certificate.cert],
+  });
+
+/** Submits one message, and answers what became of it. */
+async function send(scene: Scene, { mail = 'REQUIRETLS', rcpt = '', head = '' } = {}) {
+  const team = await scene.team();
+  const from = `app@${(await team.domain()).name}`;
+  const client = await connect(scene, 'tls');
+  await logIn(client, team.key);
+  expect(await client.say(`MAIL FROM:<${from}> ${mail}`.trim())).toMatch(/^250/);
+  expect(await client.say(`RCPT TO:<a@example.org> ${rcpt}`.trim())).toMatch(/^250/);
+  await client.say('DATA');
+  client.send(`From: ${from}\r\n${head}\r\nSecret.\r\n.\r\n`);
+  const id = (await client.reply()).join('').split(' ').at(-1) ?? '';
+  client.end();
+  await scene.settled();
+  return { ...(await scene.account(team, id)), events: await scene.events(id) };
+}
+
+it('goes to a server that promises the same, over a verified connection, and says so there', async () => {
+  await using scene = await startWith({ extensions: ['REQUIRETLS'] });
+  expect((await send(scene)).state).toBe('delivered');
+  expect(scene.sink.messages.map(({ tls }) => tls)).toEqual([true]);
+  const said = () => scene.sink.commands.filter((line) => line.startsWith('MAIL FROM'));
+  expect(said()).toEqual([expect.stringMatching(/ REQUIRETLS$/)]);
+  expect((await send(scene, { mail: '' })).state).toBe('delivered');
+  expect(said().at(-1)).not.toMatch(/REQUIRETLS/);
+});
+
+it('fails with 5.7.30 where the server does not promise it, and nothing of it is said there', async () => {
+  await using scene = await startWith({});
+  const { state, events } = await send(scene);
+  expect(state).toBe('bounced');
+  expect(events.at(-1)?.data).toMatchObject({
+    bounce: { diagnosticCode: [expect.stringMatching(/^smtp; 550 5\.7\.30 /)] },
+  });
+  expect(scene.sink.counts).toMatchObject({ mail: 0, data: 0 });
+});
+
+it.each([
+  ['whose certificate is for another name', { extensions: ['REQUIRETLS'] }, forAnother],
+  ['that offers no TLS', { extensions: ['REQUIRETLS'], tls: 'none' }, forMx],
+] as const)('waits, and says nothing, where there is a server %s', async (_, sink, certificate) => {
+  await using scene = await startWith(sink, certificate);
+  expect((await send(scene)).state).toBe('delivery_delayed');
+  expect(scene.sink.counts).toMatchObject({ mail: 0, data: 0 });
+});
+
+it('is more than TLS-Required: No, which stays in the message and takes nothing else back', async () => {
+  await using scene = await startWith({});
+  const head = 'TLS-Required: No\r\n';
+  expect((await send(scene, { head })).state).toBe('bounced');
+  expect((await send(scene, { mail: '', head })).state).toBe('delivered');
+  expect(scene.sink.messages[0]?.data.toString()).toContain(`\r\n${head}`);
+});
+
+it('holds for the notice of its failure too, which brings back no content', async () => {
+  await using scene = await startWith({});
+  await send(scene, { mail: 'REQUIRETLS RET=FULL', rcpt: 'NOTIFY=FAILURE' });
+  // The server of the sender promises nothing either.
+  expect(scene.sink.messages).toEqual([]);
+  await using willing = await startWith({
+    extensions: ['REQUIRETLS'],
+    script: (command) => (command.startsWith('RCPT TO:<a@') ? '550 5.1.1 Nobody' : undefined),
+  });
+  await send(willing, { mail: 'REQUIRETLS RET=FULL', rcpt: 'NOTIFY=FAILURE' });
+  expect(willing.sink.commands.filter((line) => line.startsWith('MAIL FROM:<>'))).toEqual([
+    expect.stringMatching(/ REQUIRETLS$/),
+  ]);
+  expect(willing.sink.messages).toHaveLength(1);
+  expect(willing.sink.messages[0]?.data.toString()).toContain('text/rfc822-headers');
+});
