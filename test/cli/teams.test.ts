@@ -116,7 +116,7 @@ describe('rasket sending', () => {
   });
 
   it('refuses what is neither on nor off, and a reason without a cause', async () => {
-    expect(await rasket('sending', 'maybe')).toMatchObject({ code: 2, stderr: expect.stringMatching(/on, off/) });
+    expect(await rasket('sending', 'maybe')).toMatchObject({ code: 64, stderr: expect.stringMatching(/on, off/) });
     expectOneLine(await rasket('sending', 'on', '--reason', 'x'), /--reason goes with: rasket sending off/);
     expectOneLine(await rasket('sending', 'off', '--reason', 'x'.repeat(201)), /at most 200 characters/);
     expectOneLine(await rasket('sending', 'off', '--reason', 'a\nb'), /one line/);
