@@ -28,23 +28,34 @@ describe('rasket seed', () => {
     expect(made.emails).toBeGreaterThan(1500);
 
     // Each state that an email can end in.
-    const { data } = await json<Listed>('emails', 'list', '--all');
+    // One page to a line.
+    const allEmails = async (): Promise<Listed['data']> => {
+      const { stdout } = await desk.rasket(['emails', 'list', '--all', '--data', 'try', '--json'], { env });
+      const pages = stdout.trimEnd().split('\n');
+      return pages.flatMap((page) => (JSON.parse(page) as Listed).data);
+    };
+    const data = await allEmails();
     expect(data).toHaveLength(made.emails + 3);
     const ends = ['delivered', 'opened', 'clicked', 'bounced', 'complained', 'failed', 'suppressed', 'canceled'];
     expect([...new Set(data.map((email) => email.last_event))]).toEqual(expect.arrayContaining([...ends, 'scheduled']));
     const bounced = data.find((email) => email.last_event === 'bounced')?.id ?? '';
     const told = await desk.rasket(['explain', bounced, '--data', 'try'], { env });
-    expect([told.code, told.stdout]).toEqual([0, expect.stringContaining('550 5.1.1')]);
+    expect([told.code, told.stdout]).toEqual([0, expect.stringMatching(/55[02] 5\.[12]\.[12]/)]);
 
-    const metrics = await json<{ totals?: object }>('metrics', '--metrics', 'sent,bounced,opened');
-    expect(JSON.stringify(metrics)).toMatch(/[1-9]\d\d/);
+    const { totals } = await json<{ totals: { sent: number; bounced: number } }>(
+      'metrics',
+      '--metrics',
+      'sent,bounced',
+    );
+    expect(totals.sent).toBeGreaterThan(totals.bounced);
+    expect(totals.bounced).toBeGreaterThan(0);
     for (const family of ['suppressions', 'contacts', 'segments', 'topics', 'templates', 'webhooks', 'received']) {
       expect((await json<Listed>(family, 'list')).data.length, family).toBeGreaterThan(0);
     }
     expect((await json<Listed>('domains', 'list')).data).toHaveLength(3);
 
     expect(await json('seed')).toEqual({ emails: 0, contacts: 0, received: 0 });
-    expect((await json<Listed>('emails', 'list', '--all')).data).toHaveLength(data.length);
+    expect(await allEmails()).toHaveLength(data.length);
     await server.stop();
   });
 
