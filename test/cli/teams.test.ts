@@ -49,7 +49,7 @@ describe('rasket teams, beside a server that runs', () => {
       stdout: expect.stringMatching(/\tmy-team\tstandard\tsuspended\t/),
     });
     const refused = await api(server.url, 'team', 'get');
-    expect(refused.code).toBe(1);
+    expect(refused.code).toBe(77);
     expect(nameOf(refused.stdout)).toBe('suspended_api_key');
     expect((await rasket('teams', 'resume', 'my-team', '--json')).stdout).toContain('"risk_state":"normal"');
     expect(nameOf((await api(server.url, 'team', 'get')).stdout)).toBe('My team');
