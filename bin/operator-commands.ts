@@ -44,6 +44,18 @@ function addDevelopment(program: Command, version: string): void {
     .option(...JSON_OUTPUT)
     .addHelpText('after', '\nExample:\n  rasket playground latest')
     .action(async (id, options) => (await import('./commands/playground.ts')).playground(id, options));
+
+  program
+    .command('seed')
+    .summary('fill a development server with a believable month')
+    .description(
+      'Adds four weeks of made-up mail with its events, and contacts, templates, a webhook and received messages, to the development server’s team. A second call adds only the days that are missing. Any other folder is refused.',
+    )
+    .option('--data <dir>', 'the data folder (RASKET_DATA; default .rasket beside the program)')
+    .option(...CONFIG)
+    .option(...JSON_OUTPUT)
+    .addHelpText('after', '\nExample:\n  rasket seed')
+    .action(async (options) => (await import('./commands/seed.ts')).seed(options));
 }
 
 function addServer(program: Command, version: string): void {

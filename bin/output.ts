@@ -1,13 +1,3 @@
-/** Told by `rasket --help` and its manual in the same words. */
-export const EXIT_CODES = [
-  { code: 0, says: 'done' },
-  {
-    code: 1,
-    says: 'refused by the server, unreachable, or failed; one line on standard error says which and what to do',
-  },
-  { code: 2, says: 'misused: an unknown command or option, or a question that nobody is there to answer' },
-] as const;
-
 let isServing = false;
 
 /**

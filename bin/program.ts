@@ -1,14 +1,11 @@
 import { Command, CommanderError } from 'commander';
 import { addDescriptions, addOperatorCommands } from './operator-commands.ts';
-import { EXIT_CODES } from './output.ts';
 import { guardOutput } from './output.ts';
-
-/** Words that make no command, as opposed to a command that failed. */
-const MISUSED = 2;
 
 /** The whole command line: what runs here on the data folder, and what talks to a server over its API. */
 export async function runProgram(argv: string[], version: string): Promise<number> {
   guardOutput();
+  const { addClientCommands, EXIT, EXIT_CODES } = await import('../cli/index.ts');
   const program = new Command('rasket')
     .description('A self-hosted email service: send by REST or SMTP, deliver straight to the recipients’ mail servers.')
     .version(version, '-V, --version', 'print the version')
@@ -16,22 +13,21 @@ export async function runProgram(argv: string[], version: string): Promise<numbe
     .helpCommand('help [command]', 'show help for a command')
     .addHelpText(
       'after',
-      `\nStart here:\n  rasket dev          everything on this machine, to try things out\n  rasket init         a data folder for real mail\n\nExit codes:\n${EXIT_CODES.map(({ code, says }) => `  ${code}  ${says}`).join('\n')}`,
+      `\nStart here:\n  rasket dev          everything on this machine, to try things out\n  rasket init         a data folder for real mail\n\nExit codes:\n${EXIT_CODES.map(({ code, says }) => `  ${String(code).padStart(2)}  ${says}`).join('\n')}`,
     )
     .showSuggestionAfterError()
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'rasket: ')) });
 
   addOperatorCommands(program, version);
-  const { addClientCommands } = await import('../cli/index.ts');
   addClientCommands(program);
   addDescriptions(program, version);
   try {
     await program.parseAsync(argv);
     return Number(process.exitCode ?? 0);
   } catch (error) {
-    // Commander has said already what was wrong with the words of the call.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MISUSED;
+    // Commander has said already what was wrong with the words of the call: they make no command.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.usage;
     const { explain } = await import('./explain.ts');
     for (const line of explain(error)) process.stderr.write(`rasket: ${line}\n`);
     return 1;

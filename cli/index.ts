@@ -1,6 +1,7 @@
 /**
  * The commands that talk to a server over its API. They promise the same for every family: `--json` prints what the
- * API answered, 0 means done, 1 refused or failed, 2 misused. They never touch a data folder or import the server.
+ * API answered, and the number a command ends with
+ * tells the class of what went wrong (`output/exit-codes.ts`). They never touch a data folder or import the server.
  */
 import type { Command } from 'commander';
 import { addAccessCommands } from './commands/access.ts';
@@ -25,6 +26,8 @@ import { addTeamCommands } from './commands/teams/index.ts';
 import { addTemplateCommands } from './commands/templates/index.ts';
 import { addWebhookCommands } from './commands/webhooks/index.ts';
 import { audit, logs, operatorAudit, shares, topics, usage } from './families/index.ts';
+
+export { EXIT, EXIT_CODES } from './output/exit-codes.ts';
 
 export function addClientCommands(program: Command): void {
   program.commandsGroup('Over the API:');

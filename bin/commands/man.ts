@@ -1,4 +1,4 @@
-import { EXIT_CODES } from '../output.ts';
+import { EXIT_CODES } from '../../cli/index.ts';
 import type { Command } from 'commander';
 
 /** The manual as `man` reads it, from what `--help` says of every command. */

@@ -37,7 +37,15 @@ export interface Credentials {
 }
 
 /** A fault of the address, the key or the file they stand in; the message says what to do. */
-export class CredentialsFault extends Error {}
+export class CredentialsFault extends Error {
+  /** What was typed cannot be one; otherwise it is one that does not do. */
+  readonly isMisuse: boolean;
+
+  constructor(message: string, { isMisuse = false }: { isMisuse?: boolean } = {}) {
+    super(message);
+    this.isMisuse = isMisuse;
+  }
+}
 
 export const DEFAULT_URL = 'http://127.0.0.1:3000';
 
@@ -99,6 +107,7 @@ export function readUrl(text: string, shownAs: string): string {
   if (!url || !/^https?:$/.test(url.protocol) || url.username !== '' || url.search !== '' || url.hash !== '') {
     throw new CredentialsFault(
       `${shownAs} must be an address such as https://mail.example.com; got ${JSON.stringify(text)}`,
+      { isMisuse: true },
     );
   }
   return url.href.replace(/\/+$/, '');
@@ -154,6 +163,7 @@ export function checkProfile(name: string): string {
   if (/^[a-z0-9][a-z0-9._-]{0,63}$/i.test(name)) return name;
   throw new CredentialsFault(
     `A profile has 1 to 64 letters, digits, dots, underscores and hyphens, and begins with a letter or digit; got ${JSON.stringify(name)}`,
+    { isMisuse: true },
   );
 }
 

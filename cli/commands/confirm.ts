@@ -19,7 +19,7 @@ export async function mustBeConfirmed(
   if (options.yes) return;
   if (!process.stdin.isTTY || !process.stderr.isTTY) {
     const line = [command, ...words.map(quoted), '--yes'].join(' ');
-    throw new CliFault(`this cannot be undone, and nobody can be asked here; to do it, type: ${line}`, 2);
+    throw new CliFault(`this cannot be undone, and nobody can be asked here; to do it, type: ${line}`, 'usage');
   }
   const { readLine } = await import('./stdin.ts');
   const typed = clean(await name());

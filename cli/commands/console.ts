@@ -14,13 +14,13 @@ export function addConsoleCommand(program: Command): void {
       if (isJson)
         throw new CliFault(
           'the console is for people; for JSON take the other commands, such as: rasket emails list --json',
-          2,
+          'usage',
         );
       const { stdin, stdout } = process;
       if (!stdin.isTTY || !stdout.isTTY || process.env.TERM === 'dumb') {
         throw new CliFault(
           'the console needs a terminal; here take the other commands, such as: rasket emails list',
-          2,
+          'usage',
         );
       }
       // React brings a slow build of itself for whoever develops it.

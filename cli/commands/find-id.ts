@@ -16,7 +16,10 @@ export async function findId(client: Client, { word, named }: Key, given: string
     if (found) return found.id;
     after = page.has_more ? page.data.at(-1)?.id : undefined;
   } while (after !== undefined);
-  throw new CliFault(`there is no ${word} ${given} in this team. See what there is with: rasket ${word}s list`);
+  throw new CliFault(
+    `there is no ${word} ${given} in this team. See what there is with: rasket ${word}s list`,
+    'notFound',
+  );
 }
 
 /** The parameters of a path from the words that fill them, in their order. */

@@ -12,6 +12,6 @@ export function readSince(text: string, now: number): string {
   if (!Number.isNaN(at)) return new Date(at).toISOString();
   throw new CliFault(
     `--since must be a number and s, m, h or d, such as 2h, or an ISO 8601 time with its zone; got ${JSON.stringify(text)}.`,
-    2,
+    'usage',
   );
 }

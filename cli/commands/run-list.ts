@@ -89,7 +89,7 @@ const ask = (client: Session['client'], operation: ListOperation, call: object):
 
 function mustAgree({ all, limit, before, since, startDate }: ListOptions): void {
   const refuse = (says: string): never => {
-    throw new CliFault(says, 2);
+    throw new CliFault(says, 'usage');
   };
   if (all && limit !== undefined) refuse('--all lists all of them and --limit not; choose one');
   if (before !== undefined && (all || (limit ?? 0) > PAGE)) {

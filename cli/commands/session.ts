@@ -85,5 +85,8 @@ const pathOf = (command: Command): string =>
 
 function noKey(target: Target): CliFault {
   const note = target.note === undefined ? '' : ` ${target.note}`;
-  return new CliFault(`No API key is set for ${target.url}.${note} Set one with: rasket login --url ${target.url}`);
+  return new CliFault(
+    `No API key is set for ${target.url}.${note} Set one with: rasket login --url ${target.url}`,
+    'auth',
+  );
 }

@@ -34,6 +34,21 @@ export const rotateSecret = actionOf('rotateWebhookSecret', {
   isSpecial: true,
 });
 
+export const triggerSample = actionOf('triggerWebhook', {
+  verb: 'trigger',
+  summary: 'send a sample event to your endpoints',
+  description:
+    'Sends a made-up event as a real one would be sent: signed, to every enabled endpoint and every listener that takes its type, or to one endpoint. It is marked as a test, changes nothing and is counted in no metric.',
+  example: 'webhooks trigger email.bounced',
+  flags: {
+    type: { value: '<type>', says: 'the type of event, such as email.bounced', isRequired: true },
+    webhook_id: { flag: 'endpoint', value: '<id>', says: 'only to this endpoint (wh_…), which must take the type' },
+  },
+  tell: ({ id: eventId, webhooks: to, listeners }) =>
+    `${eventId} goes to ${[...to, ...(listeners === 0 ? [] : [`${listeners} listening`])].join(', ')}`,
+  isSpecial: true,
+});
+
 export const webhooks = {
   command: 'webhooks',
   summary: 'tell your programs what happens, over signed webhooks',
@@ -89,6 +104,7 @@ export const webhooks = {
       },
     }),
     rotateSecret,
+    triggerSample,
   ],
 } satisfies Family;
 
@@ -111,7 +127,9 @@ const eventStatus: Field<Event> = {
 const attempts: Field<Event> = { name: 'attempt_count', label: 'Attempts', kind: 'whole' };
 const lastAnswer: Field<Event> = { name: 'last_http_status', label: 'HTTP', kind: 'whole' };
 
-const eventColumns = [eventId, eventCreated, eventType, eventStatus, attempts, lastAnswer];
+const sample: Field<Event> = { name: 'test', label: 'Sample', kind: 'whole', shown: 'wide' };
+
+const eventColumns = [eventId, eventCreated, eventType, eventStatus, attempts, lastAnswer, sample];
 
 const replayEvent = actionOf('replayWebhookEvent', {
   verb: 'replay',
@@ -149,6 +167,7 @@ export const webhookEvents = {
       ...[eventId, eventType, eventCreated, eventStatus, attempts],
       { ...lastAnswer, label: 'Last answer' },
       { name: 'next_attempt_at', label: 'Next attempt', kind: 'time' },
+      { ...sample, shown: undefined },
       { name: 'payload', label: 'Payload', kind: 'body' },
     ],
   }),

@@ -1,9 +1,11 @@
+import { EXIT, type Ending } from './exit-codes.ts';
+
 /** What the command line itself found wrong before or after the API was asked: one line each, no stack. */
 export class CliFault extends Error {
-  readonly exitCode: 1 | 2;
+  readonly exitCode: number;
 
-  constructor(message: string, exitCode: 1 | 2 = 1) {
+  constructor(message: string, ending: Ending = 'failed') {
     super(message);
-    this.exitCode = exitCode;
+    this.exitCode = EXIT[ending];
   }
 }

@@ -1,10 +1,11 @@
 import { ApiFault, CredentialsFault, NoAnswer, routeOf } from '../client/index.ts';
 import { clean } from './clean.ts';
 import { CliFault } from './cli-fault.ts';
+import { EXIT, type Ending } from './exit-codes.ts';
 
 export interface Explanation {
   lines: string[];
-  exitCode: 1 | 2;
+  exitCode: number;
 }
 
 /** Names what was typed instead of the fields that the API names. */
@@ -13,10 +14,22 @@ export type Translate = (message: string, paths: readonly string[]) => string;
 /** The cause first, then what to type next; undefined for a defect of ours, which deserves its stack trace. */
 export function explainFault(error: unknown, inWordsOf: Translate = (message) => message): Explanation | undefined {
   if (error instanceof CliFault) return { lines: error.message.split('\n').map(clean), exitCode: error.exitCode };
-  if (error instanceof CredentialsFault) return { lines: [clean(error.message)], exitCode: 1 };
-  if (error instanceof NoAnswer) return { lines: explainSilence(error), exitCode: 1 };
-  if (error instanceof ApiFault) return { lines: explainRefusal(error, inWordsOf), exitCode: 1 };
+  if (error instanceof CredentialsFault) {
+    return { lines: [clean(error.message)], exitCode: error.isMisuse ? EXIT.usage : EXIT.auth };
+  }
+  if (error instanceof NoAnswer) return { lines: explainSilence(error), exitCode: EXIT.unreachable };
+  if (error instanceof ApiFault) return { lines: explainRefusal(error, inWordsOf), exitCode: EXIT[endingOf(error)] };
   return undefined;
+}
+
+/** A 403 is about the key or about what was asked; its name says which. */
+const OF_THE_KEY: readonly string[] = ['invalid_permission', 'restricted_api_key', 'suspended_api_key'];
+
+function endingOf({ status, body }: ApiFault): Ending {
+  if (status === 401 || (status === 403 && OF_THE_KEY.includes(body.name))) return 'auth';
+  if (status === 404) return 'notFound';
+  if (status === 429) return 'limit';
+  return status >= 500 ? 'server' : 'refused';
 }
 
 function explainSilence(fault: NoAnswer): string[] {

@@ -62,7 +62,7 @@ export function namedFields(fields: Fields, names: readonly string[], noun: stri
     const [first = ''] = name.split('.');
     if (name !== first && fields.some((field) => field.name === first)) return { name, label: name };
     const known = [...new Set(fields.map((field) => field.name))];
-    throw new CliFault(`--fields: ${noun} has no ${JSON.stringify(name)}; it has ${known.join(', ')}`, 2);
+    throw new CliFault(`--fields: ${noun} has no ${JSON.stringify(name)}; it has ${known.join(', ')}`, 'usage');
   });
 }
 

@@ -44,6 +44,33 @@ export async function fillOutbox(tx: Executor, events: readonly Recorded[]): Pro
   if (heard.length > 0) await tx.insertMany('webhook_listener_events', LISTENER_COLUMNS, heard);
 }
 
+const SAMPLE_COLUMNS = [...COLUMNS, 'is_test'] as const;
+
+/**
+ * Puts an event that nothing caused where a real one would be put, as a test, and answers who gets it: whoever is enabled
+ * or listening and takes its type, or of those the one endpoint that is named. A disabled endpoint keeps nothing of it.
+ */
+export async function offerSample(
+  tx: Executor,
+  sample: Recorded,
+  only?: string,
+): Promise<{ webhooks: string[]; listeners: number }> {
+  const takers = (await endpointsOf(tx, [sample.teamId])).filter(
+    (endpoint) =>
+      endpoint.status !== 'disabled' &&
+      (only === undefined || endpoint.id === only) &&
+      eventsFor(endpoint, [sample]).length > 0,
+  );
+  const webhooks = takers.filter((endpoint) => endpoint.status === 'enabled').map((endpoint) => endpoint.id);
+  const listeners = takers.filter((endpoint) => endpoint.status === 'listening').map((endpoint) => endpoint.id);
+  const { id, teamId, type, at } = sample;
+  const rows = webhooks.map((webhook) => [webhook, id, teamId, type, 'pending', 0, at, at, 1]);
+  if (rows.length > 0) await tx.insertMany('webhook_events', SAMPLE_COLUMNS, rows);
+  const heard = listeners.map((listener) => [listener, id, type, at]);
+  if (heard.length > 0) await tx.insertMany('webhook_listener_events', LISTENER_COLUMNS, heard);
+  return { webhooks, listeners: listeners.length };
+}
+
 function eventsFor(endpoint: EndpointRow, offered: readonly Recorded[]): Recorded[] {
   const types = typesIn(endpoint.events);
   return offered.filter((event) => event.teamId === endpoint.team_id && types.has(event.type));

@@ -74,7 +74,7 @@ function fastifyRefusal(error: unknown, request: FastifyRequest): Refusal | unde
 /** `retry-after` stands on this refusal alone, and is never 0. */
 export function rateLimited(state: RateState): Refusal {
   return refuse('rate_limit_exceeded', {
-    say: `Too many requests: at most ${state.limit} at once. Try again in ${state.retryAfterSeconds} s.`,
+    say: `Too many requests: at most ${state.limit} at once (rate_limit.burst of this server). Try again in ${state.retryAfterSeconds} s.`,
     retryAfterSeconds: state.retryAfterSeconds,
   });
 }

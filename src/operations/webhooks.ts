@@ -9,6 +9,7 @@ import {
   listWebhooks,
   replayWebhookEvent,
   rotateWebhookSecret,
+  triggerWebhook,
 } from '../resources/webhooks/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
@@ -25,6 +26,7 @@ export const webhooks = {
   listWebhookAttempts: (ctx, { path, query }) =>
     listWebhookAttempts(ctx, path.webhook_id, path.event_id, pageOf(query)),
   replayWebhookEvent: (ctx, { path }) => replayWebhookEvent(ctx, path.webhook_id, path.event_id),
+  triggerWebhook: (ctx, { body }) => triggerWebhook(ctx, body),
   listParkedWebhookEvents: (ctx, { path, query = {} }) =>
     listParkedWebhookEvents(ctx, path.webhook_id, query, pageOf(query)),
 } satisfies Partial<Operations>;

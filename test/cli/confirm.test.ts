@@ -46,7 +46,7 @@ const changesIn = (asked: Asked[]): string[] =>
 describe('what cannot be undone', () => {
   it.each(commands)('$words is refused where nobody can be asked, with the line that does it', async ({ words }) => {
     const { code, stdout, stderr, asked } = await speak(words, answer);
-    expect({ code, stdout, asked }).toEqual({ code: 2, stdout: '', asked: [] });
+    expect({ code, stdout, asked }).toEqual({ code: 64, stdout: '', asked: [] });
     expect(stderr).toBe(
       `rasket: this cannot be undone, and nobody can be asked here; to do it, type: rasket ${words.join(' ')} --yes\n`,
     );

@@ -60,8 +60,8 @@ describe('domains zone', () => {
 describe('domains configure', () => {
   it('where nobody can be asked, nothing is, and nothing is changed', async () => {
     const around = await configured();
-    expectOneLine(await desk.rasket(['domains', 'configure', ID], around), /say --yes .* or --dry-run/, 2);
-    expectOneLine(await desk.rasket(['domains', 'configure', ID, '--json'], around), /say --yes/, 2);
+    expectOneLine(await desk.rasket(['domains', 'configure', ID], around), /say --yes .* or --dry-run/, 64);
+    expectOneLine(await desk.rasket(['domains', 'configure', ID, '--json'], around), /say --yes/, 64);
     expect(bodies()).toEqual([]);
   });
 
@@ -90,7 +90,7 @@ describe('domains configure', () => {
       { api_token: 'from-env', dry_run: false },
       { api_token: 'from-input', dry_run: false },
     ]);
-    expectOneLine(await desk.rasket(words, { ...around, input: '' }), /no token was given/, 2);
+    expectOneLine(await desk.rasket(words, { ...around, input: '' }), /no token was given/, 64);
   });
 });
 

@@ -54,7 +54,7 @@ it('an operator is made, sees and changes the queue, reads what was typed on the
     '0 dropped.\n',
   );
   const unsure = await desk.rasket(['queue', 'drop', '--team', made.team_id, '--reason', 'x y', ...there], { env });
-  expect(unsure).toMatchObject({ code: 2, stderr: expect.stringContaining("--reason 'x y' --yes") });
+  expect(unsure).toMatchObject({ code: 64, stderr: expect.stringContaining("--reason 'x y' --yes") });
 
   const { data: all } = JSON.parse(await typed(['audit', 'all', '--json', ...there])) as { data: Entry[] };
   expect(all.map(({ action }) => action).reverse()).toEqual([

@@ -123,7 +123,7 @@ describe('answers that are none', () => {
   it('says what may have happened when the connection breaks', async () => {
     const around = await answering(() => 'hang up');
     const ended = await desk.rasket(['emails', 'list'], around);
-    expect(ended).toMatchObject({ code: 1, stdout: '' });
+    expect(ended).toMatchObject({ code: 69, stdout: '' });
     expect(ended.stderr).toMatch(
       /^rasket: The connection to \S+ broke before the answer came .*\nThe request may have been/,
     );

@@ -219,6 +219,7 @@ const lines: Record<string, Line> = {
   },
   deleteWebhook: { words: ['webhooks', 'delete', HOOK, '--yes'] },
   rotateWebhookSecret: { words: ['webhooks', 'rotate-secret', HOOK] },
+  triggerWebhook: { words: ['webhooks', 'trigger', 'email.bounced', '--endpoint', HOOK] },
   listWebhookEvents: {
     words: [
       ...['webhooks', 'events', HOOK, '--limit', '5', '--after', HOOKED, '--before', HOOKED, '--status', 'failed'],

@@ -87,7 +87,7 @@ it('profiles are listed, and forgotten one by one', async () => {
 it.each(['../x', '', 'a/b', '-x', 'a'.repeat(65)])('a profile is not called %j', async (name) => {
   const server = await serving();
   const ended = await login(server, 'rk_live', `--profile=${name}`);
-  expectOneLine(ended, /A profile has 1 to 64 letters, digits, dots, underscores and hyphens/);
+  expectOneLine(ended, /A profile has 1 to 64 letters, digits, dots, underscores and hyphens/, 64);
   expect(server.asked).toEqual([]);
 });
 

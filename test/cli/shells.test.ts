@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { completionFor } from '../../bin/commands/completion.ts';
 import { manPage } from '../../bin/commands/man.ts';
-import { EXIT_CODES } from '../../bin/output.ts';
+import { EXIT_CODES } from '../../cli/index.ts';
 import { addDescriptions, addOperatorCommands } from '../../bin/operator-commands.ts';
 import { addClientCommands } from '../../cli/index.ts';
 

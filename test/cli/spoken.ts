@@ -40,7 +40,7 @@ export async function speak(
     await program.parseAsync(['node', 'rasket', ...words]);
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    code = 2;
+    code = 64;
   } finally {
     for (const restore of streams) restore();
     vi.unstubAllEnvs();

@@ -49,7 +49,7 @@ describe('rasket teams, beside a server that runs', () => {
       stdout: expect.stringMatching(/\tmy-team\tstandard\tsuspended\t/),
     });
     const refused = await api(server.url, 'team', 'get');
-    expect(refused.code).toBe(1);
+    expect(refused.code).toBe(77);
     expect(nameOf(refused.stdout)).toBe('suspended_api_key');
     expect((await rasket('teams', 'resume', 'my-team', '--json')).stdout).toContain('"risk_state":"normal"');
     expect(nameOf((await api(server.url, 'team', 'get')).stdout)).toBe('My team');
@@ -116,7 +116,7 @@ describe('rasket sending', () => {
   });
 
   it('refuses what is neither on nor off, and a reason without a cause', async () => {
-    expect(await rasket('sending', 'maybe')).toMatchObject({ code: 2, stderr: expect.stringMatching(/on, off/) });
+    expect(await rasket('sending', 'maybe')).toMatchObject({ code: 64, stderr: expect.stringMatching(/on, off/) });
     expectOneLine(await rasket('sending', 'on', '--reason', 'x'), /--reason goes with: rasket sending off/);
     expectOneLine(await rasket('sending', 'off', '--reason', 'x'.repeat(201)), /at most 200 characters/);
     expectOneLine(await rasket('sending', 'off', '--reason', 'a\nb'), /one line/);

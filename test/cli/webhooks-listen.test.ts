@@ -157,13 +157,13 @@ describe('rasket webhooks listen', () => {
     await desk.rasket(['keys', 'revoke', id, '--yes'], { env: env() });
     await suppress('f@example.org');
     const ended = await running.ended;
-    expect(ended).toMatchObject({ code: 1, stderr: 'rasket: The API key is not valid any more. (key_revoked)\n' });
+    expect(ended).toMatchObject({ code: 77, stderr: 'rasket: The API key is not valid any more. (key_revoked)\n' });
   });
 
   it.each([
-    ['--forward-to', 'localhost:3000', 2, /--forward-to must be an http or https URL.*"localhost:3000"/],
-    ['--forward-to', 'ftp://localhost/', 2, /--forward-to must be an http or https URL/],
-    ['--events', 'email.delivred', 2, /"email\.delivred" is no event type\. Did you mean email\.delivered\?/],
+    ['--forward-to', 'localhost:3000', 64, /--forward-to must be an http or https URL.*"localhost:3000"/],
+    ['--forward-to', 'ftp://localhost/', 64, /--forward-to must be an http or https URL/],
+    ['--events', 'email.delivred', 64, /"email\.delivred" is no event type\. Did you mean email\.delivered\?/],
   ])('%s %s is refused in one line', async (flag, value, code, line) => {
     expectOneLine(await desk.rasket(['webhooks', 'listen', flag, value], { env: env() }), line, code);
   });

@@ -154,6 +154,9 @@ describeAtTerminal('the life of the console', () => {
   it('says what to do where there is no terminal', async () => {
     const env = { PATH: process.env.PATH, RASKET_URL: scene.url, RASKET_API_KEY: team.key };
     const ended = await run('sh', [`${root}/bin/rasket`, 'console'], { env }).catch((error: unknown) => error);
-    expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining('the console needs a terminal') as string });
+    expect(ended).toMatchObject({
+      code: 64,
+      stderr: expect.stringContaining('the console needs a terminal') as string,
+    });
   });
 });

@@ -8,7 +8,7 @@ export function readColumns(columns: readonly string[], properties: readonly str
   for (const text of columns) {
     const [, field = '', column = ''] = /^([^=]+)=([^]+)$/.exec(text) ?? [];
     if (!FIELDS.includes(field)) {
-      throw new CliFault(`--column takes ${FIELDS.join('=, ')}= a column; got ${JSON.stringify(text)}`, 2);
+      throw new CliFault(`--column takes ${FIELDS.join('=, ')}= a column; got ${JSON.stringify(text)}`, 'usage');
     }
     map[field] = column;
   }
@@ -21,7 +21,7 @@ function readProperty(text: string): [string, { column: string; type?: string }]
   if (key === '') {
     throw new CliFault(
       `--property takes key=column, key:number=column or key:boolean=column; got ${JSON.stringify(text)}`,
-      2,
+      'usage',
     );
   }
   return [key, type === undefined ? { column } : { column, type }];

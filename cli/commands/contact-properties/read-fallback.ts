@@ -5,5 +5,5 @@ export function readFallback(type: string, text: string): string | number {
   if (type !== 'number') return text;
   const number = Number(text);
   if (text.trim() !== '' && Number.isFinite(number)) return number;
-  throw new CliFault(`--fallback of a number takes a number; got ${JSON.stringify(text)}`, 2);
+  throw new CliFault(`--fallback of a number takes a number; got ${JSON.stringify(text)}`, 'usage');
 }

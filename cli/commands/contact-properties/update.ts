@@ -11,7 +11,7 @@ export async function updateProperty(session: Session, id: string, options: Upda
   const { client, terminal, isJson } = session;
   const { fallback, clearFallback } = options;
   if ((fallback === undefined) === (clearFallback === undefined)) {
-    throw new CliFault('give --fallback or --clear-fallback, one of the two', 2);
+    throw new CliFault('give --fallback or --clear-fallback, one of the two', 'usage');
   }
   const path = { contact_property_id: id };
   const value = fallback === undefined ? null : await valueOf(session, path, fallback);

@@ -19,7 +19,7 @@ export async function updateContact(session: Session, contact: string, options: 
     ...(property || clearProperty.length > 0 ? { properties: { ...readProperties(property ?? []), ...cleared } } : {}),
   };
   if (Object.keys(body).length === 0) {
-    throw new CliFault('name at least one thing to change. See them with: rasket contacts update --help', 2);
+    throw new CliFault('name at least one thing to change. See them with: rasket contacts update --help', 'usage');
   }
   const changed = await client.call('updateContact', { path: { contact }, body });
   if (isJson) return terminal.printJson(changed);

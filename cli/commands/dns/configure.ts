@@ -40,7 +40,7 @@ export async function configureDomain(session: Session, domain: string, options:
 /** Before anything is asked of the server. */
 function mustBeAskable({ terminal, isJson }: Session): void {
   if (process.stdin.isTTY && terminal.isTty && !isJson) return;
-  throw new CliFault('nobody can be asked here; say --yes to change the zone, or --dry-run to see how', 2);
+  throw new CliFault('nobody can be asked here; say --yes to change the zone, or --dry-run to see how', 'usage');
 }
 
 const isSame = (a: DnsConfiguration, b: DnsConfiguration): boolean =>
@@ -63,6 +63,6 @@ async function isAgreed({ changes, zone }: DnsConfiguration): Promise<boolean> {
 
 async function readToken(): Promise<string> {
   const token = process.env.CLOUDFLARE_API_TOKEN ?? (await readSecret('Cloudflare API token: ')).trim();
-  if (token === '') throw new CliFault('no token was given; set CLOUDFLARE_API_TOKEN or type it', 2);
+  if (token === '') throw new CliFault('no token was given; set CLOUDFLARE_API_TOKEN or type it', 'usage');
   return token;
 }

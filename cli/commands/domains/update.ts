@@ -7,7 +7,7 @@ export async function updateDomain(session: Session, domain: string, options: Se
   const { client, terminal, isJson } = session;
   const body = readSettings(options);
   if (Object.keys(body).length === 0) {
-    throw new CliFault('name at least one setting to change. See them with: rasket domains update --help', 2);
+    throw new CliFault('name at least one setting to change. See them with: rasket domains update --help', 'usage');
   }
   const changed = await client.call('updateDomain', { path: { domain_id: await findDomainId(client, domain) }, body });
   if (isJson) return terminal.printJson(changed);

@@ -19,10 +19,10 @@ export function readHeaders(fields: readonly string[]): NonNullable<SendEmailReq
   const headers: Record<string, string> = {};
   for (const field of fields) {
     const colon = field.indexOf(':');
-    if (colon < 1) throw new CliFault(`--header takes 'Name: value'; got ${JSON.stringify(field)}`, 2);
+    if (colon < 1) throw new CliFault(`--header takes 'Name: value'; got ${JSON.stringify(field)}`, 'usage');
     const name = field.slice(0, colon).trim();
     const double = Object.keys(headers).find((other) => other.toLowerCase() === name.toLowerCase());
-    if (double !== undefined) throw new CliFault(`--header names ${name} twice; a header can be given once`, 2);
+    if (double !== undefined) throw new CliFault(`--header names ${name} twice; a header can be given once`, 'usage');
     headers[name] = field.slice(colon + 1).trim();
   }
   return headers;
@@ -30,7 +30,7 @@ export function readHeaders(fields: readonly string[]): NonNullable<SendEmailReq
 
 export function readTag(pair: string): { name: string; value: string } {
   const equals = pair.indexOf('=');
-  if (equals < 1) throw new CliFault(`--tag takes name=value; got ${JSON.stringify(pair)}`, 2);
+  if (equals < 1) throw new CliFault(`--tag takes name=value; got ${JSON.stringify(pair)}`, 'usage');
   return { name: pair.slice(0, equals), value: pair.slice(equals + 1) };
 }
 
@@ -39,11 +39,11 @@ export function readTemplate(id: string, pairs: readonly string[]): NonNullable<
   const variables: Record<string, string | number> = {};
   for (const pair of pairs) {
     const found = /^(\w+)(:?)=(.*)$/s.exec(pair);
-    if (!found) throw new CliFault(`--variable takes KEY=value or KEY:=number; got ${JSON.stringify(pair)}`, 2);
+    if (!found) throw new CliFault(`--variable takes KEY=value or KEY:=number; got ${JSON.stringify(pair)}`, 'usage');
     const [, key = '', isNumber = '', value = ''] = found;
     const number = Number(value);
     if (isNumber && (value.trim() === '' || !Number.isFinite(number))) {
-      throw new CliFault(`--variable ${key}:= takes a number; got ${JSON.stringify(value)}`, 2);
+      throw new CliFault(`--variable ${key}:= takes a number; got ${JSON.stringify(value)}`, 'usage');
     }
     variables[key] = isNumber ? number : value;
   }

@@ -47,27 +47,27 @@ function mustAgree(dash: string | undefined, options: SendOptions): void {
   if (dash !== undefined && dash !== '-') {
     throw new CliFault(
       `${JSON.stringify(dash)} stands alone; give the text with --text, or - to read it from standard input`,
-      2,
+      'usage',
     );
   }
   const texts = [dash && '-', options.text && '--text', options.textFile && '--text-file'].filter(Boolean);
-  if (texts.length > 1) throw new CliFault(`the text is given twice, by ${texts.join(' and ')}; choose one`, 2);
+  if (texts.length > 1) throw new CliFault(`the text is given twice, by ${texts.join(' and ')}; choose one`, 'usage');
   if (options.html !== undefined && options.htmlFile !== undefined) {
-    throw new CliFault('the HTML is given twice, by --html and --html-file; choose one', 2);
+    throw new CliFault('the HTML is given twice, by --html and --html-file; choose one', 'usage');
   }
   if ((dash === '-' || options.textFile === '-') && options.htmlFile === '-') {
-    throw new CliFault('standard input holds one body; read the other one from a file', 2);
+    throw new CliFault('standard input holds one body; read the other one from a file', 'usage');
   }
   for (const name of ['from', 'subject'] as const) {
     if (options.template === undefined && options[name] === undefined) {
-      throw new CliFault(`--${name} is missing; only a template can supply it`, 2);
+      throw new CliFault(`--${name} is missing; only a template can supply it`, 'usage');
     }
   }
   if (options.variable && options.template === undefined) {
-    throw new CliFault('--variable belongs to a template; name it with --template', 2);
+    throw new CliFault('--variable belongs to a template; name it with --template', 'usage');
   }
   if (options.scheduledAt !== undefined && (options.wait || options.waitSeconds !== undefined)) {
-    throw new CliFault('--wait does not go with --scheduled-at: until then nothing happens to the email', 2);
+    throw new CliFault('--wait does not go with --scheduled-at: until then nothing happens to the email', 'usage');
   }
 }
 

@@ -62,6 +62,7 @@ async function look({ client }: Session, id: string): Promise<EmailObject | unde
     if (error.status === 401 || error.status === 403) {
       throw new CliFault(
         `the email was accepted as ${id}, but this key may only send, so its fate cannot be waited for`,
+        'auth',
       );
     }
     throw error;

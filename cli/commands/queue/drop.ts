@@ -19,7 +19,7 @@ export async function dropQueue(session: Session, options: DropOptions): Promise
   const named = [destination, team, email].filter((word) => word !== undefined);
   const [name = ''] = named;
   if (named.length !== 1)
-    throw new CliFault('name what to drop by exactly one of --destination, --team and --email', 2);
+    throw new CliFault('name what to drop by exactly one of --destination, --team and --email', 'usage');
   const body = readFlags(drop.flags, options) as BodyOf<'dropQueue'>;
   await mustBeConfirmed(session, options, {
     says: `drop all mail in the queue that is ${destination !== undefined ? 'for' : team !== undefined ? 'of the team' : 'the email'} ${name}`,

@@ -8,13 +8,13 @@ export interface FilterOptions {
 
 export async function readFilter({ filter, filterFile }: FilterOptions): Promise<Record<string, unknown> | undefined> {
   if (filter !== undefined && filterFile !== undefined) {
-    throw new CliFault('the filter is given twice, with --filter and --filter-file; choose one', 2);
+    throw new CliFault('the filter is given twice, with --filter and --filter-file; choose one', 'usage');
   }
   const text = filterFile === undefined ? filter : await readText(filterFile, '--filter-file');
   if (text === undefined) return undefined;
   try {
     return JSON.parse(text) as Record<string, unknown>;
   } catch (error) {
-    throw new CliFault(`the filter is no JSON: ${(error as Error).message.slice(0, 120)}`, 2);
+    throw new CliFault(`the filter is no JSON: ${(error as Error).message.slice(0, 120)}`, 'usage');
   }
 }

@@ -16,7 +16,7 @@ export async function removeSuppressions(
   }
   const ids = named.filter((word) => !word.includes('@'));
   if (ids.length > 0 && ids.length < named.length) {
-    throw new CliFault('name either addresses or ids (sup_…), not both in one call', 2);
+    throw new CliFault('name either addresses or ids (sup_…), not both in one call', 'usage');
   }
   await mustBeConfirmed(session, options, {
     says: `lift ${named.length} suppressions, so that mail goes to all of these addresses again`,

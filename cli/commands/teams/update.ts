@@ -17,7 +17,7 @@ export interface UpdateTeamOptions {
 export async function updateTeam({ client, terminal, isJson }: Session, options: UpdateTeamOptions): Promise<void> {
   const body = readChange(options);
   if (Object.keys(body).length === 0) {
-    throw new CliFault('name at least one thing to change. See them with: rasket team update --help', 2);
+    throw new CliFault('name at least one thing to change. See them with: rasket team update --help', 'usage');
   }
   const team = await client.call('updateTeam', { body });
   if (isJson) return terminal.printJson(team);

@@ -38,10 +38,10 @@ function mustAgree({ html, htmlFile, text, textFile }: ContentOptions): void {
   ] as const) {
     if (given === undefined || file === undefined) continue;
     const flag = `--${name.toLowerCase()}`;
-    throw new CliFault(`the ${name} is given twice, by ${flag} and ${flag}-file; choose one`, 2);
+    throw new CliFault(`the ${name} is given twice, by ${flag} and ${flag}-file; choose one`, 'usage');
   }
   if (htmlFile === '-' && textFile === '-') {
-    throw new CliFault('standard input holds one body; read the other one from a file', 2);
+    throw new CliFault('standard input holds one body; read the other one from a file', 'usage');
   }
 }
 
@@ -49,13 +49,13 @@ function mustAgree({ html, htmlFile, text, textFile }: ContentOptions): void {
 function readVariable(declaration: string): TemplateVariableRequest {
   const [, key = '', type = 'string', fallback] = /^([^:=]*)(?::([^=]*))?(?:=([^]*))?$/.exec(declaration) ?? [];
   if (type !== 'string' && type !== 'number') {
-    throw new CliFault(`--variable has the type string or number; got ${JSON.stringify(declaration)}`, 2);
+    throw new CliFault(`--variable has the type string or number; got ${JSON.stringify(declaration)}`, 'usage');
   }
   if (fallback === undefined) return { key, type };
   if (type === 'string') return { key, type, fallback_value: fallback };
   const number = Number(fallback);
   if (fallback.trim() === '' || !Number.isFinite(number)) {
-    throw new CliFault(`--variable has no number behind the =; got ${JSON.stringify(declaration)}`, 2);
+    throw new CliFault(`--variable has no number behind the =; got ${JSON.stringify(declaration)}`, 'usage');
   }
   return { key, type, fallback_value: number };
 }

@@ -23,7 +23,7 @@ export async function updateTemplate(
     ...readCleared(options.clear ?? [], content),
   };
   if (Object.keys(body).length === 0) {
-    throw new CliFault('name at least one thing to change. See them with: rasket templates update --help', 2);
+    throw new CliFault('name at least one thing to change. See them with: rasket templates update --help', 'usage');
   }
   const changed = await client.call('updateTemplate', { path: { template }, body });
   if (isJson) return terminal.printJson(changed);
@@ -33,9 +33,9 @@ export async function updateTemplate(
 function readCleared(fields: readonly string[], content: UpdateTemplateRequest): UpdateTemplateRequest {
   for (const field of fields) {
     if (!CLEARABLE.includes(field)) {
-      throw new CliFault(`--clear takes ${CLEARABLE.join(', ')}; got ${JSON.stringify(field)}`, 2);
+      throw new CliFault(`--clear takes ${CLEARABLE.join(', ')}; got ${JSON.stringify(field)}`, 'usage');
     }
-    if (field in content) throw new CliFault(`${field} is both given and cleared; choose one`, 2);
+    if (field in content) throw new CliFault(`${field} is both given and cleared; choose one`, 'usage');
   }
   return Object.fromEntries(fields.map((field) => [field, null]));
 }

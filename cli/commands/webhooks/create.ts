@@ -8,7 +8,7 @@ export interface CreateWebhookOptions {
 }
 
 export async function createWebhook(session: Session, url: string, { events }: CreateWebhookOptions): Promise<void> {
-  if (!events) throw new CliFault(`required option '--events <types>' not specified\n${eventTypesHelp()}`, 2);
+  if (!events) throw new CliFault(`required option '--events <types>' not specified\n${eventTypesHelp()}`, 'usage');
   const { client, terminal, isJson } = session;
   const made = await client.call('createWebhook', { body: { endpoint: url, events } });
   if (isJson) return terminal.printJson(made);

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import {
   parkedWebhookEvents,
   rotateSecret,
+  triggerSample,
   webhookAttempts,
   webhookEvents,
   webhooks,
@@ -10,13 +11,14 @@ import { act, declareCommand } from '../declare.ts';
 import { addWords, declareFamily } from '../declare-family.ts';
 import { declareStreams } from './declare-streams.ts';
 import { nameFields } from '../field-names.ts';
-import { eventTypesHelp, typesIn } from './event-types.ts';
+import { eventTypesHelp, typeIn, typesIn } from './event-types.ts';
 
 export function addWebhookCommands(program: Command): void {
   declareFamily(program, webhooks, (parent) => {
     declareCreate(parent);
     declareUpdate(parent);
     declareRotation(parent);
+    declareTrigger(parent);
   });
   declareFamily(program, webhookEvents);
   declareFamily(program, webhookAttempts);
@@ -28,6 +30,19 @@ function declareRotation(parent: Command): void {
   addWords(rotate, rotateSecret.path).action(
     act(async (session, [webhook = '']) => (await import('./rotate-secret.ts')).rotateWebhookSecret(session, webhook)),
   );
+}
+
+function declareTrigger(parent: Command): void {
+  const trigger = declareCommand(parent, triggerSample.verb, triggerSample)
+    .argument('<type>', 'the type of event', typeIn)
+    .option('--endpoint <id>', 'only to this endpoint (wh_…), which must take the type')
+    .addHelpText('after', `\n${eventTypesHelp()}`)
+    .action(
+      act(async (session, [type], { endpoint }: { endpoint?: string }) =>
+        (await import('../run-action.ts')).runAction(session, triggerSample, [], { type, endpoint }),
+      ),
+    );
+  nameFields(trigger, { type: '<type>', webhook_id: '--endpoint' });
 }
 
 function declareCreate(parent: Command): void {

@@ -95,7 +95,9 @@ function announce({ terminal, isJson, target }: Session, frame: StreamFrame, to:
 
 function mustBeWorthRetrying(frame: StreamFrame): void {
   const { reason, message } = JSON.parse(frame.data) as { reason: string; message: string };
-  if (reason !== 'shutting_down') throw new CliFault(`${message} (${reason})`);
+  if (reason !== 'shutting_down') {
+    throw new CliFault(`${message} (${reason})`, reason === 'key_revoked' ? 'auth' : 'failed');
+  }
 }
 
 interface ForwardTarget {
@@ -150,6 +152,6 @@ function readForwardTo(text: string): URL {
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url;
   throw new CliFault(
     `--forward-to must be an http or https URL, such as http://localhost:3000/hook; got ${JSON.stringify(text)}.`,
-    2,
+    'usage',
   );
 }

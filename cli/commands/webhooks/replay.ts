@@ -36,7 +36,7 @@ export async function replayEvents(
   return isJson ? terminal.printJson(answer) : terminal.print(answer.id);
 }
 
-const misuse = (message: string): CliFault => new CliFault(message, 2);
+const misuse = (message: string): CliFault => new CliFault(message, 'usage');
 
 /** What stays undelivered: ten attempts failed, or the endpoint was disabled. */
 const KINDS = ['failed', 'parked'] as const;

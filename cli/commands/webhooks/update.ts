@@ -17,7 +17,7 @@ export async function updateWebhook(session: Session, id: string, options: Updat
     ...(status === undefined ? {} : { status }),
   };
   if (Object.keys(body).length === 0) {
-    throw new CliFault('name what to change. See how with: rasket webhooks update --help', 2);
+    throw new CliFault('name what to change. See how with: rasket webhooks update --help', 'usage');
   }
   const changed = await client.call('updateWebhook', { path: { webhook_id: id }, body });
   if (isJson) return terminal.printJson(changed);

@@ -22,9 +22,15 @@ export type PayloadEvent = RecordedEvent | { type: EventType; at: number; subjec
  * The body of a webhook delivery: the same text for the same event, whoever renders it and when. Of an email whose
  * content is past retention it says what its event still knows.
  */
-export function renderPayload(event: PayloadEvent, email: EmailRow | undefined): string {
+export function renderPayload(event: PayloadEvent, email: ToldEmail | undefined): string {
   return JSON.stringify({ type: event.type, created_at: isoTime(event.at), data: dataOf(event, email) });
 }
+
+/** What an endpoint is told of an email. */
+export type ToldEmail = Pick<
+  EmailRow,
+  'sender' | 'to_list' | 'subject' | 'message_id' | 'tags' | 'headers' | 'template_id' | 'created_at'
+>;
 
 /** Of mail that was sent; what was received says itself what there is to say. */
 type EmailEvent = Exclude<Extract<RecordedEvent, { type: `email.${string}` }>, { type: 'email.received' }>;
@@ -33,14 +39,14 @@ const isEmailEvent = (event: RecordedEvent): event is EmailEvent =>
   event.type.startsWith('email.') && event.type !== 'email.received';
 const isDomainEvent = (event: RecordedEvent): event is DomainEvent => event.type.startsWith('domain.');
 
-function dataOf(event: PayloadEvent, email: EmailRow | undefined): object {
+function dataOf(event: PayloadEvent, email: ToldEmail | undefined): object {
   if (event.subjectId === undefined) return {};
   if (isEmailEvent(event)) return emailData(event, email);
   if (isDomainEvent(event)) return Object.fromEntries(DOMAIN_KEYS.map((key) => [key, event.data[key]]));
   return event.data;
 }
 
-function emailData({ type, subjectId, data }: EmailEvent, email: EmailRow | undefined): object {
+function emailData({ type, subjectId, data }: EmailEvent, email: ToldEmail | undefined): object {
   const { template_id: templateId = null, tags = null, headers = null } = email ?? {};
   const told: Record<string, unknown> = { ...data };
   const extra = EXTRAS[type];

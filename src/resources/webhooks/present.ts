@@ -29,6 +29,7 @@ export function presentWebhookEvent(row: WebhookEventRow) {
     attempt_count: row.attempt_count,
     last_http_status: row.last_http_status,
     created_at: isoTime(timeOfId(row.event_id)),
+    ...(row.is_test === 1 ? { test: true as const } : {}),
   };
 }
 

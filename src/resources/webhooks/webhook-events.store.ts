@@ -15,9 +15,11 @@ export interface WebhookEventRow {
   /** Null when nothing is due: finished, or parked. */
   due_at: number | null;
   created_at: number;
+  /** 1 for a sample. */
+  is_test: number;
 }
 
-const SELECTED = 'event_id, type, status, attempt_count, last_http_status, due_at, created_at';
+const SELECTED = 'event_id, type, status, attempt_count, last_http_status, due_at, created_at, is_test';
 
 export interface WebhookEventFilter {
   status?: WebhookEventStatus | undefined;

@@ -93,6 +93,11 @@ describe('POST /webhooks', () => {
   });
 
   describe('400', () => {
+    it('whoever has no https address is told how to get events all the same', async () => {
+      const { body } = await add('http://localhost:3000/hook');
+      expect(body).toMatchObject({ message: expect.stringContaining('rasket webhooks listen --forward-to') as string });
+    });
+
     it.each([
       ['', 'nothing'],
       ['hooks.test', 'no scheme'],

@@ -4,6 +4,7 @@
  */
 export type { Verdict } from './verdict.ts';
 export { createReceive, type Receive } from './create-receive.ts';
+export { createStoreMessage } from './store-message.ts';
 export { forgetGreylisted } from './greylist.ts';
 export type { Arrival } from './inbound-message.ts';
 export type { Route } from './route-recipient.ts';

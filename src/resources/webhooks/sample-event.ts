@@ -1,0 +1,120 @@
+import { type EventData, type EventType, type Happening, type RecordedEvent } from '../../events/index.ts';
+import { isoTime } from '../../platform/clock/index.ts';
+import type { Ids } from '../../platform/ids/index.ts';
+import type { ToldEmail } from './payload.ts';
+
+/** What endpoints can be sent, of what can happen. */
+export type SampleType = Exclude<EventType, 'email.queued'>;
+
+const EXPECTED = 'someone@example.org';
+const to = [EXPECTED];
+const reader = (timestamp: string) => ({ ipAddress: '192.0.2.10', userAgent: 'Mozilla/5.0 (sample)', timestamp });
+const noSuchUser = '550 5.1.1 No such user';
+
+const domain = (id: string, now: string): EventData['domain.created'] => ({
+  id,
+  name: 'mail.example.com',
+  status: 'verified',
+  created_at: now,
+  region: 'us-east-1',
+  records: [],
+});
+const suppression = (id: string, now: string): EventData['suppression.added'] => ({
+  id: `sup_${id.replaceAll('-', '')}`,
+  email: EXPECTED,
+  origin: 'bounce',
+  source_id: null,
+  created_at: now,
+});
+const contact = (id: string, now: string): EventData['contact.created'] => ({
+  id,
+  segment_ids: [],
+  audience_id: null,
+  created_at: now,
+  updated_at: now,
+  email: EXPECTED,
+  first_name: 'Sam',
+  last_name: 'Sample',
+  unsubscribed: false,
+});
+
+/** What a sample of each type says, of a subject with this id: the compiler misses no type and no field. */
+const SAMPLES: { [Type in SampleType]: (id: string, now: string) => EventData[Type] } = {
+  'email.scheduled': () => undefined,
+  'email.sent': () => undefined,
+  'email.canceled': () => undefined,
+  'email.delivered': () => ({ to }),
+  'email.complained': () => ({ to }),
+  'email.delivery_delayed': (_, now) => ({
+    to,
+    delay: {
+      type: 'MailboxFull',
+      expirationTime: now,
+      delayedRecipients: [{ emailAddress: EXPECTED, diagnosticCode: '452 4.2.2 The mailbox is full' }],
+    },
+  }),
+  'email.bounced': () => ({
+    to,
+    bounce: {
+      type: 'Permanent',
+      subType: 'NoEmail',
+      message: 'The mailbox does not exist.',
+      diagnosticCode: [noSuchUser],
+    },
+  }),
+  'email.suppressed': () => ({
+    to,
+    suppressed: {
+      reason: 'previous_bounce',
+      type: 'Suppressed',
+      message: 'An earlier message to this address bounced.',
+      diagnosticCode: [noSuchUser],
+    },
+  }),
+  'email.failed': () => ({ to, failed: { reason: 'ambiguous_submission' } }),
+  'email.opened': (_, now) => ({ to, open: reader(now) }),
+  'email.clicked': (_, now) => ({ to, click: { ...reader(now), link: 'https://example.com/sample' } }),
+  'email.received': (id, now) => ({
+    email_id: id,
+    created_at: now,
+    from: 'Someone <someone@example.org>',
+    to: ['support@example.com'],
+    cc: [],
+    bcc: [],
+    received_for: ['support@example.com'],
+    message_id: `<${id}@example.org>`,
+    subject: 'A sample',
+    attachments: [],
+  }),
+  'domain.created': domain,
+  'domain.updated': domain,
+  'domain.deleted': domain,
+  'suppression.added': suppression,
+  'suppression.removed': suppression,
+  'contact.created': contact,
+  'contact.updated': contact,
+  'contact.deleted': contact,
+};
+
+export const isSampleType = (type: string): type is SampleType => Object.hasOwn(SAMPLES, type);
+
+/** An event that never was, and the email it would have been about. */
+export function sampleEvent(
+  type: SampleType,
+  { ids, teamId, at }: { ids: Ids; teamId: string; at: number },
+): { event: RecordedEvent; email: ToldEmail } {
+  const subjectId = ids.uuid();
+  const data = SAMPLES[type](subjectId, isoTime(at));
+  const event = { id: ids.uuid(), teamId, subjectId, at, ...({ type, data } as Happening) };
+  const email: ToldEmail = {
+    sender: 'You <you@example.com>',
+    to_list: JSON.stringify(to),
+    subject: 'A sample',
+    message_id: `<${subjectId.replaceAll('-', '')}@example.com>`,
+    tags: null,
+    headers: null,
+    template_id: null,
+    created_at: at,
+  };
+  return { event, email };
+}

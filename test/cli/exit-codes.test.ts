@@ -1,0 +1,69 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { EXIT, EXIT_CODES } from '../../cli/index.ts';
+import { Desk } from './desk.ts';
+import { speak } from './spoken.ts';
+
+const refusal = (status: number, name: string) => ({ status, body: { statusCode: status, name, message: 'No.' } });
+
+const ENDINGS: [words: string, status: number, name: string, ending: keyof typeof EXIT][] = [
+  ['emails list', 401, 'invalid_api_key', 'auth'],
+  ['emails list', 401, 'restricted_api_key', 'auth'],
+  ['emails list', 403, 'suspended_api_key', 'auth'],
+  ['emails list', 403, 'invalid_permission', 'auth'],
+  ['emails list', 403, 'validation_error', 'refused'],
+  ['emails get 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77', 404, 'not_found', 'notFound'],
+  ['emails cancel 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77', 409, 'resource_locked', 'refused'],
+  ['emails list', 400, 'validation_error', 'refused'],
+  ['emails list', 422, 'invalid_parameter', 'refused'],
+  ['emails list', 500, 'application_error', 'server'],
+  ['emails list', 503, 'service_unavailable', 'server'],
+];
+
+describe('the number a command ends with', () => {
+  let desk: Desk;
+  beforeEach(() => {
+    desk = new Desk();
+  });
+  afterEach(() => desk.clear());
+
+  it.each(ENDINGS)('%s, answered %i %s: %s', async (words, status, name, ending) => {
+    const { code, stderr } = await speak(words.split(' '), () => refusal(status, name));
+    expect([code, stderr]).toEqual([EXIT[ending], expect.stringMatching(/^rasket: /)]);
+  });
+
+  it.each(['daily_quota_exceeded', 'monthly_quota_exceeded', 'rate_limit_exceeded'])('%s is a limit', async (name) => {
+    const headers = { 'retry-after': '4000' };
+    const { code } = await speak(['emails', 'list'], () => ({ ...refusal(429, name), headers }));
+    expect(code).toBe(EXIT.limit);
+  });
+
+  it('an item that is not among those of the server is not there', async () => {
+    const none = { status: 200, body: { object: 'list', has_more: false, data: [] } };
+    expect((await speak(['domains', 'get', 'example.com'], () => none)).code).toBe(EXIT.notFound);
+  });
+
+  it('with nobody there, without a key, and misused', async () => {
+    const nobody = { env: { RASKET_URL: 'http://127.0.0.1:9', RASKET_API_KEY: 'rk_test' } };
+    expect((await desk.rasket(['emails', 'list'], nobody)).code).toBe(EXIT.unreachable);
+    expect((await desk.rasket(['emails', 'list'], { env: { RASKET_URL: 'http://127.0.0.1:9' } })).code).toBe(EXIT.auth);
+    for (const words of [
+      ['emials'],
+      ['emails', 'get'],
+      ['emails', 'list', '--limti', '3'],
+      ['domains', 'delete', 'x'],
+    ]) {
+      expect((await desk.rasket(words, nobody)).code, words.join(' ')).toBe(EXIT.usage);
+    }
+    expect((await desk.rasket(['backup', '/proc/none', '--data', '/nonexistent'])).code).toBe(EXIT.failed);
+  });
+
+  it('is told by --help, each once', async () => {
+    const { code, stdout } = await desk.rasket(['--help']);
+    expect(code).toBe(EXIT.done);
+    const told = stdout.slice(stdout.indexOf('Exit codes:'));
+    for (const { code: number, says } of EXIT_CODES) {
+      expect(told).toContain(`  ${String(number).padStart(2)}  ${says}`);
+    }
+    expect(EXIT_CODES.map((each) => each.code).sort((a, b) => a - b)).toEqual(Object.values(EXIT));
+  });
+});
