@@ -34,12 +34,6 @@ export function createSubmission(world: World, accept: Accept): SubmissionDoor {
     messagesPerMinutePerTeam: submission.messages_per_minute_per_team,
   });
 
-  function ctxOf(session: Session): Ctx {
-    const { user } = session;
-    if (!user) throw new SmtpReply(530, '5.7.0', 'Log in first');
-    return { store: world, teamId: user.teamId, actor: user.actor, requestId: session.id };
-  }
-
   return {
     async login(session, credentials) {
       const login = await logins.logIn(session, credentials);
@@ -49,7 +43,7 @@ export function createSubmission(world: World, accept: Accept): SubmissionDoor {
     },
 
     async mail(session, from) {
-      const ctx = ctxOf(session);
+      const ctx = ctxOf(world, session);
       mustKnow(from, ['SIZE', 'BODY', 'SMTPUTF8', 'AUTH', 'RET', 'ENVID', 'REQUIRETLS']);
       mustFit(from, 'ENVID', ENVID_MAX);
       mustFitCharset(session, from.address);
@@ -73,7 +67,7 @@ export function createSubmission(world: World, accept: Accept): SubmissionDoor {
     },
 
     async data(session, content) {
-      const ctx = ctxOf(session);
+      const ctx = ctxOf(world, session);
       const recipients = session.envelope.rcptTo.map(({ address }) => readRecipient(address));
       const spooled = await spoolMessage(world, timedContent(content, contentLimits(world)));
       try {
@@ -93,6 +87,11 @@ export function createSubmission(world: World, accept: Accept): SubmissionDoor {
 
     closed: (session) => limits.leave(session.id),
   };
+}
+
+function ctxOf(world: World, { id, user }: Session): Ctx {
+  if (!user) throw new SmtpReply(530, '5.7.0', 'Log in first');
+  return { store: world, teamId: user.teamId, actor: user.actor, requestId: id };
 }
 
 const contentLimits = ({ clock, config: { smtp } }: World): ContentLimits => ({
