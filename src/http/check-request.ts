@@ -76,10 +76,19 @@ const badBody = (say: string) => refuse('validation_error', { status: 400, say }
 export function checkBody(operation: OperationValidators, { value: body, hasEscapes }: ParsedBody): void {
   refuseFields(operation.operation, body);
   const problems = operation.checkBody?.(body) ?? unexpectedFields(operation, body);
-  const missing = problems.find((problem) => problem.kind === 'missing');
-  if (missing) throw refuse('missing_required_field', { say: `Missing required field: ${missing.path}.` });
+  const missing = problems.filter((problem) => problem.kind === 'missing').map(({ path }) => path);
+  if (missing.length > 0) throw refuse('missing_required_field', { say: sayMissing([...new Set(missing)]) });
   if (problems.length === 0 && hasEscapes) problems.push(...unstorable(body));
   if (problems.length > 0) throw invalidFields(problems.map(({ path, message }) => ({ path, message })));
+}
+
+const ALSO_MAX = 5;
+
+/** The first is the fault; the others are named with it, so that nobody learns of them one call after another. */
+function sayMissing([first, ...others]: string[]): string {
+  if (others.length === 0) return `Missing required field: ${first}.`;
+  const more = others.length > ALSO_MAX ? ` and ${others.length - ALSO_MAX} more` : '';
+  return `Missing required field: ${first}. Also missing: ${others.slice(0, ALSO_MAX).join(', ')}${more}.`;
 }
 
 /** A field that exists but is not this operation's to change is a rule of the resource, not a fault of form. */

@@ -137,16 +137,16 @@ describe('request bodies', () => {
         message: expect.stringContaining(first),
       });
     }
-    for (const [body, first] of [
-      [{}, 'from'],
-      [{ from: 'a@example.com' }, 'to'],
+    for (const [body, named] of [
+      [{}, 'from. Also missing: to, subject'],
+      [{ from: 'a@example.com' }, 'to. Also missing: subject'],
       [{ subject: 'x', to: 'a@example.org' }, 'from'],
       [{ from: 'a@example.com', to: 'a@example.org' }, 'subject'],
     ] as const) {
       const answer = await scene.api('POST', '/emails', { key: team.key, body });
       expect(answer.body).toMatchObject({
         name: 'missing_required_field',
-        message: `Missing required field: ${first}.`,
+        message: `Missing required field: ${named}.`,
       });
     }
   });

@@ -154,7 +154,7 @@ describe('POST /emails/batch', () => {
       expect(sent.status).toBe(200);
       expect(sent.body.errors.map((error: { index: number }) => error.index)).toEqual([1, 2, 3, 4, 5]);
       expect(sent.body.errors[0].message).toMatch(/^to must be/);
-      expect(sent.body.errors[2].message).toBe('Missing required field: from.');
+      expect(sent.body.errors[2].message).toBe('Missing required field: from. Also missing: subject.');
       expect(sent.body.data).toHaveLength(2);
       expect(await Promise.all(sent.body.data.map(async ({ id }: { id: string }) => (await read(id)).subject))).toEqual(
         ['first', 'last'],

@@ -73,7 +73,7 @@ describe('a new template', () => {
   });
 
   it.each([
-    [{}, 'name'],
+    [{}, 'name. Also missing: html'],
     [{ html: '<p>x</p>' }, 'name'],
     [{ name: 'x' }, 'html'],
   ])('%j lacks %s', async (body, field) => {

@@ -175,7 +175,7 @@ describe('POST /webhooks', () => {
         status: 422,
         body: { name: 'missing_required_field', message: `Missing required field: ${name}.` },
       });
-      expect(await create({})).toMatchObject(missing('endpoint'));
+      expect(await create({})).toMatchObject(missing('endpoint. Also missing: events'));
       expect(await create({ events: ['email.sent'] })).toMatchObject(missing('endpoint'));
       expect(await create({ endpoint: at() })).toMatchObject(missing('events'));
     });
