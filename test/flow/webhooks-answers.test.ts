@@ -289,4 +289,22 @@ describe('one endpoint', () => {
       expect(receiver.connections()).toBeLessThanOrEqual(33);
     });
   });
+
+  it('is asked for one thing at a time while its answers have no end, however many events wait', async () => {
+    await withHook(async ({ scene, receiver, team, hookId }) => {
+      let open = 0;
+      let most = 0;
+      receiver.reply((response) => {
+        most = Math.max(most, ++open);
+        response.once('close', () => open--);
+        response.writeHead(200).write('a'.repeat(100_000));
+      });
+      await happen(scene, team, 60);
+      await scene.settled();
+      expect(receiver.requests).toHaveLength(60);
+      expect((await outboxOf(scene, hookId)).every(({ status }) => status === 'success')).toBe(true);
+      // One that is being closed, and the next.
+      expect(most).toBeLessThanOrEqual(2);
+    });
+  });
 });

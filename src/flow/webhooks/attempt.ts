@@ -11,6 +11,8 @@ const USER_AGENT = 'rasket-Webhooks/1.0';
 
 export interface Outcome {
   isSuccess: boolean;
+  /** The body of its answer did not end, and the connection was given up with it. */
+  isCut: boolean;
   status: number | null;
   response: string | null;
   error: string | null;
@@ -44,11 +46,12 @@ export function makeAttempt(
     cancel();
     const measured = { durationMs: Math.round(elapsedMs()), sentAt };
     if (got.kind === 'answered') {
-      const { status, body } = got;
-      return { isSuccess: status >= 200 && status <= 299, status, response: body, error: null, ...measured };
+      const { status, body, isCut = false } = got;
+      return { isSuccess: status >= 200 && status <= 299, isCut, status, response: body, error: null, ...measured };
     }
     world.log.debug({ eventId: event.id, fault: got.fault, err: got.because }, 'a webhook was not answered');
-    return { isSuccess: false, status: null, response: null, error: sentenceOf(got.fault, TIMEOUT_MS), ...measured };
+    const error = sentenceOf(got.fault, TIMEOUT_MS);
+    return { isSuccess: false, isCut: false, status: null, response: null, error, ...measured };
   }
 
   return { outcome: outcome(), giveUp };

@@ -175,8 +175,10 @@ export class EndpointSender {
       const outcome = await this.#attempt(endpoint, event);
       // It ends as if it had not been made.
       if (signal.aborted && outcome.status === null) return;
-      if (outcome.isSuccess) this.#window.succeeded(outcome.durationMs, this.#backlog > READ_MIN / 2);
-      else this.#window.failed();
+      // An answer without end costs a connection each time: such an endpoint is asked one thing at a time.
+      if (outcome.isSuccess && !outcome.isCut) {
+        this.#window.succeeded(outcome.durationMs, this.#backlog > READ_MIN / 2);
+      } else this.#window.failed();
       const isWritten = await this.#parts.write(attemptOf(this.#parts.world, this.id, event, outcome), signal);
       const failingSince = endpoint.row.failing_since ?? outcome.sentAt;
       const isTooLong = !outcome.isSuccess && failingSince <= this.#now() - FAILING_MS_MAX;

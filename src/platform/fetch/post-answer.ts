@@ -16,8 +16,8 @@ export type PostFault =
   | { kind: 'unreadable'; wrong: 'syntax'; reason: string };
 
 export type PostAnswer =
-  /** Any status at all; redirects are never followed. */
-  | { kind: 'answered'; status: number; body: string }
+  /** Any status at all; redirects are never followed. `isCut`: its body did not end in time, and its connection went with it. */
+  | { kind: 'answered'; status: number; body: string; isCut?: true }
   /** `because` is for the log and for nobody else. */
   | { kind: 'failed'; fault: PostFault; because?: unknown };
 
@@ -32,8 +32,8 @@ export interface Posted {
 /** Connections to one host, kept open between requests. */
 export interface PostPool {
   /**
-   * Of the answer's body, `answerBytesMax` bytes are kept, as text in UTF-8; what comes after them is not waited for. A
-   * request has no time limit but its caller's patience.
+   * Of the answer's body, `answerBytesMax` bytes are kept, as text in UTF-8; what comes after them is read for a moment,
+   * so that the connection can be used again, and then cut. A request has no time limit but its caller's patience.
    */
   post(request: Post, answerBytesMax: number): Posted;
   /** Takes nothing more, lets what is under way end for a while, and closes; what has not ended by then is cut. */

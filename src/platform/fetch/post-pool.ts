@@ -75,7 +75,7 @@ class Exchange implements Dispatcher.DispatchHandler, Posted {
 
   giveUp(): void {
     if (this.#isOver) return;
-    this.#finish({ kind: 'failed', fault: { kind: 'timeout' } });
+    this.#finish(this.#isLong ? this.#answeredAndCut() : { kind: 'failed', fault: { kind: 'timeout' } });
     this.#controller?.abort(new Error('the time for this request is over'));
   }
 
@@ -92,9 +92,11 @@ class Exchange implements Dispatcher.DispatchHandler, Posted {
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#seenBytes <= this.#bytesMax) this.#kept.push(chunk);
     this.#seenBytes += chunk.length;
-    if (this.#seenBytes <= this.#bytesMax) return;
-    if (!this.#isOver) this.#finish(this.#answered());
-    const stop = (): void => controller.abort(new Error('the answer is longer than anybody reads'));
+    if (!this.#isLong) return;
+    const stop = (): void => {
+      if (!this.#isOver) this.#finish(this.#answeredAndCut());
+      controller.abort(new Error('the answer is longer than anybody reads'));
+    };
     if (this.#seenBytes > SWALLOWED_BYTES_MAX) stop();
     else this.#stopSwallowing ??= setTimeout(stop, SWALLOWED_MS_MAX).unref();
   }
@@ -109,11 +111,21 @@ class Exchange implements Dispatcher.DispatchHandler, Posted {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     clearTimeout(this.#stopSwallowing);
-    if (!this.#isOver) this.#finish({ kind: 'failed', fault: faultOf(error), because: error });
+    if (this.#isOver) return;
+    this.#finish(this.#isLong ? this.#answeredAndCut() : { kind: 'failed', fault: faultOf(error), because: error });
   }
 
-  #answered(): PostAnswer {
-    return { kind: 'answered', status: this.#status, body: textOf(this.#kept, this.#bytesMax) };
+  /** More than what is kept of it has come. */
+  get #isLong(): boolean {
+    return this.#seenBytes > this.#bytesMax;
+  }
+
+  #answered() {
+    return { kind: 'answered' as const, status: this.#status, body: textOf(this.#kept, this.#bytesMax) };
+  }
+
+  #answeredAndCut(): PostAnswer {
+    return { ...this.#answered(), isCut: true };
   }
 
   #finish(answer: PostAnswer): void {
