@@ -1,5 +1,7 @@
 import { listCaught, readCaught, type CaughtRow } from '../../src/flow/mail/playground/index.ts';
+import { readMessage, type MessagePart, type MessageReading } from '../../src/protocol/read-message/index.ts';
 import { OperatorFault } from '../explain.ts';
+import { signersOf, textOfHtml } from './message-text.ts';
 import { developmentFolder, mustBeInitialised, readConfig, withWorld, type DataOptions } from './open.ts';
 
 export interface PlaygroundOptions extends DataOptions {
@@ -25,7 +27,7 @@ export async function playground(id: string | undefined, options: PlaygroundOpti
     }
     if (options.json) console.log(JSON.stringify({ ...present(caught.row), message: caught.message.toString('utf8') }));
     else if (options.raw) process.stdout.write(caught.message);
-    else show(caught.row, caught.message);
+    else await show(caught.row, caught.message);
   });
 }
 
@@ -47,9 +49,40 @@ function print(rows: CaughtRow[], asJson: boolean): void {
 
 /** What a caller wrote must not steer the terminal. */
 const clean = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}]/gu, '\uFFFD');
+const cleanLines = (text: string): string =>
+  text
+    .split(/\r?\n/)
+    .map((line) => line.split('\t').map(clean).join('\t'))
+    .join('\n');
 
-function show(row: CaughtRow, message: Buffer): void {
-  const envelope = `Envelope from  ${clean(row.mail_from)}\nEnvelope to    ${clean(present(row).recipients.join(', '))}\n\n`;
-  const lines = message.toString('utf8').split('\r\n');
-  process.stdout.write(envelope + lines.map((line) => line.split('\t').map(clean).join('\t')).join('\n'));
+/** As it is read, not as it is written: the source is what `--raw` prints. */
+async function show(row: CaughtRow, message: Buffer): Promise<void> {
+  const read = await readMessage(message, LIMITS);
+  const pairs: [string, string][] = [
+    ['From', read.from],
+    ['To', read.to.join(', ')],
+    ['Cc', read.cc.join(', ')],
+    ['Reply to', read.replyTo.join(', ')],
+    ['Subject', read.subject],
+    ['Caught', present(row).created_at],
+    ['Envelope', `${row.mail_from} to ${present(row).recipients.join(', ')}`],
+    ...signersOf(message).map((signer): [string, string] => ['Signed', `by ${signer}`]),
+    ...(read.isRead ? read.parts : []).map((part): [string, string] => ['File', inWords(part)]),
+  ];
+  const shown = pairs.filter(([, value]) => value !== '');
+  const width = Math.max(...shown.map(([label]) => label.length)) + 2;
+  const head = shown.map(([label, value]) => label.padEnd(width) + clean(value)).join('\n');
+  console.log(`${head}\n\n${cleanLines(bodyOf(read))}\n\nThe source: rasket playground ${row.id} --raw`);
 }
+
+const LIMITS = { depthMax: 100, headerBytesMax: 2 * 1024 * 1024, partsMax: 1000 };
+
+function bodyOf(read: MessageReading): string {
+  if (!read.isRead) return `(It cannot be read: ${read.because}.)`;
+  const text = read.text?.trim() ?? '';
+  if (text !== '') return text;
+  return read.html === null ? '(It has no text.)' : textOfHtml(read.html);
+}
+
+const inWords = ({ filename, contentType, content }: MessagePart): string =>
+  `${filename ?? 'without a name'} (${contentType}, ${content.byteLength} bytes)`;

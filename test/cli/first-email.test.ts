@@ -52,6 +52,14 @@ it.skipIf(!hasCurl)(
     const { results } = await dkimVerify(Buffer.from(shown.stdout), { resolver });
     const passed = { status: { result: 'pass' }, signingDomain: 'playground.test' };
     expect(results).toMatchObject([passed, passed]);
+
+    const read = await desk.rasket(['playground', '--data', 'dev', 'latest'], { env });
+    expect(read, read.stderr).toMatchObject({ code: 0 });
+    expect(read.stdout).toMatch(/^From +You <you@playground\.test>$/m);
+    expect(read.stdout).toMatch(/^Subject +Hello$/m);
+    expect(read.stdout.match(/^Signed +by playground\.test with \S+ \((rsa|ed25519)-sha256\)$/gm)).toHaveLength(2);
+    expect(read.stdout).toContain('\n\nIt works.\n\n');
+    expect(read.stdout).not.toMatch(/DKIM-Signature|<p>/);
     await server.stop();
   },
 );

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import { signersOf, textOfHtml } from './message-text.ts';
+
+describe('HTML as text', () => {
+  it.each([
+    ['<p>It works.</p>', 'It works.'],
+    ['<h1>Hi</h1><p>One\n  two<br>three</p>', 'Hi\n\nOne two\nthree'],
+    ['<style>p{color:red}</style><p>a</p><script>b()</script>', 'a'],
+    ['<head><title>x</title></head><body>a</body>', 'a'],
+    ['<p>See <a href="https://a.example/?x=1&amp;y=2">this</a>.</p>', 'See this (https://a.example/?x=1&y=2).'],
+    ['<a href=https://a.example/>https://a.example/</a>', 'https://a.example/'],
+    ['<ul><li>a<li>b</ul>', '- a\n- b'],
+    ['<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>', 'a  b\n\nc'],
+    ['1 &lt; 2 &amp;amp; &#8364;&#x20AC; &nope; &#0;', '1 < 2 &amp; €€ &nope; \uFFFD'],
+    ['a<!-- b -->c', 'ac'],
+    ['2 < 3 and 3 > 2', '2 < 3 and 3 > 2'],
+    ['<style>never closed', ''],
+  ])('%j', (html, text) => {
+    expect(textOfHtml(html)).toBe(text);
+  });
+});
+
+it('who signed is read at the head alone, folded or not', () => {
+  const message = [
+    'DKIM-Signature: v=1; a=rsa-sha256; c=relaxed/relaxed; d=example.com;',
+    ' s=one; bh=abc=; b=x',
+    'dkim-signature: v=1;d=example.org;s=two;a=ed25519-sha256;b=y',
+    'Subject: d=wrong; s=wrong',
+    '',
+    'DKIM-Signature: d=body; s=body; a=none',
+  ].join('\r\n');
+  expect(signersOf(Buffer.from(message))).toEqual([
+    'example.com with one (rsa-sha256)',
+    'example.org with two (ed25519-sha256)',
+  ]);
+});
