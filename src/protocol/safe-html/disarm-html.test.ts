@@ -59,12 +59,10 @@ describe('disarming and escaping in bytes', () => {
     );
   });
 
-  it.each(['<a', '</a', '<z', '<base ', 'href=', 'href ', '"', '&', "'", 'ä', '<abbr ', 'href a ', 'href a= '])(
-    'say it of two megabytes of %j',
-    (repeated) => {
-      const html = repeated.repeat((2 * 1024 * 1024) / repeated.length);
-      expect(disarmHtml(html) === disarmedByPatterns(html)).toBe(true);
-      expect(escapeHtml(html) === escapedByPatterns(html)).toBe(true);
-    },
-  );
+  const repeats = ['<a', '</a', '<z', '<base ', 'href=', 'href ', '"', '&', "'", 'ä', '<abbr ', 'href a ', 'href a= '];
+  it.each([...repeats, '<href=', '<href>', '</href '])('say it of two megabytes of %j', (repeated) => {
+    const html = repeated.repeat((2 * 1024 * 1024) / repeated.length);
+    expect(disarmHtml(html) === disarmedByPatterns(html)).toBe(true);
+    expect(escapeHtml(html) === escapedByPatterns(html)).toBe(true);
+  });
 });

@@ -49,8 +49,8 @@ const IGNORED_TAG = Buffer.from('<head');
  */
 export function disarmHtml(html: string): string {
   const bytes = Buffer.from(html);
-  // The shortest text that grows is "<z", to twice as much.
-  const out = Buffer.allocUnsafe(bytes.length * 2);
+  // Nothing grows more than "<href" does, to 12 bytes of 5.
+  const out = Buffer.allocUnsafe(bytes.length * 3);
   let written = 0;
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at]!;
