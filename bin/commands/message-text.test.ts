@@ -20,6 +20,11 @@ describe('HTML as text', () => {
   });
 });
 
+it.each(['<a href=x>', '<a ', '<a href="', '<!--', '<style>', '<', '&#'])('however broken, text ends: %j', (piece) => {
+  const text = textOfHtml(piece.repeat(200_000 / piece.length));
+  expect(text.length).toBeLessThanOrEqual(200_000);
+});
+
 it('who signed is read at the head alone, folded or not', () => {
   const message = [
     'DKIM-Signature: v=1; a=rsa-sha256; c=relaxed/relaxed; d=example.com;',

@@ -4,18 +4,18 @@ const ENTITIES: Record<string, string> = {
 };
 const CODE_POINT_MAX = 0x10ffff;
 
-/** HTML as somebody reads it at a terminal: its text in lines, links with their address behind them. For mail of one's own. */
+/** HTML as somebody reads it at a terminal: its text in lines, links with their address behind them. */
 export function textOfHtml(html: string): string {
   const text = html
     .replaceAll(/<!--[^]*?(?:-->|$)/g, '')
     .replaceAll(/<(head|style|script|title|template)\b[^]*?(?:<\/\1\s*>|$)/gi, '')
     .replaceAll(/\s+/g, ' ')
-    .replaceAll(/<a\b[^>]*?\bhref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))[^>]*>(.*?)<\/a\s*>/gi, linked)
-    .replaceAll(/<li\b[^>]*>/gi, '\n- ')
-    .replaceAll(/<(?:br|hr)\b[^>]*>/gi, '\n')
+    .replaceAll(/<a\b[^<>]*?\bhref\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)'|([^\s<>]+))[^<>]*>(.{0,500}?)<\/a\s*>/gi, linked)
+    .replaceAll(/<li\b[^<>]*>/gi, '\n- ')
+    .replaceAll(/<(?:br|hr)\b[^<>]*>/gi, '\n')
     .replaceAll(/<\/(?:t[dh])\s*>/gi, '  ')
-    .replaceAll(/<\/?(?:p|div|tr|table|h[1-6]|ul|ol|blockquote|section|header|footer|pre|article)\b[^>]*>/gi, '\n\n')
-    .replaceAll(/<\/?[a-z][^>]*>/gi, '');
+    .replaceAll(/<\/?(?:p|div|tr|table|h[1-6]|ul|ol|blockquote|section|header|footer|pre|article)\b[^<>]*>/gi, '\n\n')
+    .replaceAll(/<\/?[a-z][^<>]*>/gi, '');
   return decoded(text)
     .split('\n')
     .map((line) => line.trim())
