@@ -1,5 +1,5 @@
+import type { FairPlaces } from '../../platform/fair-share/index.ts';
 import type { World } from '../../platform/world/index.ts';
-import type { FairShare } from '../../platform/work-loop/index.ts';
 import { parkWhatIsDue, type Attempt } from '../../resources/webhooks/index.ts';
 import { makeAttempt, type AttemptUnderWay, type Outcome } from './attempt.ts';
 import type { WriteAttempt } from './attempt-writer.ts';
@@ -15,7 +15,7 @@ export interface SenderParts {
   world: World;
   /** The name under which this process leases endpoints. */
   owner: string;
-  share: FairShare;
+  places: FairPlaces;
   open(row: EndpointRow): OpenEndpoint;
   payloads: Payloads;
   write: WriteAttempt;
@@ -110,7 +110,7 @@ export class EndpointSender {
       this.#backlog = isMore ? Infinity : events.length - i - 1;
       await this.#turn(endpoint.row.team_id);
       if (!goesOn() || this.#isStale || this.#now() - this.#readAt >= FRESH_MS) {
-        this.#leave(endpoint.row.team_id);
+        this.#leave();
         return true;
       }
       void this.#send(endpoint, event, signal);
@@ -147,20 +147,20 @@ export class EndpointSender {
 
   /** Resolves when one more attempt may be made; whoever does not make it leaves. */
   async #turn(teamId: string): Promise<void> {
-    const { share } = this.#parts;
+    const { places } = this.#parts;
     for (;;) {
       while (!this.#hasFreeSlot()) await this.#untilChange();
-      await share.acquire(teamId, this.id);
+      await places.acquire(teamId, this.id);
       // A failure may have made the window smaller meanwhile.
       if (this.#hasFreeSlot()) break;
-      share.release(teamId, this.id);
+      places.release(this.id);
     }
     this.#inFlight++;
   }
 
-  #leave(teamId: string): void {
+  #leave(): void {
     this.#inFlight--;
-    this.#parts.share.release(teamId, this.id);
+    this.#parts.places.release(this.id);
     this.#changed();
   }
 
@@ -197,7 +197,7 @@ export class EndpointSender {
       this.#sent.set(event.event_id, attempt);
       return await attempt.outcome;
     } finally {
-      this.#leave(endpoint.row.team_id);
+      this.#leave();
     }
   }
 

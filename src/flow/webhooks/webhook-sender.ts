@@ -1,5 +1,6 @@
 import { createGroupCommit } from '../../platform/db/index.ts';
-import { createFairShare, createWorkLoop, type Claim, type Claimed } from '../../platform/work-loop/index.ts';
+import { createFairPlaces } from '../../platform/fair-share/index.ts';
+import { createWorkLoop, type Claim, type Claimed } from '../../platform/work-loop/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { leaseEndpoints, releaseEndpoints, releaseEveryEndpoint } from '../../resources/webhooks/index.ts';
 import type { Accept } from '../mail/accept/index.ts';
@@ -43,7 +44,7 @@ export function createWebhookSender(world: World, accept: Pick<Accept, 'acceptEm
   const notices = createAdminNotices(world, accept);
   const disableFailing = createDisableFailing(world, () => notices.wake());
   const parts: SenderParts = {
-    ...{ world, owner, disableFailing, open: endpoints.open, share: createFairShare(inFlightMax) },
+    ...{ world, owner, disableFailing, open: endpoints.open, places: createFairPlaces(inFlightMax) },
     payloads: createPayloads(world, commits),
     write: createAttemptWriter(world, commits),
   };
