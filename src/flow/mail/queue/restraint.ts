@@ -1,8 +1,25 @@
 import { stopwatch } from '../../../platform/clock/index.ts';
 
+const CROWD = 12;
+/** A crowd that was just served counts as one for a while: its next requests are on their way. */
+const CROWD_MS = 250;
+/** What delivery may have under way meanwhile. */
 const UNDER_PRESSURE_MAX = 16;
 const LONG_LOOK_MS = 100;
 const RESTS_PER_LOOK = 10;
+
+/** Callers that wait for their commit. */
+export function createCrowd(): { isThere(): boolean; waitFor<T>(commit: Promise<T>): Promise<T> } {
+  let waiting = 0;
+  let sinceCrowdMs = (): number => Number.POSITIVE_INFINITY;
+  return {
+    isThere: () => sinceCrowdMs() < CROWD_MS,
+    waitFor(commit) {
+      if (++waiting >= CROWD) sinceCrowdMs = stopwatch();
+      return commit.finally(() => waiting--);
+    },
+  };
+}
 
 /**
  * While callers wait in a crowd, accepting goes first: delivery keeps a share, and catches up when they are gone. Every
