@@ -245,7 +245,11 @@ describe('the guarded fetch', () => {
 
     it('a server without TLS is none', async () => {
       const plain = net.createServer(
-        (socket) => void socket.end('HTTP/1.1 200 OK\r\n\r\n').on('error', () => undefined),
+        (socket) =>
+          void socket
+            .on('error', () => undefined)
+            .resume()
+            .end('HTTP/1.1 200 OK\r\n\r\n'),
       );
       await new Promise<void>((resolve) => plain.listen(0, ALLOWED, resolve));
       const { port } = plain.address() as AddressInfo;
