@@ -5,11 +5,12 @@ import { compileValidators, type OperationValidators, type RequestParameters } f
 import { notFound, Refusal, refuse } from '../platform/refusal/index.ts';
 import type { World } from '../platform/world/index.ts';
 import { checksItsOwnBody } from '../operations/index.ts';
-import { mustReach } from '../resources/access/index.ts';
+import { callerGone, mustReach } from '../resources/access/index.ts';
 import { createAuthentication, createKeyUse } from '../resources/api-keys/index.ts';
 import { createOperatorAuthentication, isOperatorToken } from '../resources/operators/index.ts';
 import { createRequestLog } from '../resources/logs/index.ts';
 import { errorBody, rateLimited, refusalFor, setRateHeaders } from './answers.ts';
+import { ANYBODY, createCostlyTurns, inTurn } from './costly-turns.ts';
 import { createUploadBudget } from './upload-budget.ts';
 import { createBrokenRequests } from './broken-requests.ts';
 import { answererOf } from './answerer.ts';
@@ -23,7 +24,7 @@ import {
 } from './check-request.ts';
 import type { HttpServices } from './page.ts';
 import { readForms } from './import-upload.ts';
-import { createRateLimit, type RateState } from './rate-limit.ts';
+import { bucketOfAddress, createRateLimit, type RateState } from './rate-limit.ts';
 import { createAnswerNote, type Caller } from './request-log.ts';
 import { contractTarget, knownPathsOf, parseQuery } from './target.ts';
 import { createPreferencePages } from './preference-pages/index.ts';
@@ -47,10 +48,11 @@ const COMPILED_AT_START = ['sendEmail', 'sendBatch'];
 /** More than Node takes for a request line: what is too long for an id is the contract's to say. */
 const PATH_SEGMENT_CHARS_MAX = 64 * 1024;
 
-export async function startHttp(given: Omit<HttpServices, 'requestLog'>): Promise<HttpPort> {
+export async function startHttp(given: Omit<HttpServices, 'requestLog' | 'turns'>): Promise<HttpPort> {
   const { world } = given;
   const requestLog = createRequestLog(world);
-  const services: HttpServices = { ...given, requestLog };
+  const turns = createCostlyTurns();
+  const services: HttpServices = { ...given, requestLog, turns };
   const noteAnswer = createAnswerNote(world, requestLog);
   const { config } = world;
   const validators = await compileValidators(services.document);
@@ -69,7 +71,7 @@ export async function startHttp(given: Omit<HttpServices, 'requestLog'>): Promis
     routerOptions: { maxParamLength: PATH_SEGMENT_CHARS_MAX, querystringParser: parseQuery },
     rewriteUrl: (request) => contractTarget(request.url ?? '/'),
     frameworkErrors: (error, request, reply) => void answerRefusal(request, reply, error),
-    clientErrorHandler: createBrokenRequests(world, (address) => rateLimit.peek(`address:${address}`)),
+    clientErrorHandler: createBrokenRequests(world, (address) => rateLimit.peek(bucketOfAddress(address))),
     forceCloseConnections: 'idle',
     serverFactory(api) {
       // Node's own refusal carries none of our headers; the hook below says the same.
@@ -177,12 +179,18 @@ export async function startHttp(given: Omit<HttpServices, 'requestLog'>): Promis
       },
       ...(needs === 'none' || !config.logs.enabled ? {} : { onSend }),
       handler: async (request, reply) => {
-        const body = bodyOf(operation, request);
         const caller = callerOf.get(request);
-        if (caller) caller.body = body.value;
-        if (hasJson && !checksItsOwnBody.has(operationId)) checkBody(operation, body);
-        if (caller?.actor.kind === 'api_key') noteKeyUse(caller.actor.keyId, request.id);
-        return answer({ request, reply, caller, body, parameters: callParameters(request) });
+        // An answer is begun within the turn, where what is left of reading is done, and not waited for.
+        const begin = (): { answering: unknown } => {
+          if (request.raw.socket.destroyed) throw callerGone();
+          const body = bodyOf(operation, request);
+          if (caller) caller.body = body.value;
+          if (hasJson && !checksItsOwnBody.has(operationId)) checkBody(operation, body);
+          if (caller?.actor.kind === 'api_key') noteKeyUse(caller.actor.keyId, request.id);
+          return { answering: answer({ request, reply, caller, body, parameters: callParameters(request) }) };
+        };
+        const bytes = Buffer.isBuffer(request.body) ? request.body.length : 0;
+        return (await inTurn(turns, { party: caller?.teamId ?? ANYBODY, bytes }, begin)).answering;
       },
     });
   }
@@ -249,7 +257,7 @@ function mustBeAllowed(state: RateState): void {
   if (!state.allowed) throw rateLimited(state);
 }
 
-const addressBucket = (request: FastifyRequest): string => `address:${request.ip}`;
+const addressBucket = (request: FastifyRequest): string => bucketOfAddress(request.ip);
 
 const callParameters = (request: FastifyRequest): RequestParameters => ({
   path: request.params as Record<string, unknown>,
