@@ -84,7 +84,9 @@ test('what is known of an address is known of every name behind it, and forgotte
   await given({ sink: { script }, deliver: { now: () => now, random: () => 0.5 } });
   expect(await scene.send('a@one.example')).toMatchObject([{ reason: 'refused_for_now' }]);
   expect(await scene.send('a@two.example')).toMatchObject([{ reason: 'destination_down', mx: MX }]);
-  expect(scene.delivery.isDown({ domain: 'two.example', region: 'eu', tls: 'opportunistic' })).toBe(true);
+  expect(scene.delivery.isDown({ teamId: 'team_1', domain: 'two.example', region: 'eu', tls: 'opportunistic' })).toBe(
+    true,
+  );
   expect(scene.sink.counts.connections).toBe(1);
   isUp = true;
   now += 5_000;
