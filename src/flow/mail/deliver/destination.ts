@@ -73,11 +73,12 @@ export class Destination implements ShareWaiter {
   acquire(team: string, signal: AbortSignal, fresh: boolean): Promise<Lease> {
     if (this.#stopping.signal.aborted || signal.aborted) return Promise.resolve(STOPPING);
     const { slots } = this.#options;
-    const mayHold = slots.mayHold(team);
-    const idle = fresh || !mayHold || this.#backOffs.get(team)?.why ? undefined : this.#idle.pop();
+    const mayHave = !fresh && this.#backOffs.get(team)?.why === undefined;
+    const idle = mayHave ? this.#idle.findLast((session) => this.#mayHold(team, session)) : undefined;
     if (idle) {
+      this.#idle.splice(this.#idle.indexOf(idle), 1);
       this.#unpark(idle);
-      slots.carry(team);
+      this.#carry(team, idle);
       return Promise.resolve({ kind: 'lease', session: idle });
     }
     const why = this.whyDown(team);
@@ -93,14 +94,15 @@ export class Destination implements ShareWaiter {
       };
       const unwatch = onAbort(signal, () => waiter.settle(STOPPING));
       this.#waiting.add(team, waiter, fresh ? 'first' : 'last');
-      if (!mayHold) slots.awaitShare(team, this);
+      if (this.#idle.length > 0 || !slots.mayHold(team)) slots.awaitShare(team, this);
       this.grow();
     });
   }
 
   release(team: string, session: SmtpSession, ending: Ending | undefined): void {
     const { limits, slots } = this.#options;
-    slots.carried(team);
+    const address = this.#addressOf.get(session);
+    if (address) slots.carried(team, address);
     if (ending) this.#note(team, session, ending);
     const { failure, earlyReply } = session.connection;
     const isUsable = !failure && !earlyReply && !this.#stopping.signal.aborted;
@@ -297,9 +299,9 @@ export class Destination implements ShareWaiter {
   /** To the next who may have it; answers whether there was anybody. */
   #hand(session: SmtpSession): boolean {
     const { slots } = this.#options;
-    const waiter = this.#waiting.take((team) => slots.mayHold(team));
+    const waiter = this.#waiting.take((team) => this.#mayHold(team, session));
     if (waiter) {
-      slots.carry(waiter.team);
+      this.#carry(waiter.team, session);
       waiter.settle({ kind: 'lease', session });
       return true;
     }
@@ -309,6 +311,15 @@ export class Destination implements ShareWaiter {
     if (isOver || !address || slots.isScarce(address)) this.#retire(session);
     else this.#park(session);
     return false;
+  }
+
+  #mayHold(team: string, session: SmtpSession): boolean {
+    return this.#options.slots.mayHold(team, this.#addressOf.get(session));
+  }
+
+  #carry(team: string, session: SmtpSession): void {
+    const address = this.#addressOf.get(session);
+    if (address) this.#options.slots.carry(team, address);
   }
 
   #park(session: SmtpSession): void {

@@ -1,3 +1,4 @@
+import { createFairShare } from '../../../platform/fair-share/index.ts';
 import { BackOff, type BackOffOptions } from './back-off.ts';
 import type { Deferral } from './outcome.ts';
 
@@ -8,17 +9,22 @@ export interface MxAddressOptions extends BackOffOptions {
   connectionsMax: number;
 }
 
-/** One address of a mail server as one of our egresses sees it: what the names behind it share. */
+/**
+ * One address of a mail server as one of our egresses sees it: what the names behind it share. Teams share its connections
+ * fairly, because large providers have thousands of names behind one.
+ */
 export class MxAddress {
   /** How many wait for permission to open a connection to it. */
   wanted = 0;
   readonly backOff: BackOff<Deferral>;
   #connectionsMax: number;
+  #held: ReturnType<typeof createFairShare>;
   #opening = 0;
   #sessions = 0;
 
   constructor(options: MxAddressOptions) {
     this.#connectionsMax = options.connectionsMax;
+    this.#held = createFairShare(options.connectionsMax);
     this.backOff = new BackOff(options);
   }
 
@@ -36,18 +42,34 @@ export class MxAddress {
     return this.#opening + this.#sessions + this.wanted === 0 && this.backOff.isForgettable;
   }
 
-  opens(): void {
+  mayHold(team: string): boolean {
+    return !this.#held.isCrowded(team);
+  }
+
+  /** One of its connections carries the team's mail from now on. */
+  carry(team: string): void {
+    this.#held.enter(team);
+  }
+
+  carried(team: string): void {
+    this.#held.leave(team);
+  }
+
+  opens(team: string): void {
+    this.#held.enter(team);
     this.#opening += 1;
   }
 
-  opened(): void {
+  opened(team: string): void {
+    this.#held.leave(team);
     this.#opening -= 1;
     this.#sessions += 1;
     this.backOff.answered();
   }
 
   /** Without an outcome when it says nothing about other mail. */
-  failed(outcome: Deferral | undefined): void {
+  failed(team: string, outcome: Deferral | undefined): void {
+    this.#held.leave(team);
     this.#opening -= 1;
     if (outcome) this.backOff.failed(outcome);
   }
