@@ -113,10 +113,7 @@ function createNetwork(options: DeliverOptions): Delivery {
     random,
     quitMs: timeouts.quitMs,
     route: createRouting(options, random),
-    egressOf: (job) => {
-      const { heloName, source } = egressOf(options, job);
-      return [heloName, source?.v4, source?.v6].join(' ');
-    },
+    egressOf: (job) => egressKeyOf(options, job),
     open: (job, target, skip, openMs, signal) => {
       const { heloName, source } = egressOf(options, job);
       return openSession(target, {
@@ -186,6 +183,11 @@ function egressOf(
   const egress = options.regionOf?.(job.region) ?? {};
   const { heloName = options.heloName, sourceAddress: source = options.sourceAddress, smarthost } = egress;
   return { heloName, source, smarthost };
+}
+
+function egressKeyOf(options: DeliverOptions, job: DeliveryJob): string {
+  const { heloName, source } = egressOf(options, job);
+  return [heloName, source?.v4, source?.v6].join(' ');
 }
 
 function createRouting(options: DeliverOptions, random: () => number): (job: DeliveryJob) => Promise<Route> {
