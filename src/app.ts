@@ -205,7 +205,8 @@ async function startDelivery(
     settle: createSettle(world, handOffLog.owner),
     handOffLog,
     isPressed: accept.isPressed,
-    isDown: ({ destination, region, tls }) => delivery.isDown({ domain: destination, region, tls }),
+    isDown: ({ team_id: teamId, destination, region, tls }) =>
+      delivery.isDown({ teamId, domain: destination, region, tls }),
   });
   return {
     queue,
