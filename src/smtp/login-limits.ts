@@ -46,7 +46,7 @@ export function createLoginLimits(clock: Clock, max: LoginLimitsMax): LoginLimit
       const { keyId } = login.actor;
       const open = ofKeys.get(keyId) ?? 0;
       if (open >= max.connectionsPerKey) throw tooManyOpen(max.connectionsPerKey, 'with this API key');
-      if (ofTeams.isCrowded(login.teamId)) throw tooManyOpen(ofTeams.held(login.teamId), 'with API keys of your team');
+      if (!ofTeams.fits(login.teamId)) throw tooManyOpen(ofTeams.held(login.teamId), 'with API keys of your team');
       logins.set(sessionId, login);
       ofKeys.set(keyId, open + 1);
       ofTeams.enter(login.teamId);

@@ -90,6 +90,12 @@ const plants: Record<string, Record<string, string>[]> = {
       'src/resources/webhooks/webhooks.store.ts': "export const sql = 'update webhook_events set parked = 1';\n",
     },
   ],
+  'a write names its table in its first words': [
+    `'with gone as (delete from emails returning id) select id from gone'`,
+    `'insert or replace into emails (id) values (?)'`,
+    `'/* often */ delete from emails where id = ?'`,
+    `'update only emails set subject = null'`,
+  ].map((sql) => ({ 'src/resources/emails/sweep.store.ts': `export const sql = ${sql};\n` })),
   'every path that a README cites exists': [
     { 'README.md': 'Read `src/flow/mail/queue/claim.ts`.' },
     { 'src/README.md': 'Read `resources/domains/`.' },

@@ -6,7 +6,7 @@ import { findInexactVersions, findMachinePaths, findMissingPlatforms, findRecord
 import { findEmptyNames, findTestsNobodyRuns, findTopLevelStrangers, findUnusualCase } from './names.ts';
 import { findLongFiles, findLongFunctions } from './sizes.ts';
 import { findUnexplainedSkips } from './skips.ts';
-import { findSecondWriters, findSqlOutsideStores } from './sql.ts';
+import { findSecondWriters, findSqlOutsideStores, findUnheardWrites } from './sql.ts';
 import type { Problem } from './tree.ts';
 
 export type Rule = { promise: string; find: (root: string) => Problem[] };
@@ -21,6 +21,7 @@ export const rules: Rule[] = [
   { promise: 'the first level holds the fixed names only', find: findTopLevelStrangers },
   { promise: 'SQL stands in stores and nowhere else', find: findSqlOutsideStores },
   { promise: 'a table is written by the stores of one folder', find: findSecondWriters },
+  { promise: 'a write names its table in its first words', find: findUnheardWrites },
   { promise: 'every path that a README cites exists', find: findDeadCitations },
   { promise: 'a family has the same name in every tree', find: findFamilyGaps },
   { promise: 'the contract has no word that a validator would skip', find: findUnknownContractWords },

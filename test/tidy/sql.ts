@@ -77,6 +77,24 @@ const WRITES = [
 ];
 
 /** `insert into`, `update … set` and `delete from` in SQL, and the first argument of insertMany. */
+/** What the database tells listeners and memories of a write is the table in its first words (`platform/db/memo.ts`). */
+const NAMES_ITS_TABLE = /^\s*(?:insert\s+into|update|delete\s+from)\s+(?!only\b)[\w$]/i;
+
+/** Writes in the midst of a statement, or in words that nobody listens for. */
+export function findUnheardWrites(root: string): Problem[] {
+  return sources(root)
+    .filter(({ path }) => isStore(path))
+    .flatMap(({ path, text }) => textsIn(path, text).map((part) => ({ path, ...part })))
+    .filter(({ text, isTableName }) => !isTableName && WRITES.some((pattern) => text.search(pattern) >= 0))
+    .filter(({ text }) => !NAMES_ITS_TABLE.test(text))
+    .map(({ path, line }) => ({
+      at: `${path}:${line}`,
+      says:
+        'writes to a table that is not named in its first words, so that nobody hears of it and what is remembered of the table ' +
+        'goes on being answered. Begin with "insert into", "update" or "delete from" and the table.',
+    }));
+}
+
 export function findSecondWriters(root: string): Problem[] {
   // Outside stores there is no SQL at all.
   const writes = sources(root)

@@ -20,19 +20,16 @@ export interface Outcome {
   sentAt: number;
 }
 
-export interface AttemptUnderWay {
-  /** Never rejects. */
-  outcome: Promise<Outcome>;
-  /** Ends it as if its time were over. */
-  giveUp(): void;
-}
-
-/** One attempt: a fresh timestamp and signature over the same id and bytes. */
-export function makeAttempt(
+/**
+ * One attempt: a fresh timestamp and signature over the same id and bytes. Never rejects; `signal` ends it as if its time
+ * were over.
+ */
+export async function makeAttempt(
   world: World,
   { pool, path, keys }: OpenEndpoint,
   event: { id: string; payload: string },
-): AttemptUnderWay {
+  signal: AbortSignal,
+): Promise<Outcome> {
   const sentAt = world.clock.now();
   const message = { id: publicEventId(event.id), timestampSeconds: Math.floor(sentAt / 1000), body: event.payload };
   const headers = { 'user-agent': USER_AGENT, 'content-type': 'application/json', ...webhookHeaders(keys, message) };
@@ -40,19 +37,16 @@ export function makeAttempt(
   const posted = pool.post({ path, headers, body: event.payload }, ANSWER_BYTES_MAX);
   const giveUp = (): void => posted.giveUp();
   const cancel = world.clock.timer(TIMEOUT_MS, giveUp);
-
-  async function outcome(): Promise<Outcome> {
-    const got = await posted.answer;
-    cancel();
-    const measured = { durationMs: Math.round(elapsedMs()), sentAt };
-    if (got.kind === 'answered') {
-      const { status, body, isCut = false } = got;
-      return { isSuccess: status >= 200 && status <= 299, isCut, status, response: body, error: null, ...measured };
-    }
-    world.log.debug({ eventId: event.id, fault: got.fault, err: got.because }, 'a webhook was not answered');
-    const error = sentenceOf(got.fault, TIMEOUT_MS);
-    return { isSuccess: false, isCut: false, status: null, response: null, error, ...measured };
+  signal.addEventListener('abort', giveUp);
+  const got = await posted.answer;
+  signal.removeEventListener('abort', giveUp);
+  cancel();
+  const measured = { durationMs: Math.round(elapsedMs()), sentAt };
+  if (got.kind === 'answered') {
+    const { status, body, isCut = false } = got;
+    return { isSuccess: status >= 200 && status <= 299, isCut, status, response: body, error: null, ...measured };
   }
-
-  return { outcome: outcome(), giveUp };
+  world.log.debug({ eventId: event.id, fault: got.fault, err: got.because }, 'a webhook was not answered');
+  const error = sentenceOf(got.fault, TIMEOUT_MS);
+  return { isSuccess: false, isCut: false, status: null, response: null, error, ...measured };
 }

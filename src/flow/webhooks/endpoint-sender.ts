@@ -1,7 +1,7 @@
+import type { FairPlaces } from '../../platform/fair-share/index.ts';
 import type { World } from '../../platform/world/index.ts';
-import type { FairShare } from '../../platform/work-loop/index.ts';
 import { parkWhatIsDue, type Attempt } from '../../resources/webhooks/index.ts';
-import { makeAttempt, type AttemptUnderWay, type Outcome } from './attempt.ts';
+import { makeAttempt, type Outcome } from './attempt.ts';
 import type { WriteAttempt } from './attempt-writer.ts';
 import { FAILING_MS_MAX, type DisableFailing } from './disable-failing.ts';
 import { dueEvents, ownedEndpoint, type DueEvent, type EndpointRow } from './endpoints.store.ts';
@@ -15,7 +15,7 @@ export interface SenderParts {
   world: World;
   /** The name under which this process leases endpoints. */
   owner: string;
-  share: FairShare;
+  places: FairPlaces;
   open(row: EndpointRow): OpenEndpoint;
   payloads: Payloads;
   write: WriteAttempt;
@@ -23,11 +23,9 @@ export interface SenderParts {
 }
 
 /** Events read at once: what a slow endpoint needs in a while, and enough for a quick one to be worth a commit. */
-const READ_MIN = 32;
-const READ_ROUNDS = 8;
-/** Characters of bodies that are read at once, and events whatever their size. */
-const READ_CHARS_MAX = 2 * 1024 * 1024;
-const READ_LEAST = 8;
+const READ_MAX = 64;
+/** An endpoint with more than these waiting is behind. */
+const BEHIND = 16;
 /** What another process does to an endpoint or its events is known after this long. */
 const FRESH_MS = 1000;
 /** Attempts that are over and not written yet: what is not written when the process dies is made again. */
@@ -49,16 +47,13 @@ export class EndpointSender {
   readonly #parts: SenderParts;
   readonly #window;
   /** Sent and not written yet, by event: the database still offers them. */
-  readonly #sent = new Map<string, AttemptUnderWay | undefined>();
+  readonly #sent = new Set<string>();
   #inFlight = 0;
   #isWoken = false;
   #hasEnded = false;
   /** The endpoint or its team may have changed since they were read. */
   #isStale = false;
   #readAt = -Infinity;
-  /** Events that are due and not sent, as far as anybody knows. */
-  #backlog = 0;
-  #meanChars = 1;
   /** Of ours, in the middle of sending. */
   #fault: UnusableEndpoint | undefined;
   #change: (() => void) | undefined;
@@ -85,20 +80,20 @@ export class EndpointSender {
   /** Sends what is due, and ends when nothing is or `isStopping` says so, and all that was sent is written. */
   async run(isStopping: () => boolean, signal: AbortSignal): Promise<void> {
     const goesOn = (): boolean => !isStopping() && !this.#fault && this.leasedUntil > this.#now();
-    const interrupt = (): void => this.#interrupt();
-    signal.addEventListener('abort', interrupt);
+    signal.addEventListener('abort', this.#giveUpWriting);
     try {
-      do {
+      while (goesOn()) {
         this.#isWoken = false;
-        while (goesOn() && (await this.#sendSome(goesOn, signal)));
-        while (this.#sent.size > 0 && !(this.#isWoken && goesOn())) await this.#untilChange();
-      } while (this.#isWoken && goesOn());
-      if (this.#fault) throw this.#fault;
+        if (await this.#sendSome(goesOn, signal)) continue;
+        while (this.#sent.size > 0 && !this.#isWoken) await this.#untilChange();
+        if (!this.#isWoken) break;
+      }
     } finally {
       while (this.#sent.size > 0) await this.#untilChange();
-      signal.removeEventListener('abort', interrupt);
+      signal.removeEventListener('abort', this.#giveUpWriting);
       this.#hasEnded = true;
     }
+    if (this.#fault) throw this.#fault;
   }
 
   /** Sends what is read at once; answers whether there may be more. */
@@ -107,13 +102,12 @@ export class EndpointSender {
     if (!due) return false;
     const { endpoint, events, isMore } = due;
     for (const [i, event] of events.entries()) {
-      this.#backlog = isMore ? Infinity : events.length - i - 1;
       await this.#turn(endpoint.row.team_id);
       if (!goesOn() || this.#isStale || this.#now() - this.#readAt >= FRESH_MS) {
-        this.#leave(endpoint.row.team_id);
+        this.#leave();
         return true;
       }
-      void this.#send(endpoint, event, signal);
+      void this.#send(endpoint, { ...event, isBehind: isMore || events.length - i > BEHIND }, signal);
     }
     return isMore;
   }
@@ -127,40 +121,33 @@ export class EndpointSender {
     if (row?.status !== 'enabled' || row.risk_state === 'suspended') return undefined;
     const endpoint = open(row);
     // An answer that is on its way may still offer what is written meanwhile.
-    const sent = new Set(this.#sent.keys());
-    const limit = this.#readMax() + sent.size;
+    const sent = new Set(this.#sent);
+    const limit = READ_MAX + sent.size;
     const due = await dueEvents(world.db, this.id, { now: this.#now(), limit });
     const fresh = due.filter((event) => !sent.has(event.event_id));
     const bodies = await payloads(row.team_id, fresh);
     const events = fresh.map((event) => ({ ...event, payload: bodies.get(event.event_id) ?? '' }));
-    const chars = events.reduce((sum, { payload }) => sum + payload.length, 0);
-    if (events.length > 0) this.#meanChars = Math.max(1, chars / events.length);
     // When it is over: a database that takes a second to answer would otherwise be asked for ever.
     this.#readAt = this.#now();
     return { endpoint, events, isMore: due.length === limit };
   }
 
-  #readMax(): number {
-    const wanted = Math.max(READ_MIN, this.#window.size * READ_ROUNDS);
-    return Math.max(READ_LEAST, Math.min(wanted, Math.floor(READ_CHARS_MAX / this.#meanChars)));
-  }
-
   /** Resolves when one more attempt may be made; whoever does not make it leaves. */
   async #turn(teamId: string): Promise<void> {
-    const { share } = this.#parts;
+    const { places } = this.#parts;
     for (;;) {
       while (!this.#hasFreeSlot()) await this.#untilChange();
-      await share.acquire(teamId, this.id);
+      await places.acquire(teamId, this.id);
+      this.#inFlight++;
       // A failure may have made the window smaller meanwhile.
-      if (this.#hasFreeSlot()) break;
-      share.release(teamId, this.id);
+      if (this.#inFlight <= this.#window.size) return;
+      this.#leave();
     }
-    this.#inFlight++;
   }
 
-  #leave(teamId: string): void {
+  #leave(): void {
     this.#inFlight--;
-    this.#parts.share.release(teamId, this.id);
+    this.#parts.places.release(this.id);
     this.#changed();
   }
 
@@ -169,20 +156,21 @@ export class EndpointSender {
   }
 
   /** Makes one attempt and writes it down; what is sent next waits for the attempt alone. Never rejects. */
-  async #send(endpoint: OpenEndpoint, event: Ready, signal: AbortSignal): Promise<void> {
-    this.#sent.set(event.event_id, undefined);
+  async #send(endpoint: OpenEndpoint, event: Ready & { isBehind: boolean }, signal: AbortSignal): Promise<void> {
+    const { world, write, disableFailing } = this.#parts;
+    this.#sent.add(event.event_id);
     try {
-      const outcome = await this.#attempt(endpoint, event);
+      const { event_id: id, payload } = event;
+      const outcome = await makeAttempt(world, endpoint, { id, payload }, signal).finally(() => this.#leave());
       // It ends as if it had not been made.
       if (signal.aborted && outcome.status === null) return;
       // An answer without end costs a connection each time: such an endpoint is asked one thing at a time.
-      if (outcome.isSuccess && !outcome.isCut) {
-        this.#window.succeeded(outcome.durationMs, this.#backlog > READ_MIN / 2);
-      } else this.#window.failed();
-      const isWritten = await this.#parts.write(attemptOf(this.#parts.world, this.id, event, outcome), signal);
+      if (outcome.isSuccess && !outcome.isCut) this.#window.succeeded(outcome.durationMs, event.isBehind);
+      else this.#window.failed();
+      const isWritten = await write(attemptOf(world, this.id, event, outcome), signal);
       const failingSince = endpoint.row.failing_since ?? outcome.sentAt;
       const isTooLong = !outcome.isSuccess && failingSince <= this.#now() - FAILING_MS_MAX;
-      if (isWritten && isTooLong) await this.#parts.disableFailing(this.id);
+      if (isWritten && isTooLong) await disableFailing(this.id);
     } catch (error) {
       this.#fault ??= new UnusableEndpoint(String(error), { cause: error });
     } finally {
@@ -191,23 +179,12 @@ export class EndpointSender {
     }
   }
 
-  async #attempt(endpoint: OpenEndpoint, event: Ready): Promise<Outcome> {
-    try {
-      const attempt = makeAttempt(this.#parts.world, endpoint, { id: event.event_id, payload: event.payload });
-      this.#sent.set(event.event_id, attempt);
-      return await attempt.outcome;
-    } finally {
-      this.#leave(endpoint.row.team_id);
-    }
-  }
-
-  #interrupt(): void {
-    for (const attempt of this.#sent.values()) attempt?.giveUp();
+  readonly #giveUpWriting = (): void => {
     this.#parts.world.clock.timer(GIVE_UP_MS, () => {
       this.#sent.clear();
       this.#changed();
     });
-  }
+  };
 
   #changed(): void {
     this.#change?.();

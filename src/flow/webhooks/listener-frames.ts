@@ -1,4 +1,4 @@
-import type { HmacSha256 } from '../../protocol/hmac/index.ts';
+import type { KeyObject } from 'node:crypto';
 import { webhookHeaders } from '../../protocol/webhook-signature/index.ts';
 
 /** Where a stream broke off, as its reader says in `Last-Event-ID`. */
@@ -61,7 +61,7 @@ export interface StreamedEvent {
 export function eventFrame(
   position: StreamPosition,
   event: StreamedEvent,
-  key: HmacSha256,
+  key: KeyObject,
   timestampSeconds: number,
 ): string {
   const { id, type, payload } = event;

@@ -94,30 +94,15 @@ export function createStream(ctx: Ctx, listener: OpenListener): ListenerStream {
   };
 }
 
-/** Asks for the next frame when there is room for it. Unlike Readable.from, it closes although a frame is being waited for. */
+/** Asks for the next frame when there is room for it, and wakes whoever waits for one when the stream is closed. */
 function readableOf(frames: AsyncGenerator<string>, onClose: () => void): Readable {
-  let isPulling = false;
-  const readable = new Readable({
-    highWaterMark: BUFFER_BYTES,
-    read: () => void pull(),
-    destroy(error, done) {
+  const iterator: AsyncIterableIterator<string> = {
+    next: () => frames.next(),
+    return() {
       onClose();
-      done(error);
+      return frames.return(undefined);
     },
-  });
-  return readable;
-
-  async function pull(): Promise<void> {
-    if (isPulling) return;
-    isPulling = true;
-    try {
-      for (let hasRoom = true; hasRoom && !readable.destroyed;) {
-        const { value, done } = await frames.next();
-        hasRoom = readable.push(done ? null : value) && !done;
-      }
-    } catch (error) {
-      readable.destroy(error as Error);
-    }
-    isPulling = false;
-  }
+    [Symbol.asyncIterator]: () => iterator,
+  };
+  return Readable.from(iterator, { objectMode: false, highWaterMark: BUFFER_BYTES });
 }

@@ -1,6 +1,6 @@
+import type { KeyObject } from 'node:crypto';
 import type { PostPool } from '../../platform/fetch/index.ts';
 import type { World } from '../../platform/world/index.ts';
-import type { HmacSha256 } from '../../protocol/hmac/index.ts';
 import { webhookKey } from '../../protocol/webhook-signature/index.ts';
 import { signingSecretsOf } from '../../resources/webhooks/index.ts';
 import type { EndpointRow } from './endpoints.store.ts';
@@ -14,7 +14,7 @@ export interface OpenEndpoint {
   path: string;
   pool: PostPool;
   /** Those that sign now, its own first. */
-  keys: readonly HmacSha256[];
+  keys: readonly KeyObject[];
 }
 
 export interface Endpoints {

@@ -1,6 +1,6 @@
+import type { KeyObject } from 'node:crypto';
 import { refuse } from '../../platform/refusal/index.ts';
 import type { SealedColumn } from '../../platform/secrets/index.ts';
-import type { HmacSha256 } from '../../protocol/hmac/index.ts';
 import { newWebhookSecret, webhookKey, webhookSecretBytes } from '../../protocol/webhook-signature/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
 import { NO_EVENT, type StreamPosition } from './listener-frames.ts';
@@ -41,7 +41,7 @@ export interface OpenListener {
   id: string;
   holder: string;
   events: readonly string[];
-  key: HmacSha256;
+  key: KeyObject;
   /** Null where it was shown before. */
   secret: string | null;
   position: StreamPosition;

@@ -50,20 +50,13 @@ test('each answer that takes more than a second halves it, although it is a succ
   expect(window.size).toBe(2);
 });
 
-test('after a rest events go one by one again', () => {
-  const window = grown(100);
-  window.rested();
-  expect(window.size).toBe(1);
-});
-
 test('whatever happens, it is a whole number from one to its limit', () => {
-  const steps = fc.array(fc.oneof(fc.constant('failed'), fc.constant('rested'), fc.nat({ max: 2000 })));
+  const steps = fc.array(fc.oneof(fc.constant('failed'), fc.nat({ max: 2000 })));
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 100 }), steps, (max, all) => {
       const window = createSendWindow(max);
       for (const step of all) {
         if (step === 'failed') window.failed();
-        else if (step === 'rested') window.rested();
         else window.succeeded(step as number, true);
         expect(Number.isInteger(window.size)).toBe(true);
         expect(window.size).toBeGreaterThanOrEqual(1);

@@ -4,8 +4,6 @@ export interface SendWindow {
   /** Answered with success after `tookMs`; `isBehind` says that more is waiting than is read ahead. */
   succeeded(tookMs: number, isBehind: boolean): void;
   failed(): void;
-  /** Nothing is waiting: the next events are sent one after the other again. */
-  rested(): void;
 }
 
 /** An endpoint that takes this long has enough to do; more at once would only hold what others could use. */
@@ -39,11 +37,5 @@ export function createSendWindow(max: number): SendWindow {
       size = Math.min(max, size + (size < threshold ? 1 : 1 / size));
     },
     failed: shrink,
-    rested() {
-      // What an endpoint can take is found out anew after a rest; trouble is remembered until then.
-      size = 1;
-      threshold = max;
-      quickestMs = Infinity;
-    },
   };
 }

@@ -1,5 +1,6 @@
 import { createGroupCommit } from '../../platform/db/index.ts';
-import { createFairShare, createWorkLoop, type Claim, type Claimed } from '../../platform/work-loop/index.ts';
+import { createFairPlaces } from '../../platform/fair-share/index.ts';
+import { createWorkLoop, type Claim, type Claimed, type WorkLoop } from '../../platform/work-loop/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { leaseEndpoints, releaseEndpoints, releaseEveryEndpoint } from '../../resources/webhooks/index.ts';
 import type { Accept } from '../mail/accept/index.ts';
@@ -9,7 +10,7 @@ import { DeferredEndpoints } from './deferred-endpoints.ts';
 import { createDisableFailing } from './disable-failing.ts';
 import { EndpointSender, type SenderParts } from './endpoint-sender.ts';
 import { endpointsWithWork, nextDueAt } from './endpoints.store.ts';
-import { createEndpoints, UnusableEndpoint } from './open-endpoint.ts';
+import { createEndpoints, UnusableEndpoint, type Endpoints } from './open-endpoint.ts';
 import { createPayloads } from './payloads.ts';
 
 export interface WebhookSender {
@@ -33,70 +34,21 @@ const ENDPOINT_TABLES = ['webhooks', 'teams'];
  * work, and nothing is ever sent.
  */
 export function createWebhookSender(world: World, accept: Pick<Accept, 'acceptEmail'>): WebhookSender {
-  const { db, clock, log } = world;
-  const { poll_ms: pollMs, lease_seconds: leaseSeconds, max_in_flight: inFlightMax } = world.config.webhooks;
-  const leaseMs = leaseSeconds * 1000;
-  const owner = world.ids.uuid();
+  const { db } = world;
   // No commit of these waits for the disk: what a power cut takes back is made again, under the same id and with the same bytes.
   const commits = createGroupCommit({ tx: db.txUnsynced });
   const endpoints = createEndpoints(world);
+  const deferred = new DeferredEndpoints(world);
   const notices = createAdminNotices(world, accept);
-  const disableFailing = createDisableFailing(world, () => notices.wake());
-  const parts: SenderParts = {
-    ...{ world, owner, disableFailing, open: endpoints.open, share: createFairShare(inFlightMax) },
+  const loop = createEndpointLoop(endpoints, deferred, {
+    world,
+    owner: world.ids.uuid(),
+    disableFailing: createDisableFailing(world, () => notices.wake()),
+    open: endpoints.open,
+    places: createFairPlaces(world.config.webhooks.max_in_flight),
     payloads: createPayloads(world, commits),
     write: createAttemptWriter(world, commits),
-  };
-  const deferred = new DeferredEndpoints(world);
-  const loop = createWorkLoop<EndpointSender>({
-    ...{ name: 'webhooks', clock, log, pollMs, rest: REST, claim, carry },
-    renew: { everyMs: leaseMs / 3, work: renew },
-    describe: ({ id }) => ({ webhookId: id }),
   });
-
-  /** What is being sent to is told that there is more; what is nobody's is leased. */
-  async function claim({ inFlight }: Claim<EndpointSender>): Promise<Claimed<EndpointSender>> {
-    const now = clock.now();
-    const until = now + leaseMs;
-    const ids = await endpointsWithWork(db, { owner, now, limit: ENDPOINTS_PER_LOOK });
-    const running = new Map(inFlight.map((sender) => [sender.id, sender]));
-    const free = ids.filter((id) => !running.has(id) && !deferred.has(id));
-    const leased = await leaseEndpoints(db, free, { owner, now, until });
-    // One that has just ended is claimed when it is out of the way.
-    const ended = ids.filter((id) => running.get(id)?.wake() === false);
-    const items = [...leased].map((id) => new EndpointSender(id, until, parts));
-    return { items, left: ended.length > 0 ? 'crowded' : 'nothing', nextAt: () => nextDueAt(db, { owner, now }) };
-  }
-
-  async function carry(sender: EndpointSender, signal: AbortSignal): Promise<void> {
-    try {
-      await sender.run(() => loop.state() === 'stopping', signal);
-    } catch (error) {
-      if (!(error instanceof UnusableEndpoint)) throw error;
-      // Another process may be able to send to it: one whose instance key is the right one.
-      deferred.add(sender.id, error);
-    } finally {
-      await release([sender.id]);
-    }
-  }
-
-  /** Leases end by themselves. */
-  const release = (ids: readonly string[]): Promise<unknown> =>
-    releaseEndpoints(db, ids, owner).catch((error: unknown) =>
-      log.warn({ err: error, webhookIds: ids }, 'the lease of a webhook could not be released'),
-    );
-
-  /** As long as anything is sent, nobody else is offered the endpoint. */
-  async function renew(inFlight: readonly EndpointSender[]): Promise<void> {
-    const now = clock.now();
-    const until = now + leaseMs;
-    const ids = inFlight.map(({ id }) => id);
-    endpoints.closeAllBut(new Set(ids));
-    const kept = await leaseEndpoints(db, ids, { owner, now, until });
-    for (const sender of inFlight) sender.leasedUntil = kept.has(sender.id) ? until : 0;
-    // An endpoint whose events have all had their ten attempts fails no more, and still nothing has reached it.
-    await disableFailing();
-  }
 
   function endpointsChanged(): void {
     for (const sender of loop.items()) sender.reread();
@@ -128,4 +80,68 @@ export function createWebhookSender(world: World, accept: Pick<Accept, 'acceptEm
       await loop.idle();
     },
   };
+}
+
+function createEndpointLoop(
+  endpoints: Endpoints,
+  deferred: DeferredEndpoints,
+  parts: SenderParts,
+): WorkLoop<EndpointSender> {
+  const { world, owner, disableFailing } = parts;
+  const { db, clock, log } = world;
+  const { poll_ms: pollMs, lease_seconds: leaseSeconds } = world.config.webhooks;
+  const leaseMs = leaseSeconds * 1000;
+  const loop = createWorkLoop<EndpointSender>({
+    ...{ name: 'webhooks', clock, log, pollMs, rest: REST, claim, carry },
+    renew: { everyMs: leaseMs / 3, work: renew },
+    describe: ({ id }) => ({ webhookId: id }),
+  });
+  return loop;
+
+  /** What is being sent to is told that there is more; what is nobody's is leased. */
+  async function claim({ inFlight }: Claim<EndpointSender>): Promise<Claimed<EndpointSender>> {
+    const now = clock.now();
+    const until = now + leaseMs;
+    const ids = await endpointsWithWork(db, { owner, now, limit: ENDPOINTS_PER_LOOK });
+    const running = new Map(inFlight.map((sender) => [sender.id, sender]));
+    const free = ids.filter((id) => !running.has(id) && !deferred.has(id));
+    const leased = await leaseEndpoints(db, free, { owner, now, until });
+    // One that has just ended is claimed when it is out of the way.
+    const ended = ids.filter((id) => running.get(id)?.wake() === false);
+    const items = [...leased].map((id) => new EndpointSender(id, until, parts));
+    return { items, left: ended.length > 0 ? 'crowded' : 'nothing', nextAt: () => nextDueAt(db, { owner, now }) };
+  }
+
+  async function carry(sender: EndpointSender, signal: AbortSignal): Promise<void> {
+    try {
+      await sender.run(() => loop.state() === 'stopping', signal);
+    } catch (error) {
+      if (!(error instanceof UnusableEndpoint)) throw error;
+      // Another process may be able to send to it: one whose instance key is the right one.
+      deferred.add(sender.id, error);
+    } finally {
+      await release(sender.id);
+    }
+  }
+
+  /** Leases end by themselves. */
+  async function release(id: string): Promise<void> {
+    try {
+      await releaseEndpoints(db, [id], owner);
+    } catch (error) {
+      log.warn({ err: error, webhookId: id }, 'the lease of a webhook could not be released');
+    }
+  }
+
+  /** As long as anything is sent, nobody else is offered the endpoint. */
+  async function renew(inFlight: readonly EndpointSender[]): Promise<void> {
+    const now = clock.now();
+    const until = now + leaseMs;
+    const ids = inFlight.map(({ id }) => id);
+    endpoints.closeAllBut(new Set(ids));
+    const kept = await leaseEndpoints(db, ids, { owner, now, until });
+    for (const sender of inFlight) sender.leasedUntil = kept.has(sender.id) ? until : 0;
+    // An endpoint whose events have all had their ten attempts fails no more, and still nothing has reached it.
+    await disableFailing();
+  }
 }

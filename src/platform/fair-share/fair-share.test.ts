@@ -8,13 +8,13 @@ function fill(countMax: number, destinations: string[]): Record<string, number> 
   for (let isFilling = true; isFilling;) {
     isFilling = false;
     for (const destination of destinations) {
-      if (share.free === 0 || share.isCrowded(destination)) continue;
+      if (share.free === 0 || !share.fits(destination)) continue;
       share.enter(destination);
       held[destination] = (held[destination] ?? 0) + 1;
       isFilling = true;
     }
   }
-  return { ...held, left: countMax - share.count };
+  return { ...held, left: share.free };
 }
 
 describe('a fair share', () => {
@@ -40,6 +40,6 @@ describe('a fair share', () => {
     share.enter('a.example');
     expect(share.crowded()).toEqual(['a.example']);
     share.leave('a.example');
-    expect([share.isEmpty, share.count, share.free, share.crowded()]).toEqual([true, 0, 2, []]);
+    expect([share.used, share.free, share.crowded()]).toEqual([0, 2, []]);
   });
 });

@@ -1,44 +1,44 @@
-/** Places that are held for a while, and how they are shared out among those who hold them. */
+/**
+ * A quantity that holders share: connections, places under way, bytes. Each may hold as much as is free. So one alone ends up
+ * with a half, two with a third each, and whatever their number something is left for everybody else, however long the
+ * others keep theirs.
+ */
 export interface FairShare {
-  readonly isEmpty: boolean;
-  readonly count: number;
+  readonly used: number;
   readonly free: number;
-  /**
-   * Who may not take in more for now: each may hold as many as are free. So one alone ends up with a half, two with a
-   * third each, and whatever their number something is left for everybody else.
-   */
-  crowded(): string[];
-  isCrowded(holder: string): boolean;
   held(holder: string): number;
-  enter(holder: string): void;
-  leave(holder: string): void;
+  /** Whether the holder may have so much more now; it is for the caller to keep to it. */
+  fits(holder: string, amount?: number): boolean;
+  /** Who may not have even one more for now. */
+  crowded(): string[];
+  enter(holder: string, amount?: number): void;
+  leave(holder: string, amount?: number): void;
 }
 
-export function createFairShare(countMax: number): FairShare {
+export function createFairShare(capacity: number): FairShare {
   const held = new Map<string, number>();
-  let count = 0;
+  let used = 0;
+  const heldBy = (holder: string): number => held.get(holder) ?? 0;
+  const fits = (holder: string, amount = 1): boolean => heldBy(holder) + amount <= capacity - used;
   return {
-    get isEmpty() {
-      return count === 0;
-    },
-    get count() {
-      return count;
+    get used() {
+      return used;
     },
     get free() {
-      return countMax - count;
+      return capacity - used;
     },
-    crowded: () => [...held].filter(([, n]) => n >= countMax - count).map(([holder]) => holder),
-    isCrowded: (holder) => (held.get(holder) ?? 0) >= countMax - count,
-    held: (holder) => held.get(holder) ?? 0,
-    enter(holder) {
-      count++;
-      held.set(holder, (held.get(holder) ?? 0) + 1);
+    held: heldBy,
+    fits,
+    crowded: () => [...held.keys()].filter((holder) => !fits(holder)),
+    enter(holder, amount = 1) {
+      used += amount;
+      held.set(holder, heldBy(holder) + amount);
     },
-    leave(holder) {
-      count--;
-      const left = (held.get(holder) ?? 1) - 1;
-      if (left === 0) held.delete(holder);
-      else held.set(holder, left);
+    leave(holder, amount = 1) {
+      used -= amount;
+      const left = heldBy(holder) - amount;
+      if (left > 0) held.set(holder, left);
+      else held.delete(holder);
     },
   };
 }

@@ -1,5 +1,12 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
-import { hmacSha256, type HmacSha256 } from '../../protocol/hmac/index.ts';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  randomBytes,
+  type KeyObject,
+} from 'node:crypto';
 import { keyIdOf, readInstanceKeys, type InstanceKeys } from './instance-key.ts';
 
 export interface Secrets {
@@ -42,7 +49,7 @@ export function keyIdIn(sealed: string): string | undefined {
 interface Key {
   id: string;
   sealing: Buffer;
-  macOf(purpose: string): HmacSha256;
+  mac(purpose: string, data: Uint8Array): Buffer;
 }
 
 function createSecrets(load: () => InstanceKeys): Secrets {
@@ -110,24 +117,21 @@ function createSecrets(load: () => InstanceKeys): Secrets {
       return firstThatOpens(keys, (key) => decrypt(key.sealing, { nonce, body, aad: Buffer.from(purpose) }));
     },
     currentKeyId: () => current().id,
-    mac: (purpose, data) => Buffer.from(current().macOf(purpose)(data, 'binary'), 'binary'),
-    otherMacs: (purpose) => {
-      const others = keys.slice(1).map((key) => key.macOf(purpose));
-      return others.map((mac) => (data: Uint8Array) => Buffer.from(mac(data, 'binary'), 'binary'));
-    },
+    mac: (purpose, data) => current().mac(purpose, data),
+    otherMacs: (purpose) => keys.slice(1).map((key) => (data) => key.mac(purpose, data)),
   };
 }
 
 function deriveKey(id: string, key: Buffer): Key {
   const derive = (use: string): Buffer => Buffer.from(hkdfSync('sha256', key, '', `rasket ${use}`, DERIVED_BYTES));
-  const macs = new Map<string, HmacSha256>();
+  const macKeys = new Map<string, KeyObject>();
   return {
     id,
     sealing: derive('seal'),
-    macOf(purpose) {
-      let mac = macs.get(purpose);
-      if (!mac) macs.set(purpose, (mac = hmacSha256(derive(`mac ${purpose}`))));
-      return mac;
+    mac(purpose, data) {
+      const macKey = macKeys.get(purpose) ?? createSecretKey(derive(`mac ${purpose}`));
+      macKeys.set(purpose, macKey);
+      return createHmac('sha256', macKey).update(data).digest();
     },
   };
 }

@@ -3,7 +3,6 @@
  * what it claims and how one item is carried; when that happens is decided here and nowhere else. It promises one look at a
  * time, a look after every wake, and that nothing begins once it is being stopped. It knows no table and no lease.
  */
-export { createFairShare, type FairShare } from './fair-share.ts';
 export {
   createWorkLoop,
   type Claim,

@@ -1,4 +1,4 @@
-import { hmacSha256, type HmacSha256 } from '../hmac/index.ts';
+import { createSecretKey, type KeyObject } from 'node:crypto';
 
 const prefix = 'whsec_';
 
@@ -14,12 +14,12 @@ export function newWebhookSecret(bytes: Buffer): string {
 }
 
 /** The key behind a secret's text, to be kept by whoever signs often. */
-export function webhookKey(secret: string): HmacSha256 {
+export function webhookKey(secret: string): KeyObject {
   const encoded = secret.startsWith(prefix) ? secret.slice(prefix.length) : '';
   const bytes = Buffer.from(encoded, 'base64');
   // Node's decoder skips what is no base64. A damaged secret would sign with another key and nobody would know why.
   if (encoded === '' || bytes.toString('base64') !== encoded) {
     throw new Error('a webhook secret is "whsec_" followed by base64; this one is not');
   }
-  return hmacSha256(bytes);
+  return createSecretKey(bytes);
 }

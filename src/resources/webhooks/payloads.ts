@@ -9,8 +9,6 @@ export interface PayloadOrder {
   eventId: string;
   type: string;
   at: number;
-  /** Nobody has been told of it by this endpoint, so most likely nobody has rendered it. */
-  isFirst?: boolean;
 }
 
 /** Writes rows, so that a killed process does not lose them, and answers how many were new. */
@@ -27,9 +25,7 @@ export async function payloadsOf(
   write: WritePayloads = (rows) => store.db.tx((tx) => insertPayloads(tx, rows)),
 ): Promise<Map<string, string>> {
   const ids = orders.map((order) => order.eventId);
-  // Whether one of the others stands already shows when it is stored.
-  const likely = orders.filter((order) => !order.isFirst).map((order) => order.eventId);
-  const found = likely.length === 0 ? new Map<string, string>() : await findPayloads(store.db, teamId, likely);
+  const found = await findPayloads(store.db, teamId, ids);
   const missing = orders.filter((order) => !found.has(order.eventId));
   if (missing.length === 0) return found;
   const rows = await render(store, teamId, missing);

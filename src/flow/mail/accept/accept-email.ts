@@ -1,5 +1,4 @@
 import type { BatchError, SendEmailRequest, SentBatch, SentEmail } from '../../../contract/index.ts';
-import { stopwatch } from '../../../platform/clock/index.ts';
 import { isUniqueViolation } from '../../../platform/db/index.ts';
 import { Refusal } from '../../../platform/refusal/index.ts';
 import type { World } from '../../../platform/world/index.ts';
@@ -14,6 +13,7 @@ import { createSendingGate } from './sending-gate.ts';
 import { prepareAll, prepareGood } from './prepare-batch.ts';
 import { createMaySend, type MaySend } from './may-send.ts';
 import { createPrepare, type Prepared } from './prepare.ts';
+import { createCrowd } from './pressure.ts';
 import { mustBeWithinQuota } from './quota.ts';
 import { readSubmitted, type SubmissionEnvelope } from './read-submitted.ts';
 import { rowsOf, type AcceptedRows } from './rows.ts';
@@ -42,9 +42,6 @@ export interface Accept {
   isPressed(): boolean;
 }
 
-const CROWD = 12;
-/** A crowd that was just served counts as one for a while: its next requests are on their way. */
-const CROWD_MS = 250;
 /** Of requests of one team that become much larger than they came; each that waits holds its body. */
 const GROWING = { atOnce: 2, waitingMax: 20 };
 
@@ -56,8 +53,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
   const mustBeOn = createSendingGate(world);
   const { once, answered } = createOnce(world);
   const limited = createKeyedLimiter(GROWING);
-  let waiting = 0;
-  let sinceCrowdMs = (): number => Number.POSITIVE_INFINITY;
+  const crowd = createCrowd();
 
   /** Writes prepared sends in one commit. Blobs come first, so that no row ever names one that is not there. */
   async function write<Answer>(
@@ -71,9 +67,8 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
     try {
       for (const [i, { email }] of emails.entries()) await adoptBody(world, prepared[i]?.message, email.id);
       await writeAllBlobs(world, prepared, emails);
-      if (++waiting >= CROWD) sinceCrowdMs = stopwatch();
       const item: Acceptance = { teamId: ctx.teamId, kind: 'transactional', emails, idempotency, answer };
-      await commit(item).finally(() => waiting--);
+      await crowd.waitFor(commit(item));
     } catch (error) {
       // Of any other failure nobody knows whether the rows stand.
       if (error instanceof Refusal) await removeBlobs(world, emails);
@@ -103,7 +98,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
   }
 
   return {
-    isPressed: () => sinceCrowdMs() < CROWD_MS,
+    isPressed: crowd.isThere,
     acceptEmail: (ctx, input, idempotency) =>
       once(ctx, idempotency, () =>
         admit(ctx, [input], async () => {

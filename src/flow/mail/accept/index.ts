@@ -8,3 +8,4 @@ export { deleteExpiredAnswers } from './idempotency.store.ts';
 export { spoolMessage, type Spooled } from './spool-message.ts';
 export { writeNotices, type NoticeOrder } from './notice.ts';
 export type { Forward } from './forward.ts';
+export { createPressure } from './pressure.ts';

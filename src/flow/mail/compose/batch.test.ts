@@ -62,6 +62,17 @@ it('a message is made once for all its destinations, and nothing is read again w
   expect(state).toMatchObject({ made: ['old'], refreshed: 0, held: 0 });
 });
 
+it('its memory is kept until each of its deliveries is over, however often one of them says so', async () => {
+  const { batch, state, first, second, third } = batchOfThree();
+  await batch.message(first, signal);
+  for (const delivery of [first, first, second]) batch.release(delivery);
+  await Promise.resolve();
+  expect(state.held).toBe(1);
+  batch.release(third);
+  await Promise.resolve();
+  expect(state.held).toBe(0);
+});
+
 it('is made anew with the keys of now, and the memory of both is given back', async () => {
   const { batch, state, change, first, second, third } = batchOfThree();
   expect(await signatureOf(batch, first)).toBe('old');

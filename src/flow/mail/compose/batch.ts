@@ -37,6 +37,14 @@ interface Composed {
   signedBy: string;
 }
 
+interface Email {
+  row: EmailRow;
+  /** Its deliveries that are not over. */
+  pending: Set<string>;
+  /** What was made of it, the latest last: more than one if its keys have changed meanwhile. */
+  composed: Composed[];
+}
+
 /** Begins the return path of whatever is sent. */
 const BOUNCE_PREFIX = 'b';
 
@@ -53,21 +61,26 @@ function senderOf(row: EmailRow | undefined, destination: string, path: Omit<Ret
   return row?.mail_from ?? formatReturnPath({ ...path, prefix: returnPathPrefix(BOUNCE_PREFIX, destination) });
 }
 
+function emailsOf(rows: readonly EmailRow[], deliveries: readonly BatchDelivery[]): Map<string, Email> {
+  const pendingOf = Map.groupBy(deliveries, (delivery) => delivery.email_id);
+  return new Map(
+    rows.map((row) => {
+      const pending = new Set(pendingOf.get(row.id)?.map(({ id }) => id));
+      return [row.id, { row, pending, composed: [] }];
+    }),
+  );
+}
+
 /** A batch may be under way for minutes: whoever asks for a message gets it signed as its domain signs by then. */
 export function openBatch({ deliveries, rows, domains, returnPathMac, make }: BatchOptions): Batch {
-  /** How many deliveries of an email are not over. */
-  const left = new Map<string, number>();
-  for (const { email_id: id } of deliveries) left.set(id, (left.get(id) ?? 0) + 1);
-  const emails = new Map(rows.map((row) => [row.id, row]));
-  /** What was made of an email, the latest last: more than one if its keys have changed meanwhile. */
-  const composed = new Map<string, Composed[]>();
+  const emails = emailsOf(rows, deliveries);
   /** Which keys have signed what a delivery was given. */
   const given = new Map<string, string>();
 
   return {
     returnPath(emailId, destination) {
       const domain = domainOf(emailId)?.returnPathDomain;
-      return domain && senderOf(emails.get(emailId), destination, { emailId, domain, mac: returnPathMac });
+      return domain && senderOf(emails.get(emailId)?.row, destination, { emailId, domain, mac: returnPathMac });
     },
     unverifiedDomain(emailId) {
       const domain = domainOf(emailId);
@@ -90,39 +103,36 @@ export function openBatch({ deliveries, rows, domains, returnPathMac, make }: Ba
     },
     release({ id, email_id: emailId }) {
       given.delete(id);
-      const others = (left.get(emailId) ?? 1) - 1;
-      left.set(emailId, others);
-      if (others > 0) return;
-      for (const { made } of composed.get(emailId) ?? []) {
+      const email = emails.get(emailId);
+      if (!email?.pending.delete(id) || email.pending.size > 0) return;
+      for (const { made } of email.composed.splice(0)) {
         made.then(
           ({ giveBack }) => giveBack(),
           () => undefined,
         );
       }
-      composed.delete(emailId);
     },
   };
 
   function domainOf(emailId: string): SigningDomain | undefined {
-    return domains.get(emails.get(emailId)?.domain_id ?? '');
+    return domains.get(emails.get(emailId)?.row.domain_id ?? '');
   }
 
-  function mustSign(emailId: string): { row: EmailRow; domain: SigningDomain } {
-    const row = emails.get(emailId);
+  function mustSign(emailId: string): { email: Email; domain: SigningDomain } {
+    const email = emails.get(emailId);
     const domain = domainOf(emailId);
-    if (!row || !domain) throw new DomainRemoved(`the domain of email ${emailId} is gone`);
+    if (!email || !domain) throw new DomainRemoved(`the domain of email ${emailId} is gone`);
     if (domain.isUnverified) throw new DomainUnverified(domain.name);
-    return { row, domain };
+    return { email, domain };
   }
 
   /** Once for all deliveries of an email, as long as the same keys sign it. */
   function compose(emailId: string, signal: AbortSignal): Composed {
-    const { row, domain } = mustSign(emailId);
-    const versions = composed.get(emailId) ?? [];
-    const latest = versions.at(-1);
+    const { email, domain } = mustSign(emailId);
+    const latest = email.composed.at(-1);
     if (latest?.signedBy === domain.signedBy) return latest;
-    const version = { made: make(row, domain, signal), signedBy: domain.signedBy };
-    composed.set(emailId, [...versions, version]);
+    const version = { made: make(email.row, domain, signal), signedBy: domain.signedBy };
+    email.composed.push(version);
     return version;
   }
 

@@ -8,7 +8,7 @@ import {
   type StoredBody,
 } from '../../../resources/emails/index.ts';
 import type { OutboundMessage } from '../deliver/index.ts';
-import { createFairBudget, type FairBudget, type GiveBack } from './fair-budget.ts';
+import { createFairBudget, type FairBudget, type GiveBack } from '../../../platform/fair-share/index.ts';
 import { attachmentOf, dateOf, messageInput, signedHead } from './message-input.ts';
 import type { SigningDomain } from './signing-domains.ts';
 import { streamedMessage, type Sources } from './streamed-message.ts';

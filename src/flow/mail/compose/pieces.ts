@@ -1,7 +1,7 @@
 import { BodyHasher } from '../../../protocol/dkim/index.ts';
 import type { Piece } from '../../../protocol/mime/index.ts';
 import type { OutboundMessage } from '../deliver/index.ts';
-import type { GiveBack } from './fair-budget.ts';
+import type { GiveBack } from '../../../platform/fair-share/index.ts';
 
 /** The body of a message, block by block. */
 export async function* blocksOf(pieces: readonly Piece[]): AsyncGenerator<Buffer> {

@@ -3,7 +3,7 @@ import { isComposite, layOutMessage, surveySevenBit } from '../../../protocol/mi
 import type { MessageLayout, StoredContent } from '../../../protocol/mime/index.ts';
 import { ATTACHMENT_BLOB, findBody, type AttachmentRow, type EmailRow } from '../../../resources/emails/index.ts';
 import type { OutboundMessage } from '../deliver/index.ts';
-import type { GiveBack } from './fair-budget.ts';
+import type { GiveBack } from '../../../platform/fair-share/index.ts';
 import { attachmentOf, dateOf, messageInput, signedHead } from './message-input.ts';
 import { hashPieces, streamed } from './pieces.ts';
 import type { SigningDomain } from './signing-domains.ts';

@@ -6,7 +6,7 @@ import { decodeText, readFields, type RawField, type TextPart } from '../../../p
 import { findMessage, MESSAGE_BLOB, type EmailRow, type MessageRow } from '../../../resources/emails/index.ts';
 import type { OutboundMessage } from '../deliver/index.ts';
 import { trackedHtml } from '../../tracking/index.ts';
-import type { GiveBack } from './fair-budget.ts';
+import type { GiveBack } from '../../../platform/fair-share/index.ts';
 import { dateOf } from './message-input.ts';
 import { blocksOf, hashPieces, streamed } from './pieces.ts';
 import type { SigningDomain } from './signing-domains.ts';

@@ -1,4 +1,4 @@
-import { createFairShare } from '../../../platform/fair-share/index.ts';
+import { createFairShare, type FairShare } from '../../../platform/fair-share/index.ts';
 import type { MxAddress } from './mx-address.ts';
 
 /** Somebody who wants to open a connection to an address for a team. */
@@ -25,8 +25,8 @@ export class ConnectionSlots {
   #countMax: number;
   #closeIdle: (address?: MxAddress) => void;
   #sockets = 0;
-  #held: ReturnType<typeof createFairShare>;
-  #openings: ReturnType<typeof createFairShare>;
+  #held: FairShare;
+  #openings: FairShare;
   #requests = new Map<string, Set<OpeningRequest>>();
   #shareWaiters = new Map<string, Set<ShareWaiter>>();
   #isServing = false;
@@ -45,7 +45,7 @@ export class ConnectionSlots {
   }
 
   mayHold(team: string): boolean {
-    return !this.#held.isCrowded(team);
+    return this.#held.fits(team);
   }
 
   /** A connection carries the team's mail from now on. */
@@ -130,7 +130,7 @@ export class ConnectionSlots {
   #round(): boolean {
     let wasAny = false;
     for (const [team, requests] of [...this.#requests]) {
-      if (this.#held.isCrowded(team) || this.#openings.isCrowded(team)) continue;
+      if (!this.#held.fits(team) || !this.#openings.fits(team)) continue;
       const request = firstReady(requests);
       if (!request) continue;
       if (this.#sockets >= this.#countMax) {

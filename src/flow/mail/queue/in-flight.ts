@@ -37,21 +37,22 @@ export function createInFlight(countMax: number): InFlight {
   const teams = createFairShare(countMax);
   const destinations = createFairShare(countMax);
   const pairs = new Map<string, { team: string; count: number }>();
-  const free = (): number => countMax - teams.count;
   return {
     get isEmpty() {
-      return teams.isEmpty;
+      return teams.used === 0;
     },
     get count() {
-      return teams.count;
+      return teams.used;
     },
     get free() {
-      return Math.min(free(), Math.max(1, Math.floor(free() / CLAIM_SHARE)));
+      return Math.min(teams.free, Math.max(1, Math.floor(teams.free / CLAIM_SHARE)));
     },
     crowded() {
       // Nobody can hold as many as are free to its team.
-      if (2 * teams.count < free()) return undefined;
-      const full = [...pairs].filter(([, pair]) => pair.count >= free() - teams.held(pair.team)).map(([key]) => key);
+      if (2 * teams.used < teams.free) return undefined;
+      const full = [...pairs]
+        .filter(([, pair]) => pair.count >= teams.free - teams.held(pair.team))
+        .map(([key]) => key);
       const crowded = { teams: teams.crowded(), destinations: destinations.crowded(), pairs: full };
       return crowded.teams.length + crowded.destinations.length + full.length > 0 ? crowded : undefined;
     },

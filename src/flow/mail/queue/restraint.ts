@@ -1,46 +1,7 @@
 import { stopwatch } from '../../../platform/clock/index.ts';
 
-const UNDER_PRESSURE_MAX = 16;
 const LONG_LOOK_MS = 100;
 const RESTS_PER_LOOK = 10;
-
-/**
- * While callers wait in a crowd, accepting goes first: delivery keeps a share, and catches up when they are gone. Every
- * `extraMs` a few more get through, because those under way may be slow ones.
- */
-export function createPressure(
-  isPressed: () => boolean,
-  extraMs: number,
-): {
-  readonly isOn: boolean;
-  /** Looks at the crowd anew; answers how many may begin. */
-  free(): number;
-  /** One begins; the returned function ends it. */
-  begin(): () => void;
-} {
-  let isOn = false;
-  let begun = 0;
-  let sinceExtraMs = stopwatch();
-  return {
-    get isOn() {
-      return isOn;
-    },
-    free() {
-      isOn = isPressed();
-      if (!isOn) return Number.POSITIVE_INFINITY;
-      const share = UNDER_PRESSURE_MAX - begun;
-      if (share > 0) return share;
-      if (sinceExtraMs() < extraMs) return 0;
-      sinceExtraMs = stopwatch();
-      return UNDER_PRESSURE_MAX;
-    },
-    begin() {
-      const one = isOn ? 1 : 0;
-      begun += one;
-      return () => void (begun -= one);
-    },
-  };
-}
 
 /** Looking past a crowded destination reads what its teams have waiting: a long backlog is not read again and again. */
 export function createRest(): { isOn(): boolean; after(tookMs: number): void } {

@@ -50,6 +50,13 @@ describe('a fair budget', () => {
     expect(through).toEqual(['a0', 'a1', 'b0', 'a2']);
   });
 
+  it('has nothing left of fractions when all is given back', async () => {
+    const { budget } = parties(16);
+    const taken = [budget.tryTake('a', 0.1), budget.tryTake('a', 0.2), await budget.take('a', 0.3)];
+    for (const giveBack of taken) giveBack?.();
+    expect(budget.used).toBe(0);
+  });
+
   it('counts what is larger than a quarter as a quarter, so that it gets through', async () => {
     const { take, through, budget } = parties(16);
     take('a0', 1000);

@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createFairShare } from './fair-share.ts';
+import { createFairPlaces } from './fair-places.ts';
 
 /** Endpoints named by team and number, such as `a1`: what each asked for and was given. */
-function stage(places: number) {
-  const share = createFairShare(places);
+function stage(shared: number) {
+  const places = createFairPlaces(shared);
   const given: string[] = [];
   const underWay = new Map<string, number>();
   const waiting = new Set<string>();
   const teamOf = (endpoint: string): string => endpoint.charAt(0);
   const ask = async (endpoint: string): Promise<void> => {
     waiting.add(endpoint);
-    const acquired = share.acquire(teamOf(endpoint), endpoint).then(() => {
+    const acquired = places.acquire(teamOf(endpoint), endpoint).then(() => {
       waiting.delete(endpoint);
       given.push(endpoint);
       underWay.set(endpoint, (underWay.get(endpoint) ?? 0) + 1);
@@ -25,7 +25,7 @@ function stage(places: number) {
   };
   const end = async (endpoint: string): Promise<void> => {
     underWay.set(endpoint, (underWay.get(endpoint) ?? 0) - 1);
-    share.release(teamOf(endpoint), endpoint);
+    places.release(endpoint);
     await new Promise(setImmediate);
   };
   return { ask, askAll, end, given, underWay, waiting };
