@@ -1,5 +1,7 @@
+import type { FastifyRequest } from 'fastify';
 import { nextTurn, rest } from '../platform/clock/index.ts';
 import { createTurns, type Turns } from '../platform/fair-share/index.ts';
+import { callerGone } from '../resources/access/index.ts';
 
 /** All who come without a key, as one party: their addresses are as many as they like. */
 export const ANYBODY = 'anybody';
@@ -26,16 +28,22 @@ export const createCostlyTurns = (): Turns =>
 /** Who opens one more page is asked to come back at once. */
 export const arePagesCrowded = (turns: Turns): boolean => turns.waitingOf(ANYBODY) >= PAGES_WAITING_MAX;
 
-/** Begins an answer to a body of so many bytes, in a turn if the body is large. */
-export async function inTurn<T extends { answering: unknown }>(
+/**
+ * Reads a body and begins its answer, in a turn if the body is large. What is done at once is the turn's, such as what an
+ * operation checks itself; the answer is waited for afterwards.
+ */
+export async function inTurn(
   turns: Turns,
-  { party, bytes }: { party: string; bytes: number },
-  begin: () => T,
-): Promise<T> {
+  { request, teamId }: { request: FastifyRequest; teamId: string | null | undefined },
+  begin: () => unknown,
+): Promise<unknown> {
+  const bytes = Buffer.isBuffer(request.body) ? request.body.length : 0;
   if (bytes <= COSTLY_BYTES) return begin();
-  return turns.take(party, async () => {
-    const begun = begin();
+  const { answering } = await turns.take(teamId ?? ANYBODY, async () => {
+    if (request.raw.socket.destroyed) throw callerGone();
+    const begun = { answering: begin() };
     if (bytes > LARGE_BYTES) await Promise.race([Promise.allSettled([begun.answering]), rest(ANSWERED_MS_MAX)]);
     return begun;
   });
+  return answering;
 }

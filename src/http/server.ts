@@ -5,12 +5,12 @@ import { compileValidators, type OperationValidators, type RequestParameters } f
 import { notFound, Refusal, refuse } from '../platform/refusal/index.ts';
 import type { World } from '../platform/world/index.ts';
 import { checksItsOwnBody } from '../operations/index.ts';
-import { callerGone, mustReach } from '../resources/access/index.ts';
+import { mustReach } from '../resources/access/index.ts';
 import { createAuthentication, createKeyUse } from '../resources/api-keys/index.ts';
 import { createOperatorAuthentication, isOperatorToken } from '../resources/operators/index.ts';
 import { createRequestLog } from '../resources/logs/index.ts';
 import { errorBody, rateLimited, refusalFor, setRateHeaders } from './answers.ts';
-import { ANYBODY, createCostlyTurns, inTurn } from './costly-turns.ts';
+import { createCostlyTurns, inTurn } from './costly-turns.ts';
 import { createUploadBudget } from './upload-budget.ts';
 import { createBrokenRequests } from './broken-requests.ts';
 import { answererOf } from './answerer.ts';
@@ -51,8 +51,7 @@ const PATH_SEGMENT_CHARS_MAX = 64 * 1024;
 export async function startHttp(given: Omit<HttpServices, 'requestLog' | 'turns'>): Promise<HttpPort> {
   const { world } = given;
   const requestLog = createRequestLog(world);
-  const turns = createCostlyTurns();
-  const services: HttpServices = { ...given, requestLog, turns };
+  const services: HttpServices = { ...given, requestLog, turns: createCostlyTurns() };
   const noteAnswer = createAnswerNote(world, requestLog);
   const { config } = world;
   const validators = await compileValidators(services.document);
@@ -180,17 +179,11 @@ export async function startHttp(given: Omit<HttpServices, 'requestLog' | 'turns'
       ...(needs === 'none' || !config.logs.enabled ? {} : { onSend }),
       handler: async (request, reply) => {
         const caller = callerOf.get(request);
-        // An answer is begun within the turn, where what is left of reading is done, and not waited for.
-        const begin = (): { answering: unknown } => {
-          if (request.raw.socket.destroyed) throw callerGone();
-          const body = bodyOf(operation, request);
-          if (caller) caller.body = body.value;
-          if (hasJson && !checksItsOwnBody.has(operationId)) checkBody(operation, body);
+        return inTurn(services.turns, { request, teamId: caller?.teamId }, () => {
+          const body = readBody(operation, request, caller);
           if (caller?.actor.kind === 'api_key') noteKeyUse(caller.actor.keyId, request.id);
-          return { answering: answer({ request, reply, caller, body, parameters: callParameters(request) }) };
-        };
-        const bytes = Buffer.isBuffer(request.body) ? request.body.length : 0;
-        return (await inTurn(turns, { party: caller?.teamId ?? ANYBODY, bytes }, begin)).answering;
+          return answer({ request, reply, caller, body, parameters: callParameters(request) });
+        });
       },
     });
   }
@@ -252,6 +245,14 @@ const bodyOf = (operation: OperationValidators, request: FastifyRequest): Parsed
   takesForm(operation)
     ? NO_BODY
     : unwrapped(operation, parseBody(request.body as Buffer | undefined, request.headers['content-type']));
+
+function readBody(operation: OperationValidators, request: FastifyRequest, caller: Caller | undefined): ParsedBody {
+  const body = bodyOf(operation, request);
+  if (caller) caller.body = body.value;
+  const isJson = operation.method !== 'get' && !takesForm(operation);
+  if (isJson && !checksItsOwnBody.has(operation.operationId)) checkBody(operation, body);
+  return body;
+}
 
 function mustBeAllowed(state: RateState): void {
   if (!state.allowed) throw rateLimited(state);
