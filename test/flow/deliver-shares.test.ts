@@ -136,6 +136,17 @@ test('a team holds no more connections to one address than are free, whatever th
   expect(scene.sink.counts.accepted).toBe(30);
 });
 
+test('however many teams have a backlog before one address, one that comes later has its turn', async () => {
+  await given({ deliver: { limits: { connectionsPerAddressMax: 4 } } });
+  const crowd = many(600).map((n) => scene.send(`c${n}@d${n % 4}.example`, { teamId: `team_${n % 50}` }));
+  await scene.sink.waitFor(1);
+  const other = scene.send('o@other.example', { teamId: 'other' });
+  await Promise.all([other, ...crowd]);
+  const order = scene.sink.messages.map((message) => message.rcptTo[0]);
+  expect(order.indexOf('o@other.example')).toBeLessThan(100);
+  expect(scene.sink.counts.accepted).toBe(601);
+});
+
 test('teams that wait for one destination are served in turn', async () => {
   await given({ deliver: { limits: { connectionsPerDestinationMax: 1 } } });
   const first = scene.send('slow@y.example', { teamId: 'crowd' });

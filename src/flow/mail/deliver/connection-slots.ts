@@ -67,8 +67,10 @@ export class ConnectionSlots {
 
   /** Answers at once where it can; the returned function withdraws what was not answered. */
   request(request: OpeningRequest): () => void {
-    const requests = this.#requests.get(request.team) ?? new Set();
-    this.#requests.set(request.team, requests.add(request));
+    const known = this.#requests.get(request.team);
+    const requests = (known ?? new Set()).add(request);
+    // Who asks for the first time comes before those who ask again and again.
+    if (!known) this.#requests = new Map([[request.team, requests], ...this.#requests]);
     request.address.wanted += 1;
     this.serve();
     const { team, address } = request;

@@ -41,6 +41,8 @@ interface Waiter {
   settle: (lease: Lease) => void;
 }
 
+/** Messages that a connection carries while others wait for one to its address: then it is their turn. */
+const MESSAGES_WHILE_SCARCE = 10;
 const HANDSHAKE_MEMORY_MS = 600_000;
 
 /** The connections to one destination, who waits for them, and what is remembered of its failures. */
@@ -106,7 +108,9 @@ export class Destination implements ShareWaiter {
     if (ending) this.#note(team, session, ending);
     const { failure, earlyReply } = session.connection;
     const isUsable = !failure && !earlyReply && !this.#stopping.signal.aborted;
-    if (!isUsable || session.used >= limits.messagesPerConnectionMax) this.#retire(session);
+    const isScarce = address !== undefined && slots.isScarce(address);
+    const messagesMax = Math.min(limits.messagesPerConnectionMax, isScarce ? MESSAGES_WHILE_SCARCE : Infinity);
+    if (!isUsable || session.used >= messagesMax) this.#retire(session);
     else this.#hand(session);
     this.grow();
     slots.serve();
