@@ -79,6 +79,18 @@ module.exports = {
       to: { path: '^src/app\\.ts$' },
     },
     {
+      name: 'operator-commands-load-no-server',
+      severity: 'error',
+      comment:
+        'A command of the operator that needs only the Store loads the server with this, which takes longer than what it does. ' +
+        'Take what you need from resources, or move it to a file that imports no server.',
+      from: {
+        path: '^(src/open-store\\.ts$|bin/commands/)',
+        pathNot: '^bin/commands/(dev|playground|seed|serve|sweep)\\.ts$',
+      },
+      to: { path: '^(src/((flow|operations|http|smtp|cron)/|(app|open-world)\\.ts$)|bin/commands/(dev|serve)\\.ts$)' },
+    },
+    {
       name: 'modules-are-entered-through-index',
       severity: 'error',
       comment:

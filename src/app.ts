@@ -2,7 +2,7 @@
  * Wires everything, and is the only file that does: config in, running ports out. What it starts it also stops, in the
  * opposite order: ports first, then the queue, then the database.
  */
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { loadContract } from './contract/index.ts';
 import { startCron, type CronJob } from './cron/index.ts';
@@ -37,54 +37,23 @@ import {
   forgetListeners,
   type Listeners,
   type WebhookSender,
-  SEALED_LISTENER_SECRETS,
 } from './flow/webhooks/index.ts';
 import { startHttp, type HttpPort } from './http/index.ts';
-import { createApiCall } from './platform/api-call/index.ts';
-import { blobsFolder, openBlobs, type Blobs } from './platform/blobs/index.ts';
+import { migrateStore } from './open-store.ts';
+import { closeWorld, openWorld, type WorldOptions } from './open-world.ts';
 import { stopwatch, systemClock, type Clock } from './platform/clock/index.ts';
 import type { Config } from './platform/config/index.ts';
-import { createGroupCommit, lockDataFolder, migrate, openDb, ping } from './platform/db/index.ts';
-import { createGuardedFetch } from './platform/fetch/index.ts';
-import { createIds } from './platform/ids/index.ts';
-import { createLog, createMailLog, type Log } from './platform/log/index.ts';
+import { lockDataFolder, ping } from './platform/db/index.ts';
 import { openProcessMarks, type ProcessMarks } from './platform/process-mark/index.ts';
-import { createInspector, createResolver } from './platform/resolver/index.ts';
-import { makeRsaKey, openSecrets, type SealedColumn } from './platform/secrets/index.ts';
 import { openServerTls } from './platform/server-tls/index.ts';
 import type { World } from './platform/world/index.ts';
 import { clearDeleted } from './resources/contacts/index.ts';
-import { SEALED_DKIM_KEYS } from './resources/domains/index.ts';
 import { indexEmails } from './resources/emails/index.ts';
-import { bindInstallation, mustBelongTogether, mustHaveDatabase } from './resources/instance/index.ts';
 import { forgetExpiredShares } from './resources/shares/index.ts';
-import { SEALED_WEBHOOK_SECRETS } from './resources/webhooks/index.ts';
 import { createReceivingDoor, createSubmission, startSmtp, type Doors, type SmtpPorts } from './smtp/index.ts';
 
 export const ROLES = ['http', 'delivery', 'scheduler', 'submission', 'receiving'] as const;
 export type Role = (typeof ROLES)[number];
-
-/** Every column whose texts are sealed with the instance key. */
-export const SEALED_COLUMNS: readonly SealedColumn[] = [
-  SEALED_DKIM_KEYS,
-  ...SEALED_WEBHOOK_SECRETS,
-  SEALED_LISTENER_SECRETS,
-];
-
-export interface WorldOptions {
-  config: Config;
-  dataDir: string;
-  clock?: Clock;
-  random?: () => number;
-  makeRsaKey?: World['makeRsaKey'];
-  log?: Log;
-  /** Certificates in PEM that our own HTTP requests, and deliveries that verify, trust instead of the system's. */
-  trustedCa?: readonly string[];
-  /** Whether an installation may be made where there is none; otherwise an empty database is refused. */
-  mayFound?: boolean;
-  /** The address that HTTP listens on, once it does: port 0 of the configuration is a real one only then. */
-  boundUrl?: () => string | undefined;
-}
 
 export interface AppOptions extends WorldOptions {
   /** Measures waits for mail servers; the system's unless given, because they are real where a test's days are not. */
@@ -112,80 +81,6 @@ export interface App {
   close(graceMs: number): Promise<void>;
 }
 
-/**
- * Everything a verb needs, without any port: for `init` and other commands of the operator. Close it with `closeWorld`.
- * Refuses, before anything is written, a database that does not belong to the folder; `migrateWorld` goes before its use.
- */
-export async function openWorld(options: WorldOptions): Promise<World> {
-  const { config, dataDir, mayFound = false } = options;
-  const blobs = openBlobs(blobsFolder(dataDir));
-  const file = path.resolve(dataDir, config.database.path);
-  // To open an SQLite file is to make it.
-  if (config.database.driver !== 'pg' && !existsSync(file)) {
-    await mustHaveDatabase({ config, dataDir, blobs }, mayFound);
-  }
-  const world = await connectWorld(options, { blobs, file });
-  try {
-    await mustBelongTogether(world, { sealed: SEALED_COLUMNS, mayFound });
-  } catch (error) {
-    await closeWorld(world);
-    throw error;
-  }
-  return world;
-}
-
-/** Brings the schema up to this version's and makes sure that database and folders bear one id; answers what it did. */
-export async function migrateWorld(world: World): Promise<string[]> {
-  const done = await migrate(world.db);
-  await bindInstallation(world, SEALED_COLUMNS);
-  return done;
-}
-
-async function connectWorld(options: WorldOptions, { blobs, file }: { blobs: Blobs; file: string }): Promise<World> {
-  const { config, dataDir, boundUrl } = options;
-  const clock = options.clock ?? systemClock;
-  const log = options.log ?? createLog(config.log);
-  const secrets = openSecrets(dataDir);
-  const { driver, url, pool_max: poolMax } = config.database;
-  const db = await openDb({ driver, url, file, poolMax });
-  const { servers, timeout_ms: timeoutMs, tries } = config.dns;
-  const { public_url: publicUrl, host, port } = config.http;
-  const resolver = createResolver({ servers: [...servers], timeoutMs, tries, now: () => clock.now() });
-  return {
-    config,
-    db,
-    commits: createGroupCommit(db),
-    clock,
-    ids: createIds(clock),
-    random: options.random ?? Math.random,
-    makeRsaKey: options.makeRsaKey ?? makeRsaKey,
-    secrets,
-    blobs,
-    resolver,
-    inspector: createInspector({
-      servers,
-      authorityPort: config.dns.authority_port,
-      allowPrivate: config.network.dns_allow_private,
-    }),
-    callApi: createApiCall({
-      resolver,
-      allowPrivate: config.network.http_allow_private,
-      userAgent: `rasket (+https://${config.instance.host}/)`,
-      ca: options.trustedCa,
-    }),
-    fetch: createGuardedFetch({
-      resolver,
-      allowPrivate: config.network.http_allow_private,
-      userAgent: `rasket (+https://${config.instance.host}/)`,
-      ca: options.trustedCa,
-    }),
-    log,
-    mailLog: createMailLog(log),
-    dataDir,
-    origin: () => boundUrl?.() ?? (publicUrl || `http://${host.includes(':') ? `[${host}]` : host}:${port}`),
-  };
-}
-
 export async function startApp(options: AppOptions): Promise<App> {
   const roles = new Set<Role>(options.roles ?? ROLES);
   const runDir = path.join(options.dataDir, 'run');
@@ -206,7 +101,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const bound: { url?: string } = {};
     const world = await openWorld({ ...options, boundUrl: () => bound.url });
     toStop.push(() => closeWorld(world));
-    await migrateWorld(world);
+    await migrateStore(world);
     const marks = openProcessMarks(options.dataDir);
     toStop.push(marks.close);
     const accept = createAccept(world, () => mail?.queue.wake());
@@ -260,13 +155,6 @@ async function warnOfUnsafeSettings({ db, log }: World): Promise<void> {
     log.warn({ off }, 'PostgreSQL may lose accepted mail in a power cut; switch these on in its configuration');
 }
 
-export async function closeWorld(world: World): Promise<void> {
-  await world.commits.settled();
-  world.resolver.close();
-  world.inspector.close();
-  await world.db.close();
-}
-
 function startHttpPort(
   world: World,
   version: string,
@@ -317,7 +205,8 @@ async function startDelivery(
     settle: createSettle(world, handOffLog.owner),
     handOffLog,
     isPressed: accept.isPressed,
-    isDown: ({ destination, region, tls }) => delivery.isDown({ domain: destination, region, tls }),
+    isDown: ({ team_id: teamId, destination, region, tls }) =>
+      delivery.isDown({ teamId, domain: destination, region, tls }),
   });
   return {
     queue,

@@ -5,7 +5,7 @@ import { blobsFolder, copyBlobs } from '../../src/platform/blobs/index.ts';
 import type { Config } from '../../src/platform/config/index.ts';
 import { writeSnapshot } from '../../src/platform/db/index.ts';
 import { OperatorFault } from '../explain.ts';
-import { dataFolder, mustBeInitialised, readConfig, withWorld, type DataOptions } from './open.ts';
+import { dataFolder, mustBeInitialised, readConfig, withStore, type DataOptions } from './open.ts';
 
 /** A data folder as it stood at one moment, made while the server runs. It counts only under its own name: whole or not there. */
 export async function backup(target: string, options: DataOptions): Promise<void> {
@@ -23,7 +23,7 @@ export async function backup(target: string, options: DataOptions): Promise<void
   }
   const part = `${folder}.part`;
   rmSync(part, { recursive: true, force: true });
-  const copied = await withWorld(config, dataDir, async ({ db }) => {
+  const copied = await withStore(config, dataDir, async ({ db }) => {
     try {
       const database = path.join(part, databaseName(config));
       await mkdir(path.dirname(database), { recursive: true, mode: 0o700 });

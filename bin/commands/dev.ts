@@ -13,9 +13,10 @@ import { createTeam, listTeams } from '../../src/resources/teams/index.ts';
 import type { SmtpListening } from '../../src/smtp/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { becomeOwnerOf, programRoot } from '../installation.ts';
-import { makeDataFolder, withFreshWorld } from './init.ts';
+import { makeDataFolder, withFreshStore } from './init.ts';
 import { DEVELOPMENT_MARK, developmentFolder, readConfig, type DataOptions } from './open.ts';
-import { announce, forgetDeadReady, listenForReload, listenForStop, untilStopped } from './serve.ts';
+import { forgetDeadReady } from './ready-file.ts';
+import { announce, listenForReload, listenForStop, untilStopped } from './serve.ts';
 
 export interface DevOptions extends DataOptions {
   version: string;
@@ -37,7 +38,7 @@ export async function dev(options: DevOptions): Promise<void> {
   becomeOwnerOf(dataDir);
   // A queue of somebody's real mail would be caught instead of sent.
   if (makeDataFolder(dataDir) && config.database.driver === 'pg')
-    await withFreshWorld(config, dataDir, async () => undefined);
+    await withFreshStore(config, dataDir, async () => undefined);
   writeFileSync(
     path.join(dataDir, DEVELOPMENT_MARK),
     'The data folder of the development profile; nothing in it is real.\n',

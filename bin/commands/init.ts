@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Config } from '../../src/platform/config/index.ts';
 import { hasTable } from '../../src/platform/db/index.ts';
 import { createInstanceKey, instanceKeyPath } from '../../src/platform/secrets/index.ts';
-import type { World } from '../../src/platform/world/index.ts';
+import type { Store } from '../../src/platform/store/index.ts';
 import { InstallationMismatch } from '../../src/resources/instance/index.ts';
 import { createTeam, listTeams } from '../../src/resources/teams/index.ts';
 import { OperatorFault } from '../explain.ts';
@@ -13,11 +13,11 @@ import {
   DEVELOPMENT_MARK,
   mustNotLackKey,
   readConfig,
-  withWorld,
+  withStore,
   type CommandAudit,
   type DataOptions,
 } from './open.ts';
-import { runningUrl } from './serve.ts';
+import { runningUrl } from './ready-file.ts';
 
 const FIRST_TEAM = 'My team';
 
@@ -31,18 +31,18 @@ export async function init(options: InitOptions): Promise<void> {
   const config = readConfig({ ...options, data: dataDir });
   becomeOwnerOf(dataDir);
   const isNew = makeDataFolder(dataDir);
-  const open = isNew ? withFreshWorld : withOwnWorld;
+  const open = isNew ? withFreshStore : withOwnStore;
   const made = await open(
     config,
     dataDir,
-    async (world) => {
-      const teams = await listTeams(world.db);
+    async (store) => {
+      const teams = await listTeams(store.db);
       if (teams.length > 0 && options.team === undefined) {
         throw new OperatorFault(
           `${dataDir} has a team already; add another one with: rasket init --data ${dataDir} --team NAME`,
         );
       }
-      return createTeam(world, { name: options.team ?? FIRST_TEAM });
+      return createTeam(store, { name: options.team ?? FIRST_TEAM });
     },
     { action: 'team.created' },
   );
@@ -67,14 +67,14 @@ export function makeDataFolder(dataDir: string): boolean {
 }
 
 /** What a database server holds already was sealed with another folder's key, and a new key could not read it. */
-export async function withFreshWorld<T>(
+export async function withFreshStore<T>(
   config: Config,
   dataDir: string,
-  work: (world: World) => Promise<T>,
+  work: (store: Store) => Promise<T>,
   audit?: CommandAudit,
 ): Promise<T> {
   try {
-    return await withWorld(config, dataDir, work, { mayFound: true, before: mustBeEmpty, ...(audit ? { audit } : {}) });
+    return await withStore(config, dataDir, work, { mayFound: true, before: mustBeEmpty, ...(audit ? { audit } : {}) });
   } catch (error) {
     if (!(error instanceof InstallationMismatch)) throw error;
     rmSync(instanceKeyPath(dataDir));
@@ -84,10 +84,10 @@ export async function withFreshWorld<T>(
   }
 }
 
-const withOwnWorld: typeof withFreshWorld = (config, dataDir, work, audit) =>
-  withWorld(config, dataDir, work, { mayFound: true, ...(audit ? { audit } : {}) });
+const withOwnStore: typeof withFreshStore = (config, dataDir, work, audit) =>
+  withStore(config, dataDir, work, { mayFound: true, ...(audit ? { audit } : {}) });
 
-async function mustBeEmpty({ db }: World): Promise<void> {
+async function mustBeEmpty({ db }: Store): Promise<void> {
   const hasTeams = (await hasTable(db, 'teams')) && (await listTeams(db)).length > 0;
   if (hasTeams) throw new InstallationMismatch('the database has teams');
 }

@@ -1,4 +1,4 @@
-import { closeWorld, openWorld } from '../../src/app.ts';
+import { closeStore, openStore } from '../../src/open-store.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { becomeOwnerOf } from '../installation.ts';
 import { dataFolder, migrateAlone, mustBeInitialised, readConfig, type DataOptions } from './open.ts';
@@ -8,17 +8,17 @@ export async function migrateDatabase(options: DataOptions): Promise<void> {
   const dataDir = dataFolder(options);
   becomeOwnerOf(dataDir);
   mustBeInitialised(dataDir);
-  const world = await openWorld({
+  const store = await openStore({
     config,
     dataDir,
     log: createLog({ level: 'error', format: 'pretty' }),
     mayFound: true,
   });
   try {
-    const done = await migrateAlone(world);
+    const done = await migrateAlone(store);
     for (const name of done) console.log(`applied  ${name}`);
     console.log(done.length === 0 ? 'The database is up to date.' : 'The database is up to date now.');
   } finally {
-    await closeWorld(world);
+    await closeStore(store);
   }
 }

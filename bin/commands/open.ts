@@ -1,14 +1,14 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { closeWorld, migrateWorld, openWorld } from '../../src/app.ts';
+import { closeStore, migrateStore, openStore } from '../../src/open-store.ts';
 import { audited, type AuditNote } from '../../src/resources/audit/index.ts';
 import { loadConfig, type Config, type ConfigInput } from '../../src/platform/config/index.ts';
 import { lockDataFolder, schemaState } from '../../src/platform/db/index.ts';
 import { MARK_FILE } from '../../src/platform/installation-mark/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { instanceKeyPath, readInstanceKeys } from '../../src/platform/secrets/index.ts';
-import type { World } from '../../src/platform/world/index.ts';
+import type { Store } from '../../src/platform/store/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { becomeOwnerOf, findInstallation, programRoot, settingsOf } from '../installation.ts';
 
@@ -85,22 +85,22 @@ export function mustNotLackKey(dataDir: string): void {
 }
 
 /** A server that runs relies on the schema it found, so a pending migration waits until it is stopped. */
-export async function migrateAlone(world: World): Promise<string[]> {
-  const { db, dataDir } = world;
+export async function migrateAlone(store: Store): Promise<string[]> {
+  const { db, dataDir } = store;
   // On a database server, migrations lock one another out, and are made so that the release before goes on beside them.
-  if (db.dialect === 'pg' || (await schemaState(db)).pending.length === 0) return migrateWorld(world);
+  if (db.dialect === 'pg' || (await schemaState(db)).pending.length === 0) return migrateStore(store);
   mkdirSync(path.join(dataDir, 'run'), { recursive: true, mode: 0o700 });
   const letGo = lockDataFolder(dataDir);
   try {
-    return await migrateWorld(world);
+    return await migrateStore(store);
   } finally {
     letGo();
   }
 }
 
-export interface WorldOptions {
+export interface StoreOptions {
   mayFound?: boolean;
-  before?: (world: World) => Promise<void>;
+  before?: (store: Store) => Promise<void>;
   /** What the audit log says of it, where something is changed. */
   audit?: CommandAudit;
 }
@@ -108,19 +108,19 @@ export interface WorldOptions {
 export interface CommandAudit extends Pick<AuditNote, 'action'> {
   details?: object;
   /** The team or thing that it is about, where that is not made just now. */
-  about?: (world: World) => Promise<{ teamId?: string; subjectId?: string }>;
+  about?: (store: Store) => Promise<{ teamId?: string; subjectId?: string }>;
   /** It changes more than the database. */
   always?: true;
 }
 
 /** The entry is written in the transaction of the change, as for a change that comes over the API. */
 async function workAudited<T>(
-  world: World,
-  work: (world: World) => Promise<T>,
+  store: Store,
+  work: (store: Store) => Promise<T>,
   { action, details, about, always }: CommandAudit,
 ): Promise<T> {
-  const { teamId = null, subjectId = null } = (await about?.(world)) ?? {};
-  const watched = audited(world, {
+  const { teamId = null, subjectId = null } = (await about?.(store)) ?? {};
+  const watched = audited(store, {
     ...{ action, team_id: teamId, subject_id: subjectId, details: details ? JSON.stringify(details) : null },
     ...{ actor_kind: 'command', actor_id: null, actor_name: userOfMachine() },
     ...{ address: null, user_agent: null, request_id: null },
@@ -140,22 +140,22 @@ function userOfMachine(): string | null {
   }
 }
 
-/** A world for one command of the operator, migrated and closed afterwards; it logs only what went wrong. */
-export async function withWorld<T>(
+/** A store for one command of the operator, migrated and closed afterwards; it logs only what went wrong. */
+export async function withStore<T>(
   config: Config,
   dataDir: string,
-  work: (world: World) => Promise<T>,
-  { mayFound = false, before, audit }: WorldOptions = {},
+  work: (store: Store) => Promise<T>,
+  { mayFound = false, before, audit }: StoreOptions = {},
 ): Promise<T> {
   becomeOwnerOf(dataDir);
   mustBeInitialised(dataDir);
   const log = createLog({ level: 'error', format: 'pretty' });
-  const world = await openWorld({ config, dataDir, log, mayFound });
+  const store = await openStore({ config, dataDir, log, mayFound });
   try {
-    await before?.(world);
-    await migrateAlone(world);
-    return await (audit ? workAudited(world, work, audit) : work(world));
+    await before?.(store);
+    await migrateAlone(store);
+    return await (audit ? workAudited(store, work, audit) : work(store));
   } finally {
-    await closeWorld(world);
+    await closeStore(store);
   }
 }

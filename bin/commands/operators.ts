@@ -5,21 +5,21 @@ import {
   revokeOperator,
   type OperatorRow,
 } from '../../src/resources/operators/index.ts';
-import { dataFolder, readConfig, withWorld, type DataOptions } from './open.ts';
+import { dataFolder, readConfig, withStore, type DataOptions } from './open.ts';
 
 type Options = DataOptions & { json?: boolean };
 
 export async function createNamedOperator(name: string, options: Options): Promise<void> {
   const audit = { action: 'operator.created', details: { name } };
   const open = [readConfig(options), dataFolder(options)] as const;
-  const made = await withWorld(...open, (world) => createOperator(world, name), { audit });
+  const made = await withStore(...open, (store) => createOperator(store, name), { audit });
   if (options.json) return console.log(JSON.stringify(made));
   console.log(`${made.name} is an operator now. The token is shown this once:\n\n  ${made.token}\n`);
   console.log('Keep it for rasket queue and rasket audit with: rasket login --profile operator');
 }
 
 export async function printOperators(options: Options): Promise<void> {
-  const rows = await withWorld(readConfig(options), dataFolder(options), (world) => listOperators(world.db));
+  const rows = await withStore(readConfig(options), dataFolder(options), (store) => listOperators(store.db));
   if (options.json) return console.log(JSON.stringify(rows.map(shown)));
   for (const row of rows.map(shown)) {
     console.log([row.id, row.created_at.slice(0, 10), row.token_prefix, row.state, row.name].join('\t'));
@@ -27,11 +27,11 @@ export async function printOperators(options: Options): Promise<void> {
 }
 
 export async function revokeNamedOperator(operator: string, options: Options): Promise<void> {
-  const about = async (world: Parameters<typeof findOperator>[0]) => ({
-    subjectId: (await findOperator(world, operator)).id,
+  const about = async (store: Parameters<typeof findOperator>[0]) => ({
+    subjectId: (await findOperator(store, operator)).id,
   });
   const open = [readConfig(options), dataFolder(options)] as const;
-  const row = await withWorld(...open, (world) => revokeOperator(world, operator), {
+  const row = await withStore(...open, (store) => revokeOperator(store, operator), {
     audit: { action: 'operator.revoked', about },
   });
   console.log(options.json ? JSON.stringify(shown(row)) : `The token of ${row.name} is not accepted any more.`);

@@ -2,7 +2,7 @@ import { listCaught, readCaught, type CaughtRow } from '../../src/flow/mail/play
 import { readMessage, type MessagePart, type MessageReading } from '../../src/protocol/read-message/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { signersOf, textOfHtml } from './message-text.ts';
-import { developmentFolder, mustBeInitialised, readConfig, withWorld, type DataOptions } from './open.ts';
+import { developmentFolder, mustBeInitialised, readConfig, withStore, type DataOptions } from './open.ts';
 
 export interface PlaygroundOptions extends DataOptions {
   raw?: boolean;
@@ -14,7 +14,7 @@ export async function playground(id: string | undefined, options: PlaygroundOpti
   const dataDir = developmentFolder(options);
   const config = readConfig({ ...options, data: dataDir }, { profile: 'development' });
   mustBeInitialised(dataDir, options.data === undefined ? 'npm start' : `rasket dev --data ${options.data}`);
-  await withWorld(config, dataDir, async ({ db, blobs }) => {
+  await withStore(config, dataDir, async ({ db, blobs }) => {
     if (id === undefined) return print(await listCaught(db, options.limit), options.json ?? false);
     const wanted = id === 'latest' ? (await listCaught(db, 1))[0]?.id : id;
     const caught = wanted === undefined ? undefined : await readCaught(db, blobs, wanted);

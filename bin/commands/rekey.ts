@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { SEALED_COLUMNS } from '../../src/app.ts';
+import { SEALED_COLUMNS } from '../../src/sealed-columns.ts';
 import { lockDataFolder } from '../../src/platform/db/index.ts';
 import {
   instanceKeyPath,
@@ -8,10 +8,10 @@ import {
   readInstanceKeys,
   writeInstanceKeys,
 } from '../../src/platform/secrets/index.ts';
-import type { World } from '../../src/platform/world/index.ts';
+import type { Store } from '../../src/platform/store/index.ts';
 import { sealAnew, type SealedAnew } from '../../src/resources/instance/index.ts';
 import { OperatorFault } from '../explain.ts';
-import { dataFolder, readConfig, withWorld, type CommandAudit, type DataOptions } from './open.ts';
+import { dataFolder, readConfig, withStore, type CommandAudit, type DataOptions } from './open.ts';
 
 /**
  * Replaces the instance key in steps that can each be killed and repeated: `instance.key` and the database say how far it
@@ -21,33 +21,33 @@ export async function rekey(options: DataOptions & { forgetFormer?: boolean }): 
   const work = options.forgetFormer ? forgetFormer : replaceKey;
   const action = options.forgetFormer ? 'instance.former_keys_forgotten' : 'instance.rekeyed';
   const audit: CommandAudit = { action, always: true };
-  console.log(await withWorld(readConfig(options), dataFolder(options), work, { audit }));
+  console.log(await withStore(readConfig(options), dataFolder(options), work, { audit }));
 }
 
-async function replaceKey(world: World): Promise<string> {
-  const { dataDir, db } = world;
+async function replaceKey(store: Store): Promise<string> {
+  const { dataDir, db } = store;
   const { current, next, former } = readInstanceKeys(dataDir);
   if (next === undefined) {
     // With keys of before in the file, the call before this one may have been killed in the middle.
-    const resumed = former.length > 0 ? await sealAnew(world, SEALED_COLUMNS) : undefined;
-    if (resumed && resumed.sealed > 0) return told(world, resumed);
+    const resumed = former.length > 0 ? await sealAnew(store, SEALED_COLUMNS) : undefined;
+    if (resumed && resumed.sealed > 0) return told(store, resumed);
     if (db.dialect === 'pg') {
       writeInstanceKeys(dataDir, { current, next: newInstanceKey(), former });
       return `${instanceKeyPath(dataDir)} holds a new key beside the one in force. Copy the file into the data folder of every other node, then run this again here.`;
     }
   }
   writeInstanceKeys(dataDir, { current: next ?? newInstanceKey(), former: [current, ...former] });
-  return told(world, await sealAnew(world, SEALED_COLUMNS));
+  return told(store, await sealAnew(store, SEALED_COLUMNS));
 }
 
-function told({ dataDir }: World, { sealed, unreadable }: SealedAnew): string {
+function told({ dataDir }: Store, { sealed, unreadable }: SealedAnew): string {
   const lost = unreadable === 0 ? '' : ` ${unreadable} could not be read by any key and were left as they are.`;
   return `The new key is in force; it has sealed ${sealed} values anew.${lost} Back up ${instanceKeyPath(dataDir)}. The key before it still reads links in mail that was sent; end that with: rasket rekey --forget-former`;
 }
 
 /** A process that still has such a key in memory would go on signing with it. */
-async function forgetFormer(world: World): Promise<string> {
-  const { dataDir, db } = world;
+async function forgetFormer(store: Store): Promise<string> {
+  const { dataDir, db } = store;
   mkdirSync(path.join(dataDir, 'run'), { recursive: true, mode: 0o700 });
   const letGo = db.dialect === 'sqlite' ? lockDataFolder(dataDir) : () => undefined;
   try {
@@ -55,7 +55,7 @@ async function forgetFormer(world: World): Promise<string> {
     if (next !== undefined) {
       throw new OperatorFault('instance.key holds a next key that is not in force yet; run rasket rekey first');
     }
-    await sealAnew(world, SEALED_COLUMNS);
+    await sealAnew(store, SEALED_COLUMNS);
     writeInstanceKeys(dataDir, { current, former: [] });
   } finally {
     letGo();

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { closeNet, withNet } from '../../src/open-world.ts';
 import { listTeams } from '../../src/resources/teams/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { seed as fill } from '../seed/index.ts';
@@ -8,7 +9,7 @@ import {
   developmentFolder,
   mustBeInitialised,
   readConfig,
-  withWorld,
+  withStore,
   type DataOptions,
 } from './open.ts';
 
@@ -20,12 +21,17 @@ export async function seed(options: DataOptions & { json?: boolean }): Promise<v
   }
   const config = readConfig({ ...options, data: dataDir }, { profile: 'development' });
   const isWatched = process.stderr.isTTY && !options.json;
-  const made = await withWorld(config, dataDir, async (world) => {
-    const [team] = await listTeams(world.db);
+  const made = await withStore(config, dataDir, async (store) => {
+    const [team] = await listTeams(store.db);
     if (!team) throw new OperatorFault('there is no team yet; start the development server once with: npm start');
-    return fill(world, team.id, (done, of) => {
-      if (isWatched) process.stderr.write(`\r\u001B[KDay ${done} of ${of}${done === of ? '\n' : ''}`);
-    });
+    const world = withNet(store);
+    try {
+      return await fill(world, team.id, (done, of) => {
+        if (isWatched) process.stderr.write(`\r\u001B[KDay ${done} of ${of}${done === of ? '\n' : ''}`);
+      });
+    } finally {
+      closeNet(world);
+    }
   });
   if (options.json) return console.log(JSON.stringify(made));
   const { emails, contacts, received } = made;

@@ -1,6 +1,6 @@
 import { createSendSwitch, setSending } from '../../src/resources/instance/index.ts';
 import { OperatorFault } from '../explain.ts';
-import { dataFolder, readConfig, withWorld, type DataOptions } from './open.ts';
+import { dataFolder, readConfig, withStore, type DataOptions } from './open.ts';
 
 /** Shows the switch, or moves it first: a running server sees it at its next send. */
 export async function sending(
@@ -9,12 +9,12 @@ export async function sending(
 ): Promise<void> {
   const { reason } = options;
   if (reason !== undefined && wanted !== 'off') throw new OperatorFault('--reason goes with: rasket sending off');
-  const now = await withWorld(
+  const now = await withStore(
     readConfig(options),
     dataFolder(options),
-    async (world) => {
-      if (wanted !== undefined) await setSending(world, { isOn: wanted === 'on', reason });
-      return createSendSwitch(world)();
+    async (store) => {
+      if (wanted !== undefined) await setSending(store, { isOn: wanted === 'on', reason });
+      return createSendSwitch(store)();
     },
     wanted === undefined
       ? {}

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { ROLES, startApp, type App, type Role } from '../../src/app.ts';
 import { createLog, type Log } from '../../src/platform/log/index.ts';
@@ -6,6 +6,7 @@ import { OperatorFault } from '../explain.ts';
 import { becomeOwnerOf } from '../installation.ts';
 import { outliveReaders } from '../output.ts';
 import { dataFolder, DEVELOPMENT_MARK, mustBeInitialised, readConfig, type DataOptions } from './open.ts';
+import { forgetDeadReady, forgetOwnReady, writeReady } from './ready-file.ts';
 
 export interface ServeOptions extends DataOptions {
   roles?: Role[];
@@ -36,51 +37,14 @@ function mustBeReal(dataDir: string): void {
   }
 }
 
-const readyFile = (dataDir: string): string => path.join(dataDir, 'run', 'ready.json');
-
-/** A process that was killed left its file behind, and a script that waits for ours must not take it for ours. */
-export function forgetDeadReady(dataDir: string): void {
-  if (!isRunning(dataDir)) rmSync(readyFile(dataDir), { force: true });
-}
-
-/** The address of the server that runs on this folder; undefined where none does. */
-export function runningUrl(dataDir: string): string | undefined {
-  if (!isRunning(dataDir)) return undefined;
-  const { listeners } = JSON.parse(readFileSync(readyFile(dataDir), 'utf8')) as {
-    listeners: { http?: { url: string } };
-  };
-  return listeners.http?.url;
-}
-
-function isRunning(dataDir: string): boolean {
-  const pid = readyPid(dataDir);
-  // In a container every process has the id of the one before it.
-  if (pid === undefined || pid === process.pid) return false;
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
-
-function readyPid(dataDir: string): number | undefined {
-  try {
-    return (JSON.parse(readFileSync(readyFile(dataDir), 'utf8')) as { pid: number }).pid;
-  } catch {
-    return undefined;
-  }
-}
-
 /** Says once, to programs and to people, that everything listens. Scripts wait for the file to appear. */
 export function announce(app: App, dataDir: string, roles: readonly Role[], version: string): void {
   const http = app.http && { host: app.http.host, port: app.http.port, url: app.http.url };
   const smtp = app.smtp?.listening;
   const listeners = { ...(http ? { http } : {}), ...(smtp ? { smtp } : {}) };
   const ready = { pid: process.pid, version, roles, listeners };
-  const file = readyFile(dataDir);
   outliveReaders();
-  writeFileSync(`${file}.part`, JSON.stringify(ready), { mode: 0o600 });
-  renameSync(`${file}.part`, file);
+  writeReady(dataDir, ready);
   app.world.log.info({ ...ready, data: dataDir }, 'ready');
 }
 
@@ -121,8 +85,7 @@ export async function untilStopped(stop: Stop, app: App, dataDir: string, graceM
   const keepUp = setInterval(() => undefined, 2 ** 30);
   const signal = await stop.asked;
   log.info({ signal, graceMs }, 'stopping');
-  // Where processes share a folder, the file is that of the latest.
-  if (readyPid(dataDir) === process.pid) rmSync(readyFile(dataDir), { force: true });
+  forgetOwnReady(dataDir);
   // A database that answers nothing must not keep us: what was in hand is taken up after the next start.
   const cut = setTimeout(() => {
     log.error({ graceMs }, 'what was in hand did not end in time: stopped at once');

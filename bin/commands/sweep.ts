@@ -1,12 +1,12 @@
 import { sweepBlobs } from '../../src/flow/upkeep/index.ts';
-import { dataFolder, readConfig, withWorld, type CommandAudit, type DataOptions } from './open.ts';
+import { dataFolder, readConfig, withStore, type CommandAudit, type DataOptions } from './open.ts';
 
 const AUDIT: CommandAudit = { action: 'storage.swept', always: true };
 
 /** Counts what no email needs, and removes it when told to. */
 export async function sweep(options: DataOptions & { yes?: boolean; json?: boolean }): Promise<void> {
   const remove = options.yes ?? false;
-  const swept = await withWorld(readConfig(options), dataFolder(options), (world) => sweepBlobs(world, { remove }), {
+  const swept = await withStore(readConfig(options), dataFolder(options), (store) => sweepBlobs(store, { remove }), {
     ...(remove ? { audit: AUDIT } : {}),
   });
   const { looked, orphans, removed } = swept;

@@ -6,23 +6,23 @@ import {
   type TeamChange,
   type TeamRow,
 } from '../../src/resources/teams/index.ts';
-import type { World } from '../../src/platform/world/index.ts';
+import type { Store } from '../../src/platform/store/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { printTeam } from './init.ts';
-import { dataFolder, readConfig, withWorld, type DataOptions } from './open.ts';
+import { dataFolder, readConfig, withStore, type DataOptions } from './open.ts';
 
 type Options = DataOptions & { json?: boolean };
 
 export async function createNamedTeam(name: string, options: Options & { admin?: string[] }): Promise<void> {
   const config = readConfig(options);
   const dataDir = dataFolder(options);
-  const make = (world: World) => createTeam(world, { name, adminEmails: options.admin });
-  const made = await withWorld(config, dataDir, make, { audit: { action: 'team.created', details: { name } } });
+  const make = (store: Store) => createTeam(store, { name, adminEmails: options.admin });
+  const made = await withStore(config, dataDir, make, { audit: { action: 'team.created', details: { name } } });
   printTeam({ ...made, dataDir, config }, options);
 }
 
 export async function printTeams(options: Options): Promise<void> {
-  const teams = await withWorld(readConfig(options), dataFolder(options), (world) => listTeams(world.db));
+  const teams = await withStore(readConfig(options), dataFolder(options), (store) => listTeams(store.db));
   const rows = teams.map(rowOf);
   if (options.json) console.log(JSON.stringify(rows));
   else for (const row of rows) console.log(lineOf(row));
@@ -49,13 +49,13 @@ export const resumeTeam = (team: string, options: Options): Promise<void> =>
 
 async function change(team: string, action: string, wanted: TeamChange, options: Options): Promise<void> {
   const config = readConfig(options);
-  const about = async ({ db }: World) => {
+  const about = async ({ db }: Store) => {
     const id = (await findNamedTeam(db, team))?.id;
     return id === undefined ? {} : { teamId: id, subjectId: id };
   };
-  const administer = (world: World) => administerTeam(world, team, wanted);
+  const administer = (store: Store) => administerTeam(store, team, wanted);
   const audit = { action, about, details: { ...wanted } };
-  const row = rowOf(await withWorld(config, dataFolder(options), administer, { audit }));
+  const row = rowOf(await withStore(config, dataFolder(options), administer, { audit }));
   console.log(options.json ? JSON.stringify(row) : lineOf(row));
 }
 

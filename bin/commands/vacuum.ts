@@ -2,7 +2,7 @@ import { mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { lockDataFolder, rewriteFile } from '../../src/platform/db/index.ts';
 import { OperatorFault } from '../explain.ts';
-import { dataFolder, mustBeInitialised, readConfig, withWorld, type DataOptions } from './open.ts';
+import { dataFolder, mustBeInitialised, readConfig, withStore, type DataOptions } from './open.ts';
 
 export async function vacuum(options: DataOptions): Promise<void> {
   const config = readConfig(options);
@@ -15,7 +15,7 @@ export async function vacuum(options: DataOptions): Promise<void> {
   mustBeInitialised(dataDir);
   const file = path.resolve(dataDir, config.database.path);
   const before = sizeOf(file);
-  await withWorld(config, dataDir, async ({ db }) => {
+  await withStore(config, dataDir, async ({ db }) => {
     mkdirSync(path.join(dataDir, 'run'), { recursive: true, mode: 0o700 });
     const letGo = lockDataFolder(dataDir);
     await rewriteFile(db).finally(letGo);

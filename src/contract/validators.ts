@@ -3,7 +3,7 @@ import formats from 'ajv-formats';
 import { OpenAPIBackend, ValidationContext, type Document } from 'openapi-backend';
 import { listOperations, resolveRef, type OpenApiDocument, type OperationEntry, type Schema } from './document.ts';
 import { describeProblems, type Problem } from './problems.ts';
-import { checkResponse, type Answer } from './response-check.ts';
+import { checkResponse, type Answer, type SchemaAt } from './response-check.ts';
 
 export interface RequestParameters {
   path: Record<string, unknown>;
@@ -40,6 +40,7 @@ const bodyNodesMax = 10_000;
 export async function compileValidators(document: OpenApiDocument): Promise<Validators> {
   const quick = await startBackend(document, false);
   const thorough = await startBackend(document, true);
+  const answers = { body: schemasOf(document, 'body'), header: schemasOf(document, 'header') };
   const operations = new Map<string, OperationValidators>();
   for (const entry of listOperations(document)) {
     operations.set(entry.operationId, validatorsOf(document, entry, quick, thorough));
@@ -47,9 +48,9 @@ export async function compileValidators(document: OpenApiDocument): Promise<Vali
   return {
     operations,
     validateResponse: (operationId, answer) => {
-      const operation = operations.get(operationId)?.operation;
-      if (!operation) return [`the contract has no operation ${operationId}`];
-      return checkResponse(document, operation, thorough.validator, answer);
+      const entry = operations.get(operationId);
+      if (!entry) return [`the contract has no operation ${operationId}`];
+      return checkResponse(document, entry, answers, answer);
     },
     compile: (operationIds) => {
       for (const id of operationIds) {
@@ -115,7 +116,10 @@ async function startBackend(document: OpenApiDocument, allErrors: boolean): Prom
     customizeAjv: (_ajv, _options, context) => {
       const known = instances.get(context);
       if (known) return known;
-      const fresh = createAjv(context, allErrors);
+      const fresh = createAjv({
+        allErrors: allErrors || context !== ValidationContext.RequestBody,
+        useDefaults: context === ValidationContext.Params,
+      });
       instances.set(context, fresh);
       return fresh;
     },
@@ -124,16 +128,28 @@ async function startBackend(document: OpenApiDocument, allErrors: boolean): Prom
   return backend;
 }
 
-function createAjv(context: ValidationContext, allErrors: boolean): Ajv2020 {
-  const isRequestBody = context === ValidationContext.RequestBody;
+/** openapi-backend would compile the schemas of answers and their headers anew for each status of each operation. */
+function schemasOf(document: OpenApiDocument, kind: 'body' | 'header'): SchemaAt {
+  const compiling = once(() =>
+    createAjv({ allErrors: true, coerceTypes: kind === 'header' }).addSchema(document, 'contract'),
+  );
+  const known = new Map<string, ValidateFunction>();
+  return (place) => {
+    const schema = { $ref: `contract${place}` };
+    const validate =
+      known.get(place) ?? compiling().compile(kind === 'body' ? schema : { properties: { value: schema } });
+    known.set(place, validate);
+    return validate;
+  };
+}
+
+function createAjv(options: { allErrors: boolean; coerceTypes?: boolean; useDefaults?: boolean }): Ajv2020 {
   const ajv = new Ajv2020({
     strict: false,
     // The tests hold the whole document against the dialect; here that would cost every start a tenth of a second.
     validateSchema: false,
     verbose: true,
-    allErrors: allErrors || !isRequestBody,
-    coerceTypes: context === ValidationContext.ResponseHeaders,
-    useDefaults: context === ValidationContext.Params,
+    ...options,
   });
   formats.default(ajv);
   // ajv-formats also takes urn:uuid:… and any offset; the contract knows bare UUIDs and UTC with milliseconds.

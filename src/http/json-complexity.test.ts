@@ -11,6 +11,8 @@ describe('a body is parsed only when it is simple enough', () => {
     { why: 'an escaped quote does not end a string', value: `"${'\\",'.repeat(300_000)}"` },
     { why: 'the bytes of a file', value: `{"type":"Buffer","data":[${'255,'.repeat(1_000_000)}1]}` },
     { why: '199,000 values', value: `[${'{},'.repeat(99_000)}{}]` },
+    { why: '39,000 fields', value: `[${'{"a":1},'.repeat(38_999)}{}]` },
+    { why: 'colons in strings are text', value: `"${':'.repeat(100_000)}"` },
     { why: 'sixty levels', value: '['.repeat(60) + ']'.repeat(60) },
   ])('$why', ({ value }) => {
     expect(complexityFault(body(value))).toBeUndefined();
@@ -20,6 +22,8 @@ describe('a body is parsed only when it is simple enough', () => {
     { why: 'a list of empty objects', value: `[${'{},'.repeat(200_000)}{}]`, fault: 'holds more than 200000 values' },
     { why: 'a list of strings', value: `[${'"",'.repeat(250_000)}""]`, fault: 'holds more than 200000 values' },
     { why: 'numbers and something else', value: `[${'1,'.repeat(250_000)}{}]`, fault: 'holds more than 200000 values' },
+    { why: 'a list of fields', value: `[${'{"a":1},'.repeat(40_000)}{}]`, fault: 'names more than 40000 fields' },
+    { why: 'an object of fields', value: `{${'"a":1,'.repeat(40_000)}"b":1}`, fault: 'names more than 40000 fields' },
     { why: 'many levels', value: '['.repeat(70), fault: 'is nested more than 64 levels deep' },
   ])('$why', ({ value, fault }) => {
     expect(complexityFault(body(value))).toBe(fault);

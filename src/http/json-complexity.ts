@@ -3,6 +3,8 @@
  * needs that many values in one request; the bytes of a file, a list of plain numbers, are not counted.
  */
 const VALUES_MAX = 200_000;
+/** A name costs many times a value: objects of many names are slow to make and slow to check. The largest batch has some 20,000. */
+const NAMES_MAX = 40_000;
 const DEPTH_MAX = 64;
 /** What a smaller body can spell does no harm, and is not worth reading twice. */
 const UNREAD_BYTES_MAX = 64 * 1024;
@@ -11,11 +13,13 @@ const UNREAD_BYTES_MAX = 64 * 1024;
 export function complexityFault(bytes: Buffer): string | undefined {
   if (bytes.length <= UNREAD_BYTES_MAX) return undefined;
   let values = 0;
+  let names = 0;
   let depth = 0;
   for (let i = 0; i < bytes.length; i++) {
     const byte = bytes[i];
     if (byte === QUOTE) i = endOfString(bytes, i + 1);
     else if (byte === COMMA) values++;
+    else if (byte === COLON) names++;
     else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth--;
     else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
       values++;
@@ -23,6 +27,7 @@ export function complexityFault(bytes: Buffer): string | undefined {
       if (byte === OPEN_LIST) i = endOfNumbers(bytes, i);
     }
     if (values > VALUES_MAX) return `holds more than ${VALUES_MAX} values`;
+    if (names > NAMES_MAX) return `names more than ${NAMES_MAX} fields`;
   }
   return undefined;
 }
@@ -30,6 +35,7 @@ export function complexityFault(bytes: Buffer): string | undefined {
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
+const COLON = 0x3a;
 const OPEN_LIST = 0x5b;
 const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;

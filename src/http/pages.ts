@@ -12,10 +12,13 @@ import { getSharePage } from './share-page/index.ts';
 type KeyPageId = 'listenWebhooks' | 'createContactImport' | 'exportContacts';
 
 export const publicPages: { [Id in Exclude<PageId, KeyPageId>]: PublicPage<Id> } = {
-  getOpenapiJson: ({ services }) => services.document,
+  getOpenapiJson({ services, reply }) {
+    reply.type('application/json; charset=utf-8');
+    return (json ??= Buffer.from(JSON.stringify(services.document)));
+  },
   getOpenapiYaml({ services, reply }) {
     reply.type('application/yaml; charset=utf-8');
-    return (yaml ??= formatContractYaml(services.document));
+    return (yaml ??= formatContractYaml(services.document).then((text) => Buffer.from(text)));
   },
   getDocs({ services, reply }) {
     reply.type('text/html; charset=utf-8');
@@ -35,5 +38,6 @@ export const publicPages: { [Id in Exclude<PageId, KeyPageId>]: PublicPage<Id> }
 export const keyPages: { [Id in KeyPageId]: KeyPage<Id> } = { listenWebhooks, createContactImport, exportContacts };
 
 /** The document does not change while the program runs. */
-let yaml: Promise<string> | undefined;
+let json: Buffer | undefined;
+let yaml: Promise<Buffer> | undefined;
 let page: string | undefined;

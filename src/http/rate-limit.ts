@@ -1,3 +1,4 @@
+import { clientKey } from '../platform/network/index.ts';
 import type { World } from '../platform/world/index.ts';
 import { takeFromSharedBucket } from './rate-limit.store.ts';
 
@@ -22,6 +23,9 @@ interface Bucket {
   tokens: number;
   at: number;
 }
+
+/** Of who has no credential: one customer has a whole network of IPv6 addresses. */
+export const bucketOfAddress = (address: string): string => `address:${clientKey(address)}`;
 
 const BUCKETS_MAX = 50_000;
 

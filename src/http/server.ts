@@ -10,6 +10,7 @@ import { createAuthentication, createKeyUse } from '../resources/api-keys/index.
 import { createOperatorAuthentication, isOperatorToken } from '../resources/operators/index.ts';
 import { createRequestLog } from '../resources/logs/index.ts';
 import { errorBody, rateLimited, refusalFor, setRateHeaders } from './answers.ts';
+import { createCostlyTurns, inTurn } from './costly-turns.ts';
 import { createUploadBudget } from './upload-budget.ts';
 import { createBrokenRequests } from './broken-requests.ts';
 import { answererOf } from './answerer.ts';
@@ -23,7 +24,7 @@ import {
 } from './check-request.ts';
 import type { HttpServices } from './page.ts';
 import { readForms } from './import-upload.ts';
-import { createRateLimit, type RateState } from './rate-limit.ts';
+import { bucketOfAddress, createRateLimit, type RateState } from './rate-limit.ts';
 import { createAnswerNote, type Caller } from './request-log.ts';
 import { contractTarget, knownPathsOf, parseQuery } from './target.ts';
 import { createPreferencePages } from './preference-pages/index.ts';
@@ -47,10 +48,10 @@ const COMPILED_AT_START = ['sendEmail', 'sendBatch'];
 /** More than Node takes for a request line: what is too long for an id is the contract's to say. */
 const PATH_SEGMENT_CHARS_MAX = 64 * 1024;
 
-export async function startHttp(given: Omit<HttpServices, 'requestLog'>): Promise<HttpPort> {
+export async function startHttp(given: Omit<HttpServices, 'requestLog' | 'turns'>): Promise<HttpPort> {
   const { world } = given;
   const requestLog = createRequestLog(world);
-  const services: HttpServices = { ...given, requestLog };
+  const services: HttpServices = { ...given, requestLog, turns: createCostlyTurns() };
   const noteAnswer = createAnswerNote(world, requestLog);
   const { config } = world;
   const validators = await compileValidators(services.document);
@@ -69,7 +70,7 @@ export async function startHttp(given: Omit<HttpServices, 'requestLog'>): Promis
     routerOptions: { maxParamLength: PATH_SEGMENT_CHARS_MAX, querystringParser: parseQuery },
     rewriteUrl: (request) => contractTarget(request.url ?? '/'),
     frameworkErrors: (error, request, reply) => void answerRefusal(request, reply, error),
-    clientErrorHandler: createBrokenRequests(world, (address) => rateLimit.peek(`address:${address}`)),
+    clientErrorHandler: createBrokenRequests(world, (address) => rateLimit.peek(bucketOfAddress(address))),
     forceCloseConnections: 'idle',
     serverFactory(api) {
       // Node's own refusal carries none of our headers; the hook below says the same.
@@ -177,12 +178,12 @@ export async function startHttp(given: Omit<HttpServices, 'requestLog'>): Promis
       },
       ...(needs === 'none' || !config.logs.enabled ? {} : { onSend }),
       handler: async (request, reply) => {
-        const body = bodyOf(operation, request);
         const caller = callerOf.get(request);
-        if (caller) caller.body = body.value;
-        if (hasJson && !checksItsOwnBody.has(operationId)) checkBody(operation, body);
-        if (caller?.actor.kind === 'api_key') noteKeyUse(caller.actor.keyId, request.id);
-        return answer({ request, reply, caller, body, parameters: callParameters(request) });
+        return inTurn(services.turns, { request, teamId: caller?.teamId }, () => {
+          const body = readBody(operation, request, caller);
+          if (caller?.actor.kind === 'api_key') noteKeyUse(caller.actor.keyId, request.id);
+          return answer({ request, reply, caller, body, parameters: callParameters(request) });
+        });
       },
     });
   }
@@ -245,11 +246,19 @@ const bodyOf = (operation: OperationValidators, request: FastifyRequest): Parsed
     ? NO_BODY
     : unwrapped(operation, parseBody(request.body as Buffer | undefined, request.headers['content-type']));
 
+function readBody(operation: OperationValidators, request: FastifyRequest, caller: Caller | undefined): ParsedBody {
+  const body = bodyOf(operation, request);
+  if (caller) caller.body = body.value;
+  const isJson = operation.method !== 'get' && !takesForm(operation);
+  if (isJson && !checksItsOwnBody.has(operation.operationId)) checkBody(operation, body);
+  return body;
+}
+
 function mustBeAllowed(state: RateState): void {
   if (!state.allowed) throw rateLimited(state);
 }
 
-const addressBucket = (request: FastifyRequest): string => `address:${request.ip}`;
+const addressBucket = (request: FastifyRequest): string => bucketOfAddress(request.ip);
 
 const callParameters = (request: FastifyRequest): RequestParameters => ({
   path: request.params as Record<string, unknown>,

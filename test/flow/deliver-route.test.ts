@@ -104,6 +104,21 @@ test('IPv6 is tried before IPv4, and IPv4 when IPv6 does not answer', async () =
   expect([six.counts.accepted, scene.sink.counts.accepted]).toEqual([1, 1]);
 });
 
+test('of a domain with many mail exchangers with many addresses each, so many are looked up and tried at a time', async () => {
+  const names = Array.from({ length: 50 }, (_, n) => `mx${n}.y.example`);
+  const zones: Zones = { 'y.example': { MX: names.map((name, n) => `${n} ${name}`) } };
+  for (const [n, name] of names.entries()) {
+    zones[name] = { A: Array.from({ length: 50 }, (_, at) => `127.1.${n}.${at + 1}`) };
+  }
+  await given({ zones });
+  const [outcome] = await scene.send('a@y.example');
+  expect(outcome).toMatchObject({ kind: 'deferred', reason: 'unreachable' });
+  const tried = outcome && 'detail' in outcome ? outcome.detail.split('; ') : [];
+  expect(tried).toHaveLength(20);
+  const asked = new Set(scene.dns.queries.map(({ name }) => name).filter((name) => name !== 'y.example'));
+  expect(asked).toEqual(new Set(names.slice(0, 10)));
+});
+
 test('with a source address of one family, mail leaves by that family only', async () => {
   const zones: Zones = { 'y.example': { MX: [`10 ${MX}`] }, [MX]: { A: ['127.0.0.1'], AAAA: ['::1'] } };
   await given({ zones, deliver: { sourceAddress: { v4: '127.0.0.9' } } });

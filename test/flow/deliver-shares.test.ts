@@ -84,7 +84,9 @@ test('what is known of an address is known of every name behind it, and forgotte
   await given({ sink: { script }, deliver: { now: () => now, random: () => 0.5 } });
   expect(await scene.send('a@one.example')).toMatchObject([{ reason: 'refused_for_now' }]);
   expect(await scene.send('a@two.example')).toMatchObject([{ reason: 'destination_down', mx: MX }]);
-  expect(scene.delivery.isDown({ domain: 'two.example', region: 'eu', tls: 'opportunistic' })).toBe(true);
+  expect(scene.delivery.isDown({ teamId: 'team_1', domain: 'two.example', region: 'eu', tls: 'opportunistic' })).toBe(
+    true,
+  );
   expect(scene.sink.counts.connections).toBe(1);
   isUp = true;
   now += 5_000;
@@ -94,7 +96,7 @@ test('what is known of an address is known of every name behind it, and forgotte
 
 test('an address takes no more connections than its limit, whatever the names behind it', async () => {
   await given({ deliver: { limits: { connectionsPerAddressMax: 3 } } });
-  const sent = many(12).map((n) => scene.send(`slow+${n}@d${n}.example`));
+  const sent = many(12).map((n) => scene.send(`slow+${n}@d${n}.example`, { teamId: `team_${n % 3}` }));
   await scene.sink.waitFor((sink) => sink.counts.data === 3);
   expect(scene.delivery.stats()).toMatchObject({ connections: 3, waiting: 9 });
   scene.sink.openGate();
@@ -116,6 +118,33 @@ test('a team holds no more connections than are free, so that another finds some
   await Promise.all(crowd);
   await untilPool({ waiting: 0 });
   expect(scene.sink.counts.accepted).toBe(26);
+});
+
+test('a team holds no more connections to one address than are free, whatever the names behind it', async () => {
+  await given({ deliver: { limits: { connectionsPerAddressMax: 8 } } });
+  const crowd = many(20).map((n) => scene.send(`slow+${n}@d${n}.example`, { teamId: 'crowd' }));
+  await scene.sink.waitFor((sink) => sink.counts.data === 4);
+  expect(scene.delivery.stats()).toMatchObject({ connections: 4, waiting: 16 });
+  for (const n of many(5)) {
+    expect(await scene.send(`b@other${n}.example`, { teamId: 'other' })).toEqual([delivered(`b@other${n}.example`)]);
+    // An idle connection of a destination that the crowd waits for is not the crowd's either.
+    expect(await scene.send(`b@d${n}.example`, { teamId: 'other' })).toEqual([delivered(`b@d${n}.example`)]);
+  }
+  scene.sink.openGate();
+  await Promise.all(crowd);
+  await untilPool({ waiting: 0 });
+  expect(scene.sink.counts.accepted).toBe(30);
+});
+
+test('however many teams have a backlog before one address, one that comes later has its turn', async () => {
+  await given({ deliver: { limits: { connectionsPerAddressMax: 4 } } });
+  const crowd = many(600).map((n) => scene.send(`c${n}@d${n % 4}.example`, { teamId: `team_${n % 50}` }));
+  await scene.sink.waitFor(1);
+  const other = scene.send('o@other.example', { teamId: 'other' });
+  await Promise.all([other, ...crowd]);
+  const order = scene.sink.messages.map((message) => message.rcptTo[0]);
+  expect(order.indexOf('o@other.example')).toBeLessThan(100);
+  expect(scene.sink.counts.accepted).toBe(601);
 });
 
 test('teams that wait for one destination are served in turn', async () => {

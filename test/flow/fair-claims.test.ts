@@ -229,3 +229,25 @@ it('what was never attempted because its destination was down is given up after 
   expect(network.begun).toHaveLength(1);
   await queue.stop(0);
 });
+
+it.each([
+  { said: 'no SMTP', reason: 'protocol_error', code: 354, failing: 1 },
+  { said: '421', reason: 'refused_for_now', code: 421, failing: 1 },
+  { said: '451', reason: 'refused_for_now', code: 451, failing: 0 },
+] as const)('the next attempt at a server that said $said is of lane $failing', async ({ reason, code, failing }) => {
+  await using scene = await startScene({ roles: ['http'] });
+  const mail = await mailIn(scene);
+  await mail.send('x@some.example');
+  const reply = { code, lines: ['Not now'] };
+  const queue = openQueue(scene, {
+    ...createNetwork({}),
+    deliver: ({ recipients }) =>
+      Promise.resolve(recipients.map((address) => ({ kind: 'deferred', address, reason, detail: 'said so', reply }))),
+  });
+  await queue.idle();
+  const rows = await scene.app.world.db.all<{ attempt: number; failing: number }>(
+    'select attempt, failing from deliveries',
+  );
+  expect(rows).toEqual([{ attempt: 1, failing }]);
+  await queue.stop(0);
+});

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openWorld } from '../../src/app.ts';
+import { openWorld } from '../../src/open-world.ts';
 import { createSendSwitch, setSending } from '../../src/resources/instance/index.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 

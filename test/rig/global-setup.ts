@@ -1,11 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import os from 'node:os';
+import { rmSync } from 'node:fs';
 import path from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { migrate, openDb } from '../../src/platform/db/index.ts';
 import { createDatabase, dropWithCopies } from './database-server.ts';
 import { startPostgres } from './pg.ts';
 import { readMigrated, type Migrated } from './recycled-database.ts';
+import { scratchFolder } from './scratch.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -40,7 +40,7 @@ async function setUpPostgres(project: TestProject): Promise<() => Promise<void>>
 }
 
 async function setUpSqlite(project: TestProject): Promise<() => Promise<void>> {
-  const folder = mkdtempSync(path.join(os.tmpdir(), 'rasket-migrated-'));
+  const folder = scratchFolder('rasket-migrated-');
   const file = path.join(folder, 'migrated.db');
   const db = await openDb({ driver: 'better-sqlite3', url: '', file, poolMax: 1 });
   await migrate(db);

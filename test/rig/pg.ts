@@ -9,6 +9,7 @@ import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { scratchFolder } from './scratch.ts';
 
 export type Postgres = { url: string; version: string; stop: () => Promise<void> };
 
@@ -54,23 +55,9 @@ function unprivilegedUser(): User {
 }
 
 function makeFolder({ uid, gid }: User): string {
-  const folder = fs.mkdtempSync(path.join(hasRoom(MEMORY) ? MEMORY : onDisk(uid), 'rasket-pg-'));
+  const folder = scratchFolder('rasket-pg-', onDisk(uid));
   if (uid !== undefined && gid !== undefined) fs.chownSync(folder, uid, gid);
   return folder;
-}
-
-/** A database is hundreds of files, which are made and removed three times as fast where no disk keeps them. */
-const MEMORY = '/dev/shm';
-const ROOM_BYTES = 4 * 1024 ** 3;
-
-function hasRoom(folder: string): boolean {
-  try {
-    fs.accessSync(folder, fs.constants.W_OK);
-    const { bavail, bsize } = fs.statfsSync(folder);
-    return Math.min(bavail * bsize, os.freemem()) > ROOM_BYTES;
-  } catch {
-    return false;
-  }
 }
 
 /** TMPDIR may lie inside root's own 0700 folder, where the other account cannot go. */

@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import os from 'node:os';
+import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { startApp, type App, type Role } from '../../src/app.ts';
 import { eventsOf } from '../../src/events/index.ts';
@@ -13,6 +12,7 @@ import { createManualClock, type ManualClock } from './clock.ts';
 import { makeMigratedDatabase } from './database.ts';
 import { startDns, type DnsRig } from './dns.ts';
 import { makeRsaKey } from './rsa-keys.ts';
+import { scratchFolder } from './scratch.ts';
 import { startSink, type Sink, type SinkOptions } from './sink.ts';
 import { seenEvents, type SeenEvent } from './events.ts';
 
@@ -76,7 +76,7 @@ let domains = 0;
  * `example.org`, `example.net` and every other name get their mail there until the test says otherwise.
  */
 export async function startScene(options: SceneOptions = {}): Promise<Scene> {
-  const dataDir = mkdtempSync(path.join(os.tmpdir(), 'rasket-test-'));
+  const dataDir = scratchFolder('rasket-test-');
   mkdirSync(path.join(dataDir, 'run'), { mode: 0o700 });
   createInstanceKey(dataDir);
   options.prepare?.(dataDir);

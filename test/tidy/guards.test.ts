@@ -26,6 +26,7 @@ describe('the import rules', () => {
     'resources-see-no-network': 'src/resources/emails/z.ts -> ../../platform/resolver/index.ts',
     'ports-never-meet': 'src/http/g.ts -> ../smtp/index.ts',
     'only-bin-starts-the-app': 'src/http/h.ts -> ../app.ts',
+    'operator-commands-load-no-server': 'bin/commands/y.ts -> ../../src/app.ts',
     'modules-are-entered-through-index': 'src/flow/mail/queue/i.ts -> ../../../resources/emails/present.ts',
     'modules-are-entered-through-index-from-outside': 'src/cron/j.ts -> ../resources/emails/present.ts',
     'whole-folders-are-entered-through-index': 'src/flow/mail/queue/k.ts -> ../../../events/vocabulary.ts',

@@ -1,6 +1,6 @@
 import { isPlan, planNamed } from '../../platform/config/index.ts';
 import { firstIdAt } from '../../platform/ids/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { Store } from '../../platform/store/index.ts';
 import { listTeams } from '../../resources/teams/index.ts';
 
 /** A team, and where the ids of what it may keep begin. */
@@ -18,16 +18,16 @@ const DAY_MS = 24 * 3_600_000;
  * back: a plan that was renamed by mistake must cost nobody anything, and `onUnknown` hears of it.
  */
 export async function expiriesOf(
-  world: World,
+  store: Store,
   onUnknown: (teamId: string, plan: string) => void = () => undefined,
 ): Promise<Expiry[]> {
-  const now = world.clock.now();
-  return (await listTeams(world.db)).flatMap(({ id: teamId, plan_code: code }) => {
-    if (!isPlan(world.config, code)) {
+  const now = store.clock.now();
+  return (await listTeams(store.db)).flatMap(({ id: teamId, plan_code: code }) => {
+    if (!isPlan(store.config, code)) {
       onUnknown(teamId, code);
       return [];
     }
-    const { plan } = planNamed(world.config, code);
+    const { plan } = planNamed(store.config, code);
     const beforeMs = now - plan.retention_days * DAY_MS;
     return [{ teamId, beforeMs, beforeId: firstIdAt(beforeMs) }];
   });

@@ -1,7 +1,7 @@
 import { removeEventsOf, removeOtherEvents } from '../../events/index.ts';
 import { nextTurn } from '../../platform/clock/index.ts';
 import { firstIdAt } from '../../platform/ids/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { Store } from '../../platform/store/index.ts';
 import { removeAttemptsOf, removeEmailRows } from '../../resources/emails/index.ts';
 import { expiredReceivedIds, removeReceivedRows } from '../../resources/received-emails/index.ts';
 import { removeSharesOf } from '../../resources/shares/index.ts';
@@ -34,7 +34,7 @@ const BLOBS_AT_ONCE = 8;
  * Removes content and events that are older than the plan of their team keeps them, oldest first and never anything that
  * is not sent. A run does a part of it; it may be interrupted anywhere, and the next one goes on.
  */
-export function createRemoval(world: World): () => Promise<Removed> {
+export function createRemoval(store: Store): () => Promise<Removed> {
   // Where the walk over each team's expired emails goes on: what has to stay must not stand in the way of the rest.
   const positions = new Map<string, string>();
   const warnedOf = new Set<string>();
@@ -42,31 +42,31 @@ export function createRemoval(world: World): () => Promise<Removed> {
 
   return async () => {
     const removed: Removed = { emails: 0, received: 0, events: 0, caught: 0, pages: 0 };
-    const teams = await pickTeams(await expiriesOf(world, warnOf), (some) => teamsWithExpired(world.db, some));
+    const teams = await pickTeams(await expiriesOf(store, warnOf), (some) => teamsWithExpired(store.db, some));
     await takeTurns(teams, (team) => removeBatch(team, removed));
-    removed.pages = await giveBack(world);
+    removed.pages = await giveBack(store);
     return removed;
   };
 
   function warnOf(teamId: string, plan: string): void {
     if (warnedOf.has(teamId)) return;
     warnedOf.add(teamId);
-    world.log.warn({ teamId, plan }, 'nothing of this team expires: its plan is not in the configuration');
+    store.log.warn({ teamId, plan }, 'nothing of this team expires: its plan is not in the configuration');
   }
 
   /** Answers whether there may be more of this team's to remove. */
   async function removeBatch(team: Expiry, removed: Removed): Promise<boolean> {
     const after = positions.get(team.teamId) ?? firstIdAt(0);
-    const ids = await expiredEmailIds(world.db, team, after, BATCH);
+    const ids = await expiredEmailIds(store.db, team, after, BATCH);
     const last = ids.at(-1);
     const isMore = ids.length === BATCH && last !== undefined;
     if (isMore) positions.set(team.teamId, last);
     else positions.delete(team.teamId);
     if (ids.length > 0) await removeEmails(team, ids, removed);
-    const events = await removeOtherEvents(world.db, team, BATCH);
+    const events = await removeOtherEvents(store.db, team, BATCH);
     const received = await removeReceived(team, removed);
-    const caught = await removeCaught(world.db, team, BATCH);
-    await removeBlobs(world, caught);
+    const caught = await removeCaught(store.db, team, BATCH);
+    await removeBlobs(store, caught);
     removed.events += events;
     removed.caught += caught.length;
     return isMore || received === BATCH || events === BATCH || caught.length === BATCH;
@@ -74,20 +74,20 @@ export function createRemoval(world: World): () => Promise<Removed> {
 
   /** What was received is done with from the first; answers how much there was. */
   async function removeReceived(team: Expiry, removed: Removed): Promise<number> {
-    const ids = await expiredReceivedIds(world.db, team, BATCH);
+    const ids = await expiredReceivedIds(store.db, team, BATCH);
     if (ids.length === 0) return 0;
-    const { gone, events } = await world.db.tx(async (tx) => {
+    const { gone, events } = await store.db.tx(async (tx) => {
       const gone = await removeReceivedRows(tx, team.teamId, ids);
       return { gone, events: gone.length === 0 ? 0 : await removeEventsOf(tx, gone) };
     });
-    await removeBlobs(world, gone);
+    await removeBlobs(store, gone);
     removed.received += gone.length;
     removed.events += events;
     return ids.length;
   }
 
   async function removeEmails(team: Expiry, ids: string[], removed: Removed): Promise<void> {
-    const { emails, events } = await world.db.tx(async (tx) => {
+    const { emails, events } = await store.db.tx(async (tx) => {
       const gone = await removeEmailRows(tx, team, ids);
       const goneIds = gone.map((email) => email.id);
       await removeSharesOf(tx, goneIds);
@@ -96,7 +96,7 @@ export function createRemoval(world: World): () => Promise<Removed> {
     });
     // After the commit: a crash in between leaves blobs without a row, which the daily sweep finds.
     await removeBlobs(
-      world,
+      store,
       emails.filter((email) => email.hasBlobs).map((email) => email.id),
     );
     removed.emails += emails.length;
@@ -104,14 +104,14 @@ export function createRemoval(world: World): () => Promise<Removed> {
   }
 }
 
-async function removeBlobs({ blobs }: World, owners: string[]): Promise<void> {
+async function removeBlobs({ blobs }: Store, owners: string[]): Promise<void> {
   for (let from = 0; from < owners.length; from += BLOBS_AT_ONCE) {
     await Promise.all(owners.slice(from, from + BLOBS_AT_ONCE).map((owner) => blobs.remove(owner)));
   }
 }
 
 /** Cuts what the file no longer needs; answers how many pages that were. */
-async function giveBack({ db }: World): Promise<number> {
+async function giveBack({ db }: Store): Promise<number> {
   let cut = 0;
   for (let cuts = 0; cuts < CUTS_MAX; cuts++) {
     const pages = await db.cutUnusedPages(PAGES_A_CUT);

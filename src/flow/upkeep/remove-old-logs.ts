@@ -1,5 +1,5 @@
 import { planNamed } from '../../platform/config/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { Store } from '../../platform/store/index.ts';
 import { deleteLogsBefore, teamsWithLogsBefore } from '../../resources/logs/index.ts';
 import { listTeams } from '../../resources/teams/index.ts';
 import { createTurns, pickTeams } from './take-turns.ts';
@@ -13,11 +13,11 @@ const DAY_MS = 24 * 3_600_000;
  * Removes the logs of requests: a plan may promise less than the setting keeps, and a log is content too. A run answers
  * how many it removed, which may be a part of them; the next one goes on.
  */
-export function createLogRemoval(world: World): () => Promise<number> {
+export function createLogRemoval(store: Store): () => Promise<number> {
   const takeTurns = createTurns(BATCHES_MAX);
 
   return async () => {
-    const { config, clock, db } = world;
+    const { config, clock, db } = store;
     const now = clock.now();
     const all = (await listTeams(db)).map(({ id: teamId, plan_code: code }) => {
       const days = Math.min(config.logs.retention_days, planNamed(config, code).plan.retention_days);

@@ -1,5 +1,5 @@
 import { rest, stopwatch } from '../../platform/clock/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { Store } from '../../platform/store/index.ts';
 import {
   parkWhatIsDue,
   removeEmptyWebhook,
@@ -30,7 +30,7 @@ const LATE_MS = 3_600_000;
  * half speed, so that what is recorded meanwhile gets its turns; it may be interrupted anywhere, and the next one goes on.
  */
 export function createWebhookRemoval(
-  world: World,
+  store: Store,
   budgets = BUDGETS,
 ): (stopping?: AbortSignal) => Promise<WebhooksRemoved> {
   const takeTeams = createTurns(Infinity);
@@ -38,14 +38,14 @@ export function createWebhookRemoval(
 
   return async (stopping) => {
     const removed: WebhooksRemoved = { webhooks: 0, events: 0, payloads: 0 };
-    for (const id of await halfParkedWebhooks(world.db)) await parkWhatIsDue(world, id);
-    const deleted = (await deletedWebhooks(world.db)).map((id) => ({ teamId: id }));
+    for (const id of await halfParkedWebhooks(store.db)) await parkWhatIsDue(store, id);
+    const deleted = (await deletedWebhooks(store.db)).map((id) => ({ teamId: id }));
     await takeDeleted(
       deleted,
       ({ teamId: id }) => restingAfter(() => removeDeleted(id, removed)),
       within(budgets.deletedMs, stopping),
     );
-    const teams = await pickTeams(await expiriesOf(world), (some) => teamsWithOldWebhookEvents(world.db, some));
+    const teams = await pickTeams(await expiriesOf(store), (some) => teamsWithOldWebhookEvents(store.db, some));
     await takeTeams(
       teams,
       (team) => restingAfter(() => removeExpired(team, removed)),
@@ -59,23 +59,23 @@ export function createWebhookRemoval(
     const events = await removeBatch(id, undefined);
     removed.events += events;
     if (events === BATCH) return true;
-    if (await removeEmptyWebhook(world.db, id, world.clock.now() - LATE_MS)) removed.webhooks++;
+    if (await removeEmptyWebhook(store.db, id, store.clock.now() - LATE_MS)) removed.webhooks++;
     return false;
   }
 
   async function removeExpired(team: Expiry, removed: WebhooksRemoved): Promise<boolean> {
-    for (const id of await webhooksOf(world.db, team.teamId)) {
+    for (const id of await webhooksOf(store.db, team.teamId)) {
       const events = await removeBatch(id, team.beforeId);
       removed.events += events;
       if (events === BATCH) return true;
     }
-    const payloads = await removePayloads(world.db, team, BATCH);
+    const payloads = await removePayloads(store.db, team, BATCH);
     removed.payloads += payloads;
     return payloads === BATCH;
   }
 
   function removeBatch(id: string, beforeId: string | undefined): Promise<number> {
-    return world.db.tx((tx) => removeWebhookEvents(tx, id, { beforeId, limit: BATCH }));
+    return store.db.tx((tx) => removeWebhookEvents(tx, id, { beforeId, limit: BATCH }));
   }
 }
 

@@ -1,5 +1,5 @@
 import { isUuid } from '../../platform/ids/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { Store } from '../../platform/store/index.ts';
 import { openImportOwners } from '../../resources/contact-imports/index.ts';
 import { emailRowsByIds } from '../../resources/emails/index.ts';
 import { installationOf } from '../../resources/instance/index.ts';
@@ -23,40 +23,40 @@ export interface BlobSweep {
 }
 
 /** Blobs are written before the commit that needs them; those whose commit never came have no row. */
-export async function removeOrphanBlobs(world: World): Promise<number> {
-  const { looked, owners } = await findOrphans(world);
+export async function removeOrphanBlobs(store: Store): Promise<number> {
+  const { looked, owners } = await findOrphans(store);
   if (owners.length > Math.max(UNASKED_MAX, looked * UNASKED_SHARE_MAX)) {
-    world.log.error(
+    store.log.error(
       { looked, orphans: owners.length },
       'nothing was swept: more blobs than a crash leaves belong to no email; if this is the right database, run: rasket sweep --yes',
     );
     return 0;
   }
-  return removeAll(world, owners);
+  return removeAll(store, owners);
 }
 
 /** The same at the operator's word: however many there are, or only counted. */
-export async function sweepBlobs(world: World, { remove }: { remove: boolean }): Promise<BlobSweep> {
-  const { looked, owners } = await findOrphans(world);
-  return { looked, orphans: owners.length, removed: remove ? await removeAll(world, owners) : 0 };
+export async function sweepBlobs(store: Store, { remove }: { remove: boolean }): Promise<BlobSweep> {
+  const { looked, owners } = await findOrphans(store);
+  return { looked, orphans: owners.length, removed: remove ? await removeAll(store, owners) : 0 };
 }
 
-async function findOrphans(world: World): Promise<{ looked: number; owners: string[] }> {
+async function findOrphans(store: Store): Promise<{ looked: number; owners: string[] }> {
   // Asked again each time: a folder may have been mounted over, or replaced, since the start.
-  await installationOf(world);
+  await installationOf(store);
   const owners: string[] = [];
   let looked = 0;
   let batch: string[] = [];
   const look = async (): Promise<void> => {
-    const kept = new Set((await emailRowsByIds(world.db, batch)).map((row) => row.id));
-    for (const id of await playgroundOwners(world.db, batch)) kept.add(id);
-    for (const id of await receivedIdsAmong(world.db, batch)) kept.add(id);
-    for (const id of await openImportOwners(world.db, batch)) kept.add(id);
+    const kept = new Set((await emailRowsByIds(store.db, batch)).map((row) => row.id));
+    for (const id of await playgroundOwners(store.db, batch)) kept.add(id);
+    for (const id of await receivedIdsAmong(store.db, batch)) kept.add(id);
+    for (const id of await openImportOwners(store.db, batch)) kept.add(id);
     owners.push(...batch.filter((id) => !kept.has(id)));
     looked += batch.length;
     batch = [];
   };
-  for await (const owner of world.blobs.owners(world.clock.now() - AGE_MS)) {
+  for await (const owner of store.blobs.owners(store.clock.now() - AGE_MS)) {
     if (!isUuid(owner)) continue;
     batch.push(owner);
     if (batch.length >= BATCH) await look();
@@ -66,7 +66,7 @@ async function findOrphans(world: World): Promise<{ looked: number; owners: stri
   return { looked, owners };
 }
 
-async function removeAll(world: World, owners: readonly string[]): Promise<number> {
-  for (const owner of owners) await world.blobs.remove(owner);
+async function removeAll(store: Store, owners: readonly string[]): Promise<number> {
+  for (const owner of owners) await store.blobs.remove(owner);
   return owners.length;
 }

@@ -11,7 +11,7 @@ import {
   type Preferences,
 } from '../../resources/contacts/index.ts';
 import { createClientAddress } from '../client-address.ts';
-import { createRateLimit } from '../rate-limit.ts';
+import { bucketOfAddress, createRateLimit } from '../rate-limit.ts';
 import { preferencePageHeaders } from './document.ts';
 import { readForm } from './read-form.ts';
 import {
@@ -71,7 +71,7 @@ export function createPreferencePages(world: World): (request: IncomingMessage, 
     }
     const opened = openPreferenceLink(world, token);
     const link = opened && (opened.kind === 'confirmation') === (name === 'confirm') ? opened : undefined;
-    const rate = await rateLimit.take(link ? `link:${link.contactId}` : `address:${clientAddress(request)}`);
+    const rate = await rateLimit.take(link ? `link:${link.contactId}` : bucketOfAddress(clientAddress(request)));
     if (!rate.allowed) {
       return { status: 429, html: renderBusy(), headers: { 'retry-after': String(rate.retryAfterSeconds) } };
     }

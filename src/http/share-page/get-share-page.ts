@@ -1,5 +1,6 @@
 import { notFound, refuse } from '../../platform/refusal/index.ts';
 import { readSharedContent, readSharedEmail } from '../../resources/shares/index.ts';
+import { ANYBODY, arePagesCrowded, COSTLY_BYTES } from '../costly-turns.ts';
 import type { PublicPage } from '../page.ts';
 import { sharePageHeaders } from './headers.ts';
 import { renderBusyPage, renderNoSharePage } from './no-share-page.ts';
@@ -8,28 +9,36 @@ import { renderedOnce } from './rendered-emails.ts';
 import { renderSharePage } from './share-page.ts';
 
 export const getSharePage: PublicPage<'getSharePage'> = async (
-  { services: { world }, reply, accept },
+  { services: { world, turns }, reply, accept },
   { path, query },
 ) => {
   const withRemoteImages = query?.images === '1';
   reply.headers(sharePageHeaders(withRemoteImages));
-  const email = await readSharedEmail(world, path.token);
   // People follow links, so that they get a page; a program gets the error it gets everywhere.
   const isPerson = /\btext\/html\b/i.test(accept);
+  const answerBusy = (): string => {
+    if (!isPerson) throw refuse('service_unavailable', { say: TOO_MANY });
+    reply.code(503).type('text/html; charset=utf-8');
+    return renderBusyPage();
+  };
+  const email = await readSharedEmail(world, path.token);
   if (!email) {
     if (!isPerson) throw notFound('Share link');
     reply.code(404).type('text/html; charset=utf-8');
     return renderNoSharePage();
   }
-  const rendering = renderedOnce(world, email, async () => renderEmail(await readSharedContent(world, email)));
-  if (!rendering) {
-    if (!isPerson) throw refuse('service_unavailable', { say: TOO_MANY });
-    reply.code(503).type('text/html; charset=utf-8');
-    return renderBusyPage();
-  }
+  if (email.isLarge && arePagesCrowded(turns)) return answerBusy();
+  const rendering = renderedOnce(world, email, async () =>
+    renderEmail(await readSharedContent(world, email), email.isLarge ? turns : undefined),
+  );
+  if (!rendering) return answerBusy();
   const content = await rendering;
   reply.type('text/html; charset=utf-8');
-  return renderSharePage({ email, content, withRemoteImages });
+  if (content.bytes <= COSTLY_BYTES) return renderSharePage({ email, content, withRemoteImages });
+  if (arePagesCrowded(turns)) return answerBusy();
+  // Sent within the turn: to hand megabytes to the system takes as long as to put them together.
+  await turns.take(ANYBODY, () => void reply.send(renderSharePage({ email, content, withRemoteImages })));
+  return reply;
 };
 
 const TOO_MANY = 'Too many shared emails are being opened just now; try again in a few seconds.';

@@ -1,6 +1,7 @@
-import { nextTurn } from '../../platform/clock/index.ts';
+import type { Turns } from '../../platform/fair-share/index.ts';
 import { disarmHtml, embedImages, escapeHtml, linksIn, mayLoadImages } from '../../protocol/safe-html/index.ts';
 import type { SharedContent } from '../../resources/shares/index.ts';
+import { ANYBODY } from '../costly-turns.ts';
 
 const INLINE_IMAGE_CHARS_MAX = 16 * 1024 * 1024;
 const LINKS_MAX = 100;
@@ -16,19 +17,17 @@ export interface RenderedEmail {
   bytes: number;
 }
 
-/** Each step of a body of 2 MB takes some ten milliseconds; whatever else is waiting comes in between. */
-export async function renderEmail({ html, text, images }: SharedContent): Promise<RenderedEmail> {
-  const escapedText = text === null ? undefined : Buffer.from(escapeHtml(text));
+/** Each step of a body of 2 MB takes some ten milliseconds: a turn of its own, where there are turns. */
+export async function renderEmail({ html, text, images }: SharedContent, turns?: Turns): Promise<RenderedEmail> {
+  const step = async <T>(work: () => T): Promise<T> => (turns ? turns.take<T>(ANYBODY, work) : work());
+  const escapedText = text === null ? undefined : await step(() => Buffer.from(escapeHtml(text)));
   if (html === null) return sized({ frame: undefined, mayLoadImages: false, links: [], text: escapedText });
-  await nextTurn();
-  const disarmed = disarmHtml(html);
-  await nextTurn();
-  const escaped = escapeHtml(disarmed);
-  await nextTurn();
+  const disarmed = await step(() => disarmHtml(html));
+  const escaped = await step(() => escapeHtml(disarmed));
   // The pictures come last: base64 needs no escaping, and there may be megabytes of it.
-  const frame = Buffer.from(embedImages(escaped, images, INLINE_IMAGE_CHARS_MAX));
-  await nextTurn();
-  return sized({ frame, mayLoadImages: mayLoadImages(html), links: linksIn(html, LINKS_MAX), text: escapedText });
+  const frame = await step(() => Buffer.from(embedImages(escaped, images, INLINE_IMAGE_CHARS_MAX)));
+  const read = await step(() => ({ mayLoadImages: mayLoadImages(html), links: linksIn(html, LINKS_MAX) }));
+  return sized({ frame, ...read, text: escapedText });
 }
 
 const sized = (email: Omit<RenderedEmail, 'bytes'>): RenderedEmail => ({

@@ -38,8 +38,11 @@ export function listLeaves(tree: object, path: readonly string[] = []): Leaf[] {
   return leaves;
 }
 
+/** Tables of the parser have no prototype, those of a program that passes settings have one. */
 export function isTable(raw: unknown): raw is object {
-  return typeof raw === 'object' && raw !== null && Object.getPrototypeOf(raw) === Object.prototype;
+  if (typeof raw !== 'object' || raw === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(raw);
+  return prototype === null || prototype === Object.prototype;
 }
 
 /** The key as TOML writes it: `"http.port"` in quotes is one name and no setting. */

@@ -7,3 +7,4 @@ export { createFairBudget, type FairBudget, type GiveBack } from './fair-budget.
 export { createFairPlaces, type FairPlaces } from './fair-places.ts';
 export { createFairShare, type FairShare } from './fair-share.ts';
 export { createTurnLine, type TurnLine } from './turn-line.ts';
+export { createTurns, type Turns } from './turns.ts';

@@ -25,6 +25,11 @@ export class ReplyParser {
     return this.#fault;
   }
 
+  /** A reply has begun, and not ended. */
+  get isWithinReply(): boolean {
+    return this.#restBytes > 0 || this.#reply !== undefined;
+  }
+
   /**
    * Returns the replies that `chunk` completes. Throws `MalformedReply` when the stream is broken, but hands out what
    * was complete before the fault first: with pipelining that may be the answer to the final dot.

@@ -1,6 +1,6 @@
 import { nextTurn, rest, stopwatch } from '../../platform/clock/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
-import { createTurnLine, type TurnLine } from '../../platform/fair-share/index.ts';
+import { createTurns, type Turns } from '../../platform/fair-share/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
 
 /** SQLite answers in this thread; of PostgreSQL's connections, most are for what takes no time. */
@@ -8,22 +8,19 @@ const AT_ONCE = { sqlite: 1, pg: 2 };
 /** What comes faster than it can be answered would wait longer and longer. */
 const WAITING_MAX = 20;
 
-interface Turns {
-  underWay: number;
-  line: TurnLine<() => void>;
-}
-
 const turnsOf = new WeakMap<Executor, Turns>();
 
 function turnsAt(db: Executor): Turns {
-  const turns = turnsOf.get(db) ?? { underWay: 0, line: createTurnLine<() => void>() };
+  const turns =
+    turnsOf.get(db) ??
+    createTurns(AT_ONCE[db.dialect], ({ tookMs, isWaiting }) => (isWaiting ? rest(tookMs) : nextTurn()));
   turnsOf.set(db, turns);
   return turns;
 }
 
 /** Before a team's reader begins; one that has begun is read to its end. */
 export function mayBeginPieces(db: Executor, teamId: string): void {
-  if (turnsAt(db).line.sizeOf(teamId) < WAITING_MAX) return;
+  if (turnsAt(db).waitingOf(teamId) < WAITING_MAX) return;
   throw refuse('service_unavailable', {
     say: `${WAITING_MAX} requests of your team look for contacts just now; try again when some have been answered.`,
   });
@@ -34,23 +31,13 @@ export function mayBeginPieces(db: Executor, teamId: string): void {
  * number of readers hold up the others no longer than one does, and together take half of the time. Answers how long the
  * piece took as well.
  */
-export async function takePiece<T>(
+export function takePiece<T>(
   db: Executor,
   teamId: string,
   read: () => Promise<T>,
 ): Promise<{ answer: T; tookMs: number }> {
-  const turns = turnsAt(db);
-  if (turns.underWay < AT_ONCE[db.dialect]) turns.underWay++;
-  else await new Promise<void>((go) => turns.line.push(teamId, go));
-  const elapsedMs = stopwatch();
-  try {
+  return turnsAt(db).take(teamId, async () => {
+    const elapsedMs = stopwatch();
     return { answer: await read(), tookMs: elapsedMs() };
-  } finally {
-    const pause = turns.line.size > 0 ? rest(elapsedMs()) : nextTurn();
-    void pause.then(() => {
-      const next = turns.line.shift();
-      if (next) next();
-      else turns.underWay--;
-    });
-  }
+  });
 }

@@ -23,7 +23,7 @@ type Opened = Pick<Store, 'config' | 'dataDir' | 'blobs' | 'db' | 'secrets'>;
 
 export interface BelongingOptions {
   /** Where this version keeps sealed texts: what shows whether the key fits a database that has no id yet. */
-  sealed: readonly SealedColumn[];
+  sealed: () => Promise<readonly SealedColumn[]>;
   /** Whether an installation may be made where there is none: by `init`, `migrate` and the development profile. */
   mayFound: boolean;
 }
@@ -48,13 +48,13 @@ export async function mustBelongTogether(store: Opened, options: BelongingOption
     return undefined;
   }
   const id = await readId(store);
-  if (id === undefined) await mustBeAdoptable(store, options.sealed);
+  if (id === undefined) await mustBeAdoptable(store, await options.sealed());
   else mustBearMarks(store, id);
   return id;
 }
 
 /** Seals the id into a migrated database that has none and marks the folders. Safe to call in any number of processes. */
-export async function bindInstallation(store: Store, sealed: readonly SealedColumn[]): Promise<void> {
+export async function bindInstallation(store: Store, sealed: BelongingOptions['sealed']): Promise<void> {
   const { db, dataDir, ids, secrets, clock, log } = store;
   let id = await mustBelongTogether(store, { sealed, mayFound: false });
   const isJoining = id !== undefined && readMark(dataDir) === undefined;

@@ -18,7 +18,7 @@ describe('the rate limit, with the default settings', () => {
   let scene: Scene;
   beforeAll(async () => {
     const { rate_limit: defaults } = loadConfig({ env: {} }).config;
-    scene = await startScene({ config: { rate_limit: defaults } });
+    scene = await startScene({ config: { rate_limit: defaults, http: { trusted_proxies: ['127.0.0.1/32'] } } });
   });
   afterEach(() => scene.clock.advance(60_000));
   afterAll(() => scene.close());
@@ -110,6 +110,13 @@ describe('the rate limit, with the default settings', () => {
     expect(rateOf(await scene.api('GET', '/domains', { key }))).toMatchObject({ status: 200, remaining: '9' });
     scene.clock.advance(100);
     expect((await scene.api('GET', '/ready')).status).toBe(200);
+  });
+
+  it('addresses of one IPv6 network of 64 bits share one bucket', async () => {
+    const from = (address: string) => scene.api('GET', '/health', { headers: { 'x-forwarded-for': address } });
+    for (let i = 0; i < 10; i++) expect((await from(`2001:db8:0:1::${i}`)).status).toBe(200);
+    expect((await from('2001:db8:0:1:ffff::1')).status).toBe(429);
+    expect((await from('2001:db8:0:2::1')).status).toBe(200);
   });
 
   it('requests with a credential at fault take from the bucket of the address', async () => {

@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openWorld } from '../../../src/app.ts';
+import { openWorld } from '../../../src/open-world.ts';
 import { recordEvents, type NewEvent } from '../../../src/events/index.ts';
 import { instanceKeyPath } from '../../../src/platform/secrets/index.ts';
 import type { World } from '../../../src/platform/world/index.ts';

@@ -43,7 +43,7 @@ describe('GET /team', () => {
           daily_cap: null,
           domain_limit: 100,
           webhook_endpoint_limit: 20,
-          contact_limit: 100_000,
+          contact_limit: 1_000_000,
           retention_days: 30,
         },
       },

@@ -35,7 +35,7 @@ describe('GET /usage', () => {
         daily: { used: 0, limit: null, sent: 0, received: 0, resets_at: day },
         monthly: { used: 0, limit: 1_000_000, sent: 0, received: 0, resets_at: month },
       },
-      contacts: { used: 0, limit: 100_000 },
+      contacts: { used: 0, limit: 1_000_000 },
       segments: { used: 0, limit: null },
       broadcasts: { used: 0, limit: null },
       ai_credits: { used: 0, limit: 0, next_increase_at: null },

@@ -18,7 +18,7 @@ export interface ShareWaiter {
 
 /**
  * All destinations share the connections of the process, and teams share them fairly: each may hold as many as are free,
- * whether it opens them or has mail carried on them; an idle connection is nobody's. Openings have a half of the
+ * whether it opens them or has mail carried on them, and of one address too; an idle connection is nobody's. Openings have a half of the
  * connections at the most, shared in the same way, because one that is never greeted holds its place for minutes.
  */
 export class ConnectionSlots {
@@ -44,17 +44,19 @@ export class ConnectionSlots {
     return (this.#requests.size > 0 && this.#sockets >= this.#countMax) || (address.wanted > 0 && address.isFull);
   }
 
-  mayHold(team: string): boolean {
-    return this.#held.fits(team);
+  mayHold(team: string, address?: MxAddress): boolean {
+    return this.#held.fits(team) && (address?.mayHold(team) ?? true);
   }
 
-  /** A connection carries the team's mail from now on. */
-  carry(team: string): void {
+  /** A connection to this address carries the team's mail from now on. */
+  carry(team: string, address: MxAddress): void {
     this.#held.enter(team);
+    address.carry(team);
   }
 
-  carried(team: string): void {
+  carried(team: string, address: MxAddress): void {
     this.#held.leave(team);
+    address.carried(team);
   }
 
   /** To be told when the team may hold another one. */
@@ -65,25 +67,31 @@ export class ConnectionSlots {
 
   /** Answers at once where it can; the returned function withdraws what was not answered. */
   request(request: OpeningRequest): () => void {
-    const requests = this.#requests.get(request.team) ?? new Set();
-    this.#requests.set(request.team, requests.add(request));
+    const known = this.#requests.get(request.team);
+    const requests = (known ?? new Set()).add(request);
+    // Who asks for the first time comes before those who ask again and again.
+    if (!known) this.#requests = new Map([[request.team, requests], ...this.#requests]);
     request.address.wanted += 1;
     this.serve();
-    if (requests.has(request) && request.address.isFull) this.#closeIdle(request.address);
+    const { team, address } = request;
+    if (requests.has(request) && address.isFull && address.mayHold(team)) this.#closeIdle(address);
     return () => this.#withdraw(request);
   }
 
   opened({ team, address }: Pick<OpeningRequest, 'team' | 'address'>): void {
     this.#openings.leave(team);
     this.#held.leave(team);
-    address.opened();
+    address.opened(team);
   }
 
-  failed({ team, address }: Pick<OpeningRequest, 'team' | 'address'>, ...why: Parameters<MxAddress['failed']>): void {
+  failed(
+    { team, address }: Pick<OpeningRequest, 'team' | 'address'>,
+    ...why: [Parameters<MxAddress['failed']>[1]]
+  ): void {
     this.#openings.leave(team);
     this.#held.leave(team);
     this.#sockets -= 1;
-    address.failed(...why);
+    address.failed(team, ...why);
     this.serve();
   }
 
@@ -131,7 +139,7 @@ export class ConnectionSlots {
     let wasAny = false;
     for (const [team, requests] of [...this.#requests]) {
       if (!this.#held.fits(team) || !this.#openings.fits(team)) continue;
-      const request = firstReady(requests);
+      const request = firstReady(team, requests);
       if (!request) continue;
       if (this.#sockets >= this.#countMax) {
         this.#closeIdle();
@@ -140,7 +148,10 @@ export class ConnectionSlots {
       this.#sockets += 1;
       this.#held.enter(team);
       this.#openings.enter(team);
-      request.address.opens();
+      request.address.opens(team);
+      // Its next one comes behind those of the others: there may be but one place that all of them wait for.
+      this.#requests.delete(team);
+      this.#requests.set(team, requests);
       this.#answer(request, 'open');
       wasAny = true;
     }
@@ -160,7 +171,9 @@ export class ConnectionSlots {
   }
 }
 
-function firstReady(requests: Iterable<OpeningRequest>): OpeningRequest | undefined {
-  for (const request of requests) if (!request.address.isFull && request.isReady()) return request;
+function firstReady(team: string, requests: Iterable<OpeningRequest>): OpeningRequest | undefined {
+  for (const request of requests) {
+    if (!request.address.isFull && request.address.mayHold(team) && request.isReady()) return request;
+  }
   return undefined;
 }

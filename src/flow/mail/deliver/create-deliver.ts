@@ -5,6 +5,7 @@ import { createAddressGuard } from '../../../platform/network/index.ts';
 import type { Resolver } from '../../../platform/resolver/index.ts';
 import type { Place, PoolStats } from './destination-pool.ts';
 import { createDestinationPool } from './destination-pool.ts';
+import { endingOf, type Ending } from './ending.ts';
 import type { Route } from './mx-route.ts';
 import { planRoute, planSmarthost } from './mx-route.ts';
 import type { Conversation, Deliver, DeliverContext, DeliveryJob, RecipientOutcome } from './outcome.ts';
@@ -70,8 +71,8 @@ export interface DeliverStats extends PoolStats {
 
 export interface Delivery {
   deliver: Deliver;
-  /** Whether mail to this destination would be refused without being tried, because it failed a moment ago. */
-  isDown(place: Place): boolean;
+  /** Whether a team's mail to this destination would be deferred without being tried, because it failed a moment ago. */
+  isDown(place: Place & Pick<DeliveryJob, 'teamId'>): boolean;
   close(graceMs: number): Promise<void>;
   stats(): DeliverStats;
 }
@@ -112,10 +113,7 @@ function createNetwork(options: DeliverOptions): Delivery {
     random,
     quitMs: timeouts.quitMs,
     route: createRouting(options, random),
-    egressOf: (job) => {
-      const { heloName, source } = egressOf(options, job);
-      return [heloName, source?.v4, source?.v6].join(' ');
-    },
+    egressOf: (job) => egressKeyOf(options, job),
     open: (job, target, skip, openMs, signal) => {
       const { heloName, source } = egressOf(options, job);
       return openSession(target, {
@@ -143,17 +141,19 @@ function createNetwork(options: DeliverOptions): Delivery {
     const lease = await pool.acquire(job, ctx.signal, fresh);
     if (lease.kind !== 'lease') return forEachRecipient(job, lease);
     const { session } = lease;
+    let ending: Ending | undefined;
     count[session.used === 0 ? 'onFreshConnection' : 'onReusedConnection'] += 1;
     try {
       const sent = await transmit(session, job, ctx);
       if (sent.kind === 'stale') return 'stale';
+      ending = endingOf(session, sent.outcomes);
       ctx.onConversation?.(conversationOf(session));
       if (options.onTrouble && sent.outcomes.some((outcome) => outcome.kind !== 'delivered')) {
         options.onTrouble({ job, outcomes: sent.outcomes, ...conversationOf(session) });
       }
       return sent.outcomes;
     } finally {
-      pool.release(job, session);
+      pool.release(job, session, ending);
     }
   };
 
@@ -183,6 +183,11 @@ function egressOf(
   const egress = options.regionOf?.(job.region) ?? {};
   const { heloName = options.heloName, sourceAddress: source = options.sourceAddress, smarthost } = egress;
   return { heloName, source, smarthost };
+}
+
+function egressKeyOf(options: DeliverOptions, job: DeliveryJob): string {
+  const { heloName, source } = egressOf(options, job);
+  return [heloName, source?.v4, source?.v6].join(' ');
 }
 
 function createRouting(options: DeliverOptions, random: () => number): (job: DeliveryJob) => Promise<Route> {

@@ -2,6 +2,7 @@ import type { Clock } from '../../../platform/clock/index.ts';
 import { ConnectionSlots } from './connection-slots.ts';
 import type { DestinationLimits, DestinationOptions, Lease } from './destination.ts';
 import { Destination } from './destination.ts';
+import type { Ending } from './ending.ts';
 import { MxAddress } from './mx-address.ts';
 import type { Route, Target } from './mx-route.ts';
 import type { DeliveryJob } from './outcome.ts';
@@ -29,9 +30,10 @@ export interface PoolStats {
 
 export interface DestinationPool {
   acquire(job: DeliveryJob, signal: AbortSignal, fresh: boolean): Promise<Lease>;
-  release(job: DeliveryJob, session: SmtpSession): void;
+  /** Whoever had the lease gives it back, and says how its transaction ended. */
+  release(job: DeliveryJob, session: SmtpSession, ending: Ending | undefined): void;
   /** Its mail would be refused without being tried. */
-  isDown(job: Place): boolean;
+  isDown(job: Place & Pick<DeliveryJob, 'teamId'>): boolean;
   stats(): PoolStats;
   /** Transactions under way may end within the grace; then their connections are cut. */
   close(graceMs: number): Promise<void>;
@@ -109,8 +111,8 @@ export function createDestinationPool(options: DestinationPoolOptions): Destinat
 
   return {
     acquire: (job, signal, fresh) => destinationOf(job).acquire(job.teamId, signal, fresh),
-    release: (job, session) => destinationOf(job).release(job.teamId, session),
-    isDown: (place) => destinations.get(keyOf(place))?.isDown ?? false,
+    release: (job, session, ending) => destinationOf(job).release(job.teamId, session, ending),
+    isDown: (place) => destinations.get(keyOf(place))?.whyDown(place.teamId) !== undefined,
     stats: () => statsOf(destinations),
     async close(graceMs) {
       isClosing = true;

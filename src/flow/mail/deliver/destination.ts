@@ -1,10 +1,12 @@
 import type { Clock } from '../../../platform/clock/index.ts';
 import { onAbort } from './abort-watch.ts';
+import { BackOff } from './back-off.ts';
 import type { ConnectionSlots, ShareWaiter } from './connection-slots.ts';
-import { DOWN_MS_MAX, downMs, type MxAddress } from './mx-address.ts';
+import type { Ending } from './ending.ts';
+import type { MxAddress } from './mx-address.ts';
 import type { Route, Target } from './mx-route.ts';
 import { allFailed, asDown, notTried, tookTooLong, addressOutcome, type FailedTarget } from './opening-outcome.ts';
-import type { JobOutcome } from './outcome.ts';
+import type { Deferral, JobOutcome } from './outcome.ts';
 import type { Opened, SmtpSession } from './smtp-session.ts';
 import { WaitersByTeam } from './waiters-by-team.ts';
 
@@ -39,6 +41,8 @@ interface Waiter {
   settle: (lease: Lease) => void;
 }
 
+/** Messages that a connection carries while others wait for one to its address: then it is their turn. */
+const MESSAGES_WHILE_SCARCE = 10;
 const HANDSHAKE_MEMORY_MS = 600_000;
 
 /** The connections to one destination, who waits for them, and what is remembered of its failures. */
@@ -46,7 +50,9 @@ export class Destination implements ShareWaiter {
   #options: DestinationOptions;
   #idle: SmtpSession[] = [];
   #idleTimers = new Map<SmtpSession, () => void>();
-  #sessions = new Map<SmtpSession, MxAddress>();
+  #sessions = new Set<SmtpSession>();
+  /** Of sessions that are gone as well, until whoever holds them has given them back. */
+  #addressOf = new WeakMap<SmtpSession, MxAddress>();
   /** Openings that are asked for or under way, by the team they are for. */
   #wanted = new Map<string, number>();
   #wantedCount = 0;
@@ -54,27 +60,31 @@ export class Destination implements ShareWaiter {
   #opening = 0;
   #closing = 0;
   #waiting = new WaitersByTeam<Waiter>();
-  #down: { until: number; outcome: JobOutcome } | undefined;
-  #failuresInARow = 0;
+  #backOff: BackOff<Deferral>;
+  /** Of teams whose sessions were ended by the peer. */
+  #backOffs = new Map<string, BackOff<Deferral>>();
   #plainUntil = new Map<string, number>();
   #stopping = new AbortController();
 
   constructor(options: DestinationOptions) {
     this.#options = options;
+    this.#backOff = new BackOff(options);
   }
 
   /** A connection for one transaction, or why there is none. `fresh` passes over idle ones, which may be dead too. */
   acquire(team: string, signal: AbortSignal, fresh: boolean): Promise<Lease> {
     if (this.#stopping.signal.aborted || signal.aborted) return Promise.resolve(STOPPING);
     const { slots } = this.#options;
-    const mayHold = slots.mayHold(team);
-    const idle = fresh || !mayHold ? undefined : this.#idle.pop();
+    const mayHave = !fresh && this.#backOffs.get(team)?.why === undefined;
+    const idle = mayHave ? this.#idle.findLast((session) => this.#mayHold(team, session)) : undefined;
     if (idle) {
+      this.#idle.splice(this.#idle.indexOf(idle), 1);
       this.#unpark(idle);
-      slots.carry(team);
+      this.#carry(team, idle);
       return Promise.resolve({ kind: 'lease', session: idle });
     }
-    if (this.isDown && this.#down) return Promise.resolve(asDown(this.#down.outcome));
+    const why = this.whyDown(team);
+    if (why) return Promise.resolve(asDown(why));
     return new Promise((resolve) => {
       const waiter: Waiter = {
         team,
@@ -86,19 +96,40 @@ export class Destination implements ShareWaiter {
       };
       const unwatch = onAbort(signal, () => waiter.settle(STOPPING));
       this.#waiting.add(team, waiter, fresh ? 'first' : 'last');
-      if (!mayHold) slots.awaitShare(team, this);
+      if (this.#idle.length > 0 || !slots.mayHold(team)) slots.awaitShare(team, this);
       this.grow();
     });
   }
 
-  release(team: string, session: SmtpSession): void {
+  release(team: string, session: SmtpSession, ending: Ending | undefined): void {
     const { limits, slots } = this.#options;
-    slots.carried(team);
+    const address = this.#addressOf.get(session);
+    if (address) slots.carried(team, address);
+    if (ending) this.#note(team, session, ending);
     const { failure, earlyReply } = session.connection;
     const isUsable = !failure && !earlyReply && !this.#stopping.signal.aborted;
-    if (!isUsable || session.used >= limits.messagesPerConnectionMax) this.#retire(session);
+    const isScarce = address !== undefined && slots.isScarce(address);
+    const messagesMax = Math.min(limits.messagesPerConnectionMax, isScarce ? MESSAGES_WHILE_SCARCE : Infinity);
+    if (!isUsable || session.used >= messagesMax) this.#retire(session);
     else this.#hand(session);
+    this.grow();
     slots.serve();
+  }
+
+  #note(team: string, session: SmtpSession, ending: Ending): void {
+    const address = this.#addressOf.get(session);
+    if (ending.kind === 'worked') {
+      this.#backOff.worked();
+      this.#backOffs.delete(team);
+      address?.backOff.worked();
+    } else if (ending.kind === 'broken') {
+      this.#backOff.failedTogether(ending.why);
+      address?.backOff.failedTogether(ending.why);
+    } else {
+      const backOff = this.#backOffs.get(team) ?? new BackOff(this.#options);
+      this.#backOffs.set(team, backOff);
+      backOff.failedTogether(ending.why);
+    }
   }
 
   /** Gives idle connections to those who wait and may have them now. */
@@ -115,17 +146,22 @@ export class Destination implements ShareWaiter {
     if (this.#waiting.size === 0 || this.#stopping.signal.aborted) return;
     const { connectionsMax } = this.#options.limits;
     for (const [team, count] of [...this.#waiting.teams()]) {
+      const why = this.#backOff.why ?? this.#backOffs.get(team)?.why;
+      if (why) {
+        // A peer that limits connections still serves the ones it took: who waits may wait for those.
+        if (this.#sessions.size + this.#wantedCount === 0) refuse(this.#waiting.takeAllOf(team), asDown(why));
+        continue;
+      }
       for (let wanted = this.#wanted.get(team) ?? 0; wanted < count; wanted++) {
         if (this.#sessions.size + this.#wantedCount + this.#closing >= connectionsMax) break;
         if (this.#sessions.size === 0 && wanted > 0) break;
-        if (this.#sessions.size > 0 && this.#isPaused()) return;
         void this.#open(team);
       }
     }
   }
 
   isOf(address: MxAddress, session: SmtpSession): boolean {
-    return this.#sessions.get(session) === address;
+    return this.#sessions.has(session) && this.#addressOf.get(session) === address;
   }
 
   /** Closes an idle connection so that another destination can have its slot. */
@@ -144,27 +180,27 @@ export class Destination implements ShareWaiter {
 
   /** Breaks transactions under way. */
   abandon(): void {
-    for (const session of this.#sessions.keys())
+    for (const session of this.#sessions)
       session.connection.fail({ kind: 'aborted', detail: 'the server is stopping' });
   }
 
   /** Nothing is lost when it is forgotten. */
   get isForgettable(): boolean {
     const isQuiet = this.connections + this.#wantedCount + this.#waiting.size === 0;
-    return isQuiet && (!this.#down || this.#options.now() > this.#down.until + DOWN_MS_MAX);
+    return isQuiet && [this.#backOff, ...this.#backOffs.values()].every((backOff) => backOff.isForgettable);
   }
 
   get connections(): number {
     return this.#sessions.size + this.#opening + this.#closing;
   }
 
-  /** Mail would be refused without being tried. */
-  get isDown(): boolean {
-    return this.#isPaused() && this.#sessions.size === 0;
+  /** Why a team's mail would be deferred without being tried. */
+  whyDown(team: string): Deferral | undefined {
+    return this.#backOffs.get(team)?.why ?? (this.#sessions.size === 0 ? this.#backOff.why : undefined);
   }
 
   get counts(): { idle: number; waiting: number; isDown: boolean } {
-    return { idle: this.#idle.length, waiting: this.#waiting.size, isDown: this.#isPaused() };
+    return { idle: this.#idle.length, waiting: this.#waiting.size, isDown: this.#backOff.why !== undefined };
   }
 
   async #open(team: string): Promise<void> {
@@ -178,11 +214,10 @@ export class Destination implements ShareWaiter {
     const { session, address } = opened;
     this.#opening -= 1;
     this.#options.slots.opened({ team, address });
-    this.#failuresInARow = 0;
-    this.#down = undefined;
-    this.#sessions.set(session, address);
+    this.#backOff.answered();
+    this.#sessions.add(session);
+    this.#addressOf.set(session, address);
     session.connection.onClosed = () => this.#closed(session);
-    if (session.connection.isClosed) return this.#closed(session);
     this.#hand(session);
     this.grow();
     this.#options.slots.serve();
@@ -268,17 +303,27 @@ export class Destination implements ShareWaiter {
   /** To the next who may have it; answers whether there was anybody. */
   #hand(session: SmtpSession): boolean {
     const { slots } = this.#options;
-    const waiter = this.#waiting.take((team) => slots.mayHold(team));
+    const waiter = this.#waiting.take((team) => this.#mayHold(team, session));
     if (waiter) {
-      slots.carry(waiter.team);
+      this.#carry(waiter.team, session);
       waiter.settle({ kind: 'lease', session });
       return true;
     }
     for (const [team] of this.#waiting.teams()) slots.awaitShare(team, this);
-    const address = this.#sessions.get(session);
-    if (this.#stopping.signal.aborted || !address || slots.isScarce(address)) this.#retire(session);
+    const address = this.#addressOf.get(session);
+    const isOver = session.connection.failure !== undefined || this.#stopping.signal.aborted;
+    if (isOver || !address || slots.isScarce(address)) this.#retire(session);
     else this.#park(session);
     return false;
+  }
+
+  #mayHold(team: string, session: SmtpSession): boolean {
+    return this.#options.slots.mayHold(team, this.#addressOf.get(session));
+  }
+
+  #carry(team: string, session: SmtpSession): void {
+    const address = this.#addressOf.get(session);
+    if (address) this.#options.slots.carry(team, address);
   }
 
   #park(session: SmtpSession): void {
@@ -301,22 +346,20 @@ export class Destination implements ShareWaiter {
 
   /** The slot stays taken until the socket is gone: until then the peer counts the connection too. */
   #retire(session: SmtpSession): void {
-    const address = this.#sessions.get(session);
-    if (!address) return;
-    this.#sessions.delete(session);
+    const address = this.#addressOf.get(session);
+    if (!this.#sessions.delete(session) || !address) return;
     this.#closing += 1;
     session.connection.onClosed = () => this.#left(address);
     if (session.connection.isClosed) this.#left(address);
     else session.connection.quit(this.#options.quitMs);
   }
 
-  /** Gone by itself while it was leased; whoever holds it releases it soon. */
+  /** Gone by itself while it was leased. Another is opened when whoever holds it has said how that came. */
   #closed(session: SmtpSession): void {
-    const address = this.#sessions.get(session);
-    if (!address) return;
-    this.#sessions.delete(session);
-    this.#closing += 1;
-    this.#left(address);
+    const address = this.#addressOf.get(session);
+    if (!this.#sessions.delete(session) || !address) return;
+    this.#options.slots.left(address);
+    this.#options.onLeft();
   }
 
   #left(address: MxAddress): void {
@@ -329,22 +372,17 @@ export class Destination implements ShareWaiter {
   #remember(outcome: JobOutcome): void {
     if (this.#stopping.signal.aborted) return this.#refuseAll(STOPPING);
     if (outcome.kind === 'bounced') return this.#refuseAll(outcome);
-    const { now, random } = this.#options;
-    // What was not tried has not failed again.
-    const isOld = outcome.reason === 'destination_down';
-    this.#down = { until: now() + downMs(isOld ? 0 : this.#failuresInARow, random), outcome };
-    if (!isOld) this.#failuresInARow += 1;
-    // A peer that limits connections still serves the ones it took: who waits may wait for those.
+    this.#backOff.failed(outcome, outcome.reason === 'destination_down');
     if (this.#sessions.size === 0 && this.#wantedCount === 0) this.#refuseAll(outcome);
   }
 
   #refuseAll(outcome: JobOutcome): void {
-    for (const waiter of this.#waiting.takeAll()) waiter.settle(outcome);
+    refuse(this.#waiting.takeAll(), outcome);
   }
+}
 
-  #isPaused(): boolean {
-    return this.#down !== undefined && this.#down.until > this.#options.now();
-  }
+function refuse(waiters: readonly Waiter[], outcome: JobOutcome): void {
+  for (const waiter of waiters) waiter.settle(outcome);
 }
 
 const STOPPING: JobOutcome = {

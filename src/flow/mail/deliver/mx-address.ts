@@ -1,71 +1,77 @@
-import type { JobOutcome } from './outcome.ts';
-
-/** How long what failed is left alone: longer each time it fails again. */
-const DOWN_MS_MIN = 5_000;
-export const DOWN_MS_MAX = 60_000;
-
-/** Jitter keeps what failed together from being tried together again. */
-export function downMs(failuresInARow: number, random: () => number): number {
-  return Math.min(DOWN_MS_MAX, DOWN_MS_MIN * 2 ** failuresInARow) * (0.8 + 0.4 * random());
-}
+import { createFairShare } from '../../../platform/fair-share/index.ts';
+import { BackOff, type BackOffOptions } from './back-off.ts';
+import type { Deferral } from './outcome.ts';
 
 /** Openings at one time to an address that has no connection that stands: it may be silent for every name behind it. */
 const PROBES_MAX = 2;
 
-export interface MxAddressOptions {
+export interface MxAddressOptions extends BackOffOptions {
   connectionsMax: number;
-  now: () => number;
-  random: () => number;
 }
 
-type Deferral = Extract<JobOutcome, { kind: 'deferred' }>;
-
-/** One address of a mail server as one of our egresses sees it: what the names behind it share. */
+/**
+ * One address of a mail server as one of our egresses sees it: what the names behind it share. Teams share its connections
+ * fairly, because large providers have thousands of names behind one.
+ */
 export class MxAddress {
   /** How many wait for permission to open a connection to it. */
   wanted = 0;
-  #options: MxAddressOptions;
+  readonly backOff: BackOff<Deferral>;
+  #connectionsMax: number;
+  #held: ReturnType<typeof createFairShare>;
   #opening = 0;
   #sessions = 0;
-  #failuresInARow = 0;
-  #down: { until: number; outcome: Deferral } | undefined;
 
   constructor(options: MxAddressOptions) {
-    this.#options = options;
+    this.#connectionsMax = options.connectionsMax;
+    this.#held = createFairShare(options.connectionsMax);
+    this.backOff = new BackOff(options);
   }
 
   get isFull(): boolean {
     if (this.#sessions === 0) return this.#opening >= PROBES_MAX;
-    return this.#sessions + this.#opening >= this.#options.connectionsMax;
+    return this.#sessions + this.#opening >= this.#connectionsMax;
   }
 
   /** Why it is not even tried: it failed a moment ago. */
   get refusal(): Deferral | undefined {
-    return this.#down && this.#down.until > this.#options.now() ? this.#down.outcome : undefined;
+    return this.backOff.why;
   }
 
   get isForgettable(): boolean {
-    const isQuiet = this.#opening + this.#sessions + this.wanted === 0;
-    return isQuiet && (!this.#down || this.#options.now() > this.#down.until + DOWN_MS_MAX);
+    return this.#opening + this.#sessions + this.wanted === 0 && this.backOff.isForgettable;
   }
 
-  opens(): void {
+  mayHold(team: string): boolean {
+    return this.#held.fits(team);
+  }
+
+  /** One of its connections carries the team's mail from now on. */
+  carry(team: string): void {
+    this.#held.enter(team);
+  }
+
+  carried(team: string): void {
+    this.#held.leave(team);
+  }
+
+  opens(team: string): void {
+    this.#held.enter(team);
     this.#opening += 1;
   }
 
-  opened(): void {
+  opened(team: string): void {
+    this.#held.leave(team);
     this.#opening -= 1;
     this.#sessions += 1;
-    this.#failuresInARow = 0;
-    this.#down = undefined;
+    this.backOff.answered();
   }
 
   /** Without an outcome when it says nothing about other mail. */
-  failed(outcome: Deferral | undefined): void {
+  failed(team: string, outcome: Deferral | undefined): void {
+    this.#held.leave(team);
     this.#opening -= 1;
-    if (!outcome) return;
-    this.#down = { until: this.#options.now() + downMs(this.#failuresInARow, this.#options.random), outcome };
-    this.#failuresInARow += 1;
+    if (outcome) this.backOff.failed(outcome);
   }
 
   left(): void {

@@ -1,5 +1,5 @@
 import type { Target } from './mx-route.ts';
-import type { JobOutcome } from './outcome.ts';
+import type { Deferral, JobOutcome } from './outcome.ts';
 import type { Opened } from './smtp-session.ts';
 
 export type FailedTarget = Extract<Opened, { kind: 'failed' }> & {
@@ -7,8 +7,6 @@ export type FailedTarget = Extract<Opened, { kind: 'failed' }> & {
   /** It was not tried, because its address had failed a moment ago. */
   isOld?: boolean;
 };
-
-type Deferral = Extract<JobOutcome, { kind: 'deferred' }>;
 
 /** What all targets of a route that failed come to. */
 export function allFailed(failures: FailedTarget[]): JobOutcome {

@@ -126,6 +126,8 @@ export type JobOutcome =
   | { kind: 'deferred'; reason: DeferReason; detail: string; reply?: Reply; mx?: string }
   | { kind: 'bounced'; reason: BounceReason; detail: string; reply?: Reply; mx?: string };
 
+export type Deferral = Extract<JobOutcome, { kind: 'deferred' }>;
+
 export function forEachRecipient(job: DeliveryJob, outcome: JobOutcome): RecipientOutcome[] {
   return job.recipients.map((address) => ({ ...outcome, address }));
 }

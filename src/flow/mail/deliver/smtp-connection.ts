@@ -202,8 +202,9 @@ export class SmtpConnection {
 
   #lose(detail: string): void {
     if (this.failure) return;
-    const kind = this.#connected ? 'lost' : 'unreachable';
-    this.fail({ kind, detail });
+    if (!this.#connected) this.fail({ kind: 'unreachable', detail });
+    else if (this.#parser.isWithinReply) this.fail({ kind: 'malformed', detail: `${detail} in the middle of a reply` });
+    else this.fail({ kind: 'lost', detail });
   }
 
   #receive(chunk: Buffer): void {

@@ -40,9 +40,13 @@ export class WaitersByTeam<Waiter> {
   }
 
   takeAll(): Waiter[] {
-    const all = [...this.#byTeam.values()].flatMap((waiters) => [...waiters]);
-    this.#byTeam.clear();
-    this.#size = 0;
+    return [...this.#byTeam.keys()].flatMap((team) => this.takeAllOf(team));
+  }
+
+  takeAllOf(team: string): Waiter[] {
+    const all = [...(this.#byTeam.get(team) ?? [])];
+    this.#byTeam.delete(team);
+    this.#size -= all.length;
     return all;
   }
 }

@@ -178,7 +178,7 @@ function deferred(
   }
   const dueAt = first.retryAfterMs === undefined ? next.at : now + first.retryAfterMs;
   const awaitsDomain = first.reason === 'domain_unverified';
-  const isFailing = group.some(({ reason }) => OF_THE_DESTINATION.has(reason));
+  const isFailing = group.some(({ reason, reply }) => OF_THE_DESTINATION.has(reason) || reply?.code === 421);
   done.retry = { recipients: to, dueAt, attempt: row.attempt, awaitsDomain, isFailing };
   const { reason, detail } = first;
   done.tell.push((log) => log.deferred({ emailId: row.email_id, to, reason, detail, nextAttemptAt: isoTime(dueAt) }));
@@ -190,13 +190,14 @@ function deferred(
     });
 }
 
-/** Nobody at the destination has looked at the message. */
+/** Nobody at the destination has looked at the message; nor where 421 says that the service is not available. */
 const OF_THE_DESTINATION = new Set<string>([
   'destination_down',
   'unreachable',
   'dns_failure',
   'timeout',
   'connection_lost',
+  'protocol_error',
 ]);
 
 function delayOf(group: Of<'deferred'>[], expiresAt: number): EventData['email.delivery_delayed'] {

@@ -1,0 +1,50 @@
+/** The file in the data folder that says which server runs on it and where it listens. */
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+const readyFile = (dataDir: string): string => path.join(dataDir, 'run', 'ready.json');
+
+/** A process that was killed left its file behind, and a script that waits for ours must not take it for ours. */
+export function forgetDeadReady(dataDir: string): void {
+  if (!isRunning(dataDir)) rmSync(readyFile(dataDir), { force: true });
+}
+
+/** The address of the server that runs on this folder; undefined where none does. */
+export function runningUrl(dataDir: string): string | undefined {
+  if (!isRunning(dataDir)) return undefined;
+  const { listeners } = JSON.parse(readFileSync(readyFile(dataDir), 'utf8')) as {
+    listeners: { http?: { url: string } };
+  };
+  return listeners.http?.url;
+}
+
+function isRunning(dataDir: string): boolean {
+  const pid = readyPid(dataDir);
+  // In a container every process has the id of the one before it.
+  if (pid === undefined || pid === process.pid) return false;
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+function readyPid(dataDir: string): number | undefined {
+  try {
+    return (JSON.parse(readFileSync(readyFile(dataDir), 'utf8')) as { pid: number }).pid;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Scripts wait for the file, so it appears whole. */
+export function writeReady(dataDir: string, ready: { pid: number }): void {
+  const file = readyFile(dataDir);
+  writeFileSync(`${file}.part`, JSON.stringify(ready), { mode: 0o600 });
+  renameSync(`${file}.part`, file);
+}
+
+/** Where processes share a folder, the file is that of the latest. */
+export function forgetOwnReady(dataDir: string): void {
+  if (readyPid(dataDir) === process.pid) rmSync(readyFile(dataDir), { force: true });
+}

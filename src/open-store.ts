@@ -1,0 +1,91 @@
+/**
+ * Opens and closes the Store: all that a command of the operator needs. It imports neither the server nor what reaches
+ * other machines, because loading those is most of what such a command would cost.
+ */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { blobsFolder, openBlobs, type Blobs } from './platform/blobs/index.ts';
+import { systemClock, type Clock } from './platform/clock/index.ts';
+import type { Config } from './platform/config/index.ts';
+import { createGroupCommit, migrate, openDb } from './platform/db/index.ts';
+import { createIds } from './platform/ids/index.ts';
+import { createLog, createMailLog, type Log } from './platform/log/index.ts';
+import { makeRsaKey, openSecrets, type SealedColumn } from './platform/secrets/index.ts';
+import type { Store } from './platform/store/index.ts';
+import { bindInstallation, mustBelongTogether, mustHaveDatabase } from './resources/instance/index.ts';
+
+export interface StoreOptions {
+  config: Config;
+  dataDir: string;
+  clock?: Clock;
+  random?: () => number;
+  makeRsaKey?: Store['makeRsaKey'];
+  log?: Log;
+  /** Whether an installation may be made where there is none; otherwise an empty database is refused. */
+  mayFound?: boolean;
+  /** The address that HTTP listens on, once it does: port 0 of the configuration is a real one only then. */
+  boundUrl?: () => string | undefined;
+}
+
+/**
+ * For `init` and other commands of the operator as well as for the server. Close it with `closeStore`.
+ * Refuses, before anything is written, a database that does not belong to the folder; `migrateStore` goes before its use.
+ */
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const { config, dataDir, mayFound = false } = options;
+  const blobs = openBlobs(blobsFolder(dataDir));
+  const file = path.resolve(dataDir, config.database.path);
+  // To open an SQLite file is to make it.
+  if (config.database.driver !== 'pg' && !existsSync(file)) {
+    await mustHaveDatabase({ config, dataDir, blobs }, mayFound);
+  }
+  const store = await connectStore(options, { blobs, file });
+  try {
+    await mustBelongTogether(store, { sealed: sealedColumns, mayFound });
+  } catch (error) {
+    await closeStore(store);
+    throw error;
+  }
+  return store;
+}
+
+/** Brings the schema up to this version's and makes sure that database and folders bear one id; answers what it did. */
+export async function migrateStore(store: Store): Promise<string[]> {
+  const done = await migrate(store.db);
+  await bindInstallation(store, sealedColumns);
+  return done;
+}
+
+async function connectStore(options: StoreOptions, { blobs, file }: { blobs: Blobs; file: string }): Promise<Store> {
+  const { config, dataDir, boundUrl } = options;
+  const clock = options.clock ?? systemClock;
+  const log = options.log ?? createLog(config.log);
+  const secrets = openSecrets(dataDir);
+  const { driver, url, pool_max: poolMax } = config.database;
+  const db = await openDb({ driver, url, file, poolMax });
+  const { public_url: publicUrl, host, port } = config.http;
+  return {
+    config,
+    db,
+    commits: createGroupCommit(db),
+    clock,
+    ids: createIds(clock),
+    random: options.random ?? Math.random,
+    makeRsaKey: options.makeRsaKey ?? makeRsaKey,
+    secrets,
+    blobs,
+    log,
+    mailLog: createMailLog(log),
+    dataDir,
+    origin: () => boundUrl?.() ?? (publicUrl || `http://${host.includes(':') ? `[${host}]` : host}:${port}`),
+  };
+}
+
+export async function closeStore(store: Store): Promise<void> {
+  await store.commits.settled();
+  await store.db.close();
+}
+
+/** Their owners are most of the program, and a database that has its id, or is new, is opened without them. */
+const sealedColumns = async (): Promise<readonly SealedColumn[]> =>
+  (await import('./sealed-columns.ts')).SEALED_COLUMNS;

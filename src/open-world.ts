@@ -1,0 +1,48 @@
+import { closeStore, openStore, type StoreOptions } from './open-store.ts';
+import { createApiCall } from './platform/api-call/index.ts';
+import { createGuardedFetch } from './platform/fetch/index.ts';
+import { createInspector, createResolver } from './platform/resolver/index.ts';
+import type { Net, Store, World } from './platform/world/index.ts';
+
+export interface WorldOptions extends StoreOptions {
+  /** Certificates in PEM that our own HTTP requests, and deliveries that verify, trust instead of the system's. */
+  trustedCa?: readonly string[];
+}
+
+/** Everything a verb needs, without any port. Close it with `closeWorld`. */
+export const openWorld = async (options: WorldOptions): Promise<World> =>
+  withNet(await openStore(options), options.trustedCa);
+
+export async function closeWorld(world: World): Promise<void> {
+  closeNet(world);
+  await closeStore(world);
+}
+
+export function closeNet({ resolver, inspector }: Net): void {
+  resolver.close();
+  inspector.close();
+}
+
+/** Adds what reaches other machines to a store that stays its owner's. */
+export function withNet(store: Store, trustedCa?: WorldOptions['trustedCa']): World {
+  const { config, clock } = store;
+  const { servers, timeout_ms: timeoutMs, tries } = config.dns;
+  const resolver = createResolver({ servers: [...servers], timeoutMs, tries, now: () => clock.now() });
+  const http = {
+    resolver,
+    allowPrivate: config.network.http_allow_private,
+    userAgent: `rasket (+https://${config.instance.host}/)`,
+    ca: trustedCa,
+  };
+  return {
+    ...store,
+    resolver,
+    inspector: createInspector({
+      servers,
+      authorityPort: config.dns.authority_port,
+      allowPrivate: config.network.dns_allow_private,
+    }),
+    callApi: createApiCall(http),
+    fetch: createGuardedFetch(http),
+  };
+}

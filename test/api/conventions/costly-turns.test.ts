@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import http from 'node:http';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+import { sendOne, share } from '../shares/shared.ts';
+
+const KEYED = 5;
+
+describe('what holds the one thread is worked at one after the other', () => {
+  let scene: Scene;
+  let team: Team;
+  let small: Record<string, unknown>;
+  beforeAll(async () => {
+    scene = await startScene();
+    team = await scene.team();
+    const { name } = await team.domain();
+    small = { from: `hello@${name}`, to: 'x@example.org', subject: 'Your order', text: 'It is on its way.' };
+    expect((await scene.api('POST', '/emails', { key: team.key, body: small })).status).toBe(200);
+  });
+  afterAll(() => scene.close());
+
+  /** A few calls of a team, one after the other, as anybody makes them. */
+  async function callsOfTheTeam(): Promise<void> {
+    for (let n = 0; n < KEYED; n++) {
+      expect((await scene.api('POST', '/emails', { key: team.key, body: small })).status).toBe(200);
+      expect((await scene.api('GET', '/health')).status).toBe(200);
+    }
+  }
+
+  it('large pages without a key: of forty readers some are asked to come back, and calls go on', async () => {
+    const other = await scene.team();
+    const { id } = await sendOne(scene, other, { html: '"'.repeat(200_000) });
+    const path = await share(scene, other, id);
+    expect((await get(scene.url + path)).status).toBe(200);
+    const answered = new Map<number, number>();
+    let isOver = false;
+    const readers = Array.from({ length: 40 }, async () => {
+      while (!isOver) {
+        const { status } = await get(scene.url + path);
+        answered.set(status, (answered.get(status) ?? 0) + 1);
+      }
+    });
+    await expect.poll(() => answered.get(503) ?? 0, { timeout: 10_000 }).toBeGreaterThan(0);
+    await callsOfTheTeam();
+    isOver = true;
+    await Promise.all(readers);
+    expect((await get(scene.url + path)).status).toBe(200);
+  });
+
+  it('large bodies: those of one team do not come before a call of another', async () => {
+    const other = await scene.team();
+    const many = 12;
+    const fields = Array.from({ length: 20_000 }, (_, n) => `"X-Field-${n}":"1"`).join(',');
+    const body = `{"from":"a@example.org","to":"b@example.org","subject":"s","text":"t","headers":{${fields}}}`;
+    let answered = 0;
+    const uploads = Array.from({ length: many }, async () => {
+      const { status } = await scene.api('POST', '/emails', { key: other.key, body });
+      answered++;
+      return status;
+    });
+    await expect.poll(() => answered, { timeout: 10_000, interval: 1 }).toBeGreaterThan(0);
+    await callsOfTheTeam();
+    expect(answered).toBeLessThan(many);
+    expect(await Promise.all(uploads)).toEqual(Array(many).fill(400));
+  });
+});
+
+/** Reads nothing but how it ends: the readers are to cost as little as they can. */
+function get(url: string): Promise<{ status: number }> {
+  return new Promise((resolve, reject) => {
+    const request = http.get(url, { headers: { 'user-agent': 'reader/1' } }, (response) => {
+      response.resume();
+      response.on('end', () => resolve({ status: response.statusCode ?? 0 }));
+      response.on('error', reject);
+    });
+    request.on('error', reject);
+  });
+}
