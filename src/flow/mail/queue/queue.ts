@@ -1,7 +1,6 @@
 import { createWorkLoop, type Claim, type Claimed } from '../../../platform/work-loop/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import { createSendSwitch } from '../../../resources/instance/index.ts';
-import { createPressure } from '../accept/index.ts';
 import type { Batch, Composer } from '../compose/index.ts';
 import type { Deliver } from '../deliver/index.ts';
 import { createCarry, untilWritten, type Settle } from './carry.ts';
@@ -12,7 +11,7 @@ import type { HandOffLog } from './hand-off-log.ts';
 import { createInFlight } from './in-flight.ts';
 import { createStrays } from './late-commits.ts';
 import { createLedger } from './ledger.ts';
-import { createRest } from './restraint.ts';
+import { createPressure, createRest } from './restraint.ts';
 
 export interface QueueOptions {
   world: World;
