@@ -45,8 +45,6 @@ const apart = ['tidy', 'driver', 'peers', 'browser', 'bench'].map((folder) => `t
 const GUARDS = ['test/tidy/guards.test.ts', 'test/tidy/rules.test.ts'];
 
 const globalSetup = ['test/rig/global-setup.ts'];
-// What a file leaves behind is its failure. Browsers and peers serve the files of their projects together.
-const setupFiles = ['test/rig/nothing-left.ts'];
 const perDatabase = { include: ['test/**/*.test.{ts,tsx}'], exclude: [...plain, ...withoutDatabase, ...apart] };
 
 export default defineConfig({
@@ -67,7 +65,6 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          setupFiles,
           include: ['{bin,src,cli,console,migrations}/**/*.test.{ts,tsx}', ...plain, ...withoutDatabase],
         },
       },
@@ -78,7 +75,7 @@ export default defineConfig({
       { extends: true, test: { name: 'guards', include: GUARDS, testTimeout: 240_000 } },
       {
         extends: true,
-        test: { name: 'sqlite', env: { RASKET_TEST_DB: 'better-sqlite3' }, globalSetup, setupFiles, ...perDatabase },
+        test: { name: 'sqlite', env: { RASKET_TEST_DB: 'better-sqlite3' }, globalSetup, ...perDatabase },
       },
       {
         extends: true,
@@ -86,7 +83,6 @@ export default defineConfig({
           name: 'pg',
           env: { RASKET_TEST_DB: 'pg' },
           globalSetup,
-          setupFiles,
           ...perDatabase,
           exclude: [...perDatabase.exclude, ...onSqliteAlone],
         },
@@ -97,7 +93,6 @@ export default defineConfig({
           name: 'sqlite3',
           env: { RASKET_TEST_DB: 'sqlite3' },
           globalSetup,
-          setupFiles,
           include: ['test/driver/**/*.test.ts'],
         },
       },
