@@ -166,7 +166,7 @@ export class Desk implements AsyncDisposable {
 }
 
 /** What `faketime` gives to a run of the tests: whoever is started by them lives in the same time. */
-function clockOfThisRun(): Record<string, string> {
+export function clockOfThisRun(): Record<string, string> {
   const given = Object.entries(process.env).filter(([name]) => name === 'LD_PRELOAD' || name.startsWith('FAKETIME'));
   return Object.fromEntries(given) as Record<string, string>;
 }

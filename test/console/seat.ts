@@ -5,6 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
+import { clockOfThisRun } from '../cli/desk.ts';
 import { findProgram } from '../peers/peers.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -43,6 +44,7 @@ export class Seat implements AsyncDisposable {
       // Compiled code outlives one seat; without it every start costs twice the time.
       ...{ XDG_CACHE_HOME: path.join(os.tmpdir(), `rasket-cli-cache-${process.getuid?.() ?? 0}`) },
       ...{ RASKET_URL: url, RASKET_API_KEY: key, RASKET_DATA: path.join(seat.folder, 'nowhere'), ...env },
+      ...clockOfThisRun(),
     };
     if (preload !== undefined) {
       fs.writeFileSync(path.join(seat.folder, 'preload.mjs'), preload);

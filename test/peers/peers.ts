@@ -50,6 +50,7 @@ function isExecutable(file: string): boolean {
 
 function whyAbsent(peer: Peer): string | undefined {
   if (peer === 'Mail::DKIM') return findMailDkim() ? undefined : 'Mail::DKIM is not installed (libmail-dkim-perl)';
+  if (peer === 'named' && process.env.FAKETIME !== undefined) return 'named does not start under libfaketime';
   const program = peer === 'postfix' ? 'postconf' : peer;
   if (!findProgram(program)) return `${peer} is not installed`;
   if ((peer === 'postfix' || peer === 'exim4') && process.getuid?.() !== 0)
