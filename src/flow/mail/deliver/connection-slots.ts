@@ -1,5 +1,6 @@
 import { createFairShare, type FairShare } from '../../../platform/fair-share/index.ts';
 import type { MxAddress } from './mx-address.ts';
+import type { Deferral } from './outcome.ts';
 
 /** Somebody who wants to open a connection to an address for a team. */
 export interface OpeningRequest {
@@ -18,8 +19,9 @@ export interface ShareWaiter {
 
 /**
  * All destinations share the connections of the process, and teams share them fairly: each may hold as many as are free,
- * whether it opens them or has mail carried on them, and of one address too; an idle connection is nobody's. Openings have a half of the
- * connections at the most, shared in the same way, because one that is never greeted holds its place for minutes.
+ * whether it opens them or has mail carried on them, and of one address too; an idle connection is nobody's. Openings
+ * have a half of the connections at the most, shared in the same way, because one that is never greeted holds its place
+ * for minutes.
  */
 export class ConnectionSlots {
   #countMax: number;
@@ -84,14 +86,11 @@ export class ConnectionSlots {
     address.opened(team);
   }
 
-  failed(
-    { team, address }: Pick<OpeningRequest, 'team' | 'address'>,
-    ...why: [Parameters<MxAddress['failed']>[1]]
-  ): void {
+  failed({ team, address }: Pick<OpeningRequest, 'team' | 'address'>, why: Deferral | undefined): void {
     this.#openings.leave(team);
     this.#held.leave(team);
     this.#sockets -= 1;
-    address.failed(team, ...why);
+    address.failed(team, why);
     this.serve();
   }
 
