@@ -5,31 +5,38 @@ import { guardOutput } from './output.ts';
 /** The whole command line: what runs here on the data folder, and what talks to a server over its API. */
 export async function runProgram(argv: string[], version: string): Promise<number> {
   guardOutput();
-  const { addClientCommands, EXIT, EXIT_CODES } = await import('../cli/index.ts');
   const program = new Command('rasket')
     .description('A self-hosted email service: send by REST or SMTP, deliver straight to the recipients’ mail servers.')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
     .helpCommand('help [command]', 'show help for a command')
-    .addHelpText(
-      'after',
-      `\nStart here:\n  rasket dev          everything on this machine, to try things out\n  rasket init         a data folder for real mail\n\nExit codes:\n${EXIT_CODES.map(({ code, says }) => `  ${String(code).padStart(2)}  ${says}`).join('\n')}`,
-    )
     .showSuggestionAfterError()
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'rasket: ')) });
 
   addOperatorCommands(program, version);
-  addClientCommands(program);
+  // What a server or a command on the data folder is called by says that nothing of the API's half is needed.
+  if (!program.commands.some((command) => command.name() === argv[2])) await addClientHalf(program);
   addDescriptions(program, version);
   try {
     await program.parseAsync(argv);
     return Number(process.exitCode ?? 0);
   } catch (error) {
     // Commander has said already what was wrong with the words of the call: they make no command.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.usage;
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : (await import('../cli/index.ts')).EXIT.usage;
     const { explain } = await import('./explain.ts');
     for (const line of explain(error)) process.stderr.write(`rasket: ${line}\n`);
     return 1;
   }
+}
+
+/** With what the help of the whole program says. */
+async function addClientHalf(program: Command): Promise<void> {
+  const { addClientCommands, EXIT_CODES } = await import('../cli/index.ts');
+  addClientCommands(program);
+  const codes = EXIT_CODES.map(({ code, says }) => `  ${String(code).padStart(2)}  ${says}`).join('\n');
+  program.addHelpText(
+    'after',
+    `\nStart here:\n  rasket dev          everything on this machine, to try things out\n  rasket init         a data folder for real mail\n\nExit codes:\n${codes}`,
+  );
 }

@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import { OpenAPIBackend, ValidationContext, type Document } from 'openapi-backend';
+import { OpenAPIBackend, OpenAPIValidator, ValidationContext, type Document } from 'openapi-backend';
 import { listOperations, resolveRef, type OpenApiDocument, type OperationEntry, type Schema } from './document.ts';
 import { describeProblems, type Problem } from './problems.ts';
 import { checkResponse, type Answer, type SchemaAt } from './response-check.ts';
@@ -38,8 +38,10 @@ const bodyNodesMax = 10_000;
 
 /** Compiles nothing yet: openapi-backend compiles each validator when it is first used. */
 export async function compileValidators(document: OpenApiDocument): Promise<Validators> {
-  const quick = await startBackend(document, false);
-  const thorough = await startBackend(document, true);
+  const backend = await startBackend(document);
+  // What is refused is rare: the second compiler comes with the first refusal.
+  const quick = createValidator(backend, false);
+  const thorough = once(() => createValidator(backend, true));
   const answers = { body: schemasOf(document, 'body'), header: schemasOf(document, 'header') };
   const operations = new Map<string, OperationValidators>();
   for (const entry of listOperations(document)) {
@@ -65,13 +67,13 @@ export async function compileValidators(document: OpenApiDocument): Promise<Vali
 function validatorsOf(
   document: OpenApiDocument,
   entry: OperationEntry,
-  quick: OpenAPIBackend,
-  thorough: OpenAPIBackend,
+  quick: OpenAPIValidator,
+  thorough: () => OpenAPIValidator,
 ): OperationValidators {
   const parameters = once(() => compiled(quick, entry).parameters);
   const coerce = queryCoercion(document, entry);
   const body = once(() => compiled(quick, entry).body);
-  const everyError = once(() => compiled(thorough, entry).body);
+  const everyError = once(() => compiled(thorough(), entry).body);
   const validators: OperationValidators = {
     ...entry,
     checkParameters: (values) => {
@@ -93,10 +95,10 @@ function validatorsOf(
 
 /** openapi-backend compiles the body first (when there is one), then the parameters, and caches them by operationId. */
 function compiled(
-  backend: OpenAPIBackend,
+  validator: OpenAPIValidator,
   entry: OperationEntry,
 ): { parameters: ValidateFunction; body: ValidateFunction } {
-  const functions = backend.validator.getRequestValidatorsForOperation(entry.operationId) as ValidateFunction[];
+  const functions = validator.getRequestValidatorsForOperation(entry.operationId) as ValidateFunction[];
   const parameters = functions.at(-1);
   const body = functions[0];
   if (!parameters || !body) throw new Error(`openapi-backend compiled no validators for ${entry.operationId}`);
@@ -104,15 +106,26 @@ function compiled(
 }
 
 /**
- * `quick` skips openapi-backend's check of the document, which knows OpenAPI 3.0 only, and compiles on first use. Its
- * own Ajv speaks draft-07, so every context gets one Ajv of the 2020-12 dialect that OpenAPI 3.1 is written in.
+ * `quick` skips openapi-backend's check of the document, which knows OpenAPI 3.0 only. The document is merged already:
+ * reading it once more for references to other files would take a twentieth of a second.
  */
-async function startBackend(document: OpenApiDocument, allErrors: boolean): Promise<OpenAPIBackend> {
+class MergedBackend extends OpenAPIBackend {
+  override async loadDocument(): Promise<Document> {
+    return this.inputDocument as Document;
+  }
+}
+
+/** Resolves the references, in a copy. */
+const startBackend = (document: OpenApiDocument): Promise<OpenAPIBackend> =>
+  new MergedBackend({ definition: document as unknown as Document, quick: true, strict: true, validate: false }).init();
+
+/** openapi-backend's own Ajv speaks draft-07, so every context gets one Ajv of the 2020-12 dialect that OpenAPI 3.1 is written in. */
+function createValidator({ definition, router }: OpenAPIBackend, allErrors: boolean): OpenAPIValidator {
   const instances = new Map<ValidationContext, Ajv2020>();
-  const backend = new OpenAPIBackend({
-    definition: structuredClone(document) as unknown as Document,
-    quick: true,
-    strict: true,
+  return new OpenAPIValidator({
+    definition,
+    router,
+    lazyCompileValidators: true,
     customizeAjv: (_ajv, _options, context) => {
       const known = instances.get(context);
       if (known) return known;
@@ -124,8 +137,6 @@ async function startBackend(document: OpenApiDocument, allErrors: boolean): Prom
       return fresh;
     },
   });
-  await backend.init();
-  return backend;
 }
 
 /** openapi-backend would compile the schemas of answers and their headers anew for each status of each operation. */
@@ -149,6 +160,7 @@ function createAjv(options: { allErrors: boolean; coerceTypes?: boolean; useDefa
     // The tests hold the whole document against the dialect; here that would cost every start a tenth of a second.
     validateSchema: false,
     verbose: true,
+    code: { optimize: false },
     ...options,
   });
   formats.default(ajv);

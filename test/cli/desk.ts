@@ -4,6 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { expect, vi } from 'vitest';
 import { makeDatabase, makeProgramsDatabase, type TestDatabase } from '../rig/database.ts';
+import { scratchFolder } from '../rig/scratch.ts';
 
 export const root = path.resolve(import.meta.dirname, '../..');
 
@@ -44,7 +45,7 @@ const SERVER_PATIENCE_MS = 900_000;
  * a file. Everything they start is real, and is stopped with them.
  */
 export class Desk implements AsyncDisposable {
-  readonly folder = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'rasket-cli-')));
+  readonly folder = fs.realpathSync(scratchFolder('rasket-cli-'));
   #children: ChildProcess[] = [];
   #databases: TestDatabase[] = [];
   #cache = path.join(os.tmpdir(), `rasket-cli-cache-${process.getuid?.() ?? 0}`);

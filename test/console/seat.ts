@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
 import { clockOfThisRun } from '../cli/desk.ts';
 import { findProgram } from '../peers/peers.ts';
+import { scratchFolder } from '../rig/scratch.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const run = promisify(execFile);
@@ -35,7 +36,7 @@ export interface SeatOptions {
 
 /** Somebody who sits at a terminal of their own with the console open: what they press, and what they see. */
 export class Seat implements AsyncDisposable {
-  readonly folder = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'rasket-seat-')));
+  readonly folder = fs.realpathSync(scratchFolder('rasket-seat-'));
 
   static async take({ url, key, columns = 80, rows = 24, env = {}, preload }: SeatOptions): Promise<Seat> {
     const seat = new Seat();

@@ -1,6 +1,5 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
@@ -9,6 +8,7 @@ import { createApi, type Api } from '../rig/api.ts';
 import { makeProgramsDatabase, type TestDatabase } from '../rig/database.ts';
 import { startDns, type DnsRig } from '../rig/dns.ts';
 import { publish } from '../rig/scene.ts';
+import { scratchFolder } from '../rig/scratch.ts';
 import { startSink, type Sink } from '../rig/sink.ts';
 import { startWebhookReceiver, type WebhookReceiver } from '../rig/webhook-receiver.ts';
 
@@ -52,7 +52,7 @@ export async function installProgram(
   onLog: (line: LogLine) => void,
   options: { env?: Record<string, string>; publish?: (dns: DnsRig) => void } = {},
 ): Promise<Program> {
-  const dataDir = path.join(mkdtempSync(path.join(os.tmpdir(), 'rasket-fault-')), 'data');
+  const dataDir = path.join(scratchFolder('rasket-fault-'), 'data');
   const database = await makeProgramsDatabase();
   const dns = await startDns({ '*': { MX: ['10 mx.sink.test'] }, 'mx.sink.test': { A: ['127.0.0.1'] } });
   const env = {
@@ -142,7 +142,7 @@ export async function installBesideReceiver(
 ): Promise<{ program: Program; receiver: WebhookReceiver }> {
   const receiver = await startWebhookReceiver();
   onTestFinished(() => receiver.close());
-  const folder = mkdtempSync(path.join(os.tmpdir(), 'rasket-receiver-'));
+  const folder = scratchFolder('rasket-receiver-');
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const certificate = path.join(folder, 'receiver.pem');
   writeFileSync(certificate, receiver.certificate.cert);

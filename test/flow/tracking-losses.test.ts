@@ -1,11 +1,11 @@
-import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { createTracking, type Tracking } from '../../src/flow/tracking/index.ts';
 import type { World } from '../../src/platform/world/index.ts';
 import { driver } from '../rig/database.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
+import { scratchFolder } from '../rig/scratch.ts';
 import { follow, engagements, sendHtml, trackingDomain } from './reader.ts';
 
 const HTML = '<a href="https://example.com/">x</a>';
@@ -30,7 +30,7 @@ const withoutDatabase = (world: World): World => ({
 });
 
 function makeRunDir(): string {
-  const runDir = mkdtempSync(path.join(os.tmpdir(), 'rasket-test-'));
+  const runDir = scratchFolder('rasket-test-');
   onTestFinished(() => rmSync(runDir, { recursive: true, force: true }));
   return runDir;
 }

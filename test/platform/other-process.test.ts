@@ -1,11 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import os from 'node:os';
+import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DataFolderInUse, lockDataFolder } from '../../src/platform/db/index.ts';
 import { openScratchDb } from './scratch-db.ts';
+import { scratchFolder } from '../rig/scratch.ts';
 
 const children: ChildProcess[] = [];
 afterEach(async () => {
@@ -31,7 +31,7 @@ async function kill(child: ChildProcess): Promise<void> {
 describe('a data folder', () => {
   let folder: string;
   beforeEach(() => {
-    folder = mkdtempSync(path.join(os.tmpdir(), 'rasket-hold-'));
+    folder = scratchFolder('rasket-hold-');
     mkdirSync(path.join(folder, 'run'));
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import os from 'node:os';
+import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { openDb, type Db, type OpenDbOptions } from '../../src/platform/db/index.ts';
 import { makeDatabase } from '../rig/database.ts';
+import { scratchFolder } from '../rig/scratch.ts';
 
 export interface ScratchDb {
   db: Db;
@@ -13,7 +13,7 @@ export interface ScratchDb {
 
 /** An empty database of this test's own, on the driver the project runs with. */
 export async function openScratchDb(): Promise<ScratchDb> {
-  const folder = mkdtempSync(path.join(os.tmpdir(), 'rasket-db-'));
+  const folder = scratchFolder('rasket-db-');
   const database = await makeDatabase();
   const options: OpenDbOptions = { ...database.settings, file: path.join(folder, 'test.db'), poolMax: 5 };
   const db = await openDb(options);

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import os from 'node:os';
+import { cpSync, mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { startApp } from '../../../src/app.ts';
 import { createApi } from '../../rig/api.ts';
 import { driver } from '../../rig/database.ts';
 import { startScene } from '../../rig/scene.ts';
+import { scratchFolder } from '../../rig/scratch.ts';
 
 // runs only on PostgreSQL: SQLite has one process.
 it.runIf(driver === 'pg')(
@@ -15,7 +15,7 @@ it.runIf(driver === 'pg')(
     await using scene = await startScene({ roles: ['http'] });
     const team = await scene.team();
     const domain = await team.domain();
-    const dataDir = mkdtempSync(path.join(os.tmpdir(), 'rasket-test-'));
+    const dataDir = scratchFolder('rasket-test-');
     mkdirSync(path.join(dataDir, 'run'), { mode: 0o700 });
     // The nodes of an installation share its instance key.
     cpSync(path.join(scene.dataDir, 'instance.key'), path.join(dataDir, 'instance.key'));

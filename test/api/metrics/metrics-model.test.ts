@@ -1,6 +1,5 @@
 import { randomInt, randomUUID } from 'node:crypto';
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import os from 'node:os';
+import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openWorld } from '../../../src/open-world.ts';
@@ -10,6 +9,7 @@ import type { World } from '../../../src/platform/world/index.ts';
 import { madeUp } from '../../rig/events.ts';
 import { driver } from '../../rig/database.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+import { scratchFolder } from '../../rig/scratch.ts';
 
 const QUARTER = 900_000;
 const HOUR = 3_600_000;
@@ -223,7 +223,7 @@ describe('commits at the same time', () => {
   it('lose no count and count nothing twice, on two nodes where there can be two', async () => {
     const team = await scene.team();
     const { world } = scene.app;
-    const dataDir = mkdtempSync(path.join(os.tmpdir(), 'rasket-test-'));
+    const dataDir = scratchFolder('rasket-test-');
     mkdirSync(path.join(dataDir, 'run'), { mode: 0o700 });
     // The nodes of an installation share its instance key.
     copyFileSync(instanceKeyPath(world.dataDir), instanceKeyPath(dataDir));

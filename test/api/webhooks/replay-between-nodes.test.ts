@@ -1,11 +1,11 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import os from 'node:os';
+import { cpSync, mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { startApp } from '../../../src/app.ts';
 import { createApi } from '../../rig/api.ts';
 import { driver } from '../../rig/database.ts';
 import { startScene } from '../../rig/scene.ts';
+import { scratchFolder } from '../../rig/scratch.ts';
 import { plantWebhook, plantWebhookEvent } from '../../rig/webhooks.ts';
 
 // runs only on PostgreSQL: SQLite has one process.
@@ -19,7 +19,7 @@ it.runIf(driver === 'pg')('two nodes that replay at the same time share the ten 
     const event = await plantWebhookEvent(scene, team, id, { status: 'failed' });
     targets.push(`/webhooks/${id}/events/${event}/replay`);
   }
-  const dataDir = mkdtempSync(path.join(os.tmpdir(), 'rasket-test-'));
+  const dataDir = scratchFolder('rasket-test-');
   mkdirSync(path.join(dataDir, 'run'), { mode: 0o700 });
   // The nodes of an installation share its instance key.
   cpSync(path.join(scene.dataDir, 'instance.key'), path.join(dataDir, 'instance.key'));
