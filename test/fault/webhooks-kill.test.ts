@@ -8,7 +8,7 @@ import { driver } from '../rig/database.ts';
 import { installBesideReceiver, type Program } from './program.ts';
 
 /** The whole of it takes a minute or more: `RASKET_TEST_WEBHOOK_EVENTS=5000`. */
-const EVENTS = Number(process.env.RASKET_TEST_WEBHOOK_EVENTS ?? 300);
+const EVENTS = Number(process.env.RASKET_TEST_WEBHOOK_EVENTS ?? 100);
 const ENDPOINTS = 20;
 const KILLS = 5;
 const EVENTS_A_CALL = 100;

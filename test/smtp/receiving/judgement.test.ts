@@ -163,6 +163,15 @@ describe('what is said of a message', () => {
     // Nothing is known of it then, and this scene refuses what is disowned.
     expect((await bring(forged + message('unknown.example'))).reply).toMatch(/^451 4\.7\.0 /);
   });
+
+  it('a field of ten thousand folds is not put together, and one of a thousand is', async () => {
+    const folded = (folds: number) => `X-Folded: a\r\n${' b\r\n'.repeat(folds)}${message('unknown.example')}`;
+    expect((await bring(folded(10_001))).reply).toMatch(/^451 4\.7\.0 /);
+    expect((await bring(`not a field\r\n${'nor this\r\n'.repeat(10_001)}${message('unknown.example')}`)).reply).toMatch(
+      /^451 4\.7\.0 /,
+    );
+    expect((await bring(folded(1000))).reply).toMatch(/^250 /);
+  });
 });
 
 describe('a clamd that is down', () => {
