@@ -1,14 +1,18 @@
-const TIME = new Intl.DateTimeFormat('en-GB', {
-  day: 'numeric',
-  month: 'long',
-  year: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-  timeZone: 'UTC',
-});
+let format: Intl.DateTimeFormat | undefined;
 
 /** The page has no script that could know the reader's time zone. */
-export const timeInWords = (ms: number): string => `${TIME.format(ms)} UTC`;
+export function timeInWords(ms: number): string {
+  // With the first page: to make it takes longer than to load all modules of the pages.
+  format ??= new Intl.DateTimeFormat('en-GB', {
+    day: 'numeric',
+    month: 'long',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    timeZone: 'UTC',
+  });
+  return `${format.format(ms)} UTC`;
+}
 
 const STATES: Record<string, string> = {
   queued: 'Waiting to be sent',

@@ -1,10 +1,11 @@
 import { isIP, isIPv6, type LookupFunction, type Socket } from 'node:net';
 import { createSecureContext } from 'node:tls';
-import { buildConnector } from 'undici';
+import type { buildConnector } from 'undici';
 import type { AddressGuard } from '../network/index.ts';
 import type { FetchAnswer } from './fetch-answer.ts';
 import { skipInterimAnswers } from './interim-answers.ts';
 import type { PostFault } from './post-answer.ts';
+import { undici } from './undici.ts';
 
 export interface ConnectorOptions {
   mayReach: AddressGuard;
@@ -61,7 +62,7 @@ export function faultOfPeer(
 }
 
 function tlsConnector(addresses: ConnectorOptions['addresses'], ca: ConnectorOptions['ca']): buildConnector.connector {
-  return buildConnector({
+  return undici().buildConnector({
     timeout: CONNECT_MS,
     allowH2: false,
     // Node does not compare the name in the certificate again when a session is resumed.

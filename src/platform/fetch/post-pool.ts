@@ -1,6 +1,7 @@
-import { errors, Pool, type Dispatcher } from 'undici';
+import type { Dispatcher, Pool } from 'undici';
 import { codeOf, Faulted, guardedConnector, type ConnectorOptions } from './guarded-connector.ts';
 import type { PostAnswer, Posted, PostFault, PostPool } from './post-answer.ts';
+import { undici } from './undici.ts';
 
 export interface PoolWishes {
   connectionsMax: number;
@@ -23,7 +24,7 @@ const HEADER_BYTES_MAX = 16_384;
 export function createPostPools(options: ConnectorOptions): (url: URL, wishes: PoolWishes) => PostPool {
   const connect = guardedConnector(options);
   return (url, { connectionsMax, closeMs }) => {
-    const pool = new Pool(url.origin, {
+    const pool = new (undici().Pool)(url.origin, {
       connect,
       connections: connectionsMax,
       pipelining: 1,
@@ -139,7 +140,7 @@ function faultOf(error: unknown): PostFault {
   const code = codeOf(error);
   if (code === 'UND_ERR_HEADERS_OVERFLOW') return { kind: 'unreadable', wrong: 'headers' };
   if (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return { kind: 'unreadable', wrong: 'length' };
-  if (!(error instanceof errors.HTTPParserError)) return { kind: 'interrupted' };
+  if (!(error instanceof undici().errors.HTTPParserError)) return { kind: 'interrupted' };
   const reason = /\(([\w ,./'`-]{1,80})\)$/.exec(error.message)?.[1] ?? 'it could not be read';
   // The parser's word for an end in the middle.
   return reason === 'Invalid EOF state' ? { kind: 'interrupted' } : { kind: 'unreadable', wrong: 'syntax', reason };

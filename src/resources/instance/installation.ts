@@ -48,7 +48,7 @@ export async function mustBelongTogether(store: Opened, options: BelongingOption
     return undefined;
   }
   const id = await readId(store);
-  if (id === undefined) await mustBeAdoptable(store, await options.sealed());
+  if (id === undefined) await mustBeAdoptable(store, options.sealed);
   else mustBearMarks(store, id);
   return id;
 }
@@ -115,7 +115,7 @@ function mustBearMarks(store: Opened, id: string): void {
 }
 
 /** A database of before ids were written. */
-async function mustBeAdoptable(store: Opened, columns: readonly SealedColumn[]): Promise<void> {
+async function mustBeAdoptable(store: Opened, sealedColumns: BelongingOptions['sealed']): Promise<void> {
   const { db, dataDir, blobs } = store;
   for (const folder of [dataDir, blobsFolder(dataDir)]) {
     const found = readMark(folder);
@@ -126,13 +126,15 @@ async function mustBeAdoptable(store: Opened, columns: readonly SealedColumn[]):
     );
   }
   const hasTeams = (await hasTable(db, 'teams')) && (await listTeams(db)).length > 0;
-  if (!hasTeams && !(await blobs.isEmpty())) {
+  if (!hasTeams) {
+    // Whatever is sealed belongs to a team.
+    if (await blobs.isEmpty()) return;
     throw new InstallationMismatch(
       `${nameOf(store)} has no team, but ${dataDir} holds content of mail: ${LOST_SETTINGS}`,
     );
   }
   let failure: unknown;
-  for (const column of columns) {
+  for (const column of await sealedColumns()) {
     const rows = (await hasTable(db, column.table)) ? await sealedSamples(db, column, SAMPLES) : [];
     for (const { id, sealed } of rows) {
       try {

@@ -1,0 +1,8 @@
+import { createRequire } from 'node:module';
+
+type Undici = typeof import('undici');
+
+let loaded: Undici | undefined;
+
+/** Loaded by the first webhook: it would take a twentieth of a start, and many an installation sends none. */
+export const undici = (): Undici => (loaded ??= createRequire(import.meta.url)('undici') as Undici);
