@@ -4,6 +4,8 @@ import type { Deferral } from './outcome.ts';
 
 /** Openings at one time to an address that has no connection that stands: it may be silent for every name behind it. */
 const PROBES_MAX = 2;
+/** Its connections come back after each message, mostly: one team alone may have two thirds of them. */
+const TIMES_FREE = 2;
 
 export interface MxAddressOptions extends BackOffOptions {
   connectionsMax: number;
@@ -25,7 +27,7 @@ export class MxAddress {
 
   constructor(options: MxAddressOptions) {
     this.#connectionsMax = options.connectionsMax;
-    this.#held = createFairShare(options.connectionsMax);
+    this.#held = createFairShare(options.connectionsMax, TIMES_FREE);
     this.backOff = new BackOff(options);
   }
 
