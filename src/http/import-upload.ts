@@ -56,6 +56,7 @@ export const createContactImport: KeyPage<'createContactImport'> = async (ctx, {
 function readField(form: ImportForm, { fieldname, value }: Extract<Multipart, { type: 'field' }>): void {
   const name = FIELDS.find((field) => field === fieldname);
   if (name === undefined) throw unknown(fieldname);
+  if (form[name] !== undefined) throw invalidFields([{ path: name, message: `${name} stands twice in the form.` }]);
   form[name] = String(value);
   // What is wrong with the form is said before a file of 50 MB has come in, where it stands before it.
   checkImport(form);

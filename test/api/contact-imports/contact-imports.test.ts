@@ -107,6 +107,41 @@ describe('POST /contacts/imports', () => {
     );
   });
 
+  it('takes the ids of segments and topics from the columns that the map names', async () => {
+    const team = await scene.team();
+    const segment = (await call(team, 'POST', '/segments', { name: 'S' })).body.id;
+    const topics: string[] = [];
+    for (const [name, default_subscription] of [
+      ['In', 'opt_out'],
+      ['Out', 'opt_in'],
+    ]) {
+      topics.push((await call(team, 'POST', '/topics', { name, default_subscription })).body.id);
+    }
+    const file = `Mail,Lists,Yes,No,segment_ids\na@example.org,${segment},${topics[0]},${topics[1]},nonsense\n`;
+    const column_map = { email: 'Mail', segment_ids: 'lists', opted_in_topic_ids: 'Yes', opted_out_topic_ids: 'No' };
+    const { counts, failures } = await imported(team, file, { column_map });
+    expect([counts['created'], failures]).toEqual([1, []]);
+    expect((await call(team, 'GET', '/contacts/a@example.org/segments')).body.data).toMatchObject([{ id: segment }]);
+    const chosen = (await call(team, 'GET', '/contacts/a@example.org/topics')).body.data;
+    expect(chosen.map((one: { name: string; subscription: string }) => [one.name, one.subscription]).sort()).toEqual([
+      ['In', 'opt_in'],
+      ['Out', 'opt_out'],
+    ]);
+    const unnamed = await imported(team, file, { column_map: { email: 'Mail' }, on_conflict: 'upsert' });
+    expect(unnamed.counts).toMatchObject({ updated: 1, failed: 0 });
+  });
+
+  it('is one entry of the audit log, and a refused one none', async () => {
+    const team = await scene.team();
+    const { id } = await imported(team, 'email\na@example.org\nb@example.org\n');
+    expect((await upload(team, '<html>')).status).toBe(422);
+    const { data } = (await call(team, 'GET', '/audit')).body;
+    const action = 'contact_import.created';
+    expect(data.filter((entry: { action: string }) => entry.action === action)).toMatchObject([
+      { action, subject_id: id, team_id: team.id, actor: { kind: 'api_key' }, address: '127.0.0.1' },
+    ]);
+  });
+
   it('skips or updates who is there already, and never subscribes anybody again', async () => {
     const team = await scene.team();
     await call(team, 'POST', '/contact-properties', { key: 'plan', type: 'string' });
@@ -160,6 +195,45 @@ describe('POST /contacts/imports', () => {
     const { file, counts } = await imported(team, encode('email\tfirst_name\r\na@example.org\tZoë Müßig\r\n'));
     expect([file.encoding, file.delimiter, counts['created']]).toEqual([encoding, '\t', 1]);
     expect((await contactsOf(team))[0]?.first_name).toBe('Zoë Müßig');
+  });
+
+  it.each<[string, string, string | null]>([
+    ['behind its mark', '\uFEFF', null],
+    ['in most of its characters', '', 'Zoë Müßig'],
+  ])('UTF-8 %s is read as such where bytes of a value are broken, and their row fails', async (_, mark, name) => {
+    const team = await scene.team();
+    const head = `${mark}email,first_name,notes\na@example.org,${name ?? 'Zoe'},`;
+    const broken = Buffer.from([0x4d, 0xc3]);
+    const file = Buffer.concat([
+      Buffer.from(head),
+      broken,
+      Buffer.from('\nb@example.org,'),
+      broken,
+      Buffer.from(',\n'),
+    ]);
+    const { file: read, counts, failures } = await imported(team, file);
+    expect([read.encoding, counts['created'], counts['failed']]).toEqual(['utf-8', 1, 1]);
+    expect(failures).toMatchObject([{ row: 3, reason: expect.stringContaining('not UTF-8'), value: 'M\uFFFD' }]);
+    expect((await contactsOf(team))[0]?.first_name).toBe(name ?? 'Zoe');
+  });
+
+  it('a quote that stands alone in a quoted value fails its row, and nobody gets what stands behind it', async () => {
+    const team = await scene.team();
+    const rows = ['a@example.org,A', 'b@example.org,"B"b', 'c@example.org,"C"', 'd@example.org,D'];
+    const { counts, failures } = await imported(team, `email,first_name\n${rows.join('\n')}\n`);
+    expect(counts).toMatchObject({ created: 2, failed: 1 });
+    expect(failures).toMatchObject([{ row: 3, reason: expect.stringContaining('quote') }]);
+    expect(await emailsOf(team)).toEqual(['a@example.org', 'd@example.org']);
+  });
+
+  it('names are as long as the API takes them, and numbers decimal', async () => {
+    const team = await scene.team();
+    await call(team, 'POST', '/contact-properties', { key: 'seats', type: 'number' });
+    const numbers = ['7', ' +7.5 ', '.5', '1e3', '-2.', '0x10', '0b1', 'Infinity', '1_000', '1,5', '--1'];
+    const rows = numbers.map((number, i) => `n${i}@example.org,${'😀'.repeat(200)},"${number}"`);
+    const { counts, failures } = await imported(team, `email,first_name,seats\n${rows.join('\n')}\n`);
+    expect(counts).toMatchObject({ created: 5, failed: 6 });
+    expect(failures.map(({ value }) => value)).toEqual(numbers.slice(5));
   });
 
   it('quotes, single ones too, and line ends of every kind', async () => {
@@ -218,6 +292,7 @@ describe('what is no CSV file, or not one of contacts', () => {
   it.each<[string, string | Uint8Array, string]>([
     ['an XLSX file', xlsx, 'XLSX'],
     ['an HTML page', '\n<!DOCTYPE html><html><body>email,x</body></html>', 'HTML'],
+    ['an RTF document', '{\\rtf1 email}', 'RTF'],
     ['JSON', '[{"email":"a@example.org"}]', 'JSON'],
     ['XML', '<?xml version="1.0"?><a/>', 'XML'],
     ['a picture', Buffer.from('89504e470d0a1a0a0000', 'hex'), 'PNG'],
@@ -244,6 +319,9 @@ describe('what is no CSV file, or not one of contacts', () => {
     [{ column_map: { phone: 'x' } }, 'column_map.phone', 400],
     [{ column_map: { email: 7 } }, 'column_map.email', 400],
     [{ column_map: { properties: { 'a b': 'x' } } }, 'column_map.properties', 400],
+    [{ column_map: '{"properties":{"__proto__":"x"}}' }, 'column_map.properties.__proto__', 400],
+    [{ column_map: { segment_ids: 7 } }, 'column_map.segment_ids', 400],
+    [{ column_map: { email: 'email', segment_ids: 'nowhere' } }, 'column_map.segment_ids', 422],
     [{ column_map: { properties: { a: { column: 'x', type: 'date' } } } }, 'column_map.properties.a.type', 400],
     [{ on_conflict: 'replace' }, 'on_conflict', 400],
     [{ segments: '[7]' }, 'segments.0', 400],
@@ -269,6 +347,10 @@ describe('what is no CSV file, or not one of contacts', () => {
       body: { name: 'missing_required_field' },
     });
     expect(await call(team, 'POST', '/contacts/imports', { file: 'x' })).toMatchObject({ status: 400 });
+    const once = formOf('email\na@example.org\n', { on_conflict: 'skip', segments: '[]' });
+    const twice = Buffer.from(once.body.toString('latin1').replace('"segments"', '"on_conflict"'), 'latin1');
+    const repeated = await scene.api('POST', '/contacts/imports', { key: team.key, ...once, body: twice });
+    expect(repeated).toMatchObject({ status: 400, body: { errors: [{ path: 'on_conflict' }] } });
     const cut = { ...formOf('email\na@example.org\n') };
     const broken = await scene.api('POST', '/contacts/imports', {
       key: team.key,
@@ -304,6 +386,13 @@ describe('what is no CSV file, or not one of contacts', () => {
     const open = await imported(team, 'email,x\nd@example.org,1\ne@example.org,"y\nf@example.org,1\n');
     expect([open.status, open.counts['created'], open.failures[0]?.row]).toEqual(['failed', 1, 3]);
     expect(await emailsOf(team)).toEqual(['a@example.org', 'd@example.org']);
+  });
+
+  it('why an import ended is told, however many rows failed before', async () => {
+    const team = await scene.team();
+    const { status, failures } = await imported(team, `email\n${'nobody\n'.repeat(1100)}"open\n`);
+    expect([status, failures.length, failures[998]?.row, failures[999]?.row]).toEqual(['failed', 1000, 1000, 1102]);
+    expect(failures[999]?.reason).toContain('never closed');
   });
 });
 
