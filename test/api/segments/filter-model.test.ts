@@ -133,7 +133,7 @@ function condition() {
     one('email', ['eq', 'neq', 'contains'], address),
     many('email', address),
     one('unsubscribed', ['eq'], fc.boolean()),
-    one('properties.vip', ['eq'], fc.boolean()),
+    one('properties.vip', ['eq', 'neq'], fc.boolean()),
     exists('properties.vip'),
     created.chain(([at, shift, zone]) =>
       one('created_at', ['gt', 'gte', 'lt', 'lte'], fc.constant(written((times[at] ?? 0) + shift, zone))),
