@@ -77,7 +77,7 @@ describe('what is no CSV file, or not one of contacts', () => {
       body: { name: 'missing_required_field' },
     });
     expect(await call(team, 'POST', '/contacts/imports', { file: 'x' })).toMatchObject({ status: 400 });
-    const once = formOf('email\na@example.org\n', { on_conflict: 'skip', segments: '[]' });
+    const once = formOf('email\na@example.org\n', { on_conflict: 'skip', segments: 'upsert' });
     const twice = Buffer.from(once.body.toString('latin1').replace('"segments"', '"on_conflict"'), 'latin1');
     const repeated = await scene.api('POST', '/contacts/imports', { key: team.key, ...once, body: twice });
     expect(repeated).toMatchObject({ status: 400, body: { errors: [{ path: 'on_conflict' }] } });
