@@ -17,6 +17,18 @@ async function untilPool(stats: Partial<ReturnType<Scene['delivery']['stats']>>)
 
 const many = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
+/** Every name has the same mail server. */
+const HOSTED: Zones = { '*': { MX: [`10 ${MX}`] }, [MX]: { A: ['127.0.0.1'] } };
+
+/** One address under another host name for each domain. */
+const hostsOfTheirOwn = (domains: string[]): Zones =>
+  Object.fromEntries(
+    domains.flatMap((domain) => [
+      [domain, { MX: [`10 mx.${domain}`] }],
+      [`mx.${domain}`, { A: ['127.0.0.1'] }],
+    ]),
+  );
+
 describe('connections are reused', () => {
   test('for one message after another', async () => {
     await given();
@@ -47,6 +59,60 @@ describe('connections are reused', () => {
     await untilPool({ connections: 0 });
     expect(await scene.send('a@y.example')).toEqual([delivered('a@y.example')]);
     expect(scene.delivery.stats()).toMatchObject({ onFreshConnection: 2, onReusedConnection: 0 });
+  });
+});
+
+describe('names behind one host share its connections', () => {
+  test('one message after another', async () => {
+    await given({ zones: HOSTED });
+    for (const n of many(5)) expect(await scene.send(`a@d${n}.example`)).toEqual([delivered(`a@d${n}.example`)]);
+    expect(account(scene.sink)).toEqual({ connections: 1, ehlo: 1, mail: 5, rcpt: 5, data: 5, accepted: 5 });
+    expect(scene.delivery.stats()).toMatchObject({ destinations: 5, connections: 1, idle: 1 });
+  });
+
+  test('while many wait, and nobody connects anew for its turn', async () => {
+    await given({ zones: HOSTED, deliver: { limits: { connectionsPerAddressMax: 4 } } });
+    const sent = many(200).map((n) => scene.send(`a${n}@d${n % 10}.example`, { teamId: `team_${n % 3}` }));
+    const outcomes = (await Promise.all(sent)).flat();
+    expect(outcomes.filter((outcome) => outcome.kind === 'delivered')).toHaveLength(200);
+    expect(scene.sink.counts.connections).toBeLessThanOrEqual(4);
+    await untilPool({ waiting: 0 });
+  });
+
+  test('for as many messages as a connection may carry', async () => {
+    await given({ zones: HOSTED, deliver: { limits: { messagesPerConnectionMax: 2, connectionsPerAddressMax: 2 } } });
+    for (const n of many(5)) await scene.send(`a@d${n}.example`);
+    expect(account(scene.sink)).toMatchObject({ connections: 3, accepted: 5, quit: 2 });
+  });
+
+  test('but not with mail that must not be read on its way', async () => {
+    await given({ zones: HOSTED });
+    await scene.send('a@one.example');
+    expect(await scene.send('b@two.example', { tls: 'enforced' })).toMatchObject([{ reason: 'tls_unavailable' }]);
+    expect(account(scene.sink)).toMatchObject({ connections: 2, accepted: 1 });
+  });
+
+  test('but not from another egress, nor with another host at the address', async () => {
+    const egress = { heloName: 'other.rasket.test' };
+    const zones = { ...HOSTED, ...hostsOfTheirOwn(['own.example']) };
+    await given({ zones, deliver: { regionOf: (name) => (name === 'us' ? egress : {}) } });
+    await scene.send('a@one.example');
+    await scene.send('b@two.example', { region: 'us' });
+    await scene.send('c@own.example');
+    expect(account(scene.sink)).toMatchObject({ connections: 3, ehlo: 3, accepted: 3 });
+  });
+
+  test('a message that met a closed one is sent over a new one', async () => {
+    const script = (command: string, { number, messages }: { number: number; messages: number }): string | undefined =>
+      command.startsWith('MAIL') && number <= 2 && messages === 1 ? 'drop' : undefined;
+    await given({ zones: HOSTED, sink: { script } });
+    const first = [scene.send('slow+1@one.example'), scene.send('slow+2@one.example')];
+    await scene.sink.waitFor((sink) => sink.counts.data === 2);
+    scene.sink.openGate();
+    await Promise.all(first);
+    await untilPool({ idle: 2 });
+    expect(await scene.send('b@two.example')).toEqual([delivered('b@two.example')]);
+    expect(account(scene.sink)).toMatchObject({ connections: 3, accepted: 3 });
   });
 });
 
@@ -111,9 +177,8 @@ describe('connections are limited', () => {
   });
 
   test('in total, and an idle one makes room for another destination', async () => {
-    const zones: Zones = { '*': { MX: [`10 ${MX}`] }, [MX]: { A: ['127.0.0.1'] } };
-    await given({ zones, deliver: { limits: { connectionsTotalMax: 1 } } });
     const domains = ['a.example', 'b.example', 'c.example', 'd.example'];
+    await given({ zones: hostsOfTheirOwn(domains), deliver: { limits: { connectionsTotalMax: 1 } } });
     const sent = await Promise.all(domains.map((domain) => scene.send(`to@${domain}`)));
     expect(sent.map(([outcome]) => outcome?.kind)).toEqual(domains.map(() => 'delivered'));
     expect(scene.sink.counts.connections).toBe(4);

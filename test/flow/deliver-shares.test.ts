@@ -120,8 +120,8 @@ test('a team holds no more connections than are free, so that another finds some
   expect(scene.sink.counts.accepted).toBe(26);
 });
 
-test('a team holds no more connections to one address than are free, whatever the names behind it', async () => {
-  await given({ deliver: { limits: { connectionsPerAddressMax: 8 } } });
+test('a team holds no more than two thirds of the connections to one address, whatever the names behind it', async () => {
+  await given({ deliver: { limits: { connectionsPerAddressMax: 6 } } });
   const crowd = many(20).map((n) => scene.send(`slow+${n}@d${n}.example`, { teamId: 'crowd' }));
   await scene.sink.waitFor((sink) => sink.counts.data === 4);
   expect(scene.delivery.stats()).toMatchObject({ connections: 4, waiting: 16 });

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { createFairShare } from './fair-share.ts';
 
 /** Takes in as the queue does, until every destination is crowded or nothing is free. */
-function fill(countMax: number, destinations: string[]): Record<string, number> {
-  const share = createFairShare(countMax);
+function fill(countMax: number, destinations: string[], timesFree?: number): Record<string, number> {
+  const share = createFairShare(countMax, timesFree);
   const held: Record<string, number> = {};
   for (let isFilling = true; isFilling;) {
     isFilling = false;
@@ -29,6 +29,11 @@ describe('a fair share', () => {
       'c.example': 25,
       left: 25,
     });
+  });
+
+  it('lets each have a multiple of what is left', () => {
+    expect(fill(90, ['a.example'], 2)).toEqual({ 'a.example': 60, left: 30 });
+    expect(fill(90, ['a.example', 'b.example'], 2)).toEqual({ 'a.example': 36, 'b.example': 36, left: 18 });
   });
 
   it('has a place for one even when there is only one', () => {

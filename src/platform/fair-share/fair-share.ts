@@ -1,7 +1,8 @@
 /**
  * A quantity that holders share: connections, places under way, bytes. Each may hold as much as is free. So one alone ends up
  * with a half, two with a third each, and whatever their number something is left for everybody else, however long the
- * others keep theirs.
+ * others keep theirs. Where places come back soon, each may hold `timesFree` as much: with 2, one alone has two thirds and two
+ * have two fifths each.
  */
 export interface FairShare {
   readonly used: number;
@@ -15,11 +16,11 @@ export interface FairShare {
   leave(holder: string, amount?: number): void;
 }
 
-export function createFairShare(capacity: number): FairShare {
+export function createFairShare(capacity: number, timesFree = 1): FairShare {
   const held = new Map<string, number>();
   let used = 0;
   const heldBy = (holder: string): number => held.get(holder) ?? 0;
-  const fits = (holder: string, amount = 1): boolean => heldBy(holder) + amount <= capacity - used;
+  const fits = (holder: string, amount = 1): boolean => heldBy(holder) + amount <= timesFree * (capacity - used);
   return {
     get used() {
       return used;

@@ -1,16 +1,24 @@
 import { createFairShare, type FairShare } from '../../../platform/fair-share/index.ts';
+import type { IdleSessions, Peer } from './idle-sessions.ts';
 import type { MxAddress } from './mx-address.ts';
 import type { Deferral } from './outcome.ts';
+import type { SmtpSession } from './smtp-session.ts';
 
-/** Somebody who wants to open a connection to an address for a team. */
+/** Somebody who wants a connection to a peer for a team. */
 export interface OpeningRequest {
   team: string;
-  address: MxAddress;
+  peer: Peer;
   /** Nothing of its own speaks against it. */
   isReady(): boolean;
   /** It may open, and tells how that ended; or the address failed meanwhile. */
   answer(permission: 'open' | NonNullable<MxAddress['refusal']>): void;
+  /** Whether one that stands already would do as well; one that was idle may be dead. */
+  mayAdopt(wasIdle: boolean): boolean;
+  /** It has this one instead, which another destination had until now. */
+  adopt(session: SmtpSession): void;
 }
+
+type Opening = Pick<OpeningRequest, 'team'> & { address: MxAddress };
 
 /** A destination with an idle connection that a team may not have yet. */
 export interface ShareWaiter {
@@ -25,25 +33,34 @@ export interface ShareWaiter {
  */
 export class ConnectionSlots {
   #countMax: number;
-  #closeIdle: (address?: MxAddress) => void;
+  #idle: IdleSessions;
   #sockets = 0;
   #held: FairShare;
   #openings: FairShare;
   #requests = new Map<string, Set<OpeningRequest>>();
+  #wantedCount = 0;
   #shareWaiters = new Map<string, Set<ShareWaiter>>();
   #isServing = false;
   #serveAgain = false;
 
-  constructor(countMax: number, closeIdle: (address?: MxAddress) => void) {
+  constructor(countMax: number, idle: IdleSessions) {
     this.#countMax = countMax;
-    this.#closeIdle = closeIdle;
+    this.#idle = idle;
     this.#held = createFairShare(countMax);
     this.#openings = createFairShare(Math.ceil(countMax / 2));
   }
 
-  /** Somebody waits for a slot, or for one of this address: an idle connection does more good closed. */
+  /** Somebody waits for a slot, or for one of this address. */
   isScarce(address: MxAddress): boolean {
-    return (this.#requests.size > 0 && this.#sockets >= this.#countMax) || (address.wanted > 0 && address.isFull);
+    return (this.#wantedCount > 0 && this.#sockets >= this.#countMax) || (address.wanted > 0 && address.isFull);
+  }
+
+  /** Somebody waits whom this connection would not serve: it does more good closed than idle. */
+  isInTheWay({ address, key }: Peer): boolean {
+    const served = address.wantedOf(key);
+    return (
+      (this.#wantedCount > served && this.#sockets >= this.#countMax) || (address.wanted > served && address.isFull)
+    );
   }
 
   mayHold(team: string, address?: MxAddress): boolean {
@@ -73,20 +90,37 @@ export class ConnectionSlots {
     const requests = (known ?? new Set()).add(request);
     // Who asks for the first time comes before those who ask again and again.
     if (!known) this.#requests = new Map([[request.team, requests], ...this.#requests]);
-    request.address.wanted += 1;
+    const { team, peer } = request;
+    this.#wantedCount += 1;
+    peer.address.want(peer.key, 1);
     this.serve();
-    const { team, address } = request;
-    if (requests.has(request) && address.isFull && address.mayHold(team)) this.#closeIdle(address);
+    if (requests.has(request) && peer.address.isFull && peer.address.mayHold(team)) this.#idle.closeOne(peer.address);
     return () => this.#withdraw(request);
   }
 
-  opened({ team, address }: Pick<OpeningRequest, 'team' | 'address'>): void {
+  /** A working connection that its destination can do without, to whoever waits for one like it; answers whether anybody did. */
+  pass(session: SmtpSession, peer: Peer): boolean {
+    if (peer.address.wanted === 0) return false;
+    for (const [team, requests] of [...this.#requests]) {
+      if (!this.mayHold(team, peer.address)) continue;
+      for (const request of requests) {
+        if (request.peer.key !== peer.key || !request.mayAdopt(false)) continue;
+        this.#hadItsTurn(team, requests);
+        this.#withdraw(request);
+        request.adopt(session);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  opened({ team, address }: Opening): void {
     this.#openings.leave(team);
     this.#held.leave(team);
     address.opened(team);
   }
 
-  failed({ team, address }: Pick<OpeningRequest, 'team' | 'address'>, why: Deferral | undefined): void {
+  failed({ team, address }: Opening, why: Deferral | undefined): void {
     this.#openings.leave(team);
     this.#held.leave(team);
     this.#sockets -= 1;
@@ -127,34 +161,57 @@ export class ConnectionSlots {
   #refuse(): void {
     for (const requests of [...this.#requests.values()]) {
       for (const request of requests) {
-        const { refusal } = request.address;
+        const { refusal } = request.peer.address;
         if (refusal) this.#answer(request, refusal);
       }
     }
   }
 
-  /** One opening for each team that may have it; answers whether there was any. */
+  /** An idle connection or an opening for each team that may have it; answers whether there was any. */
   #round(): boolean {
     let wasAny = false;
     for (const [team, requests] of [...this.#requests]) {
-      if (!this.#held.fits(team) || !this.#openings.fits(team)) continue;
+      if (!this.#held.fits(team)) continue;
+      if (this.#adoptsIdle(team, requests)) {
+        wasAny = true;
+        continue;
+      }
+      if (!this.#openings.fits(team)) continue;
       const request = firstReady(team, requests);
       if (!request) continue;
       if (this.#sockets >= this.#countMax) {
-        this.#closeIdle();
+        this.#idle.closeOne();
         return false;
       }
       this.#sockets += 1;
       this.#held.enter(team);
       this.#openings.enter(team);
-      request.address.opens(team);
-      // Its next one comes behind those of the others: there may be but one place that all of them wait for.
-      this.#requests.delete(team);
-      this.#requests.set(team, requests);
+      request.peer.address.opens(team);
+      this.#hadItsTurn(team, requests);
       this.#answer(request, 'open');
       wasAny = true;
     }
     return wasAny;
+  }
+
+  #adoptsIdle(team: string, requests: Set<OpeningRequest>): boolean {
+    if (this.#idle.size === 0) return false;
+    for (const request of requests) {
+      if (!request.peer.address.mayHold(team) || !request.mayAdopt(true)) continue;
+      const idle = this.#idle.take(request.peer.key);
+      if (!idle) continue;
+      this.#hadItsTurn(team, requests);
+      this.#withdraw(request);
+      request.adopt(idle.session);
+      return true;
+    }
+    return false;
+  }
+
+  /** Its next one comes behind those of the others: there may be but one place that all of them wait for. */
+  #hadItsTurn(team: string, requests: Set<OpeningRequest>): void {
+    this.#requests.delete(team);
+    this.#requests.set(team, requests);
   }
 
   #answer(request: OpeningRequest, permission: Parameters<OpeningRequest['answer']>[0]): void {
@@ -165,14 +222,16 @@ export class ConnectionSlots {
   #withdraw(request: OpeningRequest): void {
     const requests = this.#requests.get(request.team);
     if (!requests?.delete(request)) return;
-    request.address.wanted -= 1;
+    this.#wantedCount -= 1;
+    request.peer.address.want(request.peer.key, -1);
     if (requests.size === 0) this.#requests.delete(request.team);
   }
 }
 
 function firstReady(team: string, requests: Iterable<OpeningRequest>): OpeningRequest | undefined {
   for (const request of requests) {
-    if (!request.address.isFull && request.address.mayHold(team) && request.isReady()) return request;
+    const { address } = request.peer;
+    if (!address.isFull && address.mayHold(team) && request.isReady()) return request;
   }
   return undefined;
 }

@@ -1,8 +1,9 @@
 import type { Clock } from '../../../platform/clock/index.ts';
 import { ConnectionSlots } from './connection-slots.ts';
-import type { DestinationLimits, DestinationOptions, Lease } from './destination.ts';
+import type { DestinationLimits, Lease } from './destination.ts';
 import { Destination } from './destination.ts';
 import type { Ending } from './ending.ts';
+import { IdleSessions, type Peer } from './idle-sessions.ts';
 import { MxAddress } from './mx-address.ts';
 import type { Route, Target } from './mx-route.ts';
 import type { DeliveryJob } from './outcome.ts';
@@ -48,17 +49,14 @@ const SWEEP_EVERY = 256;
 
 /**
  * Connections by destination: the domain, the region it is sent from, and the TLS policy. A slow destination holds up
- * only its own mail, because what waits for a connection waits in its destination's own line.
+ * only its own mail, because what waits for a connection waits in its destination's own line. A connection that one has no
+ * mail for goes to another behind the same host, where one stands open for all the names of a large provider.
  */
 export function createDestinationPool(options: DestinationPoolOptions): DestinationPool {
   const destinations = new Map<string, Destination>();
-  const idleSessions: DestinationOptions['idleSessions'] = new Map();
   const addresses = new Map<string, MxAddress>();
-  const slots = new ConnectionSlots(options.limits.connectionsTotalMax, (address) => {
-    for (const [session, destination] of idleSessions) {
-      if (!address || destination.isOf(address, session)) return destination.yieldIdle(session);
-    }
-  });
+  const idleSessions = new IdleSessions(options.clock, options.limits.idleMs);
+  const slots = new ConnectionSlots(options.limits.connectionsTotalMax, idleSessions);
   let isClosing = false;
   let onLeft = (): void => {};
 
@@ -75,8 +73,7 @@ export function createDestinationPool(options: DestinationPoolOptions): Destinat
     });
   };
 
-  const addressOf = (job: DeliveryJob, { address, port }: Target): MxAddress => {
-    const key = `${options.egressOf(job)} ${address}:${port}`;
+  const addressOf = (key: string): MxAddress => {
     const known = addresses.get(key);
     if (known) return known;
     if (addresses.size % SWEEP_EVERY === SWEEP_EVERY - 1) forgetQuietOnes(addresses);
@@ -84,6 +81,10 @@ export function createDestinationPool(options: DestinationPoolOptions): Destinat
     const made = new MxAddress({ connectionsMax: limits.connectionsPerAddressMax, now, random });
     addresses.set(key, made);
     return made;
+  };
+  const peerOf = (job: DeliveryJob, { host, address, port }: Target): Peer => {
+    const place = `${options.egressOf(job)} ${address}:${port}`;
+    return { address: addressOf(place), key: `${place} ${host} ${job.tls}` };
   };
 
   const destinationOf = (job: DeliveryJob): Destination => {
@@ -96,7 +97,7 @@ export function createDestinationPool(options: DestinationPoolOptions): Destinat
       slots,
       idleSessions,
       route: () => options.route(job),
-      addressOf: (target) => addressOf(job, target),
+      peerOf: (target) => peerOf(job, target),
       open: (target, skipTls, openMs, signal) => options.open(job, target, skipTls, openMs, signal),
       clock: options.clock,
       now: options.now,

@@ -1,8 +1,9 @@
 import type { Clock } from '../../../platform/clock/index.ts';
 import { onAbort } from './abort-watch.ts';
-import { BackOff } from './back-off.ts';
 import type { ConnectionSlots, ShareWaiter } from './connection-slots.ts';
 import type { Ending } from './ending.ts';
+import { FailureMemory } from './failure-memory.ts';
+import type { IdleSessions, Peer } from './idle-sessions.ts';
 import type { MxAddress } from './mx-address.ts';
 import type { Route, Target } from './mx-route.ts';
 import { allFailed, asDown, notTried, tookTooLong, addressOutcome, type FailedTarget } from './opening-outcome.ts';
@@ -22,7 +23,7 @@ export interface DestinationOptions {
   limits: DestinationLimits;
   slots: ConnectionSlots;
   route: () => Promise<Route>;
-  addressOf: (target: Target) => MxAddress;
+  peerOf: (target: Target) => Peer;
   open: (target: Target, skipTls: boolean, openMs: number, signal: AbortSignal) => Promise<Opened>;
   clock: Clock;
   now: () => number;
@@ -30,18 +31,18 @@ export interface DestinationOptions {
   quitMs: number;
   /** A connection is gone. */
   onLeft: () => void;
-  /** The connections that do nothing, in all destinations, longest idle first. */
-  idleSessions: Map<SmtpSession, Destination>;
+  idleSessions: IdleSessions;
 }
 
 export type Lease = { kind: 'lease'; session: SmtpSession } | JobOutcome;
 
 interface Waiter {
   team: string;
+  needsFresh: boolean;
   settle: (lease: Lease) => void;
 }
 
-/** Messages that a connection carries while others wait for one to its address: then it is their turn. */
+/** Messages that a connection carries for one destination while others wait for its address: then it is their turn. */
 const MESSAGES_WHILE_SCARCE = 10;
 const HANDSHAKE_MEMORY_MS = 600_000;
 
@@ -49,10 +50,9 @@ const HANDSHAKE_MEMORY_MS = 600_000;
 export class Destination implements ShareWaiter {
   #options: DestinationOptions;
   #idle: SmtpSession[] = [];
-  #idleTimers = new Map<SmtpSession, () => void>();
   #sessions = new Set<SmtpSession>();
   /** Of sessions that are gone as well, until whoever holds them has given them back. */
-  #addressOf = new WeakMap<SmtpSession, MxAddress>();
+  #peerOf = new WeakMap<SmtpSession, Peer>();
   /** Openings that are asked for or under way, by the team they are for. */
   #wanted = new Map<string, number>();
   #wantedCount = 0;
@@ -60,25 +60,22 @@ export class Destination implements ShareWaiter {
   #opening = 0;
   #closing = 0;
   #waiting = new WaitersByTeam<Waiter>();
-  #backOff: BackOff<Deferral>;
-  /** Of teams whose sessions were ended by the peer. */
-  #backOffs = new Map<string, BackOff<Deferral>>();
+  #failures: FailureMemory;
   #plainUntil = new Map<string, number>();
   #stopping = new AbortController();
 
   constructor(options: DestinationOptions) {
     this.#options = options;
-    this.#backOff = new BackOff(options);
+    this.#failures = new FailureMemory(options);
   }
 
   /** A connection for one transaction, or why there is none. `fresh` passes over idle ones, which may be dead too. */
   acquire(team: string, signal: AbortSignal, fresh: boolean): Promise<Lease> {
     if (this.#stopping.signal.aborted || signal.aborted) return Promise.resolve(STOPPING);
     const { slots } = this.#options;
-    const mayHave = !fresh && this.#backOffs.get(team)?.why === undefined;
+    const mayHave = !fresh && this.#failures.whyTeam(team) === undefined;
     const idle = mayHave ? this.#idle.findLast((session) => this.#mayHold(team, session)) : undefined;
     if (idle) {
-      this.#idle.splice(this.#idle.indexOf(idle), 1);
       this.#unpark(idle);
       this.#carry(team, idle);
       return Promise.resolve({ kind: 'lease', session: idle });
@@ -86,14 +83,12 @@ export class Destination implements ShareWaiter {
     const why = this.whyDown(team);
     if (why) return Promise.resolve(asDown(why));
     return new Promise((resolve) => {
-      const waiter: Waiter = {
-        team,
-        settle: (lease) => {
-          unwatch();
-          this.#waiting.remove(team, waiter);
-          resolve(lease);
-        },
+      const settle = (lease: Lease): void => {
+        unwatch();
+        this.#waiting.remove(team, waiter);
+        resolve(lease);
       };
+      const waiter: Waiter = { team, needsFresh: fresh, settle };
       const unwatch = onAbort(signal, () => waiter.settle(STOPPING));
       this.#waiting.add(team, waiter, fresh ? 'first' : 'last');
       if (this.#idle.length > 0 || !slots.mayHold(team)) slots.awaitShare(team, this);
@@ -103,38 +98,29 @@ export class Destination implements ShareWaiter {
 
   release(team: string, session: SmtpSession, ending: Ending | undefined): void {
     const { limits, slots } = this.#options;
-    const address = this.#addressOf.get(session);
-    if (address) slots.carried(team, address);
+    const peer = this.#peerOf.get(session);
+    if (peer) slots.carried(team, peer.address);
     if (ending) this.#note(team, session, ending);
     const { failure, earlyReply } = session.connection;
     const isUsable = !failure && !earlyReply && !this.#stopping.signal.aborted;
-    const isScarce = address !== undefined && slots.isScarce(address);
-    const messagesMax = Math.min(limits.messagesPerConnectionMax, isScarce ? MESSAGES_WHILE_SCARCE : Infinity);
-    if (!isUsable || session.used >= messagesMax) this.#retire(session);
-    else this.#hand(session);
+    const hadItsTurn = session.used - session.usedElsewhere >= MESSAGES_WHILE_SCARCE;
+    const mustMoveOn = hadItsTurn && peer !== undefined && slots.isScarce(peer.address);
+    if (!isUsable || session.used >= limits.messagesPerConnectionMax) this.#retire(session);
+    else if (!mustMoveOn || !this.#moveOn(session, peer)) this.#hand(session);
     this.grow();
     slots.serve();
   }
 
   #note(team: string, session: SmtpSession, ending: Ending): void {
-    const address = this.#addressOf.get(session);
-    if (ending.kind === 'worked') {
-      this.#backOff.worked();
-      this.#backOffs.delete(team);
-      address?.backOff.worked();
-    } else if (ending.kind === 'broken') {
-      this.#backOff.failedTogether(ending.why);
-      address?.backOff.failedTogether(ending.why);
-    } else {
-      const backOff = this.#backOffs.get(team) ?? new BackOff(this.#options);
-      this.#backOffs.set(team, backOff);
-      backOff.failedTogether(ending.why);
-    }
+    this.#failures.note(team, ending);
+    const backOff = this.#peerOf.get(session)?.address.backOff;
+    if (ending.kind === 'worked') backOff?.worked();
+    else if (ending.kind === 'broken') backOff?.failedTogether(ending.why);
   }
 
   /** Gives idle connections to those who wait and may have them now. */
   handOut(): void {
-    for (let session = this.#idle.pop(); session; session = this.#idle.pop()) {
+    for (let session = this.#idle.at(-1); session; session = this.#idle.at(-1)) {
       this.#unpark(session);
       if (!this.#hand(session)) break;
     }
@@ -146,7 +132,7 @@ export class Destination implements ShareWaiter {
     if (this.#waiting.size === 0 || this.#stopping.signal.aborted) return;
     const { connectionsMax } = this.#options.limits;
     for (const [team, count] of [...this.#waiting.teams()]) {
-      const why = this.#backOff.why ?? this.#backOffs.get(team)?.why;
+      const why = this.#failures.all.why ?? this.#failures.whyTeam(team);
       if (why) {
         // A peer that limits connections still serves the ones it took: who waits may wait for those.
         if (this.#sessions.size + this.#wantedCount === 0) refuse(this.#waiting.takeAllOf(team), asDown(why));
@@ -160,15 +146,16 @@ export class Destination implements ShareWaiter {
     }
   }
 
-  isOf(address: MxAddress, session: SmtpSession): boolean {
-    return this.#sessions.has(session) && this.#addressOf.get(session) === address;
-  }
-
   /** Closes an idle connection so that another destination can have its slot. */
   yieldIdle(session: SmtpSession): void {
-    this.#idle.splice(this.#idle.indexOf(session), 1);
     this.#unpark(session);
     this.#retire(session);
+  }
+
+  /** Another destination has this idle connection from now on. */
+  giveAway(session: SmtpSession): void {
+    this.#unpark(session);
+    this.#sessions.delete(session);
   }
 
   /** Refuses who waits, gives up opening, closes what is idle; transactions under way may end. */
@@ -187,7 +174,7 @@ export class Destination implements ShareWaiter {
   /** Nothing is lost when it is forgotten. */
   get isForgettable(): boolean {
     const isQuiet = this.connections + this.#wantedCount + this.#waiting.size === 0;
-    return isQuiet && [this.#backOff, ...this.#backOffs.values()].every((backOff) => backOff.isForgettable);
+    return isQuiet && this.#failures.isForgettable;
   }
 
   get connections(): number {
@@ -196,11 +183,11 @@ export class Destination implements ShareWaiter {
 
   /** Why a team's mail would be deferred without being tried. */
   whyDown(team: string): Deferral | undefined {
-    return this.#backOffs.get(team)?.why ?? (this.#sessions.size === 0 ? this.#backOff.why : undefined);
+    return this.#failures.whyTeam(team) ?? (this.#sessions.size === 0 ? this.#failures.all.why : undefined);
   }
 
   get counts(): { idle: number; waiting: number; isDown: boolean } {
-    return { idle: this.#idle.length, waiting: this.#waiting.size, isDown: this.#backOff.why !== undefined };
+    return { idle: this.#idle.length, waiting: this.#waiting.size, isDown: this.#failures.all.why !== undefined };
   }
 
   async #open(team: string): Promise<void> {
@@ -208,19 +195,25 @@ export class Destination implements ShareWaiter {
     const opened = await this.#openFirst(team);
     this.#count(team, -1);
     if (opened.kind !== 'open') {
-      if (opened.kind !== 'unneeded') this.#remember(opened);
+      if (opened.kind === 'unneeded') this.grow();
+      else this.#remember(opened);
       return this.#options.onLeft();
     }
-    const { session, address } = opened;
+    const { session, peer } = opened;
     this.#opening -= 1;
-    this.#options.slots.opened({ team, address });
-    this.#backOff.answered();
-    this.#sessions.add(session);
-    this.#addressOf.set(session, address);
-    session.connection.onClosed = () => this.#closed(session);
-    this.#hand(session);
+    this.#options.slots.opened({ team, address: peer.address });
+    this.#failures.all.answered();
+    this.#adopt(session, peer);
     this.grow();
     this.#options.slots.serve();
+  }
+
+  #adopt(session: SmtpSession, peer: Peer): void {
+    session.usedElsewhere = session.used;
+    this.#sessions.add(session);
+    this.#peerOf.set(session, peer);
+    session.connection.onClosed = () => this.#closed(session);
+    this.#hand(session);
   }
 
   #count(team: string, change: 1 | -1): void {
@@ -242,8 +235,8 @@ export class Destination implements ShareWaiter {
         failures.push(tookTooLong(target, limits.openMs));
         break;
       }
-      const address = this.#options.addressOf(target);
-      const permission = await this.#permission(team, address);
+      const peer = this.#options.peerOf(target);
+      const permission = await this.#permission(team, peer);
       if (permission === 'stopping' || permission === 'unneeded')
         return permission === 'stopping' ? STOPPING : UNNEEDED;
       if (permission !== 'open') {
@@ -253,11 +246,11 @@ export class Destination implements ShareWaiter {
       const from = clock.now();
       const opened = await this.#openTarget(target, leftMs);
       leftMs -= Math.max(0, clock.now() - from);
-      if (opened.kind === 'open') return { kind: 'open', session: opened.session, address };
+      if (opened.kind === 'open') return { kind: 'open', session: opened.session, peer };
       this.#opening -= 1;
       const failure: FailedTarget = { ...opened, mx: target.host };
       failures.push(failure);
-      slots.failed({ team, address }, addressOutcome(failure));
+      slots.failed({ team, address: peer.address }, addressOutcome(failure));
     }
     return this.#stopping.signal.aborted ? STOPPING : allFailed(failures);
   }
@@ -273,7 +266,7 @@ export class Destination implements ShareWaiter {
   }
 
   /** Resolves when a connection may be opened, or when there is no use in it. */
-  #permission(team: string, address: MxAddress): Promise<'open' | 'stopping' | 'unneeded' | Refusal> {
+  #permission(team: string, peer: Peer): Promise<'open' | 'stopping' | 'unneeded' | Refusal> {
     const { slots } = this.#options;
     return new Promise((resolve) => {
       let withdraw = (): void => undefined;
@@ -284,7 +277,7 @@ export class Destination implements ShareWaiter {
       if (this.#stopping.signal.aborted) return;
       withdraw = slots.request({
         team,
-        address,
+        peer,
         isReady: () => this.#sessions.size > 0 || this.#opening === 0,
         answer: (answer) => {
           unwatch();
@@ -293,7 +286,13 @@ export class Destination implements ShareWaiter {
             this.#opening += 1;
             return resolve('open');
           }
-          slots.failed({ team, address }, undefined);
+          slots.failed({ team, address: peer.address }, undefined);
+          resolve('unneeded');
+        },
+        mayAdopt: (wasIdle) => this.#waiting.has(team) && !(wasIdle && this.#waiting.first(team)?.needsFresh),
+        adopt: (session) => {
+          unwatch();
+          this.#adopt(session, peer);
           resolve('unneeded');
         },
       });
@@ -310,43 +309,46 @@ export class Destination implements ShareWaiter {
       return true;
     }
     for (const [team] of this.#waiting.teams()) slots.awaitShare(team, this);
-    const address = this.#addressOf.get(session);
+    const peer = this.#peerOf.get(session);
     const isOver = session.connection.failure !== undefined || this.#stopping.signal.aborted;
-    if (isOver || !address || slots.isScarce(address)) this.#retire(session);
-    else this.#park(session);
+    if (isOver || !peer) this.#retire(session);
+    else if (!this.#moveOn(session, peer)) this.#park(session, peer);
     return false;
   }
 
+  /** To whoever waits for one like it, or its place to whoever waits for another; answers whether anybody did. */
+  #moveOn(session: SmtpSession, peer: Peer): boolean {
+    const { slots } = this.#options;
+    this.#sessions.delete(session);
+    if (slots.pass(session, peer)) return true;
+    this.#sessions.add(session);
+    if (!slots.isInTheWay(peer)) return false;
+    this.#retire(session);
+    return true;
+  }
+
   #mayHold(team: string, session: SmtpSession): boolean {
-    return this.#options.slots.mayHold(team, this.#addressOf.get(session));
+    return this.#options.slots.mayHold(team, this.#peerOf.get(session)?.address);
   }
 
   #carry(team: string, session: SmtpSession): void {
-    const address = this.#addressOf.get(session);
-    if (address) this.#options.slots.carry(team, address);
+    const peer = this.#peerOf.get(session);
+    if (peer) this.#options.slots.carry(team, peer.address);
   }
 
-  #park(session: SmtpSession): void {
-    const { clock, idleSessions, limits } = this.#options;
+  #park(session: SmtpSession, peer: Peer): void {
     this.#idle.push(session);
-    idleSessions.set(session, this);
-    session.connection.onStir = () => this.yieldIdle(session);
-    this.#idleTimers.set(
-      session,
-      clock.timer(limits.idleMs, () => this.yieldIdle(session)),
-    );
+    this.#options.idleSessions.park(session, peer, this);
   }
 
   #unpark(session: SmtpSession): void {
-    this.#options.idleSessions.delete(session);
-    session.connection.onStir = () => {};
-    this.#idleTimers.get(session)?.();
-    this.#idleTimers.delete(session);
+    this.#idle.splice(this.#idle.indexOf(session), 1);
+    this.#options.idleSessions.unpark(session);
   }
 
   /** The slot stays taken until the socket is gone: until then the peer counts the connection too. */
   #retire(session: SmtpSession): void {
-    const address = this.#addressOf.get(session);
+    const address = this.#peerOf.get(session)?.address;
     if (!this.#sessions.delete(session) || !address) return;
     this.#closing += 1;
     session.connection.onClosed = () => this.#left(address);
@@ -356,7 +358,7 @@ export class Destination implements ShareWaiter {
 
   /** Gone by itself while it was leased. Another is opened when whoever holds it has said how that came. */
   #closed(session: SmtpSession): void {
-    const address = this.#addressOf.get(session);
+    const address = this.#peerOf.get(session)?.address;
     if (!this.#sessions.delete(session) || !address) return;
     this.#options.slots.left(address);
     this.#options.onLeft();
@@ -372,7 +374,7 @@ export class Destination implements ShareWaiter {
   #remember(outcome: JobOutcome): void {
     if (this.#stopping.signal.aborted) return this.#refuseAll(STOPPING);
     if (outcome.kind === 'bounced') return this.#refuseAll(outcome);
-    this.#backOff.failed(outcome, outcome.reason === 'destination_down');
+    this.#failures.all.failed(outcome, outcome.reason === 'destination_down');
     if (this.#sessions.size === 0 && this.#wantedCount === 0) this.#refuseAll(outcome);
   }
 
@@ -392,5 +394,5 @@ const STOPPING: JobOutcome = {
 };
 const UNNEEDED = { kind: 'unneeded' } as const;
 
-type OpenedFirst = { kind: 'open'; session: SmtpSession; address: MxAddress } | typeof UNNEEDED | JobOutcome;
+type OpenedFirst = { kind: 'open'; session: SmtpSession; peer: Peer } | typeof UNNEEDED | JobOutcome;
 type Refusal = NonNullable<MxAddress['refusal']>;

@@ -4,6 +4,8 @@ import type { Deferral } from './outcome.ts';
 
 /** Openings at one time to an address that has no connection that stands: it may be silent for every name behind it. */
 const PROBES_MAX = 2;
+/** Its connections come back after each message, mostly: one team alone may have two thirds of them. */
+const TIMES_FREE = 2;
 
 export interface MxAddressOptions extends BackOffOptions {
   connectionsMax: number;
@@ -14,23 +16,40 @@ export interface MxAddressOptions extends BackOffOptions {
  * fairly, because large providers have thousands of names behind one.
  */
 export class MxAddress {
-  /** How many wait for permission to open a connection to it. */
-  wanted = 0;
   readonly backOff: BackOff<Deferral>;
   #connectionsMax: number;
   #held: ReturnType<typeof createFairShare>;
   #opening = 0;
   #sessions = 0;
+  /** How many wait for permission to open a connection to it, by the key of their peer. */
+  #wanted = new Map<string, number>();
+  #wantedCount = 0;
 
   constructor(options: MxAddressOptions) {
     this.#connectionsMax = options.connectionsMax;
-    this.#held = createFairShare(options.connectionsMax);
+    this.#held = createFairShare(options.connectionsMax, TIMES_FREE);
     this.backOff = new BackOff(options);
   }
 
   get isFull(): boolean {
     if (this.#sessions === 0) return this.#opening >= PROBES_MAX;
     return this.#sessions + this.#opening >= this.#connectionsMax;
+  }
+
+  get wanted(): number {
+    return this.#wantedCount;
+  }
+
+  /** How many of them a connection of this key would serve. */
+  wantedOf(key: string): number {
+    return this.#wanted.get(key) ?? 0;
+  }
+
+  want(key: string, change: 1 | -1): void {
+    this.#wantedCount += change;
+    const wanted = this.wantedOf(key) + change;
+    if (wanted === 0) this.#wanted.delete(key);
+    else this.#wanted.set(key, wanted);
   }
 
   /** Why it is not even tried: it failed a moment ago. */

@@ -48,6 +48,8 @@ export interface SmtpSession {
   readonly timeouts: SmtpTimeouts;
   /** Transactions begun so far. */
   used: number;
+  /** Those of them that were before it came to the destination that has it. */
+  usedElsewhere: number;
   /** The last transaction was left open: the next one begins with RSET. */
   needsReset: boolean;
 }
@@ -101,6 +103,7 @@ async function greet(connection: SmtpConnection, target: Target, options: Sessio
     can: hello,
     timeouts,
     used: 0,
+    usedElsewhere: 0,
     needsReset: false,
   };
   const wantsTls = options.tls.policy === 'enforced' || !options.tls.skip;

@@ -12,6 +12,16 @@ export class WaitersByTeam<Waiter> {
     for (const [team, waiters] of this.#byTeam) yield [team, waiters.size];
   }
 
+  has(team: string): boolean {
+    return this.#byTeam.has(team);
+  }
+
+  /** The team's own next one. */
+  first(team: string): Waiter | undefined {
+    const [waiter] = this.#byTeam.get(team) ?? [];
+    return waiter;
+  }
+
   add(team: string, waiter: Waiter, place: 'last' | 'first'): void {
     const waiters = this.#byTeam.get(team) ?? new Set();
     this.#byTeam.set(team, place === 'last' ? waiters.add(waiter) : new Set([waiter, ...waiters]));
