@@ -60,7 +60,13 @@ export function answererOf(operation: OperationValidators, validators: Validator
     return async (checked) => send(checked.reply, await runForAnybody(services, callOf(checked)));
   }
   const page = pagesByKey[operationId];
-  if (page) return (checked) => page(ctxOf(checked, services), pageCall(checked, services), callOf(checked));
+  if (page) {
+    return (checked) => {
+      const ctx = ctxOf(checked, services);
+      if (audits) ctx.store = audited(ctx.store, noteOf(operation, checked)).store;
+      return page(ctx, pageCall(checked, services), callOf(checked));
+    };
+  }
   const pageForAnybody = pagesByAnybody[operationId];
   if (pageForAnybody) return (checked) => pageForAnybody(pageCall(checked, services), callOf(checked));
   throw new Error(`the contract has the operation ${operationId}, and nothing answers it`);

@@ -53,9 +53,15 @@ export const createContactImport: KeyPage<'createContactImport'> = async (ctx, {
   }
 };
 
-function readField(form: ImportForm, { fieldname, value }: Extract<Multipart, { type: 'field' }>): void {
+function readField(
+  form: ImportForm,
+  { fieldname, value, valueTruncated }: Extract<Multipart, { type: 'field' }>,
+): void {
   const name = FIELDS.find((field) => field === fieldname);
   if (name === undefined) throw unknown(fieldname);
+  const bad = (says: string) => invalidFields([{ path: name, message: `${name} ${says}.` }]);
+  if (form[name] !== undefined) throw bad('stands twice in the form');
+  if (valueTruncated) throw bad(`is larger than ${FIELD_BYTES_MAX / 1024} KB`);
   form[name] = String(value);
   // What is wrong with the form is said before a file of 50 MB has come in, where it stands before it.
   checkImport(form);

@@ -1,4 +1,5 @@
-import { openAsBlob } from 'node:fs';
+import { constants, openAsBlob } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { AnswerOf } from '../../client/index.ts';
 import { countsInWords } from '../../families/index.ts';
@@ -25,6 +26,7 @@ const FAILURES_SHOWN = 20;
 
 export async function importContacts(session: Session, file: string, options: ImportOptions): Promise<void> {
   const { client, terminal, isJson } = session;
+  await mustBeReadable(file);
   const { id } = (await client.upload('/contacts/imports', await formOf(file, options))) as { id: string };
   if (options.wait === false) {
     return isJson ? terminal.printJson({ object: 'contact_import', id }) : terminal.print(id);
@@ -49,11 +51,20 @@ async function formOf(file: string, options: ImportOptions): Promise<FormData> {
       segment.map((id) => ({ id })),
     );
   if (topic) put('topics', readTopics(topic));
-  const content = await openAsBlob(file).catch((error: NodeJS.ErrnoException) => {
-    throw new CliFault(`${file} cannot be read: ${error.code === 'ENOENT' ? 'there is no such file' : error.message}`);
-  });
-  form.append('file', content, 'contacts.csv');
+  form.append('file', await openAsBlob(file), 'contacts.csv');
   return form;
+}
+
+/** Asked first, as `openAsBlob` does not say what is wrong. */
+async function mustBeReadable(file: string): Promise<void> {
+  const cannot = (why: string) => new CliFault(`${file} cannot be read: ${why}`);
+  const stats = await stat(file).catch((error: NodeJS.ErrnoException) => {
+    throw cannot(error.code === 'ENOENT' ? 'there is no such file' : error.message);
+  });
+  if (!stats.isFile()) throw cannot('it is no regular file');
+  await access(file, constants.R_OK).catch((error: Error) => {
+    throw cannot(error.message);
+  });
 }
 
 /** About how many rows there are: cells may hold line ends. */

@@ -18,7 +18,11 @@ function declareImport(parent: Command): void {
     example: 'contacts import people.csv --column email=Mail --property plan=Tarif --property seats:number=Plätze',
   })
     .argument('<file>', 'the CSV file')
-    .option('--column <column>', 'email=, first_name=, last_name= or unsubscribed= a column; repeatable', collect)
+    .option(
+      '--column <column>',
+      'email=, first_name=, last_name=, unsubscribed=, segment_ids=, opted_in_topic_ids= or opted_out_topic_ids= a column; repeatable',
+      collect,
+    )
     .option('--property <column>', 'key=column, or key:number=column or key:boolean=column; repeatable', collect)
     .option('--upsert', 'update who is a contact already, instead of leaving them alone')
     .option('--segment <id>', 'add them to this segment; repeatable', collect)

@@ -1,6 +1,9 @@
 import { CliFault } from '../../output/index.ts';
 
-const FIELDS = ['email', 'first_name', 'last_name', 'unsubscribed'];
+const FIELDS = [
+  ...['email', 'first_name', 'last_name', 'unsubscribed'],
+  ...['segment_ids', 'opted_in_topic_ids', 'opted_out_topic_ids'],
+];
 
 /** The column map that `--column` and `--property` say together. */
 export function readColumns(columns: readonly string[], properties: readonly string[]): Record<string, unknown> {

@@ -127,13 +127,13 @@ type Failures = Progress['failures'][number][];
 
 function sort(
   rows: readonly FileRow[],
-  { columns }: ImportOptions,
+  { columns, isDamaged }: ImportOptions,
   types: ReadonlyMap<string, PropertyType>,
 ): { good: { row: number; read: ReadRow }[]; failures: Failures } {
   const good: { row: number; read: ReadRow }[] = [];
   const failures: Failures = [];
-  for (const { row, cells } of rows) {
-    const read = readRow(cells, columns, types);
+  for (const { row, cells, fault } of rows) {
+    const read = fault ?? readRow(cells, { columns, types, isDamaged });
     if ('reason' in read) failures.push({ row, ...read });
     else good.push({ row, read });
   }

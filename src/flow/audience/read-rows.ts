@@ -1,11 +1,14 @@
 import type { Readable } from 'node:stream';
 import Papa from 'papaparse';
+import { rowFault, type RowFault } from '../../protocol/csv/index.ts';
 import type { ImportOptions } from '../../resources/contact-imports/index.ts';
 
 export interface FileRow {
   /** As a spreadsheet counts: the header is row 1. */
   row: number;
   cells: string[];
+  /** Why its cells cannot be told apart. */
+  fault?: RowFault;
 }
 
 /** Why a file cannot be read any further. */
@@ -23,7 +26,7 @@ const ROW_CHARS_MAX = 1024 * 1024;
 
 interface Parsed {
   data: string[][];
-  errors: { type: string; code: string }[];
+  errors: { code: string; row: number }[];
   meta: { cursor: number };
 }
 interface Parser {
@@ -52,9 +55,11 @@ export async function* readRows(
     if (rest.length > ROW_CHARS_MAX) {
       throw new UnreadableRow(row + data.length + 1, 'the row is longer than 1 MB; is a quote left open?');
     }
+    const faulty = new Set(errors.filter(({ code }) => code === 'InvalidQuotes').map((error) => error.row));
     const rows: FileRow[] = [];
-    for (const cells of data) {
-      if (++row > skipped && !isEmpty(cells)) rows.push({ row, cells });
+    for (const [i, cells] of data.entries()) {
+      if (++row <= skipped || isEmpty(cells)) continue;
+      rows.push(faulty.has(i) ? { row, cells, fault: strayQuote(cells, quote) } : { row, cells });
     }
     return rows;
   };
@@ -67,6 +72,12 @@ export async function* readRows(
   }
   const last = rest + decoder.decode();
   if (last !== '') yield take(last, true);
+}
+
+/** Up to where the next one closes it, whole rows may have become part of the value. */
+function strayQuote(cells: readonly string[], quote: string): RowFault {
+  const reason = `a quote stands inside a quoted value, where it has to be written twice (${quote}${quote})`;
+  return rowFault(reason, cells.find((cell) => cell.includes(quote)) ?? '');
 }
 
 const isEmpty = (cells: readonly string[]): boolean => cells.every((cell) => cell.trim() === '');

@@ -6,6 +6,7 @@ import { importBlob } from './import-blob.ts';
 
 export interface ReceivedFile {
   encoding: Encoding;
+  isDamaged: boolean;
   delimiter: string;
   quote: string;
   header: string[];
@@ -35,7 +36,8 @@ export async function receiveFile(
   await store.blobs.putStream(importBlob(id), watched());
   const sniffed = sniffer.end();
   if (!sniffed.ok) throw unfit(sniffed.fault);
-  return { encoding: sniffed.encoding, ...readHeader(sniffed.sample, bytes) };
+  const { encoding, isDamaged, sample } = sniffed;
+  return { encoding, isDamaged, ...readHeader(sample, bytes) };
 }
 
 function readHeader(sample: string, bytes: number): { delimiter: string; quote: string; header: string[] } {

@@ -6,6 +6,9 @@ export interface ColumnMap {
   first_name?: string | undefined;
   last_name?: string | undefined;
   unsubscribed?: string | undefined;
+  segment_ids?: string | undefined;
+  opted_in_topic_ids?: string | undefined;
+  opted_out_topic_ids?: string | undefined;
   properties?: Readonly<Record<string, { column: string; type?: PropertyType | undefined }>> | undefined;
 }
 
@@ -19,11 +22,16 @@ export interface Columns {
   lists?: Readonly<Partial<Record<IdList, number>>>;
   /** How many cells a row may have. */
   width: number;
+  /** Of an export of ours: white space around a name belongs to it. */
+  isExport?: boolean;
 }
 
 /** Columns of an export of ours: ids in one cell, separated by spaces. */
 export type IdList = (typeof ID_LISTS)[number];
 export const ID_LISTS = ['segment_ids', 'opted_in_topic_ids', 'opted_out_topic_ids'] as const;
+
+/** How an export of ours begins, before `ID_LISTS`. */
+export const OWN_COLUMNS: readonly string[] = ['email', 'first_name', 'last_name', 'unsubscribed'];
 
 export type ColumnsResult = { ok: true; columns: Columns } | { ok: false; fault: string };
 
@@ -62,7 +70,8 @@ export function columnsOf(
     if (at >= 0) columns[field] = at;
   }
   columns.properties = map ? finder.mapped(map.properties ?? {}) : finder.declared(keys);
-  if (!map) columns.lists = finder.declared(freeLists(keys));
+  columns.isExport = !map && [...OWN_COLUMNS, ...freeLists(keys)].every((name, at) => names[at] === name);
+  columns.lists = map ? finder.lists(map) : finder.declared(freeLists(keys));
   if (finder.fault === undefined && columns.email < 0) {
     finder.fault = `no column holds addresses: call one "email" or name it in column_map; there are ${listed(names)}`;
   }
@@ -105,6 +114,15 @@ class ColumnFinder {
     return Object.fromEntries(
       Object.entries(properties).map(([key, { column }]) => [key, this.said(`column_map.properties.${key}`, column)]),
     );
+  }
+
+  lists(map: ColumnMap): Partial<Record<IdList, number>> {
+    const found: Partial<Record<IdList, number>> = {};
+    for (const list of ID_LISTS) {
+      const said = map[list];
+      if (said !== undefined) found[list] = this.said(`column_map.${list}`, said);
+    }
+    return found;
   }
 
   declared(keys: readonly string[]): Record<string, number> {

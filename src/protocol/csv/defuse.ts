@@ -2,11 +2,14 @@
 const FORMULA = /^[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/;
 const NUMBER = /^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 /** What was defused, and what looks as if it had been. */
-const APOSTROPHES = /^'+[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/;
+const APOSTROPHES = /^'+(?:[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]|$)/;
 
-/** A text that no spreadsheet runs: an apostrophe goes before what would be a formula, and `undefused` takes it off again. */
+/**
+ * A text that no spreadsheet runs: an apostrophe goes before what would be a formula, and `undefused` takes it off again. It
+ * also stands for a text without any character, which an empty cell could not be told from.
+ */
 export function defused(text: string): string {
-  if (APOSTROPHES.test(text)) return `'${text}`;
+  if (text === '' || APOSTROPHES.test(text)) return `'${text}`;
   return FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
 }
 

@@ -2,7 +2,16 @@
  * Tables of contacts as text: what a file is and how it is encoded, which column is which, what a row says, and values that
  * no spreadsheet takes for formulas. It never guesses at what a value may have meant.
  */
-export { columnsOf, freeLists, type Columns, type IdList, type ColumnMap, type ColumnsResult } from './columns.ts';
+export {
+  columnsOf,
+  freeLists,
+  ID_LISTS,
+  OWN_COLUMNS,
+  type Columns,
+  type IdList,
+  type ColumnMap,
+  type ColumnsResult,
+} from './columns.ts';
 export { createSniffer, type Encoding, type Sniffed, type Sniffer } from './sniff.ts';
 export { defused, quoted, undefused } from './defuse.ts';
-export { readRow, type ReadRow, type RowFault } from './read-row.ts';
+export { readRow, rowFault, type ReadRow, type RowFault } from './read-row.ts';

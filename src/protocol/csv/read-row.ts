@@ -39,22 +39,29 @@ class Fault extends Error {
   }
 }
 
+export interface Table {
+  columns: Columns;
+  types: ReadonlyMap<string, PropertyType>;
+  /** Of a file that is damaged, U+FFFD stands where nobody knows what stood. */
+  isDamaged?: boolean | undefined;
+}
+
 /** Reads one row by its columns; a row at fault says why, with the value that stands there. */
-export function readRow(
-  cells: readonly string[],
-  columns: Columns,
-  types: ReadonlyMap<string, PropertyType>,
-): ReadRow | RowFault {
+export function readRow(cells: readonly string[], table: Table): ReadRow | RowFault {
   try {
-    return read(cells, columns, types);
+    return read(cells, table);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    const value = error.value.replaceAll('\0', '\uFFFD').toWellFormed().slice(0, SHOWN_CHARS);
-    return { reason: error.message, value: value === '' ? null : value };
+    return rowFault(error.message, error.value);
   }
 }
 
-function read(cells: readonly string[], columns: Columns, types: ReadonlyMap<string, PropertyType>): ReadRow {
+export function rowFault(reason: string, given: string): RowFault {
+  const value = given.replaceAll('\0', '\uFFFD').toWellFormed().slice(0, SHOWN_CHARS);
+  return { reason, value: value === '' ? null : value };
+}
+
+function read(cells: readonly string[], { columns, types, isDamaged }: Table): ReadRow {
   if (cells.length > columns.width && cells.slice(columns.width).some((cell) => cell.trim() !== '')) {
     throw new Fault(`the row has ${cells.length} values for ${columns.width} columns`, cells[columns.width] ?? '');
   }
@@ -62,6 +69,9 @@ function read(cells: readonly string[], columns: Columns, types: ReadonlyMap<str
     const text = at === undefined ? '' : (cells[at] ?? '');
     if (text.includes('\0') || !text.isWellFormed())
       throw new Fault('the value contains a NUL or a broken character', text);
+    if (isDamaged && text.includes('\uFFFD')) {
+      throw new Fault('the value has bytes that are not UTF-8, as the rest of the file is', text);
+    }
     return text;
   };
   const { email, emailKey } = readEmail(cell(columns.email).trim());
@@ -75,8 +85,8 @@ function read(cells: readonly string[], columns: Columns, types: ReadonlyMap<str
     ...(lists ? { lists } : {}),
     email,
     emailKey,
-    first_name: nameOf('first name', undefused(cell(columns.first_name))),
-    last_name: nameOf('last name', undefused(cell(columns.last_name))),
+    first_name: nameOf('first name', cell(columns.first_name), columns),
+    last_name: nameOf('last name', cell(columns.last_name), columns),
     unsubscribed: booleanOf('unsubscribed', cell(columns.unsubscribed).trim()),
     values,
   };
@@ -101,18 +111,24 @@ function readEmail(text: string): { email: string; emailKey: string } {
   if (text.length <= ORDINARY_CHARS_MAX && ORDINARY.test(text)) return { email: text, emailKey: text };
   if (text === '') throw new Fault('the row has no address', text);
   const parsed = parseMailbox(undefused(text));
-  if (!parsed.ok) throw new Fault(parsed.fault, text);
+  if (!parsed.ok) {
+    throw new Fault(
+      /^[^"<]*\s/.test(text) ? 'the address contains a space; give the address alone' : parsed.fault,
+      text,
+    );
+  }
   if (parsed.mailbox.name !== '') throw new Fault('the address has a name with it; give the address alone', text);
   const { address } = parsed.mailbox;
   return { email: address, emailKey: normalizeAddress(address) };
 }
 
-function nameOf(what: string, text: string): string | undefined {
-  const name = text.trim();
-  if (name.length > NAME_CHARS_MAX) {
-    throw new Fault(`the ${what} has ${name.length} characters; at most ${NAME_CHARS_MAX} are possible`, name);
+function nameOf(what: string, text: string, { isExport }: Columns): string | undefined {
+  const name = undefused(isExport ? text : text.trim());
+  // Characters as the API counts them: an emoji is one.
+  if (name.length > NAME_CHARS_MAX && [...name].length > NAME_CHARS_MAX) {
+    throw new Fault(`the ${what} has ${[...name].length} characters; at most ${NAME_CHARS_MAX} are possible`, name);
   }
-  return name === '' ? undefined : name;
+  return text === '' || (name === '' && !isExport) ? undefined : name;
 }
 
 function booleanOf(what: string, text: string): boolean | undefined {
@@ -123,10 +139,13 @@ function booleanOf(what: string, text: string): boolean | undefined {
   throw new Fault(`${what} must be true or false`, text);
 }
 
+/** Not as a program writes numbers in other bases. */
+const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
+
 function propertyOf(key: string, type: PropertyType, text: string): PropertyValue {
   if (type === 'boolean') return booleanOf(key, text.trim()) ?? false;
   const trimmed = text.trim();
-  const given = type === 'number' ? (trimmed === '' ? Number.NaN : Number(trimmed)) : text;
+  const given = type === 'number' ? (DECIMAL.test(trimmed) ? Number(trimmed) : Number.NaN) : text;
   const result = readValue(type, given);
   if (!result.ok) throw new Fault(`${key} ${result.fault}`, text);
   return result.value;

@@ -1,6 +1,9 @@
 export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
 
-export type Sniffed = { ok: true; encoding: Encoding; sample: string } | { ok: false; fault: string };
+/** `isDamaged`: UTF-8 with bytes in it that are none, as where a tool has cut a text in the middle of a character. */
+export type Sniffed =
+  | { ok: true; encoding: Encoding; isDamaged: boolean; sample: string }
+  | { ok: false; fault: string };
 
 export interface Sniffer {
   push(chunk: Uint8Array): void;
@@ -19,6 +22,7 @@ const SIGNATURES: readonly (readonly [bytes: string, what: string])[] = [
   ['ffd8ff', 'a JPEG image'],
   ['47494638', 'a GIF image'],
   ['7f454c46', 'a program'],
+  ['7b5c727466', 'an RTF document; save it as CSV first'],
   ['377abcaf', 'a 7-Zip file; unpack it first'],
 ];
 
@@ -28,37 +32,64 @@ export const createSniffer = (): Sniffer => new FileSniffer();
 class FileSniffer implements Sniffer {
   readonly #head: Uint8Array[] = [];
   #headBytes = 0;
-  #isUtf8 = true;
-  readonly #decoder = new TextDecoder('utf-8', { fatal: true });
+  readonly #utf8 = new Utf8Look();
 
   push(chunk: Uint8Array): void {
     if (this.#headBytes < SAMPLE_BYTES) {
       this.#head.push(chunk.slice(0, SAMPLE_BYTES - this.#headBytes));
       this.#headBytes += Math.min(chunk.length, SAMPLE_BYTES - this.#headBytes);
     }
-    if (this.#isUtf8) this.#isUtf8 = this.#decodes(chunk, true);
+    this.#utf8.push(chunk);
   }
 
   end(): Sniffed {
-    if (this.#isUtf8) this.#isUtf8 = this.#decodes(new Uint8Array(), false);
+    this.#utf8.end();
     const head = Buffer.concat(this.#head);
     if (head.length === 0) return { ok: false, fault: 'the file is empty' };
     const hex = head.subarray(0, 8).toString('hex');
     const signature = SIGNATURES.find(([bytes]) => hex.startsWith(bytes));
     if (signature) return { ok: false, fault: `the file is ${signature[1]}` };
-    const encoding = utf16Of(head) ?? (this.#isUtf8 ? 'utf-8' : 'windows-1252');
+    const isMarked = head.subarray(0, 3).toString('hex') === 'efbbbf';
+    const encoding = utf16Of(head) ?? (isMarked || this.#utf8.isMost() ? 'utf-8' : 'windows-1252');
+    const isDamaged = encoding === 'utf-8' && !this.#utf8.isWhole();
     const sample = new TextDecoder(encoding).decode(head);
     const fault = textFault(sample, encoding);
-    return fault === undefined ? { ok: true, encoding, sample } : { ok: false, fault };
+    return fault === undefined ? { ok: true, encoding, isDamaged, sample } : { ok: false, fault };
+  }
+}
+
+/** Counts what is UTF-8 beyond ASCII and what is none: in a file of another encoding hardly anything is by chance. */
+class Utf8Look {
+  #decoder = new TextDecoder('utf-8', { fatal: true });
+  #whole = 0;
+  #broken = 0;
+
+  push(chunk: Uint8Array): void {
+    this.#look(chunk, true);
   }
 
-  #decodes(chunk: Uint8Array, stream: boolean): boolean {
-    try {
-      this.#decoder.decode(chunk, { stream });
-      return true;
-    } catch {
-      return false;
+  end(): void {
+    this.#look(new Uint8Array(), false);
+  }
+
+  isWhole = (): boolean => this.#broken === 0;
+  isMost = (): boolean => this.#broken === 0 || this.#whole > this.#broken;
+
+  #look(chunk: Uint8Array, stream: boolean): void {
+    if (this.#broken === 0) {
+      try {
+        this.#whole += chunk.length - this.#decoder.decode(chunk, { stream }).length;
+        return;
+      } catch {
+        this.#decoder = new TextDecoder('utf-8');
+      }
     }
+    for (const [char] of this.#decoder.decode(chunk, { stream }).matchAll(/[^\0-\x7f]/gu)) {
+      if (char === '\uFFFD') this.#broken++;
+      else this.#whole++;
+    }
+    // What was not UTF-8 may have stood at the end of the chunk before.
+    if (this.#broken === 0) this.#broken = 1;
   }
 }
 

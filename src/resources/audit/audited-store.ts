@@ -16,6 +16,7 @@ export interface Audited<Held extends Store> {
 /** What is made there is what the entry is about. */
 const SUBJECT_TABLES: ReadonlySet<string> = new Set([
   'api_keys',
+  'contact_imports',
   'domain_claims',
   'domains',
   'operators',

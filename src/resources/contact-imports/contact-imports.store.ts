@@ -153,7 +153,12 @@ export async function finishImport(
   const status: ImportStatus = failure ? 'failed' : 'completed';
   const sql = `update contact_imports set status = ?, completed_at = ?, lease_owner = null, lease_until = null
     where id = ? and lease_owner = ?`;
-  if ((await tx.run(sql, [status, at, id, owner])) === 1 && failure) await insertFailures(tx, id, [failure]);
+  if ((await tx.run(sql, [status, at, id, owner])) === 0 || !failure) return;
+  // Why it ended is told, whatever failed before.
+  const kept = await failuresOf(tx, id);
+  const last = kept.length < FAILURES_KEPT_MAX ? undefined : kept.at(-1);
+  if (last) await tx.run('delete from contact_import_failures where import_id = ? and row = ?', [id, last.row]);
+  await insertFailures(tx, id, [failure]);
 }
 
 export function failuresOf(db: Executor, id: string): Promise<{ row: number; reason: string; value: string | null }[]> {

@@ -18,6 +18,7 @@ export interface ImportForm {
 /** What is known of the file once its beginning was read. */
 export interface ImportFile {
   encoding: Encoding;
+  isDamaged: boolean;
   delimiter: string;
   quote: string;
   header: readonly string[];
@@ -26,6 +27,8 @@ export interface ImportFile {
 /** Everything that reading the file takes, as it was when it was handed in. */
 export interface ImportOptions {
   encoding: Encoding;
+  /** Absent in imports of before it was looked for. */
+  isDamaged?: boolean;
   delimiter: string;
   quote: string;
   columns: Columns;
@@ -64,6 +67,7 @@ export async function createImport({ store, teamId }: Ctx, id: string, file: Imp
     await declareFromImport(store, tx, teamId, wanted);
     const options: ImportOptions = {
       encoding: file.encoding,
+      isDamaged: file.isDamaged,
       delimiter: file.delimiter,
       quote: file.quote,
       columns,

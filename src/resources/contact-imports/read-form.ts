@@ -1,9 +1,9 @@
 import { invalidFields } from '../../platform/refusal/index.ts';
 import type { PropertyType } from '../../protocol/contact-filter/index.ts';
-import type { ColumnMap } from '../../protocol/csv/index.ts';
+import { ID_LISTS, type ColumnMap } from '../../protocol/csv/index.ts';
 import type { Choice } from '../topics/index.ts';
 
-const OWN = ['email', 'first_name', 'last_name', 'unsubscribed'] as const;
+const OWN = ['email', 'first_name', 'last_name', 'unsubscribed', ...ID_LISTS] as const;
 const KEY = /^[A-Za-z0-9_]{1,50}$/;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const TYPES: readonly unknown[] = ['string', 'number', 'boolean'];
@@ -36,7 +36,8 @@ function readProperties(value: unknown): NonNullable<ColumnMap['properties']> {
   const read: Record<string, { column: string; type?: PropertyType | undefined }> = {};
   for (const [key, given] of Object.entries(value)) {
     const path = `column_map.properties.${key}`;
-    if (!KEY.test(key)) throw bad(path, 'is no property key: 1 to 50 letters, digits and underscores');
+    if (!KEY.test(key) || key === '__proto__')
+      throw bad(path, 'is no property key: 1 to 50 letters, digits and underscores');
     if (!isObject(given)) {
       read[key] = { column: readColumn(path, given) };
       continue;

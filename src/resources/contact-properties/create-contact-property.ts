@@ -39,6 +39,10 @@ export const tooMany = () =>
   refuse('validation_error', { status: 422, say: `A team may declare at most ${PROPERTIES_MAX} properties.` });
 
 export function mustBeOwnKey(key: string): void {
+  // No object of JavaScript keeps a value under it, so that whoever reads one there would not find it.
+  if (key.toLowerCase() === '__proto__') {
+    throw refuse('invalid_parameter', { say: `key ${JSON.stringify(key)} is reserved; choose another one.` });
+  }
   if (!BUILT_IN.has(key.toLowerCase())) return;
   throw refuse('invalid_parameter', {
     say: `key ${JSON.stringify(key)} is a field or a merge variable of every contact; choose another one.`,

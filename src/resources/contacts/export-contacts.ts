@@ -2,7 +2,7 @@ import { isoTime, nextTurn } from '../../platform/clock/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
 import type { Filter } from '../../protocol/contact-filter/index.ts';
-import { defused, freeLists, quoted, type IdList } from '../../protocol/csv/index.ts';
+import { defused, freeLists, OWN_COLUMNS, quoted, type IdList } from '../../protocol/csv/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { declaredProperties, type PropertyRow } from '../contact-properties/index.ts';
 import { declaredFor, filterOf, findSegment, liveSegments, membersAmong } from '../segments/index.ts';
@@ -69,8 +69,6 @@ async function saidOf(db: Executor, teamId: string, rows: readonly ContactRow[])
   return said;
 }
 
-const OWN_COLUMNS = ['email', 'first_name', 'last_name', 'unsubscribed'];
-
 /** RFC 4180, with its line ends. */
 const csvRow = (cells: readonly string[]): string => `${cells.map(quoted).join(',')}\r\n`;
 
@@ -85,7 +83,7 @@ function csvLine(row: ContactRow, said: Said, { lists, declared }: CsvColumns): 
     const value = values[slot];
     return typeof value === 'string' ? defused(value) : String(value ?? '');
   });
-  const names = [row.first_name ?? '', row.last_name ?? ''].map(defused);
+  const names = [row.first_name, row.last_name].map((name) => (name === null ? '' : defused(name)));
   const ids = lists.map((list) => said[list].join(' '));
   return csvRow([defused(row.email), ...names, String(row.unsubscribed === 1), ...ids, ...cells]);
 }

@@ -67,8 +67,8 @@ const changes: Record<
     subject: null,
   }),
 };
-/** They need name servers, providers or endpoints that answer; their mechanism is the same. */
-const elsewhere = ['claimDomain', 'configureDomainDns', 'createWebhook'];
+/** They need name servers, providers, endpoints that answer or a file; their mechanism is the same. */
+const elsewhere = ['claimDomain', 'configureDomainDns', 'createContactImport', 'createWebhook'];
 
 const newKey = async () =>
   (await scene.api('POST', '/api-keys', { key: team.key, body: { name: 'Old' } })).body.id as string;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { formOf } from '../../rig/forms.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+import { importedIn, uploadIn, type Given } from './importing.ts';
 
 let scene: Scene;
 beforeAll(async () => {
@@ -10,29 +10,8 @@ afterAll(() => scene.close());
 
 const call = (team: Team, method: string, path: string, body?: unknown) =>
   scene.api(method, path, { key: team.key, ...(body === undefined ? {} : { body }) });
-const upload = (team: Team, file: string | Uint8Array, fields: Record<string, unknown> = {}) =>
-  scene.api('POST', '/contacts/imports', { key: team.key, ...formOf(file, fields) });
-
-interface Imported {
-  id: string;
-  status: string;
-  counts: Record<string, number>;
-  failures: { row: number; reason: string; value: string | null }[];
-  file: { encoding: string; delimiter: string };
-}
-
-async function imported(
-  team: Team,
-  file: string | Uint8Array,
-  fields: Record<string, unknown> = {},
-): Promise<Imported> {
-  const made = await upload(team, file, fields);
-  expect(made, made.text).toMatchObject({ status: 201, body: { object: 'contact_import' } });
-  await scene.settled();
-  const { body } = await call(team, 'GET', `/contacts/imports/${made.body.id}`);
-  const failures = await call(team, 'GET', `/contacts/imports/${made.body.id}/failures`);
-  return { ...body, failures: failures.body.data, file: failures.body.file };
-}
+const upload = (...given: Given) => uploadIn(scene, ...given);
+const imported = (...given: Given) => importedIn(scene, ...given);
 const contactsOf = async (team: Team) =>
   (await call(team, 'GET', '/contacts?limit=100')).body.data.toReversed() as {
     email: string;
@@ -107,6 +86,41 @@ describe('POST /contacts/imports', () => {
     );
   });
 
+  it('takes the ids of segments and topics from the columns that the map names', async () => {
+    const team = await scene.team();
+    const segment = (await call(team, 'POST', '/segments', { name: 'S' })).body.id;
+    const topics: string[] = [];
+    for (const [name, default_subscription] of [
+      ['In', 'opt_out'],
+      ['Out', 'opt_in'],
+    ]) {
+      topics.push((await call(team, 'POST', '/topics', { name, default_subscription })).body.id);
+    }
+    const file = `Mail,Lists,Yes,No,segment_ids\na@example.org,${segment},${topics[0]},${topics[1]},nonsense\n`;
+    const column_map = { email: 'Mail', segment_ids: 'lists', opted_in_topic_ids: 'Yes', opted_out_topic_ids: 'No' };
+    const { counts, failures } = await imported(team, file, { column_map });
+    expect([counts['created'], failures]).toEqual([1, []]);
+    expect((await call(team, 'GET', '/contacts/a@example.org/segments')).body.data).toMatchObject([{ id: segment }]);
+    const chosen = (await call(team, 'GET', '/contacts/a@example.org/topics')).body.data;
+    expect(chosen.map((one: { name: string; subscription: string }) => [one.name, one.subscription]).sort()).toEqual([
+      ['In', 'opt_in'],
+      ['Out', 'opt_out'],
+    ]);
+    const unnamed = await imported(team, file, { column_map: { email: 'Mail' }, on_conflict: 'upsert' });
+    expect(unnamed.counts).toMatchObject({ updated: 1, failed: 0 });
+  });
+
+  it('is one entry of the audit log, and a refused one none', async () => {
+    const team = await scene.team();
+    const { id } = await imported(team, 'email\na@example.org\nb@example.org\n');
+    expect((await upload(team, '<html>')).status).toBe(422);
+    const { data } = (await call(team, 'GET', '/audit')).body;
+    const action = 'contact_import.created';
+    expect(data.filter((entry: { action: string }) => entry.action === action)).toMatchObject([
+      { action, subject_id: id, team_id: team.id, actor: { kind: 'api_key' }, address: '127.0.0.1' },
+    ]);
+  });
+
   it('skips or updates who is there already, and never subscribes anybody again', async () => {
     const team = await scene.team();
     await call(team, 'POST', '/contact-properties', { key: 'plan', type: 'string' });
@@ -127,7 +141,10 @@ describe('POST /contacts/imports', () => {
       ['New', true],
       ['B2', true],
     ]);
-    expect((await call(team, 'GET', '/contacts/a@example.org')).body.properties).toEqual({ plan: 'x' });
+    const updated = (await call(team, 'GET', '/contacts/a@example.org')).body;
+    expect(updated.properties).toEqual({ plan: 'x' });
+    // No endpoint hears of rows.
+    expect((await scene.events(updated.id)).map(({ type }) => type)).toEqual(['contact.created']);
     const again = await scene.team();
     const fresh = await imported(again, 'email,first_name\nx@example.org,One\nX@example.org,Two\n', {
       on_conflict: 'upsert',
@@ -160,6 +177,45 @@ describe('POST /contacts/imports', () => {
     const { file, counts } = await imported(team, encode('email\tfirst_name\r\na@example.org\tZoë Müßig\r\n'));
     expect([file.encoding, file.delimiter, counts['created']]).toEqual([encoding, '\t', 1]);
     expect((await contactsOf(team))[0]?.first_name).toBe('Zoë Müßig');
+  });
+
+  it.each<[string, string, string | null]>([
+    ['behind its mark', '\uFEFF', null],
+    ['in most of its characters', '', 'Zoë Müßig'],
+  ])('UTF-8 %s is read as such where bytes of a value are broken, and their row fails', async (_, mark, name) => {
+    const team = await scene.team();
+    const head = `${mark}email,first_name,notes\na@example.org,${name ?? 'Zoe'},`;
+    const broken = Buffer.from([0x4d, 0xc3]);
+    const file = Buffer.concat([
+      Buffer.from(head),
+      broken,
+      Buffer.from('\nb@example.org,'),
+      broken,
+      Buffer.from(',\n'),
+    ]);
+    const { file: read, counts, failures } = await imported(team, file);
+    expect([read.encoding, counts['created'], counts['failed']]).toEqual(['utf-8', 1, 1]);
+    expect(failures).toMatchObject([{ row: 3, reason: expect.stringContaining('not UTF-8'), value: 'M\uFFFD' }]);
+    expect((await contactsOf(team))[0]?.first_name).toBe(name ?? 'Zoe');
+  });
+
+  it('a quote that stands alone in a quoted value fails its row, and nobody gets what stands behind it', async () => {
+    const team = await scene.team();
+    const rows = ['a@example.org,A', 'b@example.org,"B"b', 'c@example.org,"C"', 'd@example.org,D'];
+    const { counts, failures } = await imported(team, `email,first_name\n${rows.join('\n')}\n`);
+    expect(counts).toMatchObject({ created: 2, failed: 1 });
+    expect(failures).toMatchObject([{ row: 3, reason: expect.stringContaining('quote') }]);
+    expect(await emailsOf(team)).toEqual(['a@example.org', 'd@example.org']);
+  });
+
+  it('names are as long as the API takes them, and numbers decimal', async () => {
+    const team = await scene.team();
+    await call(team, 'POST', '/contact-properties', { key: 'seats', type: 'number' });
+    const numbers = ['7', ' +7.5 ', '.5', '1e3', '-2.', '0x10', '0b1', 'Infinity', '1_000', '1,5', '--1'];
+    const rows = numbers.map((number, i) => `n${i}@example.org,${'😀'.repeat(200)},"${number}"`);
+    const { counts, failures } = await imported(team, `email,first_name,seats\n${rows.join('\n')}\n`);
+    expect(counts).toMatchObject({ created: 5, failed: 6 });
+    expect(failures.map(({ value }) => value)).toEqual(numbers.slice(5));
   });
 
   it('quotes, single ones too, and line ends of every kind', async () => {
@@ -210,100 +266,6 @@ describe('POST /contacts/imports', () => {
     expect(counts).toEqual({ total: 1300, created: 3, updated: 0, skipped: 0, failed: 1297 });
     expect([failures.length, failures[0]?.row, failures[999]?.row]).toEqual([1000, 5, 1004]);
     expect(failures[0]?.reason).toContain('limit of 3 contacts');
-  });
-});
-
-describe('what is no CSV file, or not one of contacts', () => {
-  const xlsx = Buffer.concat([Buffer.from('PK\x03\x04'), Buffer.alloc(3000, 7)]);
-  it.each<[string, string | Uint8Array, string]>([
-    ['an XLSX file', xlsx, 'XLSX'],
-    ['an HTML page', '\n<!DOCTYPE html><html><body>email,x</body></html>', 'HTML'],
-    ['JSON', '[{"email":"a@example.org"}]', 'JSON'],
-    ['XML', '<?xml version="1.0"?><a/>', 'XML'],
-    ['a picture', Buffer.from('89504e470d0a1a0a0000', 'hex'), 'PNG'],
-    ['bytes', Buffer.from(Array.from({ length: 5000 }, (_, i) => (i * 37) % 256)), 'binary'],
-    ['nothing', '', 'empty'],
-    ['blank lines', '\n\n  \n', 'empty'],
-    ['no column of addresses', 'name,phone\nAda,7\n', 'no column holds addresses'],
-    ['two columns of one name', 'email,Email,x\na@example.org,b@example.org,1\n', 'two columns'],
-    ['a million columns', `email${',c'.repeat(1_000_000)}\n`, 'longer than 64 KB'],
-    ['two thousand columns', `email${',c'.repeat(2000)}\na@example.org\n`, 'at most 1000'],
-  ])('%s is named and refused', async (_, file, word) => {
-    const team = await scene.team();
-    const answer = await upload(team, file);
-    expect(answer, answer.text).toMatchObject({
-      status: 422,
-      body: { name: 'validation_error', message: expect.stringContaining(word) },
-    });
-    expect((await call(team, 'GET', '/contacts/imports')).body.data).toEqual([]);
-  });
-
-  it.each<[Record<string, unknown>, string, number]>([
-    [{ column_map: '{' }, 'column_map', 400],
-    [{ column_map: '[]' }, 'column_map', 400],
-    [{ column_map: { phone: 'x' } }, 'column_map.phone', 400],
-    [{ column_map: { email: 7 } }, 'column_map.email', 400],
-    [{ column_map: { properties: { 'a b': 'x' } } }, 'column_map.properties', 400],
-    [{ column_map: { properties: { a: { column: 'x', type: 'date' } } } }, 'column_map.properties.a.type', 400],
-    [{ on_conflict: 'replace' }, 'on_conflict', 400],
-    [{ segments: '[7]' }, 'segments.0', 400],
-    [{ topics: '[{"id":"x"}]' }, 'topics.0', 400],
-    [{ surprise: 'x' }, 'surprise', 400],
-    [{ column_map: { email: 'nowhere' } }, 'column_map.email', 422],
-    [{ column_map: { email: 'email', properties: { a: 'nowhere' } } }, 'column_map.properties.a', 422],
-    [{ segments: [{ id: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e99' }] }, 'segments.0', 422],
-  ])('%j is refused and names %s', async (fields, word, status) => {
-    const team = await scene.team();
-    const answer = await upload(team, 'email\na@example.org\n', fields);
-    expect(answer.status, answer.text).toBe(status);
-    expect(answer.text).toContain(word);
-    expect((await call(team, 'GET', '/contact-properties')).body.data).toEqual([]);
-  });
-
-  it('a form without a file, JSON, and a broken form are refused', async () => {
-    const team = await scene.team();
-    const { headers } = formOf('');
-    const empty = { body: Buffer.from('------rasket-test-form--\r\n'), headers };
-    expect(await scene.api('POST', '/contacts/imports', { key: team.key, ...empty })).toMatchObject({
-      status: 422,
-      body: { name: 'missing_required_field' },
-    });
-    expect(await call(team, 'POST', '/contacts/imports', { file: 'x' })).toMatchObject({ status: 400 });
-    const cut = { ...formOf('email\na@example.org\n') };
-    const broken = await scene.api('POST', '/contacts/imports', {
-      key: team.key,
-      body: cut.body.subarray(0, cut.body.length - 30),
-      headers: cut.headers,
-    });
-    expect(broken).toMatchObject({ status: 400, body: { name: 'validation_error' } });
-    expect((await call(team, 'GET', '/contacts/imports')).body.data).toEqual([]);
-  });
-
-  it('a file over 50 MB is refused while it is read', async () => {
-    const team = await scene.team();
-    const file = Buffer.alloc(50 * 1024 * 1024 + 1, 'a@example.org\n');
-    file.write('email\n');
-    expect(await upload(team, file)).toMatchObject({
-      status: 422,
-      body: { message: expect.stringContaining('50 MB') },
-    });
-    const left: string[] = [];
-    for await (const owner of scene.app.world.blobs.owners(Infinity)) left.push(owner);
-    const known = await scene.app.world.db.all<{ id: string }>('select id from contact_imports');
-    expect(left.filter((id) => !known.some((row) => row.id === id))).toEqual([]);
-  });
-
-  it('a row of 10 MB and a quote left open end an import where they stand; what came before counts', async () => {
-    const team = await scene.team();
-    const long = await imported(
-      team,
-      `email,x\na@example.org,1\nb@example.org,${'y'.repeat(10_000_000)}\nc@example.org,1\n`,
-    );
-    expect([long.status, long.counts['created'], long.failures[0]?.row]).toEqual(['failed', 1, 3]);
-    expect(long.failures[0]?.reason).toContain('1 MB');
-    const open = await imported(team, 'email,x\nd@example.org,1\ne@example.org,"y\nf@example.org,1\n');
-    expect([open.status, open.counts['created'], open.failures[0]?.row]).toEqual(['failed', 1, 3]);
-    expect(await emailsOf(team)).toEqual(['a@example.org', 'd@example.org']);
   });
 });
 

@@ -67,6 +67,7 @@ describe('POST /contact-properties', () => {
     [{ key: 'a', type: 'number', fallback_value: 1e16 }, 422, 'invalid_parameter'],
     [{ key: 'a', type: 'string', fallback_value: 'x'.repeat(501) }, 422, 'invalid_parameter'],
     [{ key: 'First_Name', type: 'string' }, 422, 'invalid_parameter'],
+    [{ key: '__proto__', type: 'string' }, 422, 'invalid_parameter'],
   ])('%j is %i %s', async (body, status, name) => {
     const team = await scene.team();
     expect(await call(team, 'POST', '/contact-properties', body)).toMatchObject({ status, body: { name } });

@@ -131,6 +131,18 @@ describe('POST /contacts', () => {
     },
   );
 
+  it.each(['first_name', 'last_name'])('%s has at most 200 characters, an emoji being one', async (field) => {
+    const team = await scene.team();
+    const given = (name: string) => call(team, 'POST', '/contacts', { email: 'a@example.org', [field]: name });
+    for (const name of ['x', '😀']) {
+      expect((await given(name.repeat(200))).status).toBe(201);
+      expect(await given(name.repeat(201))).toMatchObject({
+        status: 400,
+        body: { name: 'validation_error', errors: [{ path: field }] },
+      });
+    }
+  });
+
   it('takes segments by id alone, and refuses a segment or topic that is not the team’s', async () => {
     const [team, stranger] = [await scene.team(), await scene.team()];
     const mine = (await call(team, 'POST', '/segments', { name: 'Mine' })).body.id;

@@ -52,6 +52,13 @@ beforeAll(async () => {
   ]) {
     await post('/contact-properties', { key, type });
   }
+  // A boolean is declared by an import alone.
+  const property = { id: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2eb0', key: 'vip', type: 'boolean' };
+  await scene.app.world.db.insertMany(
+    'contact_properties',
+    ['id', 'team_id', 'key', 'key_folded', 'type', 'slot', 'created_at'],
+    [[property.id, team.id, property.key, property.key, property.type, 5, scene.clock.now()]],
+  );
   const wanted = await post('/topics', { name: 'Wanted', default_subscription: 'opt_in' });
   const unwanted = await post('/topics', { name: 'Unwanted', default_subscription: 'opt_out' });
   declared = await declaredFor(scene.app.world.db, team.id);
@@ -62,7 +69,10 @@ beforeAll(async () => {
       first_name: fc.option(text),
       last_name: fc.option(text),
       unsubscribed: fc.boolean(),
-      properties: fc.record({ plan: text, city: text, score: number, seats: number }, { requiredKeys: [] }),
+      properties: fc.record(
+        { plan: text, city: text, score: number, seats: number, vip: fc.boolean() },
+        { requiredKeys: [] },
+      ),
       topics: fc.subarray([
         { id: wanted, subscription: 'opt_out' as const },
         { id: unwanted, subscription: 'opt_in' as const },
@@ -123,6 +133,8 @@ function condition() {
     one('email', ['eq', 'neq', 'contains'], address),
     many('email', address),
     one('unsubscribed', ['eq'], fc.boolean()),
+    one('properties.vip', ['eq', 'neq'], fc.boolean()),
+    exists('properties.vip'),
     created.chain(([at, shift, zone]) =>
       one('created_at', ['gt', 'gte', 'lt', 'lte'], fc.constant(written((times[at] ?? 0) + shift, zone))),
     ),

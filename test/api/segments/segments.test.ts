@@ -89,6 +89,37 @@ describe('POST /segments', () => {
     expect((await call(team, 'GET', '/segments')).body.data).toEqual([]);
   });
 
+  const AS_TEXT = ['eq', 'neq', 'contains', 'exists', 'in'];
+  const AS_DATE = ['gt', 'gte', 'lt', 'lte'];
+  it.each<[string, string[], unknown]>([
+    ['email', ['eq', 'neq', 'contains', 'in'], 'a'],
+    ['first_name', AS_TEXT, 'a'],
+    ['last_name', AS_TEXT, 'a'],
+    ['unsubscribed', ['eq'], true],
+    ['created_at', AS_DATE, '2026-11-20T09:30:00+01:00'],
+    ['properties.plan', AS_TEXT, 'a'],
+    ['properties.seats', ['eq', 'neq', ...AS_DATE, 'in', 'exists'], 7],
+  ])('%s takes %j and no other operator; a preview stores nothing', async (field, operators, value) => {
+    const team = await withProperties();
+    const values: Record<string, unknown> = { exists: true, in: [value] };
+    for (const op of new Set([...AS_TEXT, ...AS_DATE, 'like', 'EQ', ''])) {
+      const filter = { all: [{ field, op, value: values[op] ?? value }] };
+      const answer = await call(team, 'POST', '/segments/preview', { filter });
+      expect([op, answer.status]).toEqual([op, operators.includes(op) ? 200 : 422]);
+      if (!operators.includes(op)) expect(answer.body.errors).toMatchObject([{ path: 'filter.all.0' }]);
+    }
+    expect((await call(team, 'GET', '/segments')).body.data).toEqual([]);
+  });
+
+  it('a name has at most 200 characters', async () => {
+    const team = await scene.team();
+    expect((await call(team, 'POST', '/segments', { name: 'x'.repeat(200) })).status).toBe(201);
+    expect(await call(team, 'POST', '/segments', { name: 'x'.repeat(201) })).toMatchObject({
+      status: 400,
+      body: { name: 'validation_error', errors: [{ path: 'name' }] },
+    });
+  });
+
   const nest = (depth: number): object => (depth === 0 ? subscribed : { all: [nest(depth - 1)] });
   const many = (count: number): object => ({ any: Array.from({ length: count }, () => subscribed) });
   it.each([
@@ -165,6 +196,19 @@ describe('membership', () => {
     expect((await call(team, 'DELETE', path(small))).status).toBe(200);
     const foreign = await make(await scene.team(), { name: 'Foreign' });
     expect(await call(team, 'POST', `/contacts/${small}/segments/${foreign}`)).toMatchObject({ status: 404 });
+  });
+
+  it('has those who left and those who are suppressed as well, and tells nobody who comes and goes', async () => {
+    const team = await scene.team();
+    const id = await make(team, { name: 'All', filter: { field: 'email', op: 'contains', value: '@' } });
+    const picked = await make(team, { name: 'Picked' });
+    const left = await contact(team, { email: 'left@example.org', unsubscribed: true });
+    await contact(team, { email: 'bounced@example.org' });
+    await call(team, 'POST', '/suppressions', { email: 'bounced@example.org' });
+    expect(await emailsOf(team, id)).toEqual(['bounced@example.org', 'left@example.org']);
+    await call(team, 'POST', `/contacts/${left}/segments/${picked}`);
+    await call(team, 'DELETE', `/contacts/${left}/segments/${picked}`);
+    expect((await scene.events(left)).map(({ type }) => type)).toEqual(['contact.created']);
   });
 
   it('metrics and previews count who is in it now', async () => {

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { formOf } from '../../rig/forms.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+import { importedIn, uploadIn, type Given } from './importing.ts';
+
+let scene: Scene;
+beforeAll(async () => {
+  scene = await startScene();
+});
+afterAll(() => scene.close());
+
+const call = (team: Team, method: string, path: string, body?: unknown) =>
+  scene.api(method, path, { key: team.key, ...(body === undefined ? {} : { body }) });
+const upload = (...given: Given) => uploadIn(scene, ...given);
+const imported = (...given: Given) => importedIn(scene, ...given);
+const emailsOf = async (team: Team) =>
+  (await call(team, 'GET', '/contacts?limit=100')).body.data.map((one: { email: string }) => one.email).toReversed();
+
+describe('what is no CSV file, or not one of contacts', () => {
+  const xlsx = Buffer.concat([Buffer.from('PK\x03\x04'), Buffer.alloc(3000, 7)]);
+  it.each<[string, string | Uint8Array, string]>([
+    ['an XLSX file', xlsx, 'XLSX'],
+    ['an HTML page', '\n<!DOCTYPE html><html><body>email,x</body></html>', 'HTML'],
+    ['an RTF document', '{\\rtf1 email}', 'RTF'],
+    ['JSON', '[{"email":"a@example.org"}]', 'JSON'],
+    ['XML', '<?xml version="1.0"?><a/>', 'XML'],
+    ['a picture', Buffer.from('89504e470d0a1a0a0000', 'hex'), 'PNG'],
+    ['bytes', Buffer.from(Array.from({ length: 5000 }, (_, i) => (i * 37) % 256)), 'binary'],
+    ['nothing', '', 'empty'],
+    ['blank lines', '\n\n  \n', 'empty'],
+    ['no column of addresses', 'name,phone\nAda,7\n', 'no column holds addresses'],
+    ['two columns of one name', 'email,Email,x\na@example.org,b@example.org,1\n', 'two columns'],
+    ['a million columns', `email${',c'.repeat(1_000_000)}\n`, 'longer than 64 KB'],
+    ['two thousand columns', `email${',c'.repeat(2000)}\na@example.org\n`, 'at most 1000'],
+  ])('%s is named and refused', async (_, file, word) => {
+    const team = await scene.team();
+    const answer = await upload(team, file);
+    expect(answer, answer.text).toMatchObject({
+      status: 422,
+      body: { name: 'validation_error', message: expect.stringContaining(word) },
+    });
+    expect((await call(team, 'GET', '/contacts/imports')).body.data).toEqual([]);
+  });
+
+  it.each<[Record<string, unknown>, string, number]>([
+    [{ column_map: '{' }, 'column_map', 400],
+    [{ column_map: JSON.stringify({ email: 'x'.repeat(300_000) }) }, 'column_map is larger than 256 KB', 400],
+    [{ column_map: '[]' }, 'column_map', 400],
+    [{ column_map: { phone: 'x' } }, 'column_map.phone', 400],
+    [{ column_map: { email: 7 } }, 'column_map.email', 400],
+    [{ column_map: { properties: { 'a b': 'x' } } }, 'column_map.properties', 400],
+    [{ column_map: '{"properties":{"__proto__":"x"}}' }, 'column_map.properties.__proto__', 400],
+    [{ column_map: { segment_ids: 7 } }, 'column_map.segment_ids', 400],
+    [{ column_map: { email: 'email', segment_ids: 'nowhere' } }, 'column_map.segment_ids', 422],
+    [{ column_map: { properties: { a: { column: 'x', type: 'date' } } } }, 'column_map.properties.a.type', 400],
+    [{ on_conflict: 'replace' }, 'on_conflict', 400],
+    [{ segments: '[7]' }, 'segments.0', 400],
+    [{ topics: '[{"id":"x"}]' }, 'topics.0', 400],
+    [{ surprise: 'x' }, 'surprise', 400],
+    [{ column_map: { email: 'nowhere' } }, 'column_map.email', 422],
+    [{ column_map: { email: 'email', properties: { a: 'nowhere' } } }, 'column_map.properties.a', 422],
+    [{ segments: [{ id: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e99' }] }, 'segments.0', 422],
+  ])('%j is refused and names %s', async (fields, word, status) => {
+    const team = await scene.team();
+    const answer = await upload(team, 'email\na@example.org\n', fields);
+    expect(answer.status, answer.text).toBe(status);
+    expect(answer.text).toContain(word);
+    expect((await call(team, 'GET', '/contact-properties')).body.data).toEqual([]);
+  });
+
+  it('a form without a file, JSON, and a broken form are refused', async () => {
+    const team = await scene.team();
+    const { headers } = formOf('');
+    const empty = { body: Buffer.from('------rasket-test-form--\r\n'), headers };
+    expect(await scene.api('POST', '/contacts/imports', { key: team.key, ...empty })).toMatchObject({
+      status: 422,
+      body: { name: 'missing_required_field' },
+    });
+    expect(await call(team, 'POST', '/contacts/imports', { file: 'x' })).toMatchObject({ status: 400 });
+    const once = formOf('email\na@example.org\n', { on_conflict: 'skip', segments: 'upsert' });
+    const twice = Buffer.from(once.body.toString('latin1').replace('"segments"', '"on_conflict"'), 'latin1');
+    const repeated = await scene.api('POST', '/contacts/imports', { key: team.key, ...once, body: twice });
+    expect(repeated).toMatchObject({ status: 400, body: { errors: [{ path: 'on_conflict' }] } });
+    const cut = { ...formOf('email\na@example.org\n') };
+    const broken = await scene.api('POST', '/contacts/imports', {
+      key: team.key,
+      body: cut.body.subarray(0, cut.body.length - 30),
+      headers: cut.headers,
+    });
+    expect(broken).toMatchObject({ status: 400, body: { name: 'validation_error' } });
+    expect((await call(team, 'GET', '/contacts/imports')).body.data).toEqual([]);
+  });
+
+  it('a file over 50 MB is refused while it is read', async () => {
+    const team = await scene.team();
+    const file = Buffer.alloc(50 * 1024 * 1024 + 1, 'a@example.org\n');
+    file.write('email\n');
+    expect(await upload(team, file)).toMatchObject({
+      status: 422,
+      body: { message: expect.stringContaining('50 MB') },
+    });
+    const left: string[] = [];
+    for await (const owner of scene.app.world.blobs.owners(Infinity)) left.push(owner);
+    const known = await scene.app.world.db.all<{ id: string }>('select id from contact_imports');
+    expect(left.filter((id) => !known.some((row) => row.id === id))).toEqual([]);
+  });
+
+  it('a row of 10 MB and a quote left open end an import where they stand; what came before counts', async () => {
+    const team = await scene.team();
+    const long = await imported(
+      team,
+      `email,x\na@example.org,1\nb@example.org,${'y'.repeat(10_000_000)}\nc@example.org,1\n`,
+    );
+    expect([long.status, long.counts['created'], long.failures[0]?.row]).toEqual(['failed', 1, 3]);
+    expect(long.failures[0]?.reason).toContain('1 MB');
+    const open = await imported(team, 'email,x\nd@example.org,1\ne@example.org,"y\nf@example.org,1\n');
+    expect([open.status, open.counts['created'], open.failures[0]?.row]).toEqual(['failed', 1, 3]);
+    expect(await emailsOf(team)).toEqual(['a@example.org', 'd@example.org']);
+  });
+
+  it('why an import ended is told, however many rows failed before', async () => {
+    const team = await scene.team();
+    const { status, failures } = await imported(team, `email\n${'nobody\n'.repeat(1100)}"open\n`);
+    expect([status, failures.length, failures[998]?.row, failures[999]?.row]).toEqual(['failed', 1000, 1000, 1102]);
+    expect(failures[999]?.reason).toContain('never closed');
+  });
+});

@@ -1,0 +1,86 @@
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { Desk, expectOneLine } from './desk.ts';
+
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
+
+let desk: Desk;
+beforeAll(async () => {
+  desk = new Desk();
+  await desk.serve(['dev', '--data', 'data']);
+});
+afterAll(() => desk.clear());
+
+const data = ['--data', 'data'];
+const contacts = (...words: string[]) => desk.rasket(['contacts', ...words, ...data]);
+const json = async (...words: string[]) => {
+  const { code, stdout, stderr } = await desk.rasket([...words, '--json', ...data]);
+  expect([code, stderr]).toEqual([0, '']);
+  return JSON.parse(stdout);
+};
+
+it('an import says what became of the rows, and which of them failed and why', async () => {
+  const { id: segment } = await json('segments', 'create', 'Picked');
+  const rows = [
+    'Mail;Vorname;Plätze;Listen',
+    `ada@example.org;Ada;3;${segment}`,
+    'nobody;N;1;',
+    'bob@example.org;B;x;',
+  ];
+  desk.write('people.csv', rows.join('\n'));
+  const columns = ['--column', 'email=Mail', '--column', 'first_name=Vorname', '--column', 'segment_ids=Listen'];
+  const words = [...columns, '--property', 'seats:number=Plätze'];
+  const { code, stdout, stderr } = await contacts('import', 'people.csv', ...words);
+  expect([code, stderr]).toEqual([0, '']);
+  const [said = '', ...table] = stdout.trimEnd().split('\n');
+  expect(said).toMatch(/^completed\s.*1 created.*2 failed/);
+  expect(table.slice(1).map((line) => line.split('\t')[0])).toEqual(['3', '4']);
+  expect(stdout).toContain('seats must be a number');
+  expect((await json('segments', 'contacts', segment)).data).toMatchObject([{ email: 'ada@example.org' }]);
+  const { data: imports } = await json('contacts', 'imports');
+  expect(await json('contacts', 'import-failures', imports[0].id)).toMatchObject({ data: [{ row: 3 }, { row: 4 }] });
+  const again = await json('contacts', 'import', 'people.csv', '--upsert', ...words);
+  expect(again).toMatchObject({ status: 'completed', counts: { updated: 1, failed: 2 } });
+});
+
+it('a file that cannot be used is one line and a number', async () => {
+  desk.write('page.html', '<html><body>x</body></html>');
+  expectOneLine(await contacts('import', 'page.html'), /HTML/, 65);
+  expectOneLine(await contacts('import', 'nowhere.csv'), /there is no such file/, 1);
+  expectOneLine(await contacts('import', '.'), /no regular file/, 1);
+  const misused = await contacts('import', 'page.html', '--column', 'phone=Tel');
+  expect([misused.code, misused.stderr.includes('segment_ids=')]).toEqual([64, true]);
+  desk.write('open.csv', 'email\ncut@example.org\n"open\n');
+  const cut = await contacts('import', 'open.csv');
+  expect([cut.code, cut.stdout.startsWith('failed'), cut.stdout.includes('never closed')]).toEqual([1, true, true]);
+});
+
+// skipped because `script`, which makes a terminal for a command, is not on every machine
+it.skipIf(spawnSync('script', ['--version']).status !== 0)(
+  'at a terminal a bar shows how far it has come',
+  async () => {
+    desk.write('many.csv', `email\n${Array.from({ length: 3000 }, (_, i) => `n${i}@example.org`).join('\n')}\n`);
+    const line = 'script -qec "rasket contacts import many.csv --data data" /dev/null';
+    const { code, stdout } = await desk.type(line, { env: { TERM: 'xterm' } });
+    expect([code, stdout.includes('3000 created')]).toEqual([0, true]);
+    expect(stdout).toMatch(/\r\u001B\[K\[#* *\] \d+\/3001 {2}0 failed/);
+  },
+);
+
+it('an export goes to standard output or to a file, and is imported again', async () => {
+  const whole = await contacts('export');
+  expect(whole.stdout.split('\r\n')[0]).toBe(
+    'email,first_name,last_name,unsubscribed,segment_ids,opted_in_topic_ids,opted_out_topic_ids,seats',
+  );
+  expect((await contacts('export', '--output', 'out.csv')).stdout.trim()).toBe('out.csv');
+  expect(fs.readFileSync(desk.at('out.csv'), 'utf8')).toBe(whole.stdout);
+  expectOneLine(await contacts('export', '--output', 'out.csv'), /--force/, 1);
+  expect((await contacts('export', '--output', 'out.csv', '--force')).code).toBe(0);
+  const { stdout } = await contacts('export', '--ndjson');
+  const [first] = stdout.split('\n');
+  expect(JSON.parse(first ?? '')).toHaveProperty('email');
+  const rows = whole.stdout.trimEnd().split('\r\n').length - 1;
+  const again = await json('contacts', 'import', 'out.csv', '--upsert');
+  expect(again.counts).toMatchObject({ total: rows, updated: rows, failed: 0 });
+});
