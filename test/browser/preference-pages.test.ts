@@ -66,6 +66,8 @@ describePeers('the preference pages in a real browser', ['chromium'], () => {
   /** A tab that asks nobody but us for anything, and runs nothing. */
   async function withPage(work: (page: Page) => Promise<void>): Promise<void> {
     const page = await browser.context.newPage();
+    // A tab behind another draws nothing, and cannot be pictured.
+    await page.bringToFront();
     const strays: string[] = [];
     page.on('request', (request) => {
       if (!request.url().startsWith(`${scene.url}/`)) strays.push(request.url());
@@ -173,6 +175,7 @@ describePeers('the preference pages in a real browser', ['chromium'], () => {
           for (const [name, open] of all) {
             await open(page);
             const where = `${name}-${size}-${colorScheme}`;
+            await page.evaluate(DRAWN);
             await page.screenshot({ path: path.join(PICTURES, `${where}.png`), fullPage: true });
             const wider = await page.evaluate('document.documentElement.scrollWidth - window.innerWidth');
             if (Number(wider) > 0) found.push(`${where}: ${String(wider)} pixels stand outside`);
@@ -194,6 +197,9 @@ describePeers('the preference pages in a real browser', ['chromium'], () => {
     });
   });
 });
+
+/** Its size and its colours are those that were asked for last. */
+const DRAWN = 'new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))';
 
 /** What runs in the page is the test's own, past the policy that lets the page run nothing. */
 async function violations(page: Page): Promise<AxeResults['violations']> {

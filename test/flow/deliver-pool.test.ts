@@ -102,6 +102,17 @@ describe('names behind one host share its connections', () => {
     expect(account(scene.sink)).toMatchObject({ connections: 3, ehlo: 3, accepted: 3 });
   });
 
+  test('but not after the peer has said that it ends', async () => {
+    const script = (command: string): string | undefined =>
+      command.startsWith('RCPT TO:<bad') ? '421 4.7.0 Enough' : undefined;
+    await given({ zones: HOSTED, sink: { script }, deliver: { limits: { connectionsPerAddressMax: 1 } } });
+    const bad = scene.send('bad@one.example');
+    const good = scene.send('good@two.example');
+    expect(await bad).toMatchObject([{ kind: 'deferred' }]);
+    expect(await good).toEqual([delivered('good@two.example')]);
+    expect(scene.delivery.stats()).toMatchObject({ onFreshConnection: 2, onReusedConnection: 0 });
+  });
+
   test('a message that met a closed one is sent over a new one', async () => {
     const script = (command: string, { number, messages }: { number: number; messages: number }): string | undefined =>
       command.startsWith('MAIL') && number <= 2 && messages === 1 ? 'drop' : undefined;
@@ -117,6 +128,18 @@ describe('names behind one host share its connections', () => {
 });
 
 describe('a reused connection that ends before it answers', () => {
+  test('is not followed by another idle one, which would be as dead', async () => {
+    const script = (command: string, { number, messages }: { number: number; messages: number }): string | undefined =>
+      command.startsWith('MAIL') && number <= 2 && messages === 1 ? 'drop' : undefined;
+    await given({ sink: { script } });
+    const first = [scene.send('slow+1@y.example'), scene.send('slow+2@y.example')];
+    await scene.sink.waitFor((sink) => sink.counts.data === 2);
+    scene.sink.openGate();
+    await Promise.all(first);
+    await untilPool({ idle: 2 });
+    expect(await scene.send('b@y.example')).toEqual([delivered('b@y.example')]);
+  });
+
   test.each([
     { how: 'by closing', answer: 'drop' },
     { how: 'with 421', answer: '421 4.4.2 Idle for too long' },

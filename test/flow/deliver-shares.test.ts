@@ -147,6 +147,27 @@ test('however many teams have a backlog before one address, one that comes later
   expect(scene.sink.counts.accepted).toBe(601);
 });
 
+test('mail for another host at the address has its turn among the names that share its connections', async () => {
+  const zones = { ...SHARED, 'own.example': { MX: ['10 own.mx'] }, 'own.mx': { A: ['127.0.0.1'] } };
+  await given({ zones, deliver: { limits: { connectionsPerAddressMax: 1 } } });
+  const crowd = many(200).map((n) => scene.send(`c${n}@d${n % 10}.example`, { teamId: `team_${n % 3}` }));
+  await scene.sink.waitFor(1);
+  const other = scene.send('o@own.example', { teamId: 'other' });
+  await Promise.all([other, ...crowd]);
+  const order = scene.sink.messages.map((message) => message.rcptTo[0]);
+  expect(order.indexOf('o@own.example')).toBeLessThan(60);
+  expect(scene.sink.counts.connections).toBeLessThan(10);
+});
+
+test('one destination of a team that has all its connections does not keep them from another of its own', async () => {
+  await given({ deliver: { limits: { connectionsPerAddressMax: 6, connectionsPerDestinationMax: 4 } } });
+  const crowd = many(300).map((n) => scene.send(`c${n}@large.example`));
+  await scene.sink.waitFor(1);
+  await Promise.all([scene.send('o@small.example'), ...crowd]);
+  const order = scene.sink.messages.map((message) => message.rcptTo[0]);
+  expect(order.indexOf('o@small.example')).toBeLessThan(120);
+});
+
 test('teams that wait for one destination are served in turn', async () => {
   await given({ deliver: { limits: { connectionsPerDestinationMax: 1 } } });
   const first = scene.send('slow@y.example', { teamId: 'crowd' });

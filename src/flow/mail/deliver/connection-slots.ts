@@ -15,7 +15,7 @@ export interface OpeningRequest {
   /** Whether one that stands already would do as well; one that was idle may be dead. */
   mayAdopt(wasIdle: boolean): boolean;
   /** It has this one instead, which another destination had until now. */
-  adopt(session: SmtpSession): void;
+  adopt(session: SmtpSession, wasIdle: boolean): void;
 }
 
 type Opening = Pick<OpeningRequest, 'team'> & { address: MxAddress };
@@ -39,6 +39,10 @@ export class ConnectionSlots {
   #openings: FairShare;
   #requests = new Map<string, Set<OpeningRequest>>();
   #wantedCount = 0;
+  /** Teams that were given something since anybody waits. */
+  #hadTurn = new Set<string>();
+  /** Sockets that are being closed. */
+  #leaving = 0;
   #shareWaiters = new Map<string, Set<ShareWaiter>>();
   #isServing = false;
   #serveAgain = false;
@@ -53,6 +57,11 @@ export class ConnectionSlots {
   /** Somebody waits for a slot, or for one of this address. */
   isScarce(address: MxAddress): boolean {
     return (this.#wantedCount > 0 && this.#sockets >= this.#countMax) || (address.wanted > 0 && address.isFull);
+  }
+
+  /** The team has as many as it may have, and waits for another. */
+  isHeldUp(team: string, address: MxAddress): boolean {
+    return this.#requests.has(team) && !this.mayHold(team, address);
   }
 
   /** Somebody waits whom this connection would not serve: it does more good closed than idle. */
@@ -88,9 +97,10 @@ export class ConnectionSlots {
   request(request: OpeningRequest): () => void {
     const known = this.#requests.get(request.team);
     const requests = (known ?? new Set()).add(request);
-    // Who asks for the first time comes before those who ask again and again.
-    if (!known) this.#requests = new Map([[request.team, requests], ...this.#requests]);
     const { team, peer } = request;
+    // Who asks for the first time comes before those who ask again and again.
+    if (this.#hadTurn.has(team)) this.#requests.set(team, requests);
+    else if (!known) this.#requests = new Map([[team, requests], ...this.#requests]);
     this.#wantedCount += 1;
     peer.address.want(peer.key, 1);
     this.serve();
@@ -98,20 +108,41 @@ export class ConnectionSlots {
     return () => this.#withdraw(request);
   }
 
-  /** A working connection that its destination can do without, to whoever waits for one like it; answers whether anybody did. */
-  pass(session: SmtpSession, peer: Peer): boolean {
+  /**
+   * A connection that its destination can do without, to whoever waits for one like it; answers whether anybody did. Nobody
+   * does where somebody who needs its place instead comes before them.
+   */
+  pass(session: SmtpSession, peer: Peer, wasIdle: boolean): boolean {
     if (peer.address.wanted === 0) return false;
     for (const [team, requests] of [...this.#requests]) {
-      if (!this.mayHold(team, peer.address)) continue;
+      if (!this.#held.fits(team)) continue;
       for (const request of requests) {
-        if (request.peer.key !== peer.key || !request.mayAdopt(false)) continue;
-        this.#hadItsTurn(team, requests);
-        this.#withdraw(request);
-        request.adopt(session);
-        return true;
+        if (!request.peer.address.mayHold(team)) continue;
+        if (request.peer.key !== peer.key) {
+          if (this.#needsPlaceOf(peer.address, request)) return false;
+        } else if (request.mayAdopt(wasIdle)) {
+          this.#hadItsTurn(team, requests);
+          this.#withdraw(request);
+          request.adopt(session, wasIdle);
+          return true;
+        }
       }
     }
     return false;
+  }
+
+  /** Unless another is on its way out already. */
+  #needsPlaceOf(address: MxAddress, request: OpeningRequest): boolean {
+    if (!this.#openings.fits(request.team) || !request.isReady()) return false;
+    const wanted = request.peer.address;
+    if (wanted === address) return address.isFull && address.leaving === 0;
+    return this.#sockets >= this.#countMax && !wanted.isFull && this.#leaving === 0;
+  }
+
+  /** A connection is being closed. */
+  leaves(address: MxAddress): void {
+    this.#leaving += 1;
+    address.leaving += 1;
   }
 
   opened({ team, address }: Opening): void {
@@ -128,8 +159,10 @@ export class ConnectionSlots {
     this.serve();
   }
 
-  /** A connection that was opened is gone. */
+  /** A connection that was being closed is gone. */
   left(address: MxAddress): void {
+    this.#leaving -= 1;
+    address.leaving -= 1;
     this.#sockets -= 1;
     address.left();
     this.serve();
@@ -144,6 +177,8 @@ export class ConnectionSlots {
     while (this.#serveAgain) {
       this.#serveAgain = false;
       this.#tellShareWaiters();
+      // Before an address that failed is refused: a connection that stands is worth more than what was heard of it since.
+      this.#lendIdle();
       this.#refuse();
       while (this.#round());
     }
@@ -167,16 +202,11 @@ export class ConnectionSlots {
     }
   }
 
-  /** An idle connection or an opening for each team that may have it; answers whether there was any. */
+  /** One opening for each team that may have it; answers whether there was any. */
   #round(): boolean {
     let wasAny = false;
     for (const [team, requests] of [...this.#requests]) {
-      if (!this.#held.fits(team)) continue;
-      if (this.#adoptsIdle(team, requests)) {
-        wasAny = true;
-        continue;
-      }
-      if (!this.#openings.fits(team)) continue;
+      if (!this.#held.fits(team) || !this.#openings.fits(team)) continue;
       const request = firstReady(team, requests);
       if (!request) continue;
       if (this.#sockets >= this.#countMax) {
@@ -194,15 +224,20 @@ export class ConnectionSlots {
     return wasAny;
   }
 
+  #lendIdle(): void {
+    const adopts = ([team, requests]: [string, Set<OpeningRequest>]): boolean =>
+      this.#held.fits(team) && this.#adoptsIdle(team, requests);
+    while (this.#idle.size > 0 && [...this.#requests].some(adopts));
+  }
+
   #adoptsIdle(team: string, requests: Set<OpeningRequest>): boolean {
-    if (this.#idle.size === 0) return false;
     for (const request of requests) {
       if (!request.peer.address.mayHold(team) || !request.mayAdopt(true)) continue;
       const idle = this.#idle.take(request.peer.key);
       if (!idle) continue;
       this.#hadItsTurn(team, requests);
       this.#withdraw(request);
-      request.adopt(idle.session);
+      request.adopt(idle.session, true);
       return true;
     }
     return false;
@@ -212,6 +247,7 @@ export class ConnectionSlots {
   #hadItsTurn(team: string, requests: Set<OpeningRequest>): void {
     this.#requests.delete(team);
     this.#requests.set(team, requests);
+    this.#hadTurn.add(team);
   }
 
   #answer(request: OpeningRequest, permission: Parameters<OpeningRequest['answer']>[0]): void {
@@ -225,6 +261,7 @@ export class ConnectionSlots {
     this.#wantedCount -= 1;
     request.peer.address.want(request.peer.key, -1);
     if (requests.size === 0) this.#requests.delete(request.team);
+    if (this.#wantedCount === 0) this.#hadTurn.clear();
   }
 }
 

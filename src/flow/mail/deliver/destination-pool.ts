@@ -1,9 +1,10 @@
 import type { Clock } from '../../../platform/clock/index.ts';
 import { ConnectionSlots } from './connection-slots.ts';
-import type { DestinationLimits, Lease } from './destination.ts';
 import { Destination } from './destination.ts';
+import type { DestinationLimits } from './destination-options.ts';
 import type { Ending } from './ending.ts';
 import { IdleSessions, type Peer } from './idle-sessions.ts';
+import type { Lease } from './lease.ts';
 import { MxAddress } from './mx-address.ts';
 import type { Route, Target } from './mx-route.ts';
 import type { DeliveryJob } from './outcome.ts';

@@ -1,46 +1,16 @@
-import type { Clock } from '../../../platform/clock/index.ts';
 import { onAbort } from './abort-watch.ts';
-import type { ConnectionSlots, ShareWaiter } from './connection-slots.ts';
+import type { ShareWaiter } from './connection-slots.ts';
+import type { DestinationOptions } from './destination-options.ts';
 import type { Ending } from './ending.ts';
 import { FailureMemory } from './failure-memory.ts';
-import type { IdleSessions, Peer } from './idle-sessions.ts';
+import type { Peer } from './idle-sessions.ts';
+import { refuse, STOPPING, type Lease, type Waiter } from './lease.ts';
 import type { MxAddress } from './mx-address.ts';
-import type { Route, Target } from './mx-route.ts';
+import type { Target } from './mx-route.ts';
 import { allFailed, asDown, notTried, tookTooLong, addressOutcome, type FailedTarget } from './opening-outcome.ts';
 import type { Deferral, JobOutcome } from './outcome.ts';
 import type { Opened, SmtpSession } from './smtp-session.ts';
 import { WaitersByTeam } from './waiters-by-team.ts';
-
-export interface DestinationLimits {
-  connectionsMax: number;
-  messagesPerConnectionMax: number;
-  idleMs: number;
-  /** For opening one connection, however many hosts are tried; waiting for permission to open does not count. */
-  openMs: number;
-}
-
-export interface DestinationOptions {
-  limits: DestinationLimits;
-  slots: ConnectionSlots;
-  route: () => Promise<Route>;
-  peerOf: (target: Target) => Peer;
-  open: (target: Target, skipTls: boolean, openMs: number, signal: AbortSignal) => Promise<Opened>;
-  clock: Clock;
-  now: () => number;
-  random: () => number;
-  quitMs: number;
-  /** A connection is gone. */
-  onLeft: () => void;
-  idleSessions: IdleSessions;
-}
-
-export type Lease = { kind: 'lease'; session: SmtpSession } | JobOutcome;
-
-interface Waiter {
-  team: string;
-  needsFresh: boolean;
-  settle: (lease: Lease) => void;
-}
 
 /** Messages that a connection carries for one destination while others wait for its address: then it is their turn. */
 const MESSAGES_WHILE_SCARCE = 10;
@@ -59,6 +29,8 @@ export class Destination implements ShareWaiter {
   /** Those of them that have a connection's place. */
   #opening = 0;
   #closing = 0;
+  /** Whoever has one gives it back here, also when its connection is gone. */
+  #leases = 0;
   #waiting = new WaitersByTeam<Waiter>();
   #failures: FailureMemory;
   #plainUntil = new Map<string, number>();
@@ -80,6 +52,8 @@ export class Destination implements ShareWaiter {
       this.#carry(team, idle);
       return Promise.resolve({ kind: 'lease', session: idle });
     }
+    // Where one idle connection was dead, so are the others.
+    if (fresh) for (const session of [...this.#idle]) this.yieldIdle(session);
     const why = this.whyDown(team);
     if (why) return Promise.resolve(asDown(why));
     return new Promise((resolve) => {
@@ -99,14 +73,15 @@ export class Destination implements ShareWaiter {
   release(team: string, session: SmtpSession, ending: Ending | undefined): void {
     const { limits, slots } = this.#options;
     const peer = this.#peerOf.get(session);
+    const isWanted = peer !== undefined && (slots.isScarce(peer.address) || slots.isHeldUp(team, peer.address));
+    this.#leases -= 1;
     if (peer) slots.carried(team, peer.address);
     if (ending) this.#note(team, session, ending);
-    const { failure, earlyReply } = session.connection;
-    const isUsable = !failure && !earlyReply && !this.#stopping.signal.aborted;
+    const { failure, earlyReply, isLeaving } = session.connection;
+    const isUsable = !failure && !earlyReply && !isLeaving && !this.#stopping.signal.aborted;
     const hadItsTurn = session.used - session.usedElsewhere >= MESSAGES_WHILE_SCARCE;
-    const mustMoveOn = hadItsTurn && peer !== undefined && slots.isScarce(peer.address);
     if (!isUsable || session.used >= limits.messagesPerConnectionMax) this.#retire(session);
-    else if (!mustMoveOn || !this.#moveOn(session, peer)) this.#hand(session);
+    else if (!hadItsTurn || !isWanted || !this.#moveOn(session, peer, false)) this.#hand(session, false);
     this.grow();
     slots.serve();
   }
@@ -120,10 +95,14 @@ export class Destination implements ShareWaiter {
 
   /** Gives idle connections to those who wait and may have them now. */
   handOut(): void {
-    for (let session = this.#idle.at(-1); session; session = this.#idle.at(-1)) {
+    for (const session of this.#idle.toReversed()) {
+      if (this.#waiting.size === 0) break;
+      const peer = this.#peerOf.get(session);
+      if (!peer || !this.#idle.includes(session) || !this.#mayTake(peer, true)) continue;
       this.#unpark(session);
-      if (!this.#hand(session)) break;
+      this.#hand(session, true);
     }
+    for (const [team] of this.#waiting.teams()) this.#options.slots.awaitShare(team, this);
     this.grow();
   }
 
@@ -132,14 +111,20 @@ export class Destination implements ShareWaiter {
     if (this.#waiting.size === 0 || this.#stopping.signal.aborted) return;
     const { connectionsMax } = this.#options.limits;
     for (const [team, count] of [...this.#waiting.teams()]) {
-      const why = this.#failures.all.why ?? this.#failures.whyTeam(team);
+      const turnedAway = this.#failures.whyTeam(team);
+      if (turnedAway) {
+        refuse(this.#waiting.takeAllOf(team), asDown(turnedAway));
+        continue;
+      }
+      const { why } = this.#failures.all;
       if (why) {
         // A peer that limits connections still serves the ones it took: who waits may wait for those.
         if (this.#sessions.size + this.#wantedCount === 0) refuse(this.#waiting.takeAllOf(team), asDown(why));
+        else if (this.#sessions.size === this.#idle.length) this.#refuseFresh(team, asDown(why));
         continue;
       }
       for (let wanted = this.#wanted.get(team) ?? 0; wanted < count; wanted++) {
-        if (this.#sessions.size + this.#wantedCount + this.#closing >= connectionsMax) break;
+        if (this.#sessions.size + wanted + this.#closing >= connectionsMax) break;
         if (this.#sessions.size === 0 && wanted > 0) break;
         void this.#open(team);
       }
@@ -150,6 +135,13 @@ export class Destination implements ShareWaiter {
   yieldIdle(session: SmtpSession): void {
     this.#unpark(session);
     this.#retire(session);
+  }
+
+  /** What is idle does not do for them, and nothing else will come. */
+  #refuseFresh(team: string, outcome: JobOutcome): void {
+    if (this.#wantedCount > 0) return;
+    for (let first = this.#waiting.first(team); first?.needsFresh; first = this.#waiting.first(team))
+      first.settle(outcome);
   }
 
   /** Another destination has this idle connection from now on. */
@@ -173,7 +165,7 @@ export class Destination implements ShareWaiter {
 
   /** Nothing is lost when it is forgotten. */
   get isForgettable(): boolean {
-    const isQuiet = this.connections + this.#wantedCount + this.#waiting.size === 0;
+    const isQuiet = this.connections + this.#leases + this.#wantedCount + this.#waiting.size === 0;
     return isQuiet && this.#failures.isForgettable;
   }
 
@@ -203,17 +195,17 @@ export class Destination implements ShareWaiter {
     this.#opening -= 1;
     this.#options.slots.opened({ team, address: peer.address });
     this.#failures.all.answered();
-    this.#adopt(session, peer);
+    this.#adopt(session, peer, false);
     this.grow();
     this.#options.slots.serve();
   }
 
-  #adopt(session: SmtpSession, peer: Peer): void {
+  #adopt(session: SmtpSession, peer: Peer, wasIdle: boolean): void {
     session.usedElsewhere = session.used;
     this.#sessions.add(session);
     this.#peerOf.set(session, peer);
     session.connection.onClosed = () => this.#closed(session);
-    this.#hand(session);
+    this.#hand(session, wasIdle);
   }
 
   #count(team: string, change: 1 | -1): void {
@@ -278,7 +270,7 @@ export class Destination implements ShareWaiter {
       withdraw = slots.request({
         team,
         peer,
-        isReady: () => this.#sessions.size > 0 || this.#opening === 0,
+        isReady: () => !this.#isFull && (this.#sessions.size > 0 || this.#opening === 0),
         answer: (answer) => {
           unwatch();
           if (answer !== 'open') return resolve(answer);
@@ -289,10 +281,10 @@ export class Destination implements ShareWaiter {
           slots.failed({ team, address: peer.address }, undefined);
           resolve('unneeded');
         },
-        mayAdopt: (wasIdle) => this.#waiting.has(team) && !(wasIdle && this.#waiting.first(team)?.needsFresh),
-        adopt: (session) => {
+        mayAdopt: (wasIdle) => !this.#isFull && this.#mayTake(peer, wasIdle),
+        adopt: (session, wasIdle) => {
           unwatch();
-          this.#adopt(session, peer);
+          this.#adopt(session, peer, wasIdle);
           resolve('unneeded');
         },
       });
@@ -300,9 +292,9 @@ export class Destination implements ShareWaiter {
   }
 
   /** To the next who may have it; answers whether there was anybody. */
-  #hand(session: SmtpSession): boolean {
+  #hand(session: SmtpSession, wasIdle: boolean): boolean {
     const { slots } = this.#options;
-    const waiter = this.#waiting.take((team) => this.#mayHold(team, session));
+    const waiter = this.#waiting.take((team) => this.#mayHold(team, session) && this.#takes(team, wasIdle));
     if (waiter) {
       this.#carry(waiter.team, session);
       waiter.settle({ kind: 'lease', session });
@@ -312,19 +304,35 @@ export class Destination implements ShareWaiter {
     const peer = this.#peerOf.get(session);
     const isOver = session.connection.failure !== undefined || this.#stopping.signal.aborted;
     if (isOver || !peer) this.#retire(session);
-    else if (!this.#moveOn(session, peer)) this.#park(session, peer);
+    else if (!this.#moveOn(session, peer, wasIdle)) this.#park(session, peer);
     return false;
   }
 
   /** To whoever waits for one like it, or its place to whoever waits for another; answers whether anybody did. */
-  #moveOn(session: SmtpSession, peer: Peer): boolean {
+  #moveOn(session: SmtpSession, peer: Peer, wasIdle: boolean): boolean {
     const { slots } = this.#options;
     this.#sessions.delete(session);
-    if (slots.pass(session, peer)) return true;
+    if (slots.pass(session, peer, wasIdle)) return true;
     this.#sessions.add(session);
     if (!slots.isInTheWay(peer)) return false;
     this.#retire(session);
     return true;
+  }
+
+  /** Whether somebody waits who may have one like it now. */
+  #mayTake({ address }: Peer, wasIdle: boolean): boolean {
+    const teams = [...this.#waiting.teams()].map(([team]) => team);
+    return teams.some((team) => this.#options.slots.mayHold(team, address) && this.#takes(team, wasIdle));
+  }
+
+  /** What was idle may be dead, and a second dead one ends the try. */
+  #takes(team: string, wasIdle: boolean): boolean {
+    const first = this.#waiting.first(team);
+    return first !== undefined && !(wasIdle && first.needsFresh);
+  }
+
+  get #isFull(): boolean {
+    return this.connections >= this.#options.limits.connectionsMax;
   }
 
   #mayHold(team: string, session: SmtpSession): boolean {
@@ -333,6 +341,7 @@ export class Destination implements ShareWaiter {
 
   #carry(team: string, session: SmtpSession): void {
     const peer = this.#peerOf.get(session);
+    this.#leases += 1;
     if (peer) this.#options.slots.carry(team, peer.address);
   }
 
@@ -351,6 +360,7 @@ export class Destination implements ShareWaiter {
     const address = this.#peerOf.get(session)?.address;
     if (!this.#sessions.delete(session) || !address) return;
     this.#closing += 1;
+    this.#options.slots.leaves(address);
     session.connection.onClosed = () => this.#left(address);
     if (session.connection.isClosed) this.#left(address);
     else session.connection.quit(this.#options.quitMs);
@@ -360,6 +370,7 @@ export class Destination implements ShareWaiter {
   #closed(session: SmtpSession): void {
     const address = this.#peerOf.get(session)?.address;
     if (!this.#sessions.delete(session) || !address) return;
+    this.#options.slots.leaves(address);
     this.#options.slots.left(address);
     this.#options.onLeft();
   }
@@ -383,15 +394,6 @@ export class Destination implements ShareWaiter {
   }
 }
 
-function refuse(waiters: readonly Waiter[], outcome: JobOutcome): void {
-  for (const waiter of waiters) waiter.settle(outcome);
-}
-
-const STOPPING: JobOutcome = {
-  kind: 'deferred',
-  reason: 'stopping',
-  detail: 'The delivery was stopped before it began',
-};
 const UNNEEDED = { kind: 'unneeded' } as const;
 
 type OpenedFirst = { kind: 'open'; session: SmtpSession; peer: Peer } | typeof UNNEEDED | JobOutcome;

@@ -21,6 +21,8 @@ export class MxAddress {
   #held: ReturnType<typeof createFairShare>;
   #opening = 0;
   #sessions = 0;
+  /** Those of them that are being closed. */
+  leaving = 0;
   /** How many wait for permission to open a connection to it, by the key of their peer. */
   #wanted = new Map<string, number>();
   #wantedCount = 0;

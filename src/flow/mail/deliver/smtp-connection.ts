@@ -56,6 +56,8 @@ export class SmtpConnection {
   #since: { newlines: number; lastByte: number } | undefined;
   #connected = false;
   #closed = false;
+  /** We have said goodbye. */
+  isLeaving = false;
 
   constructor(clock: Clock, target: Target, localAddress?: string) {
     this.#clock = clock;
@@ -162,6 +164,7 @@ export class SmtpConnection {
   /** Says goodbye without waiting for long. */
   quit(quitMs: number): void {
     if (this.#closed) return;
+    this.isLeaving = true;
     this.onStir = () => {};
     this.send('QUIT\r\n');
     this.#socket.end();
@@ -176,6 +179,7 @@ export class SmtpConnection {
 
   /** Waits for what `start` sets going, for the failure that comes instead, or for the limit, which is a failure too. */
   #within(limitMs: number, otherwise: Failure, start: (settled: () => void) => void): Promise<void> {
+    if (this.failure) return Promise.resolve();
     return new Promise((done) => {
       const cancel = this.#clock.timer(limitMs, () => this.fail(otherwise));
       const settled = (): void => {

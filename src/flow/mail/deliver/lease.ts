@@ -1,0 +1,22 @@
+import type { JobOutcome } from './outcome.ts';
+import type { SmtpSession } from './smtp-session.ts';
+
+/** A connection for one transaction, or why there is none. */
+export type Lease = { kind: 'lease'; session: SmtpSession } | JobOutcome;
+
+export interface Waiter {
+  team: string;
+  /** Its last try met a dead connection: one that was idle does not do. */
+  needsFresh: boolean;
+  settle: (lease: Lease) => void;
+}
+
+export const STOPPING: JobOutcome = {
+  kind: 'deferred',
+  reason: 'stopping',
+  detail: 'The delivery was stopped before it began',
+};
+
+export function refuse(waiters: readonly Waiter[], outcome: JobOutcome): void {
+  for (const waiter of waiters) waiter.settle(outcome);
+}

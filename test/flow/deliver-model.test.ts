@@ -1,0 +1,205 @@
+// The pool of connections against random orders of whatever can happen to it, with connections that are made of nothing.
+import { expect, test } from 'vitest';
+import { createDestinationPool } from '../../src/flow/mail/deliver/destination-pool.ts';
+import type { Ending } from '../../src/flow/mail/deliver/ending.ts';
+import type { Deferral, DeliveryJob } from '../../src/flow/mail/deliver/outcome.ts';
+import type { SmtpSession } from '../../src/flow/mail/deliver/smtp-session.ts';
+import { createManualClock } from '../rig/clock.ts';
+
+const ROUNDS = 60 * Number(process.env['RASKET_TEST_MODEL_RUNS'] ?? 2);
+const STEPS = 200;
+const TOTAL_MAX = 5;
+
+/** What the pool sees of a connection. */
+class Connection {
+  failure: unknown;
+  earlyReply: undefined;
+  isClosed = false;
+  isLeaving = false;
+  readonly place: string;
+  onClosed = (): void => {};
+  onStir = (): void => {};
+
+  constructor(place: string) {
+    this.place = place;
+  }
+
+  quit(): void {
+    this.isLeaving = true;
+    this.onStir = () => {};
+    setImmediate(() => this.close());
+  }
+
+  close(): void {
+    if (this.isClosed) return;
+    this.failure ??= 'closed';
+    this.onStir();
+    this.isClosed = true;
+    this.onClosed();
+  }
+
+  fail(failure: unknown): void {
+    this.failure ??= failure;
+    this.onStir();
+    setImmediate(() => this.close());
+  }
+}
+
+const turns = async (count: number): Promise<void> => {
+  for (let turn = 0; turn < count; turn++) await new Promise((done) => setImmediate(done));
+};
+
+function dice(seed: number): (sides: number) => number {
+  let state = Math.imul(seed, 2_654_435_761) >>> 0;
+  return (sides) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * sides);
+  };
+}
+
+const WHY: Deferral = { kind: 'deferred', reason: 'connection_lost', detail: 'so it was decided' };
+const addressOf = ({ domain }: Pick<DeliveryJob, 'domain'>): string => (Number(domain.slice(1)) % 3 === 0 ? 'A' : 'B');
+const hostOf = ({ domain }: Pick<DeliveryJob, 'domain'>): string => (domain.startsWith('o') ? 'own' : 'shared');
+
+function setOut(seed: number, perAddressMax = 3) {
+  const roll = dice(seed);
+  const clock = createManualClock(1_000_000);
+  const open = new Set<Connection>();
+  const state = { isCalm: false, mostOpen: 0 };
+  const pool = createDestinationPool({
+    limits: {
+      ...{ connectionsMax: 2, messagesPerConnectionMax: 12, idleMs: 15_000, openMs: 120_000 },
+      ...{ connectionsTotalMax: TOTAL_MAX, connectionsPerAddressMax: perAddressMax },
+    },
+    ...{ clock, now: () => clock.now(), random: () => 0.5, quitMs: 500, egressOf: () => 'here' },
+    route: async (job) => ({ kind: 'route', targets: [{ host: hostOf(job), address: addressOf(job), port: 25 }] }),
+    async open(job, target) {
+      await turns(1);
+      if (!state.isCalm && roll(12) === 0) {
+        return { kind: 'failed', reason: 'refused_for_now', detail: 'x', takesNoMail: roll(4) === 0 };
+      }
+      const connection = new Connection(`${target.host} ${target.address} ${job.tls}`);
+      open.add(connection);
+      state.mostOpen = Math.max(state.mostOpen, [...open].filter(({ isClosed }) => !isClosed).length);
+      const session = { connection, mx: target.host, tls: null, used: 0, usedElsewhere: 0, needsReset: false };
+      return { kind: 'open', handshakeFailed: false, session: session as unknown as SmtpSession };
+    },
+  });
+  const leased = new Map<SmtpSession, DeliveryJob>();
+  const faults: string[] = [];
+  let waiting = 0;
+
+  function acquire(job: DeliveryJob, signal: AbortSignal, fresh: boolean): void {
+    waiting++;
+    void pool.acquire(job, signal, fresh).then((lease) => {
+      waiting--;
+      if (lease.kind !== 'lease') return;
+      const connection = lease.session.connection as unknown as Connection;
+      if (leased.has(lease.session)) faults.push('a connection has two leases');
+      if (connection.isClosed || connection.isLeaving) faults.push('a lease of a connection that is gone');
+      if (connection.place !== `${hostOf(job)} ${addressOf(job)} ${job.tls}`)
+        faults.push(`mail for ${job.domain} went to ${connection.place}`);
+      leased.set(lease.session, job);
+    });
+  }
+
+  function release(session: SmtpSession, ending: Ending | undefined): void {
+    const job = leased.get(session);
+    leased.delete(session);
+    session.used += 1;
+    if (job) pool.release(job, session, ending);
+  }
+
+  return { roll, clock, open, state, pool, leased, faults, acquire, release, waiting: () => waiting };
+}
+
+const jobOf = (domain: string, teamId: string, tls: DeliveryJob['tls']): DeliveryJob =>
+  ({ domain, teamId, tls, region: 'eu' }) as DeliveryJob;
+
+async function happen(seed: number): Promise<string[]> {
+  const { roll, clock, open, state, pool, leased, faults, acquire, release, waiting } = setOut(seed);
+  const aborts: AbortController[] = [];
+  for (let step = 0; step < STEPS; step++) {
+    const what = roll(10);
+    const [session] = [...leased.keys()].slice(roll(Math.max(1, leased.size)));
+    if (what < 5) {
+      const abort = new AbortController();
+      aborts.push(abort);
+      const job = jobOf(
+        `${'do'[roll(2)] ?? ''}${roll(6)}`,
+        `t${roll(3)}`,
+        roll(4) === 0 ? 'enforced' : 'opportunistic',
+      );
+      acquire(job, abort.signal, roll(6) === 0);
+    } else if (what < 8 && session) {
+      const connection = session.connection as unknown as Connection;
+      const how = roll(12);
+      if (how < 2) connection.fail('lost');
+      if (how === 2) connection.close();
+      if (how === 2) await turns(roll(3));
+      const bad: Ending[] = [
+        { kind: 'turned away', why: WHY },
+        { kind: 'broken', why: WHY },
+      ];
+      release(session, how === 2 ? undefined : (bad[how] ?? { kind: 'worked' }));
+    } else if (what === 8) {
+      if (roll(2) === 0) clock.advance(roll(8000));
+      else aborts[roll(Math.max(1, aborts.length))]?.abort();
+    }
+    await turns(roll(3));
+  }
+  state.isCalm = true;
+  const isClosing = seed % 3 === 0;
+  const closed = isClosing ? pool.close(1000) : undefined;
+  const giveAllBack = async (): Promise<void> => {
+    for (const session of [...leased.keys()]) release(session, { kind: 'worked' });
+    await turns(2);
+  };
+  for (let round = 0; round < 30 || leased.size > 0; round++) await giveAllBack();
+  if (waiting() + pool.stats().waiting > 0) faults.push(`${waiting()} wait for ever`);
+  for (let round = 0; round < 5; round++) {
+    clock.advance(100_000);
+    await turns(8);
+    await giveAllBack();
+  }
+  await closed;
+  const left = pool.stats();
+  if (left.connections + left.idle + [...open].filter(({ isClosed }) => !isClosed).length > 0)
+    faults.push('connections are left');
+  if (state.mostOpen > TOTAL_MAX) faults.push(`${state.mostOpen} connections at one time`);
+  if (!isClosing) {
+    // Whatever was counted has been given back: a team alone has its share of a pool that nobody uses.
+    for (let n = 0; n < 5; n++) acquire(jobOf(`d${n}`, 'new', 'opportunistic'), new AbortController().signal, false);
+    await turns(30);
+    if (leased.size !== 3) faults.push(`a team alone has ${leased.size} connections`);
+  }
+  return faults.map((fault) => `seed ${seed}: ${fault}`);
+}
+
+test(`whatever happens, in ${ROUNDS} random orders, nobody waits for ever and nothing is left`, async () => {
+  const faults: string[] = [];
+  for (let seed = 1; seed <= ROUNDS; seed++) faults.push(...(await happen(seed)));
+  expect(faults).toEqual([]);
+});
+
+test('teams that send one message after the other do not go before one that waits', async () => {
+  const { pool, state } = setOut(1, 1);
+  state.isCalm = true;
+  const order: string[] = [];
+  const send = async (team: string): Promise<void> => {
+    const job = jobOf(`d${team.length}`, team, 'opportunistic');
+    const lease = await pool.acquire(job, new AbortController().signal, false);
+    if (lease.kind !== 'lease') throw new Error(lease.reason);
+    order.push(team);
+    lease.session.used += 1;
+    await turns(1);
+    pool.release(job, lease.session, { kind: 'worked' });
+  };
+  const sendOn = async (team: string): Promise<void> => {
+    while (order.length < 300) await send(team);
+  };
+  const busy = ['a', 'bb', 'dddd'].map(sendOn);
+  await turns(10);
+  await Promise.all([send('other-team'), ...busy, sendOn('eeeee')]);
+  expect(order.indexOf('other-team')).toBeLessThan(60);
+});
