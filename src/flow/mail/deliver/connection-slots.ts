@@ -27,9 +27,9 @@ export interface ShareWaiter {
 
 /**
  * All destinations share the connections of the process, and teams share them fairly: each may hold as many as are free,
- * whether it opens them or has mail carried on them, and of one address too; an idle connection is nobody's. Openings
- * have a half of the connections at the most, shared in the same way, because one that is never greeted holds its place
- * for minutes.
+ * whether it opens them or has mail carried on them, and of one address twice as many as are free there; an idle connection
+ * is nobody's. Openings have a half of the connections at the most, shared in the same way, because one that is never
+ * greeted holds its place for minutes.
  */
 export class ConnectionSlots {
   #countMax: number;
