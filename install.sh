@@ -138,7 +138,10 @@ JSON
 chmod 644 "$ready/.installation.json"
 if [ $staged = no ]; then
   sh "$ready/bin/ensure-installed" prod
+  # The account of the service cannot write here: what the first start makes of the program (bin/rasket) is made now.
+  env -i PATH="$PATH" "$ready/bin/rasket" --version >/dev/null
   chmod -R go=rX "$ready/node_modules"
+  [ ! -d "$ready/.cache" ] || chmod -R go=rX "$ready/.cache"
 fi
 
 # With the service's settings and not those of whoever installs; the program works as the owner of the data folder.
