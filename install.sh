@@ -138,9 +138,9 @@ JSON
 chmod 644 "$ready/.installation.json"
 if [ $staged = no ]; then
   sh "$ready/bin/ensure-installed" prod
+  chmod -R go=rX "$ready/node_modules"
   # The account of the service cannot write here: what the first start makes of the program (bin/rasket) is made now.
   env -i PATH="$PATH" "$ready/bin/rasket" --version >/dev/null
-  chmod -R go=rX "$ready/node_modules"
   [ ! -d "$ready/.cache" ] || chmod -R go=rX "$ready/.cache"
 fi
 

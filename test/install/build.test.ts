@@ -58,6 +58,10 @@ describe('a build', () => {
     expect(first).toEqual({ main: expect.stringMatching(BUILT), part: 'one', beside: ['beside', 'beside'] });
     expect(await started()).toEqual(first);
     expect(builds()).toHaveLength(1);
+    // Compiled code goes with it.
+    expect(fs.readdirSync(path.join(path.dirname(first.main), 'compile'))).toHaveLength(1);
+    expect(await started({ NODE_COMPILE_CACHE: at('mine') })).toEqual(first);
+    expect(fs.readdirSync(at('mine'))).toHaveLength(1);
     const moved = `${tree.folder}-moved`;
     fs.renameSync(tree.folder, moved);
     try {
@@ -72,10 +76,10 @@ describe('a build', () => {
   it.each([
     { what: 'written over', change: () => tree.write('src/part.ts', "export const part = 'two';") },
     {
-      what: 'written over with the same size and an old time',
+      what: 'written over with the same size and given its time of before',
       change: () => {
         tree.write('src/part.ts', "export const part = 'two';");
-        fs.utimesSync(at('src/part.ts'), LONG_AGO, LONG_AGO);
+        fs.utimesSync(at('src/part.ts'), IN_TIMES_TO_COME, IN_TIMES_TO_COME);
       },
     },
     {
@@ -152,8 +156,10 @@ describe('without a build', () => {
     tree.write('src/late.ts', 'export const late = ;');
     expect(await started()).toMatchObject({ main: at('bin/main.ts') });
     const [failed] = builds();
-    expect(fs.readFileSync(at('.cache/build', failed ?? ''), 'utf8')).toMatch(/src\/late\.ts:1:\d+: ERROR/);
+    const reason = (): string => fs.readFileSync(at('.cache/build', failed ?? ''), 'utf8');
+    expect(reason()).toMatch(/src\/late\.ts:1:\d+: ERROR/);
     expect(await started({ ESBUILD_BINARY_PATH: '/nowhere' })).toMatchObject({ main: at('bin/main.ts') });
+    expect(reason()).not.toContain('/nowhere');
     tree.write('src/late.ts', "export const late = 'late two';");
     expect(await started()).toMatchObject({ main: expect.stringMatching(BUILT) });
   });
