@@ -123,6 +123,7 @@ describe('a build', () => {
     expect(built.stderr).toContain('\nTypeError: planted\n');
   });
 
+  // runs only where faketime is
   it.runIf(spawnSync('faketime', ['--version']).status === 0)('is the same in any year', async () => {
     await started();
     const run = tree.start('faketime', ['-f', '+400d', '/bin/sh', 'bin/rasket']);
@@ -140,6 +141,7 @@ describe('without a build', () => {
     expect(await started()).toMatchObject({ main: at('bin/main.ts'), part: 'one' });
   });
 
+  // runs only as root, who alone may give a folder away
   it.runIf(process.getuid?.() === 0)(
     'whoever does not own the program makes none, and uses the one there is',
     async () => {
