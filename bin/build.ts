@@ -30,12 +30,12 @@ async function makeBuild(folder: string): Promise<void> {
   });
   // It has its name when it is whole: another start may make the same one now, and this one may be cut off.
   const draft = `${folder}.${process.pid}`;
-  mkdirSync(draft, { recursive: true });
-  for (const { path: file, contents } of outputFiles) writeFileSync(path.join(draft, path.basename(file)), contents);
   try {
+    mkdirSync(draft, { recursive: true });
+    for (const { path: file, contents } of outputFiles) writeFileSync(path.join(draft, path.basename(file)), contents);
     renameSync(draft, folder);
   } catch (error) {
-    rmSync(draft, { recursive: true });
+    rmSync(draft, { recursive: true, force: true });
     if (!['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
   }
 }
@@ -98,6 +98,12 @@ if (folder === undefined) {
   process.exitCode = 64;
 } else {
   const target = path.resolve(folder);
-  await makeBuild(target);
-  removeOld(path.dirname(target), Date.now());
+  try {
+    await makeBuild(target);
+    removeOld(path.dirname(target), Date.now());
+  } catch (error) {
+    console.error(error);
+    // The sources are at fault, and will be at the next start; a full disk will not.
+    process.exitCode = error instanceof Error && 'errors' in error ? 1 : 2;
+  }
 }

@@ -158,13 +158,20 @@ describe('without a build', () => {
     tree.write('src/late.ts', 'export const late = ;');
     expect(await started()).toMatchObject({ main: at('bin/main.ts') });
     const [failed] = builds();
-    const reason = (): string => fs.readFileSync(at('.cache/build', failed ?? ''), 'utf8');
-    expect(reason()).toMatch(/src\/late\.ts:1:\d+: ERROR/);
-    expect(await started({ ESBUILD_BINARY_PATH: '/nowhere' })).toMatchObject({ main: at('bin/main.ts') });
-    expect(reason()).not.toContain('/nowhere');
+    expect(fs.readFileSync(at('.cache/build', failed ?? ''), 'utf8')).toMatch(/src\/late\.ts:1:\d+: ERROR/);
+    tree.standIn('compiler', `: >${at('asked')}; exit 1`);
+    expect(await started({ ESBUILD_BINARY_PATH: at('path/compiler') })).toMatchObject({ main: at('bin/main.ts') });
+    expect(fs.existsSync(at('asked'))).toBe(false);
     tree.write('src/late.ts', "export const late = 'late two';");
     expect(await started()).toMatchObject({ main: expect.stringMatching(BUILT) });
   });
+});
+
+it('a build that failed for another reason than its sources is tried again', async () => {
+  tree.standIn('compiler', `: >${at('asked')}; exit 1`);
+  expect(await started({ ESBUILD_BINARY_PATH: at('path/compiler') })).toMatchObject({ main: at('bin/main.ts') });
+  expect(fs.existsSync(at('asked'))).toBe(true);
+  expect(await started()).toMatchObject({ main: expect.stringMatching(BUILT) });
 });
 
 describe('builds', () => {
