@@ -28,7 +28,7 @@ async function makeBuild(folder: string): Promise<void> {
     logLevel: 'error',
     plugins: [besideTheSource(folder), withoutLoaders],
   });
-  // It has its name when it is whole: another start may make the same one now, and this one may be cut off.
+  // It has its name when it is whole: another start may have made the same one by now, and this one may be cut off.
   const draft = `${folder}.${process.pid}`;
   try {
     mkdirSync(draft, { recursive: true });
@@ -36,7 +36,7 @@ async function makeBuild(folder: string): Promise<void> {
     renameSync(draft, folder);
   } catch (error) {
     rmSync(draft, { recursive: true, force: true });
-    if (!['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    throw error;
   }
 }
 
