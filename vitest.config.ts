@@ -58,6 +58,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     // A test that passes the second time is a defect that was seen and thrown away.
     retry: 0,
+    setupFiles: ['test/rig/leaves-nothing.ts'],
     reporters: ['default', new SlowestFiles()],
     passWithNoTests: false,
     projects: [
