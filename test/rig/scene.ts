@@ -126,13 +126,7 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
       return teamOf(scene, made.teamId, made.apiKey);
     },
     operator: (name = 'Ada') => createOperator(app.world, name).then(({ token }) => token),
-    async settled() {
-      // What became of mail is told to endpoints, and what becomes of an endpoint may be mailed and told in turn.
-      for (let round = 0; round < 2; round++) {
-        for (const part of ['confirmations', 'queue', 'webhooks', 'imports'] as const)
-          await waitFor(`${part} idle`, Promise.resolve(app[part]?.idle()));
-      }
-    },
+    settled: () => settled(app, waitFor),
     events: (subjectId) => seenEvents(app.world.db, subjectId),
     async account(team, emailId) {
       const { body } = await api('GET', `/emails/${emailId}`, { key: team.key });
@@ -153,6 +147,14 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
     [Symbol.asyncDispose]: () => scene.close(),
   };
   return scene;
+}
+
+/** What became of mail is told to endpoints, and what becomes of an endpoint may be mailed and told in turn. */
+async function settled(app: App, waitFor: (what: string, work: Promise<void>) => Promise<void>): Promise<void> {
+  for (let round = 0; round < 2; round++) {
+    for (const part of ['confirmations', 'queue', 'webhooks', 'imports'] as const)
+      await waitFor(`${part} idle`, Promise.resolve(app[part]?.idle()));
+  }
 }
 
 function settingsOf(
