@@ -2,7 +2,7 @@ import { createFairShare, type FairShare } from '../../../platform/fair-share/in
 import type { IdleSessions, Peer } from './idle-sessions.ts';
 import type { MxAddress } from './mx-address.ts';
 import { OpeningRequests, type OpeningRequest, type TeamRequests } from './opening-requests.ts';
-import type { Deferral } from './outcome.ts';
+import type { Deferral } from './delivery-job.ts';
 import type { SmtpSession } from './smtp-session.ts';
 
 type Opening = Pick<OpeningRequest, 'team'> & { address: MxAddress };

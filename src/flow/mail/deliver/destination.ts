@@ -8,7 +8,7 @@ import { refuse, STOPPING, type Lease, type Waiter } from './lease.ts';
 import type { MxAddress } from './mx-address.ts';
 import type { Target } from './mx-route.ts';
 import { allFailed, asDown, notTried, tookTooLong, addressOutcome, type FailedTarget } from './opening-outcome.ts';
-import type { Deferral, JobOutcome } from './outcome.ts';
+import type { Deferral, JobOutcome } from './delivery-job.ts';
 import type { Opened, SmtpSession } from './smtp-session.ts';
 import { WaitersByTeam } from './waiters-by-team.ts';
 
