@@ -3,6 +3,7 @@
  * at the start: a tenth of a server's start and 10 MB. Here a map is read when a trace runs through its file.
  */
 import { readFileSync, realpathSync } from 'node:fs';
+import { SourceMap, type SourceMapPayload } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 
@@ -26,61 +27,19 @@ function inSources(site: string): string {
   return source === undefined ? site : site.replace(place, () => source);
 }
 
-interface LineMap {
-  sources: string[];
-  /** For each line of the compiled file, places of its columns in ascending order. */
-  lines: (readonly [column: number, source: number, line: number, sourceColumn: number])[][];
-}
-
-const maps = new Map<string, LineMap | undefined>();
+const maps = new Map<string, SourceMap | undefined>();
 
 function sourceOf(url: string, line: number, column: number): string | undefined {
   if (!maps.has(url)) maps.set(url, readMap(url));
-  const map = maps.get(url);
-  const found = map?.lines[line - 1]?.findLast(([from]) => from < column);
-  if (!map || !found) return undefined;
-  return `${new URL(map.sources[found[1]] ?? '', url).href}:${found[2] + 1}:${found[3] + 1}`;
+  const origin = maps.get(url)?.findOrigin(line, column);
+  if (!origin || !('fileName' in origin)) return undefined;
+  return `${new URL(origin.fileName, url).href}:${origin.lineNumber}:${origin.columnNumber}`;
 }
 
-function readMap(url: string): LineMap | undefined {
+function readMap(url: string): SourceMap | undefined {
   try {
-    const { sources, mappings } = JSON.parse(readFileSync(new URL(`${url}.map`), 'utf8')) as {
-      sources: string[];
-      mappings: string;
-    };
-    // All but the column goes on counting from one line to the next.
-    let [source, line, column] = [0, 0, 0];
-    const lines = mappings.split(';').map((text) => {
-      let from = 0;
-      return text.split(',').flatMap((segment) => {
-        const [a, b, c, d] = readNumbers(segment);
-        from += a ?? 0;
-        if (b === undefined) return [];
-        source += b;
-        line += c ?? 0;
-        column += d ?? 0;
-        return [[from, source, line, column] as const];
-      });
-    });
-    return { sources, lines };
+    return new SourceMap(JSON.parse(readFileSync(new URL(`${url}.map`), 'utf8')) as SourceMapPayload);
   } catch {
     return undefined;
   }
-}
-
-const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
-
-/** Base 64 VLQ: five bits a digit, the sixth says that more follow, the lowest of the number is its sign. */
-function readNumbers(segment: string): number[] {
-  const numbers: number[] = [];
-  let [value, shift] = [0, 0];
-  for (const digit of segment) {
-    const bits = DIGITS.indexOf(digit);
-    value += (bits & 31) << shift;
-    shift += 5;
-    if (bits & 32) continue;
-    numbers.push(value & 1 ? -(value >> 1) : value >> 1);
-    [value, shift] = [0, 0];
-  }
-  return numbers;
 }
