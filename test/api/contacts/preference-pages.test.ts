@@ -273,6 +273,28 @@ describe('a contact that is gone', () => {
   });
 });
 
+it('by a link to an address that was given up one can leave, and neither join nor learn of another address', async () => {
+  const team = await scene.team();
+  const news = await topic(team, 'News', { default_subscription: 'opt_out' });
+  const bob = await person(team, 'bob@example.org');
+  const links = await linksTo(scene, team, bob, { topicId: news });
+  await call(team, 'PATCH', `/contacts/${bob.id}`, { email: 'robert@example.org' });
+  for (const address of [links.unsubscribe, links.preferences]) {
+    const page = await visit(scene, address);
+    expect(page.html).not.toContain('robert');
+    expect(page.forms.map(({ does }) => does)).not.toContain('subscribe');
+  }
+  await visit(scene, links.unsubscribe, { body: 'do=subscribe' });
+  await visit(scene, links.preferences, { body: `do=save&shown=${news}&topic=${news}` });
+  expect((await press(scene, await visit(scene, links.preferences), 'unsubscribe_all')).forms).toEqual([]);
+  await visit(scene, links.preferences, { body: 'do=subscribe_all' });
+  expect(await decisions(team, bob.id)).toEqual(['unsubscribed preference_page']);
+  // Whoever has the address now is the one whom its links are of.
+  const other = await person(team, 'bob@example.org');
+  await visit(scene, links.preferences, { body: `do=save&shown=${news}&topic=${news}` });
+  expect(await topicsOf(team, other.id)).toEqual({ News: 'opt_in' });
+});
+
 it('of a suspended team one can leave everything and join nothing', async () => {
   const team = await scene.team();
   const news = await topic(team, 'News', { default_subscription: 'opt_out' });
