@@ -51,6 +51,7 @@ describe('what is no CSV file, or not one of contacts', () => {
     [{ column_map: { email: 7 } }, 'column_map.email', 400],
     [{ column_map: { properties: { 'a b': 'x' } } }, 'column_map.properties', 400],
     [{ column_map: '{"properties":{"__proto__":"x"}}' }, 'column_map.properties.__proto__', 400],
+    [{ column_map: { properties: { segment_ids: 'email' } } }, 'segment_ids', 422],
     [{ column_map: { segment_ids: 7 } }, 'column_map.segment_ids', 400],
     [{ column_map: { email: 'email', segment_ids: 'nowhere' } }, 'column_map.segment_ids', 422],
     [{ column_map: { properties: { a: { column: 'x', type: 'date' } } } }, 'column_map.properties.a.type', 400],
