@@ -83,6 +83,16 @@ describe('one click', () => {
     expect(await isOut(team, ada.id)).toBe(true);
   });
 
+  it.each(['List-Unsubscribe=One-Click\r\n', 'list-unsubscribe=one-click', 'List-Unsubscribe=One-Click&x=y'])(
+    'as %j',
+    async (body) => {
+      const team = await scene.team();
+      const ada = await person(team);
+      expect((await visit(scene, (await linksTo(scene, team, ada)).unsubscribe, { body })).status).toBe(200);
+      expect(await isOut(team, ada.id)).toBe(true);
+    },
+  );
+
   it('leaves the topic of the mail, and nothing else', async () => {
     const team = await scene.team();
     const [news] = [await topic(team, 'News'), await topic(team, 'Offers')];
