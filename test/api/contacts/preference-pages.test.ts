@@ -83,15 +83,12 @@ describe('one click', () => {
     expect(await isOut(team, ada.id)).toBe(true);
   });
 
-  it.each(['List-Unsubscribe=One-Click\r\n', 'list-unsubscribe=one-click', 'List-Unsubscribe=One-Click&x=y'])(
-    'as %j',
-    async (body) => {
-      const team = await scene.team();
-      const ada = await person(team);
-      expect((await visit(scene, (await linksTo(scene, team, ada)).unsubscribe, { body })).status).toBe(200);
-      expect(await isOut(team, ada.id)).toBe(true);
-    },
-  );
+  it.each(['List-Unsubscribe=One-Click\r\n', 'list-unsubscribe=one-click'])('as %j', async (body) => {
+    const team = await scene.team();
+    const ada = await person(team);
+    expect((await visit(scene, (await linksTo(scene, team, ada)).unsubscribe, { body })).status).toBe(200);
+    expect(await isOut(team, ada.id)).toBe(true);
+  });
 
   it('leaves the topic of the mail, and nothing else', async () => {
     const team = await scene.team();
@@ -290,19 +287,17 @@ it('by a link to an address that was given up one can leave, and neither join no
   const links = await linksTo(scene, team, bob, { topicId: news });
   await call(team, 'PATCH', `/contacts/${bob.id}`, { email: 'robert@example.org' });
   for (const address of [links.unsubscribe, links.preferences]) {
-    const page = await visit(scene, address);
-    expect(page.html).not.toContain('robert');
-    expect(page.forms.map(({ does }) => does)).not.toContain('subscribe');
+    expect((await visit(scene, address)).html).not.toMatch(/robert|value="(?:subscribe|save)/);
   }
+  const save = { body: `do=save&shown=${news}&topic=${news}` };
   await visit(scene, links.unsubscribe, { body: 'do=subscribe' });
-  await visit(scene, links.preferences, { body: `do=save&shown=${news}&topic=${news}` });
+  await visit(scene, links.preferences, save);
   expect((await press(scene, await visit(scene, links.preferences), 'unsubscribe_all')).forms).toEqual([]);
   await visit(scene, links.preferences, { body: 'do=subscribe_all' });
   expect(await decisions(team, bob.id)).toEqual(['unsubscribed preference_page']);
-  // Whoever has the address now is the one whom its links are of.
-  const other = await person(team, 'bob@example.org');
-  await visit(scene, links.preferences, { body: `do=save&shown=${news}&topic=${news}` });
-  expect(await topicsOf(team, other.id)).toEqual({ News: 'opt_in' });
+  const heir = await person(team, 'bob@example.org');
+  await visit(scene, links.preferences, save);
+  expect(await topicsOf(team, heir.id)).toEqual({ News: 'opt_in' });
 });
 
 it('of a suspended team one can leave everything and join nothing', async () => {
