@@ -18,6 +18,7 @@ const PEOPLE = [
   { email: '=cmd@example.org', first_name: 'a,"b"\nc', last_name: '+49 30', properties: { plan: 'Ünïcode ✓' } },
   { email: 'bare@example.org' },
   { email: 'lines@example.org', first_name: '\n=1+1', last_name: "'\n+1", properties: { plan: '\n-x' } },
+  { email: 'returns@example.org', first_name: '\r=1', last_name: 'a\r\nb"\r"', properties: { plan: 'x\r' } },
   { email: 'nothing@example.org', first_name: '', last_name: "'", properties: { plan: '' } },
   { email: 'space@example.org', first_name: ' Ada ', last_name: "''", properties: { plan: ' \t ', seats: 1e-9 } },
   { email: '"a b,c"@example.org', first_name: '😀'.repeat(200), last_name: '\uFEFFx', properties: { plan: "''=1" } },
