@@ -223,7 +223,7 @@ function unknownField(field: string, { properties }: Declared): string {
     return `names the field ${quote(field)}; there are ${Object.keys(OWN_FIELDS).join(', ')} and properties.<key>`;
   }
   const near = properties.find((one) => one.key.toLowerCase() === key.toLowerCase());
-  return `names the property ${quote(key)}, which is not declared${near ? `; did you mean ${near.key}?` : ''}`;
+  return `names the property ${quote(key)}, which is not declared${near ? `; there is ${quote(near.key)}` : ''}`;
 }
 
 const quote = (value: unknown): string => {
