@@ -12,13 +12,17 @@ import type { KeyPage } from './page.ts';
 
 const FIELDS = ['column_map', 'on_conflict', 'segments', 'topics'] as const;
 const FIELD_BYTES_MAX = 256 * 1024;
+/** The reader of forms throws at boundaries that are longer; RFC 2046 §5.1.1 allows 70 characters. */
+const TYPE_CHARS_MAX = 255;
+const TYPE_TOO_LONG = `Content-Type is longer than ${TYPE_CHARS_MAX} characters`;
 
 /** Lets the routes of `server` read forms piece by piece, as no other route does. */
 export async function readForms(server: FastifyInstance): Promise<void> {
   server.removeAllContentTypeParsers();
   // The size of a file is counted where it is stored.
   await server.register(multipart, {
-    limits: { fileSize: Infinity, fieldSize: FIELD_BYTES_MAX, files: 1, fields: FIELDS.length + 1, parts: 20 },
+    // One file more than is taken, and fields enough to name the one that is too many.
+    limits: { fileSize: Infinity, fieldSize: FIELD_BYTES_MAX, files: 2, fields: FIELDS.length + 2, parts: 20 },
   });
   server.addContentTypeParser('*', (_request, _payload, done) => done(noForm()));
 }
@@ -33,6 +37,7 @@ const noForm = () =>
 export const createContactImport: KeyPage<'createContactImport'> = async (ctx, { reply }) => {
   const { request } = reply;
   if (!request.isMultipart()) throw noForm();
+  if ((request.headers['content-type'] ?? '').length > TYPE_CHARS_MAX) throw unread(TYPE_TOO_LONG);
   await mustHaveRoomForImport(ctx);
   const id = ctx.store.ids.uuid();
   const form: ImportForm = {};
@@ -40,7 +45,9 @@ export const createContactImport: KeyPage<'createContactImport'> = async (ctx, {
   try {
     for await (const part of request.parts()) {
       if (part.type === 'field') readField(form, part);
-      else if (part.fieldname !== 'file') throw unknown(part.fieldname);
+      else if (part.fieldname !== 'file')
+        throw isField(part.fieldname) ? asFile(part.fieldname) : unknown(part.fieldname);
+      else if (file) throw invalidFields([{ path: 'file', message: 'file stands twice in the form.' }]);
       else file = await receiveFile(ctx, id, part.file);
     }
     if (!file) throw refuse('missing_required_field', { say: 'Missing required field: file.' });
@@ -49,6 +56,8 @@ export const createContactImport: KeyPage<'createContactImport'> = async (ctx, {
     return made;
   } catch (error) {
     await ctx.store.blobs.remove(id);
+    // The rest is dropped, so that a sender who listens only after its last byte hears why; it has as long as any request.
+    request.raw.unpipe().resume();
     throw formFault(error);
   }
 };
@@ -57,15 +66,22 @@ function readField(
   form: ImportForm,
   { fieldname, value, valueTruncated }: Extract<Multipart, { type: 'field' }>,
 ): void {
+  if (fieldname === 'file') throw invalidFields([{ path: 'file', message: NO_FILE }]);
   const name = FIELDS.find((field) => field === fieldname);
   if (name === undefined) throw unknown(fieldname);
   const bad = (says: string) => invalidFields([{ path: name, message: `${name} ${says}.` }]);
   if (form[name] !== undefined) throw bad('stands twice in the form');
   if (valueTruncated) throw bad(`is larger than ${FIELD_BYTES_MAX / 1024} KB`);
-  form[name] = String(value);
+  // A part that says it is JSON comes parsed.
+  form[name] = typeof value === 'string' ? value : JSON.stringify(value);
   // What is wrong with the form is said before a file of 50 MB has come in, where it stands before it.
   checkImport(form);
 }
+
+const isField = (name: string): boolean => FIELDS.some((field) => field === name);
+const asFile = (name: string) =>
+  invalidFields([{ path: name, message: `${name} must be a text: leave out the filename of its part.` }]);
+const NO_FILE = 'file must be a file: give its part a filename, such as contacts.csv.';
 
 const unknown = (name: string) =>
   invalidFields([
@@ -82,5 +98,7 @@ function formFault(error: unknown): unknown {
   const isForm =
     code.startsWith('FST_') || /multipart|boundary|unexpected end|malformed|premature|aborted/i.test(message);
   if (!isForm || statusCode === 500) return error;
-  return refuse('validation_error', { status: 400, say: `The form cannot be read: ${message.slice(0, 120)}.` });
+  return unread(message.slice(0, 120));
 }
+
+const unread = (why: string) => refuse('validation_error', { status: 400, say: `The form cannot be read: ${why}.` });

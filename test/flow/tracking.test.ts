@@ -2,6 +2,8 @@ import { Resolver } from 'node:dns/promises';
 import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { clickToken } from '../../src/protocol/track-links/index.ts';
+import { confirmationUrl } from '../../src/resources/contacts/index.ts';
+import { linksTo } from '../rig/preference-pages.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { BROWSER, follow, macOf, engagements, sendHtml, trackingDomain } from './reader.ts';
 
@@ -45,6 +47,22 @@ describe('a mail of a tracking domain', () => {
         .replace(link, 'https://example.com/?a=1&amp;b=ü'),
     ).toBe(HTML);
     expect(mail.text.trim()).toBe('See https://example.com/ü');
+  });
+
+  it('leaves links to leave by alone: they work longer than those that count', async () => {
+    const ada = { email: 'ada@example.org' };
+    const { body } = await scene.api('POST', '/contacts', { key: team.key, body: ada });
+    const to = { id: body.id, ...ada };
+    const own = await linksTo(scene, team, to, { domainId: domain.id });
+    const contact = { id: body.id, team_id: team.id, email_key: ada.email };
+    const topicId = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77';
+    const confirm = confirmationUrl(scene.app.world, scene.url, { contact, topicId });
+    const others = ['https://example.com/unsubscribe/me', `${own.unsubscribe}x`, TARGET];
+    const all = [own.unsubscribe, `${own.preferences}/?utm_source=mail`, confirm, ...others];
+    const mail = await send({ html: all.map((link) => `<a href="${link}">x</a>`).join('') });
+    expect(mail.links.slice(0, 3)).toEqual(all.slice(0, 3));
+    for (const link of mail.links.slice(3)) expect(link).toContain('/c/');
+    expect(mail.links).toHaveLength(6);
   });
 
   it('is signed as it goes out', async () => {

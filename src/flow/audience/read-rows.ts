@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import Papa from 'papaparse';
-import { rowFault, type RowFault } from '../../protocol/csv/index.ts';
+import { allEnds, endsOutside, rowFault, type RowFault } from '../../protocol/csv/index.ts';
 import type { ImportOptions } from '../../resources/contact-imports/index.ts';
 
 export interface FileRow {
@@ -37,15 +37,14 @@ const ParserOf = (Papa as unknown as { Parser: new (config: object) => Parser })
 /** The rows of a file behind its first `skipped`, a handful at a time; rows without anything in them are numbered and left out. */
 export async function* readRows(
   content: Readable,
-  { encoding, delimiter, quote }: Pick<ImportOptions, 'encoding' | 'delimiter' | 'quote'>,
+  { encoding, delimiter, quote, columns }: Pick<ImportOptions, 'encoding' | 'delimiter' | 'quote' | 'columns'>,
   skipped: number,
 ): AsyncGenerator<FileRow[]> {
   const decoder = new TextDecoder(encoding);
   const config = { delimiter, quoteChar: quote, newline: '\n' };
   let rest = '';
   let row = 0;
-  /** A line end of two characters may be cut in two. */
-  let endsInReturn = false;
+  const withFeeds = columns.isExport ? endsOutside(quote) : allEnds();
   const take = (text: string, isLast: boolean): FileRow[] => {
     const { data, errors, meta } = new ParserOf(config).parse(text, 0, !isLast);
     rest = text.slice(meta.cursor);
@@ -64,11 +63,7 @@ export async function* readRows(
     return rows;
   };
   for await (const chunk of content as AsyncIterable<Buffer>) {
-    let text = decoder.decode(chunk, { stream: true });
-    if (endsInReturn && text.startsWith('\n')) text = text.slice(1);
-    endsInReturn = text.endsWith('\r');
-    if (text.includes('\r')) text = text.replaceAll(/\r\n?/g, '\n');
-    yield take(rest + text, false);
+    yield take(rest + withFeeds(decoder.decode(chunk, { stream: true })), false);
   }
   const last = rest + decoder.decode();
   if (last !== '') yield take(last, true);

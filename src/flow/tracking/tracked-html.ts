@@ -12,6 +12,7 @@ import {
   type MailOfDomain,
   type TrackedMail,
 } from '../../protocol/track-links/index.ts';
+import { isPreferenceLink } from '../../resources/contacts/index.ts';
 
 /** What a domain wants to know of its mail, and the origin of the addresses that tell it. */
 export interface TrackingLinks {
@@ -20,11 +21,16 @@ export interface TrackingLinks {
   clicks: boolean;
 }
 
-/** The same mail gives the same bytes each time. */
+/**
+ * The same mail gives the same bytes each time. Links to leave by stay as they are: they work on when the domain is gone
+ * or the team suspended, as counted ones do not, and what opens somebody's choices stands in no event.
+ */
 export function trackedHtml(world: World, mail: MailOfDomain, html: string, links: TrackingLinks): string {
   const { origin, opens, clicks } = links;
+  const link = (target: string): string | undefined =>
+    isPreferenceLink(world, target) ? undefined : `${origin}/c/${clickToken({ ...mail, target }, macOf(world, CLICK))}`;
   return trackHtml(html, {
-    ...(clicks ? { link: (target) => `${origin}/c/${clickToken({ ...mail, target }, macOf(world, CLICK))}` } : {}),
+    ...(clicks ? { link } : {}),
     ...(opens ? { pixel: `${origin}/o/${openToken(mail, macOf(world, OPENING))}.gif` } : {}),
   });
 }

@@ -84,7 +84,7 @@ export function createPreferencePages(world: World): (request: IncomingMessage, 
 
   async function press(page: Page, fields: URLSearchParams): Promise<Answer> {
     const { link, name } = page;
-    const isOneClick = name === 'unsubscribe' && fields.get('List-Unsubscribe') === 'One-Click';
+    const isOneClick = name === 'unsubscribe' && saysOneClick(fields);
     const change = isOneClick ? ({ do: 'unsubscribe' } as const) : changeIn(name, fields);
     if (!change) return { ...show(page, await readPreferences(world, link)), status: 400 };
     const source = isOneClick ? 'one_click' : name === 'confirm' ? 'confirmation' : 'preference_page';
@@ -100,6 +100,10 @@ export function createPreferencePages(world: World): (request: IncomingMessage, 
 }
 
 const RENDER = { unsubscribe: renderUnsubscribe, preferences: renderPreferences, confirm: renderConfirmation };
+
+/** RFC 8058 §3.1, and as less careful senders write it: with a line end, or in other letters. */
+const saysOneClick = (fields: URLSearchParams): boolean =>
+  [...fields].some(([name, value]) => /^list-unsubscribe$/i.test(name) && /^one-click\s*$/i.test(value));
 
 /** Which buttons stand on which page. */
 const BUTTONS: Record<PageName, readonly string[]> = {

@@ -29,7 +29,7 @@ export function renderUnsubscribe(shown: Shown): string {
     ]);
   }
   // Who left everything comes back where everything stands.
-  const isOneStepBack = mayJoin(shown) && !(topic && shown.isUnsubscribed);
+  const isOneStepBack = shown.mayJoin && !(topic && shown.isUnsubscribed);
   return page(shown, 'You are unsubscribed', [
     status(done === 'unsubscribed' ? 'Done.' : ''),
     `<p>${address(shown)} will not get ${shown.isUnsubscribed ? `mail from ${bdi(senderOf(shown))}` : subjectOf(shown)} any more.</p>`,
@@ -47,14 +47,14 @@ const SAVED = {
 export function renderPreferences(shown: Shown): string {
   if (!shown.contact) return renderErased(shown);
   const { isUnsubscribed, topics, done } = shown;
-  const back = mayJoin(shown) ? form(shown, 'subscribe_all', button('Subscribe again', 'second')) : '';
+  const back = shown.mayJoin ? form(shown, 'subscribe_all', button('Subscribe again', 'second')) : '';
   return page(shown, `Your mail from ${senderOf(shown)}`, [
     status(done === undefined ? '' : SAVED[done]),
     `<p>For ${address(shown)}.</p>`,
     isUnsubscribed
       ? '<p>You have unsubscribed from everything. What is chosen here counts once you subscribe again.</p>'
       : '',
-    mayJoin(shown) && topics.length > 0 ? topicsForm(shown) : '',
+    shown.mayJoin && topics.length > 0 ? topicsForm(shown) : '',
     '<h2>Everything</h2>',
     isUnsubscribed ? back : form(shown, 'unsubscribe_all', button('Unsubscribe from everything', 'second')),
   ]);
@@ -64,7 +64,7 @@ export function renderConfirmation(shown: Shown): string {
   const { topic, contact, done } = shown;
   if (!contact) return renderErased(shown);
   const link = toChoices(shown, 'Choose what you get, or leave everything');
-  if (!topic || !mayJoin(shown)) {
+  if (!topic || !shown.mayJoin) {
     const says = 'What you were asked about is not offered any more. You need not do anything.';
     return page(shown, 'Nothing to confirm', [`<p>${says}</p>`, link]);
   }
@@ -112,9 +112,6 @@ const address = ({ contact }: Shown): string => `<strong>${bdi(contact?.email ??
 
 const subjectOf = (shown: Shown): string =>
   shown.topic ? `${bdi(shown.topic.name)} from ${bdi(senderOf(shown))}` : `mail from ${bdi(senderOf(shown))}`;
-
-/** A suspended team gains nobody, and its offers are not shown. */
-const mayJoin = ({ team }: Shown): boolean => team.risk_state !== 'suspended';
 
 const status = (says: string): string => (says === '' ? '' : `<p class="status" role="status">${escapeHtml(says)}</p>`);
 

@@ -21,6 +21,8 @@ const VALUES_MAX = 100;
 const TEXT_CHARS_MAX = 500;
 
 const GROUPS = { all: 'all', any: 'any', not: 'none' } as const;
+/** Not what every object inherits, such as `constructor`. */
+const isGroup = (name: string): name is keyof typeof GROUPS => Object.hasOwn(GROUPS, name);
 const TEXT_OPS = ['eq', 'neq', 'contains', 'exists', 'in'];
 const NUMBER_OPS = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'in', 'exists'];
 const DATE_OPS = ['gt', 'gte', 'lt', 'lte'];
@@ -64,9 +66,9 @@ class Reader {
     }
     const fields = input as Fields;
     const names = Object.keys(fields);
-    const groups = names.filter((name) => name in GROUPS) as (keyof typeof GROUPS)[];
+    const groups = names.filter(isGroup);
     if (groups.length === 0) return this.#condition(fields, path);
-    const stray = names.find((name) => !(name in GROUPS));
+    const stray = names.find((name) => !isGroup(name));
     if (stray !== undefined)
       return this.#fault(path, `has ${quote(stray)} beside a group; a group has nothing but all, any or not`);
     if (depth > DEPTH_MAX) return this.#fault(path, `is nested too deep; groups nest at most ${DEPTH_MAX} deep`);
@@ -221,7 +223,7 @@ function unknownField(field: string, { properties }: Declared): string {
     return `names the field ${quote(field)}; there are ${Object.keys(OWN_FIELDS).join(', ')} and properties.<key>`;
   }
   const near = properties.find((one) => one.key.toLowerCase() === key.toLowerCase());
-  return `names the property ${quote(key)}, which is not declared${near ? `; did you mean ${near.key}?` : ''}`;
+  return `names the property ${quote(key)}, which is not declared${near ? `; there is ${quote(near.key)}` : ''}`;
 }
 
 const quote = (value: unknown): string => {

@@ -78,7 +78,7 @@ export function columnsOf(
   return finder.fault === undefined ? { ok: true, columns } : { ok: false, fault: finder.fault };
 }
 
-/** A property of that name has the column. */
+/** A property of that name has the column: there may be some from before exports had the lists. */
 export const freeLists = (keys: readonly string[]): readonly IdList[] =>
   ID_LISTS.filter((list) => !keys.some((key) => key.toLowerCase() === list));
 

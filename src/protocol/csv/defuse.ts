@@ -1,8 +1,8 @@
 /** How a formula begins in one spreadsheet or another; a number may begin with a sign. */
-const FORMULA = /^[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/;
+const FORMULA = /^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/;
 const NUMBER = /^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 /** What was defused, and what looks as if it had been. */
-const APOSTROPHES = /^'+(?:[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]|$)/;
+const APOSTROPHES = /^'+(?:[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]|$)/;
 
 /**
  * A text that no spreadsheet runs: an apostrophe goes before what would be a formula, and `undefused` takes it off again. It

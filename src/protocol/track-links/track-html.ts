@@ -2,8 +2,8 @@ import { decodeReferences, encodeReferences } from './references.ts';
 import { scanHtml } from './scan-html.ts';
 
 export interface TrackOptions {
-  /** The address to write for a target; absent leaves all links as they are. */
-  link?: (target: string) => string;
+  /** The address to write for a target, undefined for one that stays; absent leaves all links as they are. */
+  link?: (target: string) => string | undefined;
   /** The address of the pixel; absent writes none. */
   pixel?: string;
 }
@@ -24,7 +24,8 @@ export function trackHtml(html: string, { link, pixel }: TrackOptions): string {
   for (const { start, end } of link ? links : []) {
     if (edits.length >= LINKS_MAX) break;
     const target = readTarget(html.slice(start, end));
-    if (link && target !== undefined) edits.push({ start, end, text: encodeReferences(link(target)) });
+    const address = target === undefined ? undefined : link?.(target);
+    if (address !== undefined) edits.push({ start, end, text: encodeReferences(address) });
   }
   if (pixel !== undefined) edits.push({ start: pixelAt, end: pixelAt, text: pixelTag(pixel) });
   edits.sort((a, b) => a.start - b.start);

@@ -1,6 +1,7 @@
 import type { CreateContactPropertyRequest } from '../../contract/index.ts';
 import { isUniqueViolation } from '../../platform/db/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
+import { ID_LISTS } from '../../protocol/csv/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { countProperties, insertProperty } from './contact-properties.store.ts';
 import { readFallback } from './read-fallback.ts';
@@ -9,7 +10,10 @@ import { readFallback } from './read-fallback.ts';
 export const PROPERTIES_MAX = 200;
 
 /** What a broadcast prints by itself, and the columns of an export: a property of that name could not be told from them. */
-const BUILT_IN = new Set(['first_name', 'last_name', 'email', 'unsubscribe_url', 'preferences_url', 'unsubscribed']);
+const BUILT_IN: ReadonlySet<string> = new Set([
+  ...['first_name', 'last_name', 'email', 'unsubscribe_url', 'preferences_url', 'unsubscribed'],
+  ...ID_LISTS,
+]);
 
 export async function createContactProperty(ctx: Ctx, input: CreateContactPropertyRequest) {
   const { store, teamId } = ctx;
@@ -45,6 +49,6 @@ export function mustBeOwnKey(key: string): void {
   }
   if (!BUILT_IN.has(key.toLowerCase())) return;
   throw refuse('invalid_parameter', {
-    say: `key ${JSON.stringify(key)} is a field or a merge variable of every contact; choose another one.`,
+    say: `key ${JSON.stringify(key)} is a field of every contact, a merge variable or a column of exports; choose another one.`,
   });
 }

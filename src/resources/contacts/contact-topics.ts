@@ -84,5 +84,16 @@ async function ask(store: Store, tx: Executor, contact: ContactRow, topicIds: re
   if (fresh.length > 0) await writeConfirmations(tx, fresh);
 }
 
+/** An address that the contact has since has to say so itself, whatever the one before was asked. */
+export async function askAnew(store: Store, tx: Executor, contact: ContactRow): Promise<void> {
+  const standing = await confirmationsOf(tx, contact.id);
+  if (standing.length === 0) return;
+  const asked_at = store.clock.now();
+  await writeConfirmations(
+    tx,
+    standing.map((row) => ({ ...row, id: store.ids.uuid(), asked_at, mailed_at: null, fault: null })),
+  );
+}
+
 const chosenBy = async (db: Executor, contactId: string) =>
   new Map((await choicesOf(db, [contactId])).map(({ topic_id, subscription }) => [topic_id, subscription]));

@@ -23,6 +23,7 @@ export { mayMail, whyNotMailed, type Exclusion } from './may-mail.ts';
 export {
   choiceToken,
   confirmationUrl,
+  isPreferenceLink,
   openPreferenceLink,
   preferenceOrigin,
   wayOutOf,

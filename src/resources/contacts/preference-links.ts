@@ -67,6 +67,13 @@ export function openPreferenceLink(store: Store, token: string): PreferenceLink 
   return undefined;
 }
 
+/** Whether an address in a mail is one of these links, under whichever host it stands. */
+export function isPreferenceLink(store: Store, address: string): boolean {
+  const token = LINK.exec(address)?.[1];
+  return token !== undefined && openPreferenceLink(store, token) !== undefined;
+}
+
+const LINK = /^https?:\/\/[^/?#]+\/(?:unsubscribe|preferences|confirm)\/([A-Za-z0-9_-]{60,1000})\/?(?:[?#]|$)/;
 const TAG = 'preference link';
 const COVER = 'cover of a preference link';
 

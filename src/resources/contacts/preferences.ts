@@ -19,9 +19,11 @@ export interface TopicPreference {
 /** What the holder of a link may see and choose. */
 export interface Preferences {
   team: TeamRow;
-  /** Undefined once it is erased. */
+  /** Undefined once it is erased. Its address is shown to nobody but who has mail that went to it. */
   contact: Pick<ContactRow, 'email'> | undefined;
   isUnsubscribed: boolean;
+  /** A suspended team gains nobody; and only who has its mail may say that an address wants more. */
+  mayJoin: boolean;
   /** What the mail was about; undefined for mail without a topic, and once the topic is deleted. */
   topic: TopicPreference | undefined;
   /** Public topics, and those that the contact takes part in. */
@@ -42,7 +44,7 @@ export type PreferenceChange =
 export const readPreferences = (store: Store, link: PreferenceLink): Promise<Preferences | undefined> =>
   look(store.db, link, undefined);
 
-/** Does what was asked, as often as it is asked, and answers what holds then. A suspended team gains nobody. */
+/** Does what was asked, as often as it is asked, and answers what holds then. */
 export function changePreferences(
   store: Store,
   link: PreferenceLink,
@@ -69,7 +71,7 @@ interface Applying {
 }
 
 async function apply(store: Store, tx: Executor, { link, row, before, change, origin }: Applying): Promise<void> {
-  const { topic, team } = before;
+  const { topic } = before;
   const setAll = async (unsubscribed: boolean): Promise<void> => {
     if (unsubscribed === (row.unsubscribed === 1)) return;
     const declared = await declaredProperties(tx, row.team_id);
@@ -84,7 +86,7 @@ async function apply(store: Store, tx: Executor, { link, row, before, change, or
     );
   };
   const joins = change.do === 'subscribe' || change.do === 'subscribe_all' || change.do === 'save';
-  if (joins && team.risk_state === 'suspended') return;
+  if (joins && !(before.mayJoin && row.email_key === link.emailKey)) return;
   switch (change.do) {
     case 'unsubscribe':
       // Of mail whose topic is gone nobody knows what will come instead: who asks to be out is out.
@@ -114,13 +116,19 @@ function choicesIn(
     .map(({ id, wanted }) => ({ id, subscription: wanted }));
 }
 
-/** By its id; and by the address that the mail went to, for a contact that was erased and is back. */
-const contactOf = async (
+/**
+ * Whose address the mail went to, also where it was erased and is back. By its id a contact is found that has another
+ * address by now: nothing goes to the one of the mail any more, and whoever wants to leave leaves.
+ */
+async function contactOf(
   db: Executor,
   { teamId, contactId, emailKey }: PreferenceLink,
   isHeld: boolean,
-): Promise<ContactRow | undefined> =>
-  (await findContact(db, teamId, { id: contactId }, isHeld)) ?? findContact(db, teamId, { emailKey }, isHeld);
+): Promise<ContactRow | undefined> {
+  const known = await findContact(db, teamId, { id: contactId }, isHeld);
+  if (known?.email_key === emailKey) return known;
+  return (await findContact(db, teamId, { emailKey }, isHeld)) ?? known;
+}
 
 async function look(
   db: Executor,
@@ -130,6 +138,7 @@ async function look(
   const team = await findTeam(db, link.teamId);
   if (!team) return undefined;
   const contact = await contactOf(db, link, false);
+  const isOwn = contact?.email_key === link.emailKey;
   const live = await liveTopics(db, team.id);
   const chosen = new Map(
     (contact ? await choicesOf(db, [contact.id]) : []).map((row) => [row.topic_id, row.subscription]),
@@ -143,8 +152,9 @@ async function look(
     row.visibility === 'public' || seen(row).subscription === 'opt_in' || (alsoShown?.has(row.id) ?? false);
   return {
     team,
-    contact,
+    contact: contact && { email: isOwn ? contact.email : link.emailKey },
     isUnsubscribed: contact?.unsubscribed === 1,
+    mayJoin: isOwn && team.risk_state !== 'suspended',
     topic: topic && seen(topic),
     topics: contact ? live.filter(isListed).map(seen) : [],
   };

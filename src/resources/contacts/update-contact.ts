@@ -1,6 +1,7 @@
 import type { UpdateContactRequest } from '../../contract/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { declaredProperties } from '../contact-properties/index.ts';
+import { askAnew } from './contact-topics.ts';
 import { contactNamed, contactOfSegment } from './find-contact.ts';
 import { readEmail } from './read-input.ts';
 import { tellOf } from './tell.ts';
@@ -26,6 +27,7 @@ export async function updateContact(
       declared,
       source: 'api',
     });
+    if (after.email_key !== before.email_key) await askAnew(store, tx, after);
     await tellOf(store, tx, 'contact.updated', after);
     return before.id;
   });

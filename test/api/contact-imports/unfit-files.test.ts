@@ -1,3 +1,4 @@
+import net from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formOf } from '../../rig/forms.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
@@ -50,6 +51,7 @@ describe('what is no CSV file, or not one of contacts', () => {
     [{ column_map: { email: 7 } }, 'column_map.email', 400],
     [{ column_map: { properties: { 'a b': 'x' } } }, 'column_map.properties', 400],
     [{ column_map: '{"properties":{"__proto__":"x"}}' }, 'column_map.properties.__proto__', 400],
+    [{ column_map: { properties: { segment_ids: 'email' } } }, 'segment_ids', 422],
     [{ column_map: { segment_ids: 7 } }, 'column_map.segment_ids', 400],
     [{ column_map: { email: 'email', segment_ids: 'nowhere' } }, 'column_map.segment_ids', 422],
     [{ column_map: { properties: { a: { column: 'x', type: 'date' } } } }, 'column_map.properties.a.type', 400],
@@ -91,6 +93,54 @@ describe('what is no CSV file, or not one of contacts', () => {
     expect((await call(team, 'GET', '/contacts/imports')).body.data).toEqual([]);
   });
 
+  const part = (name: string, content: string, more = ''): string =>
+    `--b1\r\ncontent-disposition: form-data; name="${name}"${more}\r\n\r\n${content}\r\n`;
+  const csv = 'email\na@example.org\n';
+  const file = part('file', csv, '; filename="a.csv"');
+  it.each([
+    ['two files', file + file, 'file stands twice in the form'],
+    ['a file without a name', part('file', csv), 'file must be a file: give its part a filename'],
+    ['a field as a file', part('column_map', '{}', '; filename="m.json"') + file, 'column_map must be a text'],
+    ['a file of another name', part('upload', csv, '; filename="a.csv"'), 'upload is not a field'],
+    ['a form of hundreds of parts', file + part('x', '').repeat(300), 'x is not a field'],
+  ])('%s is refused, and named', async (_, parts, word) => {
+    const team = await scene.team();
+    const headers = { 'content-type': 'multipart/form-data; boundary=b1' };
+    const body = Buffer.from(`${parts}--b1--\r\n`);
+    const answer = await scene.api('POST', '/contacts/imports', { key: team.key, body, headers });
+    expect(answer, answer.text).toMatchObject({ status: 400, body: { name: 'validation_error' } });
+    expect(answer.body.message).toContain(word);
+    expect((await call(team, 'GET', '/contacts/imports')).body.data).toEqual([]);
+  });
+
+  it('fields may say that they are JSON, and are read as others are', async () => {
+    const team = await scene.team();
+    const headers = { 'content-type': 'multipart/form-data; boundary=b1' };
+    const named = part('column_map', '{"email":"email"}').replace(
+      '\r\n\r\n',
+      '\r\ncontent-type: application/json\r\n\r\n',
+    );
+    const body = Buffer.from(`${named}${file}--b1--\r\n`);
+    const answer = await scene.api('POST', '/contacts/imports', { key: team.key, body, headers });
+    expect(answer.status, answer.text).toBe(201);
+    const broken = Buffer.from(body.toString().replace('"}', '"'));
+    expect(await scene.api('POST', '/contacts/imports', { key: team.key, body: broken, headers })).toMatchObject({
+      status: 400,
+      body: { message: expect.stringContaining('JSON') },
+    });
+  });
+
+  it.each(['', 'boundary=', 'boundary=""', `boundary=${'b'.repeat(300)}`, `boundary="${'b'.repeat(9000)}"`])(
+    'a form that says %j of its parts is refused',
+    async (said) => {
+      const team = await scene.team();
+      const headers = { 'content-type': `multipart/form-data; ${said}` };
+      const body = Buffer.from(`${file}--b1--\r\n`);
+      const answer = await scene.api('POST', '/contacts/imports', { key: team.key, body, headers });
+      expect(answer, answer.text).toMatchObject({ status: 400, body: { name: 'validation_error' } });
+    },
+  );
+
   it('a file over 50 MB is refused while it is read', async () => {
     const team = await scene.team();
     const file = Buffer.alloc(50 * 1024 * 1024 + 1, 'a@example.org\n');
@@ -103,6 +153,29 @@ describe('what is no CSV file, or not one of contacts', () => {
     for await (const owner of scene.app.world.blobs.owners(Infinity)) left.push(owner);
     const known = await scene.app.world.db.all<{ id: string }>('select id from contact_imports');
     expect(left.filter((id) => !known.some((row) => row.id === id))).toEqual([]);
+  });
+
+  it('who sends all of too large a file before it listens hears so', async () => {
+    const team = await scene.team();
+    const body = Buffer.from(`${file.replace(csv, csv + 'b@example.org\n'.repeat(5_000_000))}--b1--\r\n`);
+    const { hostname, port } = new URL(scene.url);
+    const socket = net.connect(Number(port), hostname).pause();
+    const head = [
+      'POST /contacts/imports HTTP/1.1',
+      ...['host: x', 'user-agent: test', `authorization: Bearer ${team.key}`],
+      ...['content-type: multipart/form-data; boundary=b1', `content-length: ${body.length}`],
+    ].join('\r\n');
+    socket.write(`${head}\r\n\r\n`);
+    await new Promise<void>((resolve, reject) => {
+      socket.on('error', reject);
+      socket.write(body, () => resolve());
+    });
+    let heard = '';
+    for await (const chunk of socket) {
+      heard += String(chunk);
+      if (heard.includes('50 MB')) break;
+    }
+    expect(heard).toContain('HTTP/1.1 422 ');
   });
 
   it('a row of 10 MB and a quote left open end an import where they stand; what came before counts', async () => {

@@ -68,6 +68,9 @@ describe('POST /contact-properties', () => {
     [{ key: 'a', type: 'string', fallback_value: 'x'.repeat(501) }, 422, 'invalid_parameter'],
     [{ key: 'First_Name', type: 'string' }, 422, 'invalid_parameter'],
     [{ key: '__proto__', type: 'string' }, 422, 'invalid_parameter'],
+    [{ key: 'segment_ids', type: 'string' }, 422, 'invalid_parameter'],
+    [{ key: 'Opted_in_topic_ids', type: 'number' }, 422, 'invalid_parameter'],
+    [{ key: 'opted_out_topic_ids', type: 'string' }, 422, 'invalid_parameter'],
   ])('%j is %i %s', async (body, status, name) => {
     const team = await scene.team();
     expect(await call(team, 'POST', '/contact-properties', body)).toMatchObject({ status, body: { name } });

@@ -17,6 +17,8 @@ const PEOPLE = [
   { email: "o'neil@example.org", first_name: '@SUM(1)', last_name: "'=quoted", properties: { plan: '-1', seats: 0 } },
   { email: '=cmd@example.org', first_name: 'a,"b"\nc', last_name: '+49 30', properties: { plan: 'Ünïcode ✓' } },
   { email: 'bare@example.org' },
+  { email: 'lines@example.org', first_name: '\n=1+1', last_name: "'\n+1", properties: { plan: '\n-x' } },
+  { email: 'returns@example.org', first_name: '\r=1', last_name: 'a\r\nb"\r"', properties: { plan: 'x\r' } },
   { email: 'nothing@example.org', first_name: '', last_name: "'", properties: { plan: '' } },
   { email: 'space@example.org', first_name: ' Ada ', last_name: "''", properties: { plan: ' \t ', seats: 1e-9 } },
   { email: '"a b,c"@example.org', first_name: '😀'.repeat(200), last_name: '\uFEFFx', properties: { plan: "''=1" } },
@@ -132,7 +134,7 @@ it('of lists in a file, what is deleted is passed over, what is no id fails its 
 it('no cell of the CSV begins as a formula does', async () => {
   const team = await audience();
   const { text } = await call(team, 'GET', '/contacts/export?format=csv');
-  for (const formula of ['=HYPERLINK', '@SUM', '=cmd', '+49']) {
+  for (const formula of ['=HYPERLINK', '@SUM', '=cmd', '+49', '\n=1']) {
     expect(text).toContain(`'${formula}`);
     expect(text).not.toMatch(new RegExp(`(?:^|,|")\\${formula}`, 'm'));
   }

@@ -83,6 +83,13 @@ describe('one click', () => {
     expect(await isOut(team, ada.id)).toBe(true);
   });
 
+  it.each(['List-Unsubscribe=One-Click\r\n', 'list-unsubscribe=one-click'])('as %j', async (body) => {
+    const team = await scene.team();
+    const ada = await person(team);
+    expect((await visit(scene, (await linksTo(scene, team, ada)).unsubscribe, { body })).status).toBe(200);
+    expect(await isOut(team, ada.id)).toBe(true);
+  });
+
   it('leaves the topic of the mail, and nothing else', async () => {
     const team = await scene.team();
     const [news] = [await topic(team, 'News'), await topic(team, 'Offers')];
@@ -271,6 +278,26 @@ describe('a contact that is gone', () => {
     await visit(scene, links.unsubscribe, { body: ONE_CLICK });
     expect(await isOut(team, bob.id)).toBe(true);
   });
+});
+
+it('by a link to an address that was given up one can leave, and neither join nor learn of another address', async () => {
+  const team = await scene.team();
+  const news = await topic(team, 'News', { default_subscription: 'opt_out' });
+  const bob = await person(team, 'bob@example.org');
+  const links = await linksTo(scene, team, bob, { topicId: news });
+  await call(team, 'PATCH', `/contacts/${bob.id}`, { email: 'robert@example.org' });
+  for (const address of [links.unsubscribe, links.preferences]) {
+    expect((await visit(scene, address)).html).not.toMatch(/robert|value="(?:subscribe|save)/);
+  }
+  const save = { body: `do=save&shown=${news}&topic=${news}` };
+  await visit(scene, links.unsubscribe, { body: 'do=subscribe' });
+  await visit(scene, links.preferences, save);
+  expect((await press(scene, await visit(scene, links.preferences), 'unsubscribe_all')).forms).toEqual([]);
+  await visit(scene, links.preferences, { body: 'do=subscribe_all' });
+  expect(await decisions(team, bob.id)).toEqual(['unsubscribed preference_page']);
+  const heir = await person(team, 'bob@example.org');
+  await visit(scene, links.preferences, save);
+  expect(await topicsOf(team, heir.id)).toEqual({ News: 'opt_in' });
 });
 
 it('of a suspended team one can leave everything and join nothing', async () => {

@@ -85,6 +85,7 @@ describe('POST /segments', () => {
       const answer = await call(team, 'POST', path, body);
       expect(answer).toMatchObject({ status: 422, body: { name: 'validation_error' } });
       expect(answer.body.errors.map((error: { path: string }) => error.path)).toEqual(paths);
+      expect(answer.body.errors[1].message).toContain('"PLAN", which is not declared; there is "plan".');
     }
     expect((await call(team, 'GET', '/segments')).body.data).toEqual([]);
   });
@@ -136,6 +137,16 @@ describe('POST /segments', () => {
     ['a group with a stray field', { all: [subscribed], limit: 3 }, 422],
     ['a condition with a stray field', { all: [{ ...subscribed, case: true }] }, 422],
     ['a field of the prototype', { all: [{ field: 'constructor', op: 'eq', value: 'x' }] }, 422],
+    ...['__proto__', 'constructor', 'toString'].map((name): [string, object, number] => [
+      `a group called ${name}`,
+      JSON.parse(`{"${name}":[${JSON.stringify(subscribed)}]}`),
+      422,
+    ]),
+    ...['__proto__', 'constructor', 'toString'].map((name): [string, object, number] => [
+      `a group beside one called ${name}`,
+      JSON.parse(`{"all":[${JSON.stringify(subscribed)}],"${name}":[${JSON.stringify(subscribed)}]}`),
+      422,
+    ]),
     ['101 values', { field: 'email', op: 'in', value: Array.from({ length: 101 }, (_, i) => `n${i}`) }, 422],
     ['no value', { field: 'email', op: 'in', value: [] }, 422],
   ])('%s', async (_, filter, status) => {

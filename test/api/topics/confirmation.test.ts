@@ -135,6 +135,21 @@ describe('an opt-in through the API', () => {
     expect((await call(it.team, 'GET', '/contacts/eve@example.org')).body.unsubscribed).toBe(true);
   });
 
+  it('is the word of the address that was asked: one that the contact has since is asked itself', async () => {
+    const it = await asking();
+    const { id } = (await call(it.team, 'POST', '/contacts', { email: 'kim@example.org' })).body;
+    await optIn(it, id);
+    const link = await linkTo('kim@example.org');
+    await call(it.team, 'PATCH', `/contacts/${id}`, { email: 'lea@example.org' });
+    const page = await visit(scene, link);
+    expect([page.text.includes('Nothing to confirm'), page.html.includes('lea@')]).toEqual([true, false]);
+    await visit(scene, link, { body: 'do=subscribe' });
+    const own = await linkTo('lea@example.org');
+    expect(await stateOf(it, id)).toBe('opt_out pending');
+    await press(scene, await visit(scene, own), 'subscribe');
+    expect([await stateOf(it, id), await decisions(it, id)]).toEqual(['opt_in null', ['topic_opt_in confirmation']]);
+  });
+
   it('asks nobody who has unsubscribed from everything, or whose address is suppressed, and says so', async () => {
     const it = await asking();
     await call(it.team, 'POST', '/contacts', { email: 'fay@example.org', unsubscribed: true });
