@@ -51,6 +51,9 @@ it('a file that cannot be used is one line and a number', async () => {
   expectOneLine(await contacts('import', '.'), /no regular file/, 1);
   const misused = await contacts('import', 'page.html', '--column', 'phone=Tel');
   expect([misused.code, misused.stderr.includes('segment_ids=')]).toEqual([64, true]);
+  desk.write('none.csv', 'email\nnobody\nno one\n');
+  const none = await contacts('import', 'none.csv');
+  expect([none.code, none.stdout.startsWith('completed')]).toEqual([1, true]);
   desk.write('open.csv', 'email\ncut@example.org\n"open\n');
   const cut = await contacts('import', 'open.csv');
   expect([cut.code, cut.stdout.startsWith('failed'), cut.stdout.includes('never closed')]).toEqual([1, true, true]);

@@ -32,11 +32,14 @@ export async function importContacts(session: Session, file: string, options: Im
     return isJson ? terminal.printJson({ object: 'contact_import', id }) : terminal.print(id);
   }
   const done = await follow(session, id, await linesIn(file));
-  if (done.status === 'failed') session.fail();
+  if (done.status === 'failed' || tookNone(done)) session.fail();
   if (isJson) return terminal.printJson(done);
   terminal.print(`${done.status}  ${countsInWords(done.counts)}`);
   await tellFailures(session, done);
 }
+
+/** A script that goes on would go on with nobody. */
+const tookNone = ({ counts }: Import): boolean => counts.total > 0 && counts.failed === counts.total;
 
 async function formOf(file: string, options: ImportOptions): Promise<FormData> {
   const { column, property, upsert, segment, topic } = options;
