@@ -48,6 +48,7 @@ describe('the number a command ends with', () => {
     expect((await desk.rasket(['emails', 'list'], { env: { RASKET_URL: 'http://127.0.0.1:9' } })).code).toBe(EXIT.auth);
     for (const words of [
       ['emials'],
+      ['emails', 'batch', 'none.json', '--idempotency-key', 'Größe\u2028'],
       ['emails', 'get'],
       ['emails', 'list', '--limti', '3'],
       ['domains', 'delete', 'x'],

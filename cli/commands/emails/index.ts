@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { InvalidArgumentError, type Command } from 'commander';
 import { emailAttempts, emailEvents, emails } from '../../families/emails.ts';
 import { act, collect, declareCommand, wholeNumber } from '../declare.ts';
 import { declareFamily, declareTail } from '../declare-family.ts';
@@ -36,11 +36,16 @@ function declareBatch(parent: Command): void {
   })
     .argument('<file>', 'the file, or - for standard input')
     .option('--permissive', 'send the good ones and name the others')
-    .option('--idempotency-key <key>', 'makes it safe to run the same command again within 24 hours')
+    .option('--idempotency-key <key>', 'makes it safe to run the same command again within 24 hours', headerText)
     .action(
       act(async (session, [file = ''], options) => (await import('./batch.ts')).sendBatch(session, file, options)),
     );
   nameFields(batch, { '*': 'email' });
+}
+
+function headerText(value: string): string {
+  if (/^[\x20-\x7E]+$/.test(value)) return value;
+  throw new InvalidArgumentError('It takes ASCII letters, digits and signs, such as digest-2026-11-20.');
 }
 
 /** Fields that are lists of what one option says each. */
@@ -74,7 +79,7 @@ function declareSend(program: Command): void {
       collect,
     )
     .option('--scheduled-at <time>', 'when to send: an ISO 8601 time, 1 minute to 30 days from now')
-    .option('--idempotency-key <key>', 'makes it safe to run the same command again within 24 hours')
+    .option('--idempotency-key <key>', 'makes it safe to run the same command again within 24 hours', headerText)
     .option('--wait', 'wait until it was delivered or has failed, and say so by the exit status')
     .option('--wait-seconds <n>', 'how long to wait at most (default: 120)', wholeNumber)
     .action(act(async (session, [dash], options) => (await import('./send.ts')).sendEmail(session, dash, options)));
