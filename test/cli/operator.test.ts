@@ -1,19 +1,16 @@
 import fs from 'node:fs';
 import net from 'node:net';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { driver } from '../rig/database.ts';
 import { Desk, expectOneLine } from './desk.ts';
-
-interface Made {
-  team_id: string;
-  team: string;
-  api_key: string;
-  url: string;
-  data: string;
-}
+import { Installation, type Made } from './installation.ts';
 
 // A dozen processes one after the other, on whatever else the machine does.
 vi.setConfig({ testTimeout: 180_000 });
+
+let installation: Installation;
+beforeAll(async () => void (installation = await Installation.make()));
+afterAll(() => installation.clear());
 
 let desk: Desk;
 let env: Record<string, string>;
@@ -30,6 +27,9 @@ async function init(data: string, ...words: string[]): Promise<Made> {
   expect(ended, ended.stderr).toMatchObject({ code: 0, stderr: '' });
   return JSON.parse(ended.stdout) as Made;
 }
+
+/** As after `rasket init`. */
+const install = (): Promise<Made> => installation.copyTo(desk, 'data', env);
 
 describe('rasket init', () => {
   it('makes a private folder and a key that works, once', async () => {
@@ -88,7 +88,7 @@ describe('rasket init', () => {
 // skipped because with SQLite the database is in the folder itself
 describe.skipIf(driver !== 'pg')('a database server that has teams already', () => {
   it.each(['init', 'dev'])('is not taken by the new folder of rasket %s', async (verb) => {
-    const made = await init('data');
+    const made = await install();
     const refused = await desk.rasket([verb, '--data', 'other'], { env: { ...env, RASKET_HTTP_PORT: '0' } });
     expectOneLine(refused, /belongs to another data folder; copy that folder's instance\.key/);
     const teams = await desk.rasket(['teams', 'list', '--data', 'data', '--json'], { env });
@@ -100,7 +100,7 @@ describe.skipIf(driver !== 'pg')('a database server that has teams already', () 
 
 describe('rasket serve', () => {
   it.each(['http', 'delivery', 'scheduler'])('runs the role %s alone', async (role) => {
-    await init('data');
+    await install();
     const server = await desk.serve(['serve', '--data', 'data', '--roles', role], { env });
     expect(server.ready).toMatchObject({ pid: server.pid, roles: [role] });
     expect(Object.keys(server.ready.listeners)).toEqual(role === 'http' ? ['http'] : []);
@@ -113,7 +113,7 @@ describe('rasket serve', () => {
   it.skipIf(driver === 'pg')(
     'is alone on its data folder, and what it refuses leaves the first one unharmed',
     async () => {
-      await init('data');
+      await install();
       const first = await desk.serve(['serve', '--data', 'data'], { env });
       expect(first.ready.listeners.http?.port).toBeGreaterThan(0);
       const second = await desk.rasket(['serve', '--data', 'data'], { env: { ...env, RASKET_HTTP_PORT: '0' } });
@@ -126,7 +126,7 @@ describe('rasket serve', () => {
 
   // runs only with PostgreSQL, because SQLite bears one process
   it.runIf(driver === 'pg')('leaves the file of another process on the same folder alone', async () => {
-    await init('data');
+    await install();
     const first = await desk.serve(['serve', '--data', 'data', '--roles', 'http'], { env });
     const second = await desk.serve(['serve', '--data', 'data', '--roles', 'delivery'], { env });
     expect(await first.stop()).toMatchObject({ code: 0 });
@@ -136,7 +136,7 @@ describe('rasket serve', () => {
   });
 
   it('does not take the file of a killed process for its own', async () => {
-    await init('data');
+    await install();
     const killed = await desk.serve(['serve', '--data', 'data'], { env });
     killed.kill('SIGKILL');
     await killed.ended;
@@ -152,7 +152,7 @@ describe('rasket serve', () => {
   });
 
   it('lets a request end at SIGTERM, and stops at once at the second', async () => {
-    await init('data');
+    await install();
     const server = await desk.serve(['serve', '--data', 'data'], { env });
     const { port } = server.ready.listeners.http ?? { port: 0 };
     const caller = net.connect(port, '127.0.0.1');
@@ -191,7 +191,7 @@ describe('rasket serve', () => {
     },
     { why: 'a damaged instance key', key: 'AAAA', says: /instance\.key is damaged; restore it from a backup/ },
   ])('says in one line: $why', async ({ args = [], env: more = {}, key, says }) => {
-    await init('data');
+    await install();
     if (key !== undefined) desk.write('data/instance.key', key);
     const given = args.includes('--data') ? args : ['--data', 'data', ...args];
     const ended = await desk.rasket(['serve', ...given], { env: { ...env, RASKET_HTTP_PORT: '0', ...more } });
@@ -199,7 +199,7 @@ describe('rasket serve', () => {
   });
 
   it('lists every fault of a configuration, one a line', async () => {
-    await init('data');
+    await install();
     desk.write('bad.toml', '[http]\nprot = 1\nport = "x"\n[dilivery]\na = 1\n');
     const ended = await desk.rasket(['serve', '--data', 'data', '--config', 'bad.toml'], { env });
     expect(ended).toMatchObject({ code: 1, stdout: '' });
@@ -217,7 +217,7 @@ describe('rasket serve', () => {
     const server = await desk.serve(['dev', '--data', 'dev'], { env: await desk.database() });
     await server.stop();
     expectOneLine(await desk.rasket(['serve', '--data', 'dev'], { env }), /belongs to the development profile/);
-    await init('data');
+    await install();
     expectOneLine(await desk.rasket(['dev', '--data', 'data'], { env }), /is not a folder of the development profile/);
   });
 });

@@ -1,8 +1,13 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Desk, expectOneLine } from './desk.ts';
+import { Installation } from './installation.ts';
 
 // Several processes one after the other, on whatever else the machine does.
 vi.setConfig({ testTimeout: 180_000 });
+
+let installation: Installation;
+beforeAll(async () => void (installation = await Installation.make()));
+afterAll(() => installation.clear());
 
 let desk: Desk;
 let env: Record<string, string>;
@@ -12,8 +17,7 @@ beforeEach(async () => {
   env = await desk.database();
   desk.write('rasket.toml', '[plans.small]\nname = "Small"\ndaily_cap = 7\n');
   env.RASKET_CONFIG = desk.at('rasket.toml');
-  const made = await desk.rasket(['init', '--data', 'data', '--json'], { env });
-  key = (JSON.parse(made.stdout) as { api_key: string }).api_key;
+  key = (await installation.copyTo(desk, 'data', env)).api_key;
 });
 afterEach(() => desk.clear());
 
