@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { SlowestFiles } from './test/rig/slowest-files.ts';
+import { SlowestFirst } from './test/rig/slowest-first.ts';
 
 const major = Number(process.versions.node.split('.')[0]);
 if (major !== 24) {
@@ -28,7 +29,7 @@ const withoutDatabase = [
 // What would be the same whatever the database behind it: what is said at a terminal; what is refused before a statement runs;
 // bytes on HTTP, SMTP and DNS. Whoever moves a file here makes sure that the statements it causes are run on both by another.
 const onSqliteAlone = [
-  'test/cli/{audience-files,first-email,sessions,storage,tail,teams,webhooks-listen}.test.ts',
+  'test/cli/{audience-files,first-email,sessions,starts,storage,tail,teams,webhooks-listen}.test.ts',
   'test/console/*.test.ts',
   'test/api/conventions/{bodies,bodies-in-hand,credentials,http-by-hand,parameters,paths-and-methods}.test.ts',
   'test/api/conventions/{rate-limit,reach,unread-answers}.test.ts',
@@ -69,6 +70,7 @@ export default defineConfig({
     retry: 0,
     reporters: ['default', new SlowestFiles()],
     passWithNoTests: false,
+    sequence: { sequencer: SlowestFirst },
     projects: [
       {
         extends: true,
