@@ -155,6 +155,16 @@ module.exports = {
       to: { path: ['(^|/)node_modules/(knex|pg|better-sqlite3|sqlite3|@types/pg|@types/better-sqlite3)/'] },
     },
     {
+      name: 'commands-do-not-import-node-http',
+      severity: 'error',
+      comment:
+        'An import of node:http looks at all that it exports, its WebSocket among them, for which Node loads undici: a third of what a ' +
+        'command costs. ' +
+        "Take it by process.getBuiltinModule('node:http'); types may be imported.",
+      from: { path: '^(bin|cli|console)/', pathNot: '\\.test\\.tsx?$' },
+      to: { path: '^(node:)?http$', dependencyTypesNot: ['type-only'] },
+    },
+    {
       name: 'migrations-stand-alone',
       severity: 'error',
       comment:

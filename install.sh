@@ -139,6 +139,9 @@ chmod 644 "$ready/.installation.json"
 if [ $staged = no ]; then
   sh "$ready/bin/ensure-installed" prod
   chmod -R go=rX "$ready/node_modules"
+  # The account of the service cannot write here: what the first start makes of the program (bin/rasket) is made now.
+  env -i PATH="$PATH" "$ready/bin/rasket" --version >/dev/null
+  [ ! -d "$ready/.cache" ] || chmod -R go=rX "$ready/.cache"
 fi
 
 # With the service's settings and not those of whoever installs; the program works as the owner of the data folder.

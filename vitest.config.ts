@@ -22,7 +22,7 @@ const plain = ['contract', 'config', 'install', 'protocol', 'rig', 'vectors'].ma
 // have one to give to a scene.
 const withoutDatabase = [
   'test/sdk/samples.test.ts',
-  'test/flow/deliver-{back-off,dot,envelope,model,pool,resolver,route,shares,simulator,tls}.test.ts',
+  'test/flow/deliver-{back-off,dot,envelope,model,pool,resolver,route,shares,simulator,slots,tls}.test.ts',
   'test/platform/{guarded-fetch,inspector,post-pool,resolver-records}.test.ts',
   'test/cli/{confirm,dns,domain-claims,exit-codes,explain,families,lists,output,parity,profiles,shells,webhooks-replay}.test.ts',
 ];
@@ -68,6 +68,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     // A test that passes the second time is a defect that was seen and thrown away.
     retry: 0,
+    setupFiles: ['test/rig/leaves-nothing.ts'],
     reporters: ['default', new SlowestFiles()],
     passWithNoTests: false,
     sequence: { sequencer: SlowestFirst },

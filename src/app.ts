@@ -227,7 +227,7 @@ function cronTable(world: World): readonly CronJob[] {
   return [
     { name: 'sweep-domains', schedule: world.config.domains.sweep, run: () => sweepDomains(world) },
     { name: 'publish-dns', schedule: '* * * * *', run: () => publishConfigured(world) },
-    { name: 'release-held-mail', schedule: '* * * * *', run: () => releaseDeferred(world.db, world.clock.now()) },
+    { name: 'release-deferred-mail', schedule: '* * * * *', run: () => releaseDeferred(world.db, world.clock.now()) },
     { name: 'release-ended-holds', schedule: '* * * * *', run: () => releaseEndedHolds(world) },
     { name: 'recheck-claims', schedule: '41 * * * *', run: () => recheckClaims(world) },
     { name: 'forget-idempotency-keys', schedule: '7 * * * *', run: () => forgetIdempotencyKeys(world) },

@@ -1,5 +1,6 @@
 import type { ErrorBody } from '../../src/contract/index.ts';
 import { readFrames, type StreamFrame } from './event-stream.ts';
+import { exchange, type Answer, type Asking } from './exchange.ts';
 import { ApiFault, noAnswer, NoAnswer } from './faults.ts';
 import { routeOf, type AnswerOf, type CallOf, type OperationId } from './routes.ts';
 
@@ -57,7 +58,7 @@ interface LooseCall {
 }
 
 /** Calls back at the first request that may change something. */
-function createWriteNote(onWrite: ClientOptions['onWrite']): (method: string | undefined) => void {
+function createWriteNote(onWrite: ClientOptions['onWrite']): (method: string) => void {
   let hasWritten = false;
   return (method) => {
     if (hasWritten || method === 'GET') return;
@@ -71,17 +72,16 @@ export function createClient(options: ClientOptions): Client {
   const wait = options.wait ?? ((ms: number) => new Promise<void>((resolve) => void setTimeout(resolve, ms)));
 
   const noteWrite = createWriteNote(options.onWrite);
-  async function attempt(operation: OperationId, request: Prepared, stop?: AbortSignal): Promise<unknown> {
-    let response: Response;
-    let text: string;
+
+  async function attempt(operation: OperationId, asking: Asking, stop?: AbortSignal): Promise<unknown> {
     const limit = AbortSignal.timeout(timeoutMs);
-    try {
-      response = await fetch(request.url, { ...request.init, signal: stop ? AbortSignal.any([stop, limit]) : limit });
-      text = await response.text();
-    } catch (error) {
+    const heard = exchange(asking, stop ? AbortSignal.any([stop, limit]) : limit);
+    const { response, text } = await heard.catch((error: unknown) => {
       stop?.throwIfAborted();
+      // What cannot stand in a request was never sent.
+      if (error instanceof TypeError) throw error;
       throw noAnswer(options.url, error, timeoutMs);
-    }
+    });
     return readAnswer(operation, options.url, response, text);
   }
 
@@ -89,7 +89,7 @@ export function createClient(options: ClientOptions): Client {
     url: options.url,
     async call<Id extends OperationId>(operation: Id, call: CallOf<Id>, signal?: AbortSignal): Promise<AnswerOf<Id>> {
       const request = buildRequest(operation, call as LooseCall, options);
-      noteWrite(request.init.method);
+      noteWrite(request.method);
       try {
         return (await attempt(operation, request, signal)) as AnswerOf<Id>;
       } catch (error) {
@@ -186,31 +186,24 @@ async function* orLost<T>(body: AsyncIterable<T>, lost: (error: unknown) => NoAn
   }
 }
 
-interface Prepared {
-  url: string;
-  init: RequestInit;
-}
-
-function buildRequest(operation: OperationId, call: LooseCall, { url, apiKey, version }: ClientOptions): Prepared {
+function buildRequest(operation: OperationId, call: LooseCall, { url, apiKey, version }: ClientOptions): Asking {
   const [method, template] = routeOf(operation);
   const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(call.path?.[name] ?? ''));
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(call.query ?? {})) {
     if (value !== undefined) query.set(name, String(value));
   }
-  const headers = new Headers({ 'user-agent': `rasket-cli/${version}`, accept: 'application/json' });
-  if (apiKey !== undefined) headers.set('authorization', `Bearer ${apiKey}`);
-  if (call.body !== undefined) headers.set('content-type', 'application/json');
+  const headers: Record<string, string> = { 'user-agent': `rasket-cli/${version}`, accept: 'application/json' };
+  if (apiKey !== undefined) headers['authorization'] = `Bearer ${apiKey}`;
+  if (call.body !== undefined) headers['content-type'] = 'application/json';
   for (const [name, value] of Object.entries(call.header ?? {})) {
-    if (value !== undefined) headers.set(name, value);
+    if (value !== undefined) headers[name] = value;
   }
-  const body = call.body === undefined ? null : JSON.stringify(call.body);
-  // A redirect would carry the key to an address that nobody chose.
-  const init: RequestInit = { method, headers, body, redirect: 'manual' };
-  return { url: `${url}${path}${query.size > 0 ? `?${query}` : ''}`, init };
+  const body = call.body === undefined ? undefined : JSON.stringify(call.body);
+  return { url: `${url}${path}${query.size > 0 ? `?${query}` : ''}`, method, headers, body };
 }
 
-function readAnswer(operation: OperationId, url: string, response: Response, text: string): unknown {
+function readAnswer(operation: OperationId, url: string, response: Answer, text: string): unknown {
   const body = parseJson(text);
   if (response.ok && response.headers.get('content-type')?.startsWith('text/plain')) return text;
   if (response.ok && body !== undefined) return body;

@@ -36,11 +36,17 @@ export class NoAnswer extends Error {
   }
 }
 
+interface Cause {
+  code?: string;
+  message?: string;
+}
+
 /** Puts the codes of the network and of TLS into words. */
 export function noAnswer(url: string, error: unknown, timeoutMs: number): NoAnswer {
   const { hostname } = new URL(url);
-  const { name, cause } = error as { name?: string; cause?: { code?: string; message?: string } };
-  const code = cause?.code ?? '';
+  // `fetch` puts what happened behind an error of its own.
+  const { name, cause = error as Cause } = error as { name?: string; cause?: Cause };
+  const code = cause.code ?? '';
   if (name === 'TimeoutError') {
     return new NoAnswer({
       url,
@@ -61,22 +67,27 @@ export function noAnswer(url: string, error: unknown, timeoutMs: number): NoAnsw
       });
     case 'EHOSTUNREACH':
     case 'ENETUNREACH':
+    case 'ETIMEDOUT':
     case 'UND_ERR_CONNECT_TIMEOUT':
       return new NoAnswer({ url, cause: `${url} cannot be reached (${code}).`, next: 'rasket doctor' });
     default:
   }
-  if (cause?.message === 'bad port') {
+  if (cause.message === 'bad port') {
     const refused = `Port ${new URL(url).port} belongs to another protocol, and HTTP clients refuse it.`;
     return new NoAnswer({ url, cause: refused, next: 'rasket login --url URL' });
   }
-  if (/CERT|SSL|TLS|ISSUER|SIGNATURE|ALTNAME/.test(code)) {
+  if (code.startsWith('HPE_')) {
+    const cause = `What listens at ${url} speaks another protocol than HTTP (${code}).`;
+    return new NoAnswer({ url, cause, next: 'rasket login --url URL' });
+  }
+  if (/EPROTO|CERT|SSL|TLS|ISSUER|SIGNATURE|ALTNAME/.test(code)) {
     return new NoAnswer({
       url,
       cause: `The certificate of ${url} is not trusted (${code}); name its authority in NODE_EXTRA_CA_CERTS.`,
       next: 'NODE_EXTRA_CA_CERTS=ca.pem rasket doctor',
     });
   }
-  const what = code || (cause?.message ?? String(error));
+  const what = code || (cause.message ?? String(error));
   return new NoAnswer({
     url,
     cause: `The connection to ${url} broke before the answer came (${what}).`,

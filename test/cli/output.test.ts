@@ -280,12 +280,19 @@ describe('what is loaded', () => {
     });
     const ours = urls
       .filter((url) => url.startsWith(`file://${root}/`))
+      .flatMap((url) => (url.includes('/.cache/build/') ? sourcesOf(url) : url))
       .map((url) => url.slice(`file://${root}/`.length));
     return [...new Set(ours.map((file) => file.replace(/^node_modules\/((@[^/]+\/)?[^/]+)\/.*/, '$1')))];
   }
 
+  /** What was compiled into a file of a build. */
+  function sourcesOf(url: string): string[] {
+    const { sources } = JSON.parse(fs.readFileSync(new URL(`${url}.map`), 'utf8')) as { sources: string[] };
+    return sources.map((source) => new URL(source, url).href);
+  }
+
   it('the version is answered by one file', async () => {
-    expect(await loadedBy(['--version'])).toEqual(['bin/main.ts']);
+    expect((await loadedBy(['--version'])).sort()).toEqual(['bin/main.ts', 'bin/source-lines.ts']);
   });
 
   it('sending loads the client and nothing of the server', async () => {
@@ -298,7 +305,7 @@ describe('what is loaded', () => {
     expect(
       loaded.filter(
         (file) =>
-          !/^(bin\/(main|program|operator-commands|output)\.ts|cli\/.*|src\/contract\/(index|load|document|compile|error-catalogue)\.ts|commander)$/.test(
+          !/^(bin\/(source-lines|main|program|operator-commands|output)\.ts|cli\/.*|src\/contract\/(index|load|document|compile|error-catalogue)\.ts|commander)$/.test(
             file,
           ),
       ),

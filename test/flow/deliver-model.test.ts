@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { createDestinationPool } from '../../src/flow/mail/deliver/destination-pool.ts';
 import type { Ending } from '../../src/flow/mail/deliver/ending.ts';
-import type { Deferral, DeliveryJob } from '../../src/flow/mail/deliver/outcome.ts';
+import type { Deferral, DeliveryJob } from '../../src/flow/mail/deliver/delivery-job.ts';
 import type { SmtpSession } from '../../src/flow/mail/deliver/smtp-session.ts';
 import { createManualClock } from '../rig/clock.ts';
 

@@ -108,7 +108,7 @@ describe('a domain that is not verified any more', () => {
     const held = await mail.send('x@one.example', at(2 * MINUTE));
     const scheduled = await mail.send('x@one.example', at(30 * HOUR));
     const letGo = async () => {
-      await scene.app.jobs.find((job) => job.name === 'release-held-mail')?.run();
+      await scene.app.jobs.find((job) => job.name === 'release-deferred-mail')?.run();
       scene.clock.advance(1000);
       await scene.settled();
     };
@@ -145,7 +145,7 @@ describe('a domain that is not verified any more', () => {
     scene.clock.advance(MINUTE);
     await scene.settled();
     await scene.api('DELETE', path, { key });
-    await scene.app.jobs.find((job) => job.name === 'release-held-mail')?.run();
+    await scene.app.jobs.find((job) => job.name === 'release-deferred-mail')?.run();
     scene.clock.advance(1000);
     await scene.settled();
     expect((await mail.account(held)).state).toBe('failed');

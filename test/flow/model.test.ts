@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFailed } from 'vitest';
 import { foldLastEvent } from '../../src/events/index.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { HOUR, mailIn, messagesOf, MINUTE, SECOND, type Mail } from './mail.ts';
@@ -130,6 +130,7 @@ describe('any order of sends, suppressions, waits and restarts', () => {
     { timeout: 120_000 },
     async () => {
       const seed = Number(process.env.RASKET_TEST_SEED ?? Date.now() % 2 ** 31);
+      onTestFailed(() => console.error(`RASKET_TEST_SEED=${seed}`));
       const property = fc.asyncProperty(commands, async (order) => {
         const real: Real = { scene, mail: await mailIn(scene), ids: [] };
         const model: Model = { emails: [], suppressedOnce: new Set(), restarts: 0 };

@@ -64,6 +64,11 @@ describe.runIf(isPossible)('what install.sh says at its end', () => {
     for (const command of commandsOf('Start it')) typed(command);
     await vi.waitFor(() => typed('test -e /var/lib/rasket/run/ready.json'), { timeout: 120_000 });
     for (const command of commandsOf('Look at it')) typed(command);
+    // Its account could not have made the build that it runs from.
+    const server = 'pgrep -u rasket -f main';
+    expect(typed(`tr '\\0' ' ' </proc/$(${server})/cmdline`).stdout).toMatch(
+      /\/opt\/rasket\/\.cache\/build\/\w{64}\/main\.js serve/,
+    );
     expect(commandsOf('Keep the key')).toEqual(['rasket login']);
     expect(typed('rasket login', `${key}\n`).stdout).toMatch(/is kept in/);
     for (const command of commandsOf('See whether all is well')) typed(command);

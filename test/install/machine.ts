@@ -27,7 +27,7 @@ cp -a /etc "$AT/etc" && mount --bind "$AT/etc" /etc
 for part in opt var/lib usr/local/bin; do mkdir -p "$AT/$part" && mount --bind "$AT/$part" "/$part"; done
 [ ! -d /run/systemd ] || mount -t tmpfs tmpfs /run/systemd
 mkdir -p /opt/rasket/node_modules
-cd "$CHECKOUT" && cp -R package.json package-lock.json bin src cli migrations config systemd install.sh /opt/rasket/
+cd "$CHECKOUT" && cp -R package.json package-lock.json bin src cli console migrations config systemd install.sh /opt/rasket/
 mount --bind "$CHECKOUT/node_modules" /opt/rasket/node_modules
 perl -e 'use Socket; socket(S, PF_INET, SOCK_DGRAM, 0); my $up = pack("a16 s", "lo", 0x41); ioctl(S, 0x8914, $up) or die $!'
 cd / && echo ready && exec sleep infinity

@@ -39,6 +39,17 @@ export class Tree {
     fs.symlinkSync(process.execPath, path.join(at, 'node'));
   }
 
+  /** What makes builds of the program. */
+  bringBuilder(): void {
+    this.bringNode();
+    for (const file of ['build.ts', 'compiled.ts', 'source-lines.ts']) {
+      fs.copyFileSync(path.join(root, 'bin', file), path.join(this.folder, 'bin', file));
+    }
+    for (const name of ['esbuild', '@esbuild']) {
+      fs.symlinkSync(path.join(root, 'node_modules', name), path.join(this.folder, 'node_modules', name));
+    }
+  }
+
   markInstalled(mode: 'prod' | 'all'): void {
     fs.mkdirSync(path.join(this.folder, 'node_modules'), { recursive: true });
     const lockfile = path.join(this.folder, 'package-lock.json');

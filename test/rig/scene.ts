@@ -13,6 +13,7 @@ import { makeMigratedDatabase } from './database.ts';
 import { startDns, type DnsRig } from './dns.ts';
 import { makeRsaKey } from './rsa-keys.ts';
 import { scratchFolder } from './scratch.ts';
+import { sayWhenHanging } from './say-when-hanging.ts';
 import { startSink, type Sink, type SinkOptions } from './sink.ts';
 import { seenEvents, type SeenEvent } from './events.ts';
 
@@ -104,6 +105,8 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
     });
   let app = await start();
   let api = createApi(app.http?.url ?? '');
+  const waitFor = <T>(what: string, work: Promise<T>): Promise<T> =>
+    sayWhenHanging(what, work, { app, log, databaseUrl: database.settings.url });
 
   const scene: Scene = {
     get app() {
@@ -123,12 +126,7 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
       return teamOf(scene, made.teamId, made.apiKey);
     },
     operator: (name = 'Ada') => createOperator(app.world, name).then(({ token }) => token),
-    async settled() {
-      // What became of mail is told to endpoints, and what becomes of an endpoint may be mailed and told in turn.
-      for (let round = 0; round < 2; round++) {
-        for (const part of [app.confirmations, app.queue, app.webhooks, app.imports]) await part?.idle();
-      }
-    },
+    settled: () => settled(app, waitFor),
     events: (subjectId) => seenEvents(app.world.db, subjectId),
     async account(team, emailId) {
       const { body } = await api('GET', `/emails/${emailId}`, { key: team.key });
@@ -136,12 +134,12 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
       return { state: body.last_event as string, events: events.map((event) => event.type) };
     },
     async restart() {
-      await app.close(0);
+      await waitFor('stopped, to be started again', app.close(0));
       app = await start();
       api = createApi(app.http?.url ?? '');
     },
     async close() {
-      await app.close(0);
+      await waitFor('stopped', app.close(0));
       await Promise.all([sink.close(), dns.close()]);
       await database.drop();
       rmSync(dataDir, { recursive: true, force: true });
@@ -149,6 +147,14 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
     [Symbol.asyncDispose]: () => scene.close(),
   };
   return scene;
+}
+
+/** What became of mail is told to endpoints, and what becomes of an endpoint may be mailed and told in turn. */
+async function settled(app: App, waitFor: (what: string, work: Promise<void>) => Promise<void>): Promise<void> {
+  for (let round = 0; round < 2; round++) {
+    for (const part of ['confirmations', 'queue', 'webhooks', 'imports'] as const)
+      await waitFor(`${part} idle`, Promise.resolve(app[part]?.idle()));
+  }
 }
 
 function settingsOf(

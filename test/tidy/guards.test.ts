@@ -34,6 +34,7 @@ describe('the import rules', () => {
     'no-cycles': 'src/protocol/text/l.ts -> ./m.ts',
     'no-cycles-between-modules': 'src/flow/mail/queue/n.ts -> ../deliver/index.ts',
     'sql-stays-in-stores': 'src/resources/emails/o.ts -> knex',
+    'commands-do-not-import-node-http': 'cli/z.ts -> node:http',
     'migrations-stand-alone': 'migrations/0001_p.ts -> ../src/protocol/text/index.ts',
     'nothing-imports-tests': 'src/protocol/text/q.ts -> ../../../test/rig/clock.ts',
     'clients-see-only-the-contract': 'cli/r.ts -> ../src/protocol/text/index.ts',

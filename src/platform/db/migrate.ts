@@ -23,7 +23,7 @@ class MigrationFolder implements Knex.MigrationSource<string> {
     return name;
   }
   async getMigration(name: string): Promise<Knex.Migration> {
-    return import(new URL(`${name}.ts`, FOLDER).href);
+    return import(`../../../migrations/${name}.ts`);
   }
 }
 

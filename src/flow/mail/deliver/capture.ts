@@ -1,4 +1,4 @@
-import type { Deliver, DeliveryJob } from './outcome.ts';
+import type { Deliver, DeliveryJob } from './delivery-job.ts';
 
 /** For development: every message ends in a built-in mailbox, and its recipients hear that it was delivered. */
 export function createCapture(save: (job: DeliveryJob, message: Buffer) => Promise<void>): Deliver {

@@ -1,22 +1,9 @@
 import { createFairShare, type FairShare } from '../../../platform/fair-share/index.ts';
 import type { IdleSessions, Peer } from './idle-sessions.ts';
 import type { MxAddress } from './mx-address.ts';
-import type { Deferral } from './outcome.ts';
+import { OpeningRequests, type OpeningRequest, type TeamRequests } from './opening-requests.ts';
+import type { Deferral } from './delivery-job.ts';
 import type { SmtpSession } from './smtp-session.ts';
-
-/** Somebody who wants a connection to a peer for a team. */
-export interface OpeningRequest {
-  team: string;
-  peer: Peer;
-  /** Nothing of its own speaks against it. */
-  isReady(): boolean;
-  /** It may open, and tells how that ended; or the address failed meanwhile. */
-  answer(permission: 'open' | NonNullable<MxAddress['refusal']>): void;
-  /** Whether one that stands already would do as well; one that was idle may be dead. */
-  mayAdopt(wasIdle: boolean): boolean;
-  /** It has this one instead, which another destination had until now. */
-  adopt(session: SmtpSession, wasIdle: boolean): void;
-}
 
 type Opening = Pick<OpeningRequest, 'team'> & { address: MxAddress };
 
@@ -37,10 +24,9 @@ export class ConnectionSlots {
   #sockets = 0;
   #held: FairShare;
   #openings: FairShare;
-  #requests = new Map<string, Set<OpeningRequest>>();
-  #wantedCount = 0;
-  /** Teams that were given something since anybody waits. */
-  #hadTurn = new Set<string>();
+  #requests = new OpeningRequests();
+  /** Addresses that failed since requests were last refused. */
+  #failed = new Set<MxAddress>();
   /** Sockets that are being closed. */
   #leaving = 0;
   #shareWaiters = new Map<string, Set<ShareWaiter>>();
@@ -56,19 +42,19 @@ export class ConnectionSlots {
 
   /** Somebody waits for a slot, or for one of this address. */
   isScarce(address: MxAddress): boolean {
-    return (this.#wantedCount > 0 && this.#sockets >= this.#countMax) || (address.wanted > 0 && address.isFull);
+    return (this.#requests.count > 0 && this.#sockets >= this.#countMax) || (address.wanted > 0 && address.isFull);
   }
 
   /** The team has as many as it may have, and waits for another. */
   isHeldUp(team: string, address: MxAddress): boolean {
-    return this.#requests.has(team) && !this.mayHold(team, address);
+    return this.#requests.hasTeam(team) && !this.mayHold(team, address);
   }
 
   /** Somebody waits whom this connection would not serve: it does more good closed than idle. */
   isInTheWay({ address, key }: Peer): boolean {
     const served = address.wantedOf(key);
     return (
-      (this.#wantedCount > served && this.#sockets >= this.#countMax) || (address.wanted > served && address.isFull)
+      (this.#requests.count > served && this.#sockets >= this.#countMax) || (address.wanted > served && address.isFull)
     );
   }
 
@@ -95,17 +81,13 @@ export class ConnectionSlots {
 
   /** Answers at once where it can; the returned function withdraws what was not answered. */
   request(request: OpeningRequest): () => void {
-    const known = this.#requests.get(request.team);
-    const requests = (known ?? new Set()).add(request);
     const { team, peer } = request;
-    // Who asks for the first time comes before those who ask again and again.
-    if (this.#hadTurn.has(team)) this.#requests.set(team, requests);
-    else if (!known) this.#requests = new Map([[team, requests], ...this.#requests]);
-    this.#wantedCount += 1;
-    peer.address.want(peer.key, 1);
+    this.#requests.add(request);
+    if (peer.address.refusal) this.#failed.add(peer.address);
     this.serve();
-    if (requests.has(request) && peer.address.isFull && peer.address.mayHold(team)) this.#idle.closeOne(peer.address);
-    return () => this.#withdraw(request);
+    if (this.#requests.has(request) && peer.address.isFull && peer.address.mayHold(team))
+      this.#idle.closeOne(peer.address);
+    return () => this.#requests.remove(request);
   }
 
   /**
@@ -113,30 +95,39 @@ export class ConnectionSlots {
    * does where somebody who needs its place instead comes before them.
    */
   pass(session: SmtpSession, peer: Peer, wasIdle: boolean): boolean {
-    if (peer.address.wanted === 0) return false;
-    for (const [team, requests] of [...this.#requests]) {
+    if (peer.address.wantedOf(peer.key) === 0) return false;
+    for (const [team, requests] of this.#requests.teams()) {
       if (!this.#held.fits(team)) continue;
-      for (const request of requests) {
-        if (!request.peer.address.mayHold(team)) continue;
-        if (request.peer.key !== peer.key) {
-          if (this.#needsPlaceOf(peer.address, request)) return false;
-        } else if (request.mayAdopt(wasIdle)) {
-          this.#hadItsTurn(team, requests);
-          this.#withdraw(request);
-          request.adopt(session, wasIdle);
-          return true;
-        }
-      }
+      const next = this.#nextFor(team, requests, peer, wasIdle);
+      if (!next) continue;
+      if (next.peer.key !== peer.key) return false;
+      this.#lend(session, next, wasIdle);
+      return true;
     }
     return false;
   }
 
-  /** Unless another is on its way out already. */
-  #needsPlaceOf(address: MxAddress, request: OpeningRequest): boolean {
-    if (!this.#openings.fits(request.team) || !request.isReady()) return false;
-    const wanted = request.peer.address;
-    if (wanted === address) return address.isFull && address.leaving === 0;
+  /** Who of a team comes first that could do something with this connection or with its place. */
+  #nextFor(team: string, requests: TeamRequests, lent: Peer, wasIdle: boolean): OpeningRequest | undefined {
+    for (const { peer, requests: alike } of requests.byPeer) {
+      const isAlike = peer.key === lent.key;
+      if (!peer.address.mayHold(team) || !(isAlike || this.#wouldDo(lent.address, peer.address, team))) continue;
+      for (const request of alike) if (isAlike ? request.mayAdopt(wasIdle) : request.isReady()) return request;
+    }
+    return undefined;
+  }
+
+  /** Whether a connection to one address, closed, makes room for one to the other, unless another is on its way out already. */
+  #wouldDo(closed: MxAddress, wanted: MxAddress, team: string): boolean {
+    if (!this.#openings.fits(team)) return false;
+    if (wanted === closed) return wanted.isFull && wanted.leaving === 0;
     return this.#sockets >= this.#countMax && !wanted.isFull && this.#leaving === 0;
+  }
+
+  #lend(session: SmtpSession, request: OpeningRequest, wasIdle: boolean): void {
+    this.#requests.hadTurn(request);
+    this.#requests.remove(request);
+    request.adopt(session, wasIdle);
   }
 
   /** A connection is being closed. */
@@ -156,7 +147,14 @@ export class ConnectionSlots {
     this.#held.leave(team);
     this.#sockets -= 1;
     address.failed(team, why);
+    if (why) this.#failed.add(address);
     this.serve();
+  }
+
+  /** A connection that stood broke off. */
+  brokeOff(address: MxAddress, why: Deferral): void {
+    address.backOff.failedTogether(why);
+    this.#failed.add(address);
   }
 
   /** A connection that was being closed is gone. */
@@ -170,7 +168,7 @@ export class ConnectionSlots {
 
   /** Gives out what has become free, to each team in turn. */
   serve(): void {
-    if (this.#requests.size + this.#shareWaiters.size === 0) return;
+    if (this.#requests.count + this.#shareWaiters.size === 0) return this.#failed.clear();
     this.#serveAgain = true;
     if (this.#isServing) return;
     this.#isServing = true;
@@ -194,18 +192,18 @@ export class ConnectionSlots {
   }
 
   #refuse(): void {
-    for (const requests of [...this.#requests.values()]) {
-      for (const request of requests) {
-        const { refusal } = request.peer.address;
-        if (refusal) this.#answer(request, refusal);
-      }
+    for (const address of [...this.#failed]) {
+      this.#failed.delete(address);
+      const { refusal } = address;
+      if (!refusal) continue;
+      for (const request of this.#requests.at(address)) if (this.#requests.has(request)) this.#answer(request, refusal);
     }
   }
 
   /** One opening for each team that may have it; answers whether there was any. */
   #round(): boolean {
     let wasAny = false;
-    for (const [team, requests] of [...this.#requests]) {
+    for (const [team, requests] of this.#requests.teams()) {
       if (!this.#held.fits(team) || !this.#openings.fits(team)) continue;
       const request = firstReady(team, requests);
       if (!request) continue;
@@ -217,7 +215,7 @@ export class ConnectionSlots {
       this.#held.enter(team);
       this.#openings.enter(team);
       request.peer.address.opens(team);
-      this.#hadItsTurn(team, requests);
+      this.#requests.hadTurn(request);
       this.#answer(request, 'open');
       wasAny = true;
     }
@@ -225,50 +223,33 @@ export class ConnectionSlots {
   }
 
   #lendIdle(): void {
-    const adopts = ([team, requests]: [string, Set<OpeningRequest>]): boolean =>
-      this.#held.fits(team) && this.#adoptsIdle(team, requests);
-    while (this.#idle.size > 0 && [...this.#requests].some(adopts));
+    for (const peer of this.#idle.peers()) while (peer.address.wantedOf(peer.key) > 0 && this.#adoptsIdle(peer));
   }
 
-  #adoptsIdle(team: string, requests: Set<OpeningRequest>): boolean {
-    for (const request of requests) {
-      if (!request.peer.address.mayHold(team) || !request.mayAdopt(true)) continue;
-      const idle = this.#idle.take(request.peer.key);
-      if (!idle) continue;
-      this.#hadItsTurn(team, requests);
-      this.#withdraw(request);
-      request.adopt(idle.session, true);
-      return true;
+  #adoptsIdle({ address, key }: Peer): boolean {
+    for (const [team, requests] of this.#requests.teams()) {
+      if (!this.#held.fits(team) || !address.mayHold(team)) continue;
+      for (const request of requests.of(key)) {
+        if (!request.mayAdopt(true)) continue;
+        const idle = this.#idle.take(key);
+        if (!idle) return false;
+        this.#lend(idle.session, request, true);
+        return true;
+      }
     }
     return false;
   }
 
-  /** Its next one comes behind those of the others: there may be but one place that all of them wait for. */
-  #hadItsTurn(team: string, requests: Set<OpeningRequest>): void {
-    this.#requests.delete(team);
-    this.#requests.set(team, requests);
-    this.#hadTurn.add(team);
-  }
-
   #answer(request: OpeningRequest, permission: Parameters<OpeningRequest['answer']>[0]): void {
-    this.#withdraw(request);
+    this.#requests.remove(request);
     request.answer(permission);
-  }
-
-  #withdraw(request: OpeningRequest): void {
-    const requests = this.#requests.get(request.team);
-    if (!requests?.delete(request)) return;
-    this.#wantedCount -= 1;
-    request.peer.address.want(request.peer.key, -1);
-    if (requests.size === 0) this.#requests.delete(request.team);
-    if (this.#wantedCount === 0) this.#hadTurn.clear();
   }
 }
 
-function firstReady(team: string, requests: Iterable<OpeningRequest>): OpeningRequest | undefined {
-  for (const request of requests) {
-    const { address } = request.peer;
-    if (!address.isFull && address.mayHold(team) && request.isReady()) return request;
+function firstReady(team: string, requests: TeamRequests): OpeningRequest | undefined {
+  for (const { peer, requests: alike } of requests.byPeer) {
+    if (peer.address.isFull || !peer.address.mayHold(team)) continue;
+    for (const request of alike) if (request.isReady()) return request;
   }
   return undefined;
 }

@@ -1,6 +1,6 @@
 import type { World } from '../../../platform/world/index.ts';
 import type { DeliverOptions } from './create-deliver.ts';
-import type { Deliver } from './outcome.ts';
+import type { Deliver } from './delivery-job.ts';
 
 /** How mail is delivered, as the configuration says. */
 export function deliverOptionsOf(

@@ -7,7 +7,7 @@ import { IdleSessions, type Peer } from './idle-sessions.ts';
 import type { Lease } from './lease.ts';
 import { MxAddress } from './mx-address.ts';
 import type { Route, Target } from './mx-route.ts';
-import type { DeliveryJob } from './outcome.ts';
+import type { DeliveryJob } from './delivery-job.ts';
 import type { Opened, SmtpSession } from './smtp-session.ts';
 
 export interface DestinationPoolOptions {

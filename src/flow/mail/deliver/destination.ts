@@ -8,7 +8,7 @@ import { refuse, STOPPING, type Lease, type Waiter } from './lease.ts';
 import type { MxAddress } from './mx-address.ts';
 import type { Target } from './mx-route.ts';
 import { allFailed, asDown, notTried, tookTooLong, addressOutcome, type FailedTarget } from './opening-outcome.ts';
-import type { Deferral, JobOutcome } from './outcome.ts';
+import type { Deferral, JobOutcome } from './delivery-job.ts';
 import type { Opened, SmtpSession } from './smtp-session.ts';
 import { WaitersByTeam } from './waiters-by-team.ts';
 
@@ -65,7 +65,7 @@ export class Destination implements ShareWaiter {
       const waiter: Waiter = { team, needsFresh: fresh, settle };
       const unwatch = onAbort(signal, () => waiter.settle(STOPPING));
       this.#waiting.add(team, waiter, fresh ? 'first' : 'last');
-      if (this.#idle.length > 0 || !slots.mayHold(team)) slots.awaitShare(team, this);
+      if (this.#idle.length > 0) slots.awaitShare(team, this);
       this.grow();
     });
   }
@@ -88,9 +88,9 @@ export class Destination implements ShareWaiter {
 
   #note(team: string, session: SmtpSession, ending: Ending): void {
     this.#failures.note(team, ending);
-    const backOff = this.#peerOf.get(session)?.address.backOff;
-    if (ending.kind === 'worked') backOff?.worked();
-    else if (ending.kind === 'broken') backOff?.failedTogether(ending.why);
+    const address = this.#peerOf.get(session)?.address;
+    if (ending.kind === 'worked') address?.backOff.worked();
+    else if (ending.kind === 'broken' && address) this.#options.slots.brokeOff(address, ending.why);
   }
 
   /** Gives idle connections to those who wait and may have them now. */
@@ -102,7 +102,7 @@ export class Destination implements ShareWaiter {
       this.#unpark(session);
       this.#hand(session, true);
     }
-    for (const [team] of this.#waiting.teams()) this.#options.slots.awaitShare(team, this);
+    if (this.#idle.length > 0) for (const [team] of this.#waiting.teams()) this.#options.slots.awaitShare(team, this);
     this.grow();
   }
 

@@ -1,4 +1,4 @@
-import type { Deferral, RecipientOutcome } from './outcome.ts';
+import type { Deferral, RecipientOutcome } from './delivery-job.ts';
 import { REASONS, type SmtpSession } from './smtp-session.ts';
 
 /** What the way in which a transaction ended says about the mail that comes next. */

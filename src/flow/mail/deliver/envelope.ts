@@ -1,8 +1,8 @@
 import { normalizeAddress } from '../../../protocol/address/index.ts';
 import { encodeXtext } from '../../../protocol/dsn/index.ts';
 import type { Reply } from '../../../protocol/smtp-reply/index.ts';
-import type { DeliveryJob, OutboundMessage, JobOutcome } from './outcome.ts';
-import { ownBounce } from './outcome.ts';
+import type { DeliveryJob, OutboundMessage, JobOutcome } from './delivery-job.ts';
+import { ownBounce } from './delivery-job.ts';
 import type { Failure } from './smtp-connection.ts';
 import type { SmtpSession } from './smtp-session.ts';
 

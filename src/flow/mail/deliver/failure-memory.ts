@@ -1,6 +1,6 @@
 import { BackOff, type BackOffOptions } from './back-off.ts';
 import type { Ending } from './ending.ts';
-import type { Deferral } from './outcome.ts';
+import type { Deferral } from './delivery-job.ts';
 
 /** What is remembered of a destination's failures: for everybody's mail, and for teams whose sessions the peer ended. */
 export class FailureMemory {

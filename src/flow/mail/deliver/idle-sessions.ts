@@ -56,6 +56,11 @@ export class IdleSessions {
     if (alike?.delete(session) && alike.size === 0) this.#byKey.delete(key);
   }
 
+  /** Whom they lead to, as they stand now. */
+  peers(): Peer[] {
+    return [...this.#byKey.values()].flatMap(([session]) => (session && this.#parked.get(session)?.peer) ?? []);
+  }
+
   /** Makes room for another connection, to this address if one is given. */
   closeOne(address?: MxAddress): void {
     for (const [session, { owner, peer }] of this.#parked) {

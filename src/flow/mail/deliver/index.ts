@@ -16,6 +16,6 @@ export type {
   OutboundMessage,
   RecipientOutcome,
   TlsInfo,
-} from './outcome.ts';
+} from './delivery-job.ts';
 export { RFC_TIMEOUTS } from './timeouts.ts';
 export type { SmtpTimeouts } from './timeouts.ts';

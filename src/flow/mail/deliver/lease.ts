@@ -1,4 +1,4 @@
-import type { JobOutcome } from './outcome.ts';
+import type { JobOutcome } from './delivery-job.ts';
 import type { SmtpSession } from './smtp-session.ts';
 
 /** A connection for one transaction, or why there is none. */

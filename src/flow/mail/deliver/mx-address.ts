@@ -1,6 +1,6 @@
 import { createFairShare } from '../../../platform/fair-share/index.ts';
 import { BackOff, type BackOffOptions } from './back-off.ts';
-import type { Deferral } from './outcome.ts';
+import type { Deferral } from './delivery-job.ts';
 
 /** Openings at one time to an address that has no connection that stands: it may be silent for every name behind it. */
 const PROBES_MAX = 2;

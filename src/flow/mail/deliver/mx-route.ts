@@ -1,7 +1,7 @@
 import type { AddressGuard } from '../../../platform/network/index.ts';
 import type { Lookup, MxRecord, Resolver } from '../../../platform/resolver/index.ts';
-import type { JobOutcome } from './outcome.ts';
-import { ownBounce } from './outcome.ts';
+import type { JobOutcome } from './delivery-job.ts';
+import { ownBounce } from './delivery-job.ts';
 
 export interface Target {
   host: string;

@@ -1,5 +1,5 @@
 import type { Target } from './mx-route.ts';
-import type { Deferral, JobOutcome } from './outcome.ts';
+import type { Deferral, JobOutcome } from './delivery-job.ts';
 import type { Opened } from './smtp-session.ts';
 
 export type FailedTarget = Extract<Opened, { kind: 'failed' }> & {

@@ -1,6 +1,6 @@
 import type { Reply } from '../../../protocol/smtp-reply/index.ts';
 import { replyText } from '../../../protocol/smtp-reply/index.ts';
-import type { JobOutcome } from './outcome.ts';
+import type { JobOutcome } from './delivery-job.ts';
 
 export type Step = 'MAIL FROM' | 'RCPT TO' | 'DATA' | 'the message';
 

@@ -1,5 +1,5 @@
 import { MessageBlocks } from './message-blocks.ts';
-import type { OutboundMessage } from './outcome.ts';
+import type { OutboundMessage } from './delivery-job.ts';
 import type { Failure, SmtpConnection } from './smtp-connection.ts';
 import type { SmtpSession } from './smtp-session.ts';
 import type { SmtpTimeouts } from './timeouts.ts';

@@ -1,5 +1,5 @@
 import type { Reply } from '../../../protocol/smtp-reply/index.ts';
-import type { DeliveryJob, RecipientOutcome } from './outcome.ts';
+import type { DeliveryJob, RecipientOutcome } from './delivery-job.ts';
 
 const DELAY_MS = 2_000;
 

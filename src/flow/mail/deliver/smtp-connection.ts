@@ -6,7 +6,7 @@ import type { Clock } from '../../../platform/clock/index.ts';
 import type { Reply } from '../../../protocol/smtp-reply/index.ts';
 import { ReplyParser } from '../../../protocol/smtp-reply/index.ts';
 import type { Target } from './mx-route.ts';
-import type { TlsInfo } from './outcome.ts';
+import type { TlsInfo } from './delivery-job.ts';
 import { Transcript } from './transcript.ts';
 
 export interface Failure {

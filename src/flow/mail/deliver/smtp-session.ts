@@ -3,7 +3,7 @@ import type { Reply } from '../../../protocol/smtp-reply/index.ts';
 import { replyText } from '../../../protocol/smtp-reply/index.ts';
 import { onAbort } from './abort-watch.ts';
 import type { Target } from './mx-route.ts';
-import type { DeferReason, TlsInfo } from './outcome.ts';
+import type { DeferReason, TlsInfo } from './delivery-job.ts';
 import type { Failure, TlsWishes } from './smtp-connection.ts';
 import { SmtpConnection } from './smtp-connection.ts';
 import type { SmtpTimeouts } from './timeouts.ts';

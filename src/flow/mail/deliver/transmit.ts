@@ -4,8 +4,15 @@ import { onAbort } from './abort-watch.ts';
 import type { EnvelopeReplies } from './envelope.ts';
 import { isAccepted, judgeEnvelope, sendEnvelope } from './envelope.ts';
 import { messageBlocks } from './message-blocks.ts';
-import type { DeliverContext, DeliveryJob, OutboundMessage, RecipientOutcome, TlsInfo, JobOutcome } from './outcome.ts';
-import { forEachRecipient } from './outcome.ts';
+import type {
+  DeliverContext,
+  DeliveryJob,
+  OutboundMessage,
+  RecipientOutcome,
+  TlsInfo,
+  JobOutcome,
+} from './delivery-job.ts';
+import { forEachRecipient } from './delivery-job.ts';
 import { isTooManyRecipients, outcomeOf } from './reply-outcome.ts';
 import { sendContent } from './send-content.ts';
 import type { Failure } from './smtp-connection.ts';

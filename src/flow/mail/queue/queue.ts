@@ -9,7 +9,7 @@ import { nextDueAt, renewLeases, type DeliveryRow } from './deliveries.store.ts'
 import { createFailingLane } from './failing-lane.ts';
 import type { HandOffLog } from './hand-off-log.ts';
 import { createInFlight } from './in-flight.ts';
-import { createStrays } from './late-commits.ts';
+import { createStrays } from './strays.ts';
 import { createLedger } from './ledger.ts';
 import { createPressure, createRest } from './restraint.ts';
 

@@ -1,0 +1,109 @@
+/**
+ * Compiles the program's own modules into a few files: `node bin/build.ts FOLDER`. Loading hundreds of small ones is the
+ * larger part of a start. The launcher runs this, and names the folder after the state of the sources; packages stay
+ * where they are, and what is imported when it is needed is a file of its own.
+ */
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { build, type Plugin } from 'esbuild';
+
+const root = path.resolve(import.meta.dirname, '..');
+
+/** A running server loads parts of its build later. Beside those in use, these are kept for whoever cannot be seen. */
+const KEPT = 5;
+/** What is older and no build was cut off, or is the mark of one that failed. */
+const LEFTOVER_MS = 3_600_000;
+
+async function makeBuild(folder: string): Promise<void> {
+  const { outputFiles } = await build({
+    absWorkingDir: root,
+    entryPoints: { main: 'bin/compiled.ts' },
+    ...{ outdir: folder, write: false },
+    ...{ bundle: true, splitting: true, packages: 'external' },
+    ...{ platform: 'node', format: 'esm', target: 'node24' },
+    ...{ jsx: 'automatic', tsconfigRaw: {} },
+    // Some errors are known by the name of their class.
+    keepNames: true,
+    ...{ sourcemap: true, sourcesContent: false },
+    logLevel: 'error',
+    plugins: [besideTheSource(folder), withoutLoaders],
+  });
+  // It has its name when it is whole: another start may have made the same one by now, and this one may be cut off.
+  const draft = `${folder}.${process.pid}`;
+  try {
+    mkdirSync(draft, { recursive: true });
+    for (const { path: file, contents } of outputFiles) writeFileSync(path.join(draft, path.basename(file)), contents);
+    renameSync(draft, folder);
+  } catch (error) {
+    rmSync(draft, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** What a module finds beside itself (settings, migrations, the contract, threads) is found beside its source. */
+function besideTheSource(folder: string): Plugin {
+  return {
+    name: 'beside-the-source',
+    setup({ onLoad }) {
+      onLoad({ filter: /\.tsx?$/ }, ({ path: file }) => {
+        const source = readFileSync(file, 'utf8');
+        if (!source.includes('import.meta.')) return undefined;
+        // Relative, because the program is moved as a whole once it is ready (install.sh).
+        const here = path.relative(folder, file);
+        const contents = source
+          .replaceAll('import.meta.url', `new URL(${JSON.stringify(here)}, import.meta.url).href`)
+          .replaceAll('import.meta.dirname', `(import.meta.dirname + ${JSON.stringify(`/${path.dirname(here)}`)})`);
+        return { contents, loader: file.endsWith('x') ? 'tsx' : 'ts' };
+      });
+    },
+  };
+}
+
+/** JSX is compiled already. */
+const withoutLoaders: Plugin = {
+  name: 'without-loaders',
+  setup({ onLoad }) {
+    onLoad({ filter: /\/cli\/commands\/load-tsx\.ts$/ }, () => ({
+      contents: 'export const loadTsx = async () => undefined;',
+    }));
+  },
+};
+
+function removeOld(parent: string, now: number): void {
+  const made = readdirSync(parent).map((name) => {
+    const stat = statSync(path.join(parent, name), { throwIfNoEntry: false });
+    return { name, at: stat?.mtimeMs ?? now };
+  });
+  made.sort((one, other) => other.at - one.at);
+  const isBuild = (name: string): boolean => !name.includes('.');
+  const running = readdirSync('/proc').map(commandOf).join('\n');
+  const old = made.filter(({ name }) => isBuild(name)).slice(KEPT);
+  const left = made.filter(({ name, at }) => !isBuild(name) && at < now - LEFTOVER_MS);
+  for (const { name } of [...old, ...left]) {
+    if (!running.includes(name)) rmSync(path.join(parent, name), { recursive: true, force: true });
+  }
+}
+
+function commandOf(pid: string): string {
+  try {
+    return /^\d+$/.test(pid) ? readFileSync(`/proc/${pid}/cmdline`, 'utf8') : '';
+  } catch {
+    return '';
+  }
+}
+
+const [folder] = process.argv.slice(2);
+if (folder === undefined) {
+  console.error('usage: node bin/build.ts FOLDER');
+  process.exitCode = 64;
+} else {
+  const target = path.resolve(folder);
+  try {
+    await makeBuild(target);
+    removeOld(path.dirname(target), Date.now());
+  } catch (error) {
+    console.error(error);
+    // The sources are at fault, and will be at the next start; a full disk will not.
+    process.exitCode = error instanceof Error && 'errors' in error ? 1 : 2;
+  }
+}

@@ -1,0 +1,3 @@
+/** Where a build begins (`build.ts`). */
+import './source-lines.ts';
+import './main.ts';

@@ -1,0 +1,212 @@
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Tree, type Run } from './tree.ts';
+
+let tree: Tree;
+beforeEach(() => {
+  tree = new Tree();
+  tree.markInstalled('prod');
+  tree.bringBuilder();
+  for (const folder of ['cli', 'console', 'migrations', 'src']) fs.mkdirSync(path.join(tree.folder, folder));
+  tree.write('bin/main.ts', PROGRAM);
+  tree.write('src/part.ts', "export const part = 'one';");
+  tree.write('src/late.ts', "export const late = 'late one';");
+  tree.write('beside.txt', 'beside');
+});
+afterEach(() => tree.remove());
+
+/** Says what it was made of; with `wait` it loads a part when it is told to, with `fail` it fails. */
+const PROGRAM = `
+  import { readFileSync } from 'node:fs';
+  import path from 'node:path';
+  import { part } from '../src/part.ts';
+  interface Report { main: string; part: string; beside: string[] }
+  const beside = [new URL('../beside.txt', import.meta.url), path.join(import.meta.dirname, '../beside.txt')];
+  const report: Report = { main: process.argv[1]!, part, beside: beside.map((file) => readFileSync(file, 'utf8')) };
+  console.log(JSON.stringify(report));
+  if (process.argv[2] === 'fail') (function failing(): void { throw new TypeError('planted'); })();
+  if (process.argv[2] === 'wait') {
+    process.stdin.resume();
+    process.on('SIGUSR2', async () => {
+      console.log((await import('../src/late.ts')).late);
+      process.exit();
+    });
+    setInterval(() => undefined, 1000);
+  }
+`;
+
+const BUILT = /\.cache\/build\/[0-9a-f]{64}\/main\.js$/;
+const at = (...names: string[]): string => path.join(tree.folder, ...names);
+const start = (args: string[] = [], env: Record<string, string> = {}): Run =>
+  tree.start('/bin/sh', ['bin/rasket', ...args], { env });
+
+/** What one start says of itself. */
+async function started(env: Record<string, string> = {}): Promise<{ main: string; part: string; beside: string[] }> {
+  const run = start([], env);
+  expect(await run.ended, run.stderr).toBe(0);
+  expect(run.stderr).toBe('');
+  return JSON.parse(run.stdout);
+}
+
+const builds = (): string[] => fs.readdirSync(at('.cache/build')).sort();
+
+describe('a build', () => {
+  it('is made by the first start and used by the next, wherever the folder stands by then', async () => {
+    const first = await started();
+    expect(first).toEqual({ main: expect.stringMatching(BUILT), part: 'one', beside: ['beside', 'beside'] });
+    expect(await started()).toEqual(first);
+    expect(builds()).toHaveLength(1);
+    // Compiled code goes with it.
+    expect(fs.readdirSync(path.join(path.dirname(first.main), 'compile'))).toHaveLength(1);
+    expect(await started({ NODE_COMPILE_CACHE: at('mine') })).toEqual(first);
+    expect(fs.readdirSync(at('mine'))).toHaveLength(1);
+    const moved = `${tree.folder}-moved`;
+    fs.renameSync(tree.folder, moved);
+    try {
+      const run = tree.start('/bin/sh', [path.join(moved, 'bin/rasket')], { cwd: '/' });
+      expect(await run.ended).toBe(0);
+      expect(JSON.parse(run.stdout)).toEqual({ ...first, main: first.main.replace(tree.folder, moved) });
+    } finally {
+      fs.renameSync(moved, tree.folder);
+    }
+  });
+
+  it.each([
+    { what: 'written over', change: () => tree.write('src/part.ts', "export const part = 'two';") },
+    {
+      what: 'written over with the same size and given its time of before',
+      change: () => {
+        tree.write('src/part.ts', "export const part = 'two';");
+        fs.utimesSync(at('src/part.ts'), IN_TIMES_TO_COME, IN_TIMES_TO_COME);
+      },
+    },
+    {
+      what: 'replaced by an older file',
+      change: () => fs.renameSync(at('src/older'), at('src/part.ts')),
+    },
+    {
+      what: 'deleted, and another one added',
+      change: () => {
+        fs.rmSync(at('src/part.ts'));
+        tree.write('src/other.ts', "export const part = 'two';");
+        tree.write('bin/main.ts', PROGRAM.replace('../src/part.ts', '../src/other.ts'));
+      },
+    },
+  ])('is never older than its sources: one is $what', async ({ change }) => {
+    tree.write('src/older', "export const part = 'two';");
+    fs.utimesSync(at('src/older'), LONG_AGO, LONG_AGO);
+    // The clock was ahead when these were written, and was set back.
+    fs.utimesSync(at('src/part.ts'), IN_TIMES_TO_COME, IN_TIMES_TO_COME);
+    expect(await started()).toMatchObject({ part: 'one' });
+    change();
+    expect(await started()).toMatchObject({ part: 'two', main: expect.stringMatching(BUILT) });
+  });
+
+  it('does without a source that was deleted', async () => {
+    await started();
+    fs.rmSync(at('src/part.ts'));
+    const run = start();
+    expect(await run.ended).toBe(1);
+    expect(run.stderr).toMatch(/Cannot find module .*src\/part\.ts/);
+  });
+
+  it('names the lines of its sources when something fails', async () => {
+    const placesOf = (run: Run): string[] =>
+      run.stderr.split('\n').flatMap((line) => /^ +at .*main\.ts:\d+/.exec(line)?.[0] ?? []);
+    const [built, source] = [start(['fail']), tree.start(process.execPath, ['bin/main.ts', 'fail'])];
+    expect(await Promise.all([built.ended, source.ended])).toEqual([1, 1]);
+    expect(JSON.parse(built.stdout.trim())).toMatchObject({ main: expect.stringMatching(BUILT) });
+    expect(placesOf(source)).toHaveLength(2);
+    expect(placesOf(built)).toEqual(placesOf(source));
+    expect(built.stderr).toContain('\nTypeError: planted\n');
+  });
+
+  // runs only where faketime is
+  it.runIf(spawnSync('faketime', ['--version']).status === 0)('is the same in any year', async () => {
+    await started();
+    const run = tree.start('faketime', ['-f', '+400d', '/bin/sh', 'bin/rasket']);
+    expect(await run.ended).toBe(0);
+    expect(builds()).toHaveLength(1);
+  });
+});
+
+const LONG_AGO = new Date(Date.parse('2001-01-01'));
+const IN_TIMES_TO_COME = new Date(Date.parse('2201-01-01'));
+
+describe('without a build', () => {
+  it('the sources are run where none can be written', async () => {
+    tree.write('.cache', 'no folder');
+    expect(await started()).toMatchObject({ main: at('bin/main.ts'), part: 'one' });
+  });
+
+  // runs only as root, who alone may give a folder away
+  it.runIf(process.getuid?.() === 0)(
+    'whoever does not own the program makes none, and uses the one there is',
+    async () => {
+      fs.chownSync(at('bin'), 65534, 65534);
+      expect(await started()).toMatchObject({ main: at('bin/main.ts') });
+      fs.chownSync(at('bin'), 0, 0);
+      await started();
+      fs.chownSync(at('bin'), 65534, 65534);
+      expect(await started()).toMatchObject({ main: expect.stringMatching(BUILT) });
+    },
+  );
+
+  it('the sources are run where one cannot be compiled, and it is tried again when something has changed', async () => {
+    tree.write('src/late.ts', 'export const late = ;');
+    expect(await started()).toMatchObject({ main: at('bin/main.ts') });
+    const [failed] = builds();
+    expect(fs.readFileSync(at('.cache/build', failed ?? ''), 'utf8')).toMatch(/src\/late\.ts:1:\d+: ERROR/);
+    tree.standIn('compiler', `: >${at('asked')}; exit 1`);
+    expect(await started({ ESBUILD_BINARY_PATH: at('path/compiler') })).toMatchObject({ main: at('bin/main.ts') });
+    expect(fs.existsSync(at('asked'))).toBe(false);
+    tree.write('src/late.ts', "export const late = 'late two';");
+    expect(await started()).toMatchObject({ main: expect.stringMatching(BUILT) });
+  });
+});
+
+it('a build that failed for another reason than its sources is tried again', async () => {
+  tree.standIn('compiler', `: >${at('asked')}; exit 1`);
+  expect(await started({ ESBUILD_BINARY_PATH: at('path/compiler') })).toMatchObject({ main: at('bin/main.ts') });
+  expect(fs.existsSync(at('asked'))).toBe(true);
+  expect(await started()).toMatchObject({ main: expect.stringMatching(BUILT) });
+});
+
+describe('builds', () => {
+  it('two starts at once make one', async () => {
+    const reports = await Promise.all([started(), started(), started()]);
+    expect(new Set(reports.map(({ main }) => main)).size).toBe(1);
+    expect(builds()).toHaveLength(1);
+    expect(fs.existsSync(reports[0]?.main ?? '')).toBe(true);
+  });
+
+  it('one that is cut off leaves nothing that counts', async () => {
+    tree.write('path/stuck', '#!/bin/sh\necho $PPID >builder.draft\nmv builder.draft builder\nexec sleep 600\n', 0o755);
+    const run = start([], { ESBUILD_BINARY_PATH: at('path/stuck') });
+    await expect.poll(() => fs.existsSync(at('builder')), { timeout: 20_000 }).toBe(true);
+    process.kill(Number(fs.readFileSync(at('builder'), 'utf8')), 'SIGKILL');
+    expect(await run.ended).toBe(0);
+    expect(JSON.parse(run.stdout)).toMatchObject({ main: at('bin/main.ts'), part: 'one' });
+    // Cut off later, while it was written.
+    for (const name of ['old.77', 'young.78']) tree.write(`.cache/build/${name}/main.js`, 'throw');
+    fs.utimesSync(at('.cache/build/old.77'), LONG_AGO, LONG_AGO);
+    expect(await started()).toMatchObject({ main: expect.stringMatching(BUILT) });
+    expect(builds()).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/), 'young.78']);
+  });
+
+  it('the one that a server runs from stays, and of the others the newest', async () => {
+    const server = start(['wait']);
+    await expect.poll(() => server.stdout, { timeout: 20_000 }).toContain('one');
+    const mains = [];
+    for (let edit = 0; edit < 7; edit++) {
+      tree.write('src/late.ts', `export const late = 'edit ${edit}';`);
+      mains.push((await started()).main);
+    }
+    expect(mains.filter((main) => fs.existsSync(main))).toEqual(mains.slice(-5));
+    server.child.kill('SIGUSR2');
+    expect(await server.ended, server.stderr).toBe(0);
+    expect(server.stdout).toContain('late one');
+  });
+});

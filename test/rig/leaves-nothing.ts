@@ -1,0 +1,28 @@
+// Each file leaves its process as it found it: no server, socket, timer, watcher or child process. What is left would serve,
+// fire or fail in the middle of another file.
+import { setImmediate } from 'node:timers/promises';
+import { afterAll, beforeAll, expect } from 'vitest';
+
+/** Closing takes a moment: sockets say goodbye, children are reaped. */
+const CLOSING_MS_MAX = 20_000;
+
+let before = new Map<string, number>();
+beforeAll(() => void (before = alive()));
+// Registered before any hook of the file, so it runs behind all of them.
+afterAll(async () => {
+  const until = performance.now() + CLOSING_MS_MAX;
+  // A timer to wait with would be one more.
+  while (left().length > 0 && performance.now() < until) await setImmediate();
+  expect(left(), 'is left behind by this file').toEqual([]);
+}, 2 * CLOSING_MS_MAX);
+
+function alive(): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const kind of process.getActiveResourcesInfo()) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  return counts;
+}
+
+function left(): string[] {
+  const more = [...alive()].map(([kind, count]) => ({ kind, count: count - (before.get(kind) ?? 0) }));
+  return more.filter(({ count }) => count > 0).map(({ kind, count }) => `${count} ${kind}`);
+}
