@@ -1,8 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import os from 'node:os';
-import path from 'node:path';
+import { rmSync } from 'node:fs';
 import { chromium, type BrowserContext } from 'playwright-core';
 import { findProgram } from '../peers/peers.ts';
+import { scratchFolder } from '../rig/scratch.ts';
 
 const FLAGS = [
   ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
@@ -24,7 +23,7 @@ export async function startChromium(options: { evilHost: string; outsidePort: nu
   if (executablePath === undefined) throw new Error('chromium is not installed');
   const { evilHost, outsidePort } = options;
   const rules = `MAP ${evilHost} 127.0.0.1:${outsidePort}, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1`;
-  const profile = mkdtempSync(path.join(os.tmpdir(), 'rasket-chromium-'));
+  const profile = scratchFolder('rasket-chromium-');
   const args = [...FLAGS, `--host-resolver-rules=${rules}`];
   const context = await chromium.launchPersistentContext(profile, { executablePath, headless: true, args });
   return {

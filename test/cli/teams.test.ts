@@ -1,8 +1,13 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Desk, expectOneLine } from './desk.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Desk, expectOneLine, type Server } from './desk.ts';
+import { Installation } from './installation.ts';
 
 // Several processes one after the other, on whatever else the machine does.
 vi.setConfig({ testTimeout: 180_000 });
+
+let installation: Installation;
+beforeAll(async () => void (installation = await Installation.make()));
+afterAll(() => installation.clear());
 
 let desk: Desk;
 let env: Record<string, string>;
@@ -12,8 +17,7 @@ beforeEach(async () => {
   env = await desk.database();
   desk.write('rasket.toml', '[plans.small]\nname = "Small"\ndaily_cap = 7\n');
   env.RASKET_CONFIG = desk.at('rasket.toml');
-  const made = await desk.rasket(['init', '--data', 'data', '--json'], { env });
-  key = (JSON.parse(made.stdout) as { api_key: string }).api_key;
+  key = (await installation.copyTo(desk, 'data', env)).api_key;
 });
 afterEach(() => desk.clear());
 
@@ -22,13 +26,6 @@ const api = (url: string, ...words: string[]) => desk.rasket([...words, '--url',
 const nameOf = (stdout: string): string => (JSON.parse(stdout) as { name: string }).name;
 
 describe('rasket teams create says what comes next', () => {
-  it('beside a server that runs, at its address', async () => {
-    const server = await desk.serve(['serve', '--data', 'data'], { env });
-    const { stdout } = await rasket('teams', 'create', 'Second');
-    expect(stdout).toContain(`rasket login --url ${server.url}\n`);
-    expect(stdout).not.toContain('start the server');
-  });
-
   it('in a folder of the development profile, which only rasket dev serves', async () => {
     expect((await rasket('teams', 'create', 'Second')).stdout).toContain(
       'start the server with    rasket serve --data',
@@ -39,8 +36,17 @@ describe('rasket teams create says what comes next', () => {
 });
 
 describe('rasket teams, beside a server that runs', () => {
-  it('suspends a team, whose keys are refused by the very next request, and takes it back', async () => {
+  it('says at which address it is, suspends, resumes and changes a team, and the team sees it at once', async () => {
     const server = await desk.serve(['serve', '--data', 'data'], { env });
+    await suspendsAndResumes(server);
+    await givesPlanAndName(server);
+    const { stdout } = await rasket('teams', 'create', 'Second');
+    expect(stdout).toContain(`rasket login --url ${server.url}\n`);
+    expect(stdout).not.toContain('start the server');
+  });
+
+  /** The very next request of a suspended team is refused. */
+  async function suspendsAndResumes(server: Server): Promise<void> {
     expect(nameOf((await api(server.url, 'team', 'get')).stdout)).toBe('My team');
     const suspended = await rasket('teams', 'suspend', 'my-team');
     expect(suspended).toMatchObject({
@@ -53,17 +59,9 @@ describe('rasket teams, beside a server that runs', () => {
     expect(nameOf(refused.stdout)).toBe('suspended_api_key');
     expect((await rasket('teams', 'resume', 'my-team', '--json')).stdout).toContain('"risk_state":"normal"');
     expect(nameOf((await api(server.url, 'team', 'get')).stdout)).toBe('My team');
-  });
+  }
 
-  it('says of a suspended team that what it sent before rests until it is resumed', async () => {
-    const { stdout } = await desk.rasket(['teams', '--help'], { env });
-    const help = stdout.replaceAll(/\s+/g, ' ');
-    expect(help).toContain('its mail rests until it is resumed');
-    expect(help).not.toContain('still delivered');
-  });
-
-  it('gives a team another plan and name, which the team sees at once', async () => {
-    const server = await desk.serve(['serve', '--data', 'data'], { env });
+  async function givesPlanAndName(server: Server): Promise<void> {
     const changed = await rasket('teams', 'update', 'my-team', '--plan', 'small', '--name', 'Ours', '--json');
     expect(JSON.parse(changed.stdout)).toMatchObject({ slug: 'my-team', name: 'Ours', plan: 'small' });
     expect(JSON.parse((await api(server.url, 'team', 'get')).stdout)).toMatchObject({
@@ -72,6 +70,15 @@ describe('rasket teams, beside a server that runs', () => {
     });
     const listed = await rasket('teams', 'list');
     expect(listed.stdout).toMatch(/^[0-9a-f-]{36}\t\d{4}-\d\d-\d\d\tmy-team\tsmall\tnormal\tOurs\t-\n$/);
+  }
+});
+
+describe('rasket teams', () => {
+  it('says of a suspended team that what it sent before rests until it is resumed', async () => {
+    const { stdout } = await desk.rasket(['teams', '--help'], { env });
+    const help = stdout.replaceAll(/\s+/g, ' ');
+    expect(help).toContain('its mail rests until it is resumed');
+    expect(help).not.toContain('still delivered');
   });
 
   it('names the admins of a team, anew each time, and shows them', async () => {

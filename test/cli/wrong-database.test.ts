@@ -2,13 +2,18 @@
 import fs from 'node:fs';
 import Sqlite from 'better-sqlite3';
 import pg from 'pg';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { driver } from '../rig/database.ts';
 import { Desk, expectOneLine, type Ended } from './desk.ts';
+import { Installation, type Made } from './installation.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 
 type Env = Record<string, string>;
+
+let installation: Installation;
+beforeAll(async () => void (installation = await Installation.make()));
+afterAll(() => installation.clear());
 
 let desk: Desk;
 let env: Env;
@@ -21,7 +26,10 @@ afterEach(() => desk.clear());
 const rasket = (words: string[], settings: Env = env): Promise<Ended> =>
   desk.rasket([...words], { env: { RASKET_HTTP_PORT: '0', ...settings } });
 
-async function init(data: string, settings: Env = env): Promise<void> {
+/** As after `rasket init`. */
+const install = (): Promise<Made> => installation.copyTo(desk, 'data', env);
+
+async function init(data: string, settings: Env): Promise<void> {
   const ended = await rasket(['init', '--data', data], settings);
   expect(ended, ended.stderr).toMatchObject({ code: 0, stderr: '' });
 }
@@ -46,7 +54,7 @@ const OPERATORS_COMMANDS = [['serve'], ['migrate'], ['teams', 'list'], ['sending
 
 describe('an installation', () => {
   it('has one id, in the database sealed, in the data folder and with the blobs', async () => {
-    await init('data');
+    await install();
     const id = fs.readFileSync(desk.at('data/installation.id'), 'utf8');
     expect(id).toMatch(/^[0-9a-f-]{36}\n$/);
     expect(fs.readFileSync(desk.at('data/blobs/installation.id'), 'utf8')).toBe(id);
@@ -58,7 +66,7 @@ describe('an installation', () => {
   });
 
   it('is made by no command but init, migrate and dev', async () => {
-    await init('data');
+    await install();
     fs.mkdirSync(desk.at('fresh'));
     fs.copyFileSync(desk.at('data/instance.key'), desk.at('fresh/instance.key'));
     const empty = await desk.database('empty');
@@ -75,7 +83,7 @@ describe('an installation', () => {
 
 describe('a data folder on another database', () => {
   it('refuses an empty one beside a marked folder and touches nothing', async () => {
-    await init('data');
+    await install();
     const blob = plantBlob('data');
     const id = fs.readFileSync(desk.at('data/installation.id'), 'utf8').trim();
     const before = filesOf('data');
@@ -93,7 +101,7 @@ describe('a data folder on another database', () => {
   });
 
   it('refuses an empty one beside content of mail, marked or not', async () => {
-    await init('data');
+    await install();
     plantBlob('data');
     fs.rmSync(desk.at('data/installation.id'));
     fs.rmSync(desk.at('data/blobs/installation.id'));
@@ -103,7 +111,7 @@ describe('a data folder on another database', () => {
   });
 
   it('refuses the database of another installation by its key', async () => {
-    await init('data');
+    await install();
     const other = await otherDatabase();
     const refused = await rasket(['serve', '--data', 'data'], other);
     expectOneLine(refused, /data\/instance\.key is not the key of the .*database .*: copy the file from a node/);
@@ -112,7 +120,7 @@ describe('a data folder on another database', () => {
   });
 
   it('refuses the database of another installation under the same key by its id', async () => {
-    await init('data');
+    await install();
     fs.mkdirSync(desk.at('other'));
     fs.copyFileSync(desk.at('data/instance.key'), desk.at('other/instance.key'));
     const settings = await databaseOf('other');
@@ -122,7 +130,7 @@ describe('a data folder on another database', () => {
   });
 
   it('notices a wrong instance.key before anything is done', async () => {
-    await init('data');
+    await install();
     desk.write('data/instance.key', `${Buffer.alloc(32, 9).toString('base64')}\n`);
     for (const words of OPERATORS_COMMANDS) {
       expectOneLine(await rasket([...words, '--data', 'data']), /instance\.key is not the key of the .*database/);
@@ -132,7 +140,7 @@ describe('a data folder on another database', () => {
   it.each([['serve'], ['teams', 'list'], ['init'], ['dev']])(
     'says that the key is missing where it is: %s',
     async (...words) => {
-      await init('data');
+      await install();
       fs.renameSync(desk.at('data/instance.key'), desk.at('kept.key'));
       const refused = await rasket([...words, '--data', 'data']);
       expectOneLine(refused, /data\/instance\.key is missing, and .*data is a data folder that was in use/);
@@ -141,7 +149,7 @@ describe('a data folder on another database', () => {
   );
 
   it('refuses blobs of another installation, and a folder of blobs that is not mounted', async () => {
-    await init('data');
+    await install();
     fs.renameSync(desk.at('data/blobs'), desk.at('kept'));
     expectOneLine(await rasket(['serve', '--data', 'data']), /blobs is not the folder of installation .*mounted\?/);
     desk.write('data/blobs/installation.id', '018bcfe5-6800-7000-8000-0000000000ab\n');
@@ -169,7 +177,7 @@ describe('an installation of a version before', () => {
       ('018bcfe5-6800-7000-8000-0000000000cd', '018bcfe5-6800-7000-8000-0000000000ce', 's', 'rsa-sha256', '${sealed}', 0)`);
 
   it('is adopted by its own key without a word, with content or without', async () => {
-    await init('data');
+    await install();
     await forget();
     const blob = plantBlob('data');
     const server = await desk.serve(['serve', '--data', 'data'], { env });
@@ -183,7 +191,7 @@ describe('an installation of a version before', () => {
   });
 
   it('is adopted when its key opens what was sealed then, and refused when it does not', async () => {
-    await init('data');
+    await install();
     await forget();
     desk.write('data/instance.key', `${Buffer.alloc(32, 7).toString('base64')}\n`);
     await plantKey('v1.cIj6SoGKZHJOEgzw.NzgysA2yfyQMuCDG3+o4S0JJ2JM8Kp5Dw/EKn09dQg==');
@@ -196,7 +204,7 @@ describe('an installation of a version before', () => {
   });
 
   it('without a team, beside content of mail, is taken for what a start without its settings left', async () => {
-    await init('data');
+    await install();
     await forget();
     await query('delete from api_keys');
     await query('delete from teams');
@@ -208,7 +216,7 @@ describe('an installation of a version before', () => {
 // runs only with PostgreSQL, which several nodes share
 describe.runIf(driver === 'pg')('another node', () => {
   it('joins with nothing but the key, also several at once', async () => {
-    await init('data');
+    await install();
     const nodes = ['second', 'third', 'fourth'];
     for (const node of nodes) {
       fs.mkdirSync(desk.at(node));
@@ -224,7 +232,7 @@ describe.runIf(driver === 'pg')('another node', () => {
   });
 
   it('that adopts at the same time as another comes to the same id', async () => {
-    await init('data');
+    await install();
     await query("delete from instance_settings where name = 'installation'");
     fs.rmSync(desk.at('data/installation.id'));
     fs.rmSync(desk.at('data/blobs'), { recursive: true });

@@ -1,0 +1,150 @@
+// What a start says at the terminal, and how it ends: the same whatever the database.
+import fs from 'node:fs';
+import net from 'node:net';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { listen, type Blocker } from './blocker.ts';
+import { Desk, expectOneLine } from './desk.ts';
+import { Installation, type Made } from './installation.ts';
+
+// Several processes one after the other, on whatever else the machine does.
+vi.setConfig({ testTimeout: 180_000 });
+
+let installation: Installation;
+beforeAll(async () => void (installation = await Installation.make()));
+afterAll(() => installation.clear());
+
+let desk: Desk;
+let env: Record<string, string>;
+beforeEach(async () => {
+  desk = new Desk();
+  env = await desk.database();
+});
+afterEach(() => desk.clear());
+
+/** As after `rasket init`. */
+const install = (): Promise<Made> => installation.copyTo(desk, 'data', env);
+
+describe('rasket init', () => {
+  it.each([
+    { why: 'another program’s folder', data: 'home', says: /has other files in it; choose an empty or a new folder/ },
+    { why: 'a file', data: 'home/note', says: /cannot be made a folder/ },
+    { why: 'a folder below a file', data: 'home/note/data', says: /cannot be made a folder/ },
+  ])('refuses $why in one line', async ({ data, says }) => {
+    desk.write('home/note', 'not ours');
+    expectOneLine(await desk.rasket(['init', '--data', data], { env }), says);
+    expect(fs.readdirSync(desk.at('home'))).toEqual(['note']);
+  });
+});
+
+describe('rasket serve', () => {
+  it('lets a request end at SIGTERM, and stops at once at the second', async () => {
+    await install();
+    const server = await desk.serve(['serve', '--data', 'data'], { env });
+    const { port } = server.ready.listeners.http ?? { port: 0 };
+    const caller = net.connect(port, '127.0.0.1');
+    caller.on('error', () => undefined);
+    caller.write(
+      'POST /emails HTTP/1.1\r\nhost: x\r\nuser-agent: slow\r\ncontent-length: 100\r\nexpect: 100-continue\r\n\r\n',
+    );
+    // The server's word that it has taken the request up.
+    await new Promise((resolve) => caller.once('data', resolve));
+    caller.write('{');
+    server.kill('SIGTERM');
+    await vi.waitFor(() => expect(server.stderr).toContain('"stopping"'), { timeout: 10_000 });
+    const began = performance.now();
+    server.kill('SIGTERM');
+    expect(await server.ended).toMatchObject({ code: 1 });
+    expect(performance.now() - began).toBeLessThan(5000);
+    caller.destroy();
+  });
+
+  it.each([
+    {
+      why: 'no data folder',
+      args: ['--data', 'absent'],
+      says: /absent is no data folder of rasket; make one with: rasket init --data/,
+    },
+    { why: 'a configuration file that is not there', args: ['--config', 'absent.toml'], says: /absent\.toml/ },
+    {
+      why: 'an address of another machine',
+      env: { RASKET_HTTP_HOST: '192.0.2.1' },
+      says: /192\.0\.2\.1 is not an address of this machine/,
+    },
+    {
+      why: 'a PostgreSQL that is not there',
+      env: { RASKET_DATABASE_DRIVER: 'pg', RASKET_DATABASE_URL: 'postgres://a@127.0.0.1:1/b' },
+      says: /PostgreSQL cannot be reached at 127\.0\.0\.1:1 \(ECONNREFUSED\)/,
+    },
+    { why: 'a damaged instance key', key: 'AAAA', says: /instance\.key is damaged; restore it from a backup/ },
+  ])('says in one line: $why', async ({ args = [], env: more = {}, key, says }) => {
+    await install();
+    if (key !== undefined) desk.write('data/instance.key', key);
+    const given = args.includes('--data') ? args : ['--data', 'data', ...args];
+    const ended = await desk.rasket(['serve', ...given], { env: { ...env, RASKET_HTTP_PORT: '0', ...more } });
+    expectOneLine(ended, says);
+  });
+
+  it('lists every fault of a configuration, one a line', async () => {
+    await install();
+    desk.write('bad.toml', '[http]\nprot = 1\nport = "x"\n[dilivery]\na = 1\n');
+    const ended = await desk.rasket(['serve', '--data', 'data', '--config', 'bad.toml'], { env });
+    expect(ended).toMatchObject({ code: 1, stdout: '' });
+    const lines = ended.stderr.trimEnd().split('\n');
+    expect(lines).toHaveLength(3);
+    expect(lines).toEqual(lines.map(() => expect.stringMatching(/^rasket: bad\.toml/)));
+    expect(ended.stderr).toMatch(/http\.prot.*http\.port/);
+    const checked = await desk.rasket(['config', 'check', 'bad.toml'], { env });
+    expect(checked).toEqual({ ...ended });
+  });
+
+  it('takes no role that does not exist, and no folder of the development profile', async () => {
+    const misused = await desk.rasket(['serve', '--roles', 'http,smpt'], { env });
+    expectOneLine(misused, /"smpt" is no role; the roles are http, delivery, scheduler/, 64);
+    const server = await desk.serve(['dev', '--data', 'dev'], { env: await desk.database() });
+    await server.stop();
+    expectOneLine(await desk.rasket(['serve', '--data', 'dev'], { env }), /belongs to the development profile/);
+    await install();
+    expectOneLine(await desk.rasket(['dev', '--data', 'data'], { env }), /is not a folder of the development profile/);
+  });
+});
+
+describe('rasket dev', () => {
+  it('takes another port than 3000 where that is taken, and says so', async () => {
+    const blocker = await takePort(3000);
+    const server = await desk.serve(['dev', '--data', 'dev'], { env: { ...env, RASKET_HTTP_PORT: undefined } });
+    expect(server.url).not.toMatch(/:3000$/);
+    expect(server.stderr).toMatch(/port is in use; taking a free one/);
+    await vi.waitFor(() => expect(server.stdout).toContain('Ctrl-C stops it'), { timeout: 10_000 });
+    expect(server.stdout).toContain(server.url);
+    const curl = /curl [\s\S]*?\}'\n/.exec(server.stdout)?.[0] ?? '';
+    expect(curl).toContain(`${server.url}/emails`);
+    const sent = /rasket send .*/.exec(server.stdout)?.[0] ?? '';
+    const ended = await desk.type(`${sent} --wait`);
+    expect(ended, ended.stderr).toMatchObject({ code: 0, stdout: expect.stringMatching(/\tdelivered\n$/) });
+    expect(await server.stop()).toMatchObject({ code: 0 });
+    blocker?.close();
+  });
+
+  it('keeps to the port that was asked for', async () => {
+    const blocker = await listen(0);
+    const ended = await desk.rasket(['dev', '--data', 'dev'], { env: { ...env, RASKET_HTTP_PORT: `${blocker.port}` } });
+    expectOneLine(ended, new RegExp(`port ${blocker.port} on 127\\.0\\.0\\.1 is in use`));
+    blocker.close();
+  });
+
+  it('has nothing to show where nothing was begun or caught', async () => {
+    expectOneLine(
+      await desk.rasket(['playground', '--data', 'dev'], { env }),
+      /is no data folder .*rasket dev --data dev/,
+    );
+    const server = await desk.serve(['dev', '--data', 'dev'], { env });
+    expectOneLine(await desk.rasket(['playground', 'latest', '--data', 'dev'], { env }), /nothing was caught yet/);
+    expectOneLine(await desk.rasket(['playground', 'abc', '--data', 'dev'], { env }), /nothing caught has the id abc/);
+    expectOneLine(await desk.rasket(['playground', '--limit', '0'], { env }), /whole number from 1 to 1000/, 64);
+    await server.stop();
+  });
+});
+
+/** Held by us, or for longer than we wait by somebody else, which serves as well. */
+const takePort = (port: number): Promise<Blocker | undefined> =>
+  vi.waitFor(() => listen(port), { timeout: 15_000, interval: 200 }).catch(() => undefined);
