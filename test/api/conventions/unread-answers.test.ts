@@ -103,7 +103,10 @@ describe('an answer that nobody takes', () => {
 
 describe('answers that wait for their readers', () => {
   let server: Server;
-  afterEach(() => server.closeAllConnections());
+  afterEach(async () => {
+    server.closeAllConnections();
+    await new Promise((done) => void server.close(done));
+  });
 
   it('have room for so many bytes: who reads nothing makes way, and where all read, the next is refused', async () => {
     const bytes = Buffer.alloc(20_000_000);
