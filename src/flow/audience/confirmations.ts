@@ -36,7 +36,7 @@ export function createConfirmations(world: World, accept: Pick<Accept, 'acceptEm
     capacity: () => AT_ONCE - loop.inFlight(),
     async claim({ limit, inFlight }) {
       const known = new Set(inFlight.map(({ id }) => id));
-      const due = await dueConfirmations(world.db, AT_ONCE + known.size);
+      const due = await dueConfirmations(world.db, world.clock.now(), AT_ONCE + known.size);
       const free = due.filter(({ id }) => !known.has(id));
       return { items: free.slice(0, limit), left: free.length > limit ? 'crowded' : 'nothing' };
     },

@@ -84,14 +84,29 @@ async function ask(store: Store, tx: Executor, contact: ContactRow, topicIds: re
   if (fresh.length > 0) await writeConfirmations(tx, fresh);
 }
 
-/** An address that the contact has since has to say so itself, whatever the one before was asked. */
+/**
+ * What the address before was asked, or had confirmed, is the word of that address: the new one is asked itself, when the day
+ * since the last asking is over.
+ */
 export async function askAnew(store: Store, tx: Executor, contact: ContactRow): Promise<void> {
+  const live = await liveTopics(tx, contact.team_id);
+  const chosen = await chosenBy(tx, contact.id);
+  const confirmed = live.filter(({ id, confirmation }) => confirmation === 'required' && chosen.get(id) === 'opt_in');
+  const taken = confirmed.map(({ id }) => ({ id, subscription: 'opt_out' as const }));
+  await chooseTopics(store, tx, decisionsFor([contact], taken), { source: 'api' });
+  const now = store.clock.now();
   const standing = await confirmationsOf(tx, contact.id);
-  if (standing.length === 0) return;
-  const asked_at = store.clock.now();
-  await writeConfirmations(
+  const again = standing.map((row) => {
+    const wasMailed = row.mailed_at !== null && row.fault === null;
+    const asked_at = wasMailed ? Math.max(now, row.asked_at + ASKED_AGAIN_MS) : row.asked_at;
+    return { ...row, id: store.ids.uuid(), asked_at, mailed_at: null, fault: null };
+  });
+  if (again.length > 0) await writeConfirmations(tx, again);
+  await ask(
+    store,
     tx,
-    standing.map((row) => ({ ...row, id: store.ids.uuid(), asked_at, mailed_at: null, fault: null })),
+    contact,
+    confirmed.map(({ id }) => id),
   );
 }
 

@@ -6,6 +6,7 @@ export interface ConfirmationRow {
   topic_id: string;
   team_id: string;
   id: string;
+  /** In the future for one that waits until the day since the last asking is over. */
   asked_at: number;
   /** Null while the mail is still to be handed over. */
   mailed_at: number | null;
@@ -30,8 +31,10 @@ export const confirmationsOf = (db: Executor, contactId: string): Promise<Confir
   db.all<ConfirmationRow>('select * from topic_confirmations where contact_id = ?', [contactId]);
 
 /** The oldest whose mail is still to be handed over. */
-export const dueConfirmations = (db: Executor, limit: number): Promise<ConfirmationRow[]> =>
-  db.all<ConfirmationRow>('select * from topic_confirmations where mailed_at is null order by id limit ?', [limit]);
+export function dueConfirmations(db: Executor, now: number, limit: number): Promise<ConfirmationRow[]> {
+  const sql = 'select * from topic_confirmations where mailed_at is null and asked_at <= ? order by id limit ?';
+  return db.all<ConfirmationRow>(sql, [now, limit]);
+}
 
 /** Unless it was asked anew meanwhile. */
 export async function noteConfirmationMailed(

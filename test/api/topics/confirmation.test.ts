@@ -144,10 +144,38 @@ describe('an opt-in through the API', () => {
     const page = await visit(scene, link);
     expect([page.text.includes('Nothing to confirm'), page.html.includes('lea@')]).toEqual([true, false]);
     await visit(scene, link, { body: 'do=subscribe' });
+    // However often the address changes, nobody is asked before the day is over.
+    for (const email of ['kim@example.org', 'kay@example.org', 'lea@example.org']) {
+      await call(it.team, 'PATCH', `/contacts/${id}`, { email });
+      await optIn(it, id);
+      await scene.settled();
+    }
+    expect([mailsTo('kim@example.org').length, mailsTo('kay@example.org'), mailsTo('lea@example.org')]).toEqual([
+      1,
+      [],
+      [],
+    ]);
+    scene.clock.advance(24 * 3_600_000 + 1000);
     const own = await linkTo('lea@example.org');
     expect(await stateOf(it, id)).toBe('opt_out pending');
     await press(scene, await visit(scene, own), 'subscribe');
     expect([await stateOf(it, id), await decisions(it, id)]).toEqual(['opt_in null', ['topic_opt_in confirmation']]);
+  });
+
+  it('that was confirmed is not the word of the next address either', async () => {
+    const it = await asking();
+    const { id } = (await call(it.team, 'POST', '/contacts', { email: 'liv@example.org' })).body;
+    await optIn(it, id);
+    await press(scene, await visit(scene, await linkTo('liv@example.org')), 'subscribe');
+    expect(await stateOf(it, id)).toBe('opt_in null');
+    await call(it.team, 'PATCH', `/contacts/${id}`, { email: 'max@example.org' });
+    expect(await stateOf(it, id)).toBe('opt_out pending');
+    await press(scene, await visit(scene, await linkTo('max@example.org')), 'subscribe');
+    const said = ['topic_opt_in confirmation', 'topic_opt_out api', 'topic_opt_in confirmation'];
+    expect([await stateOf(it, id), await decisions(it, id)]).toEqual(['opt_in null', said]);
+    // Its letters alone are no other address.
+    await call(it.team, 'PATCH', `/contacts/${id}`, { email: 'Max@example.org' });
+    expect(await stateOf(it, id)).toBe('opt_in null');
   });
 
   it('asks nobody who has unsubscribed from everything, or whose address is suppressed, and says so', async () => {
