@@ -34,6 +34,8 @@ export function exchange(asking: Asking, signal: AbortSignal): Promise<{ respons
       if (socket.connecting) socket.once(isSecure ? 'secureConnect' : 'connect', () => clearTimeout(late));
       else clearTimeout(late);
     });
+    // The last that comes, and where the answer is 101 the only thing.
+    sent.on('close', () => fail(Object.assign(new Error('closed'), { code: 'ECONNRESET' })));
     sent.on('error', fail).on('response', (heard) => {
       const chunks: Buffer[] = [];
       heard.on('error', fail).on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -48,4 +50,4 @@ export function exchange(asking: Asking, signal: AbortSignal): Promise<{ respons
   });
 }
 
-const noConnection = (): Error => Object.assign(new Error('no connection'), { code: 'ETIMEDOUT' });
+const noConnection = (): Error => Object.assign(new Error('no connection'), { code: 'ETIMEDOUT', syscall: 'connect' });

@@ -37,7 +37,9 @@ export class NoAnswer extends Error {
 }
 
 interface Cause {
-  code?: string;
+  /** A number where it is of a `DOMException`. */
+  code?: string | number;
+  syscall?: string;
   message?: string;
 }
 
@@ -46,7 +48,7 @@ export function noAnswer(url: string, error: unknown, timeoutMs: number): NoAnsw
   const { hostname } = new URL(url);
   // `fetch` puts what happened behind an error of its own.
   const { name, cause = error as Cause } = error as { name?: string; cause?: Cause };
-  const code = cause.code ?? '';
+  const code = typeof cause.code === 'string' ? cause.code : '';
   if (name === 'TimeoutError') {
     return new NoAnswer({
       url,
@@ -67,8 +69,9 @@ export function noAnswer(url: string, error: unknown, timeoutMs: number): NoAnsw
       });
     case 'EHOSTUNREACH':
     case 'ENETUNREACH':
-    case 'ETIMEDOUT':
     case 'UND_ERR_CONNECT_TIMEOUT':
+    // Without `connect` it is of a connection that stood, whose other end is gone.
+    case cause.syscall === 'connect' ? 'ETIMEDOUT' : undefined:
       return new NoAnswer({ url, cause: `${url} cannot be reached (${code}).`, next: 'rasket doctor' });
     default:
   }
@@ -78,7 +81,7 @@ export function noAnswer(url: string, error: unknown, timeoutMs: number): NoAnsw
   }
   if (code.startsWith('HPE_')) {
     const cause = `What listens at ${url} speaks another protocol than HTTP (${code}).`;
-    return new NoAnswer({ url, cause, next: 'rasket login --url URL' });
+    return new NoAnswer({ url, cause, next: 'rasket login --url URL', isInDoubt: true });
   }
   if (/EPROTO|CERT|SSL|TLS|ISSUER|SIGNATURE|ALTNAME/.test(code)) {
     return new NoAnswer({
