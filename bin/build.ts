@@ -14,6 +14,9 @@ const KEPT = 5;
 /** What is older and no build was cut off, or is the mark of one that failed. */
 const LEFTOVER_MS = 3_600_000;
 
+// Also who made it goes on as another user (installation.ts), and loads the rest of it as that one.
+process.umask(0o022);
+
 async function makeBuild(folder: string): Promise<void> {
   const { outputFiles } = await build({
     absWorkingDir: root,

@@ -141,6 +141,12 @@ describe('without a build', () => {
     expect(await started()).toMatchObject({ main: at('bin/main.ts'), part: 'one' });
   });
 
+  it('the sources are run where the folder of builds stands elsewhere', async () => {
+    fs.mkdirSync(at('elsewhere'));
+    fs.symlinkSync(at('elsewhere'), at('.cache'));
+    expect(await started()).toMatchObject({ main: at('bin/main.ts'), part: 'one' });
+  });
+
   // runs only as root, who alone may give a folder away
   it.runIf(process.getuid?.() === 0)(
     'whoever does not own the program makes none, and uses the one there is',
@@ -175,6 +181,21 @@ it('a build that failed for another reason than its sources is tried again', asy
 });
 
 describe('builds', () => {
+  it('can be read by whoever may read the sources', async () => {
+    const run = tree.start('/bin/sh', ['-c', 'umask 077 && exec bin/rasket']);
+    expect(await run.ended).toBe(0);
+    const [name = ''] = builds();
+    const modes = ['', '..', 'main.js'].map((part) => fs.statSync(at('.cache/build', name, part)).mode & 0o777);
+    expect(modes).toEqual([0o755, 0o755, 0o644]);
+  });
+
+  it('two that fail at once are no failure of the starts', async () => {
+    tree.write('src/late.ts', 'export const late = ;');
+    const reports = await Promise.all([started(), started(), started(), started()]);
+    expect(new Set(reports.map(({ main }) => main))).toEqual(new Set([at('bin/main.ts')]));
+    expect(builds()).toEqual([expect.stringMatching(/\.failed$/)]);
+  });
+
   it('two starts at once make one', async () => {
     const reports = await Promise.all([started(), started(), started()]);
     expect(new Set(reports.map(({ main }) => main)).size).toBe(1);
