@@ -55,9 +55,9 @@ export const createContactImport: KeyPage<'createContactImport'> = async (ctx, {
     reply.code(201);
     return made;
   } catch (error) {
-    await ctx.store.blobs.remove(id);
     // The rest is dropped, so that a sender who listens only after its last byte hears why; it has as long as any request.
     request.raw.unpipe().resume();
+    await ctx.store.blobs.remove(id);
     throw formFault(error);
   }
 };

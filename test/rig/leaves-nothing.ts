@@ -1,19 +1,21 @@
 // Each file leaves its process as it found it: no server, socket, timer, watcher or child process. What is left would serve,
 // fire or fail in the middle of another file.
 import { setImmediate } from 'node:timers/promises';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, expect, vi } from 'vitest';
 
 /** Closing takes a moment: sockets say goodbye, children are reaped. */
 const CLOSING_MS_MAX = 20_000;
 
-let before = new Map<string, number>();
-beforeAll(() => void (before = alive()));
+// This module is run before each file, so that what a file starts while it is imported is seen too.
+const before = alive();
 // Registered before any hook of the file, so it runs behind all of them.
 afterAll(async () => {
   const until = performance.now() + CLOSING_MS_MAX;
   // A timer to wait with would be one more.
   while (left().length > 0 && performance.now() < until) await setImmediate();
   expect(left(), 'is left behind by this file').toEqual([]);
+  // Frozen clocks would freeze the address by which this module is loaded anew.
+  expect(vi.isFakeTimers(), 'clocks are left frozen by this file').toBe(false);
 }, 2 * CLOSING_MS_MAX);
 
 function alive(): Map<string, number> {
