@@ -62,7 +62,7 @@ export function masterTable(port: number): string {
   return `
 127.0.0.1:${port} inet       n - n -   - smtpd -o max_use=1
 cleanup           unix       n - n -   0 cleanup
-qmgr              unix       n - n 300 1 qmgr
+qmgr              unix       n - n   1 1 qmgr
 tlsmgr            unix       - - n -   1 tlsmgr
 rewrite           unix       - - n -   - trivial-rewrite
 bounce            unix       - - n -   0 bounce
