@@ -26,8 +26,9 @@ describe.runIf(isPossible)('before anything is installed', () => {
     const elsewhere = machine.type('cd / && /opt/rasket/bin/rasket teams list');
     expect(elsewhere).toMatchObject({ status: 1, stderr: expect.stringContaining('/data is no data folder') });
     typed(`kill $(cat /var/lib/dev.pid)`);
-    await vi.waitFor(() => typed(`test ! -e ${ready}`), { timeout: 120_000 });
-    typed('rm -r /opt/rasket/.rasket');
+    // The last that goes is the database's journal.
+    await vi.waitFor(() => typed(`test ! -e ${ready} -a ! -e /opt/rasket/.rasket/rasket.db-wal`), { timeout: 120_000 });
+    typed('rm -rf /opt/rasket/.rasket');
   });
 });
 
