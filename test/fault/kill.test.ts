@@ -8,8 +8,8 @@ import { startSink } from '../rig/sink.ts';
 import { installProgram, type LogLine, type Program } from './program.ts';
 
 /** `RASKET_TEST_KILL_SENDS=2000` for the whole size. */
-const SENDS = Number(process.env.RASKET_TEST_KILL_SENDS ?? 300);
-const KILLS = Math.min(10, Math.ceil(SENDS / 60));
+const SENDS = Number(process.env.RASKET_TEST_KILL_SENDS ?? 600);
+const KILLS = 10;
 const CLIENTS = 24;
 /** Marked in the hand-off log, but killed before the dot was written: some microseconds, so this many may meet it. */
 const NEVER_SENT_MAX = 2;

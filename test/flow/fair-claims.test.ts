@@ -124,7 +124,7 @@ it('a backlog that is being delivered is no reason for another team to wait for 
   await sendAll(
     scene,
     crowd,
-    many(300).map((n) => `x${n}@quick.example`),
+    many(600).map((n) => `x${n}@quick.example`),
   );
   await sendAll(
     scene,
@@ -135,10 +135,10 @@ it('a backlog that is being delivered is no reason for another team to wait for 
   const queue = openQueue(scene, network);
   await until(queue, () => network.delivered.filter((to) => to.startsWith('y')).length === 5);
   expect(network.delivered.length).toBeLessThan(100);
-  await until(queue, () => network.delivered.length === 305);
+  await until(queue, () => network.delivered.length === 605);
   await queue.idle();
-  expect(network.delivered).toHaveLength(305);
-  expect(new Set(network.delivered).size).toBe(305);
+  expect(network.delivered).toHaveLength(605);
+  expect(new Set(network.delivered).size).toBe(605);
   await queue.stop(0);
 });
 

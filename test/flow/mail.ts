@@ -71,8 +71,8 @@ export async function mailIn(scene: Scene): Promise<Mail> {
   };
 }
 
-export const messagesOf = (scene: Scene, emailId: string): Scene['sink']['messages'] =>
-  scene.sink.messages.filter((message) => message.data.includes(`Message-ID: <${emailId}@`));
+export const messagesOf = ({ sink }: Pick<Scene, 'sink'>, emailId: string): Scene['sink']['messages'] =>
+  sink.messages.filter((message) => message.data.includes(`Message-ID: <${emailId}@`));
 
 /** Moves the clock to the next time at which this email is due. */
 export async function advanceToNextAttempt(scene: Scene, emailId: string): Promise<number> {
