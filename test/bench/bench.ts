@@ -19,7 +19,12 @@ export interface Bench {
   folder(name: string): string;
   /** A sink for the row's own use; every helper ends with the row. */
   helper(file: string): Promise<Helper>;
-  appliance(options: { sinkPort: number; roles?: string; profile?: string }): Promise<Appliance>;
+  appliance(options: {
+    sinkPort: number;
+    roles?: string;
+    profile?: string;
+    env?: Record<string, string>;
+  }): Promise<Appliance>;
   stopLater(stop: () => Promise<void>): void;
   /** Ends everything that the row started. */
   clear(): Promise<void>;
@@ -51,7 +56,7 @@ export function createBench(options: {
       toStop.push(() => helper.stop());
       return helper;
     },
-    async appliance({ sinkPort, roles, profile }) {
+    async appliance({ sinkPort, roles, profile, env }) {
       const profileDir =
         profile !== undefined && options.profileDir !== undefined ? path.join(options.profileDir, profile) : undefined;
       const appliance = await startSending({
@@ -60,6 +65,7 @@ export function createBench(options: {
         sinkPort,
         profileDir,
         ...(roles === undefined ? {} : { roles }),
+        ...(env === undefined ? {} : { env }),
       });
       toStop.push(() => (profileDir === undefined ? appliance.kill() : appliance.stop()));
       return appliance;

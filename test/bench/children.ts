@@ -8,7 +8,7 @@ export interface Helper {
   stop(): Promise<void>;
 }
 
-const alive = new Set<ChildProcess>();
+const alive = new Map<ChildProcess, boolean>();
 
 /** Baselines, load and sink are processes of their own, so that each one's processor time is its own. */
 export async function startHelper(file: string): Promise<Helper> {
@@ -47,19 +47,29 @@ export function answerOrders<Order>(work: (order: Order) => unknown): void {
   process.on('disconnect', () => process.exit(0));
 }
 
-export function watch(child: ChildProcess): void {
-  alive.add(child);
+/** Ended with the bench. One that leads a group of its own (spawned `detached`) takes the whole group along. */
+export function watch(child: ChildProcess, { isGroup = false } = {}): void {
+  alive.set(child, isGroup);
   child.on('exit', () => alive.delete(child));
 }
 
 export async function stopChild(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise((done) => child.once('exit', done));
-  child.kill(signal);
+  end(child, signal);
   await ended;
 }
 
 /** For the end of the bench, however it comes. */
 export function killChildren(): void {
-  for (const child of alive) child.kill('SIGKILL');
+  for (const child of alive.keys()) end(child, 'SIGKILL');
+}
+
+function end(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (alive.get(child) !== true || child.pid === undefined) return void child.kill(signal);
+  try {
+    process.kill(-child.pid, signal);
+  } catch {
+    // The last of the group has ended since.
+  }
 }

@@ -1,10 +1,11 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer, connect } from 'node:net';
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { freePort } from '../peers/free-port.ts';
 import { countsOf, pause, type Bench } from './bench.ts';
 import { stopChild, watch, type Helper } from './children.ts';
 import { median } from './figures.ts';
+import { startDaemon, untilAccepting } from './peers/peer.ts';
 import type { SinkCount } from './sink-process.ts';
 
 const TOOLS = ['postfix', 'smtp-source'] as const;
@@ -25,7 +26,7 @@ export async function benchPostfix(bench: Bench): Promise<void> {
   const sink = await bench.helper('./sink-process.ts');
   const rsa = await bench.helper('./rsa-process.ts');
   const { port: sinkPort } = await countsOf(sink);
-  const port = await startPostfix(bench, sinkPort);
+  const { port } = await startPostfix(bench, { relayTo: sinkPort });
   await relay(sink, port, 300);
   const rates: number[] = [];
   const signatures: number[] = [];
@@ -58,31 +59,33 @@ async function relay(sink: Helper, port: number, amount: number): Promise<number
   return amount / ((done.at - begin) / 1000);
 }
 
-async function startPostfix(bench: Bench, sinkPort: number): Promise<number> {
+/** A Postfix of the bench's own, on loopback only: it relays everything to one port, or keeps it as `settings` say. */
+export async function startPostfix(
+  bench: Bench,
+  { relayTo, settings = '' }: { relayTo?: number; settings?: string },
+): Promise<{ port: number; pid: number }> {
   const dir = bench.folder('postfix');
-  const [port, sinkHost] = [await freePort(), `[127.0.0.1]:${sinkPort}`];
+  const port = await freePort();
   // Its daemons run as another user and reach their files by absolute names.
   for (const folder of [path.dirname(dir), dir]) chmodSync(folder, 0o755);
   for (const name of ['spool', 'data']) mkdirSync(path.join(dir, name));
   execFileSync('chown', ['postfix', path.join(dir, 'data')]);
-  writeFileSync(path.join(dir, 'main.cf'), mainCf(dir, sinkHost));
+  writeFileSync(path.join(dir, 'main.cf'), `${mainCf(dir)}${destination(relayTo)}${settings}`);
   writeFileSync(path.join(dir, 'master.cf'), masterCf(port));
-  const log = openSync(path.join(dir, 'start.log'), 'a');
-  const master = spawn('/usr/sbin/postfix', ['-c', dir, 'start-fg'], { stdio: ['ignore', log, log], detached: true });
-  closeSync(log);
-  watch(master);
-  bench.stopLater(async () => {
-    execFileSync('/usr/sbin/postfix', ['-c', dir, 'stop'], { stdio: 'ignore' });
-    await stopChild(master, 'SIGTERM');
-  });
-  for (let i = 0; i < 100; i++) {
-    if (await accepts(port)) return port;
-    await pause(50);
-  }
-  throw new Error(`Postfix did not start: ${readFileSync(path.join(dir, 'start.log'), 'utf8').trimEnd()}`);
+  // It makes the folders of the queue. `postfix start-fg` would leave the group that is ended with the bench, `-d` stays in it.
+  execFileSync('/usr/sbin/postfix', ['-c', dir, 'check'], { stdio: 'ignore' });
+  const daemons = execFileSync('/usr/sbin/postconf', ['-d', '-h', 'daemon_directory']).toString().trim();
+  const master = startDaemon(bench, dir, [path.join(daemons, 'master'), '-c', dir, '-d']);
+  await untilAccepting('Postfix', master, dir, port);
+  return { port, pid: master.pid ?? 0 };
 }
 
-const mainCf = (dir: string, sinkHost: string): string => `compatibility_level = 3.6
+const destination = (relayTo: number | undefined): string =>
+  relayTo === undefined
+    ? 'smtpd_recipient_restrictions = reject_unauth_destination\n'
+    : `smtpd_recipient_restrictions = permit_mynetworks, reject\nrelayhost = [127.0.0.1]:${relayTo}\n`;
+
+const mainCf = (dir: string): string => `compatibility_level = 3.6
 queue_directory = ${dir}/spool
 data_directory = ${dir}/data
 maillog_file = ${dir}/mail.log
@@ -95,8 +98,6 @@ mydestination =
 alias_maps =
 alias_database =
 local_recipient_maps =
-smtpd_recipient_restrictions = permit_mynetworks, reject
-relayhost = ${sinkHost}
 smtp_dns_support_level = disabled
 `;
 
@@ -111,6 +112,7 @@ verify unix - - n - 1 verify
 flush unix n - n 1000? 0 flush
 proxymap unix - - n - - proxymap
 smtp unix - - n - - smtp
+virtual unix - n n - - virtual
 relay unix - - n - - smtp
 error unix - - n - - error
 retry unix - - n - - error
@@ -119,20 +121,3 @@ scache unix - - n - 1 scache
 tlsmgr unix - - n 1000? 1 tlsmgr
 postlog unix-dgram n - n - 1 postlogd
 `;
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
-}
-
-function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ host: '127.0.0.1', port });
-    socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
-    socket.once('connect', () => socket.destroy());
-  });
-}

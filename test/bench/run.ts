@@ -1,35 +1,25 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
-import path from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { benchAccept } from './accept.ts';
 import { deadSites } from './attacks/dead-sites.ts';
 import { largeMailToSilence } from './attacks/large-mail.ts';
 import { silentNames } from './attacks/silent-names.ts';
-import { startBenchDns } from './appliance.ts';
-import { createBench, type Bench } from './bench.ts';
-import { killChildren } from './children.ts';
 import { benchAudience } from './audience.ts';
 import { benchBatch } from './batch.ts';
 import { benchBesideAttack } from './beside-attacks.ts';
 import { benchEndToEnd } from './end-to-end.ts';
-import { judge, tableOf, type JudgedFigure } from './figures.ts';
 import { benchListPages } from './list-pages.ts';
-import { describeMachine, isInMemory, loadNow, othersSince, workedSoFar, type Machine } from './machine.ts';
 import { benchMetrics } from './metrics.ts';
 import { benchPostfix } from './postfix.ts';
-import { readProfiles } from './profile.ts';
 import { benchRedirect } from './redirect.ts';
+import { runBench, type Rows } from './run-bench.ts';
 import { benchScheduled } from './scheduled.ts';
 import { benchStartUp } from './start-up.ts';
 import { benchWebhooks } from './webhooks.ts';
 import { benchWebhookPages } from './webhook-pages.ts';
 
-const USAGE = `usage: npm run bench -- [--only NAME,NAME] [--quick] [--json FILE] [--profile DIR]
+const usage = `usage: npm run bench -- [--only NAME,NAME] [--quick] [--json FILE] [--profile DIR]
 Measures the speed and memory of this working tree on this machine, on loopback and in temporary folders.`;
 
-const ROWS: Record<string, (bench: Bench) => Promise<void>> = {
+const rows: Rows = {
   'start-up': benchStartUp,
   accept: benchAccept,
   batch: benchBatch,
@@ -47,115 +37,5 @@ const ROWS: Record<string, (bench: Bench) => Promise<void>> = {
   postfix: benchPostfix,
 };
 
-const cacheDir = fileURLToPath(new URL('../../.cache/bench', import.meta.url));
-
-async function main(): Promise<number> {
-  const { values } = parseArgs({
-    options: {
-      only: { type: 'string' },
-      quick: { type: 'boolean', default: false },
-      json: { type: 'string' },
-      profile: { type: 'string' },
-      help: { type: 'boolean', short: 'h', default: false },
-    },
-  });
-  if (values.help) {
-    console.log(`${USAGE}\nNames: ${Object.keys(ROWS).join(', ')}`);
-    return 0;
-  }
-  const names = values.only?.split(',') ?? Object.keys(ROWS);
-  const unknown = names.find((name) => !(name in ROWS));
-  if (unknown !== undefined)
-    throw new Error(`${JSON.stringify(unknown)} is no row; the rows are ${Object.keys(ROWS).join(', ')}`);
-  mkdirSync(cacheDir, { recursive: true });
-  // A disk in memory syncs for nothing, and every figure here hangs on what a sync costs.
-  const workDir = mkdtempSync(path.join(isInMemory(os.tmpdir()) ? cacheDir : os.tmpdir(), 'rasket-bench-'));
-  process.on('exit', () => {
-    killChildren();
-    rmSync(workDir, { recursive: true, force: true });
-  });
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => process.exit(130));
-  return runRows(names, {
-    quick: values.quick,
-    workDir,
-    profileDir: values.profile && path.resolve(values.profile),
-    json: values.json,
-  });
-}
-
-/** A tenth of the machine in other hands is about what medians can bear. */
-const DISTURBED_SHARE = 0.1;
-
-/** Twice what the slowest machine needed so far; whatever hangs, the bench ends. */
-const LIMIT_MS = 9 * 60_000;
-
-async function withinTime(row: Promise<void> | undefined, limitMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new Error(`the bench's ${LIMIT_MS / 60_000} minutes were over`)),
-      Math.max(0, limitMs),
-    );
-  });
-  // When time is over its helpers are killed, and what it says of that is of no interest.
-  row?.catch(() => undefined);
-  await Promise.race([row, late]).finally(() => clearTimeout(timer));
-}
-
-async function runRows(
-  names: string[],
-  options: { quick: boolean; workDir: string; profileDir: string | undefined; json: string | undefined },
-): Promise<number> {
-  const { quick, workDir, profileDir, json } = options;
-  const begin = performance.now();
-  const startedAt = new Date().toISOString();
-  const machine = describeMachine(workDir);
-  const figures: JudgedFigure[] = [];
-  const rows: { name: string; othersCores: number }[] = [];
-  const failures: { row: string; error: string }[] = [];
-  const dns = await startBenchDns();
-  const bench = createBench({ quick, dns, workDir, profileDir, add: (figure) => figures.push(judge(figure)) });
-  for (const name of names) {
-    bench.say(name);
-    const before = workedSoFar();
-    try {
-      await withinTime(ROWS[name]?.(bench), begin + LIMIT_MS - performance.now());
-    } catch (error) {
-      failures.push({ row: name, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
-    }
-    await bench.clear();
-    rows.push({ name, othersCores: Number(othersSince(before).toFixed(2)) });
-  }
-  await dns.close();
-  const seconds = Math.round((performance.now() - begin) / 1000);
-  const file = json ?? path.join(cacheDir, `${startedAt.replaceAll(':', '-').slice(0, 19)}.json`);
-  const result = { startedAt, seconds, quick, machine, loadAtEnd: loadNow(), rows, figures, failures };
-  writeFileSync(file, `${JSON.stringify(result, null, 2)}\n`);
-  printTable(machine, figures, rows);
-  for (const { row, error } of failures) console.log(`${row} could not be measured: ${error}`);
-  if (profileDir !== undefined) console.log(readProfiles(profileDir));
-  console.log(`${seconds} s; written to ${file}`);
-  return failures.length > 0 ? 1 : 0;
-}
-
-function printTable(machine: Machine, figures: JudgedFigure[], rows: { name: string; othersCores: number }[]): void {
-  console.log(
-    `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGib} GiB, Node ${machine.node}, fsync ${machine.fsyncMicros} µs, ` +
-      `load ${machine.load.toFixed(1)} before and ${loadNow()} after\n\n${tableOf(figures)}\n`,
-  );
-  const disturbed = rows.filter((row) => row.othersCores > machine.cores * DISTURBED_SHARE);
-  if (disturbed.length > 0) {
-    const list = disturbed.map((row) => `${row.name} ${row.othersCores}`).join(', ');
-    console.log(
-      `Other work kept cores busy during ${list}: take those ratios as a hint and the absolutes as nothing.\n`,
-    );
-  }
-}
-
-main().then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    console.error(`bench: ${error instanceof Error ? error.message : String(error)}`);
-    process.exit(64);
-  },
-);
+// Twice what the slowest machine needed so far.
+runBench({ usage, rows, limitMinutes: 9 });
