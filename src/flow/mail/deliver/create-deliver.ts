@@ -33,8 +33,10 @@ export interface DeliverOptions {
   smtpPort?: number;
   /** Ranges (CIDR) outside the public internet that mail may be sent to. */
   allowPrivate?: string[];
-  /** Where mail must never be sent, since it is us. */
+  /** Where mail must never be sent, since it is us, … */
   ownHostNames?: string[];
+  /** … but mail for these domains, which we receive for. */
+  takesMailFor?: (domain: string) => Promise<boolean>;
   /** The domain whose addresses are answered by the mailbox simulator. */
   simulatorDomain?: string;
   /** Takes all other mail instead of the network. */
@@ -196,8 +198,8 @@ function createRouting(options: DeliverOptions, random: () => number): (job: Del
   return (job) => {
     const { source, smarthost } = egressOf(options, job);
     const families = source ? { v4: source.v4 !== undefined, v6: source.v6 !== undefined } : { v4: true, v6: true };
-    const { resolver, smtpPort = 25 } = options;
+    const { resolver, smtpPort = 25, takesMailFor = () => Promise.resolve(false) } = options;
     if (smarthost) return planSmarthost(smarthost, { resolver, families });
-    return planRoute(job.domain, { resolver, guard, random, smtpPort, ownHostNames, families });
+    return planRoute(job.domain, { resolver, guard, random, smtpPort, ownHostNames, takesMailFor, families });
   };
 }

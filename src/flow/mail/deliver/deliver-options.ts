@@ -1,4 +1,5 @@
 import type { World } from '../../../platform/world/index.ts';
+import { receivingDomain, returnPathOwner } from '../../../resources/domains/index.ts';
 import type { DeliverOptions } from './create-deliver.ts';
 import type { Deliver } from './delivery-job.ts';
 
@@ -16,6 +17,10 @@ export function deliverOptionsOf(
     smtpPort: delivery.smtp_port,
     allowPrivate: [...network.mail_allow_private],
     ownHostNames: [instance.host],
+    takesMailFor: async (domain) =>
+      domain === instance.host ||
+      (await receivingDomain(world.db, domain)) !== undefined ||
+      (await returnPathOwner(world.db, domain)) !== undefined,
     simulatorDomain: `simulator.${instance.host}`,
     ...(capture ? { capture } : {}),
     regionOf(name) {

@@ -16,8 +16,10 @@ export interface RoutePlanOptions {
   guard: AddressGuard;
   random: () => number;
   smtpPort: number;
-  /** Our own host names: mail that would come back to us is a loop. */
+  /** Our own host names: mail that would come back to us is a loop, … */
   ownHostNames: string[];
+  /** … but where this installation itself takes the domain's mail, as of another team or for a return path. */
+  takesMailFor: (domain: string) => Promise<boolean>;
   /** false leaves that family out, for an egress that has no source address in it. */
   families?: { v4: boolean; v6: boolean };
 }
@@ -36,13 +38,18 @@ export async function planRoute(domain: string, options: RoutePlanOptions): Prom
   }
   // RFC 5321 §5.1: without any MX record, the domain itself is its only exchanger. With one, its address never counts.
   if (answer.kind === 'none') {
-    if (options.ownHostNames.includes(domain)) return loop(domain);
-    return targetsOf(domain, [domain], options);
+    if (!options.ownHostNames.includes(domain)) return targetsOf(domain, [domain], options);
+    return (await options.takesMailFor(domain)) ? targetsOf(domain, [domain], withOurselves(options)) : loop(domain);
   }
   if (answer.records.every((mx) => mx.host === '')) {
     return ownBounce('takes_no_mail', 556, '5.1.10', `The domain ${domain} takes no mail (null MX)`);
   }
-  const hosts = withoutOurselves(ordered(answer.records, options.random), options.ownHostNames);
+  const all = ordered(answer.records, options.random);
+  if (all.some((mx) => options.ownHostNames.includes(mx.host)) && (await options.takesMailFor(domain))) {
+    const hosts = all.map((mx) => mx.host).slice(0, HOSTS_MAX);
+    return targetsOf(domain, hosts, withOurselves(options));
+  }
+  const hosts = withoutOurselves(all, options.ownHostNames);
   if (hosts.length === 0) return loop(domain);
   return targetsOf(domain, hosts.slice(0, HOSTS_MAX), options);
 }
@@ -84,7 +91,13 @@ function withoutOurselves(records: MxRecord[], ownHostNames: string[]): string[]
   return records.filter((mx) => !own || mx.preference < own.preference).map((mx) => mx.host);
 }
 
-type TargetOptions = Pick<RoutePlanOptions, 'resolver' | 'guard' | 'smtpPort' | 'families'>;
+type TargetOptions = Pick<RoutePlanOptions, 'resolver' | 'guard' | 'smtpPort' | 'families'> & {
+  /** Whose addresses are not guarded: the operator has named them. */
+  unguarded?: readonly string[];
+};
+
+/** In a network behind NAT, our own name may stand for a private address. */
+const withOurselves = (options: RoutePlanOptions): TargetOptions => ({ ...options, unguarded: options.ownHostNames });
 
 async function targetsOf(domain: string, hosts: string[], options: TargetOptions): Promise<Route> {
   const answers = await Promise.all(hosts.map((host) => options.resolver.addresses(host)));
@@ -96,8 +109,9 @@ async function targetsOf(domain: string, hosts: string[], options: TargetOptions
     const v6 = options.families?.v6 === false ? [] : answer.records.v6;
     const v4 = options.families?.v4 === false ? [] : answer.records.v4;
     const addresses = interleaved(v6, v4);
-    refused.push(...addresses.filter((address) => !options.guard(address)));
-    const open = addresses.filter(options.guard).slice(0, ADDRESSES_PER_HOST_MAX);
+    const mayReach = options.unguarded?.includes(host) ? () => true : options.guard;
+    refused.push(...addresses.filter((address) => !mayReach(address)));
+    const open = addresses.filter(mayReach).slice(0, ADDRESSES_PER_HOST_MAX);
     targets.push(...open.map((address) => ({ host, address, port: options.smtpPort })));
   }
   if (targets.length > 0) return { kind: 'route', targets: targets.slice(0, TARGETS_MAX) };

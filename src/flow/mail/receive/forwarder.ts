@@ -11,7 +11,7 @@ import type { Ctx } from '../../../resources/access/index.ts';
 import { spoolMessage, type Accept, type Forward } from '../accept/index.ts';
 import type { Arrival } from './inbound-message.ts';
 import type { Checks } from './authenticate.ts';
-import { loopIn, RECEIVED_HERE, recipientsOf } from './standstill.ts';
+import { loopIn, mailboxesOf, RECEIVED_HERE, recipientsOf } from './standstill.ts';
 
 /** What came in, and what was found out about it. */
 export interface Passing {
@@ -60,7 +60,9 @@ export function createForwarder(world: World, accept: Accept): Forwarder {
       world.mailLog.notForwarded({ teamId, address, because });
       return 'kept';
     };
-    const recipients = await recipientsOf(world, onward.targets);
+    // A bounce has no sender and comes to its end where it is received, here as elsewhere.
+    const recipients =
+      onward.sender === 'empty' ? mailboxesOf(onward.targets) : await recipientsOf(world, onward.targets);
     if (recipients.length === 0) return stay(RECEIVED_HERE.says);
     const spooled = await spoolMessage(world, piecesOf(passing.arrival.raw));
     try {

@@ -42,12 +42,14 @@ export const RECEIVED_HERE: Standstill = {
 /** A domain that has come to receive here since the rule was made would bring it back. */
 export async function recipientsOf(world: World, targets: readonly string[]): Promise<Mailbox[]> {
   const recipients: Mailbox[] = [];
-  for (const target of targets) {
-    const parsed = parseAddress(target);
-    if (parsed.ok && !(await receivingDomain(world.db, parsed.mailbox.domain))) recipients.push(parsed.mailbox);
+  for (const mailbox of mailboxesOf(targets)) {
+    if (!(await receivingDomain(world.db, mailbox.domain))) recipients.push(mailbox);
   }
   return recipients;
 }
+
+export const mailboxesOf = (targets: readonly string[]): Mailbox[] =>
+  targets.map((target) => parseAddress(target)).flatMap((parsed) => (parsed.ok ? [parsed.mailbox] : []));
 
 /** Whoever passes mail on says at which address it was (RFC 9228); where it comes to the same one again, it goes in circles. */
 export function loopIn(fields: readonly RawField[], address: string): Standstill | undefined {
