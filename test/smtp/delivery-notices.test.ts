@@ -187,7 +187,7 @@ describe('where the next server sends no notices', () => {
 });
 
 describe('where the next server sends notices', () => {
-  it('is asked in the words of the sender, and nothing is said in its stead', async () => {
+  it('is asked in the words of the sender and for what is an event of ours, and nothing is said in its stead', async () => {
     const { notices } = await submitted({
       on: noticing,
       mail: 'RET=FULL ENVID=a+2Bb+3D',
@@ -199,8 +199,8 @@ describe('where the next server sends notices', () => {
     });
     expect(noticing.sink.commands.slice(-5, -1)).toEqual([
       expect.stringMatching(/^MAIL FROM:<b-.*> BODY=8BITMIME SMTPUTF8 RET=FULL ENVID=a\+2Bb\+3D$/),
-      'RCPT TO:<a@example.org> NOTIFY=SUCCESS,DELAY ORCPT=rfc822;x+2By@example.org',
-      'RCPT TO:<b@example.org> NOTIFY=NEVER',
+      'RCPT TO:<a@example.org> NOTIFY=SUCCESS,FAILURE,DELAY ORCPT=rfc822;x+2By@example.org',
+      'RCPT TO:<b@example.org> NOTIFY=FAILURE,DELAY',
       'RCPT TO:<c@example.org>',
     ]);
     expect(notices).toEqual([]);
@@ -220,21 +220,7 @@ describe('where the next server sends notices', () => {
     const late = `late-${++count}@example.org`;
     const { mail } = await submitted({ on: noticing, mail: 'ENVID=e1', to: [`${late} NOTIFY=${notify}`] });
     const seen = noticing.sink.messages.length;
-    const raw = [
-      'From: MAILER-DAEMON@mx.example.org',
-      'Content-Type: multipart/report; report-type=delivery-status; boundary=b',
-      '',
-      '--b',
-      'Content-Type: message/delivery-status',
-      '',
-      'Reporting-MTA: dns; mx.example.org',
-      '',
-      `Final-Recipient: rfc822; ${late}`,
-      `Action: ${action}`,
-      `Status: ${status}`,
-      '--b--',
-      '',
-    ].join('\r\n');
+    const raw = reportOf([late], action, status);
     const bring = () => bringMail(noticing, { from: '', to: [mail[0]?.mailFrom ?? ''], raw });
     expect(await bring()).toMatch(/^250/);
     const { notices } = await arrived(noticing, seen);
@@ -244,4 +230,72 @@ describe('where the next server sends notices', () => {
       new RegExp(`^Original-Envelope-Id: e1\\r\\n[\\s\\S]*^Action: ${told}\\r\\nStatus: ${status}\\r$`, 'm'),
     );
   });
+
+  it('a success is told once for each recipient, whether in one report or several and however often they come', async () => {
+    const [one, two, three] = [1, 2, 3].map((n) => `all${n}-${++count}@example.org`) as [string, string, string];
+    const to = [one, two, three].map((address) => `${address} NOTIFY=SUCCESS`);
+    const { mail } = await submitted({ on: noticing, to });
+    expect(mail.map(({ rcptTo }) => rcptTo)).toEqual([[one, two, three]]);
+    const seen = noticing.sink.messages.length;
+    for (const about of [[one, two], [three], [one, two], [two, three]]) {
+      const raw = reportOf(about, 'delivered', '2.0.0');
+      expect(await bringMail(noticing, { from: '', to: [mail[0]?.mailFrom ?? ''], raw })).toMatch(/^250/);
+    }
+    const { notices } = await arrived(noticing, seen);
+    const told = notices.flatMap((notice) => textOf(notice).match(/^Final-Recipient: .*$/gm) ?? []);
+    expect(told.toSorted()).toEqual([one, two, three].map((address) => `Final-Recipient: rfc822; ${address}`));
+  });
 });
+
+describe('NOTIFY=NEVER is about notices alone', () => {
+  const events = async (on: Scene, id: string) => (await on.events(id)).map(({ type }) => type);
+  const suppressed = async (on: Scene, address: string) => {
+    const { key } = (owners.get(on) as { team: Team }).team;
+    return (await on.api('GET', `/suppressions/${address}`, { key })).body;
+  };
+
+  it.each([
+    ['offers none', () => scene],
+    ['offers them', () => noticing],
+  ])('an address that is refused by a server that %s is suppressed', async (_, sceneOf) => {
+    const on = sceneOf();
+    const dead = `permfail+${++count}@example.org`;
+    const { id, notices } = await submitted({ on, to: [`${dead} NOTIFY=NEVER`, 'good@example.org NOTIFY=NEVER'] });
+    expect(notices).toEqual([]);
+    expect(await events(on, id)).toContain('email.bounced');
+    expect(await suppressed(on, dead)).toMatchObject({ origin: 'bounce', source_id: id });
+  });
+
+  it.each(['NEVER', 'SUCCESS'])('so is one that comes back later, where NOTIFY=%s was said', async (notify) => {
+    const dead = `gone${++count}@example.org`;
+    const { id, mail } = await submitted({ on: noticing, to: [`${dead} NOTIFY=${notify}`] });
+    const seen = noticing.sink.messages.length;
+    const bring = (action: string, status: string) =>
+      bringMail(noticing, { from: '', to: [mail[0]?.mailFrom ?? ''], raw: reportOf([dead], action, status) });
+    expect(await bring('delayed', '4.4.1')).toMatch(/^250/);
+    expect(await bring('failed', '5.1.1')).toMatch(/^250/);
+    expect((await arrived(noticing, seen)).notices).toEqual([]);
+    expect((await events(noticing, id)).slice(-2)).toEqual(['email.delivery_delayed', 'email.bounced']);
+    expect(await suppressed(noticing, dead)).toMatchObject({ origin: 'bounce', source_id: id });
+  });
+});
+
+/** What the next server sends to the return path. */
+const reportOf = (about: string[], action: string, status: string): string =>
+  [
+    'From: MAILER-DAEMON@mx.example.org',
+    'Content-Type: multipart/report; report-type=delivery-status; boundary=b',
+    '',
+    '--b',
+    'Content-Type: message/delivery-status',
+    '',
+    'Reporting-MTA: dns; mx.example.org',
+    ...about.flatMap((address) => [
+      '',
+      `Final-Recipient: rfc822; ${address}`,
+      `Action: ${action}`,
+      `Status: ${status}`,
+    ]),
+    '--b--',
+    '',
+  ].join('\r\n');

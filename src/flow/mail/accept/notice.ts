@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto';
 import type { Executor } from '../../../platform/db/index.ts';
 import { refuse } from '../../../platform/refusal/index.ts';
 import type { World } from '../../../platform/world/index.ts';
-import { parseAddress } from '../../../protocol/address/index.ts';
+import { normalizeAddress, parseAddress } from '../../../protocol/address/index.ts';
 import { bodyHash } from '../../../protocol/dkim/index.ts';
 import {
   composeNotice,
@@ -13,6 +14,7 @@ import {
 import type { Ctx } from '../../../resources/access/index.ts';
 import { findDomain, findDomainByName, maySend } from '../../../resources/domains/index.ts';
 import { emailRowsByIds, findMessage, type EmailRow, type MessageRow } from '../../../resources/emails/index.ts';
+import { findAnswer, insertAnswers } from './idempotency.store.ts';
 import type { Prepared } from './prepare.ts';
 import { rowsOf } from './rows.ts';
 import { writeEmails } from './write-accepted.ts';
@@ -44,7 +46,9 @@ export async function mustBeNoticedAtHome(ctx: Ctx, asked: Asked): Promise<void>
 
 /** Makes a send of each notice, in the transaction that wrote down what it tells of. */
 export async function writeNotices(world: World, tx: Executor, orders: readonly NoticeOrder[]): Promise<void> {
-  for (const order of orders) {
+  for (const given of orders) {
+    const order = { ...given, recipients: await untold(world, tx, given) };
+    if (order.recipients.length === 0) continue;
     const [email] = await emailRowsByIds(tx, [order.emailId]);
     const domain = email && (await findDomain(tx, order.teamId, email.domain_id));
     const parsed = parseAddress(order.asked.sender);
@@ -60,6 +64,32 @@ export async function writeNotices(world: World, tx: Executor, orders: readonly 
     };
     await writeEmails(world, tx, [rowsOf(world, ctx, prepared)]);
   }
+}
+
+const SUCCESSES: readonly NoticeAction[] = ['relayed', 'delivered'];
+/** Longer than any server goes on sending a report whose 250 was lost. */
+const REPORTED_MS = 7 * 24 * 3_600_000;
+
+/**
+ * A success is reported once for each recipient. Of failures and delays the events know what was told; that a message was
+ * delivered they know since its 250, whether or not its sender has heard of it.
+ */
+async function untold(
+  world: World,
+  tx: Executor,
+  { emailId, teamId, action, recipients }: NoticeOrder,
+): Promise<NoticeRecipient[]> {
+  if (!SUCCESSES.includes(action)) return [...recipients];
+  const now = world.clock.now();
+  const fresh: NoticeRecipient[] = [];
+  for (const recipient of recipients) {
+    const hash = createHash('sha256').update(normalizeAddress(recipient.address)).digest('base64url');
+    const row = { team_id: teamId, key: `success of ${emailId} ${hash}`, request_hash: '', response: 'null' };
+    if (await findAnswer(tx, teamId, row.key, now)) continue;
+    await insertAnswers(tx, [{ ...row, expires_at: now + REPORTED_MS }], now);
+    fresh.push(recipient);
+  }
+  return fresh;
 }
 
 interface About {

@@ -1,5 +1,5 @@
 import { normalizeAddress } from '../../../protocol/address/index.ts';
-import { encodeXtext } from '../../../protocol/dsn/index.ts';
+import { encodeXtext, type Notify } from '../../../protocol/dsn/index.ts';
 import type { Reply } from '../../../protocol/smtp-reply/index.ts';
 import type { DeliveryJob, OutboundMessage, JobOutcome } from './delivery-job.ts';
 import { ownBounce } from './delivery-job.ts';
@@ -80,11 +80,18 @@ function mailCommand({ can }: SmtpSession, job: DeliveryJob, message: OutboundMe
   return `${command}\r\n`;
 }
 
-/** What the sender asked for goes on to whoever offers it (RFC 3461 §5.2.1). */
+const OURS: readonly Notify[] = ['FAILURE', 'DELAY'];
+
+/**
+ * What the sender asked for goes on to whoever offers it (RFC 3461 §5.2.1). The return path is ours: failures and delays are
+ * asked for whatever the sender wants to hear, because they are events and keep dead addresses off the next send; the sender
+ * is told by us, and only what was asked for.
+ */
 function rcptCommand({ can }: SmtpSession, { asked }: DeliveryJob, address: string): string {
   const { notify, original } = (can.dsn && asked?.recipients[normalizeAddress(address)]) || {};
   let command = `RCPT TO:<${address}>`;
-  if (notify !== undefined) command += ` NOTIFY=${notify.join(',') || 'NEVER'}`;
+  if (notify !== undefined)
+    command += ` NOTIFY=${[...notify.filter((what) => !OURS.includes(what)), ...OURS].join(',')}`;
   if (original !== undefined) {
     const type = original.indexOf(';') + 1;
     command += ` ORCPT=${original.slice(0, type)}${encodeXtext(original.slice(type))}`;
