@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callMx, receivingDomainOf } from '../../rig/mx.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+import { ENDINGS, hasBareLineEnd, hiddenMessage } from '../endings.ts';
 import { hearGreeting, openTransaction } from './opened.ts';
 
 let scene: Scene;
@@ -49,6 +50,37 @@ describe('nothing is passed on', () => {
     'victim@DOMAIN\u0000',
     'victim@DOMAIN>,<x@example.net',
     'victim@DOMAIN> ORCPT=rfc822;x@example.net <',
+    'victim@"example.net"',
+    'victim@[DOMAIN]',
+    '@[127.0.0.1]:victim@example.net',
+    '@DOMAIN:@rasket.test:victim@example.net',
+    '"victim"@example.net',
+    '"@DOMAIN"@example.net',
+    'victim%example.net%DOMAIN@rasket.test',
+    'rasket.test!DOMAIN!victim@example.net',
+    'victim@example.net,b@DOMAIN',
+    'victim@example.net;b@DOMAIN',
+    'victim@example.net b@DOMAIN',
+    '<victim@example.net>b@DOMAIN',
+    'victim(b@DOMAIN)@example.net',
+    'victim@example.net(@DOMAIN)',
+    'victim@(DOMAIN)example.net',
+    'victim@example.net#@DOMAIN',
+    'victim@DOMAIN#example.net',
+    'victim@DOMAIN/example.net',
+    'victim@DOMAIN\\example.net',
+    'victim@DOMAIN:25',
+    'victim@DOMAIN..',
+    'victim@.DOMAIN',
+    'victim\\@example.net@DOMAIN',
+    'victim@example.net\u0000@DOMAIN',
+    'victim\uff20example.net',
+    'victim@example\u3002net',
+    'SRS0=AAAA=AA=example.net=victim@send.DOMAIN',
+    'SRS0=AAAA=AA=example.net=victim@rasket.test',
+    'SRS1=AAAA=example.net==AAAA=AA=example.org=victim@send.DOMAIN',
+    'prvs=0123456789=victim@example.net',
+    'fbl%example.net@rasket.test',
   ])('RCPT TO:<%s>', async (address) => {
     const client = await callMx(scene);
     await hearGreeting(client);
@@ -99,36 +131,14 @@ describe('nothing is passed on', () => {
 });
 
 describe('no message hides in another', () => {
-  const HIDDEN = (to: string): string =>
-    ['MAIL FROM:<ceo@example.com>', `RCPT TO:<${to}>`, 'DATA', 'Subject: hidden', '', 'hidden'].join('\r\n');
-
-  it.each([
-    ['LF . LF', '\n.\n'],
-    ['LF . CRLF', '\n.\r\n'],
-    ['CRLF . LF', '\r\n.\n'],
-    ['CR . CR', '\r.\r'],
-    ['CR . CRLF', '\r.\r\n'],
-    ['CRLF . CR', '\r\n.\r'],
-    ['LF . CR', '\n.\r'],
-    ['CR . LF', '\r.\n'],
-    ['LF CR . LF CR', '\n\r.\n\r'],
-    ['CRLF . NUL CRLF', '\r\n.\u0000\r\n'],
-    ['CRLF NUL . CRLF', '\r\n\u0000.\r\n'],
-    ['CR NUL LF . CR NUL LF', '\r\u0000\n.\r\u0000\n'],
-    ['CRLF .. CRLF', '\r\n..\r\n'],
-    ['CRLF . space CRLF', '\r\n. \r\n'],
-    ['CRCRLF . CRCRLF', '\r\r\n.\r\r\n'],
-    ['NEL . NEL', '\u0085.\u0085'],
-    ['VT . VT', '\v.\v'],
-    ['line separator', '\u2028.\u2028'],
-  ])('after %s', async (_, end) => {
+  it.each(ENDINGS)('after %s', async (_, end) => {
     const before = await received();
     const client = await callMx(scene);
     await openTransaction(client, `b@${domain}`);
-    const hidden = HIDDEN(`h@${domain}`);
+    const hidden = hiddenMessage('ceo@example.com', `h@${domain}`);
     const content = Buffer.from(`Subject: outer\r\n\r\nouter${end}${hidden}\r\n.\r\n`, 'utf8');
     const reply = await client.say(content);
-    const isBare = /\r(?!\n)|(?<!\r)\n/.test(content.toString('latin1'));
+    const isBare = hasBareLineEnd(content.toString('latin1'));
     expect(reply).toMatch(isBare ? /^550 5\.6\.11 / : /^250 /);
     // One reply, and the next command is the client's own.
     expect(await client.say('NOOP')).toMatch(/^250 /);

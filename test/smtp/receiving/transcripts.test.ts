@@ -23,10 +23,24 @@ describe('dialogues with the MX port', () => {
       .replaceAll('LONG', 'x'.repeat(13_000));
   const unescaped = (text: string): string => text.replaceAll('\\r', '\r').replaceAll('\\n', '\n');
 
-  it.each(Object.entries(TRANSCRIPTS))('%s', async (_, transcript) => {
+  /** Those that are about STARTTLS itself say it themselves, and what is offered changes with it. */
+  const overTls = Object.entries(TRANSCRIPTS).filter(
+    ([name, transcript]) => !transcript.includes('STARTTLS') && name !== 'extensions are said',
+  );
+
+  async function play(transcript: string, isTls: boolean): Promise<void> {
     const client = await callMx(scene);
+    let lines = filled(transcript).trim().split('\n');
     try {
-      for (const line of filled(transcript).trim().split('\n')) {
+      if (isTls) {
+        await client.hear();
+        await client.say('EHLO mx.example.org');
+        expect(await client.say('STARTTLS')).toMatch(/^220 /);
+        await client.startTls();
+        expect(lines[0]?.trim()).toMatch(/^< 220/);
+        lines = lines.slice(1);
+      }
+      for (const line of lines) {
         const [, sign = '', rest = ''] = /^(>>|<>|>|<|tls) ?(.*)$/.exec(line.trim()) ?? [];
         if (sign === '>>') client.send(unescaped(rest));
         else if (sign === '>') client.send(`${rest}\r\n`);
@@ -37,7 +51,12 @@ describe('dialogues with the MX port', () => {
     } finally {
       client.end();
     }
-  });
+  }
+
+  it.each(Object.entries(TRANSCRIPTS))('in clear: %s', (_, transcript) => play(transcript, false));
+  it.each(overTls)('encrypted: %s', (_, transcript) => play(transcript, true));
+  it('there are at least eighty', () =>
+    expect(Object.keys(TRANSCRIPTS).length + overTls.length).toBeGreaterThanOrEqual(80));
 
   it('what was taken is there, byte for byte and for whom it was', async () => {
     const own = await scene.team();
