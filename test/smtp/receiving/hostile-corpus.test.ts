@@ -88,7 +88,7 @@ describe('hostile messages through the port', () => {
     const before = await stored();
     let [taken, unheard] = [0, 0];
     for (let seed = 0; seed < 100; seed++) {
-      const heard = await nonsense(dice(seed));
+      const heard = await nonsense(dice(seed), seed % 2 === 1);
       if (heard === undefined) unheard++;
       else taken += heard;
     }
@@ -105,10 +105,15 @@ describe('hostile messages through the port', () => {
     (await scene.app.world.db.get<{ n: number }>('select count(*) as n from received_emails'))?.n ?? 0;
 
   /** Says what the dice say, cut as they say, and answers how many messages were taken, if it was heard to its end. */
-  async function nonsense(roll: () => number): Promise<number | undefined> {
+  async function nonsense(roll: () => number, isTls: boolean): Promise<number | undefined> {
     const client = await callMx(scene);
     let [taken, isEnded] = [0, false];
     await client.hear();
+    if (isTls) {
+      await client.say('EHLO a.example');
+      await client.say('STARTTLS');
+      await client.startTls();
+    }
     if (roll() < 0.8) client.send('EHLO a.example\r\n');
     const heard = (async () => {
       for (;;) {
