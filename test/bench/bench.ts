@@ -90,7 +90,9 @@ export async function post(
   const order: LoadOrder = { url: to.url, path: '/emails', key: to.key ?? '', bodies: what.bodies, ...rest };
   const result = await load.ask<LoadResult>({ ...order });
   if (result.refused > 0)
-    throw new Error(`${result.refused} of ${result.answered + result.refused} posts were not answered with 200`);
+    throw new Error(
+      `${result.refused} of ${result.answered + result.refused} posts were not answered with 200 (${result.refusals})`,
+    );
   return result;
 }
 

@@ -26,6 +26,8 @@ export interface LoadResult {
   answered: number;
   perSecond: number;
   refused: number;
+  /** What those were: answers by the class of their status, and requests without one. */
+  refusals: string;
   p50: number;
   p99: number;
   max: number;
@@ -34,6 +36,8 @@ export interface LoadResult {
 interface AutocannonResult {
   '2xx': number;
   '3xx': number;
+  '4xx': number;
+  '5xx': number;
   non2xx: number;
   errors: number;
   timeouts: number;
@@ -72,6 +76,7 @@ async function ask(order: LoadOrder): Promise<LoadResult> {
     answered,
     perSecond: answered / ((lastAnswerAt - startedAt) / 1000),
     refused: result['2xx'] + result.non2xx - answered + result.errors + result.timeouts,
+    refusals: `${result['4xx']} 4xx, ${result['5xx']} 5xx, ${result.errors} without an answer, ${result.timeouts} too late`,
     p50: result.latency.p50,
     p99: result.latency.p99,
     max: result.latency.max,

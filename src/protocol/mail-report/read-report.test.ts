@@ -197,7 +197,11 @@ const TABLE: [name: string, raw: string, says: string, from?: string][] = [
     }),
     'delivered 2.0.0 x@example.org',
   ],
-  ['relayed', dsn(['Final-Recipient: rfc822; x@example.org', 'Action: relayed', 'Status: 2.0.0']), ''],
+  [
+    'relayed',
+    dsn(['Final-Recipient: rfc822; x@example.org', 'Action: relayed', 'Status: 2.0.0']),
+    'relayed 2.0.0 x@example.org',
+  ],
   ['expanded', dsn(['Final-Recipient: rfc822; x@example.org', 'Action: expanded', 'Status: 2.0.0']), ''],
   [
     'failed with a status of success',

@@ -41,13 +41,13 @@ function recipientOf(group: Fields): ReportedRecipient | undefined {
   };
 }
 
-/** Relayed and expanded leave everything open. Where the status contradicts the action, nothing is said. */
+/** Expanded leaves everything open. Where the status contradicts the action, nothing is said. */
 function actionOf(text: string | undefined, status: string | undefined): ReportedRecipient['action'] | undefined {
   const action = /^[a-z]+/.exec((text ?? '').trim().toLowerCase())?.[0];
   const level = status?.[0];
   if (action === 'failed') return level === '2' ? undefined : 'failed';
   if (action === 'delayed') return level === '2' ? undefined : 'delayed';
-  if (action === 'delivered') return level === undefined || level === '2' ? 'delivered' : undefined;
+  if (action === 'delivered' || action === 'relayed') return level === undefined || level === '2' ? action : undefined;
   return undefined;
 }
 

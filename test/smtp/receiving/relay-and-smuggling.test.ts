@@ -146,6 +146,21 @@ describe('no message hides in another', () => {
     expect(await received()).toBe(before + (isBare ? 0 : 1));
   });
 
+  it('content that comes with DATA at once is content', async () => {
+    const before = await received();
+    const client = await callMx(scene);
+    await hearGreeting(client);
+    const envelope = `MAIL FROM:<a@example.org>\r\nRCPT TO:<b@${domain}>\r\nDATA\r\n`;
+    client.send(
+      `${envelope}Subject: at once\r\n\r\n${hiddenMessage('ceo@example.com', `h@${domain}`)}\r\n.\r\nQUIT\r\n`,
+    );
+    const replies: string[] = [];
+    for (let n = 0; n < 5; n++) replies.push((await client.hear()).slice(0, 3));
+    expect(replies).toEqual(['250', '250', '354', '250', '221']);
+    expect(await client.hear()).toBe('closed');
+    expect(await received()).toBe(before + 1);
+  });
+
   it.each([1, 2, 3, 5, 7])('however the end is cut, %i bytes at a time', async (size) => {
     const before = await received();
     const client = await callMx(scene);

@@ -61,7 +61,8 @@ function passedBack(
   return report.recipients.flatMap((reported) => {
     const type = TYPES[reported.action];
     // That a server has taken the message was told at its 250, and is not what it says here.
-    const isNews = (address: string): boolean => type === 'email.delivered' || !wasTold(known, type, address);
+    const isNews = (address: string): boolean =>
+      type === undefined || type === 'email.delivered' || !wasTold(known, type, address);
     return noticesOfReport(email, reported, meant(recipients, reported.addresses).filter(isNews));
   });
 }
@@ -110,6 +111,7 @@ function concluded(
 ): Told[] {
   const { recipients, reported, known } = about;
   const type = TYPES[reported.action];
+  if (type === undefined) return [];
   const to = meant(recipients, reported.addresses).filter(
     // A late word that it takes longer says nothing about what has ended meanwhile.
     (address) =>
@@ -117,16 +119,16 @@ function concluded(
   );
   if (to.length === 0) return [];
   const diagnostic = [reported.status, reported.diagnostic].filter((part) => part).join(' ');
-  switch (reported.action) {
-    case 'delivered':
+  switch (type) {
+    case 'email.delivered':
       return [{ type: 'email.delivered', data: { to } }];
-    case 'delayed': {
+    case 'email.delivery_delayed': {
       const expires = email.created_at + world.config.delivery.give_up_hours * 3_600_000;
       const delayedRecipients = to.map((emailAddress) => ({ emailAddress, diagnosticCode: diagnostic }));
       const delay = { type: 'Undetermined', expirationTime: isoTime(expires), delayedRecipients };
       return [{ type: 'email.delivery_delayed', data: { to, delay } }];
     }
-    case 'failed': {
+    case 'email.bounced': {
       const message = 'The recipient’s mail server took the message and could not deliver it; it said so by mail.';
       const bounce = { ...bounceFor(reported), message, diagnosticCode: [diagnostic] };
       return [{ type: 'email.bounced', data: { to, bounce } }];
@@ -134,7 +136,13 @@ function concluded(
   }
 }
 
-const TYPES = { delivered: 'email.delivered', delayed: 'email.delivery_delayed', failed: 'email.bounced' } as const;
+/** That a message was passed on to a server without notices is no event: it tells less than the 250 before it. */
+const TYPES = {
+  delivered: 'email.delivered',
+  relayed: undefined,
+  delayed: 'email.delivery_delayed',
+  failed: 'email.bounced',
+} as const;
 
 /** As if the reply had come over the connection. Without a code of the reply, the status has to do. */
 function bounceFor({ status, diagnostic }: ReportedRecipient): Bounce {
