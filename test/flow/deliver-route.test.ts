@@ -202,6 +202,24 @@ test('a backup exchanger that is us still hands on to better ones', async () => 
   expect(await scene.send('a@y.example')).toEqual([delivered('a@y.example')]);
 });
 
+describe('where we are an exchanger ourselves', () => {
+  const zones: Zones = { 'y.example': { MX: ['10 out.rasket.test'] }, 'out.rasket.test': { A: ['127.0.0.1'] } };
+  const own = { ownHostNames: ['out.rasket.test'] };
+
+  test('mail that we receive comes to us, whatever network our address is of', async () => {
+    await given({ zones, deliver: { ...own, allowPrivate: [], takesMailFor: async (name) => name === 'y.example' } });
+    expect(await scene.send('a@y.example')).toEqual([delivered('a@y.example', 'out.rasket.test')]);
+  });
+
+  test('it waits while the database cannot say whose it is', async () => {
+    const takesMailFor = (): Promise<boolean> => Promise.reject(new Error('the database is gone'));
+    await given({ zones, deliver: { ...own, takesMailFor } });
+    expect(await scene.send('a@y.example')).toMatchObject([
+      { kind: 'deferred', reason: 'unreachable', detail: expect.stringContaining('the database is gone') },
+    ]);
+  });
+});
+
 test.each([
   {
     why: 'the MX look-up fails',

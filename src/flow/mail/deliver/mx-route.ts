@@ -39,19 +39,41 @@ export async function planRoute(domain: string, options: RoutePlanOptions): Prom
   // RFC 5321 §5.1: without any MX record, the domain itself is its only exchanger. With one, its address never counts.
   if (answer.kind === 'none') {
     if (!options.ownHostNames.includes(domain)) return targetsOf(domain, [domain], options);
-    return (await options.takesMailFor(domain)) ? targetsOf(domain, [domain], withOurselves(options)) : loop(domain);
+    return homeRoute(domain, [domain], options, () => loop(domain));
   }
   if (answer.records.every((mx) => mx.host === '')) {
     return ownBounce('takes_no_mail', 556, '5.1.10', `The domain ${domain} takes no mail (null MX)`);
   }
   const all = ordered(answer.records, options.random);
-  if (all.some((mx) => options.ownHostNames.includes(mx.host)) && (await options.takesMailFor(domain))) {
-    const hosts = all.map((mx) => mx.host).slice(0, HOSTS_MAX);
-    return targetsOf(domain, hosts, withOurselves(options));
+  const hosts = all.map((mx) => mx.host).slice(0, HOSTS_MAX);
+  if (!all.some((mx) => options.ownHostNames.includes(mx.host))) return targetsOf(domain, hosts, options);
+  return homeRoute(domain, hosts, options, () => {
+    const others = withoutOurselves(all, options.ownHostNames);
+    return others.length === 0 ? loop(domain) : targetsOf(domain, others.slice(0, HOSTS_MAX), options);
+  });
+}
+
+/** Where we are among the exchangers: to them all if it is mail that we receive, and `elsewhere` if it is not. */
+async function homeRoute(
+  domain: string,
+  hosts: string[],
+  options: RoutePlanOptions,
+  elsewhere: () => Route | Promise<Route>,
+): Promise<Route> {
+  let isOurs: boolean;
+  try {
+    isOurs = await options.takesMailFor(domain);
+  } catch (error) {
+    // What the database cannot say now is asked again with the next try.
+    const why = error instanceof Error ? error.message : String(error);
+    return {
+      kind: 'deferred',
+      reason: 'unreachable',
+      detail: `whether ${domain} is received here is not known: ${why}`,
+    };
   }
-  const hosts = withoutOurselves(all, options.ownHostNames);
-  if (hosts.length === 0) return loop(domain);
-  return targetsOf(domain, hosts.slice(0, HOSTS_MAX), options);
+  // In a network behind NAT, our own name may stand for a private address.
+  return isOurs ? targetsOf(domain, hosts, { ...options, unguarded: options.ownHostNames }) : elsewhere();
 }
 
 /** The route through a relay the operator chose: its addresses are not guarded. */
@@ -95,9 +117,6 @@ type TargetOptions = Pick<RoutePlanOptions, 'resolver' | 'guard' | 'smtpPort' | 
   /** Whose addresses are not guarded: the operator has named them. */
   unguarded?: readonly string[];
 };
-
-/** In a network behind NAT, our own name may stand for a private address. */
-const withOurselves = (options: RoutePlanOptions): TargetOptions => ({ ...options, unguarded: options.ownHostNames });
 
 async function targetsOf(domain: string, hosts: string[], options: TargetOptions): Promise<Route> {
   const answers = await Promise.all(hosts.map((host) => options.resolver.addresses(host)));
