@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { ROLES, startApp, type App, type Role } from '../../src/app.ts';
+import { systemClock } from '../../src/platform/clock/index.ts';
+import { collectWhenIdle } from '../../src/platform/idle-memory/index.ts';
 import { createLog, type Log } from '../../src/platform/log/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { becomeOwnerOf } from '../installation.ts';
@@ -83,7 +85,9 @@ export async function untilStopped(stop: Stop, app: App, dataDir: string, graceM
   const { log } = app.world;
   // Listeners keep the process up, but a process with the delivery role alone has none.
   const keepUp = setInterval(() => undefined, 2 ** 30);
+  const endCollecting = collectWhenIdle(systemClock);
   const signal = await stop.asked;
+  endCollecting();
   log.info({ signal, graceMs }, 'stopping');
   forgetOwnReady(dataDir);
   // A database that answers nothing must not keep us: what was in hand is taken up after the next start.

@@ -48,6 +48,8 @@ describe('the sweep', () => {
     await blobs.remove(young);
   });
 
+  const inADay = (): string => new Date(scene.clock.now() + 24 * HOUR).toISOString();
+
   it('removes nothing when more have no email than a crash leaves, says so once, and goes on when told to', async () => {
     const { blobs, ids } = scene.app.world;
     const owners = Array.from({ length: 101 }, () => ids.uuid());
@@ -61,8 +63,17 @@ describe('the sweep', () => {
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 50, looked: 101, orphans: 101 });
 
     expect(await sweepBlobs(scene.app.world, { remove: false })).toEqual({ looked: 101, orphans: 101, removed: 0 });
+    // Few enough, and still the most of what there is.
     await blobs.remove(owners.pop() ?? '');
+    expect(await run('remove-orphan-blobs')).toBe(0);
+    const mail = await mailIn(scene);
+    const kept = await Promise.all(
+      Array.from({ length: 100 }, () => mail.send('x@one.example', { scheduled_at: inADay() })),
+    );
+    await blobs.putAll(kept.map((id) => ({ key: `${id}/html`, content: Buffer.from('x') })));
+    for (const id of kept) age(id, 25 * HOUR);
     expect(await run('remove-orphan-blobs')).toBe(100);
+    await Promise.all(kept.map((id) => blobs.remove(id)));
     expect(await sweepBlobs(scene.app.world, { remove: true })).toEqual({ looked: 0, orphans: 0, removed: 0 });
   });
 

@@ -16,7 +16,8 @@ let owners: Map<Scene, { team: Team; from: string }>;
 
 beforeAll(async () => {
   const roles = ['http', 'delivery', 'submission', 'receiving'] as const;
-  scene = await startScene({ roles, sink: { smtpUtf8: true } });
+  // Nothing of an email is written beside its commit: a notice is made within one.
+  scene = await startScene({ roles, sink: { smtpUtf8: true }, config: { storage: { row_bytes: 0 } } });
   noticing = await startScene({ roles, sink: { smtpUtf8: true, extensions: ['DSN'] } });
   owners = new Map();
   for (const each of [scene, noticing]) {
@@ -118,6 +119,13 @@ describe('where the next server sends no notices', () => {
     expect(textOf(notices[0])).toMatch(
       /\r\nContent-Type: message\/global\r\nContent-Transfer-Encoding: 8bit\r\n\r\nReceived: [\s\S]*\r\nX-Odd: {2}kept\r\n[\s\S]*\r\n\r\nZwölf\.\r\n/,
     );
+  });
+
+  it('brings back as much as stands in a row, which no file could hold in time', async () => {
+    const text = 'A line of text.\r\n'.repeat(950);
+    const { notices } = await submitted({ mail: 'RET=FULL', to: ['permfail@example.org NOTIFY=FAILURE'], text });
+    expect(notices).toHaveLength(1);
+    expect(textOf(notices[0]).split('A line of text.').length).toBe(951);
   });
 
   it('a success is told as passed on, for whom it was asked, once', async () => {

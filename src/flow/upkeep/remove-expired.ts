@@ -19,7 +19,10 @@ export interface Removed {
   pages: number;
 }
 
-/** Rows a transaction takes: mail that is accepted meanwhile waits for one of these, which is a few milliseconds. */
+/**
+ * Rows a transaction takes: mail that is accepted meanwhile waits for one of these, which is a few milliseconds, and some
+ * tens where all of it has large contents.
+ */
 const BATCH = 200;
 /**
  * Batches a run takes, and it runs every minute: ten thousand emails a minute are ten times what a million a day need,

@@ -11,6 +11,8 @@ const BATCH = 200;
 /** A crash leaves a few; more than both of these means that the database is not the one these blobs were written for. */
 const UNASKED_MAX = 100;
 const UNASKED_SHARE_MAX = 0.05;
+/** So does the most of what there is, unless that is next to nothing: only large content stands in files. */
+const UNASKED_ALWAYS = 10;
 /** Bounds the memory; whatever is beyond waits for the next sweep. */
 const ORPHANS_MAX = 100_000;
 
@@ -25,7 +27,8 @@ export interface BlobSweep {
 /** Blobs are written before the commit that needs them; those whose commit never came have no row. */
 export async function removeOrphanBlobs(store: Store): Promise<number> {
   const { looked, owners } = await findOrphans(store);
-  if (owners.length > Math.max(UNASKED_MAX, looked * UNASKED_SHARE_MAX)) {
+  const isMany = owners.length > Math.max(UNASKED_MAX, looked * UNASKED_SHARE_MAX);
+  if (isMany || owners.length > Math.max(UNASKED_ALWAYS, looked / 2)) {
     store.log.error(
       { looked, orphans: owners.length },
       'nothing was swept: more blobs than a crash leaves belong to no email; if this is the right database, run: rasket sweep --yes',

@@ -24,6 +24,9 @@ export const findContent = (
 ): Promise<Pick<ContentRow, 'content'> | undefined> =>
   db.get('select content from contents where owner_id = ? and name = ?', [owner, name]);
 
+export const contentsOf = (db: Executor, owner: string): Promise<Pick<ContentRow, 'name' | 'content'>[]> =>
+  db.all('select name, content from contents where owner_id = ?', [owner]);
+
 /** `count` bytes from `start`, and how many there are in all. */
 export const findContentPart = (
   db: Executor,
@@ -44,8 +47,10 @@ export async function findContentSize(db: Executor, owner: string, name: string)
 /** Answers the owners that had some. */
 export async function removeContents(tx: Executor, owners: readonly string[]): Promise<Set<string>> {
   const theirs = uuidsIn(tx.dialect, 'owner_id', owners);
-  const gone = await tx.all<{ owner_id: string }>(`delete from contents where ${theirs.sql} returning owner_id`, [
+  // Not by RETURNING, for which SQLite reads all that it deletes.
+  const gone = await tx.all<{ owner_id: string }>(`select distinct owner_id from contents where ${theirs.sql}`, [
     theirs.value,
   ]);
+  if (gone.length > 0) await tx.run(`delete from contents where ${theirs.sql}`, [theirs.value]);
   return new Set(gone.map((row) => row.owner_id));
 }

@@ -40,8 +40,8 @@ export function contentsOf(row: BodyRow, draft: EmailDraft, attachments: readonl
 }
 
 /**
- * The bodies of many emails in one statement; those that are not in their rows are read one after the other, in the order of the ids, until
- * `charsMax` is passed: the rest is left out, but never the first.
+ * The bodies of many emails in one statement; those that are not in their rows are read one after the other, in the
+ * order of the ids, until `charsMax` is passed: the rest is left out, but never the first.
  */
 export async function loadBodies(
   store: Store,
@@ -88,7 +88,7 @@ async function loadBody(store: Store, row: BodyRow): Promise<EmailBody> {
   return { html, text };
 }
 
-/** The length of what stands in rows may be set to anything; what is in files is large by that setting. */
+/** The length of what stands in rows may be set to anything; what is beside them is large by that setting. */
 const LARGE_CHARS = 64 * 1024;
 
 export async function isLargeBody(db: Executor, emailId: string): Promise<boolean> {

@@ -52,6 +52,26 @@ describe('what an email consists of stands in the database up to storage.row_byt
     expect(got).toEqual(sizes);
   });
 
+  it('of a batch only as much as one commit can take at once', async () => {
+    await using large = await startScene({ roles: ['http'], config: { storage: { row_bytes: 300_000 } } });
+    const sender = await large.team();
+    const from = `a@${(await sender.domain()).name}`;
+    const emails = Array.from({ length: 5 }, () => ({
+      from,
+      to: 'x@example.org',
+      subject: 'Long',
+      text: 'x'.repeat(300_000),
+    }));
+    const { body } = await large.api('POST', '/emails/batch', { key: sender.key, body: emails });
+    const ids = (body.data as { id: string }[]).map(({ id }) => id);
+    const rows = await large.app.world.db.all('select owner_id from contents');
+    expect(rows.map((row) => row['owner_id']).sort()).toEqual(ids.slice(0, 3).sort());
+    for (const id of ids) {
+      const read = await large.api('GET', `/emails/${id}`, { key: sender.key });
+      expect(read.body.text).toHaveLength(300_000);
+    }
+  });
+
   it('any bytes and any part of them are read back as they were, from either place', async () => {
     const { world } = scene.app;
     const bytes = Buffer.from(Array.from({ length: 1500 }, (_, i) => i % 256));

@@ -15,7 +15,7 @@ import { createMaySend, type MaySend } from './may-send.ts';
 import { createPrepare, type Prepared } from './prepare.ts';
 import { mustBeWithinQuota } from './quota.ts';
 import { readSubmitted, type SubmissionEnvelope } from './read-submitted.ts';
-import { rowsOf, type AcceptedRows } from './rows.ts';
+import { rowsOfRequest, type AcceptedRows } from './rows.ts';
 import type { Spooled } from './spool-message.ts';
 import { adoptBody } from './submitted-message.ts';
 import { createKeyedLimiter } from './keyed-limiter.ts';
@@ -60,7 +60,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
     prepared: Prepared[],
     { idempotency, answerOf }: { idempotency: Idempotency | undefined; answerOf: (rows: AcceptedRows[]) => Answer },
   ): Promise<Answer> {
-    const emails = prepared.map((one) => rowsOf(world, ctx, one));
+    const emails = rowsOfRequest(world, ctx, prepared);
     const answer = answerOf(emails);
     if (emails.length === 0 && !idempotency) return answer;
     try {

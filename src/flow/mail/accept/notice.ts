@@ -12,6 +12,7 @@ import {
   type NoticeRecipient,
 } from '../../../protocol/dsn/index.ts';
 import type { Ctx } from '../../../resources/access/index.ts';
+import { placeInRows } from '../../../resources/contents/index.ts';
 import { findDomain, findDomainByName, maySend } from '../../../resources/domains/index.ts';
 import { emailRowsByIds, findMessage, type EmailRow, type MessageRow } from '../../../resources/emails/index.ts';
 import { findAnswer, insertAnswers } from './idempotency.store.ts';
@@ -62,7 +63,7 @@ export async function writeNotices(world: World, tx: Executor, orders: readonly 
       actor: { kind: 'job', name: 'delivery notice' },
       requestId: world.ids.uuid(),
     };
-    await writeEmails(world, tx, [rowsOf(world, ctx, prepared)]);
+    await writeEmails(world, tx, [rowsOf(world, ctx, prepared, placeInRows)]);
   }
 }
 
@@ -113,7 +114,7 @@ function prepareNotice(world: World, order: NoticeOrder, { email, domain, to, me
     original: {
       subject: email.subject,
       head: Buffer.from(message?.head ?? ''),
-      // What is over `storage.inline_bytes` is a file, and more than a notice should bring back.
+      // What is over `storage.inline_bytes` does not stand in its row, and is more than a notice should bring back.
       ...(isWhole && message?.body ? { body: Buffer.from(message.body, 'latin1') } : {}),
     },
   });

@@ -4,7 +4,7 @@ import type { Mailbox } from '../../../protocol/address/index.ts';
 import { normalizeAddress } from '../../../protocol/address/index.ts';
 import { keyIdOf, type Ctx } from '../../../resources/access/index.ts';
 import type { NewBlob } from '../../../platform/blobs/index.ts';
-import { placeContents } from '../../../resources/contents/index.ts';
+import { contentsPlacer, placeInFiles, type PlaceContents } from '../../../resources/contents/index.ts';
 import {
   bodyRow,
   contentsOf,
@@ -25,8 +25,19 @@ export interface AcceptedRows extends NewEmailRows {
   hasFiles: boolean;
 }
 
+/** What the sends of one request write, in one commit. */
+export function rowsOfRequest(world: World, ctx: Ctx, prepared: readonly Prepared[]): AcceptedRows[] {
+  const place = contentsPlacer(world);
+  return prepared.map((one) => rowsOf(world, ctx, one, place));
+}
+
 /** Everything one send writes, made before its commit so that the commit itself only inserts. */
-export function rowsOf(world: World, ctx: Ctx, { draft, domain, templateId, message }: Prepared): AcceptedRows {
+export function rowsOf(
+  world: World,
+  ctx: Ctx,
+  { draft, domain, templateId, message }: Prepared,
+  placeContents: PlaceContents,
+): AcceptedRows {
   const id = world.ids.uuid();
   const { written } = draft;
   const body = bodyRow(world, id, draft);
@@ -74,7 +85,7 @@ export function rowsOf(world: World, ctx: Ctx, { draft, domain, templateId, mess
   } satisfies AcceptedRows['email'];
   const isFileAlready = message?.spooled.blobOwner !== undefined;
   const beside = [...(message ? messageContents(world, id, message) : []), ...contentsOf(body, draft, sentAlong)];
-  const { rows: contents, files } = isFileAlready ? { rows: [], files: beside } : placeContents(world, beside);
+  const { rows: contents, files } = (isFileAlready ? placeInFiles : placeContents)(beside);
   return {
     email,
     body,

@@ -86,7 +86,7 @@ interface BodySpool {
   discard(): Promise<void>;
 }
 
-/** In memory up to what goes into a row, and in the blob store from there on. */
+/** In memory up to what can stand in a row of either kind, and in the blob store from there on. */
 function createBodySpool(world: World): BodySpool {
   const { inline_bytes: inlineBytes, row_bytes: rowBytes } = world.config.storage;
   const heldMax = Math.max(inlineBytes, rowBytes);
@@ -95,6 +95,7 @@ function createBodySpool(world: World): BodySpool {
   let held: Buffer[] = [];
   let size = 0;
   let writer: BlobWriter | undefined;
+  const joined = (): Buffer => (held.length === 1 && held[0] ? held[0] : Buffer.concat(held));
 
   return {
     get size() {
@@ -109,11 +110,14 @@ function createBodySpool(world: World): BodySpool {
       for (const each of [...held, piece]) await writer.write(each);
       held = [];
     },
-    finish: async () => writer?.commit(),
-    whole: () => (writer ? undefined : Buffer.concat(held)),
+    async finish() {
+      if (writer) return writer.commit();
+      held = [Buffer.concat(held)];
+    },
+    whole: () => (writer ? undefined : joined()),
     owner: () => (writer ? owner : undefined),
     async read(start, end) {
-      if (!writer) return Buffer.concat(held).subarray(start, end);
+      if (!writer) return joined().subarray(start, end);
       if (end <= start) return Buffer.alloc(0);
       const blob = await world.blobs.open(key, { start, end });
       return Buffer.concat(blob ? ((await blob.content.toArray()) as Buffer[]) : []);

@@ -1,13 +1,7 @@
 import type { World } from '../../../platform/world/index.ts';
 import { composeMessage } from '../../../protocol/mime/index.ts';
-import { readContent } from '../../../resources/contents/index.ts';
-import {
-  ATTACHMENT_BLOB,
-  attachmentsOf,
-  findBody,
-  type EmailRow,
-  type StoredBody,
-} from '../../../resources/emails/index.ts';
+import { readContents } from '../../../resources/contents/index.ts';
+import { attachmentsOf, findBody, type EmailRow, type StoredBody } from '../../../resources/emails/index.ts';
 import type { OutboundMessage } from '../deliver/index.ts';
 import { createFairBudget, type FairBudget, type GiveBack } from '../../../platform/fair-share/index.ts';
 import { attachmentOf, dateOf, messageInput, signedHead } from './message-input.ts';
@@ -135,7 +129,11 @@ function weigh({ row, domain, attachments }: Sources, body?: StoredBody): { whol
 
 async function wholeMessage(world: World, sources: Sources, body?: StoredBody): Promise<OutboundMessage> {
   const { row, domain, attachments: rows } = sources;
-  const contents = await Promise.all(rows.map(({ id }) => readContent(world, ATTACHMENT_BLOB(row.id, id))));
+  const contents = await readContents(
+    world,
+    row.id,
+    rows.map(({ id }) => id),
+  );
   const attachments = rows.map((each, i) => attachmentOf(each, contents[i] ?? Buffer.alloc(0)));
   const composed = composeMessage(messageInput(world, row, { domain, body: await body?.load(), attachments }));
   const { headers, needsSmtpUtf8 } = composed;

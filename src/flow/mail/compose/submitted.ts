@@ -3,7 +3,7 @@ import { sealArc, type ArcChain } from '../../../protocol/arc/index.ts';
 import { signDkim } from '../../../protocol/dkim/index.ts';
 import { encodeText, type HeaderField, type Piece } from '../../../protocol/mime/index.ts';
 import { decodeText, readFields, type RawField, type TextPart } from '../../../protocol/mime-read/index.ts';
-import { openContent } from '../../../resources/contents/index.ts';
+import { contentParts } from '../../../resources/contents/index.ts';
 import { findMessage, MESSAGE_BLOB, type EmailRow, type MessageRow } from '../../../resources/emails/index.ts';
 import type { OutboundMessage } from '../deliver/index.ts';
 import { trackedHtml } from '../../tracking/index.ts';
@@ -85,7 +85,7 @@ export async function wholeSubmitted(layOut: () => Promise<SubmittedLayout>, par
   return { content: [head, ...body], size: head.length + size, ...flagsOf(layout) };
 }
 
-/** Hashed where it is not known, and read from the blob store by each connection that takes it. */
+/** Hashed where it is not known, and read anew by each connection that takes it. */
 export async function streamedSubmitted(
   layOut: () => Promise<SubmittedLayout>,
   parts: Parts,
@@ -135,13 +135,14 @@ const htmlParts = ({ html_parts: parts }: MessageRow): TextPart[] =>
 /** A stretch of the body, read when it is asked for where it does not stand in the row. */
 function bodyOf(world: World, { body, email_id: id }: MessageRow): (start: number, end: number) => Piece {
   if (body !== null) return (start, end) => Buffer.from(body.slice(start, end), 'latin1');
+  const part = contentParts(world, `${id}/${MESSAGE_BLOB}`);
   return (start, end) => ({
     length: end - start,
     async *read() {
       if (end <= start) return;
-      const blob = await openContent(world, `${id}/${MESSAGE_BLOB}`, { start, end });
-      if (!blob) throw new Error(`the message of email ${id} is not stored`);
-      yield* blob.content as AsyncIterable<Buffer>;
+      const content = await part({ start, end });
+      if (!content) throw new Error(`the message of email ${id} is not stored`);
+      yield* content as AsyncIterable<Buffer>;
     },
   });
 }

@@ -4,7 +4,7 @@ import type { NewBlob } from '../../../platform/blobs/index.ts';
 import { isoTime } from '../../../platform/clock/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import type { MessageHead, MessagePart, MessageReading } from '../../../protocol/read-message/index.ts';
-import { placeContents } from '../../../resources/contents/index.ts';
+import type { PlaceContents } from '../../../resources/contents/index.ts';
 import {
   RAW_BLOB,
   RECEIVED_ATTACHMENT_BLOB,
@@ -24,7 +24,12 @@ export interface ReceivedRows {
 export function receivedRows(
   world: World,
   message: InboundMessage,
-  { teamId, receivedFor, reading }: { teamId: string; receivedFor: readonly string[]; reading: MessageReading },
+  {
+    teamId,
+    receivedFor,
+    reading,
+    placeContents,
+  }: { teamId: string; receivedFor: readonly string[]; reading: MessageReading; placeContents: PlaceContents },
 ): ReceivedRows {
   const id = world.ids.uuid();
   const isRead = reading.isRead && !message.hasVirus;
@@ -57,7 +62,7 @@ export function receivedRows(
     created_at: world.clock.now(),
     not_forwarded: message.notForwarded?.get(teamId) ?? null,
   };
-  const placed = placeContents(world, [...raw, ...body.contents, ...files]);
+  const placed = placeContents([...raw, ...body.contents, ...files]);
   return { rows: { email, body: body.row, attachments, contents: placed.rows }, files: placed.files };
 }
 

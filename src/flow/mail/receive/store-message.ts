@@ -1,6 +1,7 @@
 import { systemClock } from '../../../platform/clock/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import type { MessageReading } from '../../../protocol/read-message/index.ts';
+import { contentsPlacer } from '../../../resources/contents/index.ts';
 import type { DroppedReason, NewReceivedEmail } from '../../../resources/received-emails/index.ts';
 import { planOf, storageOf } from '../../../resources/usage/index.ts';
 import type { InboundMessage } from './inbound-message.ts';
@@ -32,8 +33,9 @@ export function createStoreMessage(world: World): StoreMessage {
 
   async function store(message: InboundMessage, reading: MessageReading): Promise<Received[]> {
     if (!reading.isRead) world.log.info({ because: reading.because }, 'a received message could not be read');
+    const placeContents = contentsPlacer(world);
     const teams = [...message.teams].map(([teamId, receivedFor]) =>
-      receivedRows(world, message, { teamId, receivedFor, reading }),
+      receivedRows(world, message, { teamId, receivedFor, reading, placeContents }),
     );
     const fitting: ReceivedRows[] = [];
     for (const team of teams) {

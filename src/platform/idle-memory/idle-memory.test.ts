@@ -1,0 +1,57 @@
+import { beforeEach, expect, it } from 'vitest';
+import type { Clock } from '../clock/index.ts';
+import { collectWhenIdle } from './index.ts';
+
+const MIB = 1024 * 1024;
+
+let due: (() => void) | undefined;
+let [busy, heap, collected] = [0, 0, 0];
+const clock: Clock = {
+  now: () => 0,
+  timer(_, fire) {
+    due = fire;
+    return () => (due = undefined);
+  },
+};
+const around = {
+  busyShare: () => busy,
+  heapBytes: () => heap,
+  collect() {
+    collected++;
+    heap = 30 * MIB;
+  },
+};
+async function look(): Promise<number> {
+  due?.();
+  await Promise.resolve();
+  return collected;
+}
+
+beforeEach(() => {
+  [busy, heap, collected] = [0, 60 * MIB, 0];
+});
+
+it('collects once the thread has nothing to do, and not again for what it kept', async () => {
+  const end = collectWhenIdle(clock, around);
+  busy = 0.3;
+  expect(await look()).toBe(0);
+  busy = 0.01;
+  expect(await look()).toBe(1);
+  expect(await look()).toBe(1);
+  heap = 53 * MIB;
+  expect(await look()).toBe(1);
+  heap = 54 * MIB;
+  expect(await look()).toBe(2);
+  end();
+  heap = 90 * MIB;
+  expect(await look()).toBe(2);
+});
+
+it('does nothing where the process was started without a collector to call', () => {
+  due = undefined;
+  const { gc } = globalThis;
+  delete (globalThis as { gc?: unknown }).gc;
+  collectWhenIdle(clock)();
+  expect(due).toBeUndefined();
+  Object.assign(globalThis, gc ? { gc } : {});
+});
