@@ -170,7 +170,7 @@ Or without curl:
 
   ${rasket} send${data} --from '${email.from}' --to ${email.to} --subject ${email.subject} --text 'It works.'
 
-${smtpExamples(smtp, apiKey, email)}Then look at what arrived:
+${smtpExamples(smtp, apiKey, email)}Then look at what arrived, also at ${url}/playground:
 
   ${rasket} playground${data}
   ${rasket} playground${data} latest

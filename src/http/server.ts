@@ -28,6 +28,7 @@ import { bucketOfAddress, createRateLimit, type RateState } from './rate-limit.t
 import { createAnswerNote, type Caller } from './request-log.ts';
 import { contractTarget, knownPathsOf, parseQuery } from './target.ts';
 import { createPreferencePages } from './preference-pages/index.ts';
+import { createPlaygroundPages } from './playground-pages/index.ts';
 import { createTrackingRoutes } from './tracking.ts';
 import { createUnreadAnswers } from './unread-answers.ts';
 
@@ -62,7 +63,10 @@ export async function startHttp(given: Omit<HttpServices, 'requestLog' | 'turns'
   const authenticate = bearerOf(createCredentials(world), (request) => rateLimit.take(addressBucket(request)));
   const knownPaths = knownPathsOf([...validators.operations.values()]);
 
-  const answersReaders = either(createTrackingRoutes(world, given.tracking), createPreferencePages(world));
+  const answersReaders = either(
+    either(createTrackingRoutes(world, given.tracking), createPreferencePages(world)),
+    createPlaygroundPages(world),
+  );
   const server: FastifyInstance = fastify({
     genReqId: () => world.ids.uuid(),
     bodyLimit: config.http.body_limit_bytes,
