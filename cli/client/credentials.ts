@@ -9,6 +9,8 @@ export interface Target {
   url: string;
   urlFrom: string;
   apiKey?: string;
+  /** Beside a team's key, what a development server takes for the operations of operators. */
+  operatorToken?: string;
   keyFrom: string;
   /** Says why there is no key, where one was nearly found. */
   note?: string;
@@ -49,7 +51,7 @@ interface Stored {
   url: string;
   from: string;
   /** Only for the one that is asked: a keyring takes its time. */
-  readKey(): Pick<Target, 'apiKey' | 'keyFrom' | 'note'>;
+  readKey(): Pick<Target, 'apiKey' | 'operatorToken' | 'keyFrom' | 'note'>;
 }
 
 /** The servers that files know, the one in force first. */
@@ -120,11 +122,12 @@ function isSame(one: string, other: string): boolean {
 function readDevelopment(data: string | undefined): [Stored] | undefined {
   const folder = path.resolve(data ?? fileURLToPath(new URL('../../.rasket', import.meta.url)));
   const from = path.join(folder, 'run', 'dev.json');
-  const access = readJson(from) as Partial<Credentials> | undefined;
+  const access = readJson(from) as Partial<Credentials & { operator_token: string }> | undefined;
   if (typeof access?.url !== 'string' || typeof access.api_key !== 'string' || !URL.canParse(access.url))
     return undefined;
-  const { url, api_key: apiKey } = access;
-  return [{ url, from, readKey: () => ({ apiKey: checkKey(apiKey, from), keyFrom: from }) }];
+  const { url, api_key: apiKey, operator_token: token } = access;
+  const operator = typeof token === 'string' ? { operatorToken: checkKey(token, from) } : {};
+  return [{ url, from, readKey: () => ({ apiKey: checkKey(apiKey, from), ...operator, keyFrom: from }) }];
 }
 
 function readJson(file: string): unknown {

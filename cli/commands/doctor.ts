@@ -1,4 +1,4 @@
-import { ApiFault, describeStore, lookForStore, NoAnswer, type Environment } from '../client/index.ts';
+import { ApiFault, describeStore, lookForStore, NoAnswer, type Client, type Environment } from '../client/index.ts';
 import { explainFault, formatPairs } from '../output/index.ts';
 import type { Session } from './declare.ts';
 import { isSendingKey } from './login.ts';
@@ -63,12 +63,21 @@ async function look({ client, target, version }: Session): Promise<Findings> {
   if (findings.ready?.status === 'degraded') problems.push(findings.ready.message);
   if (target.apiKey === undefined) problems.push('No API key is set. Set one with: rasket login');
   else if (findings.ready)
-    findings.key_state = await client
-      .call('listEmails', { query: { limit: 1 } })
-      .then(() => 'accepted', tellApart(note));
+    findings.key_state = await tryKey(client, target.apiKey).then(
+      (isOperators) => (isOperators ? 'accepted, of an operator' : 'accepted'),
+      tellApart(note),
+    );
   if (isInClear(target.url))
     problems.push(`${target.url} is not encrypted: whoever is on the way can read the key. Use https.`);
   return findings;
+}
+
+/** The cheapest call that it may make. Answers whether it is the token of an operator. */
+async function tryKey(client: Client, apiKey: string): Promise<boolean> {
+  const isOperators = apiKey.startsWith('rkop_');
+  if (isOperators) await client.call('listQueueHolds', { query: { limit: 1 } });
+  else await client.call('listEmails', { query: { limit: 1 } });
+  return isOperators;
 }
 
 const storeInForce = (env: Environment): string =>

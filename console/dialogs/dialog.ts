@@ -113,7 +113,11 @@ export class FormDialog implements Dialog {
 
   constructor(
     title: string,
-    { keys, flags }: { keys: Readonly<Record<string, Key>>; flags: Action['flags'] },
+    {
+      keys,
+      flags,
+      given,
+    }: { keys: Readonly<Record<string, Key>>; flags: Action['flags']; given: Readonly<Record<string, string>> },
     done: (filled: Filled) => void,
   ) {
     this.title = title;
@@ -129,7 +133,7 @@ export class FormDialog implements Dialog {
       })),
       ...Object.entries(flags).map(([name, flag]) => ({
         ...{ name, label: (flag.flag ?? name).replaceAll('_', ' '), says: flag.says },
-        ...{ isRequired: flag.isRequired ?? false, flag, text: '' },
+        ...{ isRequired: flag.isRequired ?? false, flag, text: given[name] ?? '' },
       })),
     ];
   }
