@@ -46,6 +46,8 @@ export interface Flag {
   value: string;
   says: string;
   isNumber?: true;
+  /** true or false. */
+  isBoolean?: true;
   isRequired?: true;
   /** Several, with commas between them. */
   isList?: true;
