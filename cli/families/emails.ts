@@ -76,6 +76,8 @@ export const emails = {
     example: 'emails get 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
     path: { email_id: EMAIL },
     fields: [id, state, created, scheduled, from, to, cc, bcc, replyTo, subject, messageId, tags, topic, text, html],
+    hint: ({ id: email, last_event }) =>
+      ['plain', 'good'].includes(TONES[last_event]) ? undefined : `Why, and what comes next: rasket explain ${email}`,
   }),
   actions: [
     actionOf('sendEmail', {

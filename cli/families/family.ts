@@ -82,6 +82,8 @@ export interface Detail extends Spoken {
   fields: readonly Field<never>[];
   needsNoKey?: true;
   parts?: Parts;
+  /** What a person asks next, as the item stands. */
+  hint?: (item: never) => string | undefined;
 }
 
 /** What an item holds several of, shown as a table of its own. */
@@ -185,11 +187,9 @@ export function listOf<Id extends ListOperation>(
 
 export function detailOf<Id extends OperationId>(
   operation: Id,
-  declared: Saying<'get'> & { fields: readonly Field<AnswerOf<Id>>[]; needsNoKey?: true; parts?: Parts } & All<
-      'path',
-      PathOf<Id>,
-      Key
-    >,
+  declared: Saying<'get'> & { fields: readonly Field<AnswerOf<Id>>[]; needsNoKey?: true; parts?: Parts } & {
+    hint?: (item: AnswerOf<Id>) => string | undefined;
+  } & All<'path', PathOf<Id>, Key>,
 ): Detail & { operation: Id } {
   return { verb: 'get', path: {}, ...declared, operation };
 }
