@@ -123,6 +123,7 @@ function emailOf(store: World, domain: DomainRow, address: string, dice: ReturnT
     },
     body: bodyRow(store, id, { html: `<p>${text}</p>`, text }),
     attachments: [],
+    contents: [],
   };
 }
 

@@ -26,7 +26,7 @@ export async function writeSent(
     await db.tx(async (tx) => {
       await insertEmails(
         tx,
-        part.map((id) => ({ email: row(id), body: bodyOf(id), attachments: [] })),
+        part.map((id) => ({ email: row(id), body: bodyOf(id), attachments: [], contents: [] })),
       );
       await recordEvents(
         tx,
@@ -74,6 +74,7 @@ export async function traces(scene: Scene, emailIds: readonly string[]): Promise
     emails: 'id',
     email_bodies: 'email_id',
     email_attachments: 'email_id',
+    contents: 'owner_id',
     email_shares: 'email_id',
     events: 'subject_id',
   };

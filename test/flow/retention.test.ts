@@ -8,7 +8,7 @@ import { DAY, removeExpired, traces, writeSent } from './expiry.ts';
 import { HOUR, mailIn, MINUTE, type Mail } from './mail.ts';
 
 const NONE = { emails: 0, events: 0, caught: 0 };
-const GONE = { emails: 0, email_bodies: 0, email_attachments: 0, email_shares: 0, events: 0 };
+const GONE = { emails: 0, email_bodies: 0, email_attachments: 0, contents: 0, email_shares: 0, events: 0 };
 
 let scene: Scene;
 const folderOf = (owner: string): string => path.join(scene.dataDir, 'blobs', owner.slice(-2), owner);
@@ -27,17 +27,21 @@ describe('what is older than the plan keeps it', () => {
   });
   afterAll(() => scene.close());
 
-  it('goes with everything that belongs to it, and answers 404', async () => {
+  it.each([
+    { where: 'rows', repeated: 10_000 },
+    { where: 'files', repeated: 100_000 },
+  ])('goes with everything that belongs to it, kept in $where, and answers 404', async ({ where, repeated }) => {
     const mail = await mailIn(scene);
     const content = Buffer.from('attached').toString('base64');
     const id = await mail.send('x@one.example', {
-      html: `<p>${'long '.repeat(10_000)}</p>`,
+      html: `<p>${'long '.repeat(repeated)}</p>`,
       attachments: [{ filename: 'a.txt', content }],
     });
     await scene.settled();
     await scene.api('POST', `/emails/${id}/share`, { key: mail.team.key, body: {} });
-    expect(await traces(scene, [id])).toMatchObject({ emails: 1, email_bodies: 1, email_attachments: 1 });
-    expect(existsSync(folderOf(id))).toBe(true);
+    const contents = where === 'rows' ? 2 : 0;
+    expect(await traces(scene, [id])).toMatchObject({ emails: 1, email_bodies: 1, email_attachments: 1, contents });
+    expect(existsSync(folderOf(id))).toBe(where === 'files');
     scene.clock.advance(30 * DAY);
     expect(await removeExpired(scene)).toMatchObject(NONE);
     expect(await statusOf(mail, id)).toBe(200);

@@ -88,7 +88,7 @@ describe('the sweep', () => {
 
   it('keeps the blobs of mail that is still to be sent, however old they are', async () => {
     const mail = await mailIn(scene);
-    const content = Buffer.from('kept').toString('base64');
+    const content = Buffer.alloc(300_000, 'kept').toString('base64');
     const id = await mail.send('x@one.example', {
       scheduled_at: new Date(scene.clock.now() + 48 * HOUR).toISOString(),
       attachments: [{ filename: 'kept.txt', content }],

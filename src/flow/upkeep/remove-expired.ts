@@ -78,9 +78,9 @@ export function createRemoval(store: Store): () => Promise<Removed> {
     if (ids.length === 0) return 0;
     const { gone, events } = await store.db.tx(async (tx) => {
       const gone = await removeReceivedRows(tx, team.teamId, ids);
-      return { gone, events: gone.length === 0 ? 0 : await removeEventsOf(tx, gone) };
+      return { gone, events: gone.length === 0 ? 0 : await removeEventsOf(tx, idsOf(gone)) };
     });
-    await removeBlobs(store, gone);
+    await removeBlobs(store, idsOf(gone.filter(({ hasFiles }) => hasFiles)));
     removed.received += gone.length;
     removed.events += events;
     return ids.length;
@@ -89,20 +89,19 @@ export function createRemoval(store: Store): () => Promise<Removed> {
   async function removeEmails(team: Expiry, ids: string[], removed: Removed): Promise<void> {
     const { emails, events } = await store.db.tx(async (tx) => {
       const gone = await removeEmailRows(tx, team, ids);
-      const goneIds = gone.map((email) => email.id);
+      const goneIds = idsOf(gone);
       await removeSharesOf(tx, goneIds);
       await removeAttemptsOf(tx, goneIds);
       return { emails: gone, events: goneIds.length === 0 ? 0 : await removeEventsOf(tx, goneIds) };
     });
     // After the commit: a crash in between leaves blobs without a row, which the daily sweep finds.
-    await removeBlobs(
-      store,
-      emails.filter((email) => email.hasBlobs).map((email) => email.id),
-    );
+    await removeBlobs(store, idsOf(emails.filter(({ hasFiles }) => hasFiles)));
     removed.emails += emails.length;
     removed.events += events;
   }
 }
+
+const idsOf = (rows: readonly { id: string }[]): string[] => rows.map(({ id }) => id);
 
 async function removeBlobs({ blobs }: Store, owners: string[]): Promise<void> {
   for (let from = 0; from < owners.length; from += BLOBS_AT_ONCE) {

@@ -125,6 +125,7 @@ export const sections = {
   },
   storage: {
     inline_bytes: integer({ min: 0, max: 1_048_576, ...bytes }),
+    row_bytes: integer({ min: 0, max: 1_048_576, ...bytes }),
   },
   logs: {
     enabled: flag(),

@@ -1,6 +1,7 @@
 import type { NewBlob } from '../../platform/blobs/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store/index.ts';
+import { readContent, sizeOfContent } from '../contents/index.ts';
 import { bodyRowsByIds, type BodyRow } from './emails.store.ts';
 import type { EmailDraft } from './read-email-input.ts';
 
@@ -13,7 +14,7 @@ const HTML_BLOB = 'html';
 const TEXT_BLOB = 'text';
 export const ATTACHMENT_BLOB = (emailId: string, attachmentId: string): string => `${emailId}/${attachmentId}`;
 
-/** Bodies larger than the setting go to the blob store; the row says where each one is. */
+/** Bodies larger than the setting do not stand in the row, which says of each whether it does. */
 export function bodyRow(store: Store, emailId: string, body: EmailBody): BodyRow {
   const isLarge = (text: string | null): boolean =>
     text !== null && Buffer.byteLength(text) > store.config.storage.inline_bytes;
@@ -26,20 +27,20 @@ export function bodyRow(store: Store, emailId: string, body: EmailBody): BodyRow
   };
 }
 
-/** Everything of an email that does not fit into a row, to be written before the row. */
-export function blobsOf(row: BodyRow, draft: EmailDraft, attachments: readonly { id: string }[]): NewBlob[] {
+/** Everything of an email that does not stand in its own rows. */
+export function contentsOf(row: BodyRow, draft: EmailDraft, attachments: readonly { id: string }[]): NewBlob[] {
   const id = row.email_id;
-  const files = draft.attachments.map(({ content }, i) => ({
+  const contents: NewBlob[] = draft.attachments.map(({ content }, i) => ({
     key: ATTACHMENT_BLOB(id, attachments[i]?.id ?? ''),
     content,
   }));
-  if (row.html_in_blob) files.push({ key: `${id}/${HTML_BLOB}`, content: Buffer.from(draft.html ?? '') });
-  if (row.text_in_blob) files.push({ key: `${id}/${TEXT_BLOB}`, content: Buffer.from(draft.text ?? '') });
-  return files;
+  if (row.html_in_blob) contents.push({ key: `${id}/${HTML_BLOB}`, content: Buffer.from(draft.html ?? '') });
+  if (row.text_in_blob) contents.push({ key: `${id}/${TEXT_BLOB}`, content: Buffer.from(draft.text ?? '') });
+  return contents;
 }
 
 /**
- * The bodies of many emails in one statement; blobs are read one after the other, in the order of the ids, until
+ * The bodies of many emails in one statement; those that are not in their rows are read one after the other, in the order of the ids, until
  * `charsMax` is passed: the rest is left out, but never the first.
  */
 export async function loadBodies(
@@ -73,7 +74,7 @@ export interface StoredBody {
 export async function findBody(store: Store, db: Executor, emailId: string): Promise<StoredBody | undefined> {
   const [row] = await bodyRowsByIds(db, [emailId]);
   if (!row) return undefined;
-  const sizeOf = (name: string): Promise<number> => store.blobs.size(`${emailId}/${name}`);
+  const sizeOf = (name: string): Promise<number> => sizeOfContent(store, `${emailId}/${name}`);
   return {
     htmlBytes: row.html_in_blob ? await sizeOf(HTML_BLOB) : Buffer.byteLength(row.html ?? ''),
     textBytes: row.text_in_blob ? await sizeOf(TEXT_BLOB) : Buffer.byteLength(row.text ?? ''),
@@ -97,4 +98,4 @@ export async function isLargeBody(db: Executor, emailId: string): Promise<boolea
 }
 
 const readText = async (store: Store, emailId: string, name: string): Promise<string> =>
-  (await store.blobs.get(`${emailId}/${name}`)).toString('utf8');
+  (await readContent(store, `${emailId}/${name}`)).toString('utf8');

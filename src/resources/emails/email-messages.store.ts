@@ -6,7 +6,7 @@ export interface MessageRow {
   email_id: string;
   /** The headers, each with its line end; signatures and the empty line are put around them when it is sent. */
   head: string;
-  /** One character for each byte; null where the body is a blob. */
+  /** One character for each byte; null where the body is a content of its own. */
   body: string | null;
   body_bytes: number;
   /** As DKIM wants it. */
@@ -45,10 +45,10 @@ export async function insertMessages(tx: Executor, rows: readonly MessageRow[]):
 export const findMessage = (db: Executor, emailId: string): Promise<MessageRow | undefined> =>
   db.get<MessageRow>('select * from email_messages where email_id = ?', [emailId]);
 
-/** Answers the emails whose body was a blob. */
+/** Answers the emails whose body did not stand here. */
 export async function deleteMessages(tx: Executor, emailIds: readonly string[]): Promise<string[]> {
   const among = uuidsIn(tx.dialect, 'email_id', emailIds);
-  const sql = `delete from email_messages where ${among.sql} returning email_id, case when body is null then 1 else 0 end as blob`;
-  const gone = await tx.all<{ email_id: string; blob: number }>(sql, [among.value]);
-  return gone.filter((row) => row.blob === 1).map((row) => row.email_id);
+  const sql = `delete from email_messages where ${among.sql} returning email_id, case when body is null then 1 else 0 end as elsewhere`;
+  const gone = await tx.all<{ email_id: string; elsewhere: number }>(sql, [among.value]);
+  return gone.filter((row) => row.elsewhere === 1).map((row) => row.email_id);
 }

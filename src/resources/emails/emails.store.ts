@@ -10,6 +10,7 @@ import {
   type Value,
 } from '../../platform/db/index.ts';
 import { firstIdAt } from '../../platform/ids/index.ts';
+import { insertContents, type ContentRow } from '../contents/index.ts';
 import { insertMessages, type MessageRow } from './email-messages.store.ts';
 import { foldForSearch } from './search-text.ts';
 
@@ -70,6 +71,7 @@ export interface NewEmailRows {
   email: EmailRow;
   body: BodyRow;
   attachments: AttachmentRow[];
+  contents: ContentRow[];
   message?: MessageRow | undefined;
 }
 
@@ -127,6 +129,10 @@ export async function insertEmails(tx: Executor, emails: readonly NewEmailRows[]
   await insertMessages(
     tx,
     emails.flatMap(({ message }) => message ?? []),
+  );
+  await insertContents(
+    tx,
+    emails.flatMap(({ contents }) => contents),
   );
   const attachments = emails.flatMap((email) => email.attachments);
   if (attachments.length === 0) return;

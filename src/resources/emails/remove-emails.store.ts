@@ -1,5 +1,6 @@
 import { deleteMessages } from './email-messages.store.ts';
 import { uuidsIn, type Executor } from '../../platform/db/index.ts';
+import { removeContents } from '../contents/index.ts';
 
 /**
  * Whether an email is done with is decided here, within the transaction that removes it: nothing that waits, is under
@@ -9,12 +10,12 @@ const IS_OVER = `last_event not in ('queued', 'scheduled')
   and (scheduled_at is null or scheduled_at < ? or last_event = 'canceled')
   and not exists (select 1 from deliveries where deliveries.email_id = emails.id)`;
 
-/** Answers the emails that went, with whether the blob store has something of theirs. */
+/** Answers the emails that went, with whether the blob store has something of theirs: an email's contents are all in one place. */
 export async function removeEmailRows(
   tx: Executor,
   { beforeMs }: { beforeMs: number },
   ids: readonly string[],
-): Promise<{ id: string; hasBlobs: boolean }[]> {
+): Promise<{ id: string; hasFiles: boolean }[]> {
   const among = uuidsIn(tx.dialect, 'id', ids);
   const sql = `delete from emails where ${among.sql} and ${IS_OVER} returning id, attachment_count, has_message`;
   const values = [among.value, beforeMs];
@@ -22,13 +23,15 @@ export async function removeEmailRows(
   if (removed.length === 0) return [];
   const gone = removed.map((row) => row.id);
   const theirs = uuidsIn(tx.dialect, 'email_id', gone);
-  const bodies = await tx.all<{ email_id: string; blobs: number }>(
-    `delete from email_bodies where ${theirs.sql} returning email_id, html_in_blob + text_in_blob as blobs`,
+  const bodies = await tx.all<{ email_id: string; elsewhere: number }>(
+    `delete from email_bodies where ${theirs.sql} returning email_id, html_in_blob + text_in_blob as elsewhere`,
     [theirs.value],
   );
   await tx.run(`delete from email_attachments where ${theirs.sql}`, [theirs.value]);
-  const inBlobs = new Set(bodies.filter((row) => row.blobs > 0).map((row) => row.email_id));
+  const withContents = new Set(bodies.filter((row) => row.elsewhere > 0).map((row) => row.email_id));
   const composed = removed.filter((row) => row.has_message === 1).map((row) => row.id);
-  if (composed.length > 0) for (const id of await deleteMessages(tx, composed)) inBlobs.add(id);
-  return removed.map((row) => ({ id: row.id, hasBlobs: row.attachment_count > 0 || inBlobs.has(row.id) }));
+  if (composed.length > 0) for (const id of await deleteMessages(tx, composed)) withContents.add(id);
+  for (const row of removed) if (row.attachment_count > 0) withContents.add(row.id);
+  const inRows = withContents.size === 0 ? new Set() : await removeContents(tx, [...withContents]);
+  return gone.map((id) => ({ id, hasFiles: withContents.has(id) && !inRows.has(id) }));
 }

@@ -4,8 +4,9 @@ import { removeReceivedRows } from './received-emails.store.ts';
 
 export async function deleteReceivedEmail({ store, teamId }: Ctx, id: string) {
   const gone = await store.db.tx((tx) => removeReceivedRows(tx, teamId, [id]));
-  if (gone.length === 0) throw notFound('Email');
+  const [email] = gone;
+  if (!email) throw notFound('Email');
   // After the commit: a crash in between leaves files without a row, which the daily sweep finds.
-  await store.blobs.remove(id);
+  if (email.hasFiles) await store.blobs.remove(id);
   return { object: 'email' as const, id, deleted: true as const };
 }

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { notFound } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
+import { openContent } from '../contents/index.ts';
 import { mayShowContent } from '../usage/index.ts';
 import { findReceivedAttachment, findReceivedById } from './received-emails.store.ts';
 import { isGoodReceivedLink, type ReceivedLink } from './received-link.ts';
@@ -22,12 +23,12 @@ export async function downloadReceived(store: Store, link: ReceivedLink, token: 
   const email = isGoodReceivedLink(store, link, token) ? await findReceivedById(store.db, link.emailId) : undefined;
   const file = email && (await fileOf(store, email, link.file));
   if (!email || !file || !(await mayShowContent(store, email.team_id))) throw notFound('File');
-  const blob = await store.blobs.open(file.key);
-  if (!blob) {
+  const stored = await openContent(store, file.key);
+  if (!stored) {
     store.log.error({ receivedId: email.id, blob: file.key }, 'a file of a received email is missing');
     throw notFound('File');
   }
-  return { filename: file.filename, contentType: file.contentType, size: blob.size, content: blob.content };
+  return { filename: file.filename, contentType: file.contentType, ...stored };
 }
 
 async function fileOf(

@@ -1,5 +1,6 @@
 import type { Store } from '../../platform/store/index.ts';
 import { contentIdsIn, embedImages, imageDataUrl } from '../../protocol/safe-html/index.ts';
+import { readContent } from '../contents/index.ts';
 import type { ReceivedAttachmentRow } from './received-emails.store.ts';
 import { RECEIVED_ATTACHMENT_BLOB } from './stored-content.ts';
 
@@ -28,7 +29,7 @@ export async function withInlineImages(
     const isShown = key !== null && isStored === 1 && wanted.has(key) && imageDataUrl(type, NOTHING) !== undefined;
     if (!isShown || Number(size) > left) continue;
     left -= Number(size);
-    const url = imageDataUrl(type, await store.blobs.get(RECEIVED_ATTACHMENT_BLOB(emailId, id)));
+    const url = imageDataUrl(type, await readContent(store, RECEIVED_ATTACHMENT_BLOB(emailId, id)));
     if (url !== undefined) images.set(key, url);
   }
   return embedImages(html, images, HTML_CHARS_MAX);

@@ -1,4 +1,5 @@
 import { pageOf, pageSql, pageValues, textsIn, uuidsIn, type Executor, type Page } from '../../platform/db/index.ts';
+import { insertContents, removeContents, type ContentRow } from '../contents/index.ts';
 import { addStorage, holdStorage } from '../usage/index.ts';
 
 export type DroppedReason = 'storage_quota' | 'daily_cap' | 'virus' | 'parse_failed' | 'inbound_rule';
@@ -56,6 +57,7 @@ export interface NewReceivedEmail {
   email: ReceivedEmailRow;
   body: ReceivedBodyRow;
   attachments: ReceivedAttachmentRow[];
+  contents: ContentRow[];
 }
 
 const EMAIL_COLUMNS = [
@@ -108,6 +110,10 @@ export async function insertReceived(tx: Executor, emails: readonly NewReceivedE
   await tx.insertMany('received_emails', EMAIL_COLUMNS, rows);
   const bodies = emails.map(({ body }) => BODY_COLUMNS.map((column) => body[column]));
   await tx.insertMany('received_bodies', BODY_COLUMNS, bodies);
+  await insertContents(
+    tx,
+    emails.flatMap(({ contents }) => contents),
+  );
   const files = emails.flatMap(({ attachments }) => attachments);
   if (files.length === 0) return;
   const attachments = files.map((file) => ATTACHMENT_COLUMNS.map((column) => file[column]));
@@ -198,8 +204,15 @@ export const findReceivedAttachment = (
 ): Promise<ReceivedAttachmentRow | undefined> =>
   db.get<ReceivedAttachmentRow>('select * from received_attachments where received_id = ? and id = ?', [emailId, id]);
 
-/** Takes emails of one team away with all they have and gives their storage back; answers those that were there. */
-export async function removeReceivedRows(tx: Executor, teamId: string, ids: readonly string[]): Promise<string[]> {
+/**
+ * Takes emails of one team away with all they have and gives their storage back; answers those that were there, with
+ * whether the blob store has something of theirs.
+ */
+export async function removeReceivedRows(
+  tx: Executor,
+  teamId: string,
+  ids: readonly string[],
+): Promise<{ id: string; hasFiles: boolean }[]> {
   // First, as everybody does who adds to it: whoever removes and whoever receives never wait for each other in a circle.
   await holdStorage(tx, teamId);
   const among = uuidsIn(tx.dialect, 'id', ids);
@@ -214,7 +227,8 @@ export async function removeReceivedRows(tx: Executor, teamId: string, ids: read
   await tx.run(`delete from received_attachments where ${theirs.sql}`, [theirs.value]);
   const freed = gone.reduce((sum, row) => sum + Number(row.stored_bytes), 0);
   await addStorage(tx, teamId, -freed);
-  return goneIds;
+  const inRows = await removeContents(tx, goneIds);
+  return goneIds.map((id) => ({ id, hasFiles: !inRows.has(id) }));
 }
 
 /** The oldest of a team that were received before `beforeId`. */

@@ -1,5 +1,6 @@
 import type { NewBlob } from '../../platform/blobs/index.ts';
 import type { Store } from '../../platform/store/index.ts';
+import { readContent } from '../contents/index.ts';
 import type { ReceivedBodyRow } from './received-emails.store.ts';
 
 export interface ReceivedContent {
@@ -12,20 +13,20 @@ export const RAW_BLOB = (id: string): string => `${id}/raw.eml`;
 export const RECEIVED_ATTACHMENT_BLOB = (id: string, attachmentId: string): string => `${id}/${attachmentId}`;
 const BODY_BLOB = (id: string, name: 'html' | 'text' | 'headers'): string => `${id}/${name}`;
 
-/** Content larger than the setting goes to the blob store; the row says where each text is. */
+/** Texts larger than the setting do not stand in the row, which says of each whether it does. */
 export function receivedBody(
   store: Store,
   id: string,
   { html, text, headers }: ReceivedContent,
-): { row: ReceivedBodyRow; blobs: NewBlob[]; bytes: number } {
-  const blobs: NewBlob[] = [];
+): { row: ReceivedBodyRow; contents: NewBlob[]; bytes: number } {
+  const contents: NewBlob[] = [];
   let bytes = 0;
   const place = (name: 'html' | 'text' | 'headers', value: string | null): string | null => {
     if (value === null) return null;
     const content = Buffer.from(value);
     bytes += content.length;
     if (content.length <= store.config.storage.inline_bytes) return value;
-    blobs.push({ key: BODY_BLOB(id, name), content });
+    contents.push({ key: BODY_BLOB(id, name), content });
     return null;
   };
   const placed = {
@@ -34,7 +35,7 @@ export function receivedBody(
     headers: place('headers', headers === null ? null : JSON.stringify(headers)),
   };
   const isInBlob = (name: 'html' | 'text' | 'headers'): number =>
-    blobs.some(({ key }) => key === BODY_BLOB(id, name)) ? 1 : 0;
+    contents.some(({ key }) => key === BODY_BLOB(id, name)) ? 1 : 0;
   const row = {
     received_id: id,
     ...placed,
@@ -42,12 +43,12 @@ export function receivedBody(
     text_in_blob: isInBlob('text'),
     headers_in_blob: isInBlob('headers'),
   };
-  return { row, blobs, bytes };
+  return { row, contents, bytes };
 }
 
 export async function loadReceivedContent(store: Store, row: ReceivedBodyRow): Promise<ReceivedContent> {
   const read = async (name: 'html' | 'text' | 'headers', isInBlob: number): Promise<string | null> =>
-    isInBlob ? (await store.blobs.get(BODY_BLOB(row.received_id, name))).toString('utf8') : row[name];
+    isInBlob ? (await readContent(store, BODY_BLOB(row.received_id, name))).toString('utf8') : row[name];
   const headers = await read('headers', row.headers_in_blob);
   return {
     html: await read('html', row.html_in_blob),

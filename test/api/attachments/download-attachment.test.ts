@@ -175,7 +175,9 @@ describe('the link to an attachment', () => {
     });
 
     it('a file that the disk has lost, which the log says', async () => {
-      const { link, email, id } = await send();
+      // What is this large together is kept in files.
+      const large = { filename: 'large.bin', content: Buffer.alloc(300_000).toString('base64') };
+      const { link, email, id } = await send({}, [large]);
       await scene.settled();
       rmSync(path.join(scene.dataDir, 'blobs', email.slice(-2), email, id));
       scene.log.length = 0;

@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AnyBody } from '../../rig/api.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+import { DAY, removeExpired } from '../../flow/expiry.ts';
 import { connect, logIn, submit, type Dialogue } from '../../smtp/dialogue.ts';
 
 describe('the files of a message that came by SMTP', () => {
@@ -37,7 +40,30 @@ describe('the files of a message that came by SMTP', () => {
   }
 
   it.each([
-    ['small, in the row', 5000],
+    { where: 'in rows', long: 20_000, attached: 30_000, rows: ['message', 'text'], folder: false },
+    { where: 'in files', long: 20_000, attached: 300_000, rows: [], folder: true },
+  ])('go with all else of their email, kept $where', async ({ long, attached, rows, folder }) => {
+    const file = part(['Content-Type: text/csv', 'Content-Disposition: attachment'], 'line\r\n'.repeat(attached / 6));
+    const longText = part(['Content-Type: text/plain'], 'line\r\n'.repeat(long / 6));
+    const [{ email_id: id }] = (await scene.app.world.db.all('select email_id from email_attachments where id = ?', [
+      (await listed([longText, file]))[0]?.id,
+    ])) as [{ email_id: string }];
+    await scene.settled();
+    const contents = 'select name from contents where owner_id = ? order by name';
+    const names = async () => (await scene.app.world.db.all(contents, [id])).map(({ name }) => name);
+    const hasFolder = () => existsSync(path.join(scene.dataDir, 'blobs', id.slice(-2), id));
+    expect([await names(), hasFolder()]).toEqual([rows, folder]);
+    const read = await scene.api('GET', `/emails/${id}`, { key: team.key });
+    expect(read.body.text?.length).toBeGreaterThan(long - 10);
+    scene.clock.advance(31 * DAY);
+    await removeExpired(scene);
+    expect([await names(), hasFolder()]).toEqual([[], false]);
+    scene.clock.advance(-31 * DAY);
+  });
+
+  it.each([
+    ['small, in the row of the message', 5000],
+    ['larger, in a row of its own', 100_000],
     ['large, in the blob store', 3_000_001],
   ])('are listed and read as they were attached: %s', async (_, size) => {
     const bytes = randomBytes(size);

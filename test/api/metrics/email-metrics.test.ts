@@ -46,7 +46,7 @@ async function writeEmails(team: Team, domainId: string, count: number): Promise
     const id = ids.uuid();
     const email = { id, ...row, ...more, ...none, ...unset, created_at: clock.now() };
     const body = { email_id: id, html: null, text: 'x', html_in_blob: 0, text_in_blob: 0 };
-    return { email: { ...email, last_event: 'queued' as const }, body, attachments: [] };
+    return { email: { ...email, last_event: 'queued' as const }, body, attachments: [], contents: [] };
   });
   await db.tx((tx) => insertEmails(tx, emails));
   // Thousands of ids made in one millisecond reach into the next ones.

@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
-import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MESSAGE, receiveMail } from '../../rig/received-mail.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
@@ -88,7 +86,7 @@ describe('links to received mail', () => {
     const gone = await arrive();
     await scene.api('DELETE', `/emails/receiving/${gone.id}`, { key: team.key });
     const lost = await arrive();
-    rmSync(path.join(scene.dataDir, 'blobs', lost.id.slice(-2), lost.id), { recursive: true });
+    await scene.app.world.db.run('delete from contents where owner_id = ?', [lost.id]);
     const suspended = await scene.team();
     const theirs = await receiveMail(scene, suspended, { raw: MESSAGE });
     const theirRaw = (await scene.api('GET', `/emails/receiving/${theirs}`, { key: suspended.key })).body.raw;

@@ -10,11 +10,14 @@ const PNG = Buffer.from(
   'base64',
 );
 
+/** Content is kept in files, which can be taken away while the server runs. */
+const FILES = { storage: { row_bytes: 0 } };
+
 describe('GET /share/{token}', () => {
   let scene: Scene;
   let team: Team;
   beforeAll(async () => {
-    scene = await startScene();
+    scene = await startScene({ config: FILES });
     team = await scene.team();
   });
   afterAll(() => scene.close());
@@ -170,7 +173,7 @@ describe('GET /share/{token}', () => {
   });
 
   it('while many others are being opened says so, and a link that does not work says that', async () => {
-    await using busy = await startScene();
+    await using busy = await startScene({ config: FILES });
     const owner = await busy.team();
     const html = `<p>${'x'.repeat(100_000)}</p>`;
     const emails = await Promise.all(Array.from({ length: 18 }, () => sendOne(busy, owner, { html })));

@@ -3,7 +3,6 @@ import { isUniqueViolation } from '../../../platform/db/index.ts';
 import { Refusal } from '../../../platform/refusal/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import type { Ctx } from '../../../resources/access/index.ts';
-import { blobsOf } from '../../../resources/emails/index.ts';
 import { createCrowd } from '../queue/index.ts';
 import { fetchAttachments } from './fetch-attachments.ts';
 import { prepareForward, type Forward } from './forward.ts';
@@ -66,12 +65,12 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
     if (emails.length === 0 && !idempotency) return answer;
     try {
       for (const [i, { email }] of emails.entries()) await adoptBody(world, prepared[i]?.message, email.id);
-      await writeAllBlobs(world, prepared, emails);
+      await writeFiles(world, emails);
       const item: Acceptance = { teamId: ctx.teamId, kind: 'transactional', emails, idempotency, answer };
       await crowd.waitFor(commit(item));
     } catch (error) {
       // Of any other failure nobody knows whether the rows stand.
-      if (error instanceof Refusal) await removeBlobs(world, emails);
+      if (error instanceof Refusal) await removeFiles(world, emails);
       // Another node took the same key in the meantime: its answer is the answer.
       const stored = isUniqueViolation(error) ? await answered<Answer>(ctx, idempotency) : undefined;
       if (stored === undefined) throw error;
@@ -170,14 +169,11 @@ const hasPath = (input: SendEmailRequest | undefined): boolean =>
   input?.attachments?.some(({ path }) => path !== undefined) ?? false;
 
 /** All of them together: to sync files one after the other takes many times longer. */
-async function writeAllBlobs(world: World, prepared: Prepared[], emails: AcceptedRows[]): Promise<void> {
-  const files = emails.flatMap(({ hasBlobs, body, attachments }, i) => {
-    const draft = prepared[i]?.draft;
-    return hasBlobs && draft ? blobsOf(body, draft, attachments) : [];
-  });
+async function writeFiles(world: World, emails: AcceptedRows[]): Promise<void> {
+  const files = emails.flatMap((email) => email.files);
   if (files.length > 0) await world.blobs.putAll(files);
 }
 
-async function removeBlobs(world: World, emails: AcceptedRows[]): Promise<void> {
-  for (const { hasBlobs, email } of emails) if (hasBlobs) await world.blobs.remove(email.id);
+async function removeFiles(world: World, emails: AcceptedRows[]): Promise<void> {
+  for (const { hasFiles, email } of emails) if (hasFiles) await world.blobs.remove(email.id);
 }

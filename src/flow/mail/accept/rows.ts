@@ -3,15 +3,26 @@ import type { World } from '../../../platform/world/index.ts';
 import type { Mailbox } from '../../../protocol/address/index.ts';
 import { normalizeAddress } from '../../../protocol/address/index.ts';
 import { keyIdOf, type Ctx } from '../../../resources/access/index.ts';
-import { bodyRow, searchTextOf, type AttachmentRow, type NewEmailRows } from '../../../resources/emails/index.ts';
+import type { NewBlob } from '../../../platform/blobs/index.ts';
+import { placeContents } from '../../../resources/contents/index.ts';
+import {
+  bodyRow,
+  contentsOf,
+  searchTextOf,
+  type AttachmentRow,
+  type NewEmailRows,
+} from '../../../resources/emails/index.ts';
 import type { DeliveryRow } from '../queue/index.ts';
 import type { Prepared } from './prepare.ts';
 import type { SubmittedFile } from './submitted-files.ts';
-import { messageRow } from './submitted-message.ts';
+import { messageContents, messageRow } from './submitted-message.ts';
 
 export interface AcceptedRows extends NewEmailRows {
   deliveries: DeliveryRow[];
-  hasBlobs: boolean;
+  /** Written before the commit. */
+  files: NewBlob[];
+  /** Whether the blob store has anything of it, a body that was written as it came included. */
+  hasFiles: boolean;
 }
 
 /** Everything one send writes, made before its commit so that the commit itself only inserts. */
@@ -19,7 +30,7 @@ export function rowsOf(world: World, ctx: Ctx, { draft, domain, templateId, mess
   const id = world.ids.uuid();
   const { written } = draft;
   const body = bodyRow(world, id, draft);
-  const files = draft.attachments.map((attachment, position): AttachmentRow => ({
+  const sentAlong = draft.attachments.map((attachment, position): AttachmentRow => ({
     id: world.ids.prefixed('att_'),
     email_id: id,
     position,
@@ -32,7 +43,7 @@ export function rowsOf(world: World, ctx: Ctx, { draft, domain, templateId, mess
     content_id: attachment.contentId,
     size: attachment.content.length,
   }));
-  const attachments = [...files, ...rowsInMessage(world, id, message?.files ?? [])];
+  const attachments = [...sentAlong, ...rowsInMessage(world, id, message?.files ?? [])];
   // The id decides the creation time, so that ranges of dates and ranges of ids are the same thing.
   const createdAt = timeOfId(id);
   const messageId = message?.messageId ?? `<${id}@${domain.name}>`;
@@ -61,13 +72,18 @@ export function rowsOf(world: World, ctx: Ctx, { draft, domain, templateId, mess
     search_text: searchTextOf(draft.subject, [draft.from, ...draft.recipients]),
     asked: message?.asked ? JSON.stringify(message.asked) : null,
   } satisfies AcceptedRows['email'];
+  const isFileAlready = message?.spooled.blobOwner !== undefined;
+  const beside = [...(message ? messageContents(world, id, message) : []), ...contentsOf(body, draft, sentAlong)];
+  const { rows: contents, files } = isFileAlready ? { rows: [], files: beside } : placeContents(world, beside);
   return {
     email,
     body,
     attachments,
-    message: message && messageRow(message, { emailId: id, messageId, createdAt, host: world.config.instance.host }),
+    contents,
+    message: message && messageRow(world, message, { emailId: id, messageId, createdAt }),
     deliveries: deliveriesOf(world, { draft, domain }, email),
-    hasBlobs: body.html_in_blob + body.text_in_blob + files.length > 0 || message?.spooled.blobOwner !== undefined,
+    files,
+    hasFiles: files.length > 0 || isFileAlready,
   };
 }
 

@@ -86,9 +86,10 @@ interface BodySpool {
   discard(): Promise<void>;
 }
 
-/** In memory up to `storage.inline_bytes`, and in the blob store from there on. */
+/** In memory up to what goes into a row, and in the blob store from there on. */
 function createBodySpool(world: World): BodySpool {
-  const inlineMax = world.config.storage.inline_bytes;
+  const { inline_bytes: inlineBytes, row_bytes: rowBytes } = world.config.storage;
+  const heldMax = Math.max(inlineBytes, rowBytes);
   const owner = world.ids.uuid();
   const key = `${owner}/${MESSAGE_BLOB}`;
   let held: Buffer[] = [];
@@ -103,7 +104,7 @@ function createBodySpool(world: World): BodySpool {
       if (piece.length === 0) return;
       size += piece.length;
       // The piece may be a view of a buffer that is used again.
-      if (!writer && size <= inlineMax) return void held.push(Buffer.from(piece));
+      if (!writer && size <= heldMax) return void held.push(Buffer.from(piece));
       writer ??= await world.blobs.write(key);
       for (const each of [...held, piece]) await writer.write(each);
       held = [];

@@ -1,8 +1,9 @@
+import type { NewBlob } from '../../../platform/blobs/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import type { ArcChain } from '../../../protocol/arc/index.ts';
 import type { Asked } from '../../../protocol/dsn/index.ts';
 import { formatDate, receivedField } from '../../../protocol/mime/index.ts';
-import type { MessageRow } from '../../../resources/emails/index.ts';
+import { MESSAGE_BLOB, type MessageRow } from '../../../resources/emails/index.ts';
 import type { Spooled } from './spool-message.ts';
 import type { SubmittedFile } from './submitted-files.ts';
 
@@ -36,12 +37,14 @@ export interface Passage {
  * An existing Date and Message-ID stay; missing ones stand behind the others.
  */
 export function messageRow(
+  world: World,
   message: SubmittedMessage,
-  { emailId, messageId, createdAt, host }: { emailId: string; messageId: string; createdAt: number; host: string },
+  { emailId, messageId, createdAt }: { emailId: string; messageId: string; createdAt: number },
 ): MessageRow {
   const { spooled, needsSmtpUtf8, protocol } = message;
   const at = new Date(createdAt);
-  const trace = protocol === undefined ? '' : receivedField({ by: host, protocol, id: emailId, at });
+  const trace =
+    protocol === undefined ? '' : receivedField({ by: world.config.instance.host, protocol, id: emailId, at });
   const missing = [
     ...(message.messageId === null ? [`Message-ID: ${messageId}\r\n`] : []),
     ...(message.hasDate ? [] : [`Date: ${formatDate(at)}\r\n`]),
@@ -50,7 +53,7 @@ export function messageRow(
   return {
     email_id: emailId,
     head: trace + message.head + missing.join(''),
-    body: spooled.body?.toString('latin1') ?? null,
+    body: isInRow(world, spooled) ? (spooled.body?.toString('latin1') ?? null) : null,
     body_bytes: spooled.bodyBytes,
     body_hash: spooled.bodyHash,
     html_parts: html.length === 0 ? null : JSON.stringify(html),
@@ -58,6 +61,14 @@ export function messageRow(
     needs_smtp_utf8: needsSmtpUtf8 ? 1 : 0,
     arc_chain: message.forwarded?.chain ?? null,
   };
+}
+
+/** A short body stands in its message's row, a longer one beside it; one that was too long for memory is a file already. */
+const isInRow = ({ config }: World, { bodyBytes }: Spooled): boolean => bodyBytes <= config.storage.inline_bytes;
+
+export function messageContents(world: World, emailId: string, { spooled }: SubmittedMessage): NewBlob[] {
+  if (!spooled.body || isInRow(world, spooled)) return [];
+  return [{ key: `${emailId}/${MESSAGE_BLOB}`, content: spooled.body }];
 }
 
 /** The body becomes the email's, before any row names it. */

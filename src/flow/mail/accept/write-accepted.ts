@@ -1,6 +1,7 @@
 import { recordEvents } from '../../../events/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import type { World } from '../../../platform/world/index.ts';
+import { rowsWorth } from '../../../resources/contents/index.ts';
 import { insertEmails } from '../../../resources/emails/index.ts';
 import { insertDeliveries } from '../queue/index.ts';
 import { keepAnswers, type Idempotency } from './idempotency.ts';
@@ -16,7 +17,10 @@ export interface Acceptance extends Counted {
 
 /** How many rows it takes, more or less: one email may go to fifty destinations. */
 export const rowsIn = ({ emails }: Acceptance): number =>
-  emails.reduce((sum, { deliveries, attachments }) => sum + deliveries.length + attachments.length, 0);
+  emails.reduce(
+    (sum, { deliveries, attachments, contents }) => sum + deliveries.length + attachments.length + rowsWorth(contents),
+    0,
+  );
 
 /** Writes everything in the caller's transaction; answers a refusal for each request that its team's quota has no room for. */
 export async function writeAccepted(world: World, tx: Executor, items: Acceptance[]): Promise<(undefined | Error)[]> {

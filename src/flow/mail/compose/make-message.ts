@@ -1,5 +1,6 @@
 import type { World } from '../../../platform/world/index.ts';
 import { composeMessage } from '../../../protocol/mime/index.ts';
+import { readContent } from '../../../resources/contents/index.ts';
 import {
   ATTACHMENT_BLOB,
   attachmentsOf,
@@ -134,7 +135,7 @@ function weigh({ row, domain, attachments }: Sources, body?: StoredBody): { whol
 
 async function wholeMessage(world: World, sources: Sources, body?: StoredBody): Promise<OutboundMessage> {
   const { row, domain, attachments: rows } = sources;
-  const contents = await Promise.all(rows.map(({ id }) => world.blobs.get(ATTACHMENT_BLOB(row.id, id))));
+  const contents = await Promise.all(rows.map(({ id }) => readContent(world, ATTACHMENT_BLOB(row.id, id))));
   const attachments = rows.map((each, i) => attachmentOf(each, contents[i] ?? Buffer.alloc(0)));
   const composed = composeMessage(messageInput(world, row, { domain, body: await body?.load(), attachments }));
   const { headers, needsSmtpUtf8 } = composed;

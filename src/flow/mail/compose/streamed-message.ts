@@ -1,6 +1,7 @@
 import type { World } from '../../../platform/world/index.ts';
 import { isComposite, layOutMessage, surveySevenBit } from '../../../protocol/mime/index.ts';
 import type { MessageLayout, StoredContent } from '../../../protocol/mime/index.ts';
+import { openContent } from '../../../resources/contents/index.ts';
 import { ATTACHMENT_BLOB, findBody, type AttachmentRow, type EmailRow } from '../../../resources/emails/index.ts';
 import type { OutboundMessage } from '../deliver/index.ts';
 import type { GiveBack } from '../../../platform/fair-share/index.ts';
@@ -59,13 +60,13 @@ async function sign(
 }
 
 async function storedContent(world: World, row: AttachmentRow): Promise<StoredContent> {
-  const read = (): AsyncIterable<Buffer> => blobBlocks(world, ATTACHMENT_BLOB(row.email_id, row.id));
+  const read = (): AsyncIterable<Buffer> => blocksOf(world, ATTACHMENT_BLOB(row.email_id, row.id));
   const isSevenBit = isComposite(row.content_type) && (await surveySevenBit(read()));
   return { size: row.size, isSevenBit, read };
 }
 
-async function* blobBlocks(world: World, key: string): AsyncGenerator<Buffer> {
-  const blob = await world.blobs.open(key);
-  if (!blob) throw new Error(`the attachment ${key} is not in the blob store`);
-  yield* blob.content as AsyncIterable<Buffer>;
+async function* blocksOf(world: World, key: string): AsyncGenerator<Buffer> {
+  const stored = await openContent(world, key);
+  if (!stored) throw new Error(`the attachment ${key} is not stored`);
+  yield* stored.content as AsyncIterable<Buffer>;
 }

@@ -3,6 +3,7 @@ import { sealArc, type ArcChain } from '../../../protocol/arc/index.ts';
 import { signDkim } from '../../../protocol/dkim/index.ts';
 import { encodeText, type HeaderField, type Piece } from '../../../protocol/mime/index.ts';
 import { decodeText, readFields, type RawField, type TextPart } from '../../../protocol/mime-read/index.ts';
+import { openContent } from '../../../resources/contents/index.ts';
 import { findMessage, MESSAGE_BLOB, type EmailRow, type MessageRow } from '../../../resources/emails/index.ts';
 import type { OutboundMessage } from '../deliver/index.ts';
 import { trackedHtml } from '../../tracking/index.ts';
@@ -131,15 +132,15 @@ async function signedHead({ head, arcChain }: Head, bodyHash: string, { row, dom
 const htmlParts = ({ html_parts: parts }: MessageRow): TextPart[] =>
   parts === null ? [] : (JSON.parse(parts) as TextPart[]);
 
-/** A stretch of the body, read from the blob store when it is asked for where it does not stand in the row. */
+/** A stretch of the body, read when it is asked for where it does not stand in the row. */
 function bodyOf(world: World, { body, email_id: id }: MessageRow): (start: number, end: number) => Piece {
   if (body !== null) return (start, end) => Buffer.from(body.slice(start, end), 'latin1');
   return (start, end) => ({
     length: end - start,
     async *read() {
       if (end <= start) return;
-      const blob = await world.blobs.open(`${id}/${MESSAGE_BLOB}`, { start, end });
-      if (!blob) throw new Error(`the message of email ${id} is not in the blob store`);
+      const blob = await openContent(world, `${id}/${MESSAGE_BLOB}`, { start, end });
+      if (!blob) throw new Error(`the message of email ${id} is not stored`);
       yield* blob.content as AsyncIterable<Buffer>;
     },
   });

@@ -4,6 +4,7 @@ import type { NewBlob } from '../../../platform/blobs/index.ts';
 import { isoTime } from '../../../platform/clock/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import type { MessageHead, MessagePart, MessageReading } from '../../../protocol/read-message/index.ts';
+import { placeContents } from '../../../resources/contents/index.ts';
 import {
   RAW_BLOB,
   RECEIVED_ATTACHMENT_BLOB,
@@ -17,7 +18,7 @@ import type { InboundMessage } from './inbound-message.ts';
 /** What a message becomes for one team: rows, and the files that are written before them. */
 export interface ReceivedRows {
   rows: NewReceivedEmail;
-  blobs: NewBlob[];
+  files: NewBlob[];
 }
 
 export function receivedRows(
@@ -38,7 +39,7 @@ export function receivedRows(
       : [{ key: RECEIVED_ATTACHMENT_BLOB(id, row.id), content: parts[i]?.content ?? NOTHING }];
   });
   const raw = message.hasVirus ? [] : [{ key: RAW_BLOB(id), content: message.raw }];
-  const inFiles = [...raw, ...files].reduce((sum, { content }) => sum + content.length, 0);
+  const besideTexts = [...raw, ...files].reduce((sum, { content }) => sum + content.length, 0);
   const email = {
     ...headRow(reading),
     id,
@@ -47,7 +48,7 @@ export function receivedRows(
     dropped_reason: dropped,
     attachment_count: attachments.length,
     has_raw: raw.length,
-    stored_bytes: inFiles + body.bytes,
+    stored_bytes: besideTexts + body.bytes,
     mail_from: message.mailFrom,
     client_address: message.client.address,
     client_name: message.client.name,
@@ -56,7 +57,8 @@ export function receivedRows(
     created_at: world.clock.now(),
     not_forwarded: message.notForwarded?.get(teamId) ?? null,
   };
-  return { rows: { email, body: body.row, attachments }, blobs: [...raw, ...body.blobs, ...files] };
+  const placed = placeContents(world, [...raw, ...body.contents, ...files]);
+  return { rows: { email, body: body.row, attachments, contents: placed.rows }, files: placed.files };
 }
 
 /** The same message without its content: that it came is all that is kept of it. */
@@ -65,6 +67,7 @@ export function droppedRows({ email, body }: NewReceivedEmail, reason: DroppedRe
     email: { ...email, dropped_reason: reason, attachment_count: 0, has_raw: 0, stored_bytes: 0 },
     body: { ...body, ...NO_CONTENT, html_in_blob: 0, text_in_blob: 0, headers_in_blob: 0 },
     attachments: [],
+    contents: [],
   };
 }
 

@@ -40,11 +40,11 @@ export function createStoreMessage(world: World): StoreMessage {
       if (message.withoutContent?.has(team.rows.email.team_id)) fitting.push(withoutFiles(team, 'inbound_rule'));
       else fitting.push((await mayFit(team.rows)) ? team : withoutFiles(team, 'storage_quota'));
     }
-    for (const { blobs } of fitting) await world.blobs.putAll(blobs);
+    for (const { files } of fitting) if (files.length > 0) await world.blobs.putAll(files);
     // A commit whose answer is lost may stand, so that a failure takes no file away: the sweep does if nobody needs it.
     const written = await write(fitting.map(({ rows }) => rows));
-    for (const [i, { rows, blobs }] of fitting.entries()) {
-      if (blobs.length > 0 && written[i]?.isKept !== true) await world.blobs.remove(rows.email.id);
+    for (const [i, { rows, files }] of fitting.entries()) {
+      if (files.length > 0 && written[i]?.isKept !== true) await world.blobs.remove(rows.email.id);
     }
     return written.map(({ id }, i) => ({ teamId: fitting[i]?.rows.email.team_id ?? '', id }));
   }
@@ -57,7 +57,7 @@ export function createStoreMessage(world: World): StoreMessage {
 
   const withoutFiles = ({ rows }: ReceivedRows, reason: DroppedReason): ReceivedRows => ({
     rows: droppedRows(rows, rows.email.dropped_reason === 'virus' ? 'virus' : reason),
-    blobs: [],
+    files: [],
   });
 
   return { read, store, close };

@@ -1,6 +1,7 @@
 import { recordEvents, type NewEvent } from '../../../events/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import type { World } from '../../../platform/world/index.ts';
+import { rowsWorth } from '../../../resources/contents/index.ts';
 import { insertReceived, receivedBefore, type NewReceivedEmail } from '../../../resources/received-emails/index.ts';
 import { addStorage, countUsage, holdStorage, planOf } from '../../../resources/usage/index.ts';
 import { droppedRows, receivedData } from './received-rows.ts';
@@ -16,7 +17,7 @@ export interface Written {
 export function createWriteReceived(world: World): (teams: NewReceivedEmail[]) => Promise<Written[]> {
   return world.commits.lane<NewReceivedEmail[], Written[]>(
     async (tx, messages) => writeAll(world, tx, messages),
-    (teams) => teams.length,
+    (teams) => teams.reduce((sum, { contents }) => sum + 1 + rowsWorth(contents), 0),
   );
 }
 

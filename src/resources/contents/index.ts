@@ -1,0 +1,6 @@
+/**
+ * What an email consists of beside its rows: attachments, the source of what was received, long bodies. Up to
+ * `storage.row_bytes` an email's contents stand in a table, above in the blob store; whoever reads need not know.
+ */
+export { openContent, placeContents, readContent, rowsWorth, sizeOfContent, type Placed } from './contents.ts';
+export { insertContents, removeContents, type ContentRow } from './contents.store.ts';
