@@ -67,6 +67,8 @@ describePeers('the playground in a real browser', ['chromium'], () => {
         await mustBeAccessible('message');
         expect(await page.evaluate('document.documentElement.scrollWidth <= window.innerWidth')).toBe(true);
         await page.screenshot({ path: path.join(PICTURES, `message-${size}-${colorScheme}.png`), fullPage: true });
+        // A frame that is out of sight is not drawn into the picture of the whole page.
+        await page.locator('iframe').screenshot({ path: path.join(PICTURES, `frame-${size}-${colorScheme}.png`) });
       }
     }
     await page.close();
