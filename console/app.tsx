@@ -1,6 +1,5 @@
 import { Box, Text, useInput, usePaste, useWindowSize } from 'ink';
 import { Component, useSyncExternalStore, type ReactNode } from 'react';
-import { sections } from './catalog.ts';
 import { bold, faint, fit, inverse, shownWidth } from './draw/text.ts';
 import { keysIn, type InkKey } from './keys.ts';
 import type { Navigator } from './navigator.ts';
@@ -32,7 +31,7 @@ export function App({ navigator, version, where }: AppInput): ReactNode {
   return (
     <Box flexDirection="column" width={columns} height={rows}>
       <Line text={header(navigator, version, where, columns)} />
-      <Line text={tabs(navigator.sectionName, columns)} />
+      <Line text={tabs(navigator, columns)} />
       <Line text={crumbs(navigator, columns)} />
       <Lines lines={lines} height={size.rows} />
       <Line text={fit(lowerLine(navigator, columns), columns)} />
@@ -66,7 +65,7 @@ function header({ lostSince, terminal }: Navigator, version: string, where: stri
   return apart(` ${bold('rasket')} ${faint(version)}  ${where}`, `${state} `, columns);
 }
 
-function tabs(current: string, columns: number): string {
+function tabs({ sectionName: current, sections }: Navigator, columns: number): string {
   const texts = sections.map(({ name }, at) => {
     const label = at < 10 ? `${(at + 1) % 10} ${name}` : name;
     return name === current ? inverse(` ${label} `) : ` ${label} `;

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { doingsOf, families, itemKeys, listsOf, sections } from './catalog.ts';
+import { doingsOf, families, itemKeys, listsOf, operatorSections, sections } from './catalog.ts';
 
 it('every family that can be listed, shown or reported is on a screen', () => {
-  const roots = new Set<unknown>(sections.flatMap((section) => Object.values(section)));
+  const roots = new Set<unknown>([...sections, ...operatorSections].flatMap((section) => Object.values(section)));
   // What is reached from an item that is itself reached.
   for (let size = -1; size !== roots.size;) {
     size = roots.size;
@@ -43,4 +43,13 @@ it('what is wanted most is on the digits', () => {
       .map(({ name }) => name)
       .join(' '),
   ).toBe('overview emails domains keys suppressions webhooks received templates logs contacts');
+});
+
+it('an operator has the queue and the audit log of all, and nothing of a team', () => {
+  expect(operatorSections.map(({ name }) => name)).toEqual(['destinations', 'queue', 'holds', 'operator-audit']);
+  const offered = operatorSections.map((section) =>
+    'family' in section ? doingsOf(section.family, itemKeys(section.family), false).map(({ label }) => label) : [],
+  );
+  expect(offered).toEqual([['hold', 'retry', 'drop'], ['hold', 'retry', 'drop'], ['release'], []]);
+  expect(sections.filter(({ isOperators }) => isOperators)).toEqual([]);
 });

@@ -2,17 +2,17 @@ import * as declared from '../cli/families/index.ts';
 import type { Action, Detail, Family, Key, List, Report } from '../cli/families/index.ts';
 
 /** A screen of the first level: what `:` and the digits lead to. */
-export type Section = { name: string; summary: string } & (
+export type Section = { name: string; summary: string; isOperators: boolean } & (
   | { kind: 'overview' }
   | { kind: 'list'; family: Family; list: List }
   | { kind: 'item'; family: Family; get: Detail }
-  | { kind: 'report'; report: Report }
+  | { kind: 'report'; family: Family; report: Report }
 );
 
-/** Every family of a team: a new one is here as soon as cli/families has it. */
-export const families: readonly Family[] = Object.values(declared)
-  .filter((value): value is never => typeof value === 'object')
-  .filter((family: Family) => !family.isOperators);
+/** A new family is here as soon as cli/families has it. */
+export const families: readonly Family[] = Object.values(declared).filter(
+  (value): value is never => typeof value === 'object',
+);
 
 /** What is wanted most stands on the digits; everything else follows in the order of the alphabet. */
 const FIRST = [
@@ -26,27 +26,44 @@ const FIRST = [
   'templates',
   'logs',
   'contacts',
+  // With the token of an operator.
+  'destinations',
+  'queue',
+  'holds',
 ];
 
-export const sections: readonly Section[] = [
-  { name: 'overview', summary: 'how things are', kind: 'overview' } as const,
+const every: readonly Section[] = [
+  { name: 'overview', summary: 'how things are', isOperators: false, kind: 'overview' } as const,
   ...families.flatMap(sectionsOf),
 ].sort((a, b) => rankOf(a) - rankOf(b));
+
+/** What the key of a team shows. */
+export const sections: readonly Section[] = every.filter(({ isOperators }) => !isOperators);
+
+/** What the token of an operator shows, which opens nothing of a team. */
+export const operatorSections: readonly Section[] = every.filter(({ isOperators }) => isOperators);
 
 function rankOf({ name }: Section): number {
   return FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length;
 }
 
 function sectionsOf(family: Family): Section[] {
-  const { command, list, get, report, summary } = family;
+  const { command, list, get, report, summary, screens, isOperators = false } = family;
   const isWhole = (path: Readonly<Record<string, Key>>): boolean => Object.keys(path).length === 0;
   // Families that share a command are told apart by their verb: `contacts imports` are the imports.
   const nameOf = (verb: string, usual: string): string => (verb === usual ? command : verb);
+  const reports: Section[] = report
+    ? [{ name: screens?.report ?? command, summary: report.summary, isOperators, kind: 'report', family, report }]
+    : [];
   if (list && isWhole(list.path)) {
-    return [{ name: nameOf(list.verb, 'list'), summary: list.summary, kind: 'list', family, list }];
+    const name = screens?.list ?? nameOf(list.verb, 'list');
+    const isApart = screens?.report !== undefined;
+    return [...(isApart ? reports : []), { name, summary: list.summary, isOperators, kind: 'list', family, list }];
   }
-  if (report) return [{ name: command, summary, kind: 'report', report }];
-  if (get && isWhole(get.path)) return [{ name: nameOf(get.verb, 'get'), summary, kind: 'item', family, get }];
+  if (report) return reports.map((section) => ({ ...section, summary }));
+  if (get && isWhole(get.path)) {
+    return [{ name: nameOf(get.verb, 'get'), summary, isOperators, kind: 'item', family, get }];
+  }
   return [];
 }
 

@@ -1,4 +1,4 @@
-import { sections, type Section } from './catalog.ts';
+import type { Section } from './catalog.ts';
 
 export type Command =
   | { kind: 'quit' }
@@ -10,7 +10,7 @@ export type Command =
 const OWN = ['help', 'quit'];
 
 /** A line behind `:`. A section may be followed by a filter, or by the id of one of its items. */
-export function readCommand(line: string, labels: readonly string[]): Command {
+export function readCommand(line: string, sections: readonly Section[], labels: readonly string[]): Command {
   const [word = '', ...rest] = line.trim().split(/\s+/);
   if (word === '') return { kind: 'help' };
   if (['q', 'quit', 'exit'].includes(word)) return { kind: 'quit' };
@@ -25,7 +25,7 @@ export function readCommand(line: string, labels: readonly string[]): Command {
 }
 
 /** What a line may become. */
-export function completions(line: string, labels: readonly string[]): string[] {
+export function completions(line: string, sections: readonly Section[], labels: readonly string[]): string[] {
   const words = [...sections.map(({ name }) => name), ...labels, ...OWN];
   return [...new Set(words)].filter((word) => word.startsWith(line));
 }

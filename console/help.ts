@@ -1,4 +1,4 @@
-import { sections, type Doing } from './catalog.ts';
+import type { Doing, Section } from './catalog.ts';
 
 const EVERYWHERE = [
   ['↑ ↓  k j', 'move'],
@@ -15,7 +15,11 @@ const EVERYWHERE = [
 ] as const;
 
 /** All keys that mean something here. */
-export function helpText(own: readonly (readonly [string, string])[], doings: readonly Doing[]): string {
+export function helpText(
+  own: readonly (readonly [string, string])[],
+  doings: readonly Doing[],
+  sections: readonly Section[],
+): string {
   const lines = (pairs: readonly (readonly [string, string])[]): string =>
     pairs.map(([keys, says]) => `  ${keys.padEnd(26)}${says}`).join('\n');
   const screens = sections.map(

@@ -6,7 +6,7 @@ import { render } from 'ink';
 import type { Client, Target } from '../cli/client/index.ts';
 import { clean, type Terminal } from '../cli/output/index.ts';
 import { App, Guard } from './app.tsx';
-import { sections } from './catalog.ts';
+import { operatorSections, sections, type Section } from './catalog.ts';
 import { Navigator } from './navigator.ts';
 import { guardTerminal } from './terminal.ts';
 
@@ -19,12 +19,20 @@ export interface ConsoleInput {
   stdout: NodeJS.WriteStream & { fd: number };
 }
 
+/** A development server gives the token of an operator beside the key of its team. */
+function sectionsFor({ apiKey, operatorToken }: Target): readonly Section[] {
+  if (apiKey?.startsWith('rkop_')) return operatorSections;
+  return operatorToken === undefined ? sections : [...sections, ...operatorSections];
+}
+
 /** Runs until it is left; a fault of ours is thrown once the terminal is as it was. */
 export async function openConsole({ client, target, terminal, version, stdin, stdout }: ConsoleInput): Promise<void> {
   const guard = guardTerminal(stdin, stdout);
+  const shown = sectionsFor(target);
   const navigator = new Navigator({
     client,
     terminal,
+    sections: shown,
     toClipboard: (text) => void stdout.write(`\u001B]52;c;${Buffer.from(text).toString('base64')}\u0007`),
     quit: () => guard.end(),
   });
@@ -34,7 +42,7 @@ export async function openConsole({ client, target, terminal, version, stdin, st
       <App navigator={navigator} version={version} where={where} />
     </Guard>
   );
-  const [first] = sections;
+  const [first] = shown;
   if (first) navigator.enter(first);
   // Not incrementally: that loses count of its lines where a frame has as many as the terminal.
   // A terminal on a machine that also builds software is a terminal all the same.

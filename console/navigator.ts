@@ -1,7 +1,7 @@
 import { nameOf, routeOf, type Client } from '../cli/client/index.ts';
 import { clean, type Terminal } from '../cli/output/index.ts';
 import { carryOut, type Path } from './carry-out.ts';
-import { sections, type Doing, type Section } from './catalog.ts';
+import type { Doing, Section } from './catalog.ts';
 import { commonStart, completions, filterCompletions, readCommand } from './command-line.ts';
 import {
   AskDialog,
@@ -29,6 +29,8 @@ export interface Prompt {
 interface Outside {
   client: Client;
   terminal: Terminal;
+  /** What is shown here, the first of them at first. */
+  sections: readonly Section[];
   /** Puts a text on the clipboard of whoever sits at the terminal. */
   toClipboard: (text: string) => void;
   quit: () => void;
@@ -40,6 +42,7 @@ const ID = /^([0-9a-f]{8}-[0-9a-f-]{27}|[a-z]+_[0-9a-f]{16,})$/;
 export class Navigator implements Host {
   readonly client: Client;
   readonly terminal: Terminal;
+  readonly sections: readonly Section[];
   readonly #outside: Outside;
   readonly #listeners = new Set<() => void>();
   #version = 0;
@@ -56,6 +59,7 @@ export class Navigator implements Host {
   constructor(outside: Outside) {
     this.#outside = outside;
     this.terminal = outside.terminal;
+    this.sections = outside.sections;
     this.client = watchClient(outside.client, {
       heard: () => this.#heard(undefined),
       silent: () => this.#heard(this.lostSince ?? Date.now()),
@@ -132,7 +136,7 @@ export class Navigator implements Host {
       case 'list':
         return new ListScreen(this, { family: section.family, list: section.list, path: {}, title: name });
       case 'report':
-        return new ReportScreen(this, section.report, name);
+        return new ReportScreen(this, section, name);
       case 'item': {
         const { family, get } = section;
         const list = (): never => {
@@ -184,7 +188,7 @@ export class Navigator implements Host {
 
   #keyOfAll(key: string): boolean {
     const at = key === '0' ? 9 : /^[1-9]$/.test(key) ? Number(key) - 1 : -1;
-    const section = sections[at];
+    const section = this.sections[at];
     if (section) this.enter(section);
     else if (key === ':') this.prompt = { sign: ':', text: '' };
     else if (key === '/' && this.screen?.filter) this.prompt = { sign: '/', text: this.screen.filter.text };
@@ -194,6 +198,7 @@ export class Navigator implements Host {
         helpText(
           this.screen?.keys() ?? [],
           this.#doings().map(({ doing }) => doing),
+          this.sections,
         ),
       );
     else if (key === 'r') this.screen?.refresh();
@@ -258,6 +263,7 @@ export class Navigator implements Host {
     if (sign === ':')
       return completions(
         text,
+        this.sections,
         this.doings.map(({ label }) => label),
       );
     return filterCompletions(text, Object.keys(this.screen?.filter?.names ?? {}));
@@ -272,6 +278,7 @@ export class Navigator implements Host {
   #obey(line: string): void {
     const command = readCommand(
       line,
+      this.sections,
       this.doings.map(({ label }) => label),
     );
     switch (command.kind) {
@@ -291,7 +298,7 @@ export class Navigator implements Host {
   }
 
   /** First what has to be known, then whether it is meant, then the work. */
-  #begin({ action, label }: Doing, { paths }: Offer): void {
+  #begin({ action, label }: Doing, { paths, given = {} }: Offer): void {
     const [path = {}] = paths;
     const asked = Object.entries(action.path).filter(([name]) => !(name in path));
     const isForm = asked.length > 0 || Object.keys(action.flags).length > 0;
@@ -303,7 +310,7 @@ export class Navigator implements Host {
       );
     if (!isForm) return go({ path: {}, body: {} });
     const title = `${label}: ${action.summary}${paths.length > 1 ? `, ${paths.length} of them` : ''}`;
-    this.dialog = new FormDialog(title, { keys: Object.fromEntries(asked), flags: action.flags }, go);
+    this.dialog = new FormDialog(title, { keys: Object.fromEntries(asked), flags: action.flags, given }, go);
   }
 
   #confirm(
@@ -321,6 +328,12 @@ export class Navigator implements Host {
       // Several have no name in common: how many they are has to be known.
       if (paths.length > 1) return dialog.name(String(paths.length));
       return void this.#name(dialog, destroys.name, paths[0] ?? {});
+    }
+    const named = action.destroysNamed?.(body);
+    if (named) {
+      const dialog = new ConfirmDialog({ title: label, says: named.says, where: this.client.url, yes: go });
+      dialog.name(named.name);
+      return void (this.dialog = dialog);
     }
     if (isForm || routeOf(action.operation)[0] === 'GET') return go();
     const question = `${action.summary[0]?.toUpperCase() ?? ''}${action.summary.slice(1)}${many}, on ${this.client.url}?`;

@@ -5,10 +5,12 @@ import ipaddr from 'ipaddr.js';
 import { ROLES, startApp, type App } from '../../src/app.ts';
 import type { Config } from '../../src/platform/config/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
+import { Refusal } from '../../src/platform/refusal/index.ts';
 import { instanceKeyPath } from '../../src/platform/secrets/index.ts';
 import type { World } from '../../src/platform/world/index.ts';
 import { isActiveToken, issueApiKey } from '../../src/resources/api-keys/index.ts';
 import { createVerifiedDomain, findDomainByName } from '../../src/resources/domains/index.ts';
+import { createOperator, createOperatorAuthentication } from '../../src/resources/operators/index.ts';
 import { createTeam, listTeams } from '../../src/resources/teams/index.ts';
 import type { SmtpListening } from '../../src/smtp/index.ts';
 import { OperatorFault } from '../explain.ts';
@@ -29,6 +31,9 @@ interface DevAccess {
   team_id: string;
   api_key: string;
 }
+
+/** With a token for what only operators may: who runs this server is one. */
+type DevFile = DevAccess & { operator_token: string };
 
 export async function dev(options: DevOptions): Promise<void> {
   if (options.watch) return watch(options);
@@ -104,12 +109,23 @@ async function start(
 const devFile = (dataDir: string): string => path.join(dataDir, 'run', 'dev.json');
 
 /** Makes team, key and domain on the first run and finds them on every later one. */
-async function ready(world: World, dataDir: string): Promise<DevAccess> {
+async function ready(world: World, dataDir: string): Promise<DevFile> {
   const access = await usableAccess(world, dataDir);
   if (!(await findDomainByName(world.db, access.team_id, DOMAIN))) {
     await createVerifiedDomain(world, access.team_id, DOMAIN);
   }
-  return access;
+  return { ...access, operator_token: await usableOperator(world, dataDir) };
+}
+
+async function usableOperator(world: World, dataDir: string): Promise<string> {
+  const kept = readAccess(dataDir)?.operator_token;
+  const isGood = kept !== undefined && (await createOperatorAuthentication(world)(kept).then(() => true, isRefused));
+  return isGood ? kept : (await createOperator(world, 'Development')).token;
+}
+
+function isRefused(error: unknown): false {
+  if (!(error instanceof Refusal)) throw error;
+  return false;
 }
 
 async function usableAccess(world: World, dataDir: string): Promise<DevAccess> {
@@ -126,9 +142,9 @@ async function usableAccess(world: World, dataDir: string): Promise<DevAccess> {
   return { team_id: team.id, api_key: token };
 }
 
-function readAccess(dataDir: string): DevAccess | undefined {
+function readAccess(dataDir: string): (DevAccess & Partial<DevFile>) | undefined {
   try {
-    return JSON.parse(readFileSync(devFile(dataDir), 'utf8')) as DevAccess;
+    return JSON.parse(readFileSync(devFile(dataDir), 'utf8')) as DevAccess & Partial<DevFile>;
   } catch {
     return undefined;
   }
@@ -170,7 +186,7 @@ Or without curl:
 
   ${rasket} send${data} --from '${email.from}' --to ${email.to} --subject ${email.subject} --text 'It works.'
 
-${smtpExamples(smtp, apiKey, email)}Then look at what arrived:
+${smtpExamples(smtp, apiKey, email)}Then look at what arrived, also at ${url}/playground:
 
   ${rasket} playground${data}
   ${rasket} playground${data} latest

@@ -7,6 +7,8 @@ import { routeOf, type AnswerOf, type CallOf, type OperationId } from './routes.
 export interface ClientOptions {
   url: string;
   apiKey?: string | undefined;
+  /** For the operations of operators, where it is another. */
+  operatorToken?: string | undefined;
   version: string;
   timeoutMs?: number;
   /** Called once, before the first request that may change something. */
@@ -186,8 +188,10 @@ async function* orLost<T>(body: AsyncIterable<T>, lost: (error: unknown) => NoAn
   }
 }
 
-function buildRequest(operation: OperationId, call: LooseCall, { url, apiKey, version }: ClientOptions): Asking {
+function buildRequest(operation: OperationId, call: LooseCall, options: ClientOptions): Asking {
+  const { url, version } = options;
   const [method, template] = routeOf(operation);
+  const apiKey = (template.startsWith('/operator/') ? options.operatorToken : undefined) ?? options.apiKey;
   const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(call.path?.[name] ?? ''));
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(call.query ?? {})) {

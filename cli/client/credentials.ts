@@ -1,23 +1,16 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import os from 'node:os';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { CredentialsFault } from './credentials-fault.ts';
+import { readEntry, readKeptKey, type Credentials, type Entry } from './kept-keys.ts';
 
 /** Where to call and with which key, and who said so: a person with several of each needs to know. */
 export interface Target {
   url: string;
   urlFrom: string;
   apiKey?: string;
+  /** Beside a team's key, what a development server takes for the operations of operators. */
+  operatorToken?: string;
   keyFrom: string;
   /** Says why there is no key, where one was nearly found. */
   note?: string;
@@ -29,22 +22,6 @@ export interface TargetInput {
   data?: string | undefined;
   profile?: string | undefined;
   env: Readonly<Record<string, string | undefined>>;
-}
-
-export interface Credentials {
-  url: string;
-  api_key: string;
-}
-
-/** A fault of the address, the key or the file they stand in; the message says what to do. */
-export class CredentialsFault extends Error {
-  /** What was typed cannot be one; otherwise it is one that does not do. */
-  readonly isMisuse: boolean;
-
-  constructor(message: string, { isMisuse = false }: { isMisuse?: boolean } = {}) {
-    super(message);
-    this.isMisuse = isMisuse;
-  }
 }
 
 export const DEFAULT_URL = 'http://127.0.0.1:3000';
@@ -61,7 +38,7 @@ export function findTarget({ url, apiKey, data, profile, env }: TargetInput): Ta
   const match = stored.find((entry) => address === undefined || isSame(entry.url, address.url));
   const where = address ?? (match ? { url: match.url, urlFrom: match.from } : { url: DEFAULT_URL, urlFrom: 'default' });
   if (key) return { ...where, ...key };
-  if (match) return { ...where, apiKey: checkKey(match.api_key, match.from), keyFrom: match.from };
+  if (match) return { ...where, ...match.readKey() };
   const other = stored[0];
   return {
     ...where,
@@ -70,8 +47,11 @@ export function findTarget({ url, apiKey, data, profile, env }: TargetInput): Ta
   };
 }
 
-interface Stored extends Credentials {
+interface Stored {
+  url: string;
   from: string;
+  /** Only for the one that is asked: a keyring takes its time. */
+  readKey(): Pick<Target, 'apiKey' | 'operatorToken' | 'keyFrom' | 'note'>;
 }
 
 /** The servers that files know, the one in force first. */
@@ -79,14 +59,21 @@ function storedTargets(
   env: TargetInput['env'],
   { data, profile }: { data: string | undefined; profile: string | undefined },
 ): Stored[] {
-  const login = readCredentials(env, profile);
+  const login = readEntry(env, profile);
   if (profile && !login) {
     throw new CredentialsFault(`There is no profile ${profile}; make it with: rasket login --profile ${profile}`);
   }
-  const kept = login ? [{ ...login, from: credentialsFile(env, profile) }] : [];
+  const kept = login ? [{ url: login.url, from: login.file, readKey: () => keptKey(env, login) }] : [];
   if (profile) return kept;
   const development = readDevelopment(data) ?? [];
   return data ? [...development, ...kept] : [...kept, ...development];
+}
+
+/** A key that cannot be had just now is none: what needs none goes on. */
+function keptKey(env: TargetInput['env'], entry: Entry): Pick<Target, 'apiKey' | 'keyFrom' | 'note'> {
+  const key = readKeptKey(env, entry);
+  if ('why' in key) return { keyFrom: 'none', note: key.why };
+  return { apiKey: checkKey(key.apiKey, key.from), keyFrom: key.from };
 }
 
 function namedUrl(flag: string | undefined, env: TargetInput['env']): { url: string; urlFrom: string } | undefined {
@@ -135,10 +122,12 @@ function isSame(one: string, other: string): boolean {
 function readDevelopment(data: string | undefined): [Stored] | undefined {
   const folder = path.resolve(data ?? fileURLToPath(new URL('../../.rasket', import.meta.url)));
   const from = path.join(folder, 'run', 'dev.json');
-  const access = readJson(from) as Partial<Credentials> | undefined;
+  const access = readJson(from) as Partial<Credentials & { operator_token: string }> | undefined;
   if (typeof access?.url !== 'string' || typeof access.api_key !== 'string' || !URL.canParse(access.url))
     return undefined;
-  return [{ url: access.url, api_key: access.api_key, from }];
+  const { url, api_key: apiKey, operator_token: token } = access;
+  const operator = typeof token === 'string' ? { operatorToken: checkKey(token, from) } : {};
+  return [{ url, from, readKey: () => ({ apiKey: checkKey(apiKey, from), ...operator, keyFrom: from }) }];
 }
 
 function readJson(file: string): unknown {
@@ -147,77 +136,4 @@ function readJson(file: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-const credentialsFolder = (env: TargetInput['env']): string =>
-  path.join(env.XDG_CONFIG_HOME || path.join(env.HOME || os.homedir(), '.config'), 'rasket');
-
-/** Without a profile, what `rasket login` keeps when none is named. */
-export const credentialsFile = (env: TargetInput['env'], profile?: string): string =>
-  profile
-    ? path.join(credentialsFolder(env), 'profiles', `${checkProfile(profile)}.json`)
-    : path.join(credentialsFolder(env), 'credentials.json');
-
-/** It becomes the name of a file. */
-export function checkProfile(name: string): string {
-  if (/^[a-z0-9][a-z0-9._-]{0,63}$/i.test(name)) return name;
-  throw new CredentialsFault(
-    `A profile has 1 to 64 letters, digits, dots, underscores and hyphens, and begins with a letter or digit; got ${JSON.stringify(name)}`,
-    { isMisuse: true },
-  );
-}
-
-export interface Profile {
-  /** undefined: what is in force when none is named. */
-  name: string | undefined;
-  url: string;
-  file: string;
-}
-
-export function listProfiles(env: TargetInput['env']): Profile[] {
-  const folder = path.join(credentialsFolder(env), 'profiles');
-  const files = existsSync(folder) ? readdirSync(folder).filter((file) => file.endsWith('.json')) : [];
-  const names = [undefined, ...files.map((file) => file.slice(0, -'.json'.length)).sort()];
-  return names.flatMap((name) => {
-    const held = readCredentials(env, name);
-    return held ? [{ name, url: held.url, file: credentialsFile(env, name) }] : [];
-  });
-}
-
-function readCredentials(env: TargetInput['env'], profile?: string): Credentials | undefined {
-  const file = credentialsFile(env, profile);
-  const found = statSync(file, { throwIfNoEntry: false });
-  if (!found) return undefined;
-  if ((found.mode & 0o077) !== 0) {
-    throw new CredentialsFault(`${file} can be read by other users; close it with: chmod 600 ${file}`);
-  }
-  const held = readJson(file) as Partial<Credentials> | undefined;
-  if (typeof held?.url !== 'string' || typeof held.api_key !== 'string' || !URL.canParse(held.url)) {
-    throw new CredentialsFault(`${file} does not hold a url and an api_key; write it anew with: rasket login`);
-  }
-  return { url: held.url, api_key: held.api_key };
-}
-
-/** Written beside and moved into place, so that an interrupted login leaves the former one whole. */
-export function writeCredentials(env: TargetInput['env'], credentials: Credentials, profile?: string): string {
-  const file = credentialsFile(env, profile);
-  const folder = path.dirname(file);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  chmodSync(folder, 0o700);
-  const part = `${file}.${process.pid}.part`;
-  try {
-    writeFileSync(part, `${JSON.stringify(credentials)}\n`, { mode: 0o600, flag: 'wx' });
-    renameSync(part, file);
-  } finally {
-    rmSync(part, { force: true });
-  }
-  return file;
-}
-
-/** Answers the file that was removed, or undefined where there was none. */
-export function removeCredentials(env: TargetInput['env'], profile?: string): string | undefined {
-  const file = credentialsFile(env, profile);
-  if (!statSync(file, { throwIfNoEntry: false })) return undefined;
-  rmSync(file);
-  return file;
 }

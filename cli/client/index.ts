@@ -5,21 +5,19 @@
  */
 export { createClient, type Client, type ClientOptions, type StreamCall } from './client.ts';
 export type { StreamFrame } from './event-stream.ts';
-export {
-  CredentialsFault,
-  checkKey,
-  checkProfile,
-  DEFAULT_URL,
-  findTarget,
-  listProfiles,
-  readUrl,
-  removeCredentials,
-  writeCredentials,
-  type Credentials,
-  type Target,
-  type TargetInput,
-} from './credentials.ts';
+export { checkKey, DEFAULT_URL, findTarget, readUrl, type Target, type TargetInput } from './credentials.ts';
+export { CredentialsFault } from './credentials-fault.ts';
 export { readHistory, type EmailHistory } from './email-history.ts';
 export { ApiFault, NoAnswer } from './faults.ts';
+export {
+  checkProfile,
+  forgetKey,
+  keepKey,
+  listProfiles,
+  lookForStore,
+  moveIntoKeyring,
+  type Environment,
+} from './kept-keys.ts';
+export { describeStore, nameOfKeyring } from './keyring.ts';
 export { nameOf, type Naming } from './name-of.ts';
 export { routeOf, type AnswerOf, type BodyOf, type CallOf, type OperationId, type QueryOf } from './routes.ts';

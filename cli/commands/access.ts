@@ -7,7 +7,7 @@ export function addAccessCommands(program: Command): void {
     .command('login')
     .summary('keep the address of a server and a key for later commands')
     .description(
-      'Asks the server whether it takes the key, and keeps both in $XDG_CONFIG_HOME/rasket/credentials.json, which only you can read. The key is asked for, or read from standard input.',
+      'Asks the server whether it takes the key, and keeps the address in $XDG_CONFIG_HOME/rasket/credentials.json and the key in the keyring of your desktop, or where there is none in the same file, which only you can read. The key is asked for, or read from standard input.',
     )
     .option('--url <url>', 'the server (RASKET_URL; default http://127.0.0.1:3000)')
     .option('--profile <name>', 'keep them under a name, beside others (RASKET_PROFILE)')

@@ -1,4 +1,4 @@
-import { ApiFault, NoAnswer } from '../client/index.ts';
+import { ApiFault, describeStore, lookForStore, NoAnswer, type Client, type Environment } from '../client/index.ts';
 import { explainFault, formatPairs } from '../output/index.ts';
 import type { Session } from './declare.ts';
 import { isSendingKey } from './login.ts';
@@ -12,6 +12,8 @@ interface Findings {
   key_from: string;
   /** What the server says about the key; null where it was not asked. */
   key_state: string | null;
+  /** Where keys are read from and kept, and why not in a better place. */
+  key_store: string;
   ready: Awaited<ReturnType<typeof askReady>> | null;
   problems: string[];
 }
@@ -32,6 +34,7 @@ export async function examine(session: Session): Promise<void> {
         : `${findings.key} (${findings.key_from})`,
     ],
     ['It is', findings.key_state],
+    ['Kept in', findings.key_store],
   ]);
   const checks = findings.ready ? formatChecks(terminal, findings.ready.checks) : undefined;
   terminal.print([pairs, checks, ...findings.problems].filter((part) => part !== undefined).join('\n\n'));
@@ -52,6 +55,7 @@ async function look({ client, target, version }: Session): Promise<Findings> {
     key: target.apiKey === undefined ? null : `${target.apiKey.slice(0, SHOWN)}…`,
     key_from: target.keyFrom,
     key_state: null,
+    key_store: storeInForce(process.env),
     ready: null,
     problems,
   };
@@ -59,13 +63,27 @@ async function look({ client, target, version }: Session): Promise<Findings> {
   if (findings.ready?.status === 'degraded') problems.push(findings.ready.message);
   if (target.apiKey === undefined) problems.push('No API key is set. Set one with: rasket login');
   else if (findings.ready)
-    findings.key_state = await client
-      .call('listEmails', { query: { limit: 1 } })
-      .then(() => 'accepted', tellApart(note));
+    findings.key_state = await tryKey(client, target.apiKey).then(
+      (isOperators) => (isOperators ? 'accepted, of an operator' : 'accepted'),
+      tellApart(note),
+    );
   if (isInClear(target.url))
     problems.push(`${target.url} is not encrypted: whoever is on the way can read the key. Use https.`);
   return findings;
 }
+
+/** The cheapest call that it may make. Answers whether it is the token of an operator. */
+async function tryKey(client: Client, apiKey: string): Promise<boolean> {
+  const isOperators = apiKey.startsWith('rkop_');
+  if (isOperators) await client.call('listQueueHolds', { query: { limit: 1 } });
+  else await client.call('listEmails', { query: { limit: 1 } });
+  return isOperators;
+}
+
+const storeInForce = (env: Environment): string =>
+  env.RASKET_API_KEY
+    ? 'RASKET_API_KEY, which wins; no keyring is asked'
+    : describeStore('files that only you can read', lookForStore(env));
 
 /** The prefix by which `rasket keys list` shows a key. */
 const SHOWN = 10;

@@ -4,8 +4,10 @@ import {
   checkProfile,
   createClient,
   DEFAULT_URL,
+  describeStore,
+  keepKey,
+  moveIntoKeyring,
   readUrl,
-  writeCredentials,
   type TargetInput,
 } from '../client/index.ts';
 import { CliFault, type Terminal } from '../output/index.ts';
@@ -39,8 +41,12 @@ export async function login(
     // A key that may only send is refused here, and is a good key all the same.
     if (!(error instanceof ApiFault) || !isSendingKey(error)) throw sayWhich(error);
   }
-  const file = writeCredentials(env, { url, api_key: apiKey }, profile);
-  terminal.print(`The key for ${url} is kept in ${file}.`);
+  const kept = keepKey(env, { url, api_key: apiKey }, profile);
+  terminal.print(`The key for ${url} is kept in ${describeStore(kept.file, kept)}.`);
+  for (const moved of kept.by ? moveIntoKeyring(env) : [])
+    terminal.print(
+      `The key of ${moved === undefined ? 'the login without a profile' : `profile ${moved}`} was moved there from its file.`,
+    );
   if (profile !== undefined) terminal.hint(`Use it with --profile ${profile}, or with RASKET_PROFILE=${profile}.`);
   if (env.RASKET_API_KEY) terminal.hint('RASKET_API_KEY is set too, and wins over it.');
 }

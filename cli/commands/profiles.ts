@@ -1,12 +1,18 @@
-import { listProfiles, type TargetInput } from '../client/index.ts';
+import { listProfiles, nameOfKeyring, type Environment } from '../client/index.ts';
 import { formatTable, type Terminal } from '../output/index.ts';
 
-export async function showProfiles(terminal: Terminal, env: TargetInput['env'], isJson: boolean): Promise<void> {
+export async function showProfiles(terminal: Terminal, env: Environment, isJson: boolean): Promise<void> {
   const profiles = listProfiles(env);
   const inForce = env.RASKET_PROFILE || undefined;
   if (isJson) {
     return terminal.printJson(
-      profiles.map(({ name, url, file }) => ({ name: name ?? null, url, file, in_force: name === inForce })),
+      profiles.map(({ name, url, file, keyring }) => ({
+        name: name ?? null,
+        url,
+        file,
+        key_in: keyring ?? 'file',
+        in_force: name === inForce,
+      })),
     );
   }
   if (profiles.length === 0) return terminal.print('No key is kept. Keep one with: rasket login --url URL');
@@ -15,6 +21,7 @@ export async function showProfiles(terminal: Terminal, env: TargetInput['env'], 
       { title: '', value: ({ name }) => (name === inForce ? '*' : ' '), fit: 'whole' },
       { title: 'Profile', value: ({ name }) => name ?? '(none named)', fit: 'whole' },
       { title: 'Server', value: ({ url }) => url, fit: 'whole' },
+      { title: 'Key in', value: ({ keyring }) => (keyring ? nameOfKeyring(keyring) : 'the file'), fit: 'whole' },
       { title: 'File', value: ({ file }) => file, fit: 'below' },
     ]),
   );

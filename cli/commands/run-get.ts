@@ -34,4 +34,6 @@ export async function runGet(
   const item = await getItem(session, { get, noun }, words, options);
   if (item === undefined) return;
   session.terminal.print(formatItem(session.terminal, shownFields(get.fields), item as object));
+  const hint = get.hint?.(item as never);
+  if (hint !== undefined) session.terminal.hint(hint);
 }

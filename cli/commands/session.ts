@@ -41,7 +41,8 @@ export async function inSession(
     const version = versionOf(command);
     // Whoever has several servers sees on which one something is about to change.
     const onWrite = (): void => terminal.hint(terminal.paint('dim', `On ${target.url} (${target.urlFrom})`));
-    const client = createClient({ url: target.url, apiKey: target.apiKey, version, onWrite });
+    const { apiKey: key, operatorToken } = target;
+    const client = createClient({ url: target.url, apiKey: key, operatorToken, version, onWrite });
     const fail = (): void => void (process.exitCode = 1);
     await perform({ client, target, terminal, isJson, version, command: pathOf(command), fail });
   };

@@ -35,6 +35,7 @@ export const operatorAudit = {
   command: 'audit',
   summary: 'who changed what in the whole installation',
   isOperators: true,
+  screens: { list: 'operator-audit' },
   noun: 'an entry',
   list: listOf('listOperatorAudit', {
     verb: 'all',

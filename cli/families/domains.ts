@@ -144,6 +144,22 @@ export const domains = {
       done: 'Registered',
       isSpecial: true,
     }),
+    actionOf('updateDomain', {
+      verb: 'update',
+      summary: 'change the settings of a domain',
+      description: 'What is left empty stays as it is.',
+      example: 'domains update mail.example.com --tls enforced',
+      path: { domain_id: DOMAIN },
+      flags: {
+        open_tracking: { value: '<true|false>', says: 'true or false: count opens', isBoolean: true },
+        click_tracking: { value: '<true|false>', says: 'true or false: count followed links', isBoolean: true },
+        tracking_subdomain: { value: '<label>', says: 'the label under which pixels and links are served' },
+        tls: { value: '<mode>', says: 'opportunistic, or enforced: to no server without TLS' },
+        tls_verify: { value: '<true|false>', says: 'true or false: the certificate has to be valid', isBoolean: true },
+      },
+      done: 'Changed',
+      isSpecial: true,
+    }),
     actionOf('verifyDomain', {
       verb: 'verify',
       summary: 'look the DNS records up now',

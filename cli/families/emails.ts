@@ -76,8 +76,27 @@ export const emails = {
     example: 'emails get 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
     path: { email_id: EMAIL },
     fields: [id, state, created, scheduled, from, to, cc, bcc, replyTo, subject, messageId, tags, topic, text, html],
+    hint: ({ id: email, last_event }) =>
+      ['plain', 'good'].includes(TONES[last_event]) ? undefined : `Why, and what comes next: rasket explain ${email}`,
   }),
   actions: [
+    actionOf('sendEmail', {
+      verb: 'send',
+      summary: 'send an email',
+      example: "send --from 'You <you@playground.test>' --to someone@example.com --subject Hello --text 'It works.'",
+      flags: {
+        from: {
+          value: '<address>',
+          says: 'the sender, on a verified domain: address or Name <address>',
+          isRequired: true,
+        },
+        to: { value: '<address>', says: 'the recipients, with commas between them', isRequired: true, isList: true },
+        subject: { value: '<text>', says: 'the subject', isRequired: true },
+        text: { value: '<text>', says: 'the plain text', isRequired: true },
+      },
+      done: 'Accepted',
+      isSpecial: true,
+    }),
     actionOf('updateEmail', {
       verb: 'reschedule',
       summary: 'give a scheduled email another time',

@@ -46,6 +46,8 @@ export interface Flag {
   value: string;
   says: string;
   isNumber?: true;
+  /** true or false. */
+  isBoolean?: true;
   isRequired?: true;
   /** Several, with commas between them. */
   isList?: true;
@@ -70,6 +72,8 @@ export interface List extends Spoken {
   empty: string;
   /** The API pages it in one direction alone. */
   isForward?: true;
+  /** What a form begins with that is opened on a row. */
+  given?: (item: never) => Readonly<Record<string, string>>;
 }
 
 export interface Detail extends Spoken {
@@ -78,6 +82,8 @@ export interface Detail extends Spoken {
   fields: readonly Field<never>[];
   needsNoKey?: true;
   parts?: Parts;
+  /** What a person asks next, as the item stands. */
+  hint?: (item: never) => string | undefined;
 }
 
 /** What an item holds several of, shown as a table of its own. */
@@ -96,6 +102,8 @@ export interface Report extends Spoken {
   columns: readonly Field<never>[];
   /** The whole in a sentence, before the rows. */
   tell?: (answer: never) => string;
+  /** What a form begins with that is opened on a row. */
+  given?: (row: never) => Readonly<Record<string, string>>;
 }
 
 export interface Action extends Spoken {
@@ -109,6 +117,8 @@ export interface Action extends Spoken {
   tell?: (answer: never) => string;
   hint?: (answer: never) => string;
   destroys?: Destruction;
+  /** The same, where its body names what it is done to; undefined where it names nothing, or too much. */
+  destroysNamed?: (body: Readonly<Record<string, unknown>>) => { says: string; name: string } | undefined;
   /** The same, where it is told once and never again: it stays on the screen until it is dismissed. */
   isSecret?: true;
   /** It takes or shows more than this page can say: its command is written by hand. The console asks for the flags. */
@@ -132,6 +142,8 @@ export interface Family {
   noun: string;
   /** It takes the token of an operator; with the key of a team there is nothing to see, so the console leaves it out. */
   isOperators?: true;
+  /** What its screens are called in the console, where command and verb do not say it. */
+  screens?: { list?: string; report?: string };
   /** What the command does where no verb is typed, beside a report. */
   isUsual?: 'list';
   list?: List;
@@ -162,11 +174,12 @@ type Saying<Usual extends string | never = never> = Omit<Spoken, 'verb'> &
 
 export function listOf<Id extends ListOperation>(
   operation: Id,
-  declared: Saying<'list'> & { columns: readonly Field<ItemOf<Id>>[]; empty: string; isForward?: true } & All<
-      'path',
-      PathOf<Id>,
-      Key
-    > &
+  declared: Saying<'list'> & {
+    columns: readonly Field<ItemOf<Id>>[];
+    empty: string;
+    isForward?: true;
+    given?: (item: ItemOf<Id>) => Readonly<Record<string, string>>;
+  } & All<'path', PathOf<Id>, Key> &
     All<'filters', FilterOf<Id>, Flag>,
 ): List {
   return { verb: 'list', path: {}, filters: {}, ...declared, operation };
@@ -174,11 +187,9 @@ export function listOf<Id extends ListOperation>(
 
 export function detailOf<Id extends OperationId>(
   operation: Id,
-  declared: Saying<'get'> & { fields: readonly Field<AnswerOf<Id>>[]; needsNoKey?: true; parts?: Parts } & All<
-      'path',
-      PathOf<Id>,
-      Key
-    >,
+  declared: Saying<'get'> & { fields: readonly Field<AnswerOf<Id>>[]; needsNoKey?: true; parts?: Parts } & {
+    hint?: (item: AnswerOf<Id>) => string | undefined;
+  } & All<'path', PathOf<Id>, Key>,
 ): Detail & { operation: Id } {
   return { verb: 'get', path: {}, ...declared, operation };
 }
@@ -196,6 +207,7 @@ export function reportOf<Id extends OperationId, Row extends object>(
     rows: (answer: AnswerOf<Id>) => readonly Row[];
     columns: readonly Field<Row>[];
     tell?: (answer: AnswerOf<Id>) => string;
+    given?: (row: Row) => Readonly<Record<string, string>>;
   },
 ): Report {
   return { verb: '', ...declared, operation };
@@ -209,6 +221,7 @@ export function actionOf<Id extends OperationId>(
     tell?: (answer: AnswerOf<Id>) => string;
     hint?: (answer: AnswerOf<Id>) => string;
     destroys?: Destruction;
+    destroysNamed?: Action['destroysNamed'];
     isSecret?: true;
     isSpecial?: true;
   } & All<'path', PathOf<Id>, Key>,

@@ -52,6 +52,14 @@ export const drop = actionOf('dropQueue', {
     'Takes out what is named by one of --destination, --team and --email. Its recipients fail with the reason, which their team is told. What is under way or was handed over is not touched.',
   example: "queue drop --email 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77 --reason 'Sent by a stolen key'",
   flags: { ...ONE_OF, reason: { value: '<text>', says: 'why, on one line; the team reads it', isRequired: true } },
+  tell: ({ deliveries, left }) =>
+    `${deliveries} dropped.${left > 0 ? ` ${left} are under way or were handed over, and stay.` : ''}`,
+  destroysNamed: ({ destination, team_id: team, email_id: email }) => {
+    const name = [destination, team, email].filter((one) => typeof one === 'string');
+    if (name.length !== 1) return undefined;
+    const which = destination !== undefined ? 'for' : team !== undefined ? 'of the team' : 'the email';
+    return { says: `drop all mail in the queue that is ${which} ${name[0]}`, name: name[0] ?? '' };
+  },
   isSpecial: true,
 });
 
@@ -59,6 +67,7 @@ export const queue = {
   command: 'queue',
   summary: 'what waits to be delivered: see, hold, retry and drop it',
   isOperators: true,
+  screens: { report: 'destinations' },
   noun: 'a delivery',
   report: reportOf('getQueue', {
     verb: 'show',
@@ -68,6 +77,7 @@ export const queue = {
     example: 'queue',
     rows: ({ destinations }) => destinations,
     columns: destinationColumns,
+    given: ({ destination }) => ({ destination }),
     tell: ({ deliveries, destination_count: destinations, holds, sending }) =>
       [
         `${counted(deliveries)} to ${destinations} ${destinations === 1 ? 'destination' : 'destinations'}.`,
@@ -103,6 +113,7 @@ export const queue = {
       ),
     ],
     empty: 'Nothing of this kind waits.',
+    given: ({ email_id }) => ({ email_id }),
   }),
   actions: [
     actionOf('createQueueHold', {

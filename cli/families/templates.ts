@@ -66,6 +66,36 @@ export const templates = {
     ],
   }),
   actions: [
+    actionOf('createTemplate', {
+      verb: 'create',
+      summary: 'write a template',
+      example: "templates create 'Order confirmation' --html '<p>Thank you, {{{NAME|friend}}}.</p>'",
+      flags: {
+        name: { value: '<name>', says: 'what you call it', isRequired: true },
+        html: { value: '<html>', says: 'the HTML; {{{NAME}}} is a variable', isRequired: true },
+        subject: { value: '<text>', says: 'the subject' },
+        text: { value: '<text>', says: 'the plain text' },
+        alias: { value: '<alias>', says: 'another name that sends may use' },
+      },
+      done: 'Created',
+      isSpecial: true,
+    }),
+    actionOf('updateTemplate', {
+      verb: 'update',
+      summary: 'change a template',
+      description: 'Changes what is named. Sends use it as it was until it is published.',
+      example: "templates update order-confirmation --subject 'Thank you'",
+      path: { template: TEMPLATE },
+      flags: {
+        name: { value: '<name>', says: 'what you call it' },
+        html: { value: '<html>', says: 'the HTML; {{{NAME}}} is a variable' },
+        subject: { value: '<text>', says: 'the subject' },
+        text: { value: '<text>', says: 'the plain text' },
+        alias: { value: '<alias>', says: 'another name that sends may use' },
+      },
+      done: 'Changed',
+      isSpecial: true,
+    }),
     actionOf('publishTemplate', {
       verb: 'publish',
       summary: 'let sends use a template as it is now',

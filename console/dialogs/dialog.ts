@@ -113,7 +113,11 @@ export class FormDialog implements Dialog {
 
   constructor(
     title: string,
-    { keys, flags }: { keys: Readonly<Record<string, Key>>; flags: Action['flags'] },
+    {
+      keys,
+      flags,
+      given,
+    }: { keys: Readonly<Record<string, Key>>; flags: Action['flags']; given: Readonly<Record<string, string>> },
     done: (filled: Filled) => void,
   ) {
     this.title = title;
@@ -129,7 +133,7 @@ export class FormDialog implements Dialog {
       })),
       ...Object.entries(flags).map(([name, flag]) => ({
         ...{ name, label: (flag.flag ?? name).replaceAll('_', ' '), says: flag.says },
-        ...{ isRequired: flag.isRequired ?? false, flag, text: '' },
+        ...{ isRequired: flag.isRequired ?? false, flag, text: given[name] ?? '' },
       })),
     ];
   }
@@ -163,13 +167,11 @@ export class FormDialog implements Dialog {
 
   #submit(): boolean {
     const missing = this.#lines.findIndex(({ isRequired, text }) => isRequired && text.trim() === '');
-    const wrong = this.#lines.findIndex(
-      ({ flag, text }) => flag?.isNumber && text.trim() !== '' && !/^\d+$/.test(text.trim()),
-    );
+    const wrong = this.#lines.findIndex(({ flag, text }) => text.trim() !== '' && !isOfKind(flag, text.trim()));
     const at = missing === -1 ? wrong : missing;
     if (at !== -1) {
       this.#at = at;
-      this.#fault = `${this.#lines[at]?.label} ${at === missing ? 'has to be filled' : 'must be a whole number'}.`;
+      this.#fault = `${this.#lines[at]?.label} ${at === missing ? 'has to be filled' : this.#lines[at]?.flag?.isBoolean ? 'must be true or false' : 'must be a whole number'}.`;
       return true;
     }
     const filled = this.#lines.filter(({ text }) => text.trim() !== '');
@@ -184,7 +186,13 @@ export class FormDialog implements Dialog {
   }
 }
 
-function valueOf({ isNumber, isList }: Flag, text: string): unknown {
+function isOfKind(flag: Flag | undefined, text: string): boolean {
+  if (flag?.isBoolean) return /^(true|false)$/.test(text);
+  return !flag?.isNumber || /^\d+$/.test(text);
+}
+
+function valueOf({ isNumber, isBoolean, isList }: Flag, text: string): unknown {
+  if (isBoolean) return text === 'true';
   if (isList) return text.split(/[\s,]+/).filter((part) => part !== '');
   return isNumber ? Number(text) : text;
 }

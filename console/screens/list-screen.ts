@@ -197,7 +197,11 @@ export class ListScreen implements Screen {
     const isOnItem = ({ action }: { action: { path: object } }): boolean =>
       keys.length > 0 && keys.every((key) => key in action.path);
     return [
-      { doings: doings.filter((one) => !isOnItem(one)), paths: [this.#path] },
+      {
+        doings: doings.filter((one) => !isOnItem(one)),
+        paths: [this.#path],
+        ...(inHand !== undefined && this.#list.given ? { given: this.#list.given(inHand as never) } : {}),
+      },
       ...(paths.length > 0 ? [{ doings: doings.filter(isOnItem), paths }] : []),
     ];
   }

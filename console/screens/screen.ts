@@ -22,6 +22,8 @@ export interface Offer {
   doings: readonly Doing[];
   /** The paths of the items that are meant; one empty path where none is. */
   paths: readonly Readonly<Record<string, string>>[];
+  /** What a form begins with. */
+  given?: Readonly<Record<string, string>>;
 }
 
 export interface Screen {

@@ -28,6 +28,7 @@ import { bucketOfAddress, createRateLimit, type RateState } from './rate-limit.t
 import { createAnswerNote, type Caller } from './request-log.ts';
 import { contractTarget, knownPathsOf, parseQuery } from './target.ts';
 import { createPreferencePages } from './preference-pages/index.ts';
+import { createPlaygroundPages } from './playground-pages/index.ts';
 import { createTrackingRoutes } from './tracking.ts';
 import { createUnreadAnswers } from './unread-answers.ts';
 
@@ -62,7 +63,7 @@ export async function startHttp(given: Omit<HttpServices, 'requestLog' | 'turns'
   const authenticate = bearerOf(createCredentials(world), (request) => rateLimit.take(addressBucket(request)));
   const knownPaths = knownPathsOf([...validators.operations.values()]);
 
-  const answersReaders = either(createTrackingRoutes(world, given.tracking), createPreferencePages(world));
+  const answersReaders = readersOf(world, given.tracking);
   const server: FastifyInstance = fastify({
     genReqId: () => world.ids.uuid(),
     bodyLimit: config.http.body_limit_bytes,
@@ -191,10 +192,11 @@ export async function startHttp(given: Omit<HttpServices, 'requestLog' | 'turns'
 
 type Answers = (...exchange: Parameters<ReturnType<typeof createTrackingRoutes>>) => boolean;
 
-const either =
-  (first: Answers, second: Answers): Answers =>
-  (request, response) =>
-    first(request, response) || second(request, response);
+/** What stands before the API, for people without a key. */
+function readersOf(world: World, tracking: HttpServices['tracking']): Answers {
+  const all = [createTrackingRoutes(world, tracking), createPreferencePages(world), createPlaygroundPages(world)];
+  return (request, response) => all.some((answers) => answers(request, response));
+}
 
 /** The token says by its beginning whose it would be. */
 function createCredentials(world: World): (token: string) => Promise<Caller> {

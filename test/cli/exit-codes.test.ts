@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EXIT, EXIT_CODES } from '../../cli/index.ts';
-import { Desk } from './desk.ts';
+import { Desk, root } from './desk.ts';
 import { speak } from './spoken.ts';
 
 const refusal = (status: number, name: string) => ({ status, body: { statusCode: status, name, message: 'No.' } });
@@ -56,6 +58,24 @@ describe('the number a command ends with', () => {
       expect((await desk.rasket(words, nobody)).code, words.join(' ')).toBe(EXIT.usage);
     }
     expect((await desk.rasket(['backup', '/proc/none', '--data', '/nonexistent'])).code).toBe(EXIT.failed);
+  });
+
+  it('is the one that scripts count on and README names', () => {
+    const numbers = {
+      done: 0,
+      failed: 1,
+      usage: 64,
+      refused: 65,
+      notFound: 66,
+      unreachable: 69,
+      server: 70,
+      limit: 75,
+    };
+    expect(EXIT).toEqual({ ...numbers, auth: 77 });
+    const told = [...readFileSync(path.join(root, 'README.md'), 'utf8').matchAll(/^\| (\d+) \|/gm)].map(([, text]) =>
+      Number(text),
+    );
+    expect(told).toEqual(Object.values(EXIT));
   });
 
   it('is told by --help, each once', async () => {

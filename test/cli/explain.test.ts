@@ -90,6 +90,19 @@ it('shows the dialogue when asked, and is JSON for a program', async () => {
   expect(Object.keys(JSON.parse(stdout) as object)).toEqual(['email', 'events', 'attempts', 'pending']);
 });
 
+it.each([
+  ['bounced', true],
+  ['delivery_delayed', true],
+  ['failed', true],
+  ['suppressed', true],
+  ['delivered', false],
+])('emails get of one that is %s tells a person where the reason stands: %s', async (last_event, isTold) => {
+  const answer = telling(email({ last_event }), [], { data: [], pending: [] });
+  const told = await speak(['emails', 'get', ID], answer, { columns: 100 });
+  expect(told.stderr.includes(`Why, and what comes next: rasket explain ${ID}`)).toBe(isTold);
+  expect((await speak(['emails', 'get', ID], answer)).stderr).toBe('');
+});
+
 it('what a stranger wrote never steers the terminal', async () => {
   const evil = '\u001B[2Jx';
   const answer = telling(email({ subject: evil }), [event(1, 'email.clicked', { click: { link: evil } })], {

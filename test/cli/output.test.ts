@@ -182,6 +182,13 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
     expect(lines[1]).toHaveLength(100);
   });
 
+  it('what changes something names the server it is done on, what only reads does not', async () => {
+    const around = await answering(({ method }) => (method === 'GET' ? listOf() : { status: 201, body: { id: 'x' } }));
+    const made = await shown('NO_COLOR=1 rasket keys create Billing', around);
+    expect(made.stdout).toMatch(/^On http:\/\/127\.0\.0\.1:\d+ \(RASKET_URL\)\r?$/m);
+    expect((await shown('NO_COLOR=1 rasket keys list', around)).stdout).not.toContain('On http');
+  });
+
   it('what is to be copied is whole', async () => {
     const value = `v=DKIM1; k=rsa; p=${'A'.repeat(392)}`;
     const record = {

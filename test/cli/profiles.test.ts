@@ -1,7 +1,8 @@
 import fs from 'node:fs';
+import path from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { startAnswering } from './contract-server.ts';
-import { Desk, expectOneLine } from './desk.ts';
+import { Desk, expectOneLine, root } from './desk.ts';
 
 type Answering = Awaited<ReturnType<typeof startAnswering>>;
 
@@ -47,6 +48,26 @@ it('what was logged in to is asked, also while a development server runs', async
   expect(keysAt(mine)).toEqual(['Bearer rk_mine', 'Bearer rk_mine']);
   expect(await desk.rasket([...send, '--data', data])).toMatchObject({ code: 0 });
   expect(keysAt(development)).toEqual(['Bearer rk_development']);
+});
+
+it('what was logged in to is asked, and not the server of this checkout, where no folder is named', async () => {
+  const [mine, development] = [await serving(), await serving()];
+  // Where somebody works in this checkout, it stands there already, and is not touched.
+  const file = path.join(root, '.rasket/run/dev.json');
+  const wasThere = fs.existsSync(path.join(root, '.rasket'));
+  if (!wasThere) {
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    fs.writeFileSync(file, JSON.stringify({ url: development.url, api_key: 'rk_development' }));
+  }
+  try {
+    const env = { RASKET_DATA: undefined };
+    await login(mine, 'rk_mine');
+    expect(await desk.rasket(send, { env })).toMatchObject({ code: 0 });
+    expect(keysAt(mine)).toEqual(['Bearer rk_mine', 'Bearer rk_mine']);
+    expect(development.asked).toEqual([]);
+  } finally {
+    if (!wasThere) fs.rmSync(path.join(root, '.rasket'), { recursive: true });
+  }
 });
 
 it('a profile wins over the login, a flag over the variable, and a named address over both', async () => {

@@ -136,6 +136,24 @@ describeAtTerminal('the keys of the console', () => {
     expect((await ask('/api-keys?search=Billing')).data).toHaveLength(0);
   });
 
+  it('the settings of a domain are changed where it is configured', async () => {
+    await seat.press('3');
+    await seat.sees('mail.example.com');
+    await go('update', 'true or false: count opens');
+    await seat.type('yes');
+    await seat.press('Up', 'Enter');
+    await seat.sees('open tracking must be true or false.');
+    await seat.press('C-u');
+    await seat.type('true');
+    await seat.press('Up', 'Enter');
+    await seat.sees('Changed  ');
+    const { data } = await ask('/domains');
+    const opened = await Promise.all(
+      data.map(async ({ id }: { id: string }) => (await ask(`/domains/${id}`)).open_tracking),
+    );
+    expect(opened.filter(Boolean)).toHaveLength(1);
+  });
+
   it('what can be taken back is asked for with y and n', async () => {
     await seat.press('5');
     await seat.sees('gone@example.net');
@@ -171,5 +189,36 @@ describeAtTerminal('the keys of the console', () => {
     await seat.sees('"subject": "Planted"');
     await seat.press('h', 'h');
     await seat.sees(/HTTP/, /It broke/);
+  });
+
+  it('a test mail is sent from a form, and a template is written, from fields that are checked', async () => {
+    await seat.press('2');
+    await seat.sees('Your invoice');
+    await go('send', 'the sender, on a verified domain');
+    for (const [at, text] of [
+      'Example <hello@mail.example.com>',
+      'bob@example.org, eve@example.org',
+      'A try',
+      'Works.',
+    ].entries()) {
+      if (at > 0) await seat.press('Down');
+      await seat.type(text);
+    }
+    await seat.press('Enter');
+    await seat.sees('Accepted  ');
+    expect((await ask('/emails?limit=1')).data[0]).toMatchObject({
+      subject: 'A try',
+      to: ['bob@example.org', 'eve@example.org'],
+    });
+    await scene.settled();
+    await seat.press('8');
+    await seat.sees('Receipt');
+    await go('create', 'what you call it');
+    await seat.type('Greeting');
+    await seat.press('Down');
+    await seat.type('<p>Hi</p>');
+    await seat.press('Down', 'Down', 'Down', 'Enter');
+    await seat.sees('Created  ');
+    expect((await ask('/templates')).data).toContainEqual(expect.objectContaining({ name: 'Greeting' }));
   });
 });

@@ -29,7 +29,8 @@ export interface SeatOptions {
   key: string;
   columns?: number;
   rows?: number;
-  env?: Record<string, string>;
+  /** An undefined value takes a variable away. */
+  env?: Record<string, string | undefined>;
   /** Runs in the console's process before it does. */
   preload?: string;
 }
@@ -51,7 +52,9 @@ export class Seat implements AsyncDisposable {
       fs.writeFileSync(path.join(seat.folder, 'preload.mjs'), preload);
       Object.assign(surroundings, { NODE_OPTIONS: `--import ${path.join(seat.folder, 'preload.mjs')}` });
     }
-    const settings = Object.entries(surroundings).map(([name, value]) => `${name}='${value}'`);
+    const settings = Object.entries(surroundings)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => `${name}='${value}'`);
     // What stands before and behind it shows whether the terminal was given back.
     const line = `echo what was there before; env -i ${settings.join(' ')} sh ${root}/bin/rasket console; echo "ended with $?"; stty -a | grep -o -- '-*icanon'; exec cat`;
     await seat.tmux(

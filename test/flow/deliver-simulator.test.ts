@@ -41,13 +41,15 @@ test('delayed@ is delivered at the second try', async () => {
   expect(await simulated('delayed', 2)).toMatchObject({ kind: 'delivered' });
 });
 
-test('capture keeps every message but those of the simulator, and nothing reaches the network', async () => {
+test('capture keeps every message once, those of the simulator too, and nothing reaches the network', async () => {
   const kept: { job: DeliveryJob; text: string }[] = [];
   const capture = createCapture(async (job, message) => {
     kept.push({ job, text: message.toString() });
   });
   scene = await setScene({ deliver: { capture, simulatorDomain: DOMAIN } });
-  await scene.send(`bounced@${DOMAIN}`);
+  const ended = await scene.send(`bounced@${DOMAIN}`, { body: 'Subject: bounced\r\n\r\n' });
+  expect(ended).toMatchObject([{ kind: 'bounced' }]);
+  await scene.send(`delayed@${DOMAIN}`, { attempt: 2 });
   const outcomes = await scene.send(['a@y.example', 'b@y.example'], { body: 'Subject: kept\r\n\r\n' });
   const reply = { code: 250, enhanced: '2.0.0', lines: ['Kept in the playground'] };
   expect(outcomes).toEqual(
@@ -59,6 +61,9 @@ test('capture keeps every message but those of the simulator, and nothing reache
       tls: null,
     })),
   );
-  expect(kept).toMatchObject([{ job: { recipients: ['a@y.example', 'b@y.example'] }, text: 'Subject: kept\r\n\r\n' }]);
+  expect(kept).toMatchObject([
+    { job: { recipients: [`bounced@${DOMAIN}`] }, text: 'Subject: bounced\r\n\r\n' },
+    { job: { recipients: ['a@y.example', 'b@y.example'] }, text: 'Subject: kept\r\n\r\n' },
+  ]);
   expect(account(scene.sink)).toEqual({});
 });

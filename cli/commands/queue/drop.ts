@@ -22,7 +22,7 @@ export async function dropQueue(session: Session, options: DropOptions): Promise
     throw new CliFault('name what to drop by exactly one of --destination, --team and --email', 'usage');
   const body = readFlags(drop.flags, options) as BodyOf<'dropQueue'>;
   await mustBeConfirmed(session, options, {
-    says: `drop all mail in the queue that is ${destination !== undefined ? 'for' : team !== undefined ? 'of the team' : 'the email'} ${name}`,
+    says: drop.destroysNamed?.(body)?.says ?? '',
     words: Object.entries(body).flatMap(([field, value]) => [`--${field.replace('_id', '')}`, String(value)]),
     name: () => Promise.resolve(name),
   });

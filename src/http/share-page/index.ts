@@ -3,3 +3,8 @@
  * from elsewhere until remote images are asked for, and never shows who stands in bcc.
  */
 export { getSharePage } from './get-share-page.ts';
+export { renderDocument } from './document.ts';
+export { sharePageHeaders } from './headers.ts';
+export { renderEmail, type RenderedEmail } from './rendered-email.ts';
+export { bdi, renderContent } from './share-page.ts';
+export { bytesInWords, stateInWords, timeInWords } from './words.ts';

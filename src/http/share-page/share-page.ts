@@ -48,7 +48,7 @@ function renderAttachments({ attachments }: SharePage['email']): string {
 <p class="quiet">Attachments cannot be downloaded from this page.</p></section>`;
 }
 
-function renderContent({ frame, text, ...rest }: RenderedEmail, withRemoteImages: boolean): (string | Buffer)[] {
+export function renderContent({ frame, text, ...rest }: RenderedEmail, withRemoteImages: boolean): (string | Buffer)[] {
   if (frame === undefined) {
     if (text === undefined) return ['<p class="quiet">The content of this email is no longer kept.</p>'];
     return ['<pre dir="auto">', text, '</pre>'];
@@ -77,6 +77,6 @@ function renderLinks(links: readonly string[]): string {
   return `<details><summary>Where its links lead</summary><p class="quiet">Links in this copy cannot be followed. Copy an address if you trust it.</p><ol>${items.join('')}</ol></details>`;
 }
 
-const bdi = (value: string): string => `<bdi>${escapeHtml(value)}</bdi>`;
+export const bdi = (value: string): string => `<bdi>${escapeHtml(value)}</bdi>`;
 
 const renderTime = (ms: number): string => `<time datetime="${new Date(ms).toISOString()}">${timeInWords(ms)}</time>`;

@@ -20,7 +20,7 @@ const RULES: readonly ReplyRule[] = [
     advice: 'The recipient’s administrator has to mend their forwarding.',
   },
   {
-    says: /\b(?:rate|too (?:many|much)|throttl|exceeded the (?:rate|limit)|deferred due to user complaints|\[TSS?0\d\]|4\.7\.28|temporarily deferred|unusual rate)/i,
+    says: /\b(?:rate\b|too (?:many|much)|throttl|exceeded the (?:rate|limit)|deferred due to user complaints|\[TSS?0\d\]|4\.7\.28|temporarily deferred|unusual rate)/i,
     sentence: 'The mail server takes mail from this server only slowly at the moment.',
     advice: `${RETRIED} If it lasts, send less at once until the server’s address is better known.`,
   },
@@ -35,10 +35,20 @@ const RULES: readonly ReplyRule[] = [
     advice: 'Have the provider of the machine set the reverse DNS (PTR) to the value of instance.host.',
   },
   {
-    says: /dmarc|5\.7\.26|4\.7\.26/i,
+    says: /dmarc/i,
     sentence:
       'The sending domain’s DMARC policy asked for the refusal: neither SPF nor DKIM agreed with the From address.',
     advice: 'rasket domains get shows what is wrong with the domain’s records.',
+  },
+  {
+    says: /\b[45]\.7\.26\b|unauthenticated/i,
+    sentence: 'The recipient’s mail server could not make sure who sent it: neither SPF nor DKIM held.',
+    advice: 'rasket domains get shows what is wrong with the domain’s records.',
+  },
+  {
+    says: /\b[45]\.1\.[78]\b|sender (?:address )?(?:rejected|verif)/i,
+    sentence: 'The recipient’s mail server does not accept the sender’s address, or could not find its domain.',
+    advice: 'rasket domains get shows which records of the sending domain are missing.',
   },
   {
     says: /\bspf\b|5\.7\.2[34]|4\.7\.2[34]|not (?:authorized|permitted|allowed) to send (?:mail )?(?:for|from)/i,
@@ -81,12 +91,12 @@ const RULES: readonly ReplyRule[] = [
     advice: 'Send it smaller, for instance with a link in place of an attachment.',
   },
   {
-    says: /disabled|inactive|deactivated|suspended|\b5\.2\.1\b/i,
+    says: /disabled|inactive|deactivated|suspended|(?:mailbox|account|user|address).{0,40}\bremoved|\b5\.2\.1\b/i,
     sentence: 'The mailbox exists, and is closed or not in use any more.',
     advice: 'Remove the address.',
   },
   {
-    says: /moved|\b5\.1\.6\b/i,
+    says: /\bmoved\b|\b5\.1\.6\b/i,
     sentence: 'The mailbox has moved, and the old address is good no more.',
     advice: 'Ask the recipient for the new address.',
   },
@@ -101,7 +111,7 @@ const RULES: readonly ReplyRule[] = [
     advice: 'The transcript shows where the handshake broke off.',
   },
   {
-    says: /(?:user|mailbox|recipient|address|account)\b.{0,80}(?:unknown|not (?:found|exist)|does ?n[o']t exist|invalid|no longer|unavailable)|no such|unknown (?:user|recipient)|does not exist|\b[45]\.1\.(?:1|10|2|3)\b/i,
+    says: /(?:user|mailbox|recipient|address|account)\b.{0,80}(?:unknown|not (?:found|exist)|does ?n[o']t exist|invalid|no longer|unavailable)|no such|unknown (?:user|recipient)|does not exist|\b[45]\.1\.(?:1|10|2|3)\b|\b5\.4\.1 recipient address rejected: access denied/i,
     sentence: 'There is no such mailbox.',
     advice: 'Look for a typing mistake in the address; otherwise remove it.',
   },

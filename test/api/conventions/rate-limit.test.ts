@@ -36,6 +36,8 @@ describe('the rate limit, with the default settings', () => {
     }
     const refused = await scene.api('GET', '/domains', { key });
     expect(refused.body).toMatchObject({ statusCode: 429, name: 'rate_limit_exceeded' });
+    // Whoever runs the server is told where it is set.
+    expect(refused.body.message).toContain('rate_limit.burst');
     expect(rateOf(refused)).toEqual({ status: 429, limit: '10', remaining: '0', reset: '1', retryAfter: '1' });
   });
 

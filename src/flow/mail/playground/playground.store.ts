@@ -26,8 +26,10 @@ export async function subjectOf(db: Executor, emailId: string): Promise<string> 
 }
 
 /** Newest first. */
-export const listCaught = (db: Executor, limit: number): Promise<CaughtRow[]> =>
-  db.all<CaughtRow>('select * from playground_messages order by id desc limit ?', [limit]);
+export const listCaught = (db: Executor, limit: number, beforeId?: string): Promise<CaughtRow[]> =>
+  beforeId === undefined
+    ? db.all<CaughtRow>('select * from playground_messages order by id desc limit ?', [limit])
+    : db.all<CaughtRow>('select * from playground_messages where id < ? order by id desc limit ?', [beforeId, limit]);
 
 /** By its own id, by the id of the email, or by the beginning of either. */
 export async function readCaught(

@@ -3,6 +3,7 @@
  * each team, and only then answered: when `receive` resolves, everything is synced.
  */
 export type { Verdict } from './verdict.ts';
+export { authenticate, type Checks } from './authenticate.ts';
 export { createReceive, type Receive } from './create-receive.ts';
 export { createStoreMessage } from './store-message.ts';
 export { forgetGreylisted } from './greylist.ts';

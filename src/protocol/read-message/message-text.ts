@@ -37,8 +37,14 @@ const decoded = (text: string): string =>
     return code > 0 && code <= CODE_POINT_MAX ? String.fromCodePoint(code) : '\uFFFD';
   });
 
-/** Who signed a message, by the DKIM-Signature fields at its head: `example.com with s1 (rsa-sha256)`. */
-export function signersOf(message: Buffer): string[] {
+export interface Signer {
+  domain: string;
+  selector: string;
+  algorithm: string;
+}
+
+/** Who says to have signed a message, by the DKIM-Signature fields at its head. */
+export function signersOf(message: Buffer): Signer[] {
   const end = message.indexOf('\r\n\r\n');
   const head = message
     .subarray(0, end === -1 ? undefined : end)
@@ -49,6 +55,6 @@ export function signersOf(message: Buffer): string[] {
     .filter((line) => /^dkim-signature:/i.test(line))
     .map((line) => {
       const tag = (name: string): string => new RegExp(`[:;]\\s*${name}=\\s*([^\\s;]+)`, 'i').exec(line)?.[1] ?? '?';
-      return `${tag('d')} with ${tag('s')} (${tag('a')})`;
+      return { domain: tag('d'), selector: tag('s'), algorithm: tag('a') };
     });
 }

@@ -35,7 +35,7 @@ it('who signed is read at the head alone, folded or not', () => {
     'DKIM-Signature: d=body; s=body; a=none',
   ].join('\r\n');
   expect(signersOf(Buffer.from(message))).toEqual([
-    'example.com with one (rsa-sha256)',
-    'example.org with two (ed25519-sha256)',
+    { domain: 'example.com', selector: 'one', algorithm: 'rsa-sha256' },
+    { domain: 'example.org', selector: 'two', algorithm: 'ed25519-sha256' },
   ]);
 });

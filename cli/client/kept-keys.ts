@@ -1,0 +1,193 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { CredentialsFault } from './credentials-fault.ts';
+import {
+  askKeyring,
+  formatWhy,
+  isKeyring,
+  NO_SESSION,
+  nameOfKeyring,
+  type KeyringAnswer,
+  type KeyringName,
+} from './keyring.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface Credentials {
+  url: string;
+  api_key: string;
+}
+
+/** What a file of `rasket login` says: the server, and its key or who has it. */
+export interface Entry {
+  file: string;
+  url: string;
+  apiKey?: string;
+  keyring?: KeyringName;
+}
+
+const folderOf = (env: Environment): string =>
+  path.join(env.XDG_CONFIG_HOME || path.join(env.HOME || os.homedir(), '.config'), 'rasket');
+
+/** Without a profile, what `rasket login` keeps when none is named. */
+export const fileOf = (env: Environment, profile?: string): string =>
+  profile
+    ? path.join(folderOf(env), 'profiles', `${checkProfile(profile)}.json`)
+    : path.join(folderOf(env), 'credentials.json');
+
+/** It becomes the name of a file. */
+export function checkProfile(name: string): string {
+  if (/^[a-z0-9][a-z0-9._-]{0,63}$/i.test(name)) return name;
+  throw new CredentialsFault(
+    `A profile has 1 to 64 letters, digits, dots, underscores and hyphens, and begins with a letter or digit; got ${JSON.stringify(name)}`,
+    { isMisuse: true },
+  );
+}
+
+export interface Profile extends Entry {
+  /** undefined: what is in force when none is named. */
+  name: string | undefined;
+}
+
+export function listProfiles(env: Environment): Profile[] {
+  const folder = path.join(folderOf(env), 'profiles');
+  const files = existsSync(folder) ? readdirSync(folder).filter((file) => file.endsWith('.json')) : [];
+  const names = [undefined, ...files.map((file) => file.slice(0, -'.json'.length)).sort()];
+  return names.flatMap((name) => {
+    const entry = readEntry(env, name);
+    return entry ? [{ name, ...entry }] : [];
+  });
+}
+
+export function readEntry(env: Environment, profile?: string): Entry | undefined {
+  const file = fileOf(env, profile);
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (!found) return undefined;
+  if ((found.mode & 0o077) !== 0) {
+    throw new CredentialsFault(`${file} can be read by other users; close it with: chmod 600 ${file}`);
+  }
+  const held = readHeld(file);
+  if (typeof held?.url !== 'string' || !URL.canParse(held.url)) throw damaged(file);
+  if (typeof held.api_key === 'string') return { file, url: held.url, apiKey: held.api_key };
+  if (isKeyring(held.keyring)) return { file, url: held.url, keyring: held.keyring };
+  throw damaged(file);
+}
+
+type Held = { url?: unknown; api_key?: unknown; keyring?: unknown };
+
+function readHeld(file: string): Held | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Held;
+  } catch {
+    return undefined;
+  }
+}
+
+const damaged = (file: string): CredentialsFault =>
+  new CredentialsFault(`${file} does not hold a url and an api_key; write it anew with: rasket login`);
+
+/**
+ * The key of an entry, or a sentence that says why it cannot be had. The keyring's entry names its address as well: whoever
+ * changes the file does not make the key go elsewhere.
+ */
+export function readKeptKey(env: Environment, entry: Entry): { apiKey: string; from: string } | { why: string } {
+  if (entry.apiKey !== undefined) return { apiKey: entry.apiKey, from: entry.file };
+  if (entry.keyring === undefined) return { why: '' };
+  const from = nameOfKeyring(entry.keyring);
+  const { secret, why } = askKeyring(env, { verb: 'get', account: entry.file, from: entry.keyring });
+  if (Object.keys(why).length > 0) return { why: `The key is in ${from}, which cannot be read: ${formatWhy(why)}.` };
+  const held = readSecret(secret);
+  if (!held) return { why: `The key is not in ${from} any more.` };
+  if (held.url !== entry.url) return { why: `The key in ${from} is for ${held.url}.` };
+  return { apiKey: held.api_key, from };
+}
+
+function readSecret(text: string | null | undefined): Credentials | undefined {
+  try {
+    const held = JSON.parse(text ?? '') as Partial<Credentials>;
+    return typeof held.url === 'string' && typeof held.api_key === 'string' ? (held as Credentials) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export interface Kept {
+  file: string;
+  /** Who has the key; undefined: the file. */
+  by?: KeyringName;
+  /** Why nobody that is preferred has it. */
+  why: KeyringAnswer['why'];
+}
+
+/** The file is written last: until then the former key, wherever it is, is the one in force. */
+export function keepKey(env: Environment, { url, api_key }: Credentials, profile?: string): Kept {
+  const file = fileOf(env, profile);
+  // A key that nobody can read back was not kept.
+  const secret = JSON.stringify({ url, api_key });
+  const answer = askKeyring(env, { verb: 'set', account: file, secret });
+  if (answer.by === undefined || answer.secret !== secret) {
+    writeEntry(file, { url, api_key });
+    return { file, why: answer.why };
+  }
+  writeEntry(file, { url, keyring: answer.by });
+  return { file, by: answer.by, why: answer.why };
+}
+
+/** Takes keys of before out of their files; answers the profiles whose keys were moved. */
+export function moveIntoKeyring(env: Environment): (string | undefined)[] {
+  return listProfiles(env)
+    .filter(({ url, apiKey, name }) => apiKey !== undefined && keepKey(env, { url, api_key: apiKey }, name).by)
+    .map(({ name }) => name);
+}
+
+/** Written beside and moved into place, so that an interrupted login leaves the former one whole. */
+function writeEntry(file: string, held: Record<string, string>): void {
+  const folder = path.dirname(file);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  chmodSync(folder, 0o700);
+  const part = `${file}.${process.pid}.part`;
+  try {
+    writeFileSync(part, `${JSON.stringify(held)}\n`, { mode: 0o600, flag: 'wx' });
+    renameSync(part, file);
+  } finally {
+    rmSync(part, { force: true });
+  }
+}
+
+export interface Forgotten {
+  /** Where it was. */
+  places: string[];
+  /** Why an entry may be left in the keyring. */
+  left?: string;
+}
+
+/** Also from a keyring that the file does not name: a login since may have had to take the file. */
+export function forgetKey(env: Environment, profile?: string): Forgotten {
+  const file = fileOf(env, profile);
+  const isThere = statSync(file, { throwIfNoEntry: false }) !== undefined;
+  const named = readHeld(file)?.keyring;
+  const { by, why } = askKeyring(env, { verb: 'remove', account: file });
+  rmSync(file, { force: true });
+  const places = [...(by ? [nameOfKeyring(by)] : []), ...(isThere ? [file] : [])];
+  const inTheWay = isKeyring(named)
+    ? (why[named] ?? why.keyring)
+    : why.keyring === NO_SESSION
+      ? undefined
+      : why.keyring;
+  return { places, ...(inTheWay !== undefined && { left: inTheWay }) };
+}
+
+/** Which store a login would take, found out by looking. */
+export const lookForStore = (env: Environment): Pick<KeyringAnswer, 'by' | 'why'> =>
+  askKeyring(env, { verb: 'look', account: fileOf(env) });

@@ -1,0 +1,86 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+
+/** The programs that can speak to the keyring of the desktop, the preferred one first. */
+export const KEYRINGS = ['keytar', 'secret-service'] as const;
+export type KeyringName = (typeof KEYRINGS)[number];
+
+export interface KeyringAsk {
+  verb: 'get' | 'set' | 'remove' | 'look';
+  /** What tells one entry from another: the file that names it. */
+  account: string;
+  secret?: string;
+  /** Only this one; otherwise the first that works, and to remove, all. */
+  from?: KeyringName;
+}
+
+export interface KeyringAnswer {
+  /** Who did what was asked. */
+  by?: KeyringName;
+  /** null: there is no such entry. */
+  secret?: string | null;
+  /** Why those that are preferred to it, or all, did not. */
+  why: Partial<Record<KeyringName | 'keyring', string>>;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export const NO_SESSION = 'there is no D-Bus session here';
+
+/** A keyring that has to be opened asks for its password on a screen. */
+const PATIENCE_MS = 5000;
+const PATIENCE_AT_A_SCREEN_MS = 30_000;
+
+/**
+ * Asks in a process of its own. A keyring that does not answer holds a thread that nobody can stop, and with it the end of
+ * the process it is in; this one is killed when its time is over.
+ */
+export function askKeyring(env: Environment, ask: KeyringAsk): KeyringAnswer {
+  if (!hasSession(env)) return { why: { keyring: NO_SESSION } };
+  const patience = env['DISPLAY'] || env['WAYLAND_DISPLAY'] ? PATIENCE_AT_A_SCREEN_MS : PATIENCE_MS;
+  // Loaded here: most commands have their key from elsewhere.
+  const { spawnSync } = process.getBuiltinModule('node:child_process');
+  const ended = spawnSync(process.execPath, [path.join(import.meta.dirname, 'keyring-process.ts')], {
+    input: JSON.stringify(ask),
+    encoding: 'utf8',
+    timeout: patience,
+    killSignal: 'SIGKILL',
+    stdio: ['pipe', 'pipe', 'ignore'],
+    env: { ...env },
+  });
+  if (ended.error && 'code' in ended.error && ended.error.code === 'ETIMEDOUT') {
+    return { why: { keyring: `the keyring did not answer within ${patience / 1000} s` } };
+  }
+  try {
+    return JSON.parse(ended.stdout) as KeyringAnswer;
+  } catch {
+    return { why: { keyring: 'the program that speaks to the keyring broke off' } };
+  }
+}
+
+/** Without one there is nobody to ask, and no process is started to learn that. */
+function hasSession(env: Environment): boolean {
+  if (env['DBUS_SESSION_BUS_ADDRESS']) return true;
+  return Boolean(env['XDG_RUNTIME_DIR']) && existsSync(path.join(env['XDG_RUNTIME_DIR'] ?? '', 'bus'));
+}
+
+export const isKeyring = (name: unknown): name is KeyringName => KEYRINGS.includes(name as KeyringName);
+
+const SHOWN: Record<KeyringName, string> = {
+  keytar: 'the keyring (keytar)',
+  'secret-service': 'the keyring (Secret Service)',
+};
+export const nameOfKeyring = (name: KeyringName): string => SHOWN[name];
+
+/** Where a key is, and why not in a better place. */
+export function describeStore(file: string, { by, why }: Pick<KeyringAnswer, 'by' | 'why'>): string {
+  const because = formatWhy(why);
+  if (by === undefined) return `${file}; not in a keyring, because ${because}`;
+  return because === '' ? nameOfKeyring(by) : `${nameOfKeyring(by)}; ${because}`;
+}
+
+/** As a part of a sentence. */
+export const formatWhy = (why: KeyringAnswer['why']): string =>
+  Object.entries(why)
+    .map(([name, text]) => (name === 'keyring' ? text : `${name}: ${text}`))
+    .join('; ');

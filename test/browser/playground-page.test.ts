@@ -1,0 +1,112 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import axe, { type AxeResults } from 'axe-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describePeers } from '../peers/peers.ts';
+import { startScene, type Scene, type Team } from '../rig/scene.ts';
+import { startChromium, type Chromium } from './chromium.ts';
+import { hostileHtml, SCRIPT_RAN } from './hostile-html.ts';
+import { startOutside, type Outside } from './outside.ts';
+
+/** Pictures of the pages stay there after the run, to be looked at. */
+const PICTURES = path.resolve(import.meta.dirname, '../../.cache/playground-pages');
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+const SIZES = { desk: { width: 1280, height: 800 }, phone: { width: 360, height: 740 } };
+const EVIL_HOST = 'evil.example';
+
+describePeers('the playground in a real browser', ['chromium'], () => {
+  let scene: Scene;
+  let team: Team;
+  let from: string;
+  let outside: Outside;
+  let browser: Chromium;
+  beforeAll(async () => {
+    mkdirSync(PICTURES, { recursive: true });
+    scene = await startScene({ config: { delivery: { capture: true } } });
+    team = await scene.team();
+    from = `Ada <ada@${(await team.domain()).name}>`;
+    outside = await startOutside();
+    browser = await startChromium({ evilHost: EVIL_HOST, outsidePort: outside.port });
+  });
+  afterAll(async () => {
+    await browser.close();
+    await outside.close();
+    await scene.close();
+  });
+
+  async function send(body: Record<string, unknown>): Promise<void> {
+    const sent = await scene.api('POST', '/emails', { key: team.key, body: { from, to: 'b@example.org', ...body } });
+    expect(sent.status, JSON.stringify(sent.body)).toBe(200);
+    await scene.settled();
+  }
+
+  it('is read by keyboard and by everybody, in light and dark, at a desk and on a telephone', async () => {
+    await send({ subject: 'Bounced', text: 'x', to: `bounced@simulator.${scene.app.world.config.instance.host}` });
+    await send({
+      subject: 'A receipt',
+      html: '<h1>Thanks</h1><p>Your <b>receipt</b> is <a href="https://example.com/r">here</a>.</p>',
+      attachments: [{ filename: 'receipt.txt', content: Buffer.from('12 EUR').toString('base64') }],
+    });
+    const page = await browser.context.newPage();
+    await page.bringToFront();
+    for (const colorScheme of ['light', 'dark'] as const) {
+      for (const [size, viewport] of Object.entries(SIZES)) {
+        await page.emulateMedia({ colorScheme });
+        await page.setViewportSize(viewport);
+        await page.goto(`${scene.url}/playground`);
+        await mustBeAccessible('inbox');
+        await page.screenshot({ path: path.join(PICTURES, `inbox-${size}-${colorScheme}.png`), fullPage: true });
+        await page.getByRole('link', { name: 'A receipt' }).focus();
+        await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')]);
+        expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('A receipt');
+        expect(await page.frameLocator('iframe').getByRole('heading', { name: 'Thanks' }).count()).toBe(1);
+        expect(await page.locator('section[aria-labelledby=checks]').textContent()).toMatch(
+          /SPF✓ pass.*DKIM✓ pass.*DMARC✓ pass/s,
+        );
+        await page.getByText('Headers', { exact: true }).click();
+        await mustBeAccessible('message');
+        expect(await page.evaluate('document.documentElement.scrollWidth <= window.innerWidth')).toBe(true);
+        await page.screenshot({ path: path.join(PICTURES, `message-${size}-${colorScheme}.png`), fullPage: true });
+        // A frame that is out of sight is not drawn into the picture of the whole page.
+        await page.locator('iframe').screenshot({ path: path.join(PICTURES, `frame-${size}-${colorScheme}.png`) });
+      }
+    }
+    await page.close();
+
+    async function mustBeAccessible(name: string): Promise<void> {
+      // The page's policy lets no script in; axe comes by the developer tools.
+      await page.evaluate(axe.source);
+      const run = `axe.run(document, { runOnly: ${JSON.stringify(RULES)}, iframes: false })`;
+      const { violations } = (await page.evaluate(run)) as AxeResults;
+      expect(
+        violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]),
+        name,
+      ).toEqual([]);
+    }
+  });
+
+  it('runs nothing and asks nobody, whatever the message says', async () => {
+    const corpus = hostileHtml(`http://${EVIL_HOST}`);
+    // In groups: that each payload alone is harmless in this frame is shown with shared emails.
+    for (const [group, payloads] of Map.groupBy(corpus, ({ name }) => name.split(':', 1)[0] ?? ''))
+      await send({ subject: `<img src=//${EVIL_HOST}/s>${group}`, html: payloads.map(({ html }) => html).join('\n') });
+    const page = await browser.context.newPage();
+    const said: string[] = [];
+    page.on('console', (message) => void (message.text() === SCRIPT_RAN && said.push(page.url())));
+    await page.goto(`${scene.url}/playground`);
+    const found = await page.getByRole('main').getByRole('link').all();
+    const links = await Promise.all(found.map((link) => link.getAttribute('href')));
+    expect(links.length).toBeGreaterThan(5);
+    for (const link of links) {
+      await page.goto(`${scene.url}${link}`, { waitUntil: 'networkidle' });
+      expect(new URL(page.url()).pathname).toBe(link);
+      expect(await page.locator('script').count()).toBe(0);
+    }
+    expect({ said, asked: outside.asked, connections: outside.connections() }).toEqual({
+      said: [],
+      asked: [],
+      connections: 0,
+    });
+    await page.close();
+  });
+});

@@ -1,0 +1,181 @@
+// the console --> the API with an operator's token: the queue and the audit log of the whole installation
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { operatorSections } from '../../console/catalog.ts';
+import { Desk } from '../cli/desk.ts';
+import { startScene, type Scene, type Team } from '../rig/scene.ts';
+import { normalise } from './normalise.ts';
+import { describeAtTerminal, Seat } from './seat.ts';
+
+const SIZES = [
+  { columns: 80, rows: 24 },
+  { columns: 120, rows: 40 },
+];
+
+describeAtTerminal('the console of a development server', () => {
+  it('has the screens of the team, and those of an operator behind them', async () => {
+    await using desk = new Desk();
+    const database = await desk.database();
+    const server = await desk.serve(['dev', '--data', 'dev'], { env: database });
+    const env = { RASKET_DATA: desk.at('dev'), RASKET_URL: undefined, RASKET_API_KEY: undefined };
+    await using seat = await Seat.take({ url: '', key: '', columns: 100, env });
+    await seat.sees('Mail of the last', '1 overview', 'dev.json');
+    for (const [name, sees] of [
+      ['destinations', '0 deliveries to 0 destinations.'],
+      ['queue', 'Nothing of this kind waits.'],
+      ['operator-audit', /^ operator-audit/m],
+      ['domains', 'playground.test'],
+    ] as const) {
+      await seat.type(`:${name}`);
+      await seat.sees(`:${name}`);
+      await seat.press('Enter');
+      await seat.sees(new RegExp(`^ ${name}`, 'm'), sees);
+    }
+    // The same on the command line, and after another start with the same token.
+    const typed = { env: { RASKET_DATA: desk.at('dev') } };
+    expect(await desk.rasket(['queue'], typed)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('0 deliver'),
+    });
+    const tokenNow = () => JSON.parse(readFileSync(desk.at('dev/run/dev.json'), 'utf8')).operator_token as string;
+    const token = tokenNow();
+    await server.stop();
+    await desk.serve(['dev', '--data', 'dev'], { env: database });
+    await expect.poll(tokenNow, { timeout: 20_000 }).toBe(token);
+    const doctor = await desk.rasket(['doctor'], {
+      env: { ...typed.env, RASKET_API_KEY: token, RASKET_URL: urlNow(desk) },
+    });
+    expect(doctor, doctor.stderr).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/It is +accepted, of an operator/),
+    });
+  });
+});
+
+const urlNow = (desk: Desk): string => JSON.parse(readFileSync(desk.at('dev/run/dev.json'), 'utf8')).url as string;
+
+describeAtTerminal('the console of an operator', () => {
+  let scene: Scene;
+  let team: Team;
+  let token: string;
+  let seat: Seat;
+  beforeAll(async () => {
+    scene = await startScene();
+    team = await scene.team('Example');
+    await team.domain('mail.example.com');
+    token = await scene.operator();
+    for (const to of ['tempfail@example.net', 'tempfail@example.net', 'tempfail@example.org', 'tempfail@example.com'])
+      await send(to);
+    await ask('POST', '/holds', { destination: 'example.com', reason: 'Their server is being moved' });
+    seat = await Seat.take({ url: scene.url, key: token });
+    await seat.sees('4 deliveries to 3 destinations.');
+  });
+  afterAll(async () => {
+    await seat?.[Symbol.asyncDispose]();
+    await scene?.close();
+  });
+
+  async function send(to: string): Promise<string> {
+    const body = { from: 'hello@mail.example.com', to, subject: 'Your receipt', text: 'Thank you.' };
+    const sent = await scene.api('POST', '/emails', { key: team.key, body });
+    await scene.settled();
+    scene.clock.advance(1000);
+    return sent.body.id;
+  }
+  const ask = async (method: string, path: string, body?: Record<string, unknown>) =>
+    (await scene.api(method, `/operator/queue${path}`, { key: token, ...(body ? { body } : {}) })).body;
+  const go = async (command: string, sees: string | RegExp): Promise<string> => {
+    await seat.type(`:${command}`);
+    await seat.sees(`:${command}`);
+    await seat.press('Enter');
+    return seat.sees(sees);
+  };
+  const destinationsNow = async () =>
+    (await ask('GET', '')).destinations.map(({ destination }: never) => destination).sort();
+
+  for (const size of SIZES) {
+    const { columns, rows } = size;
+    it.each(operatorSections.map(({ name }) => name))(`%s at ${columns}×${rows}`, async (name) => {
+      await seat.resize(columns, rows);
+      const frame = await go(name, new RegExp(`^ ${name}(?: +\\d+( …)?)?$`, 'm'));
+      expect(frame.split('\n').filter((line) => [...line].length > columns)).toEqual([]);
+      await seat.sees(/^ \? keys {3}: go to/m, /^(?![^]*loading)/i);
+      await expect(normalise(await settled())).toMatchFileSnapshot(`frames/operator/${name}-${columns}x${rows}.txt`);
+    });
+  }
+
+  async function settled(): Promise<string> {
+    for (let before = await seat.frame(); ;) {
+      const now = await seat.frame();
+      if (now === before) return now;
+      before = now;
+    }
+  }
+
+  it('nothing of a team is offered, and ? names what there is', async () => {
+    await go('destinations', /^ destinations$/m);
+    await seat.press('?');
+    const frame = await seat.sees('This screen', 'hold: hold mail back until it is released', 'drop: take mail out');
+    expect(frame).not.toContain('suppressions');
+    await seat.press('Escape');
+    await go('domains', 'There is no domains here');
+  });
+
+  it('a destination is held from its row, with a reason, and released after a question', async () => {
+    await seat.resize(100, 30);
+    await go('destinations', /^› \S+ +/m);
+    await seat.press('g');
+    const first = /^› (\S+)/m.exec(await seat.sees(/^› \S+/m))?.[1] ?? '';
+    await go('hold', new RegExp(`destination +${first.replaceAll('.', '\\.')}`));
+    await seat.press('Up');
+    await seat.press('Enter');
+    await seat.sees('reason has to be filled.');
+    await seat.type('On fire');
+    await seat.press('Enter');
+    await seat.sees('Held');
+    const { data } = await ask('GET', '/holds');
+    expect(data[0]).toMatchObject({ destination: first, reason: 'On fire' });
+    await go('holds', /^› .*On fire|On fire/m);
+    await seat.press('g');
+    await go('release', 'End a hold, on http://127.0.0.1');
+    await seat.press('n');
+    expect((await ask('GET', '/holds')).data).toHaveLength(data.length);
+    await go('release', 'y do it');
+    await seat.press('y');
+    await seat.sees('Released; ');
+    expect((await ask('GET', '/holds')).data).toHaveLength(data.length - 1);
+  });
+
+  it('what waits for another try is tried now', async () => {
+    await go('queue /', /queue/);
+    await go('queue destination=example.org', /example\.org/);
+    const [before] = (await ask('GET', '/deliveries?destination=example.org')).data;
+    await go('retry', /email +[0-9a-f]{8}-/);
+    await seat.press('Up', 'Enter');
+    await seat.sees(/1 delivery due now\./);
+    await scene.settled();
+    const [after] = (await ask('GET', '/deliveries?destination=example.org')).data;
+    expect(after.attempts).toBe(before.attempts + 1);
+  });
+
+  it('what is dropped needs a reason and its name, and the audit log has it', async () => {
+    await go('destinations', /example\.net/);
+    await seat.press('g');
+    while (!/^› example\.net/m.test(await seat.frame())) await seat.press('j');
+    await go('drop', /destination +example\.net/);
+    await seat.press('Up');
+    await seat.type('Sent by a stolen key');
+    await seat.press('Enter');
+    await seat.sees('This will drop all mail in the queue that is for example.net.', 'Type example.net to do it');
+    await seat.type('example.com');
+    await seat.press('Enter');
+    await seat.sees('That is not the name; nothing was changed.');
+    expect(await destinationsNow()).toContain('example.net');
+    await seat.press('C-u');
+    await seat.type('example.net');
+    await seat.press('Enter');
+    await seat.sees('2 dropped.');
+    expect(await destinationsNow()).not.toContain('example.net');
+    await go('operator-audit', 'queue.dropped');
+  });
+});

@@ -1,0 +1,115 @@
+import http from 'node:http';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { startScene, type Scene, type Team } from '../rig/scene.ts';
+
+let scene: Scene;
+let team: Team;
+let from: string;
+beforeEach(async () => {
+  scene = await startScene({ config: { delivery: { capture: true } } });
+  team = await scene.team();
+  from = `Ada <ada@${(await team.domain()).name}>`;
+});
+afterEach(() => scene.close());
+
+const send = async (body: Record<string, unknown>): Promise<string> => {
+  const sent = await scene.api('POST', '/emails', { key: team.key, body: { from, to: 'b@example.org', ...body } });
+  expect(sent.status, JSON.stringify(sent.body)).toBe(200);
+  await scene.settled();
+  return sent.body.id;
+};
+
+/** As a browser asks, which names a host of its own choice. */
+function page(path: string, { host = new URL(scene.url).host, method = 'GET' } = {}) {
+  return new Promise<{ status: number; html: string; headers: http.IncomingHttpHeaders }>((resolve, reject) => {
+    const options = { method, headers: { host, 'user-agent': 'a browser' } };
+    const request = http.request(`${scene.url}${path}`, options, (answer) => {
+      let html = '';
+      answer.setEncoding('utf8').on('data', (text: string) => (html += text));
+      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, html, headers: answer.headers }));
+    });
+    request.on('error', reject).end();
+  });
+}
+const linksIn = (html: string): string[] =>
+  [...html.matchAll(/href="(\/playground\/[^"]+)"/g)].map(([, path = '']) => path);
+
+it('lists what was caught, newest first, the simulator’s mail with it, each with what became of it', async () => {
+  expect((await page('/playground')).html).toContain('Nothing was caught yet');
+  await send({ subject: 'First', text: 'one' });
+  await send({
+    subject: '<b>Second</b>',
+    text: 'two',
+    to: `bounced@simulator.${scene.app.world.config.instance.host}`,
+  });
+  const { status, html } = await page('/playground');
+  expect(status).toBe(200);
+  expect(html.indexOf('&lt;b&gt;Second&lt;/b&gt;')).toBeGreaterThan(0);
+  expect(html.indexOf('First')).toBeGreaterThan(html.indexOf('Second'));
+  expect(html).toMatch(/bounced@simulator[^]*Bounced[^]*b@example\.org[^]*Delivered/);
+  expect(linksIn(html)).toHaveLength(2);
+});
+
+it('shows a message with its headers, its text and what its signatures are worth', async () => {
+  const id = await send({
+    subject: 'Hello',
+    html: '<p>Dear <b>you</b></p><script>alert(1)</script>',
+    headers: { 'X-Mine': '1' },
+  });
+  const [link = ''] = linksIn((await page('/playground')).html);
+  const { html, headers } = await page(link);
+  expect(html).toContain(id);
+  expect(html).toContain('X-Mine: 1');
+  expect(html).toContain('<pre dir="auto">Dear you</pre>');
+  expect(html).toContain('sandbox=""');
+  expect(html).not.toContain('<script');
+  expect(headers['content-security-policy']).toContain("default-src 'none'");
+  expect(html).toMatch(/<dt>SPF<\/dt><dd>✓ pass/);
+  expect(html.match(/<dt>DKIM<\/dt><dd>✓ pass/g)?.length).toBeGreaterThan(0);
+  expect(html).not.toMatch(/<dt>DKIM<\/dt><dd>✗/);
+  expect(html).toMatch(/<dt>DMARC<\/dt><dd>✓ pass/);
+});
+
+it('says of a message that was changed that its signature does not hold', async () => {
+  await send({ subject: 'Hello', text: 'as it was signed' });
+  const { db, blobs } = scene.app.world;
+  const row = await db.get<{ id: string }>('select id from playground_messages order by id desc limit 1');
+  const name = `${row?.id}/message.eml`;
+  const text = (await blobs.get(name)).toString().replace('as it was signed', 'as it was forged');
+  await blobs.put(name, Buffer.from(text));
+  const { html } = await page(`/playground/${row?.id}`);
+  expect(html).toMatch(/<dt>DKIM<\/dt><dd>✗ (fail|neutral)/);
+  expect(html).not.toMatch(/<dt>DKIM<\/dt><dd>✓/);
+});
+
+it('pages, and says what is not there', async () => {
+  for (let at = 0; at < 51; at++)
+    await scene.api('POST', '/emails', {
+      key: team.key,
+      body: { from, to: 'b@example.org', subject: `No ${at}`, text: 'x' },
+    });
+  await scene.settled();
+  const first = await page('/playground');
+  expect(linksIn(first.html)).toHaveLength(50);
+  const older = /href="(\/playground\?before=[^"]+)"/.exec(first.html)?.[1] ?? '';
+  const second = await page(older);
+  expect(linksIn(second.html)).toHaveLength(1);
+  expect(linksIn(first.html)).not.toContain(linksIn(second.html)[0]);
+  expect(second.html).not.toContain('Older');
+  const missing = await page('/playground/019a9c1e-0000-7000-8000-000000000000');
+  expect(missing).toMatchObject({ status: 404, html: expect.stringContaining('not here') });
+  expect(await page('/playground', { method: 'HEAD' })).toMatchObject({ status: 200, html: '' });
+});
+
+it('answers only names of this machine: a page of somebody else’s may call it by another', async () => {
+  for (const path of ['/playground', '/playground/019a9c1e-0000-7000-8000-000000000000'])
+    for (const host of ['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example:80'])
+      expect((await page(path, { host })).html).toMatch(/"statusCode":40[04]/);
+  expect((await page('/playground', { host: `localhost:${new URL(scene.url).port}` })).status).toBe(200);
+});
+
+it('is not there where mail is sent', async () => {
+  await using other = await startScene();
+  const answer = await other.api('GET', '/playground', {});
+  expect(answer).toMatchObject({ status: 404, body: { name: 'not_found' } });
+});
