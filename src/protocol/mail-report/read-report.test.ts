@@ -284,6 +284,22 @@ const TABLE: [name: string, raw: string, says: string, from?: string][] = [
     'delayed - x@example.org',
   ],
   [
+    'a warning of what would be said last',
+    plain('Delayed mail', [
+      'Your message to <x@example.org> waits: 550 5.7.1 was not said yet.',
+      'We will retry for 3 days before reporting a permanent failure.',
+    ]),
+    'delayed 5.7.1 x@example.org',
+  ],
+  [
+    'a warning that says what it is not',
+    plain('Warning: message delayed', [
+      'This is not a permanent error. The server tries again; it heard',
+      '451 4.3.0 busy from the server of <x@example.org>',
+    ]),
+    'delayed 4.3.0 x@example.org',
+  ],
+  [
     'sendmail of before',
     plain('Returned mail: User unknown', [
       '   ----- The following addresses had permanent fatal errors -----',

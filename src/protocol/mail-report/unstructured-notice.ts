@@ -9,10 +9,11 @@ const FROM_A_SERVER = /^(?:mailer-daemon|mailer_daemon|maildaemon|mail-daemon|po
 const SUBJECTS =
   /undeliver|delivery (?:status notification|failure|failed|has failed|problem|error|report|notification)|deliver(?:y|ed) (?:failure|failed)|failure notice|returned (?:mail|to sender)|mail (?:delivery )?(?:failed|failure|system error|could not)|message (?:could not be|not|undeliver)|non[- ]?remis|unzustellbar|nicht zugestellt|no se (?:pudo|puede) entregar|rejected:|delayed mail|user unknown|warning: (?:could not send|message)|delivery (?:is )?delayed/i;
 const STILL_TRYING =
-  /(?:will (?:continue|keep|be) (?:to )?(?:be )?(?:try|retr|attempt)|still (?:being )?(?:retri|try|attempt|in (?:the|our) queue)|no action is required on your part|this is a warning message only|do not need to resend|delivery (?:to the following recipients? )?(?:has been|is|was) delayed|has not (?:yet )?been delivered .{0,80}yet)/is;
+  /(?:will (?:retry|try|attempt)|will (?:continue|keep|be) (?:to )?(?:be )?(?:try|retr|attempt)|still (?:being )?(?:retri|try|attempt|in (?:the|our) queue)|no action is required on your part|this is a warning message only|do not need to resend|delivery (?:to the following recipients? )?(?:has been|is|was) delayed|has not (?:yet )?been delivered .{0,80}yet)/is;
 
-/** Some call that a warning too. */
-const GIVEN_UP = /permanent(?:ly)? (?:fatal )?(?:delivery )?(?:error|failure|failed)/i;
+/** MDaemon calls that a warning too. Who only threatens with it gives no code yet. */
+const GIVEN_UP = /(?<!not a |before reporting a )permanent(?:ly)? (?:fatal )?(?:delivery )?(?:error|failure|failed)/i;
+const REFUSED = /(?:^|[\s#(])5\.\d{1,3}\.\d{1,3}(?=$|[\s):,;-])|\b5\d\d[ -]/m;
 
 /** The notice of a server that does not write RFC 3464: qmail, Exim and others before it or beside it. */
 export function readNotice(reading: Read, mailFrom: string): MailReport {
@@ -26,7 +27,7 @@ export function readNotice(reading: Read, mailFrom: string): MailReport {
   if (!isServer) return { kind: 'none', because: 'it comes from nobody who delivers mail' };
   if (failed.length === 0 && !SUBJECTS.test(subject)) return { kind: 'none', because: 'it is no notice' };
   const text = withoutOriginal((reading.text ?? textOf(reading.html ?? '')).slice(0, TEXT_CHARS_MAX));
-  const isWarning = /delayed|^warning:/i.test(subject) && !GIVEN_UP.test(text);
+  const isWarning = /delayed|^warning:/i.test(subject) && !(GIVEN_UP.test(text) && REFUSED.test(text));
   const action = STILL_TRYING.test(text) || isWarning ? 'delayed' : 'failed';
   const recipients = recipientsIn(text, failed).map(({ address, about }): ReportedRecipient => {
     return { action, addresses: address === undefined ? [] : [address], ...reasonIn(about) };

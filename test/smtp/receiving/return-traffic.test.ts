@@ -166,7 +166,10 @@ describe('what comes back by mail', () => {
     expect(await suppression(to)).toMatchObject({ origin: 'complaint', source_id: id });
   });
 
-  it('a late notice settles a message that is in doubt, which then does not fail', async () => {
+  it.each([
+    { said: 'relayed', status: '2.0.0', becomes: 'delivered' },
+    { said: 'failed', status: '5.1.1', becomes: 'bounced' },
+  ])('a late $said settles a message that is in doubt, which then does not fail', async ({ said, status, becomes }) => {
     const { id } = await send(['drop-after-dot@dest.example.org']);
     const row = await scene.app.world.db.get<{ handed_off_at: number | null }>(
       'select handed_off_at from deliveries where email_id = ?',
@@ -178,10 +181,11 @@ describe('what comes back by mail', () => {
     const prefix = returnPathPrefix('b', 'dest.example.org');
     const mac = (bytes: Buffer): Buffer => world.secrets.mac('return path', bytes);
     const path = formatReturnPath({ prefix, emailId: id, domain: `send.${domain}`, mac });
-    expect(await back(path, dsn('drop-after-dot@dest.example.org'))).toMatch(/^250 /);
+    const notice = dsn('drop-after-dot@dest.example.org', { action: said, status });
+    expect(await back(path, notice)).toMatch(/^250 /);
     scene.clock.advance(3 * 3_600_000);
     await scene.settled();
     const { state, events } = await account(id);
-    expect([state, events.includes('email.failed')]).toEqual(['bounced', false]);
+    expect([state, events.includes('email.failed')]).toEqual([becomes, false]);
   });
 });

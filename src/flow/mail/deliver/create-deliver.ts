@@ -33,9 +33,11 @@ export interface DeliverOptions {
   smtpPort?: number;
   /** Ranges (CIDR) outside the public internet that mail may be sent to. */
   allowPrivate?: string[];
-  /** Where mail must never be sent, since it is us, … */
+  /** Where mail must never be sent, since it is us, unless we take the domain's mail. */
   ownHostNames?: string[];
-  /** … but mail for these domains, which we receive for. */
+  /** Our exchangers by other names. */
+  ownExchangers?: string[];
+  /** Whether we take the domain's mail ourselves. */
   takesMailFor?: (domain: string) => Promise<boolean>;
   /** The domain whose addresses are answered by the mailbox simulator. */
   simulatorDomain?: string;
@@ -199,11 +201,21 @@ function egressKeyOf(options: DeliverOptions, job: DeliveryJob): string {
 function createRouting(options: DeliverOptions, random: () => number): (job: DeliveryJob) => Promise<Route> {
   const guard = createAddressGuard(options.allowPrivate ?? []);
   const ownHostNames = (options.ownHostNames ?? []).map((name) => name.toLowerCase());
+  const ownExchangers = (options.ownExchangers ?? []).map((name) => name.toLowerCase());
   return (job) => {
     const { source, smarthost } = egressOf(options, job);
     const families = source ? { v4: source.v4 !== undefined, v6: source.v6 !== undefined } : { v4: true, v6: true };
     const { resolver, smtpPort = 25, takesMailFor = () => Promise.resolve(false) } = options;
     if (smarthost) return planSmarthost(smarthost, { resolver, families });
-    return planRoute(job.domain, { resolver, guard, random, smtpPort, ownHostNames, takesMailFor, families });
+    return planRoute(job.domain, {
+      resolver,
+      guard,
+      random,
+      smtpPort,
+      ownHostNames,
+      ownExchangers,
+      takesMailFor,
+      families,
+    });
   };
 }

@@ -9,7 +9,7 @@ export function deliverOptionsOf(
   { trustedCa, capture }: { trustedCa: readonly string[] | undefined; capture: Deliver | undefined },
 ): DeliverOptions {
   const { config, resolver, log } = world;
-  const { delivery, instance, network, regions } = config;
+  const { delivery, domains, instance, network, regions } = config;
   const replyMs = delivery.reply_timeout_seconds * 1000;
   return {
     heloName: instance.host,
@@ -17,10 +17,8 @@ export function deliverOptionsOf(
     smtpPort: delivery.smtp_port,
     allowPrivate: [...network.mail_allow_private],
     ownHostNames: [instance.host],
-    takesMailFor: async (domain) =>
-      domain === instance.host ||
-      (await receivingDomain(world.db, domain)) !== undefined ||
-      (await returnPathOwner(world.db, domain)) !== undefined,
+    ownExchangers: [domains.return_path_mx, domains.receiving_mx].map((name) => name.replace('{host}', instance.host)),
+    takesMailFor: (domain) => takesMailFor(world, domain),
     simulatorDomain: `simulator.${instance.host}`,
     ...(capture ? { capture } : {}),
     regionOf(name) {
@@ -64,6 +62,17 @@ export function deliverOptionsOf(
     random: world.random,
     onTrouble: ({ job, mx, transcript }) => log.debug({ emailId: job.emailId, mx, transcript }, 'smtp session'),
   };
+}
+
+async function takesMailFor({ config, db, log }: World, domain: string): Promise<boolean> {
+  try {
+    if (domain === config.instance.host.toLowerCase()) return true;
+    if ((await receivingDomain(db, domain)) !== undefined) return true;
+    return (await returnPathOwner(db, domain)) !== undefined;
+  } catch (error) {
+    log.error({ err: error, domain }, 'whether a domain is received here could not be read');
+    throw error;
+  }
 }
 
 function splitHostPort(text: string): string[] {

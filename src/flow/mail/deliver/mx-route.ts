@@ -16,9 +16,11 @@ export interface RoutePlanOptions {
   guard: AddressGuard;
   random: () => number;
   smtpPort: number;
-  /** Our own host names: mail that would come back to us is a loop, … */
+  /** Mail that would come back to one of them is a loop, unless we take the domain's mail. */
   ownHostNames: string[];
-  /** … but where this installation itself takes the domain's mail, as of another team or for a return path. */
+  /** Our exchangers by other names: what they stand for may be in our own network. */
+  ownExchangers?: string[];
+  /** Whether this installation itself takes the domain's mail, as of another team or for a return path. */
   takesMailFor: (domain: string) => Promise<boolean>;
   /** false leaves that family out, for an egress that has no source address in it. */
   families?: { v4: boolean; v6: boolean };
@@ -46,8 +48,10 @@ export async function planRoute(domain: string, options: RoutePlanOptions): Prom
   }
   const all = ordered(answer.records, options.random);
   const hosts = all.map((mx) => mx.host).slice(0, HOSTS_MAX);
-  if (!all.some((mx) => options.ownHostNames.includes(mx.host))) return targetsOf(domain, hosts, options);
+  const home = homeNames(options);
+  if (!all.some((mx) => home.includes(mx.host))) return targetsOf(domain, hosts, options);
   return homeRoute(domain, hosts, options, () => {
+    if (!all.some((mx) => options.ownHostNames.includes(mx.host))) return targetsOf(domain, hosts, options);
     const others = withoutOurselves(all, options.ownHostNames);
     return others.length === 0 ? loop(domain) : targetsOf(domain, others.slice(0, HOSTS_MAX), options);
   });
@@ -63,18 +67,18 @@ async function homeRoute(
   let isOurs: boolean;
   try {
     isOurs = await options.takesMailFor(domain);
-  } catch (error) {
-    // What the database cannot say now is asked again with the next try.
-    const why = error instanceof Error ? error.message : String(error);
-    return {
-      kind: 'deferred',
-      reason: 'unreachable',
-      detail: `whether ${domain} is received here is not known: ${why}`,
-    };
+  } catch {
+    // Asked again with the next try; what the database says of itself is for the log alone.
+    return { kind: 'deferred', reason: 'unreachable', detail: `whether ${domain} is received here is not known now` };
   }
   // In a network behind NAT, our own name may stand for a private address.
-  return isOurs ? targetsOf(domain, hosts, { ...options, unguarded: options.ownHostNames }) : elsewhere();
+  return isOurs ? targetsOf(domain, hosts, { ...options, unguarded: homeNames(options) }) : elsewhere();
 }
+
+const homeNames = ({ ownHostNames, ownExchangers = [] }: RoutePlanOptions): string[] => [
+  ...ownHostNames,
+  ...ownExchangers,
+];
 
 /** The route through a relay the operator chose: its addresses are not guarded. */
 export async function planSmarthost(

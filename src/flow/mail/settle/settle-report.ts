@@ -111,7 +111,6 @@ function concluded(
 ): Told[] {
   const { recipients, reported, known } = about;
   const type = TYPES[reported.action];
-  if (type === undefined) return [];
   const to = meant(recipients, reported.addresses).filter(
     // A late word that it takes longer says nothing about what has ended meanwhile.
     (address) =>
@@ -136,10 +135,10 @@ function concluded(
   }
 }
 
-/** That a message was passed on to a server without notices is no event: it tells less than the 250 before it. */
+/** That a message was passed on says what the 250 before it said; where that was lost, it ends the doubt. */
 const TYPES = {
   delivered: 'email.delivered',
-  relayed: undefined,
+  relayed: 'email.delivered',
   delayed: 'email.delivery_delayed',
   failed: 'email.bounced',
 } as const;
