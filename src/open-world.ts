@@ -1,6 +1,7 @@
 import { closeStore, openStore, type StoreOptions } from './open-store.ts';
 import { createApiCall } from './platform/api-call/index.ts';
 import { createGuardedFetch } from './platform/fetch/index.ts';
+import { createOwnConnections } from './platform/network/index.ts';
 import { createInspector, createResolver } from './platform/resolver/index.ts';
 import type { Net, Store, World } from './platform/world/index.ts';
 
@@ -44,5 +45,6 @@ export function withNet(store: Store, trustedCa?: WorldOptions['trustedCa']): Wo
     }),
     callApi: createApiCall(http),
     fetch: createGuardedFetch(http),
+    ownConnections: createOwnConnections(),
   };
 }

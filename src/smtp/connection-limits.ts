@@ -7,7 +7,10 @@ export type PortKind = 'world' | 'submission';
 export interface ConnectionLimits {
   /** Counts a connection in; throws the reply for one too many. */
   enter(address: string, kind: PortKind): void;
-  leave(address: string, kind: PortKind): void;
+  /** One of ours, which takes no place of others at its address. */
+  enterOwn(kind: PortKind): void;
+  /** `address` is absent for one of ours. */
+  leave(address: string | undefined, kind: PortKind): void;
 }
 
 /** Of either kind; so that strangers who hold connections leave some to our own programs, and those some to the world. */
@@ -19,25 +22,31 @@ export function createConnectionLimits(limits: { total: number; perAddress: numb
   const open = new Map<string, number>();
   const totals = { world: 0, submission: 0 };
   const kindMax = ofKindMax(limits.total);
+  function enterOwn(kind: PortKind): void {
+    const isFull = totals.world + totals.submission >= limits.total || totals[kind] >= kindMax;
+    if (isFull) throw new SmtpReply(421, '4.3.2', 'Too many connections; try again in a minute');
+    totals[kind]++;
+  }
   return {
+    enterOwn,
     enter(address, kind) {
       const key = clientKey(address);
       const others = open.get(key) ?? 0;
-      const isFull = totals.world + totals.submission >= limits.total || totals[kind] >= kindMax;
-      if (isFull) throw new SmtpReply(421, '4.3.2', 'Too many connections; try again in a minute');
+      enterOwn(kind);
       if (others >= limits.perAddress) {
         const say = `${limits.perAddress} connections from your address are open; use those, or end some`;
+        totals[kind]--;
         throw new SmtpReply(421, '4.7.0', say);
       }
       open.set(key, others + 1);
-      totals[kind]++;
     },
     leave(address, kind) {
+      totals[kind]--;
+      if (address === undefined) return;
       const key = clientKey(address);
       const left = (open.get(key) ?? 1) - 1;
       if (left > 0) open.set(key, left);
       else open.delete(key);
-      totals[kind]--;
     },
   };
 }

@@ -9,6 +9,7 @@ import {
 } from 'smtp-server';
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js';
 import type { Log } from '../platform/log/index.ts';
+import type { OwnConnections } from '../platform/network/index.ts';
 import type { TlsKeys } from '../platform/server-tls/index.ts';
 import { SmtpConnection, type ListenerRules } from './connection.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
@@ -26,6 +27,7 @@ export interface ListenerOptions {
   connectionsMax: number;
   idleMs: number;
   isTrustedProxy: (address: string) => boolean;
+  ownConnections: OwnConnections;
   log: Log;
 }
 
@@ -113,9 +115,8 @@ const asOurs = (session: SMTPServerSession): Session => session as Session;
 type Done = (error?: Error | null) => void;
 
 function libraryOptions(options: ListenerOptions): SMTPServerOptions {
-  const { doors, limits, rules, keys, log } = options;
-  const counted = new Set<string>();
-  const kind = doors.receiving ? 'world' : 'submission';
+  const { doors, rules, keys, log } = options;
+  const connections = countConnections(options);
   const step = (work: Promise<unknown>, done: Done): void =>
     void work.then(
       () => done(),
@@ -148,8 +149,7 @@ function libraryOptions(options: ListenerOptions): SMTPServerOptions {
     disabledCommands: ['XCLIENT', 'XFORWARD', 'WIZ', 'SHELL', 'KILL', ...(doors.submission ? [] : ['AUTH'])],
     onConnect(session, done) {
       try {
-        limits.enter(session.remoteAddress, kind);
-        counted.add(session.id);
+        connections.enter(session);
         done();
       } catch (error) {
         done(replyOf(error, log));
@@ -175,9 +175,29 @@ function libraryOptions(options: ListenerOptions): SMTPServerOptions {
         );
     },
     onClose(session) {
-      if (counted.delete(session.id)) limits.leave(session.remoteAddress, kind);
+      connections.leave(session);
       doors.submission?.closed(asOurs(session));
       doors.receiving?.closed(asOurs(session));
+    },
+  };
+}
+
+/** One that was refused is not counted, and leaves nothing. */
+function countConnections({ doors, limits, ownConnections }: ListenerOptions) {
+  const kind = doors.receiving ? 'world' : 'submission';
+  /** With the address that each is counted for. */
+  const counted = new Map<string, string | undefined>();
+  return {
+    enter({ id, remoteAddress, remotePort }: SMTPServerSession): void {
+      const isOwn = ownConnections.has(remoteAddress, remotePort);
+      if (isOwn) limits.enterOwn(kind);
+      else limits.enter(remoteAddress, kind);
+      counted.set(id, isOwn ? undefined : remoteAddress);
+    },
+    leave({ id }: SMTPServerSession): void {
+      if (!counted.has(id)) return;
+      limits.leave(counted.get(id), kind);
+      counted.delete(id);
     },
   };
 }

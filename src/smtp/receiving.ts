@@ -20,6 +20,7 @@ export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor 
   /** Of the transaction under way, which has an envelope of its own. */
   const taken = new WeakMap<object, Map<string, Taken>>();
   const refusals = new WeakMap<Session, number>();
+  const isOwn = ownSessions(world);
   const limits = {
     clock,
     timeoutMs: smtp.content_timeout_seconds * 1000,
@@ -28,6 +29,7 @@ export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor 
   };
 
   function refused(session: Session, reply: SmtpReply): SmtpReply {
+    if (isOwn(session)) return reply;
     const count = (refusals.get(session) ?? 0) + 1;
     refusals.set(session, count);
     if (count <= receiving.refusals_max) return reply;
@@ -38,7 +40,7 @@ export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor 
     greetingDelayMs: receiving.greeting_delay_ms,
     async mail(session, from) {
       mustBeKnown(from, MAIL_PARAMETERS);
-      if (mayCome(clientKey(session.remoteAddress))) return Promise.resolve();
+      if (isOwn(session) || mayCome(clientKey(session.remoteAddress))) return Promise.resolve();
       const say = `Your address has sent ${receiving.messages_per_minute_per_address} messages this minute; try again in one`;
       throw new SmtpReply(451, '4.7.1', say);
     },
@@ -56,7 +58,7 @@ export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor 
       const route = await flow.route(to.address);
       if (route.kind === 'none') throw refused(session, refusalOf(route.because, to));
       if (route.kind === 'rewritten' && mailFromOf(session) !== '') throw refused(session, ONLY_BOUNCES);
-      if (route.kind === 'team') await mustNotComeAgain(flow, session, route.address);
+      if (route.kind === 'team' && !isOwn(session)) await mustNotComeAgain(flow, session, route.address);
       routes.set(to.address, route);
     },
     async data(session, content) {
@@ -78,6 +80,12 @@ export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor 
     closed: () => undefined,
   };
 }
+
+/** What we bring to ourselves is of all teams, and none of them may use up what a stranger's address may do. */
+const ownSessions =
+  ({ ownConnections }: World) =>
+  ({ remoteAddress, remotePort }: Session): boolean =>
+    ownConnections.has(remoteAddress, remotePort);
 
 /** Of the extensions that EHLO offers (RFC 5321 §4.1.1.11); none of them has a parameter of RCPT. */
 const MAIL_PARAMETERS: ReadonlySet<string> = new Set(['SIZE', 'BODY', 'SMTPUTF8']);

@@ -77,7 +77,7 @@ async function openPort(
 type Shared = Omit<ListenerOptions, 'isImplicit' | 'doors'>;
 
 function sharedOptions({ world, doors, tls }: SmtpOptions): Shared {
-  const { clock, config, log } = world;
+  const { clock, config, log, ownConnections } = world;
   const { smtp, submission } = config;
   return {
     name: config.instance.host,
@@ -86,6 +86,7 @@ function sharedOptions({ world, doors, tls }: SmtpOptions): Shared {
     connectionsMax: smtp.max_connections,
     idleMs: smtp.idle_seconds * 1000,
     isTrustedProxy: createRangeCheck(smtp.trusted_proxies),
+    ownConnections,
     log,
     rules: {
       clock,

@@ -21,7 +21,11 @@ beforeAll(async () => {
   elsewhere = await startSink({ host: '127.0.0.2', port });
   scene = await startScene({
     roles: ['http', 'delivery', 'submission', 'receiving'],
-    config: { receiving: { ports: [port], greeting_delay_ms: 0 }, delivery: { smtp_port: port } },
+    config: {
+      // For one address; what we bring to ourselves is counted for none.
+      receiving: { ports: [port], greeting_delay_ms: 0, messages_per_minute_per_address: 20, refusals_max: 1 },
+      delivery: { smtp_port: port },
+    },
   });
   scene.dns.set('mx.sink.test', 'A', ['127.0.0.2']);
   scene.dns.set('rasket.test', 'A', ['127.0.0.1']);
@@ -46,13 +50,13 @@ async function receiving(owner: Team): Promise<string> {
 }
 
 async function received(owner: Team): Promise<AnyBody[]> {
-  const { data } = (await scene.api('GET', '/emails/receiving', { key: owner.key })).body;
+  const { data } = (await scene.api('GET', '/emails/receiving?limit=100', { key: owner.key })).body;
   const ids = (data as { id: string }[]).map(({ id }) => id);
   return Promise.all(
     ids.map(async (id) => (await scene.api('GET', `/emails/receiving/${id}`, { key: owner.key })).body as AnyBody),
   );
 }
-const sent = async (): Promise<AnyBody[]> => (await scene.api('GET', '/emails', { key: team.key })).body.data;
+const sent = async (): Promise<AnyBody[]> => (await scene.api('GET', '/emails?limit=100', { key: team.key })).body.data;
 const rule = async (owner: Team, action: string, more: object = {}): Promise<void> => {
   const body = { pattern: '*', action, ...more };
   expect((await scene.api('POST', '/inbound-rules', { key: owner.key, body })).status).toBe(201);
@@ -160,4 +164,25 @@ describe('mail of one team to another', () => {
     await scene.settled();
     expect(await sent()).toMatchObject([{ last_event: 'bounced' }]);
   });
+});
+
+it('no team uses up what an address may bring, and strangers at our address are held to it', async () => {
+  const other = await scene.team();
+  const name = await receiving(other);
+  const send = (to: string[]) =>
+    scene.api('POST', '/emails', { key: team.key, body: { from: `app@${domain}`, to, subject: 'Much', text: 'x' } });
+  for (let n = 0; n < 30; n++) expect((await send([`n${n}@${name}`])).status).toBe(200);
+  expect((await send(['a', 'b', 'c', 'd'].map((one) => `${one}@send.${domain}`))).status).toBe(200);
+  expect((await send([`last@${name}`])).status).toBe(200);
+  await scene.settled();
+  expect((await sent()).map((email) => email.last_event).sort()).toEqual(['bounced', ...Array(31).fill('delivered')]);
+  expect(await received(other)).toHaveLength(31);
+  const from = 'x@dest.example';
+  const answers = new Set<string>();
+  for (let n = 0; n < 25; n++) {
+    const raw = `From: ${from}\r\nMessage-ID: <${n}@dest.example>\r\n\r\nx\r\n`;
+    answers.add((await bringMail(scene, { from, to: [`in@${name}`], raw }).catch(String)).slice(0, 3));
+  }
+  expect([...answers]).toContain('250');
+  expect([...answers].some((answer) => answer !== '250')).toBe(true);
 });

@@ -4,6 +4,7 @@
  */
 import type { ApiCall } from '../api-call/index.ts';
 import type { GuardedFetch } from '../fetch/index.ts';
+import type { OwnConnections } from '../network/index.ts';
 import type { Inspector, Resolver } from '../resolver/index.ts';
 import type { Store } from '../store/index.ts';
 
@@ -18,6 +19,8 @@ export interface Net {
   callApi: ApiCall;
   /** HTTP to addresses that somebody else chose. */
   fetch: GuardedFetch;
+  /** Of deliveries, which may lead to a port of ours. */
+  ownConnections: OwnConnections;
 }
 
 export type World = Store & Net;

@@ -2,6 +2,7 @@ import type { SecureVersion } from 'node:tls';
 import { systemClock } from '../../../platform/clock/index.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import { createAddressGuard } from '../../../platform/network/index.ts';
+import type { OwnConnections } from '../../../platform/network/index.ts';
 import type { Resolver } from '../../../platform/resolver/index.ts';
 import type { Place, PoolStats } from './destination-pool.ts';
 import { createDestinationPool } from './destination-pool.ts';
@@ -30,6 +31,8 @@ export interface DeliverOptions {
   sourceAddress?: { v4?: string; v6?: string };
   regionOf?: (name: string) => Egress;
   resolver: Resolver;
+  /** Told of each connection, so that a port of ours knows what we bring to ourselves. */
+  ownConnections?: OwnConnections;
   smtpPort?: number;
   /** Ranges (CIDR) outside the public internet that mail may be sent to. */
   allowPrivate?: string[];
@@ -128,6 +131,7 @@ function createNetwork(options: DeliverOptions): Delivery {
         clock,
         heloName,
         openMs,
+        ownConnections: options.ownConnections,
         localAddress: target.address.includes(':') ? source?.v6 : source?.v4,
         timeouts,
         signal,

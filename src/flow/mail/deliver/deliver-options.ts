@@ -8,12 +8,13 @@ export function deliverOptionsOf(
   world: World,
   { trustedCa, capture }: { trustedCa: readonly string[] | undefined; capture: Deliver | undefined },
 ): DeliverOptions {
-  const { config, resolver, log } = world;
+  const { config, resolver, log, ownConnections } = world;
   const { delivery, domains, instance, network, regions } = config;
   const replyMs = delivery.reply_timeout_seconds * 1000;
   return {
     heloName: instance.host,
     resolver,
+    ownConnections,
     smtpPort: delivery.smtp_port,
     allowPrivate: [...network.mail_allow_private],
     ownHostNames: [instance.host],

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { SecureVersion, TLSSocket } from 'node:tls';
 import type { Clock } from '../../../platform/clock/index.ts';
+import type { OwnConnections } from '../../../platform/network/index.ts';
 import type { Reply } from '../../../protocol/smtp-reply/index.ts';
 import { ReplyParser } from '../../../protocol/smtp-reply/index.ts';
 import type { Target } from './mx-route.ts';
@@ -23,6 +24,11 @@ export interface Read {
 export interface TlsWishes {
   ca?: string | undefined;
   minVersion?: SecureVersion | undefined;
+}
+
+export interface Origin {
+  localAddress?: string | undefined;
+  ownConnections?: OwnConnections | undefined;
 }
 
 const LINE_FEED = 10;
@@ -59,11 +65,12 @@ export class SmtpConnection {
   /** We have said goodbye. */
   isLeaving = false;
 
-  constructor(clock: Clock, target: Target, localAddress?: string) {
+  constructor(clock: Clock, target: Target, { localAddress, ownConnections }: Origin = {}) {
     this.#clock = clock;
     this.address = target.address;
     const source = localAddress ? { localAddress } : {};
     this.#socket = connect({ host: target.address, port: target.port, noDelay: true, ...source });
+    ownConnections?.add(this.#socket);
     this.#listen(this.#socket);
   }
 

@@ -4,14 +4,13 @@ import { replyText } from '../../../protocol/smtp-reply/index.ts';
 import { onAbort } from './abort-watch.ts';
 import type { Target } from './mx-route.ts';
 import type { DeferReason, TlsInfo } from './delivery-job.ts';
-import type { Failure, TlsWishes } from './smtp-connection.ts';
+import type { Failure, Origin, TlsWishes } from './smtp-connection.ts';
 import { SmtpConnection } from './smtp-connection.ts';
 import type { SmtpTimeouts } from './timeouts.ts';
 
-export interface SessionOptions {
+export interface SessionOptions extends Origin {
   clock: Clock;
   heloName: string;
-  localAddress?: string | undefined;
   timeouts: SmtpTimeouts;
   /** For all steps together. */
   openMs: number;
@@ -73,7 +72,7 @@ export async function openSession(target: Target, options: SessionOptions): Prom
 type Attempt = Extract<Opened, { kind: 'open' }> | (Extract<Opened, { kind: 'failed' }> & { handshakeFailed: boolean });
 
 async function openOnce(target: Target, options: SessionOptions): Promise<Attempt> {
-  const connection = new SmtpConnection(options.clock, target, options.localAddress);
+  const connection = new SmtpConnection(options.clock, target, options);
   const unwatch = onAbort(options.signal, () => connection.fail({ kind: 'aborted', detail: 'the server is stopping' }));
   const detail = `not ready for mail within the ${options.openMs} ms that opening a connection may take`;
   const cancel = options.clock.timer(options.openMs, () => connection.fail({ kind: 'timeout', detail }));
