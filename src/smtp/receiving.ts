@@ -105,7 +105,9 @@ function textOf(verdict: Verdict): string {
       throw new SmtpReply(
         550,
         '5.7.26',
-        `By its DMARC record ${verdict.domain} wants such mail refused; sign it with DKIM`,
+        verdict.domain === undefined
+          ? 'Its From names no single domain that DMARC could vouch for; write one From with addresses of one domain'
+          : `By its DMARC record ${verdict.domain} wants such mail refused; sign it with DKIM`,
       );
     case 'unwanted':
       throw new SmtpReply(550, '5.7.1', 'Nothing but complaints in the Abuse Reporting Format is taken here');

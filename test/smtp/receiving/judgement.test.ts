@@ -107,6 +107,15 @@ describe('what is said of a message', () => {
     return signatures + raw;
   }
 
+  it.each([
+    ['addresses of two domains', 'From: a@good.example, x@evil.example'],
+    ['two From', 'From: a@good.example\r\nFrom: x@evil.example'],
+    ['an address in an encoded word', 'From: =?utf-8?q?a=40good=2Eexample?='],
+  ])('a From that names no single domain is refused: %s', async (_, from) => {
+    const { reply } = await bring(`${from}\r\nSubject: x\r\nMessage-ID: <${Math.random()}@x>\r\n\r\nx\r\n`);
+    expect(reply).toMatch(/^550 5\.7\.26 Its From names no single domain/);
+  });
+
   it('SPF, DKIM and DMARC that pass', async () => {
     const { email } = await bring(await signed(message('good.example')), 'a@good.example');
     expect(email.authentication).toMatchObject({

@@ -22,16 +22,17 @@ describe('what mail servers send back', () => {
   });
   afterAll(() => scene.close());
 
-  it.each(REAL_REPORTS)('$name: $becomes', async ({ raw, becomes, from = '' }) => {
+  it.each(REAL_REPORTS)('$name: $becomes', async ({ raw, becomes, isShared = false, from = '' }) => {
     const to = `n${++count}@dest.example.org`;
-    const body = { from: `a@${domain}`, to: [to, `other${count}@dest.example.org`], subject: 'Out', text: 'x' };
+    const other = `other${count}@${isShared ? 'dest' : 'elsewhere'}.example.org`;
+    const body = { from: `a@${domain}`, to: [to, other], subject: 'Out', text: 'x' };
     const { id } = (await scene.api('POST', '/emails', { key: team.key, body })).body;
     await scene.settled();
-    const path = scene.sink.messages.at(-1)?.mailFrom ?? '';
+    const path = scene.sink.messages.findLast(({ rcptTo }) => rcptTo.includes(to))?.mailFrom ?? '';
     const content = raw.replaceAll('TO', to).replaceAll('\n', '\r\n');
     // Twice, as where its first 250 was lost.
     for (let n = 0; n < 2; n++) expect(await bringMail(scene, { from, to: [path], raw: content })).toMatch(/^250 /);
-    const events = (await scene.events(id)).slice(3);
+    const events = (await scene.events(id)).slice(isShared ? 3 : 4);
     expect(events.map(({ type }) => type)).toEqual(becomes === 'nothing' ? [] : [LAST[becomes]]);
     if (events[0]) expect(events[0]).toMatchObject({ data: { to: [to] } });
     const { data } = (await scene.api('GET', '/suppressions?limit=100', { key: team.key })).body;

@@ -101,7 +101,17 @@ const OLDER: RealReport[] = [
 
 const FORGED: RealReport[] = [
   {
+    name: 'a report of one of several at the destination, which any of them could have written',
+    isShared: true,
+    raw: report({
+      head: [...postfix, 'Subject: Undelivered Mail Returned to Sender'],
+      status: ['Reporting-MTA: dns; x', '', 'Final-Recipient: rfc822; TO', 'Action: failed', 'Status: 5.1.1'],
+    }),
+    becomes: 'bounced',
+  },
+  {
     name: 'a report whose every recipient is somebody else, among several at the destination',
+    isShared: true,
     raw: report({
       head: [...postfix, 'Subject: Undelivered Mail Returned to Sender'],
       status: [
@@ -159,6 +169,7 @@ const FORGED: RealReport[] = [
   },
   {
     name: 'an action that a blank line sets apart from its recipient',
+    isShared: true,
     raw: report({
       head: [...postfix, 'Subject: Undelivered Mail Returned to Sender'],
       status: [

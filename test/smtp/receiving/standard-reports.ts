@@ -3,6 +3,8 @@ export interface RealReport {
   name: string;
   raw: string;
   becomes: 'bounced' | 'bounced and suppressed' | 'delayed' | 'nothing';
+  /** Somebody else at the destination has seen the same return path. */
+  isShared?: true;
   /** The sender of its envelope, where it is not the empty one. */
   from?: string;
 }

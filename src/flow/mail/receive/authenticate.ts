@@ -16,15 +16,18 @@ export async function authenticate(
   { raw, mailFrom, client, host }: CheckOrder,
   resolver: (name: string, type: string) => Promise<unknown>,
 ): Promise<Checks> {
-  const { dkim, spf, dmarc, arc } = await check(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), {
-    ip: client.address,
-    helo: client.name,
-    sender: mailFrom,
-    mta: host,
-    disableBimi: true,
-    // Of MX records it takes objects, as Node answers them, which its type leaves out.
-    resolver: (name: string, type: string) => resolver(name, type) as Promise<string[]>,
-  });
+  const { dkim, spf, dmarc, arc, dmarcSkipReason } = (await check(
+    Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength),
+    {
+      ip: client.address,
+      helo: client.name,
+      sender: mailFrom,
+      mta: host,
+      disableBimi: true,
+      // Of MX records it takes objects, as Node answers them, which its type leaves out.
+      resolver: (name: string, type: string) => resolver(name, type) as Promise<string[]>,
+    },
+  )) as Awaited<ReturnType<typeof check>> & { dmarcSkipReason?: string };
   return {
     spf: spf ? { result: spf.status.result, domain: spf.domain ?? null } : { result: 'none', domain: null },
     dkim: (dkim.results ?? [])
@@ -36,7 +39,8 @@ export async function authenticate(
       })),
     dmarc: dmarc
       ? { result: dmarc.status.result, domain: dmarc.domain ?? null, policy: dmarc.policy ?? null }
-      : { result: 'none', domain: null, policy: null },
+      : // Of several domains, or none that can be read, nobody can say which is the one that a reader sees.
+        { result: dmarcSkipReason === undefined ? 'none' : 'permerror', domain: null, policy: null },
     arc: { result: arc ? arc.status.result : 'none' },
   };
 }

@@ -9,8 +9,8 @@ import { scoreOf, type Spam } from './rspamd.ts';
 /** What is said of a message before it is stored. */
 export type Judgement =
   | { kind: 'keep'; authentication: Authentication; virus: string | undefined }
-  /** Its domain has asked to have it refused. */
-  | { kind: 'refuse'; domain: string }
+  /** Its domain has asked to have it refused; undefined: it names no single one that could be asked. */
+  | { kind: 'refuse'; domain: string | undefined }
   /** Who decides does not answer or comes to no end, and nothing is taken unseen. */
   | { kind: 'defer' };
 
@@ -32,11 +32,13 @@ export async function judge(
   const { result, policy, domain } = checks.dmarc;
   // Otherwise whoever makes a message costly enough to check would get past it.
   if (result === 'temperror' && receiving.dmarc === 'refuse') return { kind: 'defer' };
+  const isUnaskable = result === 'permerror' && domain === null;
+  if (isUnaskable && receiving.dmarc === 'refuse') return { kind: 'refuse', domain: undefined };
   const isDisowned = result === 'fail' && (policy === 'reject' || policy === 'quarantine');
   if (isDisowned && policy === 'reject' && receiving.dmarc === 'refuse') {
     return { kind: 'refuse', domain: domain ?? '' };
   }
-  const isSuspicious = (isDisowned && receiving.dmarc !== 'keep') || spam?.is_spam === true;
+  const isSuspicious = ((isDisowned || isUnaskable) && receiving.dmarc !== 'keep') || spam?.is_spam === true;
   const authentication = { ...checks, verdict: isSuspicious ? ('suspicious' as const) : ('pass' as const), spam };
   return { kind: 'keep', authentication, virus };
 }

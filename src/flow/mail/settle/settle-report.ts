@@ -38,7 +38,7 @@ export async function settleReport(world: World, { emailId, prefix, report }: Re
       report.kind === 'complaint'
         ? complained(recipients, report.addresses, known)
         : report.recipients.flatMap((reported) => concluded(world, email, { recipients, reported, known }));
-    for (const happening of happenings) await write(world, tx, email, happening);
+    for (const happening of happenings) await write(world, tx, email, happening, recipients.length === 1);
     notices = report.kind === 'complaint' ? [] : passedBack(email, recipients, known, report);
     await writeNotices(world, tx, notices);
     for (const { type, data } of happenings) {
@@ -157,7 +157,17 @@ function bounceFor({ status, diagnostic }: ReportedRecipient): Bounce {
   return bounceOf(reply);
 }
 
-async function write(world: World, tx: Executor, email: EmailRow, happening: Told): Promise<void> {
+/**
+ * Only where the return path was one recipient's: of several, each has seen it and could name another in a report of its
+ * own making, who would get no mail any more.
+ */
+async function write(
+  world: World,
+  tx: Executor,
+  email: EmailRow,
+  happening: Told,
+  maySuppress: boolean,
+): Promise<void> {
   const { id: emailId, team_id: teamId, domain_id: domainId } = email;
   const at = world.clock.now();
   const state = STATES[happening.type];
@@ -165,7 +175,7 @@ async function write(world: World, tx: Executor, email: EmailRow, happening: Tol
   await recordEvents(tx, world.ids, [{ teamId, domainId, subjectId: emailId, at, isFirst, ...happening }]);
   await endDoubt(tx, emailId, new Set(happening.data.to));
   const origin = originOf(happening);
-  if (!origin) return;
+  if (!origin || !maySuppress) return;
   const additions = happening.data.to.map((address) => ({ email: address, origin, sourceId: emailId }));
   await suppress(world, tx, teamId, additions);
 }
