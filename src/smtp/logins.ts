@@ -47,8 +47,9 @@ export function createLogins(world: World): Logins {
 
   return {
     async logIn(session, { username, password }) {
-      failed.mayTry(session.remoteAddress);
       const found = await identify(password).catch((error: unknown) => asReply(error));
+      // A key cannot be guessed, so one program with a wrong key keeps out no other one behind its address.
+      if (found instanceof SmtpReply) failed.mayTry(session.remoteAddress);
       if (found instanceof SmtpReply) return refuseLogin(session, found);
       if (USER_NAMES.has(username.toLowerCase()) || username === found.actor.keyId) return found;
       return refuseLogin(session, new SmtpReply(535, '5.7.8', 'The user name is "rasket", or the id of the API key'));

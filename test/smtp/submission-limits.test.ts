@@ -216,9 +216,14 @@ describe('limits', () => {
     small.clock.advance(20_000);
     expect(await third.say(`MAIL FROM:<${sender}>`)).toMatch(/^250 /);
     expect(await fourth.say(`AUTH PLAIN ${plainToken('rk_nobody')}`)).toMatch(/^535 /);
-    expect(await fourth.say(`AUTH PLAIN ${plainToken(own.key)}`)).toBe(
+    expect(await fourth.say(`AUTH PLAIN ${plainToken('rk_nobody')}`)).toBe(
       '421 4.7.0 Too many failed logins from your address; try again in 10 minutes',
     );
+    await first.say('QUIT');
+    first.end();
+    await vi.waitFor(() => expect(fourth.isOver).toBe(true));
+    const sixth = await greeted(small);
+    expect(await sixth.say(`AUTH PLAIN ${plainToken(own.key)}`)).toBe('235 2.7.0 Logged in');
   });
 });
 
