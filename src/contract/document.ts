@@ -46,6 +46,8 @@ export interface Operation {
   'x-refused-as'?: 'invalid_parameter';
   /** The one field of the body that may also be sent bare, as a list. */
   'x-bare-list'?: string;
+  /** What the operation's signed link leads to: whatever is wrong with the link, that is not found. */
+  'x-link-to'?: string;
   /** How a client library makes the call, for the pages that show the document. */
   'x-codeSamples'?: { lang: string; label: string; source: string }[];
   security?: Record<string, string[]>[];

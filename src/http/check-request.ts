@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { OperationValidators, Problem, RequestParameters, Schema } from '../contract/index.ts';
-import { invalidFields, refuse } from '../platform/refusal/index.ts';
+import { invalidFields, notFound, refuse, type Refusal } from '../platform/refusal/index.ts';
 import { complexityFault } from './json-complexity.ts';
 
 const KEY_CHARS_MAX = 256;
@@ -13,20 +13,26 @@ export function checkIdempotencyKey(key: string | undefined): void {
   });
 }
 
-/** Fault 7: path, query and header parameters; the first one at fault is named. */
+/** Fault 7: path, query and header parameters; the first one at fault is named, but for what only a signed link leads to. */
 export function checkParameters(operation: OperationValidators, parameters: RequestParameters): void {
+  const fault = parameterFault(operation, parameters);
+  if (!fault) return lowerUuids(operation, parameters);
+  const { 'x-link-to': linkTo } = operation.operation;
+  throw linkTo === undefined ? fault : notFound(linkTo);
+}
+
+function parameterFault(operation: OperationValidators, parameters: RequestParameters): Refusal | undefined {
   for (const text of [...Object.values(parameters.path), ...Object.values(parameters.query)]) {
     // U+FFFD stands where escapes were not UTF-8.
     if (typeof text === 'string' && (!isStorable(text) || text.includes('\uFFFD'))) {
-      throw refuse('invalid_parameter', {
+      return refuse('invalid_parameter', {
         say: 'A path or query parameter contains a NUL character or is not UTF-8; write it percent-encoded in UTF-8.',
       });
     }
   }
-  const problems = operation.checkParameters(parameters);
-  const first = problems?.[0];
-  if (!first) return lowerUuids(operation, parameters);
-  throw refuse(first.kind === 'missing' ? 'missing_required_parameter' : 'invalid_parameter', {
+  const first = operation.checkParameters(parameters)?.[0];
+  if (!first) return undefined;
+  return refuse(first.kind === 'missing' ? 'missing_required_parameter' : 'invalid_parameter', {
     say: `${first.message}.`,
   });
 }

@@ -72,6 +72,29 @@ describe('a message', () => {
   });
 });
 
+describe('a multipart in which no part is found shows its body as it stands', () => {
+  test.each([
+    ['its boundary never comes', 'Content-Type: multipart/mixed; boundary=other', '--b', '', 'Hé\0', '--b--'],
+    ['it names no boundary', 'Content-Type: multipart/alternative', '--b', '', 'Hé\0', '--b--'],
+  ])('%s', async (_, type, ...body) => {
+    const raw = Buffer.from(['From: a@example.org', type, '', ...body].join('\r\n'));
+    expect(await readMessage(raw, LIMITS)).toMatchObject({ text: '--b\n\nHé\uFFFD\n--b--', html: null, parts: [] });
+  });
+
+  test('of a part within', async () => {
+    const reading = await read(...multipart('Content-Type: multipart/alternative; boundary=c\r\n\r\n--d\r\n\r\nhello'));
+    expect(reading.isRead && reading.text).toContain('hello');
+  });
+
+  test.each([
+    ['a part that is empty', multipart('\r\n')],
+    ['a body of blank lines', ['Content-Type: multipart/mixed; boundary=b', '', '', '  ']],
+  ])('and not %s', async (_, lines) => {
+    const reading = await read('From: a@example.org', ...lines);
+    expect(reading.isRead && (reading.text ?? '').trim()).toBe('');
+  });
+});
+
 describe('what is too much', () => {
   const parts = Array.from({ length: 25 }, () => '\r\nx');
   test.each([

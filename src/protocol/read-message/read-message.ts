@@ -56,17 +56,28 @@ export async function readMessage(raw: Uint8Array, limits: ReadLimits): Promise<
     if (email.attachments.length > limits.partsMax) {
       return await unread(raw, `it has more than ${limits.partsMax} parts`);
     }
+    const text = email.text ?? (email.html === undefined && email.attachments.length === 0 ? bodyOf(raw) : null);
     return {
       isRead: true,
       ...headFrom(email),
       headers: headersOf(email),
       html: email.html === undefined ? null : storable(email.html),
-      text: email.text === undefined ? null : storable(email.text),
+      text: text === null ? null : storable(text),
       parts: email.attachments.map(partOf),
     };
   } catch (error) {
     return unread(raw, error instanceof Error ? error.message : String(error));
   }
+}
+
+/** As it stands: where no part is found, as behind a boundary that never comes, somebody has still written something. */
+function bodyOf(raw: Uint8Array): string | null {
+  const all = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
+  const starts = ['\r\n\r\n', '\n\n'].map((blank) => ({ blank, at: all.indexOf(blank) })).filter(({ at }) => at >= 0);
+  const first = starts.sort((a, b) => a.at - b.at)[0];
+  if (!first) return null;
+  const body = all.toString('utf8', first.at + first.blank.length).replaceAll('\r\n', '\n');
+  return body.trim() === '' ? null : body;
 }
 
 async function unread(raw: Uint8Array, because: string): Promise<MessageReading> {

@@ -103,6 +103,11 @@ describe('links to received mail', () => {
       ['long ago', set(link, 'expires', () => '0')],
       ['another email', move(link, one.id, other.id)],
       ['nobody’s email', move(link, one.id, randomUUID())],
+      ['no token', changed(link, (it) => it.searchParams.delete('token'))],
+      ['expires in words', set(link, 'expires', () => 'tomorrow')],
+      ['expires twice', changed(link, (it) => it.searchParams.append('expires', '1'))],
+      ['another parameter', set(link, 'surprise', () => '1')],
+      ['no email id', move(link, one.id, '1')],
     ]);
     wrong.push(
       ['another attachment', move(one.attachment, one.file, other.file)],
