@@ -4,7 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startDns, type DnsRig } from '../rig/dns.ts';
 import { stopChild, watch } from './children.ts';
-import { SENDER_DOMAIN } from './messages.ts';
+import { SENDER_DOMAIN, sitesInDns } from './messages.ts';
 
 export const LAUNCHER = fileURLToPath(new URL('../../bin/rasket', import.meta.url));
 
@@ -65,7 +65,7 @@ export function inheritedEnvironment(): NodeJS.ProcessEnv {
 
 /** Every name but the sender's gets its mail at the sink. */
 export const startBenchDns = (): Promise<DnsRig> =>
-  startDns({ '*': { MX: ['10 mx.sink.test'] }, 'mx.sink.test': { A: ['127.0.0.1'] } });
+  startDns({ '*': { MX: ['10 mx.sink.test'] }, 'mx.sink.test': { A: ['127.0.0.1'] }, ...sitesInDns() });
 
 export function initialise(dataDir: string, dns: DnsRig): { team_id: string; api_key: string } {
   const env = settings({ dns, sinkPort: 1 });

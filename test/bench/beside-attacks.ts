@@ -22,7 +22,8 @@ export interface Attack {
   start(field: Field): Promise<() => Promise<void>>;
 }
 
-const PROBES = 300;
+/** Over 20 s, so that the burst in which an attack begins is not all that is seen of it. */
+const PROBES = 1000;
 const PROBE_EVERY_MS = 20;
 const WARM_UP = 200;
 const ARRIVED_MS_MAX = 60_000;
@@ -32,6 +33,7 @@ export async function benchBesideAttack(bench: Bench, attack: Attack): Promise<v
   const without: number[] = [];
   const beside: number[] = [];
   const middles: number[] = [];
+  const worst: number[] = [];
   for (let i = 0; i < (bench.quick ? 1 : 3); i++) {
     const sink = await bench.helper('./arrivals-process.ts');
     const { field, probe } = await preparedField(bench, sink);
@@ -41,6 +43,7 @@ export async function benchBesideAttack(bench: Bench, attack: Attack): Promise<v
     const attacked = await waits(probe, bench.quick ? PROBES / 3 : PROBES);
     beside.push(percentile(attacked, 0.99));
     middles.push(percentile(attacked, 0.5));
+    worst.push(Math.max(...attacked));
     await stop();
     await field.appliance.kill();
     await sink.stop();
@@ -52,7 +55,7 @@ export async function benchBesideAttack(bench: Bench, attack: Attack): Promise<v
     baseline: { name: 'ms without it', value: median(without) },
     target: { is: 'at most', value: 2, of: 'ratio' },
     rounds: { value: beside, baseline: without },
-    note: `from POST to the sink; the median beside it ${shown(median(middles))} ms`,
+    note: `from POST to the sink; the median beside it ${shown(median(middles))} ms, the slowest ${shown(median(worst))} ms`,
   });
 }
 

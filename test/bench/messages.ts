@@ -9,7 +9,25 @@ export interface Load {
 }
 
 export const SENDER_DOMAIN = 'news.sender.test';
+/** Ten domains at one mail server, as the customers of one provider have them. */
 const DESTINATIONS = Array.from({ length: 10 }, (_, i) => `mail${i}.reader.test`);
+
+/** Ten domains with a mail server each. */
+const SITES = Array.from({ length: 10 }, (_, i) => ({
+  domain: `site${i}.readers.test`,
+  mailServer: `mx.site${i}.readers.test`,
+  address: `127.0.1.${i + 1}`,
+}));
+export const MAIL_SERVER_ADDRESSES = SITES.map(({ address }) => address);
+
+/** What a name server says of the ten domains that have a mail server each. */
+export const sitesInDns = (): Record<string, { MX: string[] } | { A: string[] }> =>
+  Object.fromEntries(
+    SITES.flatMap(({ domain, mailServer, address }) => [
+      [domain, { MX: [`10 ${mailServer}`] }],
+      [mailServer, { A: [address] }],
+    ]),
+  );
 
 /** About `bytes` of html and text together, of words that do not compress to nothing. */
 export function smallLoad(bytes: number): Load {
@@ -35,12 +53,13 @@ export function attachmentLoad(bytes: number): Load {
   };
 }
 
-/** One message to fifty people in ten domains. */
-export function fanOutLoad(bytes: number): Load {
+/** One message to fifty people in ten domains, which share one mail server or have one each. */
+export function fanOutLoad(bytes: number, mailServers: 'one' | 'ten'): Load {
   const { bodies } = smallLoad(bytes);
-  const to = DESTINATIONS.flatMap((destination) => Array.from({ length: 5 }, (_, i) => `reader${i}@${destination}`));
+  const domains = mailServers === 'one' ? DESTINATIONS : SITES.map(({ domain }) => domain);
+  const to = domains.flatMap((domain) => Array.from({ length: 5 }, (_, i) => `reader${i}@${domain}`));
   const body = JSON.stringify({ ...(JSON.parse(bodies[0] ?? '{}') as object), to });
-  return { bodies: [body], recipients: to.length, deliveries: DESTINATIONS.length };
+  return { bodies: [body], recipients: to.length, deliveries: domains.length };
 }
 
 const envelope = () => ({

@@ -1,4 +1,5 @@
 import { startSink } from '../rig/sink.ts';
+import { MAIL_SERVER_ADDRESSES } from './messages.ts';
 import { answerOrders } from './children.ts';
 
 /** Counts mail. `until` answers as soon as that many messages have got their 250, with the instant of the last. */
@@ -11,7 +12,7 @@ export interface SinkCount {
   connections: number;
 }
 
-const sink = await startSink({ keep: false });
+const sink = await startSink({ keep: false, alsoAt: MAIL_SERVER_ADDRESSES });
 
 answerOrders<SinkOrder>(async (order): Promise<SinkCount> => {
   if (order.say === 'until') await sink.waitFor(order.accepted);

@@ -5,6 +5,8 @@ export type SinkTls = 'none' | 'starttls' | 'bad-cert' | 'broken-handshake' | 'r
 export interface SinkOptions {
   host?: '127.0.0.1' | '::1' | (string & {});
   port?: number;
+  /** Addresses at which it listens as well, on the same port. */
+  alsoAt?: readonly string[];
   tls?: SinkTls;
   certificate?: Certificate;
   /** Instead of the usual greeting; 'silent' never greets, 'drop' closes. */

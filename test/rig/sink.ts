@@ -50,7 +50,7 @@ export async function startSink(options: SinkOptions = {}): Promise<Sink> {
     },
     async close() {
       for (const session of [...sessions]) session.destroy();
-      await new Promise<void>((done) => server.close(() => done()));
+      await Promise.all(servers.map((server) => new Promise<void>((done) => server.close(() => done()))));
     },
   };
   const shared: Shared = {
@@ -70,16 +70,22 @@ export async function startSink(options: SinkOptions = {}): Promise<Sink> {
       for (const watcher of due) watcher.done();
     },
   };
-  const server: Server = createServer({ noDelay: true }, (socket) => {
-    sink.counts.connections += 1;
-    sessions.add(new SinkSession(socket, shared, sink.counts.connections));
-    shared.stir();
-  });
-  await new Promise<void>((done, fail) => {
-    server.once('error', fail);
-    server.listen(options.port ?? 0, sink.host, done);
-  });
-  sink.port = (server.address() as { port: number }).port;
+  const servers: Server[] = [];
+  const listen = async (host: string, port: number): Promise<number> => {
+    const server = createServer({ noDelay: true }, (socket) => {
+      sink.counts.connections += 1;
+      sessions.add(new SinkSession(socket, shared, sink.counts.connections));
+      shared.stir();
+    });
+    servers.push(server);
+    await new Promise<void>((done, fail) => {
+      server.once('error', fail);
+      server.listen(port, host, done);
+    });
+    return (server.address() as { port: number }).port;
+  };
+  sink.port = await listen(sink.host, options.port ?? 0);
+  for (const host of options.alsoAt ?? []) await listen(host, sink.port);
   return sink;
 }
 
