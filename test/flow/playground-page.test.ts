@@ -70,6 +70,20 @@ it('shows a message with its headers, its text and what its signatures are worth
   expect(html).toMatch(/<dt>DMARC<\/dt><dd>✓ pass/);
 });
 
+it('judges mail of the development profile, whose host has no domain, as that of one that has', async () => {
+  await using local = await startScene({
+    config: { delivery: { capture: true }, instance: { host: 'localhost', env: 'development' } },
+  });
+  const own = await local.team();
+  const sender = `ada@${(await own.domain()).name}`;
+  const body = { from: sender, to: 'b@example.org', subject: 'Hello', text: 'x' };
+  expect((await local.api('POST', '/emails', { key: own.key, body })).status).toBe(200);
+  await local.settled();
+  const row = await local.app.world.db.get<{ id: string }>('select id from playground_messages');
+  const answer = await fetch(`${local.url}/playground/${row?.id}`, { headers: { 'user-agent': 'a browser' } });
+  expect(await answer.text()).toMatch(/<dt>SPF<\/dt><dd>✓ pass/);
+});
+
 it('says of a message that was changed that its signature does not hold', async () => {
   await send({ subject: 'Hello', text: 'as it was signed' });
   const { db, blobs } = scene.app.world;
