@@ -89,7 +89,9 @@ it('drop against claim: each email arrives once or failed, never both and never 
   for (let n = 0; n < ROUNDS; n++) {
     ids.push(
       ...(await round(n, 'drop.example', async () => {
-        said += (await say('/drop', { destination: 'drop.example', reason: 'Race' })).body.deliveries;
+        const answer = await say('/drop', { destination: 'drop.example', reason: 'Race' });
+        expect(answer).toMatchObject({ status: 200 });
+        said += answer.body.deliveries;
       })),
     );
   }

@@ -2,6 +2,7 @@
 // fire or fail in the middle of another file.
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, expect, vi } from 'vitest';
+import './direct-imports.ts';
 
 /** Closing takes a moment: sockets say goodbye, children are reaped. */
 const CLOSING_MS_MAX = 20_000;
