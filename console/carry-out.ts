@@ -28,7 +28,7 @@ export async function carryOut(
     const call = { path, ...(Object.keys(action.flags).length > 0 ? { body } : {}) };
     for (;;) {
       try {
-        answers.push(await client.call(action.operation, call as CallOf<OperationId>, signal));
+        answers.push(await client.call(action.operation as OperationId, call as CallOf<OperationId>, signal));
         break;
       } catch (error) {
         // A limit longer than the client waits for by itself, such as the one on replays.

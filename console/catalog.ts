@@ -103,13 +103,20 @@ export interface Doing {
 
 /** What can be done to an item, and what makes a new one. What a path names besides is asked for. */
 export function doingsOf(family: Family, keys: readonly string[], isOnItem: boolean): readonly Doing[] {
-  const own = (family.actions ?? []).filter(
-    ({ path }) => !isOnItem && isSame(Object.keys(path), Object.keys(family.list?.path ?? {})),
+  // Claims have no list of their own: they are made where the domains are.
+  const withoutScreen = families.filter(
+    (other) => other !== family && other.command === family.command && !other.list && !other.report,
   );
+  const own = [family, ...withoutScreen]
+    .flatMap(({ actions = [] }) => actions)
+    .filter(
+      ({ path }) => (!isOnItem || keys.length === 0) && isSame(Object.keys(path), Object.keys(family.list?.path ?? {})),
+    );
   const toItem =
     keys.length === 0
       ? []
-      : families.flatMap((other) =>
+      : // Its own first: they have the keys that one expects.
+        [family, ...families.filter((other) => other !== family)].flatMap((other) =>
           (other.actions ?? [])
             .filter(({ path, operation }) => keys.every((key) => key in path) && !isOfInner(operation, keys))
             .map((action) => ({ action, label: labelOf(other, family, action) })),
@@ -118,9 +125,7 @@ export function doingsOf(family: Family, keys: readonly string[], isOnItem: bool
     ({ action }, at, list) => list.findIndex((one) => one.action === action) === at,
   );
   const taken = new Set(RESERVED);
-  return all
-    .filter(({ action }) => !ELSEWHERE.has(action.operation))
-    .map(({ action, label }) => ({ action, label, key: freeKey(taken, action) }));
+  return all.map(({ action, label }) => ({ action, label, key: freeKey(taken, action) }));
 }
 
 /** Done to something that belongs to the item and has a detail of its own, and done there. */
@@ -132,9 +137,6 @@ const isOfInner = (operation: string, keys: readonly string[]): boolean =>
       actions.some((one) => one.operation === operation && isSame(Object.keys(one.path), inner))
     );
   });
-
-/** These need more than fields: a file, or a look at what would change. The command line has them. */
-const ELSEWHERE = new Set<string>(['configureDomainDns', 'verifyDomainClaim']);
 
 /** What every screen has on its keys. */
 const RESERVED = [...'jkhlgGrqyx', '/', ':', '?', ' ', ...'0123456789'];

@@ -1,4 +1,4 @@
-import { nameOf, routeOf, type Client } from '../cli/client/index.ts';
+import { nameOf, routeOf, type Client, type OperationId } from '../cli/client/index.ts';
 import { clean, type Terminal } from '../cli/output/index.ts';
 import { carryOut, type Path } from './carry-out.ts';
 import type { Doing, Section } from './catalog.ts';
@@ -14,12 +14,13 @@ import {
 } from './dialogs/dialog.ts';
 import { typeInto } from './dialogs/type-into.ts';
 import { helpText } from './help.ts';
+import { outcomeOf } from './outcome.ts';
 import { ItemScreen } from './screens/item-screen.ts';
 import { ListScreen } from './screens/list-screen.ts';
-import { OverviewScreen } from './screens/overview-screen.ts';
-import { ReportScreen } from './screens/report-screen.ts';
+import { screenOf } from './screens/screen-of.ts';
 import { inWords, type Host, type Offer, type Screen } from './screens/screen.ts';
 import { watchClient } from './watched-client.ts';
+import { planOf, workOf, type Plan } from './works.ts';
 
 export interface Prompt {
   sign: ':' | '/';
@@ -119,32 +120,13 @@ export class Navigator implements Host {
 
   enter(section: Section, rest = ''): void {
     this.#section = section;
-    const screen = this.#screenOf(section);
+    const screen = screenOf(this, section);
     if (screen instanceof ListScreen && ID.test(rest)) {
       this.#show([screen]);
       return screen.openItem({ id: rest });
     }
     if (rest !== '') this.#applyFilter(screen, rest);
     this.#show([screen]);
-  }
-
-  #screenOf(section: Section): Screen {
-    const { name } = section;
-    switch (section.kind) {
-      case 'overview':
-        return new OverviewScreen(this);
-      case 'list':
-        return new ListScreen(this, { family: section.family, list: section.list, path: {}, title: name });
-      case 'report':
-        return new ReportScreen(this, section, name);
-      case 'item': {
-        const { family, get } = section;
-        const list = (): never => {
-          throw new Error('an item without a path has no lists');
-        };
-        return new ItemScreen(this, { family, get, title: name, path: {}, fields: get.fields, lists: [], list });
-      }
-    }
   }
 
   #applyFilter(screen: Screen | undefined, text: string): void {
@@ -310,7 +292,13 @@ export class Navigator implements Host {
       );
     if (!isForm) return go({ path: {}, body: {} });
     const title = `${label}: ${action.summary}${paths.length > 1 ? `, ${paths.length} of them` : ''}`;
-    this.dialog = new FormDialog(title, { keys: Object.fromEntries(asked), flags: action.flags, given }, go);
+    this.dialog = new FormDialog(
+      title,
+      {
+        ...{ keys: Object.fromEntries(asked), flags: action.flags, given, note: action.description },
+      },
+      go,
+    );
   }
 
   #confirm(
@@ -335,7 +323,9 @@ export class Navigator implements Host {
       dialog.name(named.name);
       return void (this.dialog = dialog);
     }
-    if (isForm || routeOf(action.operation)[0] === 'GET') return go();
+    const plan = planOf(action.operation);
+    if (plan) return void this.#plan(doing, plan(this.client, paths[0] ?? {}, body));
+    if (isForm || routeOf(action.operation as OperationId)[0] === 'GET') return go();
     const question = `${action.summary[0]?.toUpperCase() ?? ''}${action.summary.slice(1)}${many}, on ${this.client.url}?`;
     this.dialog = new AskDialog(
       label,
@@ -344,10 +334,31 @@ export class Navigator implements Host {
     );
   }
 
-  async #name(dialog: ConfirmDialog, naming: Parameters<typeof nameOf>[1], path: Path): Promise<void> {
+  #name(dialog: ConfirmDialog, naming: Parameters<typeof nameOf>[1], path: Path): Promise<void> {
+    return this.#learn(nameOf(this.client, naming, path, this.#stop.signal), (name) => dialog.name(name));
+  }
+
+  /** Shows what would be done, and asks. */
+  #plan(doing: Pick<Doing, 'action' | 'label'>, planned: Promise<Plan>): Promise<void> {
+    this.say(`${doing.label} … asking what would change`);
+    return this.#learn(planned, ({ question, draw, work }) => {
+      this.say('');
+      this.dialog = new AskDialog(
+        doing.label,
+        [question],
+        () => void this.#run(doing, [{}], {}, work),
+        (columns) => draw(this.terminal, columns),
+      );
+    });
+  }
+
+  /** What has to be known first; a screen that is left meanwhile does not hear of it. */
+  async #learn<T>(asked: Promise<T>, then: (answer: T) => void): Promise<void> {
     const { signal } = this.#stop;
     try {
-      dialog.name(await nameOf(this.client, naming, path, signal));
+      const answer = await asked;
+      if (signal.aborted) return;
+      then(answer);
       this.changed();
     } catch (error) {
       if (signal.aborted) return;
@@ -360,6 +371,7 @@ export class Navigator implements Host {
     { action, label }: Pick<Doing, 'action' | 'label'>,
     paths: readonly Path[],
     body: Filled['body'],
+    special = workOf(action.operation, body),
   ): Promise<void> {
     const work = new AbortController();
     this.#work = work;
@@ -368,9 +380,14 @@ export class Navigator implements Host {
     const tell = (done: number, waits = ''): void =>
       this.say(`${label}${of(done)} … ${waits}${paths.length > 1 ? '  (esc stops it)' : ''}`);
     try {
-      const answers = await carryOut(this.client, { action, paths, body }, { tell, signal: work.signal });
+      const progress = { tell, signal: work.signal };
+      const answers = special
+        ? [await special(this.client, progress)]
+        : await carryOut(this.client, { action, paths, body }, progress);
       screen?.unmark?.();
-      this.#tell(action, answers);
+      const { text, dialog } = outcomeOf(action, answers);
+      this.dialog = dialog ?? this.dialog;
+      this.say(text);
       if (/^delete/.test(action.operation) && screen instanceof ItemScreen && screen === this.screen) this.#back();
       else screen?.refresh();
     } catch (error) {
@@ -379,18 +396,5 @@ export class Navigator implements Host {
     } finally {
       if (this.#work === work) this.#work = undefined;
     }
-  }
-
-  #tell(action: Doing['action'], answers: readonly unknown[]): void {
-    const [answer] = answers;
-    const text = action.tell?.(answer as never);
-    const hint = action.hint?.(answer as never);
-    if (text !== undefined && (action.isSecret || text.includes('\n') || hint !== undefined)) {
-      this.dialog = new TextDialog(action.verb, hint === undefined ? text : `${text}\n\n${hint}`, text);
-      return this.say('');
-    }
-    const { id } = answer as { id?: string };
-    const what = answers.length > 1 ? `${answers.length} of them` : (text ?? id ?? '');
-    this.say(`${action.done ?? 'Done'}  ${what}`);
   }
 }

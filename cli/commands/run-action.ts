@@ -17,7 +17,7 @@ export async function runAction(
   const { client, terminal, isJson } = session;
   const path = await prepare(session, action, words, options);
   const body = Object.keys(action.flags).length === 0 ? {} : { body: readFlags(action.flags, options) };
-  const answer = await call(client, action.operation, { path, ...body });
+  const answer = await call(client, action.operation as OperationId, { path, ...body });
   if (isJson) return terminal.printJson(answer);
   terminal.print(tellOf(session, action, answer));
   if (action.hint) terminal.hint(action.hint(answer as never));

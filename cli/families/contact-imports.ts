@@ -1,5 +1,5 @@
 import type { AnswerOf } from '../client/index.ts';
-import { detailOf, listOf, type Family, type Field, type ItemOf, type Key, type Tone } from './family.ts';
+import { detailOf, listOf, type Action, type Family, type Field, type ItemOf, type Key, type Tone } from './family.ts';
 
 const IMPORT: Key = { word: 'import', says: 'the id of the import' };
 
@@ -23,6 +23,25 @@ const columns: readonly Field<Import>[] = [
   { name: 'completed_at', label: 'Completed', kind: 'time' },
 ];
 
+const create: Action = {
+  operation: 'createContactImport',
+  verb: 'import',
+  summary: 'import contacts from a CSV file',
+  description: 'Columns of the obvious names (email, first name, …) and of declared properties are taken.',
+  example: 'contacts import people.csv',
+  path: {},
+  flags: {
+    file: { value: '<file>', says: 'a CSV file on this machine, of at most 50 MB', isRequired: true },
+    upsert: {
+      value: '<true|false>',
+      says: 'true or false: update who is a contact already, instead of leaving them alone',
+      isBoolean: true,
+    },
+    segments: { flag: 'segment', value: '<ids>', says: 'add them to these segments, by their ids', isList: true },
+  },
+  isSpecial: true,
+};
+
 export const contactImports = {
   command: 'contacts',
   summary: 'files of contacts that were imported',
@@ -42,4 +61,5 @@ export const contactImports = {
     path: { import_id: IMPORT },
     fields: columns,
   }),
+  actions: [create],
 } satisfies Family;

@@ -60,6 +60,25 @@ export const contacts = {
       done: 'Added',
       isSpecial: true,
     }),
+    actionOf('updateContact', {
+      verb: 'update',
+      summary: 'change a contact',
+      description: 'What is left empty stays as it is.',
+      example: 'contacts update ada@example.org --last-name King',
+      path: { contact: CONTACT },
+      flags: {
+        email: { value: '<address>', says: 'its new address' },
+        first_name: { value: '<name>', says: 'its first name' },
+        last_name: { value: '<name>', says: 'its last name' },
+        unsubscribed: {
+          value: '<true|false>',
+          says: 'true or false: no broadcast may go to it any more',
+          isBoolean: true,
+        },
+      },
+      done: 'Changed',
+      isSpecial: true,
+    }),
     actionOf('deleteContact', {
       verb: 'delete',
       summary: 'erase a contact and everything personal of it',

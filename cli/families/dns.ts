@@ -15,6 +15,9 @@ export const changeColumns: readonly Field<DnsChange>[] = [
   { name: 'value', label: 'Value', kind: 'long' },
 ];
 
+/** The same for those who take all that is exported here for families. */
+export const columnsOfChanges = (): readonly Field<DnsChange>[] => changeColumns;
+
 export const configure = actionOf('configureDomainDns', {
   verb: 'configure',
   summary: 'publish the DNS records with a DNS provider',
@@ -22,6 +25,23 @@ export const configure = actionOf('configureDomainDns', {
     'Shows what would change in the zone, asks, and changes it. Only records that were published this way are ever replaced or removed.',
   example: 'domains configure mail.example.com --dry-run',
   path: { domain_id: DOMAIN },
+  flags: {
+    provider: {
+      value: '<name>',
+      says: 'the DNS provider; may be left empty where only one has the zone, or the domain was published before',
+    },
+    api_token: {
+      flag: 'token',
+      value: '<token>',
+      says: 'a Cloudflare API token of your own, used this once and not kept, for the provider cloudflare',
+      isSecret: true,
+    },
+    remove: {
+      value: '<true|false>',
+      says: 'true or false: take back everything that was published this way',
+      isBoolean: true,
+    },
+  },
   isSpecial: true,
 });
 

@@ -13,6 +13,35 @@ const toneOf = (status: DomainClaim['status']): Tone => {
   return status === 'pending' ? 'plain' : 'bad';
 };
 
+/** What a claim is about, with the value to publish whole and last. */
+function claimInWords({ name, status, blocked_reason: blocked, failure_reason: why, record }: DomainClaim): string {
+  const waits = blocked === null ? [] : [`It waits: ${BLOCKS[blocked]} (${blocked}).`];
+  const failed = why === null ? [] : [`Why: ${why}`];
+  const seen = record.diagnosis === null ? [] : [record.diagnosis];
+  return [
+    `${name}: ${status}`,
+    ...waits,
+    ...failed,
+    ...seen,
+    '',
+    `Publish this ${record.type} record at ${record.name}:`,
+    record.value,
+  ].join('\n');
+}
+
+/** What comes next; nothing where a claim has failed. */
+export function nextForClaim({ status, name }: DomainClaim): string {
+  if (status === 'completed')
+    return `The domain is yours. Publish its records within 72 hours: rasket domains configure ${name}, or by hand: rasket domains get ${name}`;
+  return status === 'pending' ? 'It is checked again every hour until it ends.' : '';
+}
+
+const told = {
+  tell: claimInWords,
+  hint: nextForClaim,
+  copy: ({ record }: DomainClaim) => record.value,
+};
+
 export const verifyClaim = actionOf('verifyDomainClaim', {
   verb: 'claim-verify',
   summary: 'check a claim’s TXT record now',
@@ -20,6 +49,34 @@ export const verifyClaim = actionOf('verifyDomainClaim', {
     'Looks the TXT record up now and moves the domain to your team if nothing blocks it; once a minute for each domain. An open claim is also checked every hour.',
   example: 'domains claim-verify mail.example.com',
   path: { domain_id: DOMAIN },
+  ...told,
+  isSpecial: true,
+});
+
+const claim = actionOf('claimDomain', {
+  verb: 'claim',
+  summary: 'take over a domain that another team has verified',
+  description: 'Shows the TXT record to publish, which proves that the domain is yours.',
+  example: 'domains claim mail.example.com',
+  flags: {
+    name: { value: '<name>', says: 'the very name that the other team has verified', isRequired: true },
+    region: { value: '<region>', says: 'where its mail will leave from' },
+    custom_return_path: {
+      value: '<label>',
+      says: 'the label of the records to which bounces come back; send, where it is left empty',
+    },
+  },
+  ...told,
+  isSpecial: true,
+});
+
+/** Beside the detail, for who has the domain before them. */
+const claimStatus = actionOf('getDomainClaim', {
+  verb: 'claim-status',
+  summary: 'show how far a claim has come',
+  example: 'domains claim-status mail.example.com',
+  path: { domain_id: DOMAIN },
+  ...told,
   isSpecial: true,
 });
 
@@ -60,5 +117,5 @@ export const domainClaims = {
       { name: 'record.value', label: 'Value', kind: 'long' },
     ],
   }),
-  actions: [verifyClaim],
+  actions: [claim, claimStatus, verifyClaim],
 } satisfies Family;

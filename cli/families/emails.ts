@@ -97,6 +97,15 @@ export const emails = {
       done: 'Accepted',
       isSpecial: true,
     }),
+    actionOf('sendBatch', {
+      verb: 'batch',
+      summary: 'send several emails in one call',
+      example: 'emails batch emails.json',
+      flags: {
+        file: { value: '<file>', says: 'a file on this machine: a JSON list of 1 to 100 emails', isRequired: true },
+      },
+      isSpecial: true,
+    }),
     actionOf('updateEmail', {
       verb: 'reschedule',
       summary: 'give a scheduled email another time',

@@ -51,6 +51,9 @@ export interface Flag {
   isRequired?: true;
   /** Several, with commas between them. */
   isList?: true;
+  isJson?: true;
+  /** Not to be seen while it is typed. */
+  isSecret?: true;
 }
 
 interface Spoken {
@@ -106,16 +109,21 @@ export interface Report extends Spoken {
   given?: (row: never) => Readonly<Record<string, string>>;
 }
 
+/** What can be done: an operation that answers a value, or one that takes a file of this machine. */
+type Doable = OperationId | 'createContactImport';
+
 export interface Action extends Spoken {
-  operation: OperationId;
+  operation: Doable;
   path: Readonly<Record<string, Key>>;
-  /** Fields of the body. */
+  /** Fields of the body, `one.two` inside of another; `file` is a path on this machine where the body is in a file. */
   flags: Readonly<Record<string, Flag>>;
   /** In a word, for a person; the id stands behind it. */
   done?: string;
   /** What was done, where an id does not say it. */
   tell?: (answer: never) => string;
   hint?: (answer: never) => string;
+  /** What there is to copy of what is told. */
+  copy?: (answer: never) => string;
   destroys?: Destruction;
   /** The same, where its body names what it is done to; undefined where it names nothing, or too much. */
   destroysNamed?: (body: Readonly<Record<string, unknown>>) => { says: string; name: string } | undefined;
@@ -161,7 +169,8 @@ export type ItemOf<Id extends OperationId> = AnswerOf<Id> extends { data?: (infe
 type Paging = 'limit' | 'after' | 'before';
 type PathOf<Id extends OperationId> = CallOf<Id> extends { path: infer Path } ? keyof Path & string : never;
 type FilterOf<Id extends OperationId> = Exclude<keyof QueryOf<Id> & string, Paging>;
-type BodyField<Id extends OperationId> = keyof BodyOf<Id> & string;
+/** Where the body is a list, it is in a file. */
+type BodyField<Id extends OperationId> = BodyOf<Id> extends readonly unknown[] ? never : keyof BodyOf<Id> & string;
 
 /** Every parameter is declared: the compiler misses none. */
 type All<Name extends string, Names extends string, Value> = [Names] extends [never]
@@ -216,10 +225,11 @@ export function reportOf<Id extends OperationId, Row extends object>(
 export function actionOf<Id extends OperationId>(
   operation: Id,
   declared: Saying & {
-    flags?: Readonly<Partial<Record<BodyField<Id>, Flag>>>;
+    flags?: Readonly<Partial<Record<BodyField<Id> | `${BodyField<Id>}.${string}` | 'file', Flag>>>;
     done?: string;
     tell?: (answer: AnswerOf<Id>) => string;
     hint?: (answer: AnswerOf<Id>) => string;
+    copy?: (answer: AnswerOf<Id>) => string;
     destroys?: Destruction;
     destroysNamed?: Action['destroysNamed'];
     isSecret?: true;

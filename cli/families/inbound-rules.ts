@@ -1,4 +1,14 @@
-import { actionOf, detailOf, listOf, nameIn, type Family, type Field, type ItemOf, type Key } from './family.ts';
+import {
+  actionOf,
+  detailOf,
+  listOf,
+  nameIn,
+  type Family,
+  type Field,
+  type Flag,
+  type ItemOf,
+  type Key,
+} from './family.ts';
 
 export const INBOUND_RULE: Key = { word: 'id', says: 'the id of the rule' };
 
@@ -9,6 +19,13 @@ const columns: readonly Field<ItemOf<'listInboundRules'>>[] = [
   { name: 'forward_to', label: 'Forward to', value: ({ forward_to: to }) => to.join(', ') },
   { name: 'created_at', label: 'Created', kind: 'time' },
 ];
+
+const action: Flag = { value: '<action>', says: 'webhook_only, forward or drop' };
+const forward_to: Flag = {
+  value: '<addresses>',
+  says: 'where forward passes mail on to; up to 10 addresses, with commas between them',
+  isList: true,
+};
 
 export const inboundRules = {
   command: 'inbound-rules',
@@ -27,6 +44,32 @@ export const inboundRules = {
     fields: columns,
   }),
   actions: [
+    actionOf('createInboundRule', {
+      verb: 'create',
+      summary: 'create a rule',
+      example: 'inbound-rules create support@example.com --action forward --forward-to office@example.org',
+      flags: {
+        pattern: {
+          value: '<pattern>',
+          says: 'an address, a pattern such as support+*@example.com, or * for everything',
+          isRequired: true,
+        },
+        action: { ...action, isRequired: true },
+        forward_to,
+      },
+      done: 'Created',
+      isSpecial: true,
+    }),
+    actionOf('updateInboundRule', {
+      verb: 'update',
+      summary: 'change what a rule does',
+      description: 'What is left empty stays as it is.',
+      example: 'inbound-rules update 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2ea1 --action drop',
+      path: { inbound_rule_id: INBOUND_RULE },
+      flags: { action, forward_to },
+      done: 'Changed',
+      isSpecial: true,
+    }),
     actionOf('deleteInboundRule', {
       verb: 'delete',
       summary: 'delete a rule',

@@ -8,7 +8,7 @@ export { attachments } from './attachments.ts';
 export { contactProperties } from './contact-properties.ts';
 export { contactImports, countsInWords } from './contact-imports.ts';
 export { contactActivity, contacts } from './contacts.ts';
-export { dns } from './dns.ts';
+export { columnsOfChanges, dns } from './dns.ts';
 export { domainClaims } from './domain-claims.ts';
 export { domains } from './domains.ts';
 export { emailAttempts, emailEvents, emails } from './emails.ts';

@@ -27,6 +27,21 @@ export const segments = {
     fields: [...columns, { name: 'filter', label: 'Filter', kind: 'body' }],
   }),
   actions: [
+    actionOf('createSegment', {
+      verb: 'create',
+      summary: 'create a segment',
+      example: 'segments create Paying',
+      flags: {
+        name: { value: '<name>', says: 'what you call it', isRequired: true },
+        filter: {
+          value: '<json>',
+          says: 'whom it holds, as JSON: {"all":[{"field":"properties.plan","op":"eq","value":"pro"}]}; nobody but those who are added where it is left empty',
+          isJson: true,
+        },
+      },
+      done: 'Created',
+      isSpecial: true,
+    }),
     actionOf('updateSegment', {
       verb: 'update',
       summary: 'rename a segment',

@@ -1,5 +1,5 @@
 import type { TeamObject } from '../../src/contract/index.ts';
-import { detailOf, type Family } from './family.ts';
+import { actionOf, detailOf, type Family } from './family.ts';
 
 type Address = NonNullable<TeamObject['sender_identity']['postal_address']>;
 
@@ -50,4 +50,34 @@ export const teams = {
       { name: 'sending', label: 'Sending', shown: 'asked' },
     ],
   }),
+  actions: [
+    actionOf('updateTeam', {
+      verb: 'update',
+      summary: 'say who sends, or switch the AI helpers',
+      description: 'What is left empty stays as it is. An address is replaced as a whole.',
+      example: "team update --sender-name 'Example Ltd'",
+      flags: {
+        sender_name: { value: '<name>', says: 'who says in marketing mail that it is the sender' },
+        'postal_address.line1': { flag: 'line1', value: '<text>', says: 'street and number, or a post office box' },
+        'postal_address.line2': { flag: 'line2', value: '<text>', says: 'building, floor, care of' },
+        'postal_address.city': { flag: 'city', value: '<city>', says: 'the city' },
+        'postal_address.state': { flag: 'state', value: '<state>', says: 'the state, province or county' },
+        'postal_address.postal_code': { flag: 'postal-code', value: '<code>', says: 'the postal code' },
+        'postal_address.country': {
+          flag: 'country',
+          value: '<code>',
+          says: 'the country: two capital letters of ISO 3166-1, such as DE',
+        },
+        ai_assist_enabled: {
+          flag: 'ai-assist',
+          value: '<true|false>',
+          says: 'true or false: the AI helpers are on',
+          isBoolean: true,
+        },
+      },
+      done: 'Changed',
+      tell: (team) => team.name,
+      isSpecial: true,
+    }),
+  ],
 } satisfies Family;

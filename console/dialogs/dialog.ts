@@ -19,22 +19,46 @@ export interface Dialog {
 /** A line that is being typed. */
 const typed = (text: string): string => `${clean(text)}${inverse(' ')}`;
 
-/** Yes or no, for what can be taken back. */
+/** Yes or no, for what can be taken back. What would be done may be long: it is scrolled under the question. */
 export class AskDialog implements Dialog {
   readonly title: string;
-  readonly keys = 'y do it   n leave it';
   readonly #lines: readonly string[];
   readonly #yes: () => void;
+  readonly #shows: (width: number) => readonly string[];
+  #scroll = 0;
+  #below = 0;
 
-  constructor(title: string, lines: readonly string[], yes: () => void) {
+  constructor(
+    title: string,
+    lines: readonly string[],
+    yes: () => void,
+    shows: (width: number) => readonly string[] = () => [],
+  ) {
     this.title = title;
     this.#lines = lines;
     this.#yes = yes;
+    this.#shows = shows;
   }
 
-  draw = (width: number): string[] => this.#lines.flatMap((line) => wrap(line, width));
+  get keys(): string {
+    return `y do it   n leave it${this.#below > 0 || this.#scroll > 0 ? '   ↑↓ scroll' : ''}`;
+  }
+
+  draw(width: number, height: number): string[] {
+    const ask = this.#lines.flatMap((line) => wrap(line, width));
+    const shown = this.#shows(width).flatMap((line) => wrap(line, width));
+    if (shown.length === 0) return ask;
+    const space = Math.max(1, height - ask.length - 1);
+    this.#scroll = Math.max(0, Math.min(this.#scroll, shown.length - space));
+    this.#below = Math.max(0, shown.length - this.#scroll - space);
+    return [...ask, '', ...shown.slice(this.#scroll, this.#scroll + space)];
+  }
 
   key(key: string): boolean {
+    if (['down', 'j', 'up', 'k', 'pagedown', 'pageup'].includes(key)) {
+      this.#scroll += (/^page/.test(key) ? 10 : 1) * (['down', 'j', 'pagedown'].includes(key) ? 1 : -1);
+      return true;
+    }
     if (key === 'y' || key === 'Y') this.#yes();
     return !['y', 'Y', 'n', 'N', 'q', 'esc', 'enter'].includes(key);
   }
@@ -108,6 +132,7 @@ export class FormDialog implements Dialog {
   readonly keys = 'enter next, and do it at the end   ↑↓ tab other fields   esc leave it';
   readonly #lines: Line[];
   readonly #done: (filled: Filled) => void;
+  readonly #note: string;
   #at = 0;
   #fault = '';
 
@@ -117,11 +142,18 @@ export class FormDialog implements Dialog {
       keys,
       flags,
       given,
-    }: { keys: Readonly<Record<string, Key>>; flags: Action['flags']; given: Readonly<Record<string, string>> },
+      note = '',
+    }: {
+      keys: Readonly<Record<string, Key>>;
+      flags: Action['flags'];
+      given: Readonly<Record<string, string>>;
+      note?: string | undefined;
+    },
     done: (filled: Filled) => void,
   ) {
     this.title = title;
     this.#done = done;
+    this.#note = note;
     this.#lines = [
       ...Object.entries(keys).map(([name, { word, says }]) => ({
         name,
@@ -132,7 +164,7 @@ export class FormDialog implements Dialog {
         text: '',
       })),
       ...Object.entries(flags).map(([name, flag]) => ({
-        ...{ name, label: (flag.flag ?? name).replaceAll('_', ' '), says: flag.says },
+        ...{ name, label: (flag.flag ?? name).replaceAll(/[-_]/g, ' '), says: flag.says },
         ...{ isRequired: flag.isRequired ?? false, flag, text: given[name] ?? '' },
       })),
     ];
@@ -140,13 +172,17 @@ export class FormDialog implements Dialog {
 
   draw(width: number): string[] {
     const labels = Math.max(...this.#lines.map(({ label }) => label.length)) + 2;
-    const lines = this.#lines.flatMap(({ label, text, says, isRequired }, at) => {
+    const lines = this.#lines.flatMap(({ label, text, says, isRequired, flag }, at) => {
       const isHere = at === this.#at;
-      const value = isHere ? typed(text) : clean(text);
+      const seen = flag?.isSecret ? '•'.repeat(text.length) : text;
+      const value = isHere ? typed(seen) : clean(seen);
       const said = isHere ? wrap(says, width - labels - 2).map((line) => `  ${' '.repeat(labels)}${faint(line)}`) : [];
       return [`${isHere ? '› ' : '  '}${(label + (isRequired ? ' *' : '')).padEnd(labels)}${value}`, ...said];
     });
-    return [...lines, ...(this.#fault === '' ? [faint('* has to be filled')] : [this.#fault])];
+    if (this.#fault !== '') return [...lines, this.#fault];
+    const isAnyRequired = this.#lines.some(({ isRequired }) => isRequired);
+    const notes = [...(isAnyRequired ? ['* has to be filled'] : []), ...(this.#note === '' ? [] : [this.#note])];
+    return [...lines, ...notes.flatMap((note) => wrap(note, width)).map(faint)];
   }
 
   key(key: string): boolean {
@@ -171,7 +207,7 @@ export class FormDialog implements Dialog {
     const at = missing === -1 ? wrong : missing;
     if (at !== -1) {
       this.#at = at;
-      this.#fault = `${this.#lines[at]?.label} ${at === missing ? 'has to be filled' : this.#lines[at]?.flag?.isBoolean ? 'must be true or false' : 'must be a whole number'}.`;
+      this.#fault = `${this.#lines[at]?.label} ${at === missing ? 'has to be filled' : mustBe(this.#lines[at]?.flag)}.`;
       return true;
     }
     const filled = this.#lines.filter(({ text }) => text.trim() !== '');
@@ -181,17 +217,43 @@ export class FormDialog implements Dialog {
     const inBody = filled.flatMap(({ name, flag, text }) =>
       flag ? [[name, valueOf(flag, text.trim())] as const] : [],
     );
-    this.#done({ path: Object.fromEntries(inPath), body: Object.fromEntries(inBody) });
+    this.#done({ path: Object.fromEntries(inPath), body: nest(inBody) });
+    return false;
+  }
+}
+
+const mustBe = (flag: Flag | undefined): string => {
+  if (flag?.isJson) return 'must be JSON';
+  return flag?.isBoolean ? 'must be true or false' : 'must be a whole number';
+};
+
+/** `one.two` is a field inside of another. */
+function nest(fields: readonly (readonly [name: string, value: unknown])[]): Record<string, unknown> {
+  const body: Record<string, unknown> = {};
+  for (const [name, value] of fields) {
+    const [outer = '', inner] = name.split('.');
+    body[outer] = inner === undefined ? value : { ...(body[outer] as object | undefined), [inner]: value };
+  }
+  return body;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
     return false;
   }
 }
 
 function isOfKind(flag: Flag | undefined, text: string): boolean {
+  if (flag?.isJson) return isJson(text);
   if (flag?.isBoolean) return /^(true|false)$/.test(text);
   return !flag?.isNumber || /^\d+$/.test(text);
 }
 
-function valueOf({ isNumber, isBoolean, isList }: Flag, text: string): unknown {
+function valueOf({ isNumber, isBoolean, isList, isJson: isParsed }: Flag, text: string): unknown {
+  if (isParsed) return JSON.parse(text);
   if (isBoolean) return text === 'true';
   if (isList) return text.split(/[\s,]+/).filter((part) => part !== '');
   return isNumber ? Number(text) : text;

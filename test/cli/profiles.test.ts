@@ -86,6 +86,16 @@ it('a profile wins over the login, a flag over the variable, and a named address
   expect(fs.statSync(desk.at('config/rasket/profiles/live.json')).mode & 0o777).toBe(0o600);
 });
 
+it('a profile wins over a folder whose development server runs', async () => {
+  const [staging, development] = [await serving(), await serving()];
+  const data = developmentAt(development);
+  await login(staging, 'rk_staging', '--profile', 'staging');
+  staging.asked.length = 0;
+  await desk.rasket([...send, '--profile', 'staging'], { env: { RASKET_DATA: data } });
+  expect(keysAt(staging)).toEqual(['Bearer rk_staging']);
+  expect(development.asked).toEqual([]);
+});
+
 it('profiles are listed, and forgotten one by one', async () => {
   const server = await serving();
   await login(server, 'rk_plain');

@@ -71,7 +71,19 @@ export class Seat implements AsyncDisposable {
       line,
     );
     await seat.tmux('set', '-s', 'set-clipboard', 'on');
+    await seat.hasBegun();
     return seat;
+  }
+
+  /** The first start after a change of the sources builds them, which takes as long as the machine has other work. */
+  async hasBegun(): Promise<void> {
+    await vi.waitFor(
+      async () => expect((await this.frame()).replace('what was there before', '').trim()).not.toBe(''),
+      {
+        timeout: 60_000,
+        interval: 50,
+      },
+    );
   }
 
   async tmux(...args: string[]): Promise<string> {

@@ -1,9 +1,8 @@
-import { constants, openAsBlob } from 'node:fs';
-import { access, stat } from 'node:fs/promises';
+import { openAsBlob } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { AnswerOf } from '../../client/index.ts';
 import { countsInWords } from '../../families/index.ts';
-import { CliFault } from '../../output/index.ts';
+import { mustBeReadable } from '../../output/index.ts';
 import { readTopics } from '../contacts/read-values.ts';
 import type { Session } from '../declare.ts';
 import { progressBar } from '../webhooks/progress-bar.ts';
@@ -56,18 +55,6 @@ async function formOf(file: string, options: ImportOptions): Promise<FormData> {
   if (topic) put('topics', readTopics(topic));
   form.append('file', await openAsBlob(file), 'contacts.csv');
   return form;
-}
-
-/** Asked first, as `openAsBlob` does not say what is wrong. */
-async function mustBeReadable(file: string): Promise<void> {
-  const cannot = (why: string) => new CliFault(`${file} cannot be read: ${why}`);
-  const stats = await stat(file).catch((error: NodeJS.ErrnoException) => {
-    throw cannot(error.code === 'ENOENT' ? 'there is no such file' : error.message);
-  });
-  if (!stats.isFile()) throw cannot('it is no regular file');
-  await access(file, constants.R_OK).catch((error: Error) => {
-    throw cannot(error.message);
-  });
 }
 
 /** About how many rows there are: cells may hold line ends. */

@@ -1,6 +1,6 @@
 import type { ConfigureDomainDnsRequest, DnsConfiguration } from '../../../src/contract/index.ts';
 import { changeColumns } from '../../families/dns.ts';
-import { clean, CliFault, formatTable, tableColumns } from '../../output/index.ts';
+import { clean, CliFault, formatTable, tableColumns, tellChange } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 import { findDomainId } from '../domains/find-domain.ts';
 import { readLine, readSecret } from '../stdin.ts';
@@ -46,13 +46,12 @@ function mustBeAskable({ terminal, isJson }: Session): void {
 const isSame = (a: DnsConfiguration, b: DnsConfiguration): boolean =>
   JSON.stringify(a.changes) === JSON.stringify(b.changes);
 
-function show({ terminal, isJson }: Session, { changes, zone, provider, dry_run, ...rest }: DnsConfiguration): void {
+function show({ terminal, isJson }: Session, made: DnsConfiguration): void {
+  const { changes, zone, provider, dry_run, ...rest } = made;
   if (isJson) return terminal.printJson({ ...rest, provider, zone, dry_run, changes });
-  if (changes.length === 0) return terminal.hint(`The zone ${clean(zone)} holds everything already; nothing changes.`);
+  if (changes.length === 0) return terminal.hint(tellChange(made));
   terminal.print(formatTable(terminal, changes, tableColumns(terminal, changeColumns)));
-  terminal.hint(
-    `\n${dry_run ? 'This would change' : 'Changed'} the zone ${clean(zone)} by the provider ${clean(provider)}.`,
-  );
+  terminal.hint(`\n${tellChange(made)}`);
 }
 
 async function isAgreed({ changes, zone }: DnsConfiguration): Promise<boolean> {

@@ -1,5 +1,5 @@
 import type { DomainClaim } from '../../../src/contract/index.ts';
-import { domainClaims } from '../../families/domain-claims.ts';
+import { domainClaims, nextForClaim } from '../../families/domain-claims.ts';
 import { formatItem, shownFields } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 
@@ -8,11 +8,6 @@ export function printClaim({ terminal }: Session, claim: DomainClaim): void {
 }
 
 export function hintNext({ terminal }: Session, claim: DomainClaim): void {
-  if (claim.status === 'completed') {
-    terminal.hint(
-      `\nThe domain is yours. Publish its records within 72 hours: rasket domains configure ${claim.name}, or by hand: rasket domains get ${claim.name}`,
-    );
-  } else if (claim.status === 'pending') {
-    terminal.hint('\nIt is checked again every hour until it ends.');
-  }
+  const next = nextForClaim(claim);
+  if (next !== '') terminal.hint(`\n${next}`);
 }

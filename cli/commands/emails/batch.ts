@@ -1,5 +1,5 @@
 import type { BodyOf } from '../../client/index.ts';
-import { clean, CliFault } from '../../output/index.ts';
+import { clean, readEmails } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 import { readText } from './read-content.ts';
 
@@ -10,7 +10,7 @@ export interface BatchOptions {
 
 export async function sendBatch(session: Session, file: string, options: BatchOptions): Promise<void> {
   const { client, terminal, isJson } = session;
-  const body = readList(await readText(file, 'the file'));
+  const body = readEmails(await readText(file, 'the file')) as BodyOf<'sendBatch'>;
   const header = {
     ...(options.idempotencyKey === undefined ? {} : { 'Idempotency-Key': options.idempotencyKey }),
     ...(options.permissive ? { 'x-batch-validation': 'permissive' as const } : {}),
@@ -23,15 +23,4 @@ export async function sendBatch(session: Session, file: string, options: BatchOp
   // To standard error, also where the ids go into a pipe.
   for (const { index, message } of errors)
     process.stderr.write(`Email ${index + 1} of ${body.length} was refused: ${clean(message)}\n`);
-}
-
-function readList(text: string): BodyOf<'sendBatch'> {
-  let list: unknown;
-  try {
-    list = JSON.parse(text);
-  } catch (error) {
-    throw new CliFault(`the file is not JSON: ${(error as Error).message}`);
-  }
-  if (!Array.isArray(list)) throw new CliFault('the file must hold a JSON list of emails: [{"from": …, "to": …}, …]');
-  return list as BodyOf<'sendBatch'>;
 }

@@ -1,0 +1,26 @@
+import type { Section } from '../catalog.ts';
+import { ItemScreen } from './item-screen.ts';
+import { ListScreen } from './list-screen.ts';
+import { OverviewScreen } from './overview-screen.ts';
+import { ReportScreen } from './report-screen.ts';
+import type { Host, Screen } from './screen.ts';
+
+/** The screen of the first level that a section stands for. */
+export function screenOf(host: Host, section: Section): Screen {
+  const { name } = section;
+  switch (section.kind) {
+    case 'overview':
+      return new OverviewScreen(host);
+    case 'list':
+      return new ListScreen(host, { family: section.family, list: section.list, path: {}, title: name });
+    case 'report':
+      return new ReportScreen(host, section, name);
+    case 'item': {
+      const { family, get } = section;
+      const list = (): never => {
+        throw new Error('an item without a path has no lists');
+      };
+      return new ItemScreen(host, { family, get, title: name, path: {}, fields: get.fields, lists: [], list });
+    }
+  }
+}

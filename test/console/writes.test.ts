@@ -1,0 +1,213 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { startCloudflare, type CloudflareStub } from '../rig/cloudflare.ts';
+import { startScene, type Scene, type SceneOptions, type Team } from '../rig/scene.ts';
+import { normalise } from './normalise.ts';
+import { describeAtTerminal, Seat } from './seat.ts';
+
+describeAtTerminal('what the console writes', () => {
+  let stub: CloudflareStub;
+  let scene: Scene;
+  let team: Team;
+  let seat: Seat;
+  beforeAll(async () => {
+    stub = await startCloudflare();
+    const cloud = { kind: 'cloudflare', zones: ['example.com'], teams: ['*'], api_url: stub.apiUrl, token: stub.token };
+    scene = await startScene({
+      trustedCa: [stub.ca],
+      config: {
+        network: { http_allow_private: ['127.0.0.0/8'], mail_allow_private: ['127.0.0.0/8'] },
+        dns_providers: { cloud } as unknown as NonNullable<SceneOptions['config']>['dns_providers'],
+      } as SceneOptions['config'] & object,
+    });
+    scene.dns.set(stub.host, 'A', ['127.0.0.1']);
+    stub.zones = new Map([['example.com', { id: 'a'.repeat(32), records: [] }]]);
+    team = await scene.team('Example');
+    await scene.api('POST', '/domains', { key: team.key, body: { name: 'mail.example.com' } });
+    await scene.api('POST', '/contacts', { key: team.key, body: { email: 'ada@example.org', first_name: 'Ada' } });
+    seat = await Seat.take({ url: scene.url, key: team.key });
+    await seat.sees('bytes of received mail');
+  });
+  afterEach(async () => {
+    await seat.press('Escape');
+    await go('overview', 'Mail of the last');
+    expect(stub.violations).toEqual([]);
+  });
+  afterAll(async () => {
+    await seat?.[Symbol.asyncDispose]();
+    await scene?.close();
+    await stub?.close();
+  });
+
+  const go = async (command: string, ...sees: (string | RegExp)[]): Promise<void> => {
+    await seat.type(`:${command}`);
+    await seat.sees(`:${command}`);
+    await seat.press('Enter');
+    await seat.sees(...sees);
+  };
+  /** Fills the fields of a form in their order, and hands it in. */
+  const fill = async (...texts: string[]): Promise<void> => {
+    for (const [at, text] of texts.entries()) {
+      if (at > 0) await seat.press('Down');
+      if (text !== '') await seat.type(text);
+    }
+  };
+  const ask = async (url: string) => (await scene.api('GET', url, { key: team.key })).body;
+  const write = (name: string, text: string): string => {
+    fs.writeFileSync(path.join(seat.folder, name), text);
+    return path.join(seat.folder, name);
+  };
+  const keep = async (name: string, columns: number, rows: number, sees: string): Promise<void> => {
+    await seat.resize(columns, rows);
+    const frame = await vi.waitFor(
+      async () => {
+        const [before, now] = [await seat.frame(), await seat.frame()];
+        expect(now).toBe(before);
+        expect(now).toMatch(/^ rasket /);
+        expect(now).toContain(sees);
+        expect(now.trimEnd().split('\n')).toHaveLength(rows);
+        expect(now.split('\n').filter((line) => [...line].length > columns)).toEqual([]);
+        return now;
+      },
+      { timeout: 8000, interval: 50 },
+    );
+    const named = normalise(frame).replaceAll(/127\.0\.0\.1:\d{5}/g, '127.0.0.1:30000');
+    await expect(named).toMatchFileSnapshot(`frames/${name}-${columns}x${rows}.txt`);
+  };
+
+  it('a zone is changed only as was shown before, and after a yes', async () => {
+    await go('domains', 'mail.example.com');
+    await go('configure', 'the DNS provider;');
+    await seat.press('Down');
+    await seat.type('hidden');
+    expect(await seat.sees('••••••')).not.toContain('hidden');
+    await seat.press('C-u', 'Up');
+    await fill('cloud', '', '');
+    await seat.press('Enter');
+    await seat.sees('This would change the zone example.com by the provider cloud.', 'create', 'y do it   n leave it');
+    await keep('dns-plan', 120, 40, 'This would change');
+    await keep('dns-plan', 80, 24, 'This would change');
+    await seat.press('End', 'n');
+    await seat.sees(/^(?![\s\S]*y do it)/);
+    expect(stub.lines('example.com')).toEqual([]);
+    await go('configure', 'the DNS provider;');
+    await seat.press('Up', 'Enter');
+    await seat.sees('y do it');
+    await seat.press('y');
+    await seat.sees('Changed the zone example.com by the provider cloud.');
+    expect(stub.lines('example.com').join('\n')).toContain('_domainkey.mail.example.com');
+    await go('configure', 'the DNS provider;');
+    await seat.press('Up', 'Enter');
+    await seat.sees('The zone example.com holds everything already; nothing changes.', 'y do it');
+    await seat.press('n');
+  });
+
+  it('a domain of another team is claimed, with the record to publish', async () => {
+    const other = await scene.team('Other');
+    const held = await other.domain('held.example.com');
+    await go('domains', 'mail.example.com');
+    await go('claim', 'the very name that the other team has verified');
+    await fill(held.name, '', '');
+    await seat.press('Enter');
+    await seat.sees(
+      'held.example.com: pending',
+      'Publish this TXT record at held.example.com:',
+      'It is checked again every hour',
+    );
+    await keep('domain-claim', 120, 40, 'Publish this TXT record');
+    await keep('domain-claim', 80, 24, 'Publish this TXT record');
+    await seat.press('y');
+    await seat.sees('Copied to the clipboard');
+    const { data } = await ask('/domains');
+    const { id } = data.find(({ name }: { name: string }) => name === held.name);
+    expect(await seat.clipboard()).toBe((await ask(`/domains/${id}/claim`)).record.value);
+    await seat.press('Escape');
+    await seat.sees(/^› held\.example\.com|^› .*held\.example\.com/m);
+    await go('claim-verify', 'y do it');
+    await seat.press('y');
+    await seat.sees('held.example.com: pending');
+  });
+
+  it('contacts are imported from a file of this machine, with the rows that failed', async () => {
+    await go('imports', 'There are no such imports.');
+    await go('import', 'a CSV file on this machine');
+    await fill(path.join(seat.folder, 'absent.csv'), '', '');
+    await seat.press('Enter');
+    await seat.sees('absent.csv cannot be read: there is no such file');
+    const file = write('people.csv', 'email,first_name\nbob@example.org,Bob\nnonsense,No\n');
+    await go('import', 'a CSV file on this machine');
+    await fill(file, '', '');
+    await seat.press('Enter');
+    await vi.waitFor(async () => expect((await ask('/contacts/imports')).data).toHaveLength(1), { timeout: 8000 });
+    await scene.settled();
+    await seat.sees('completed  2 rows: 1 created, 0 updated, 0 skipped, 1 failed', 'row 3: ');
+    expect((await ask('/contacts')).data).toContainEqual(expect.objectContaining({ email: 'bob@example.org' }));
+  });
+
+  it('a batch is sent from a file of this machine', async () => {
+    await team.domain('batch.example.com');
+    const mail = { from: 'a@batch.example.com', to: 'b@example.org', subject: 'Many', text: 'x' };
+    await go('emails', /^ emails/m);
+    await go('batch', 'a JSON list of 1 to 100 emails');
+    await fill(write('one.json', '{}'));
+    await seat.press('Enter');
+    await seat.sees('the file must hold a JSON list of emails');
+    await go('batch', 'a JSON list of 1 to 100 emails');
+    await fill(write('two.json', JSON.stringify([mail, mail])));
+    await seat.press('Enter');
+    await seat.sees('Accepted  2 emails');
+    expect((await ask('/emails?search=Many')).data).toHaveLength(2);
+    await scene.settled();
+  });
+
+  it('rules, segments, contacts and the team are changed in forms', async () => {
+    await go('inbound-rules', 'There are no rules yet');
+    await go('create', 'support+*@example.com');
+    await fill('*@mail.example.com', 'forward', 'office@example.org, desk@example.org');
+    await seat.press('Enter');
+    await seat.sees('Created  ');
+    const [rule] = (await ask('/inbound-rules')).data;
+    expect(rule).toMatchObject({ action: 'forward', forward_to: ['office@example.org', 'desk@example.org'] });
+    await go('update', 'webhook_only, forward or drop');
+    await fill('drop', '');
+    await seat.press('Enter');
+    await seat.sees('Changed  ');
+    expect((await ask(`/inbound-rules/${rule.id}`)).action).toBe('drop');
+
+    await go('segments', 'There are no segments yet.');
+    await go('create', 'what you call it');
+    await fill('Known', '{"all":');
+    await seat.press('Enter');
+    await seat.sees('filter must be JSON.');
+    await seat.type('[{"field":"email","op":"contains","value":"@example.org"}]}');
+    await seat.press('Enter');
+    await seat.sees('Created  ');
+    const [segment] = (await ask('/segments')).data;
+    expect((await ask(`/segments/${segment.id}`)).filter.all).toHaveLength(1);
+
+    await go('contacts', 'ada@example.org');
+    await seat.type('/ada');
+    await seat.press('Enter');
+    await seat.sees(/\/ada · 1 of/);
+    await go('update', 'its new address');
+    await fill('', '', 'King', 'true');
+    await seat.press('Enter');
+    await seat.sees('Changed  ');
+    expect(await ask('/contacts/ada@example.org')).toMatchObject({
+      ...{ first_name: 'Ada', last_name: 'King', unsubscribed: true },
+    });
+
+    await go('team', 'Slug');
+    await go('update', 'who says in marketing mail that it is the sender');
+    await keep('team-form', 120, 40, 'postal code');
+    await keep('team-form', 80, 24, 'postal code');
+    await fill('Example Ltd', '1 Example Street', '', 'London', '', 'N1 1AA', 'GB', '');
+    await seat.press('Enter');
+    await seat.sees('Changed  Example');
+    expect((await ask('/team')).sender_identity).toMatchObject({
+      sender_name: 'Example Ltd',
+      postal_address: { line1: '1 Example Street', city: 'London', country: 'GB' },
+    });
+  });
+});
