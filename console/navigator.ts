@@ -290,15 +290,13 @@ export class Navigator implements Host {
         paths.map((one) => ({ ...one, ...filled.path })),
         { body: filled.body, isForm },
       );
+    // What would change is shown for one.
+    if (paths.length > 1 && planOf(action.operation))
+      return this.say(`${label} does one at a time: unmark the others (space).`);
     if (!isForm) return go({ path: {}, body: {} });
     const title = `${label}: ${action.summary}${paths.length > 1 ? `, ${paths.length} of them` : ''}`;
-    this.dialog = new FormDialog(
-      title,
-      {
-        ...{ keys: Object.fromEntries(asked), flags: action.flags, given, note: action.description },
-      },
-      go,
-    );
+    const fields = { keys: Object.fromEntries(asked), flags: action.flags, given, note: action.description };
+    this.dialog = new FormDialog(title, fields, go);
   }
 
   #confirm(

@@ -103,6 +103,17 @@ describeAtTerminal('what the console writes', () => {
     await seat.press('n');
   });
 
+  it('of several that are marked none is changed unseen', async () => {
+    const body = { name: 'other.example.com' };
+    const { id } = (await scene.api('POST', '/domains', { key: team.key, body })).body;
+    await go('domains', 'other.example.com');
+    await seat.press('Space', 'Space');
+    await seat.sees('2 marked');
+    await go('configure', 'configure does one at a time: unmark the others (space).');
+    await seat.press('k', 'Space', 'k', 'Space');
+    await scene.api('DELETE', `/domains/${id}`, { key: team.key });
+  });
+
   it('a domain of another team is claimed, with the record to publish', async () => {
     const other = await scene.team('Other');
     const held = await other.domain('held.example.com');

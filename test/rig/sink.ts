@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import type { Server } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { NO_COUNTS } from './sink-options.ts';
@@ -70,23 +70,24 @@ export async function startSink(options: SinkOptions = {}): Promise<Sink> {
       for (const watcher of due) watcher.done();
     },
   };
-  const servers: Server[] = [];
-  const listen = async (host: string, port: number): Promise<number> => {
-    const server = createServer({ noDelay: true }, (socket) => {
-      sink.counts.connections += 1;
-      sessions.add(new SinkSession(socket, shared, sink.counts.connections));
-      shared.stir();
-    });
-    servers.push(server);
-    await new Promise<void>((done, fail) => {
-      server.once('error', fail);
-      server.listen(port, host, done);
-    });
-    return (server.address() as { port: number }).port;
+  const take = (socket: Socket): void => {
+    sink.counts.connections += 1;
+    sessions.add(new SinkSession(socket, shared, sink.counts.connections));
+    shared.stir();
   };
-  sink.port = await listen(sink.host, options.port ?? 0);
-  for (const host of options.alsoAt ?? []) await listen(host, sink.port);
+  const servers = [await listenAt(sink.host, options.port ?? 0, take)];
+  sink.port = (servers[0]?.address() as AddressInfo).port;
+  for (const host of options.alsoAt ?? []) servers.push(await listenAt(host, sink.port, take));
   return sink;
+}
+
+async function listenAt(host: string, port: number, take: (socket: Socket) => void): Promise<Server> {
+  const server = createServer({ noDelay: true }, take);
+  await new Promise<void>((done, fail) => {
+    server.once('error', fail);
+    server.listen(port, host, done);
+  });
+  return server;
 }
 
 /** As a process of its own: prints where it listens, and appends a line per accepted message when asked to. */
