@@ -123,7 +123,7 @@ export class Navigator implements Host {
     const screen = screenOf(this, section);
     if (screen instanceof ListScreen && ID.test(rest)) {
       this.#show([screen]);
-      return screen.openItem({ id: rest });
+      return screen.openById(rest);
     }
     if (rest !== '') this.#applyFilter(screen, rest);
     this.#show([screen]);
