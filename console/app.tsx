@@ -1,6 +1,6 @@
 import { Box, Text, useInput, usePaste, useWindowSize } from 'ink';
 import { Component, useSyncExternalStore, type ReactNode } from 'react';
-import { bold, faint, fit, inverse, shownWidth } from './draw/text.ts';
+import { bold, faint, fit, inverse, shownWidth, wrap } from './draw/text.ts';
 import { keysIn, type InkKey } from './keys.ts';
 import type { Navigator } from './navigator.ts';
 
@@ -25,7 +25,8 @@ export function App({ navigator, version, where }: AppInput): ReactNode {
   if (columns < COLUMNS_MIN || rows < ROWS_MIN) {
     return <Text wrap="truncate">{`The console needs ${COLUMNS_MIN} columns and ${ROWS_MIN} lines.`}</Text>;
   }
-  const size = { columns, rows: rows - 5 };
+  const lower = lowerLines(navigator, columns);
+  const size = { columns, rows: rows - 4 - lower.length };
   // First, because drawing finds out how much there is to scroll.
   const lines = body(navigator, size);
   return (
@@ -34,7 +35,7 @@ export function App({ navigator, version, where }: AppInput): ReactNode {
       <Line text={tabs(navigator, columns)} />
       <Line text={crumbs(navigator, columns)} />
       <Lines lines={lines} height={size.rows} />
-      <Line text={fit(lowerLine(navigator, columns), columns)} />
+      <Lines lines={lower.map((line) => fit(line, columns))} height={lower.length} />
       <Line text={fit(keysLine(navigator), columns)} />
     </Box>
   );
@@ -79,9 +80,13 @@ function tabs({ sectionName: current, sections }: Navigator, columns: number): s
   }
 }
 
+/** Beside the crumbs, which keep as much as tells where one is. */
+const hasRoom = (note: string, columns: number): boolean => shownWidth(note) <= columns - 13;
+
 function crumbs({ screens, screen }: Navigator, columns: number): string {
   const titles = screens.map(({ title }) => title);
-  return apart(` ${bold(titles.join(' › '))}`, `${screen?.note() ?? ''} `.slice(0, Math.max(0, columns - 12)), columns);
+  const note = screen?.note() ?? '';
+  return apart(` ${bold(titles.join(' › '))}`, hasRoom(note, columns) ? `${note} ` : '', columns);
 }
 
 function body({ screen, dialog }: Navigator, size: { columns: number; rows: number }): string[] {
@@ -100,12 +105,21 @@ function body({ screen, dialog }: Navigator, size: { columns: number; rows: numb
   return [...above, ...box];
 }
 
-function lowerLine(navigator: Navigator, columns: number): string {
-  const { prompt, message } = navigator;
-  if (!prompt) return ` ${message}`;
+const LOWER_MAX = 4;
+
+/** What is typed; else what is said, whole, and a note for which there is no room above. */
+function lowerLines(navigator: Navigator, columns: number): string[] {
+  const { prompt, message, screen } = navigator;
+  if (!prompt) {
+    const note = screen?.note() ?? '';
+    const said = new Set([message, hasRoom(note, columns) ? '' : note].filter((text) => text !== ''));
+    const lines = [...said].flatMap((text) => wrap(text, columns - 2)).slice(0, LOWER_MAX);
+    return lines.length === 0 ? [''] : lines.map((line) => ` ${line}`);
+  }
   const typed = `${prompt.sign}${prompt.text}`;
   const left = columns - shownWidth(typed) - 6;
-  return ` ${typed}${inverse(' ')}  ${faint(fit(navigator.candidates(prompt).join('  '), Math.max(0, left)).trimEnd())}`;
+  const offered = fit(navigator.candidates(prompt).join('  '), Math.max(0, left)).trimEnd();
+  return [` ${typed}${inverse(' ')}  ${faint(offered)}`];
 }
 
 function keysLine({ dialog, prompt, screen, doings }: Navigator): string {

@@ -46,5 +46,10 @@ export async function carryOut(
       }
     }
   }
-  return answers;
+  const { seen } = action;
+  if (!seen) return answers;
+  const told: string[] = [];
+  for (const path of paths)
+    told.push(seen.tell((await client.call(seen.operation, { path } as CallOf<OperationId>, signal)) as never));
+  return told;
 }

@@ -1,26 +1,15 @@
-import { nameOf, routeOf, type Client, type OperationId } from '../cli/client/index.ts';
+import { NoAnswer, type Client } from '../cli/client/index.ts';
 import { clean, type Terminal } from '../cli/output/index.ts';
-import { carryOut, type Path } from './carry-out.ts';
 import type { Doing, Section } from './catalog.ts';
 import { commonStart, completions, filterCompletions, readCommand } from './command-line.ts';
-import {
-  AskDialog,
-  ConfirmDialog,
-  FormDialog,
-  MenuDialog,
-  TextDialog,
-  type Dialog,
-  type Filled,
-} from './dialogs/dialog.ts';
+import { MenuDialog, TextDialog, type Dialog, type FormDialog } from './dialogs/dialog.ts';
 import { typeInto } from './dialogs/type-into.ts';
+import { Doer, type Stage } from './doer.ts';
 import { helpText } from './help.ts';
-import { outcomeOf } from './outcome.ts';
-import { ItemScreen } from './screens/item-screen.ts';
 import { ListScreen } from './screens/list-screen.ts';
 import { screenOf } from './screens/screen-of.ts';
 import { inWords, type Host, type Offer, type Screen } from './screens/screen.ts';
 import { watchClient } from './watched-client.ts';
-import { planOf, workOf, type Plan } from './works.ts';
 
 export interface Prompt {
   sign: ':' | '/';
@@ -40,7 +29,7 @@ interface Outside {
 const ID = /^([0-9a-f]{8}-[0-9a-f-]{27}|[a-z]+_[0-9a-f]{16,})$/;
 
 /** Where one is and what one is doing: screens on a stack, at most one dialog or prompt over them, and every key. */
-export class Navigator implements Host {
+export class Navigator implements Host, Stage {
   readonly client: Client;
   readonly terminal: Terminal;
   readonly sections: readonly Section[];
@@ -50,7 +39,9 @@ export class Navigator implements Host {
   #stack: Screen[] = [];
   #section: Section | undefined;
   #stop = new AbortController();
-  #work: AbortController | undefined;
+  readonly #doer = new Doer(this);
+  /** Takes back what was said of a server that did not answer. */
+  #unsay: () => void = () => undefined;
   dialog: Dialog | undefined;
   prompt: Prompt | undefined;
   message = '';
@@ -62,7 +53,11 @@ export class Navigator implements Host {
     this.terminal = outside.terminal;
     this.sections = outside.sections;
     this.client = watchClient(outside.client, {
-      heard: () => this.#heard(undefined),
+      heard: () => {
+        this.#unsay();
+        this.#unsay = () => undefined;
+        this.#heard(undefined);
+      },
       silent: () => this.#heard(this.lostSince ?? Date.now()),
     });
   }
@@ -102,11 +97,28 @@ export class Navigator implements Host {
     this.changed();
   };
 
+  sayFault = (error: unknown, form?: FormDialog): void => {
+    const text = clean(inWords(error));
+    this.say(form ? '' : text);
+    form?.refuse(text);
+    // What may have been carried out all the same has to be looked at, whether or not the server is back.
+    if (!(error instanceof NoAnswer) || error.isInDoubt) return;
+    this.#unsay = () => {
+      if (form) form.takeBack(text);
+      else if (this.message === text) this.message = '';
+      this.changed();
+    };
+  };
+
+  get left(): AbortSignal {
+    return this.#stop.signal;
+  }
+
   open = (screen: Screen): void => this.#show([...this.#stack, screen]);
 
   close(): void {
     this.#stop.abort();
-    this.#work?.abort();
+    this.#doer.stop();
   }
 
   /** Whatever the former screen waits for is given up. */
@@ -123,7 +135,7 @@ export class Navigator implements Host {
     const screen = screenOf(this, section);
     if (screen instanceof ListScreen && ID.test(rest)) {
       this.#show([screen]);
-      return screen.openItem({ id: rest });
+      return screen.openById(rest);
     }
     if (rest !== '') this.#applyFilter(screen, rest);
     this.#show([screen]);
@@ -153,13 +165,13 @@ export class Navigator implements Host {
 
   #dispatch(key: string): void {
     this.message = '';
-    if (this.#work && key === 'esc') return this.#work.abort();
+    if (this.#doer.isBusy && key === 'esc') return this.#doer.stop();
     if (this.dialog) return this.#keyOfDialog(this.dialog, key);
     if (this.prompt) return this.#keyOfPrompt(this.prompt, key);
     if (this.#keyOfAll(key) || this.screen?.key(key)) return;
     const found = this.#doings().find(({ doing }) => doing.key === key);
-    if (found) return this.#begin(found.doing, found.offer);
-    if (key === 'left' || key === 'h') return this.#back();
+    if (found) return this.#doer.begin(found.doing, found.offer);
+    if (key === 'left' || key === 'h') return this.back();
   }
 
   #keyOfDialog(dialog: Dialog, key: string): void {
@@ -187,7 +199,7 @@ export class Navigator implements Host {
     else if (key === 'y') this.#copy(this.screen?.copy());
     else if (key === 'x') this.#menu();
     else if (key === 'esc') this.#escape();
-    else if (key === 'q') this.#back(true);
+    else if (key === 'q') this.back(true);
     else return false;
     return true;
   }
@@ -195,10 +207,10 @@ export class Navigator implements Host {
   #escape(): void {
     const filter = this.screen?.filter;
     if (filter && filter.text !== '') return filter.apply('');
-    this.#back();
+    this.back();
   }
 
-  #back(mayQuit = false): void {
+  back(mayQuit = false): void {
     if (this.#stack.length > 1) return this.#show(this.#stack.slice(0, -1));
     if (mayQuit) this.#outside.quit();
   }
@@ -226,7 +238,7 @@ export class Navigator implements Host {
       all.map(({ doing }) => doing),
       (doing) => {
         const found = all.find((one) => one.doing === doing);
-        if (found) this.#begin(doing, found.offer);
+        if (found) this.#doer.begin(doing, found.offer);
       },
     );
   }
@@ -272,127 +284,10 @@ export class Navigator implements Host {
         return this.enter(command.section, command.rest);
       case 'doing': {
         const found = this.#doings().find(({ doing }) => doing.label === command.label);
-        return found && this.#begin(found.doing, found.offer);
+        return found && this.#doer.begin(found.doing, found.offer);
       }
       case 'unknown':
         return this.say(`There is no ${command.word} here; Tab shows what there is.`);
-    }
-  }
-
-  /** First what has to be known, then whether it is meant, then the work. */
-  #begin({ action, label }: Doing, { paths, given = {} }: Offer): void {
-    const [path = {}] = paths;
-    const asked = Object.entries(action.path).filter(([name]) => !(name in path));
-    const isForm = asked.length > 0 || Object.keys(action.flags).length > 0;
-    const go = (filled: Filled): void =>
-      this.#confirm(
-        { action, label },
-        paths.map((one) => ({ ...one, ...filled.path })),
-        { body: filled.body, isForm },
-      );
-    // What would change is shown for one.
-    if (paths.length > 1 && planOf(action.operation))
-      return this.say(`${label} does one at a time: unmark the others (space).`);
-    if (!isForm) return go({ path: {}, body: {} });
-    const title = `${label}: ${action.summary}${paths.length > 1 ? `, ${paths.length} of them` : ''}`;
-    const fields = { keys: Object.fromEntries(asked), flags: action.flags, given, note: action.description };
-    this.dialog = new FormDialog(title, fields, go);
-  }
-
-  #confirm(
-    doing: Pick<Doing, 'action' | 'label'>,
-    paths: readonly Path[],
-    { body, isForm }: { body: Filled['body']; isForm: boolean },
-  ): void {
-    const { action, label } = doing;
-    const go = (): void => void this.#run(doing, paths, body);
-    const { destroys } = action;
-    const many = paths.length > 1 ? ` for ${paths.length} of them` : '';
-    if (destroys) {
-      const dialog = new ConfirmDialog({ title: label, says: destroys.says + many, where: this.client.url, yes: go });
-      this.dialog = dialog;
-      // Several have no name in common: how many they are has to be known.
-      if (paths.length > 1) return dialog.name(String(paths.length));
-      return void this.#name(dialog, destroys.name, paths[0] ?? {});
-    }
-    const named = action.destroysNamed?.(body);
-    if (named) {
-      const dialog = new ConfirmDialog({ title: label, says: named.says, where: this.client.url, yes: go });
-      dialog.name(named.name);
-      return void (this.dialog = dialog);
-    }
-    const plan = planOf(action.operation);
-    if (plan) return void this.#plan(doing, plan(this.client, paths[0] ?? {}, body));
-    if (isForm || routeOf(action.operation as OperationId)[0] === 'GET') return go();
-    const question = `${action.summary[0]?.toUpperCase() ?? ''}${action.summary.slice(1)}${many}, on ${this.client.url}?`;
-    this.dialog = new AskDialog(
-      label,
-      [question, ...(action.description === undefined ? [] : [action.description])],
-      go,
-    );
-  }
-
-  #name(dialog: ConfirmDialog, naming: Parameters<typeof nameOf>[1], path: Path): Promise<void> {
-    return this.#learn(nameOf(this.client, naming, path, this.#stop.signal), (name) => dialog.name(name));
-  }
-
-  /** Shows what would be done, and asks. */
-  #plan(doing: Pick<Doing, 'action' | 'label'>, planned: Promise<Plan>): Promise<void> {
-    this.say(`${doing.label} … asking what would change`);
-    return this.#learn(planned, ({ question, draw, work }) => {
-      this.say('');
-      this.dialog = new AskDialog(
-        doing.label,
-        [question],
-        () => void this.#run(doing, [{}], {}, work),
-        (columns) => draw(this.terminal, columns),
-      );
-    });
-  }
-
-  /** What has to be known first; a screen that is left meanwhile does not hear of it. */
-  async #learn<T>(asked: Promise<T>, then: (answer: T) => void): Promise<void> {
-    const { signal } = this.#stop;
-    try {
-      const answer = await asked;
-      if (signal.aborted) return;
-      then(answer);
-      this.changed();
-    } catch (error) {
-      if (signal.aborted) return;
-      this.dialog = undefined;
-      this.say(inWords(error));
-    }
-  }
-
-  async #run(
-    { action, label }: Pick<Doing, 'action' | 'label'>,
-    paths: readonly Path[],
-    body: Filled['body'],
-    special = workOf(action.operation, body),
-  ): Promise<void> {
-    const work = new AbortController();
-    this.#work = work;
-    const screen = this.screen;
-    const of = paths.length > 1 ? (done: number): string => ` ${done} of ${paths.length}` : (): string => '';
-    const tell = (done: number, waits = ''): void =>
-      this.say(`${label}${of(done)} … ${waits}${paths.length > 1 ? '  (esc stops it)' : ''}`);
-    try {
-      const progress = { tell, signal: work.signal };
-      const answers = special
-        ? [await special(this.client, progress)]
-        : await carryOut(this.client, { action, paths, body }, progress);
-      screen?.unmark?.();
-      const { text, dialog } = outcomeOf(action, answers);
-      this.dialog = dialog ?? this.dialog;
-      this.say(text);
-      if (/^delete/.test(action.operation) && screen instanceof ItemScreen && screen === this.screen) this.#back();
-      else screen?.refresh();
-    } catch (error) {
-      this.say(work.signal.aborted ? `${label} was stopped.` : inWords(error));
-      screen?.refresh();
-    } finally {
-      if (this.#work === work) this.#work = undefined;
     }
   }
 }

@@ -6,6 +6,7 @@ import {
   listOf,
   nameIn,
   partsOf,
+  seenIn,
   wide,
   type Family,
   type Field,
@@ -68,9 +69,10 @@ const records = partsOf({
   label: 'Records',
   of: (domain: AnswerOf<'getDomain'>) => domain.records,
   columns: [
-    ...recordColumns,
+    ...recordColumns.filter(({ name: column }) => column !== 'value'),
     { name: 'diagnosis', label: 'What is wrong', kind: 'long' },
     { name: 'found', label: 'What is there', kind: 'long', value: (record) => foundIn(record) },
+    ...recordColumns.filter(({ name: column }) => column === 'value'),
   ],
   copy: (record) => record.value,
 });
@@ -78,6 +80,12 @@ const records = partsOf({
 function foundIn({ diagnosis, found }: DomainRecord): string {
   if (!diagnosis) return '';
   return [...new Set([...(found?.authoritative ?? []), ...(found?.resolver ?? [])])].join(' | ');
+}
+
+function tellRecords({ name: domain, status: state, records: all }: AnswerOf<'getDomain'>): string {
+  if (state === 'verified') return `${domain} is verified.`;
+  const missing = all.filter((record) => record.status !== 'verified').length;
+  return `${domain} is ${state}: ${missing} of ${all.length} records are not verified; open it, → shows what is wrong with each.`;
 }
 
 export const regenerate = actionOf('regenerateDkim', {
@@ -166,6 +174,7 @@ export const domains = {
       example: 'domains verify mail.example.com',
       path: { domain_id: DOMAIN },
       done: 'Looked up the records of',
+      seen: seenIn('getDomain', tellRecords),
       isSpecial: true,
     }),
     actionOf('rotateDkim', {

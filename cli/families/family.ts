@@ -56,6 +56,12 @@ export interface Flag {
   isSecret?: true;
 }
 
+/** An operation of the same path, and what it says. */
+export interface Seen {
+  operation: OperationId;
+  tell: (item: never) => string;
+}
+
 interface Spoken {
   /** The words behind `rasket <command>`; none where the command itself is meant. */
   verb: string;
@@ -122,6 +128,8 @@ export interface Action extends Spoken {
   /** What was done, where an id does not say it. */
   tell?: (answer: never) => string;
   hint?: (answer: never) => string;
+  /** What is looked at afterwards and told in the console, where the answer itself says too little. */
+  seen?: Seen;
   /** What there is to copy of what is told. */
   copy?: (answer: never) => string;
   destroys?: Destruction;
@@ -230,6 +238,7 @@ export function actionOf<Id extends OperationId>(
     tell?: (answer: AnswerOf<Id>) => string;
     hint?: (answer: AnswerOf<Id>) => string;
     copy?: (answer: AnswerOf<Id>) => string;
+    seen?: Seen;
     destroys?: Destruction;
     destroysNamed?: Action['destroysNamed'];
     isSecret?: true;
@@ -238,6 +247,11 @@ export function actionOf<Id extends OperationId>(
 ): Action {
   return { path: {}, flags: {}, ...declared, operation } as Action;
 }
+
+export const seenIn = <Id extends OperationId>(operation: Id, tell: (item: AnswerOf<Id>) => string): Seen => ({
+  operation,
+  tell,
+});
 
 /** The name of what an operation of the same path answers. */
 export const nameIn = <Id extends OperationId>(operation: Id, of: (item: AnswerOf<Id>) => string): Naming => ({

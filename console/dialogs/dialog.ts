@@ -27,6 +27,7 @@ export class AskDialog implements Dialog {
   readonly #shows: (width: number) => readonly string[];
   #scroll = 0;
   #below = 0;
+  #isUnsure = false;
 
   constructor(
     title: string,
@@ -45,7 +46,8 @@ export class AskDialog implements Dialog {
   }
 
   draw(width: number, height: number): string[] {
-    const ask = this.#lines.flatMap((line) => wrap(line, width));
+    const unsure = this.#isUnsure ? ['Enter decides nothing here: y does it, n leaves it.'] : [];
+    const ask = [...this.#lines, ...unsure].flatMap((line) => wrap(line, width));
     const shown = this.#shows(width).flatMap((line) => wrap(line, width));
     if (shown.length === 0) return ask;
     const space = Math.max(1, height - ask.length - 1);
@@ -60,7 +62,8 @@ export class AskDialog implements Dialog {
       return true;
     }
     if (key === 'y' || key === 'Y') this.#yes();
-    return !['y', 'Y', 'n', 'N', 'q', 'esc', 'enter'].includes(key);
+    this.#isUnsure = key === 'enter';
+    return !['y', 'Y', 'n', 'N', 'q', 'esc'].includes(key);
   }
 }
 
@@ -179,7 +182,7 @@ export class FormDialog implements Dialog {
       const said = isHere ? wrap(says, width - labels - 2).map((line) => `  ${' '.repeat(labels)}${faint(line)}`) : [];
       return [`${isHere ? '› ' : '  '}${(label + (isRequired ? ' *' : '')).padEnd(labels)}${value}`, ...said];
     });
-    if (this.#fault !== '') return [...lines, this.#fault];
+    if (this.#fault !== '') return [...lines, ...wrap(this.#fault, width)];
     const isAnyRequired = this.#lines.some(({ isRequired }) => isRequired);
     const notes = [...(isAnyRequired ? ['* has to be filled'] : []), ...(this.#note === '' ? [] : [this.#note])];
     return [...lines, ...notes.flatMap((note) => wrap(note, width)).map(faint)];
@@ -199,6 +202,15 @@ export class FormDialog implements Dialog {
     const line = this.#lines[this.#at];
     if (line) line.text = text === '' ? typeInto(line.text, key) : line.text + text;
     this.#fault = '';
+  }
+
+  /** It was handed in, and is to be tried again. */
+  refuse(fault: string): void {
+    this.#fault = fault;
+  }
+
+  takeBack(fault: string): void {
+    if (this.#fault === fault) this.#fault = '';
   }
 
   #submit(): boolean {

@@ -95,19 +95,29 @@ export function drawTable(terminal: Terminal, view: TableView, width: number, he
   return [fit(head, width), ...body];
 }
 
-/** What stands below the table about the row in hand: the values that have no room in a line. */
-export function drawBelow(fields: Fields, row: object | undefined, width: number): string[] {
+/** How much of one value stands below the table. */
+const LINES_MAX = 6;
+
+/**
+ * What stands below the table about the row in hand: the values that have no room in a line. Each has at least its first
+ * line there; what is left goes to them in their order.
+ */
+export function drawBelow(fields: Fields, row: object | undefined, width: number, height: number): string[] {
   if (row === undefined) return [];
   const long = fields
     .filter(({ kind, shown }) => kind === 'long' && shown === undefined)
-    .map((field) => [field.label, clean(inWords(valueOf(field, row)))] as const)
-    .filter(([, text]) => text !== '');
-  return long.flatMap(([label, text]) => {
-    const lines = wrap(text, width - 4);
-    return [
-      `  ${faint(label)}`,
-      ...lines.slice(0, 6).map((line) => `    ${line}`),
-      ...(lines.length > 6 ? ['    …'] : []),
-    ];
+    .map((field) => ({ label: field.label, text: clean(inWords(valueOf(field, row))) }))
+    .filter(({ text }) => text !== '');
+  // Of each its label and a line.
+  let left = height - 2 * long.length;
+  return long.flatMap(({ label, text }) => {
+    const all = wrap(text, width - 4);
+    const lines = all.length > LINES_MAX ? [...all.slice(0, LINES_MAX), '…'] : all;
+    const room = 1 + Math.max(0, Math.min(left, lines.length - 1));
+    left -= room - 1;
+    // With one line alone the mark stands in it.
+    const cut = room === 1 ? [fit(text, width - 4)] : [...lines.slice(0, room - 1), '…'];
+    const shown = room < lines.length ? cut : lines;
+    return [`  ${faint(label)}`, ...shown.map((line) => `    ${line}`)];
   });
 }

@@ -16,12 +16,14 @@ interface Inner {
 
 export interface ItemInput {
   family: Family;
-  title: string;
+  title: (item: object | undefined) => string;
   path: Path | undefined;
-  /** What is known of it already. */
-  item?: object;
+  /** Its row of a list, where it was opened there, and what that can show. */
+  row?: { item: object; fields: readonly Field<never>[] } | undefined;
   fields: readonly Field<never>[];
   get: Detail | undefined;
+  /** Where the API has no more of it than its row. */
+  find?: (signal: AbortSignal) => Promise<object>;
   lists: readonly Inner[];
   list: (inner: Inner) => Screen;
 }
@@ -35,7 +37,6 @@ interface Side {
 
 /** An item from all its sides: its story, its fields, its texts, what it holds and the lists that belong to it. */
 export class ItemScreen implements Screen {
-  readonly title: string;
   readonly #host: Host;
   readonly #input: ItemInput;
   readonly #lists: readonly Side[];
@@ -55,22 +56,23 @@ export class ItemScreen implements Screen {
   constructor(host: Host, input: ItemInput) {
     this.#host = host;
     this.#input = input;
-    this.#item = input.item;
-    this.title = input.title;
-    this.#isLoaded = input.get === undefined;
+    this.#item = input.row?.item;
+    this.#isLoaded = input.get === undefined && input.row !== undefined;
     this.#lists = input.lists.map((inner) => ({ label: labelOf(inner), screen: input.list(inner) }));
     const parts = input.get?.parts;
     if (parts) this.#parts = new PartsScreen(host, parts, () => this.#item);
   }
 
+  get title(): string {
+    return this.#input.title(this.#item);
+  }
+
   start(signal: AbortSignal): void {
     this.#signal = signal;
-    if (this.#input.get)
-      void follow(
-        signal,
-        (stop) => this.#load(stop),
-        (fault) => this.#tell(fault),
-      );
+    const load = (stop: AbortSignal): Promise<void> => this.#load(stop);
+    const tell = (fault: string): void => this.#tell(fault);
+    // A row does not change under its reader.
+    void (this.#input.get ? follow(signal, load, tell) : tried(signal, load, tell));
     this.#startSide();
   }
 
@@ -82,10 +84,11 @@ export class ItemScreen implements Screen {
   }
 
   async #load(signal: AbortSignal): Promise<void> {
-    const { get, path = {} } = this.#input;
-    if (!get) return;
+    const { get, find, path = {} } = this.#input;
     const { client, terminal } = this.#host;
-    if (get.operation === 'getEmail') {
+    if (!get) {
+      if (!this.#isLoaded) this.#item = await find?.(signal);
+    } else if (get.operation === 'getEmail') {
       const history = await readHistory(client, path.email_id ?? '', signal);
       this.#item = history.email;
       this.#story = tellHistory({ ...terminal, isTty: true }, history, true);
@@ -115,8 +118,14 @@ export class ItemScreen implements Screen {
     return sides.find(({ label }) => label === this.#label) ?? sides[0];
   }
 
+  /** A row of a list lacks what only the detail has. */
+  get #fields(): readonly Field<never>[] {
+    const { fields, row } = this.#input;
+    return this.#isLoaded || !row ? fields : row.fields;
+  }
+
   #sides(): Side[] {
-    const { fields } = this.#input;
+    const fields = this.#fields;
     const story: Side[] = this.#story ? [{ label: 'timeline', lines: (width) => this.#told(width) }] : [];
     const parts = this.#input.get?.parts?.label.toLowerCase();
     const bodies = fields.filter((field) => field.name !== parts && this.#isBody(field) && this.#bodyOf(field) !== '');
@@ -151,7 +160,7 @@ export class ItemScreen implements Screen {
   #details(width: number): string[] {
     if (!this.#item) return [];
     const isAsked = this.#input.get !== undefined;
-    const plain = this.#input.fields.filter(({ kind, shown }) => kind !== 'body' && !(isAsked && shown === 'asked'));
+    const plain = this.#fields.filter(({ kind, shown }) => kind !== 'body' && !(isAsked && shown === 'asked'));
     const terminal = { ...this.#host.terminal, isTty: true, columns: width };
     const labels = Math.max(...plain.map(({ label }) => label.length)) + 2;
     return formatItem(terminal, plain, this.#item)
@@ -184,8 +193,12 @@ export class ItemScreen implements Screen {
     this.#length = lines.length;
     this.#scroll = Math.max(0, Math.min(this.#scroll, lines.length - this.#height));
     const seen = lines.slice(this.#scroll, this.#scroll + this.#height).map((line) => ` ${line}`);
-    const isEmpty = lines.length === 0;
-    return [fit(bar, columns), '', ...(isEmpty ? [faint(this.#isLoaded ? ' Nothing here.' : ' Loading …')] : seen)];
+    return [fit(bar, columns), '', ...(lines.length === 0 ? this.#none(columns) : seen)];
+  }
+
+  #none(columns: number): string[] {
+    if (this.#isLoaded) return [faint(' Nothing here.')];
+    return this.#fault === '' ? [faint(' Loading …')] : wrap(`  ${this.#fault}`, columns - 2);
   }
 
   key(key: string): boolean {

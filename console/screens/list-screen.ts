@@ -1,6 +1,6 @@
 import type { CallOf, OperationId } from '../../cli/client/index.ts';
 import { inWords as valueInWords, valueOf, type Family, type List } from '../../cli/families/index.ts';
-import { clean } from '../../cli/output/index.ts';
+import { clean, CliFault } from '../../cli/output/index.ts';
 import { doingsOf, itemKeys, listsOf, pathOfRow } from '../catalog.ts';
 import { faint } from '../draw/text.ts';
 import { Pager, type Page } from '../pager.ts';
@@ -8,9 +8,14 @@ import { readFilter, writeFilter, type ReadFilter } from '../read-filter.ts';
 import { ItemScreen } from './item-screen.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
 import { TableBody } from './table-body.ts';
+import { titleOf } from './title-of.ts';
 
 type Row = { id: string };
 type Path = Readonly<Record<string, string>>;
+
+/** How much of a list is read to find one by its id, where the API cannot be asked for one. */
+const PAGE = 100;
+const PAGES_SEARCHED = 20;
 
 /** A list of the API, as its family declares it: followed while its beginning is seen, paged as one walks. */
 export class ListScreen implements Screen {
@@ -158,23 +163,48 @@ export class ListScreen implements Screen {
     return true;
   }
 
-  /** Also of one that is in no page yet: its id is enough. */
   openItem(row: Row): void {
-    const path = pathOfRow(this.#family, this.#path, row.id);
-    const title = clean(titleOf(row));
+    this.#openAt(row.id, row);
+  }
+
+  /** One that is in no page yet. */
+  openById(id: string): void {
+    this.#openAt(id, undefined);
+  }
+
+  #openAt(id: string, row: Row | undefined): void {
+    const path = pathOfRow(this.#family, this.#path, id);
     const { get } = this.#family;
+    const { columns } = this.#list;
     const isMine = get !== undefined && path !== undefined && Object.keys(get.path).every((key) => key in path);
     const item = new ItemScreen(this.#host, {
       family: this.#family,
-      title,
+      title: (item) => clean(titleOf(row ?? item ?? { id })),
       path,
-      item: row,
-      fields: isMine ? get.fields : this.#list.columns,
+      row: row && { item: row, fields: columns },
+      fields: isMine ? get.fields : columns,
       get: isMine ? get : undefined,
+      find: (signal) => this.#find(id, signal),
       lists: path === undefined ? [] : listsOf(Object.keys(path)).map((inner) => ({ ...inner, path })),
       list: (inner) => new ListScreen(this.#host, { ...inner, title: '' }),
     });
     this.#host.open(item);
+  }
+
+  /** By whichever of the ids of its row somebody copied. */
+  async #find(id: string, signal: AbortSignal): Promise<Row> {
+    const { operation, columns } = this.#list;
+    const ids = columns.filter(({ kind }) => kind === 'id');
+    let after: string | undefined;
+    for (let page = 0; page < PAGES_SEARCHED; page++) {
+      const call = { path: this.#path, query: { limit: PAGE, after } } as CallOf<OperationId>;
+      const { data } = (await this.#host.client.call(operation, call, signal)) as unknown as Page<Row>;
+      const found = data.find((row) => row.id === id || ids.some((field) => valueOf(field, row) === id));
+      if (found) return found;
+      after = data.at(-1)?.id;
+      if (data.length < PAGE || after === undefined) throw new CliFault(`There is none with the id ${id}.`, 'notFound');
+    }
+    throw new CliFault(`The first ${PAGES_SEARCHED * PAGE} hold none with the id ${id}.`, 'notFound');
   }
 
   unmark(): void {
@@ -209,11 +239,4 @@ export class ListScreen implements Screen {
   copy(): string | undefined {
     return this.#body.row(this.#rows())?.id;
   }
-}
-
-/** What a person calls a row. */
-export function titleOf(row: object): string {
-  const { name, subject, email, endpoint, type, key, id } = row as Readonly<Record<string, unknown>>;
-  const title = [name, subject, email, endpoint, type, key, id].find((text) => typeof text === 'string' && text !== '');
-  return String(title ?? '');
 }

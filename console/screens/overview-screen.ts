@@ -1,7 +1,7 @@
 import { ApiFault, type AnswerOf } from '../../cli/client/index.ts';
 import { usage, type Tone } from '../../cli/families/index.ts';
 import { clean, styleOf } from '../../cli/output/index.ts';
-import { bars, bold, faint, gauge } from '../draw/text.ts';
+import { bars, bold, faint, gauge, shownWidth, wrap } from '../draw/text.ts';
 import { follow, tried, type Host, type Offer, type Screen, type Size } from './screen.ts';
 
 type Metrics = AnswerOf<'getEmailMetrics'>;
@@ -11,6 +11,7 @@ interface Seen {
   version?: string;
   checks?: readonly Check[];
   metrics?: Metrics;
+  queue?: AnswerOf<'getQueue'>;
   used?: readonly { what: string; used: number; limit: number | null }[];
   domains?: readonly { name: string; status: string }[];
   endpoints?: readonly { endpoint: string; status: string }[];
@@ -56,6 +57,8 @@ export class OverviewScreen implements Screen {
     const since = new Date(Math.floor(Date.now() / HOUR_MS + 1) * HOUR_MS - HOURS * HOUR_MS).toISOString();
     const query = { start_date: since, granularity: 'hourly', dimensions: 'period', metrics: METRICS } as const;
     see({ metrics: await client.call('getEmailMetrics', { query }, signal) });
+    if (this.#host.sections.some(({ isOperators }) => isOperators))
+      see({ queue: await client.call('getQueue', {}, signal) });
     see({ used: usage.report.rows((await client.call('getUsage', {}, signal)) as never) as Seen['used'] & object });
     see({ domains: (await client.call('listDomains', { query: { limit: 100 } }, signal)).data });
     see({ endpoints: (await client.call('listWebhooks', { query: { limit: 100 } }, signal)).data });
@@ -78,14 +81,14 @@ export class OverviewScreen implements Screen {
 
   draw({ columns, rows }: Size): string[] {
     const { metrics } = this.#seen;
-    const perBar = Math.max(1, Math.min(6, Math.floor((columns - 26) / HOURS)));
     const height = rows >= 28 ? 6 : 4;
     return [
-      ...this.#health(),
+      ...this.#health().flatMap((line) => wrap(line, columns)),
       '',
-      ...(metrics ? this.#mail(metrics, height, perBar) : [faint('  Loading …')]),
+      ...(metrics ? this.#mail(metrics, height, columns) : [faint('  Loading …')]),
       '',
-      ...this.#attention(),
+      ...this.#queue(rows >= 28 ? 6 : 3).flatMap((line) => wrap(line, columns)),
+      ...this.#attention().flatMap((line) => wrap(line, columns)),
       ...this.#usage(columns),
     ];
   }
@@ -105,23 +108,29 @@ export class OverviewScreen implements Screen {
     return [`  ${bold('Server')}   ${state}  ${faint(`rasket ${clean(version ?? '')}`)}  ${told.join(', ')}`];
   }
 
-  #mail({ data = [], totals }: Metrics, height: number, perBar: number): string[] {
+  #mail({ data = [], totals }: Metrics, height: number, columns: number): string[] {
     const sent = data.map((row) => row.sent ?? 0);
     const most = Math.max(0, ...sent);
-    const chart = bars(sent, height, perBar);
     const rates = [
       `${bold(String(totals.sent ?? 0))} sent, ${totals.delivered ?? 0} delivered (${totals.delivery_rate ?? 0} %)`,
       this.#rate('bounced', totals.bounced, totals.bounce_rate, BOUNCES),
       this.#rate('complained', totals.complained, totals.complaint_rate, COMPLAINTS),
       `${totals.delivery_delayed ?? 0} delayed`,
     ];
+    // The figures are never cut: the bars are as wide as these leave room for, or stand above them.
+    const room = columns - 4 - Math.max(...rates.map(shownWidth));
+    const isBeside = room >= HOURS;
+    const perBar = Math.max(1, Math.min(6, Math.floor((isBeside ? room : columns - 4) / HOURS)));
+    const chart = bars(sent, height, perBar);
+    const beside = isBeside ? rates : [];
     return [
       `  ${bold('Mail of the last 24 hours')}  ${faint(`an hour a bar, at most ${most}`)}`,
       ...chart.map(
-        (line, at) => `  ${this.#host.terminal.paint('green', line)}${rates[at] === undefined ? '' : `  ${rates[at]}`}`,
+        (line, at) =>
+          `  ${this.#host.terminal.paint('green', line)}${beside[at] === undefined ? '' : `  ${beside[at]}`}`,
       ),
-      ...rates.slice(chart.length).map((line) => `  ${line}`),
       `  ${faint(axis(perBar))}`,
+      ...(isBeside ? [] : rates.flatMap((line) => wrap(`  ${line}`, columns))),
     ];
   }
 
@@ -129,6 +138,20 @@ export class OverviewScreen implements Screen {
     const tone: Tone = rate >= tooHigh ? 'bad' : rate >= high ? 'attention' : 'plain';
     const words = { plain: '', good: '', attention: ' ! high', bad: ' ✗ too high' }[tone];
     return this.#tone(tone, `${count} ${what} (${rate} %)${words}`);
+  }
+
+  /** How much waits, for how long, and where most of it goes. */
+  #queue(most: number): string[] {
+    const { queue } = this.#seen;
+    if (!queue) return [];
+    const { deliveries, destinations, destination_count: count, as_of: now } = queue;
+    if (deliveries === 0) return [`  ${bold('Queue')}    nothing waits`];
+    const told = destinations.slice(0, most).map(({ destination, deliveries: waits, oldest_at: since }) => {
+      const age = since === null ? '' : ` (${ageOf(since, now)})`;
+      return `${clean(destination)} ${waits}${age}`;
+    });
+    const more = count > told.length ? `, ${count - told.length} more destinations` : '';
+    return [`  ${bold('Queue')}    ${deliveries} to ${count}: ${told.join(', ')}${more}`];
   }
 
   /** What waits for somebody to do something. */
@@ -180,3 +203,10 @@ export class OverviewScreen implements Screen {
 }
 
 const axis = (perBar: number): string => `${'24 h ago'.padEnd(HOURS * perBar - 3)}now`;
+
+/** In the one unit that says it best. */
+function ageOf(since: string, now: string): string {
+  const minutes = Math.max(0, Math.floor((Date.parse(now) - Date.parse(since)) / 60_000));
+  if (minutes < 60) return `${minutes} min`;
+  return minutes < 48 * 60 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 1440)} days`;
+}

@@ -20,7 +20,7 @@ export function screenOf(host: Host, section: Section): Screen {
       const list = (): never => {
         throw new Error('an item without a path has no lists');
       };
-      return new ItemScreen(host, { family, get, title: name, path: {}, fields: get.fields, lists: [], list });
+      return new ItemScreen(host, { family, get, title: () => name, path: {}, fields: get.fields, lists: [], list });
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { Client } from '../../cli/client/index.ts';
 import { explainFault, type Terminal } from '../../cli/output/index.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Doing } from '../catalog.ts';
+import type { Doing, Section } from '../catalog.ts';
 
 export interface Size {
   columns: number;
@@ -12,6 +12,8 @@ export interface Size {
 export interface Host {
   client: Client;
   terminal: Terminal;
+  /** What is shown here. */
+  sections: readonly Section[];
   changed: () => void;
   open: (screen: Screen) => void;
   say: (text: string) => void;

@@ -54,8 +54,10 @@ export class TableBody<Row extends object> {
   }
 
   draw(terminal: Terminal, rows: readonly Row[], { columns, rows: height }: Size): string[] {
-    const below = height >= 12 ? drawBelow(this.fields, this.row(rows), columns) : [];
-    const room = Math.max(2, height - below.slice(0, height - 8).length - (below.length > 0 ? 1 : 0));
+    // The table keeps eight lines, where it has as many.
+    const most = height - Math.min(8, rows.length + 2);
+    const below = height >= 12 ? drawBelow(this.fields, this.row(rows), columns, most) : [];
+    const room = Math.max(2, height - below.length - (below.length > 0 ? 1 : 0));
     this.#height = room - 1;
     const cursor = this.at(rows);
     this.#lastAt = cursor;

@@ -98,6 +98,30 @@ describeAtTerminal('the keys of the console', () => {
     expect(await seat.clipboard()).toBe(records[0].value);
   });
 
+  it('what is wrong with a domain is said after a look at it, and stands below each record at 80 columns', async () => {
+    await seat.resize(80, 24);
+    await seat.press('3');
+    await seat.sees(/^› .*news\.example\.com/m);
+    await seat.press('v');
+    await seat.sees('y do it');
+    await seat.press('y');
+    await seat.sees(/news\.example\.com is \w+: \d of \d records are not\s+verified; open it, → shows/);
+    await seat.press('Enter');
+    await seat.sees('› news.example.com', 'Tracking label');
+    await seat.press('l');
+    await seat.sees(/^› DKIM/m, /What is wrong\n +\S/, /Value\n +v=DKIM1/);
+    await seat.resize(100, 30);
+  });
+
+  it('no figure of the overview is cut, however narrow the terminal', async () => {
+    await seat.sees('Mail of the last');
+    for (const columns of [60, 44, 80]) {
+      await seat.resize(columns, 30);
+      await seat.sees('2 sent, 1 delivered (50 %)', '1 bounced (50 %) ✗ too high', '0 complained (0 %)', '0 delayed');
+    }
+    await seat.resize(100, 30);
+  });
+
   it('a key is made in a form, shown once and copied', async () => {
     await seat.press('4');
     await seat.sees('Billing');

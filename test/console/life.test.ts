@@ -87,6 +87,42 @@ describeAtTerminal('the life of the console', () => {
     line.close();
   });
 
+  it('a form outlives a server that is away, and what is said of the server ends when it is back', async () => {
+    const line = await startLine(scene.url);
+    await using seat = await Seat.take({ url: line.url, key: team.key, columns: 60 });
+    await seat.sees('✓ connected', IS_THERE);
+    await seat.press('4');
+    await seat.sees(/^ keys/m, 'rk_');
+    await seat.press('c');
+    await seat.sees('create: issue a key');
+    await seat.type('Typed once');
+    await line.cut();
+    await seat.sees('✗ no answer since');
+    await seat.press('Up', 'Enter');
+    await seat.sees('create: issue a key', 'Typed once', 'Nothing answers at', /npm\s+start\)/);
+    await line.mend();
+    const frame = await seat.sees('✓ connected', /^(?![^]*Nothing answers)/);
+    expect(frame).toContain('Typed once');
+    await seat.press('Enter');
+    await seat.sees('This is the only time the key is shown');
+    const { data } = (await scene.api('GET', '/api-keys?search=Typed', { key: team.key })).body;
+    expect(data).toHaveLength(1);
+    line.close();
+  });
+
+  it('a question of yes or no is not answered by Enter', async () => {
+    await using seat = await Seat.take({ url: scene.url, key: team.key });
+    await seat.sees(IS_THERE);
+    await seat.press('3');
+    await seat.sees('mail.example.com');
+    await seat.press('v');
+    await seat.sees('y do it   n leave it');
+    await seat.press('Enter');
+    await seat.sees('Enter decides nothing here: y does it, n leaves it.');
+    await seat.press('n');
+    await seat.sees(/^(?![^]*y do it)/);
+  });
+
   it('a server that takes its time keeps nobody from leaving the screen', async () => {
     const line = await startLine(scene.url);
     await using seat = await Seat.take({ url: line.url, key: team.key });

@@ -19,7 +19,7 @@ describeAtTerminal('the console of a development server', () => {
     const server = await desk.serve(['dev', '--data', 'dev'], { env: database });
     const env = { RASKET_DATA: desk.at('dev'), RASKET_URL: undefined, RASKET_API_KEY: undefined };
     await using seat = await Seat.take({ url: '', key: '', columns: 100, env });
-    await seat.sees('Mail of the last', '1 overview', 'dev.json');
+    await seat.sees('Mail of the last', '1 overview', 'dev.json', /Queue +nothing waits/);
     for (const [name, sees] of [
       ['destinations', '0 deliveries to 0 destinations.'],
       ['queue', 'Nothing of this kind waits.'],
@@ -49,6 +49,21 @@ describeAtTerminal('the console of a development server', () => {
       code: 0,
       stdout: expect.stringMatching(/It is +accepted, of an operator/),
     });
+  });
+});
+
+describeAtTerminal('the overview beside the token of an operator', () => {
+  it('shows what waits, by destination', { timeout: 120_000 }, async () => {
+    await using desk = new Desk();
+    await desk.serve(['dev', '--data', 'dev'], { env: await desk.database() });
+    const env = { RASKET_DATA: desk.at('dev'), RASKET_URL: undefined, RASKET_API_KEY: undefined };
+    const typed = { env: { RASKET_DATA: desk.at('dev') } };
+    const hold = ['queue', 'hold', '--destination', 'example.org', '--reason', 'It moves'];
+    expect(await desk.rasket(hold, typed)).toMatchObject({ code: 0 });
+    const mail = ['--from', 'hello@playground.test', '--to', 'ada@example.org', '--subject', 'Hi', '--text', 'Hi'];
+    expect(await desk.rasket(['send', ...mail], typed)).toMatchObject({ code: 0 });
+    await using seat = await Seat.take({ url: '', key: '', env });
+    await seat.sees('Mail of the last', /Queue +1 to 1: example\.org 1 \(\d+ min\)/);
   });
 });
 

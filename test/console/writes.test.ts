@@ -145,10 +145,12 @@ describeAtTerminal('what the console writes', () => {
     await go('import', 'a CSV file on this machine');
     await fill(path.join(seat.folder, 'absent.csv'), '', '');
     await seat.press('Enter');
-    await seat.sees('absent.csv cannot be read: there is no such file');
+    await seat.sees(/absent\.csv cannot be read: there is no such\s/);
     const file = write('people.csv', 'email,first_name\nbob@example.org,Bob\nnonsense,No\n');
-    await go('import', 'a CSV file on this machine');
-    await fill(file, '', '');
+    // What was typed stands there for another try.
+    await seat.press('Down', 'C-u');
+    await seat.type(file);
+    await seat.press('Up');
     await seat.press('Enter');
     await vi.waitFor(async () => expect((await ask('/contacts/imports')).data).toHaveLength(1), { timeout: 8000 });
     await scene.settled();
@@ -164,7 +166,7 @@ describeAtTerminal('what the console writes', () => {
     await fill(write('one.json', '{}'));
     await seat.press('Enter');
     await seat.sees('the file must hold a JSON list of emails');
-    await go('batch', 'a JSON list of 1 to 100 emails');
+    await seat.press('C-u');
     await fill(write('two.json', JSON.stringify([mail, mail])));
     await seat.press('Enter');
     await seat.sees('Accepted  2 emails');

@@ -1,0 +1,167 @@
+import { nameOf, routeOf, type Client, type OperationId } from '../cli/client/index.ts';
+import type { Terminal } from '../cli/output/index.ts';
+import { carryOut, type Path } from './carry-out.ts';
+import type { Doing } from './catalog.ts';
+import { AskDialog, ConfirmDialog, FormDialog, type Dialog, type Filled } from './dialogs/dialog.ts';
+import { outcomeOf } from './outcome.ts';
+import { ItemScreen } from './screens/item-screen.ts';
+import type { Offer, Screen } from './screens/screen.ts';
+import { planOf, workOf, type Plan } from './works.ts';
+
+/** Where things are done: what is seen there, and how it is told. */
+export interface Stage {
+  readonly client: Client;
+  readonly terminal: Terminal;
+  readonly screen: Screen | undefined;
+  /** Fires when the screen is left. */
+  readonly left: AbortSignal;
+  dialog: Dialog | undefined;
+  /** Something is being typed. */
+  readonly prompt: object | undefined;
+  changed: () => void;
+  say: (text: string) => void;
+  /** Says what went wrong; in the form that was handed in, where there is one. */
+  sayFault: (error: unknown, form?: FormDialog) => void;
+  back: () => void;
+}
+
+interface Task {
+  doing: Pick<Doing, 'action' | 'label'>;
+  paths: readonly Path[];
+  body: Filled['body'];
+  form?: FormDialog | undefined;
+}
+
+/** What is done to things: first what has to be known, then whether it is meant, then the work. */
+export class Doer {
+  readonly #stage: Stage;
+  #work: AbortController | undefined;
+
+  constructor(stage: Stage) {
+    this.#stage = stage;
+  }
+
+  get isBusy(): boolean {
+    return this.#work !== undefined;
+  }
+
+  stop(): void {
+    this.#work?.abort();
+  }
+
+  begin({ action, label }: Doing, { paths, given = {} }: Offer): void {
+    const [path = {}] = paths;
+    const asked = Object.entries(action.path).filter(([name]) => !(name in path));
+    const isForm = asked.length > 0 || Object.keys(action.flags).length > 0;
+    const doing = { action, label };
+    // What would change is shown for one.
+    if (paths.length > 1 && planOf(action.operation))
+      return this.#stage.say(`${label} does one at a time: unmark the others (space).`);
+    if (!isForm) return this.#confirm({ doing, paths, body: {} });
+    const title = `${label}: ${action.summary}${paths.length > 1 ? `, ${paths.length} of them` : ''}`;
+    const fields = { keys: Object.fromEntries(asked), flags: action.flags, given, note: action.description };
+    const form: FormDialog = new FormDialog(title, fields, (filled) =>
+      this.#confirm({ doing, paths: paths.map((one) => ({ ...one, ...filled.path })), body: filled.body, form }),
+    );
+    this.#stage.dialog = form;
+  }
+
+  #confirm(task: Task): void {
+    const { doing, paths, body, form } = task;
+    const { action, label } = doing;
+    const { url } = this.#stage.client;
+    const go = (): void => void this.#run(task);
+    const { destroys } = action;
+    const many = paths.length > 1 ? ` for ${paths.length} of them` : '';
+    if (destroys) {
+      const dialog = new ConfirmDialog({ title: label, says: destroys.says + many, where: url, yes: go });
+      this.#stage.dialog = dialog;
+      // Several have no name in common: how many they are has to be known.
+      if (paths.length > 1) return dialog.name(String(paths.length));
+      const name = nameOf(this.#stage.client, destroys.name, paths[0] ?? {}, this.#stage.left);
+      return void this.#learn(name, (found) => dialog.name(found), form);
+    }
+    const named = action.destroysNamed?.(body);
+    if (named) {
+      const dialog = new ConfirmDialog({ title: label, says: named.says, where: url, yes: go });
+      dialog.name(named.name);
+      return void (this.#stage.dialog = dialog);
+    }
+    const plan = planOf(action.operation);
+    if (plan) return void this.#plan(task, plan(this.#stage.client, paths[0] ?? {}, body));
+    if (form || routeOf(action.operation as OperationId)[0] === 'GET') return go();
+    const question = `${action.summary[0]?.toUpperCase() ?? ''}${action.summary.slice(1)}${many}, on ${url}?`;
+    const lines = [question, ...(action.description === undefined ? [] : [action.description])];
+    this.#stage.dialog = new AskDialog(label, lines, go);
+  }
+
+  /** Shows what would be done, and asks. */
+  #plan(task: Task, planned: Promise<Plan>): Promise<void> {
+    const { doing, form } = task;
+    this.#stage.say(`${doing.label} … asking what would change`);
+    const show = ({ question, draw, work }: Plan): void => {
+      this.#stage.say('');
+      this.#stage.dialog = new AskDialog(
+        doing.label,
+        [question],
+        () => void this.#run({ doing, paths: [{}], body: {}, form }, work),
+        (columns) => draw(this.#stage.terminal, columns),
+      );
+    };
+    return this.#learn(planned, show, form);
+  }
+
+  /** What has to be known first; a screen that is left meanwhile does not hear of it. */
+  async #learn<T>(asked: Promise<T>, then: (answer: T) => void, form: FormDialog | undefined): Promise<void> {
+    const { left, screen } = this.#stage;
+    try {
+      const answer = await asked;
+      if (left.aborted) return;
+      then(answer);
+      this.#stage.changed();
+    } catch (error) {
+      if (left.aborted) return;
+      if (this.#stage.dialog !== form) this.#stage.dialog = undefined;
+      this.#sayFault(error, form, screen);
+    }
+  }
+
+  async #run({ doing, paths, body, form }: Task, special = workOf(doing.action.operation, body)): Promise<void> {
+    const { action, label } = doing;
+    const stage = this.#stage;
+    const work = new AbortController();
+    this.#work = work;
+    const { screen } = stage;
+    const of = paths.length > 1 ? (done: number): string => ` ${done} of ${paths.length}` : (): string => '';
+    const tell = (done: number, waits = ''): void =>
+      stage.say(`${label}${of(done)} … ${waits}${paths.length > 1 ? '  (esc stops it)' : ''}`);
+    try {
+      const progress = { tell, signal: work.signal };
+      const answers = special
+        ? [await special(stage.client, progress)]
+        : await carryOut(stage.client, { action, paths, body }, progress);
+      screen?.unmark?.();
+      const { text, dialog } = outcomeOf(action, answers);
+      stage.dialog = dialog ?? stage.dialog;
+      stage.say(text);
+      if (/^delete/.test(action.operation) && screen instanceof ItemScreen && screen === stage.screen) stage.back();
+      else screen?.refresh();
+    } catch (error) {
+      if (work.signal.aborted) stage.say(`${label} was stopped.`);
+      // Of several the first may be done already: those are not done again by one more Enter.
+      else this.#sayFault(error, paths.length > 1 ? undefined : form, screen);
+      screen?.refresh();
+    } finally {
+      if (this.#work === work) this.#work = undefined;
+    }
+  }
+
+  /** What was typed is there again for another try, unless whoever typed it has gone on to something else. */
+  #sayFault(error: unknown, form: FormDialog | undefined, screen: Screen | undefined): void {
+    const stage = this.#stage;
+    const isFree = stage.screen === screen && stage.dialog === undefined && stage.prompt === undefined;
+    if (form === undefined || !isFree) return stage.sayFault(error);
+    stage.sayFault(error, form);
+    stage.dialog = form;
+  }
+}

@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startScene, type Scene, type Team } from '../rig/scene.ts';
+import { makeBelievableTeam } from './believable-team.ts';
+import { describeAtTerminal, Seat } from './seat.ts';
+
+const ABSENT = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77';
+
+describeAtTerminal('an item that is opened by its id', () => {
+  let scene: Scene;
+  let team: Team;
+  let seat: Seat;
+  beforeAll(async () => {
+    scene = await startScene();
+    team = await makeBelievableTeam(scene);
+    await scene.api('POST', '/emails', {
+      key: team.key,
+      body: { from: 'hello@mail.example.com', to: 'tempfail@example.net', subject: 'Waits', text: 'T' },
+    });
+    await scene.settled();
+    seat = await Seat.take({ url: scene.url, key: team.key, columns: 120, rows: 40 });
+    await seat.sees('bytes of received mail');
+  });
+  afterAll(async () => {
+    await seat?.[Symbol.asyncDispose]();
+    await scene?.close();
+  });
+
+  const go = async (at: Seat, command: string, ...sees: (string | RegExp)[]): Promise<void> => {
+    await at.type(`:${command}`);
+    await at.sees(`:${command}`);
+    await at.press('Enter');
+    await at.sees(...sees);
+  };
+  /** A key right behind Esc would be another key. */
+  const leave = async (at: Seat, section: string): Promise<void> => {
+    await at.press('Escape');
+    await at.sees(new RegExp(`^ ${section}(?: +\\d+( …)?)?$`, 'm'));
+  };
+  const firstOf = async (path: string): Promise<string> =>
+    (await scene.api('GET', path, { key: team.key })).body.data[0].id as string;
+
+  it.each([
+    ['emails', '/emails?search=receipt', 'emails › Your receipt', 'Its first delivery began'],
+    ['domains', '/domains', 'domains › news.example.com', 'Tracking label'],
+    ['webhooks', '/webhooks', 'webhooks › https://hooks.example.com/rasket', 'enabled'],
+    ['templates', '/templates', 'templates › Receipt', 'Created'],
+    ['contacts', '/contacts', 'contacts › ada@example.org', 'Ada'],
+    ['received', '/emails/receiving', 'received › A question', 'details'],
+    ['segments', '/segments', 'segments › Customers', 'details'],
+    ['keys', '/api-keys?search=Billing', 'keys › Billing', /Key +rk_/],
+    ['suppressions', '/suppressions', 'suppressions › gone@example.net', 'gone@example.net'],
+    ['audit', '/audit', 'audit › ', /Who +\S/],
+    ['logs', '/logs', 'logs › ', /Request +\S/],
+  ])('of %s', async (section, path, ...sees) => {
+    const id = await firstOf(path);
+    await go(seat, `${section} ${id}`, ...sees);
+    expect(await seat.frame()).not.toContain('undefined');
+    await leave(seat, section);
+  });
+
+  it.each(['emails', 'domains', 'templates', 'contacts', 'received', 'logs'])(
+    'of %s that does not exist',
+    async (section) => {
+      await go(seat, `${section} ${ABSENT}`, `${section} › 019a9c1e`, /^ {2}.*\(not_found\)/m);
+      await leave(seat, section);
+    },
+  );
+
+  it.each(['keys', 'audit'])('of %s, whose items have no page of their own, that does not exist', async (section) => {
+    await go(seat, `${section} ${ABSENT}`, `${section} › 019a9c1e`, `There is none with the id ${ABSENT}`);
+    await leave(seat, section);
+  });
+
+  it('of what waits, with the token of an operator, by either id of its row', async () => {
+    const token = await scene.operator();
+    await using desk = await Seat.take({ url: scene.url, key: token, columns: 120, rows: 40 });
+    await desk.sees('1 delivery to 1 destination.');
+    const [waits] = (await scene.api('GET', '/operator/queue/deliveries', { key: token })).body.data;
+    for (const id of [waits.id, waits.email_id] as string[]) {
+      await go(desk, `queue ${id}`, 'queue › ', /Destination +example\.net/);
+      await leave(desk, 'queue');
+    }
+    await go(desk, `queue ${ABSENT}`, `There is none with the id ${ABSENT}`);
+    await leave(desk, 'queue');
+    const [entry] = (await scene.api('GET', '/operator/audit', { key: token })).body.data;
+    if (entry) await go(desk, `operator-audit ${entry.id}`, 'operator-audit › ', /Who +\S/);
+  });
+});
