@@ -75,8 +75,9 @@ export async function startSink(options: SinkOptions = {}): Promise<Sink> {
     sessions.add(new SinkSession(socket, shared, sink.counts.connections));
     shared.stir();
   };
-  const servers = [await listenAt(sink.host, options.port ?? 0, take)];
-  sink.port = (servers[0]?.address() as AddressInfo).port;
+  const first = await listenAt(sink.host, options.port ?? 0, take);
+  sink.port = (first.address() as AddressInfo).port;
+  const servers = [first];
   for (const host of options.alsoAt ?? []) servers.push(await listenAt(host, sink.port, take));
   return sink;
 }

@@ -31,7 +31,9 @@ const places: Record<string, Record<string, string>> = {
   },
   operation: {
     ...words('operationId tags summary description security'),
-    ...words('x-service-permission x-service-scope x-service-audit x-refused-fields x-refused-as x-bare-list x-link-to'),
+    ...words(
+      'x-service-permission x-service-scope x-service-audit x-refused-fields x-refused-as x-bare-list x-link-to',
+    ),
     ...{ parameters: 'parameter[]', requestBody: 'requestBody', responses: 'response{}' },
   },
   parameter: { ...words('name in required description example'), schema: 'schema' },
