@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander';
 import { dataOf, quoted, type Target } from '../client/index.ts';
-import { collect } from './declare.ts';
+import { collect } from './collect.ts';
 
 /** Which page it was. */
 const PLACES: readonly string[] = ['after', 'before', 'yes'];
