@@ -40,8 +40,14 @@ export async function playground(id: string | undefined, options: PlaygroundOpti
       );
     }
     if (options.json) console.log(JSON.stringify({ ...present(caught.row), message: caught.message.toString('utf8') }));
-    else if (options.raw) process.stdout.write(caught.message);
-    else await show(caught.row, caught.message, await judgeCaught(store, caught.row, caught.message), pageOf(dataDir));
+    else if (options.raw) {
+      if (process.stdout.isTTY)
+        throw new OperatorFault(
+          `the source would reach the terminal as it is; write it into a file or a pipe, such as: rasket playground ${caught.row.id} --raw | less`,
+        );
+      process.stdout.write(caught.message);
+    } else
+      await show(caught.row, caught.message, await judgeCaught(store, caught.row, caught.message), pageOf(dataDir));
   });
 }
 
@@ -62,8 +68,8 @@ function print(rows: CaughtRow[], asJson: boolean, page: string | undefined): vo
   if (page !== undefined && process.stdout.isTTY) console.error(`In a browser: ${page}`);
 }
 
-/** What a caller wrote must not steer the terminal. */
-const clean = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}]/gu, '\uFFFD');
+/** What a caller wrote must not steer the terminal. The joiners of emoji and of some scripts are harmless. */
+const clean = (text: string): string => text.replaceAll(/\p{Cc}|(?![\u200c\u200d])\p{Cf}/gu, '\uFFFD');
 const cleanLines = (text: string): string =>
   text
     .split(/\r?\n/)

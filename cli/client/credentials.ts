@@ -1,8 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CredentialsFault } from './credentials-fault.ts';
+import { NoAnswer } from './faults.ts';
 import { readEntry, readKeptKey, type Credentials, type Entry } from './kept-keys.ts';
+import { quoted } from './quoted.ts';
 
 /** Where to call and with which key, and who said so: a person with several of each needs to know. */
 export interface Target {
@@ -21,6 +23,8 @@ export interface TargetInput {
   apiKey?: string | undefined;
   data?: string | undefined;
   profile?: string | undefined;
+  /** A login that cannot be read is noted only, for what looks at everything. */
+  needsKey?: boolean;
   env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -29,22 +33,24 @@ export const DEFAULT_URL = 'http://127.0.0.1:3000';
 /**
  * What was named wins: an address or a key by flag or variable, then a profile, then a data folder. Where nothing was
  * named it is what `rasket login` kept, and only without that a development server. A key from a file goes to its own
- * address and nowhere else: naming another server must not hand it over.
+ * address and nowhere else: naming another server must not hand it over. A name that leads nowhere is a fault: what was
+ * meant for one server must not be done to another.
  */
-export function findTarget({ url, apiKey, data, profile, env }: TargetInput): Target {
-  const stored = storedTargets(env, { data: data ?? env.RASKET_DATA, profile: profile ?? env.RASKET_PROFILE });
+export function findTarget({ url, apiKey, data, profile, needsKey = true, env }: TargetInput): Target {
   const address = namedUrl(url, env);
   const key = namedKey(apiKey, env);
+  if (address && key) return { ...address, ...key };
+  const named = { data: dataOf(data, env), profile: profile ?? env.RASKET_PROFILE };
+  const notes: string[] = [];
+  const onUnreadable = needsKey || named.profile ? undefined : (why: string): void => void notes.push(why);
+  const stored = storedTargets(env, named, { isAddressNamed: address !== undefined, onUnreadable });
   const match = stored.find((entry) => address === undefined || isSame(entry.url, address.url));
   const where = address ?? (match ? { url: match.url, urlFrom: match.from } : { url: DEFAULT_URL, urlFrom: 'default' });
   if (key) return { ...where, ...key };
   if (match) return { ...where, ...match.readKey() };
-  const other = stored[0];
-  return {
-    ...where,
-    keyFrom: 'none',
-    ...(other ? { note: `The key in ${other.from} is for ${other.url}.` } : {}),
-  };
+  const [other] = stored;
+  const note = notes[0] ?? (other && `The key in ${other.from} is for ${other.url}.`);
+  return { ...where, keyFrom: 'none', ...(note === undefined ? {} : { note }) };
 }
 
 interface Stored {
@@ -54,19 +60,56 @@ interface Stored {
   readKey(): Pick<Target, 'apiKey' | 'operatorToken' | 'keyFrom' | 'note'>;
 }
 
+/**
+ * The folder of a development server. The variable may also name the folder of an installation, for the commands of its
+ * operator; that one says nothing about where the API is.
+ */
+export function dataOf(flag: string | undefined, env: TargetInput['env']): string | undefined {
+  if (flag !== undefined) return flag;
+  const named = env.RASKET_DATA || undefined;
+  return named !== undefined && isInstallation(named) ? undefined : named;
+}
+
+function isInstallation(folder: string): boolean {
+  try {
+    const files = readdirSync(folder);
+    return files.includes('instance.key') && !files.includes('development');
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EACCES';
+  }
+}
+
 /** The servers that files know, the one in force first. */
 function storedTargets(
   env: TargetInput['env'],
   { data, profile }: { data: string | undefined; profile: string | undefined },
+  { isAddressNamed, onUnreadable }: { isAddressNamed: boolean; onUnreadable: ((why: string) => void) | undefined },
 ): Stored[] {
-  const login = readEntry(env, profile);
+  const login = readLogin(env, profile, onUnreadable);
   if (profile && !login) {
     throw new CredentialsFault(`There is no profile ${profile}; make it with: rasket login --profile ${profile}`);
   }
   const kept = login ? [{ url: login.url, from: login.file, readKey: () => keptKey(env, login) }] : [];
   if (profile) return kept;
   const development = readDevelopment(data) ?? [];
+  if (data !== undefined && development.length === 0 && !isAddressNamed) {
+    throw new NoAnswer({
+      url: '',
+      cause: `No development server runs from ${path.resolve(data)}.`,
+      next: `rasket dev --data ${quoted(data)}, or name another server with --url or --profile`,
+    });
+  }
   return data ? [...development, ...kept] : [...kept, ...development];
+}
+
+function readLogin(env: TargetInput['env'], profile: string | undefined, onUnreadable?: (why: string) => void) {
+  try {
+    return readEntry(env, profile);
+  } catch (error) {
+    if (!(error instanceof CredentialsFault) || !onUnreadable) throw error;
+    onUnreadable(error.message);
+    return undefined;
+  }
 }
 
 /** A key that cannot be had just now is none: what needs none goes on. */

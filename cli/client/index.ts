@@ -5,7 +5,7 @@
  */
 export { createClient, type Client, type ClientOptions, type StreamCall } from './client.ts';
 export type { StreamFrame } from './event-stream.ts';
-export { checkKey, DEFAULT_URL, findTarget, readUrl, type Target, type TargetInput } from './credentials.ts';
+export { checkKey, dataOf, DEFAULT_URL, findTarget, readUrl, type Target, type TargetInput } from './credentials.ts';
 export { CredentialsFault } from './credentials-fault.ts';
 export { readHistory, type EmailHistory } from './email-history.ts';
 export { ApiFault, NoAnswer } from './faults.ts';
@@ -20,4 +20,5 @@ export {
 } from './kept-keys.ts';
 export { describeStore, nameOfKeyring } from './keyring.ts';
 export { nameOf, type Naming } from './name-of.ts';
+export { quoted } from './quoted.ts';
 export { routeOf, type AnswerOf, type BodyOf, type CallOf, type OperationId, type QueryOf } from './routes.ts';

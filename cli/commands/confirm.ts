@@ -4,21 +4,19 @@ import type { Session } from './session.ts';
 export interface Doubt {
   /** Continues "This will …". */
   says: string;
-  /** The words behind the command, for the line that does it without asking. */
-  words: readonly string[];
   /** What is to be typed; asked for only when somebody can be asked. */
   name: () => Promise<string>;
 }
 
 /** What cannot be undone is done after its name was typed, or with --yes. */
 export async function mustBeConfirmed(
-  { target, command }: Session,
+  { target, again }: Session,
   options: { yes?: boolean | undefined },
-  { says, words, name }: Doubt,
+  { says, name }: Doubt,
 ): Promise<void> {
   if (options.yes) return;
   if (!process.stdin.isTTY || !process.stderr.isTTY) {
-    const line = [command, ...words.map(quoted), '--yes'].join(' ');
+    const line = again(['--yes']);
     throw new CliFault(`this cannot be undone, and nobody can be asked here; to do it, type: ${line}`, 'usage');
   }
   const { readLine } = await import('./stdin.ts');
@@ -27,7 +25,3 @@ export async function mustBeConfirmed(
   const answer = await readLine(`Type ${typed} to do it on ${target.url}: `);
   if (answer.trim() !== typed) throw new CliFault('nothing was changed');
 }
-
-/** As a shell takes it. */
-export const quoted = (word: string): string =>
-  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;

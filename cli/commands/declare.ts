@@ -1,6 +1,7 @@
 import { Help, InvalidArgumentError, type Command, type Option } from 'commander';
 import type { CommonOptions, Session } from './session.ts';
 
+export { collect } from './collect.ts';
 export type { Session } from './session.ts';
 
 export interface Declared {
@@ -51,9 +52,6 @@ export function act(perform: Perform, needs: { key: boolean } = { key: true }) {
     );
   };
 }
-
-/** For options that may be given several times. */
-export const collect = (value: string, before: string[] | undefined): string[] => [...(before ?? []), value];
 
 export function wholeNumber(text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text);

@@ -19,10 +19,10 @@ export async function showProfiles(terminal: Terminal, env: Environment, isJson:
   terminal.print(
     formatTable(terminal, profiles, [
       { title: '', value: ({ name }) => (name === inForce ? '*' : ' '), fit: 'whole' },
-      { title: 'Profile', value: ({ name }) => name ?? '(none named)', fit: 'whole' },
-      { title: 'Server', value: ({ url }) => url, fit: 'whole' },
-      { title: 'Key in', value: ({ keyring }) => (keyring ? nameOfKeyring(keyring) : 'the file'), fit: 'whole' },
-      { title: 'File', value: ({ file }) => file, fit: 'below' },
+      { title: 'PROFILE', value: ({ name }) => name ?? '(none named)', fit: 'whole' },
+      { title: 'SERVER', value: ({ url }) => url, fit: 'whole' },
+      { title: 'KEY IN', value: ({ keyring }) => (keyring ? nameOfKeyring(keyring) : 'the file'), fit: 'whole' },
+      { title: 'FILE', value: ({ file }) => file, fit: 'below' },
     ]),
   );
 }

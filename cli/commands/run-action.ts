@@ -35,7 +35,7 @@ export async function prepare(
   const found = async (): Promise<Record<string, string>> => (path ??= await readPath(client, keys, words));
   if (destroys) {
     const name = async (): Promise<string> => nameOf(client, destroys.name, await found());
-    await mustBeConfirmed(session, options, { says: destroys.says, words: words.map((word) => word ?? ''), name });
+    await mustBeConfirmed(session, options, { says: destroys.says, name });
   }
   return found();
 }

@@ -1,7 +1,6 @@
 import type { ItemOf, List, ListOperation } from '../families/family.ts';
 import type { AnswerOf, CallOf } from '../client/index.ts';
 import { CliFault, namedFields, openTable, pickFields, shownFields, tableColumns } from '../output/index.ts';
-import { quoted } from './confirm.ts';
 import { readPath } from './find-id.ts';
 import { readFlags } from './read-flags.ts';
 import type { Session } from './session.ts';
@@ -60,7 +59,7 @@ export async function runList(
   if (count === 0) return terminal.hint(list.empty);
   const behind = last?.data.at(-1);
   if (last && behind && hasMore(last, Math.min(options.limit ?? USUAL, PAGE)))
-    terminal.hint(`There are more; go on with: ${again(session, list, words, options)} --after ${behind.id}`);
+    terminal.hint(`There are more; go on with: ${session.again(['--after', behind.id])}`);
 }
 
 /** One question, or as many as it takes to have as many as were wanted; each page is handed over as it comes. */
@@ -96,24 +95,4 @@ function mustAgree({ all, limit, before, since, startDate }: ListOptions): void 
     refuse(`--before takes one page, of at most ${PAGE}; use --after for several`);
   }
   if (since !== undefined && startDate !== undefined) refuse('--since and --start-date say the same; choose one');
-}
-
-/** The command as it was typed, without where it began. */
-function again(
-  { command }: Session,
-  { filters }: List,
-  words: readonly (string | undefined)[],
-  options: ListOptions,
-): string {
-  const narrowed = Object.entries(readFlags(filters, options)).flatMap(([field, value]) => [
-    `--${filters[field]?.flag ?? field.replaceAll('_', '-')}`,
-    quoted(String(value)),
-  ]);
-  const kept = [
-    ...(options.since === undefined ? [] : ['--since', quoted(options.since)]),
-    ...(options.fields ? ['--fields', options.fields.join(',')] : []),
-    ...(options.wide ? ['--wide'] : []),
-    ...(options.limit === undefined ? [] : ['--limit', String(options.limit)]),
-  ];
-  return [command, ...words.map((word) => quoted(word ?? '')), ...narrowed, ...kept].join(' ');
 }

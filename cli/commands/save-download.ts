@@ -21,7 +21,12 @@ export async function saveDownload(
   { found, url, filename }: Downloadable,
   { output, force = false }: DownloadOptions,
 ): Promise<void> {
-  if (output === '-') return pour(await client.download(url));
+  if (output === '-') {
+    // What a stranger wrote must not steer the terminal, and a file is to stay as it is.
+    if (process.stdout.isTTY)
+      throw new CliFault('this would reach the terminal as it is; take --output FILE, or --output - | less', 'usage');
+    return pour(await client.download(url));
+  }
   const file = output ?? harmlessName(filename);
   if (!force && (await lstat(file).catch(() => undefined))) throw isThere(file);
   await save(await client.download(url), file, force);

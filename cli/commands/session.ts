@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { ApiFault, createClient, findTarget, type Client, type Target } from '../client/index.ts';
 import { CliFault, explainFault, openTerminal, type Terminal } from '../output/index.ts';
 import { nameOptions } from './name-options.ts';
+import { typeAgain } from './type-again.ts';
 
 /** What a verb works with: the API, the reader, and whether the reader is a program that wants JSON. */
 export interface Session {
@@ -10,8 +11,8 @@ export interface Session {
   terminal: Terminal;
   isJson: boolean;
   version: string;
-  /** The words that were typed up to the verb, such as `rasket domains delete`. */
-  command: string;
+  /** The line that was typed, to be typed again with these words more: at the same server, with the same options. */
+  again(more: readonly string[]): string;
   /** Ends the command with status 1 although the API did what it was asked. */
   fail(): void;
 }
@@ -36,15 +37,16 @@ export async function inSession(
   const isJson = options.json ?? false;
   const work = async (): Promise<void> => {
     const { url, apiKey, data, profile } = options;
-    const target = findTarget({ url, apiKey, data, profile, env: process.env });
+    const target = findTarget({ url, apiKey, data, profile, needsKey, env: process.env });
     if (needsKey && target.apiKey === undefined) throw noKey(target);
     const version = versionOf(command);
     // Whoever has several servers sees on which one something is about to change.
     const onWrite = (): void => terminal.hint(terminal.paint('dim', `On ${target.url} (${target.urlFrom})`));
     const { apiKey: key, operatorToken } = target;
     const client = createClient({ url: target.url, apiKey: key, operatorToken, version, onWrite });
+    const again = (more: readonly string[]): string => typeAgain(command, target, more);
     const fail = (): void => void (process.exitCode = 1);
-    await perform({ client, target, terminal, isJson, version, command: pathOf(command), fail });
+    await perform({ client, target, terminal, isJson, version, again, fail });
   };
   await report(terminal, isJson, work, nameOptions(command));
 }
@@ -78,11 +80,6 @@ async function report(
 const chainOf = (command: Command): Command[] => [...(command.parent ? chainOf(command.parent) : []), command];
 
 export const versionOf = (command: Command): string => chainOf(command)[0]?.version() ?? '';
-
-const pathOf = (command: Command): string =>
-  chainOf(command)
-    .map((one) => one.name())
-    .join(' ');
 
 function noKey(target: Target): CliFault {
   const note = target.note === undefined ? '' : ` ${target.note}`;

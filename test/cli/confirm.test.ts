@@ -45,10 +45,10 @@ const changesIn = (asked: Asked[]): string[] =>
 
 describe('what cannot be undone', () => {
   it.each(commands)('$words is refused where nobody can be asked, with the line that does it', async ({ words }) => {
-    const { code, stdout, stderr, asked } = await speak(words, answer);
+    const { code, stdout, stderr, asked, url } = await speak(words, answer);
     expect({ code, stdout, asked }).toEqual({ code: 64, stdout: '', asked: [] });
     expect(stderr).toBe(
-      `rasket: this cannot be undone, and nobody can be asked here; to do it, type: rasket ${words.join(' ')} --yes\n`,
+      `rasket: this cannot be undone, and nobody can be asked here; to do it, type: rasket ${words.join(' ')} --url ${url} --yes (with the key of RASKET_API_KEY)\n`,
     );
   });
 
@@ -64,7 +64,16 @@ describe('what cannot be undone', () => {
 
   it('the line is one for a shell', async () => {
     const { stderr } = await speak(['templates', 'delete', "it's mine"], answer);
-    expect(stderr).toContain(String.raw`rasket templates delete 'it'\''s mine' --yes`);
+    expect(stderr).toContain(String.raw`rasket templates delete 'it'\''s mine' --url`);
+  });
+
+  it('the line names the server and the options that were chosen, and no key', async () => {
+    const chosen = ['--json', '--url', 'http://127.0.0.1:9', '--api-key', 'rk_secret'];
+    const { stderr, asked } = await speak(['templates', 'delete', 'order', ...chosen], answer);
+    expect(asked).toEqual([]);
+    expect(stderr).toMatch(
+      /type: rasket templates delete order --json --url http:\/\/127\.0\.0\.1:9 --yes \(with the key of --api-key\)\n$/,
+    );
   });
 });
 

@@ -52,6 +52,7 @@ export class Desk implements AsyncDisposable {
 
   constructor() {
     fs.mkdirSync(this.at('path'));
+    this.write('installed/instance.key', '');
     fs.symlinkSync(path.join(root, 'bin/rasket'), this.at('path/rasket'));
   }
 
@@ -147,7 +148,8 @@ export class Desk implements AsyncDisposable {
       XDG_CONFIG_HOME: this.at('config'),
       // Compiled code outlives one desk; without it every command costs twice the time.
       XDG_CACHE_HOME: this.#cache,
-      RASKET_DATA: this.at('nowhere'),
+      // As on the machine of an installation, whose folder says nothing about where the API is.
+      RASKET_DATA: this.at('installed'),
       RASKET_INSTANCE_HOST: 'mail.rasket.test',
       LC_ALL: 'C.UTF-8',
       TERM: 'xterm',

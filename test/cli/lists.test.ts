@@ -82,9 +82,9 @@ describe('--limit and --all', () => {
 
   it('a person is told how to go on, with the filters they had', async () => {
     const words = ['emails', 'list', '--status', 'delivered', '--search', 'two words', '--limit', '2'];
-    const { stderr } = await speak(words, holding(30), { columns: 100 });
+    const { stderr, url } = await speak(words, holding(30), { columns: 100 });
     expect(stderr).toBe(
-      "There are more; go on with: rasket emails list --status delivered --search 'two words' --limit 2 --after id-1\n",
+      `There are more; go on with: rasket emails list --url ${url} --limit 2 --status delivered --search 'two words' --after id-1 (with the key of RASKET_API_KEY)\n`,
     );
   });
 

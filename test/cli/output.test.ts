@@ -177,9 +177,25 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
     expect(lines).toEqual([
       expect.stringMatching(/^ID +CREATED +STATE +TO +SUBJECT$/),
       expect.stringMatching(/^019a\S+ {2}2026-11-20 09:30Z {2}bounced {2}b@example\.org {2}Grüße x+…$/),
-      'There are more; go on with: rasket emails list --after 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
+      expect.stringMatching(
+        /^There are more; go on with: rasket emails list --url http:\S+ --after 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77 \(with the key of RASKET_API_KEY\)$/,
+      ),
     ]);
     expect(lines[1]).toHaveLength(100);
+  });
+
+  it('a download is refused there, and whole in a pipe', async () => {
+    const raw = { download_url: 'http://elsewhere.example/file' };
+    const around = await answering(({ path }) => ({
+      status: 200,
+      body: path === '/file' ? '\u001B]52;c;eA==' : { raw },
+    }));
+    const refused = await shown('rasket received raw x --output -', around);
+    expect(refused.code).toBe(64);
+    expect(refused.stdout).toMatch(/take --output FILE, or --output - \| less/);
+    expect(refused.stdout).not.toContain('\u001B');
+    const { stdout } = await desk.type('rasket received raw x --output -', around);
+    expect(stdout).toBe('\u001B]52;c;eA==');
   });
 
   it('what changes something names the server it is done on, what only reads does not', async () => {

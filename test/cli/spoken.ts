@@ -8,6 +8,7 @@ export interface Heard {
   stderr: string;
   code: number;
   asked: Asked[];
+  url: string;
 }
 
 /** Speaks a command in this process, into a pipe or at a terminal of so many columns, to a server that answers what a test says. */
@@ -48,5 +49,5 @@ export async function speak(
   }
   code ??= Number(process.exitCode ?? 0);
   process.exitCode = undefined;
-  return { ...heard, code, asked: server.asked };
+  return { ...heard, code, asked: server.asked, url: server.url };
 }

@@ -23,7 +23,6 @@ export async function dropQueue(session: Session, options: DropOptions): Promise
   const body = readFlags(drop.flags, options) as BodyOf<'dropQueue'>;
   await mustBeConfirmed(session, options, {
     says: drop.destroysNamed?.(body)?.says ?? '',
-    words: Object.entries(body).flatMap(([field, value]) => [`--${field.replace('_id', '')}`, String(value)]),
     name: () => Promise.resolve(name),
   });
   const answer = await client.call('dropQueue', { body });

@@ -20,7 +20,6 @@ export async function removeSuppressions(
   }
   await mustBeConfirmed(session, options, {
     says: `lift ${named.length} suppressions, so that mail goes to all of these addresses again`,
-    words: named,
     // They have no name in common: how many they are has to be known.
     name: () => Promise.resolve(String(named.length)),
   });
