@@ -1,6 +1,6 @@
 import type { AnswerOf } from '../client/index.ts';
 import type { Field, Flag, ItemOf, Tone } from './family.ts';
-import { actionOf, listOf, reportOf, wide, type Family } from './family.ts';
+import { actionOf, asked, listOf, reportOf, wide, type Family } from './family.ts';
 
 type Destination = AnswerOf<'getQueue'>['destinations'][number];
 type Delivery = ItemOf<'listQueuedDeliveries'>;
@@ -116,6 +116,7 @@ export const queue = {
         { name: 'team_id', label: 'Team', kind: 'id' },
         { name: 'hold_id', label: 'Hold', kind: 'id' },
       ),
+      ...asked<Delivery>({ name: 'hold_reason', label: 'Held for' }),
     ],
     empty: 'Nothing of this kind waits.',
     given: ({ email_id }) => ({ email_id }),
