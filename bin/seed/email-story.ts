@@ -40,7 +40,7 @@ export function tellStory(dice: Dice, email: string, at: number): Moment[] {
   const sent = happen(SECOND, { type: 'email.sent' });
   if (ending === 'failed') {
     return [
-      ...[queued, sent, tryOf(email, { outcome: 'ambiguous', reason: 'connection_lost', reply: null }, 2 * SECOND)],
+      ...[queued, sent, tryOf(email, { outcome: 'ambiguous', reason: null, reply: null }, 2 * SECOND)],
       happen(120 * MINUTE, { type: 'email.failed', data: { to, failed: { reason: 'ambiguous_submission' } } }),
     ];
   }

@@ -166,6 +166,7 @@ export const emailEvents = {
         kind: 'long',
         value: (event: Event) => (event.data ? JSON.stringify(event.data) : ''),
       },
+      ...asked<Event>({ name: 'explanation', label: 'Explanation' }, { name: 'advice', label: 'Advice' }),
     ],
     empty: 'There are no such events.',
   }),

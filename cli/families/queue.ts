@@ -1,6 +1,6 @@
 import type { AnswerOf } from '../client/index.ts';
 import type { Field, Flag, ItemOf, Tone } from './family.ts';
-import { actionOf, listOf, reportOf, wide, type Family } from './family.ts';
+import { actionOf, asked, listOf, reportOf, wide, type Family } from './family.ts';
 
 type Destination = AnswerOf<'getQueue'>['destinations'][number];
 type Delivery = ItemOf<'listQueuedDeliveries'>;
@@ -18,7 +18,8 @@ const TONES: Record<State, Tone> = {
 
 export const toneOfDelivery = (state: State): Tone => TONES[state];
 
-const whyOf = ({ last_attempt: last }: Destination | Delivery): string => last?.reply ?? last?.explanation ?? '';
+const whyOf = ({ hold_reason: held, last_attempt: last }: Destination | Delivery): string =>
+  held === null ? (last?.reply ?? last?.explanation ?? '') : `Held: ${held}`;
 
 /** The states that anything is in, with how much. */
 const inStates = ({ states }: Destination): string =>
@@ -103,7 +104,11 @@ export const queue = {
       { name: 'destination', label: 'Destination' },
       { name: 'state', label: 'State', kind: 'state', tone: ({ state }) => TONES[state] },
       { name: 'attempts', label: 'Tries', kind: 'whole' },
-      { name: 'since', label: 'Since', kind: 'time' },
+      // It waits for its time, and has not begun to.
+      {
+        ...{ name: 'since', label: 'Since', kind: 'time' },
+        value: ({ state, since }) => (state === 'scheduled' ? null : since),
+      },
       { name: 'until', label: 'Next try', kind: 'time' },
       { name: 'last_attempt', label: 'Why', kind: 'long', value: whyOf },
       ...wide<Delivery>(
@@ -111,6 +116,7 @@ export const queue = {
         { name: 'team_id', label: 'Team', kind: 'id' },
         { name: 'hold_id', label: 'Hold', kind: 'id' },
       ),
+      ...asked<Delivery>({ name: 'hold_reason', label: 'Held for' }),
     ],
     empty: 'Nothing of this kind waits.',
     given: ({ email_id }) => ({ email_id }),

@@ -15,7 +15,7 @@ export function tellHistory(terminal: Terminal, history: EmailHistory, withTrans
   const { email, events, attempts, pending, isCut } = withoutSteering(history);
   const story = [
     ...events
-      .filter((event) => !isTold(event))
+      .filter((event) => !isTold(event, attempts))
       .map((event) => ({ at: event.created_at, lines: tellEvent(terminal, event) })),
     ...attempts.map((attempt) => ({ at: attempt.created_at, lines: tellAttempt(terminal, attempt, withTranscript) })),
   ].sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
@@ -31,9 +31,23 @@ export function tellHistory(terminal: Terminal, history: EmailHistory, withTrans
 const withoutSteering = <T>(value: T): T =>
   JSON.parse(JSON.stringify(value), (_, part: unknown) => (typeof part === 'string' ? clean(part) : part)) as T;
 
-/** The try that brought these about says more. */
-const isTold = ({ type }: Event): boolean =>
-  ['email.delivered', 'email.delivery_delayed', 'email.bounced'].includes(type);
+/** The try that brought it about says more. What was given up, or came back by mail later, no try says. */
+function isTold({ type, created_at: at, data }: Event, attempts: readonly Attempt[]): boolean {
+  const outcome = BY_TRIES[type];
+  if (outcome === undefined) return false;
+  const ended = attempts
+    .filter((attempt) => attempt.created_at <= at)
+    .flatMap(({ recipients }) => recipients.filter((one) => one.outcome === outcome).map(({ email }) => email));
+  return recipientsOf(data).every((email) => ended.includes(String(email)));
+}
+
+const BY_TRIES: Readonly<Record<string, Attempt['recipients'][number]['outcome']>> = {
+  'email.delivered': 'delivered',
+  'email.delivery_delayed': 'deferred',
+  'email.bounced': 'bounced',
+};
+
+const recipientsOf = (data: Event['data']): unknown[] => (Array.isArray(data?.['to']) ? data['to'] : []);
 
 function heading(terminal: Terminal, email: Email): string {
   const state = terminal.paint(styleOf(toneOfEmail(email.last_event)), email.last_event);
@@ -47,20 +61,36 @@ const EVENTS: Readonly<Record<string, string>> = {
   'email.canceled': 'Canceled before it was sent.',
   'email.opened': 'Opened.',
   'email.clicked': 'A link was clicked.',
-  'email.complained': 'The recipient marked it as spam; the address is on the suppression list now.',
-  'email.suppressed': 'Not sent, because the address is on the suppression list (rasket suppressions get).',
+  'email.delivered': 'Delivered, as the other side said later.',
+  'email.delivery_delayed': 'Delayed, as the other side said.',
+  'email.bounced': 'It bounced.',
+  'email.complained': 'It was marked as spam.',
+  'email.suppressed': 'Not sent.',
   'email.failed': 'It could not be sent.',
 };
 
-function tellEvent(terminal: Terminal, { type, data }: Event): string[] {
-  const to = data?.['to'];
-  const whom = Array.isArray(to) && to.length > 0 ? ` (${to.join(', ')})` : '';
-  const failed = data?.['failed'] as { reason?: unknown; message?: unknown } | undefined;
-  const words = typeof failed?.message === 'string' ? ` (${failed.message})` : '';
-  const why = typeof failed?.reason === 'string' ? ` The reason: ${failed.reason}${words}.` : '';
-  const link = (data?.['click'] as { link?: unknown } | undefined)?.link;
-  const which = typeof link === 'string' ? terminal.paint('dim', link) : undefined;
-  return [`${EVENTS[type] ?? type}${whom}${why}`, ...(which === undefined ? [] : [which])];
+/** Reports do not always suppress, the simulator never does, and an entry may have been removed since. */
+const LOOK_UP = 'Whether the address is on the suppression list now: rasket suppressions get ADDRESS';
+const NEXT_OF: Readonly<Record<string, string>> = { 'email.complained': LOOK_UP, 'email.suppressed': LOOK_UP };
+
+function tellEvent(terminal: Terminal, { type, data, explanation, advice }: Event): string[] {
+  const to = recipientsOf(data);
+  const whom = to.length > 0 ? ` (${to.join(', ')})` : '';
+  const about = (part: string, field: string) => (data?.[part] as Record<string, unknown> | undefined)?.[field];
+  const codes = about('bounce', 'diagnosticCode');
+  const link = about('click', 'link');
+  const more: unknown[] = [
+    about('bounce', 'message'),
+    ...(Array.isArray(codes) ? codes.map((code) => terminal.paint('dim', String(code))) : []),
+    about('suppressed', 'message'),
+    explanation,
+    // An operator's own words.
+    about('failed', 'message'),
+    advice,
+    NEXT_OF[type],
+    typeof link === 'string' ? terminal.paint('dim', link) : undefined,
+  ];
+  return [`${(EVENTS[type] ?? type).replace(/\.$/, '')}${whom}.`, ...more.filter((line) => typeof line === 'string')];
 }
 
 function tellAttempt(terminal: Terminal, attempt: Attempt, withTranscript: boolean): string[] {

@@ -15,6 +15,7 @@ const event = (count: number, type: string, data: object | null = null) => ({
   type,
   created_at: at(count),
   data,
+  ...{ explanation: null, advice: null },
 });
 const attempt = (outcome: string, given: object = {}) => ({
   id: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e06',
@@ -80,6 +81,43 @@ it.each([
 ])('says what comes next: %j %j', async (given, waiting, says) => {
   const { stdout } = await speak(['explain', ID], telling(email(given), [], { data: [], pending: waiting }));
   expect(stdout.trim().split('\n').at(-1)).toContain(says);
+});
+
+const to = ['b@example.org'];
+it.each([
+  [
+    'a failure that no try tells, in sentences',
+    {
+      ...event(3, 'email.failed', { to, failed: { reason: 'dropped_by_operator', message: 'A stolen key' } }),
+      ...{ explanation: 'The operator took it out.', advice: 'Ask the operator.' },
+    },
+    'It could not be sent (b@example.org).\n  The operator took it out.\n  A stolen key\n  Ask the operator.\n',
+  ],
+  [
+    'a bounce that no try tells',
+    event(3, 'email.bounced', { to, bounce: { message: 'It was given up.', diagnosticCode: ['smtp; 451 Later'] } }),
+    'It bounced (b@example.org).\n  It was given up.\n  smtp; 451 Later\n',
+  ],
+  [
+    'a complaint, without a word about what was suppressed',
+    event(3, 'email.complained', { to }),
+    'It was marked as spam (b@example.org).\n  Whether the address is on the suppression list now: rasket suppressions get ADDRESS\n',
+  ],
+  [
+    'what was not sent, in the words of the event',
+    event(3, 'email.suppressed', { to, suppressed: { message: 'As if it were suppressed.' } }),
+    'Not sent (b@example.org).\n  As if it were suppressed.\n  Whether',
+  ],
+])('tells %s', async (_, told, says) => {
+  const { stdout } = await speak(['explain', ID], telling(email({}), [told], { data: [attempt('deferred')], pending }));
+  expect(stdout).toContain(says);
+  expect(stdout).not.toContain('dropped_by_operator');
+});
+
+it('a bounce that a try tells is told once', async () => {
+  const bounce = event(3, 'email.bounced', { to, bounce: { message: 'No such user', diagnosticCode: [] } });
+  const answer = telling(email({}), [bounce], { data: [attempt('bounced')], pending: [] });
+  expect((await speak(['explain', ID], answer)).stdout).not.toContain('It bounced');
 });
 
 it('shows the dialogue when asked, and is JSON for a program', async () => {

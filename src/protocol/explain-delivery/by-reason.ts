@@ -74,7 +74,7 @@ const REASONS: Readonly<Record<string, Explanation>> = {
   },
   dropped_by_operator: {
     sentence: 'The operator of this server took it out of the queue.',
-    advice: 'The event says why; ask the operator before sending it again.',
+    advice: 'Ask the operator before sending it again.',
   },
   ambiguous_submission: {
     sentence:

@@ -85,7 +85,7 @@ it.each<[Ended, RegExp, RegExp | null]>([
   [ours('suppressed', null), /suppression list/, /suppressions remove/],
   [ours('failed', 'ambiguous_submission'), /handed over/, /Ask the recipient/],
   [ours('failed', 'domain_removed'), /removed/, /send anew/],
-  [ours('failed', 'dropped_by_operator'), /operator/, /ask the operator/],
+  [ours('failed', 'dropped_by_operator'), /operator/, /Ask the operator/],
   [ours('ambiguous', null), /may have arrived/, /never sent a second time/],
 ])('%j', (ended, sentence, advice) => {
   const explained = explainDelivery(ended);

@@ -1,4 +1,4 @@
-import { eventIdOf, eventPage, publicEventId, type RecordedEvent } from '../../events/index.ts';
+import { eventIdOf, eventPage, publicEventId, type EventData, type RecordedEvent } from '../../events/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import type { Page } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
@@ -30,12 +30,19 @@ async function mustBeReadable(ctx: Ctx, emailId: string): Promise<void> {
   await mustBeWithinQuota(ctx);
 }
 
-const presentEvent = ({ id, type, at, data }: RecordedEvent) => ({
-  id: publicEventId(id),
-  type,
-  created_at: isoTime(at),
-  data: (data as Record<string, unknown> | undefined) ?? null,
-});
+function presentEvent({ id, type, at, data }: RecordedEvent) {
+  const failed = type === 'email.failed' ? (data as EventData['email.failed']).failed : undefined;
+  // No try tells it, because none ended so.
+  const meaning = failed && explainDelivery({ outcome: 'failed', reason: failed.reason, reply: null });
+  return {
+    id: publicEventId(id),
+    type,
+    created_at: isoTime(at),
+    data: (data as Record<string, unknown> | undefined) ?? null,
+    explanation: meaning?.sentence ?? null,
+    advice: meaning?.advice ?? null,
+  };
+}
 
 function presentAttempt(row: AttemptRow) {
   const { tls_version: version, tls_cipher: cipher } = row;

@@ -119,7 +119,8 @@ describe('hold and release', () => {
     await scene.settled();
     expect(messagesOf(scene, later)).toEqual([]);
     const row = await rowOf(destination);
-    expect(row).toMatchObject({ states: { held: 2 }, hold_id: made.body.id });
+    expect(row).toMatchObject({ states: { held: 2 }, hold_id: made.body.id, hold_reason: reason });
+    for (const one of await listed(`destination=${destination}`)) expect(one).toMatchObject({ hold_reason: reason });
     const { body } = await scene.api('GET', `/emails/${later}/attempts`, { key: mail.team.key });
     expect(body.pending).toMatchObject([{ state: 'held', attempts: 0, until: null }]);
 
@@ -227,6 +228,11 @@ describe('drop', () => {
     expect(await mail.detail(id, 'email.failed')).toEqual({
       to: [`tempfail@${destination}`],
       failed: { reason: 'dropped_by_operator', message: 'Sent by a stolen key' },
+    });
+    const events = await scene.api('GET', `/emails/${id}/events`, { key: mail.team.key });
+    expect(events.body.data.find((event: { type: string }) => event.type === 'email.failed')).toMatchObject({
+      explanation: 'The operator of this server took it out of the queue.',
+      advice: 'Ask the operator before sending it again.',
     });
     expect((await ask('POST', '/drop', { email_id: id, reason: 'again' })).body.deliveries).toBe(0);
     expect(scene.log.join('\n')).toContain('dropped_by_operator');

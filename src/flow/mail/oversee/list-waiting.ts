@@ -1,7 +1,7 @@
 import { isoTime } from '../../../platform/clock/index.ts';
 import type { Page } from '../../../platform/db/index.ts';
 import type { Store } from '../../../platform/store/index.ts';
-import { waitingPage, type WaitingFilter, type WaitingRow } from '../queue/index.ts';
+import { holdsInForce, waitingPage, type WaitingFilter, type WaitingRow } from '../queue/index.ts';
 import { lastAttempts } from './last-attempts.ts';
 import { asStored } from './selection.ts';
 
@@ -13,6 +13,7 @@ export async function listWaiting({ db, clock }: Store, filter: WaitingFilter, p
   };
   const { rows, hasMore } = await waitingPage(db, narrowed, { now: clock.now(), page });
   const last = await lastAttempts(db, rows);
+  const reasons = new Map((await holdsInForce(db)).map(({ id, reason }) => [id, reason]));
   const present = (row: WaitingRow) => ({
     id: row.id,
     email_id: row.email_id,
@@ -24,6 +25,7 @@ export async function listWaiting({ db, clock }: Store, filter: WaitingFilter, p
     since: isoTime(row.accepted_at),
     until: row.state === 'held' || row.state === 'under_way' ? null : isoTime(row.due_at),
     hold_id: row.hold_id,
+    hold_reason: reasons.get(row.hold_id ?? '') ?? null,
     last_attempt: last(row),
   });
   return { object: 'list' as const, has_more: hasMore, data: rows.map(present) };

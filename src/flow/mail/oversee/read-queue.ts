@@ -41,7 +41,7 @@ const counts = new WeakMap<Store['commits'], { counted: Promise<Counted>; isFres
 export async function readQueue(store: Store) {
   const { at, byDestination } = await countOnce(store);
   const holds = await holdsInForce(store.db);
-  const holdOn = new Map(holds.filter(({ kind }) => kind === 'destination').map(({ id, value }) => [value, id]));
+  const holdOn = new Map(holds.filter(({ kind }) => kind === 'destination').map((hold) => [hold.value, hold]));
   const all = [...byDestination.values()];
   const largest = all.toSorted((a, b) => b.deliveries - a.deliveries || (a.destination < b.destination ? -1 : 1));
   const shown = largest.slice(0, DESTINATIONS_MAX);
@@ -71,7 +71,8 @@ export async function readQueue(store: Store) {
         oldest_at: timeOrNull(one.oldest),
         next_attempt_at: timeOrNull(one.next),
         states: one.states,
-        hold_id: holdOn.get(one.destination) ?? null,
+        hold_id: holdOn.get(one.destination)?.id ?? null,
+        hold_reason: holdOn.get(one.destination)?.reason ?? null,
         last_attempt: row ? last(row) : null,
       };
     }),

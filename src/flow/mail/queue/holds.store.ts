@@ -26,9 +26,9 @@ export async function insertHold(tx: Executor, row: HoldRow): Promise<boolean> {
 export const findHoldOn = (db: Executor, { kind, value }: Selection): Promise<HoldRow | undefined> =>
   db.get<HoldRow>('select * from queue_holds where kind = ? and value = ?', [kind, value]);
 
-/** Of what kind and on what; there are few, and every claim asks. */
-export const holdsInForce = (db: Executor): Promise<(Selection & { id: string })[]> =>
-  db.all('select id, kind, value from queue_holds');
+/** Of what kind, on what and why; there are few, and every claim asks. */
+export const holdsInForce = (db: Executor): Promise<(Selection & { id: string; reason: string })[]> =>
+  db.all('select id, kind, value, reason from queue_holds');
 
 export async function removeHold(tx: Executor, id: string): Promise<boolean> {
   return (await tx.run('delete from queue_holds where id = ?', [id])) === 1;

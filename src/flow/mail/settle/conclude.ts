@@ -269,8 +269,12 @@ function bounceFor(outcome: Of<'bounced'>): Bounce {
 const SUPPRESSED_REASONS = { bounce: 'previous_bounce', complaint: 'previous_complaint', manual: 'manual' } as const;
 
 function suppressed(row: DeliveryRow, done: Conclusion, group: Of<'suppressed'>[], to: string[]): void {
-  const reason = SUPPRESSED_REASONS[group[0]?.origin ?? 'bounce'];
-  const message = 'The address is on the suppression list of this team, so nothing was sent to it.';
+  const origin = group[0]?.origin;
+  const reason = SUPPRESSED_REASONS[origin ?? 'bounce'];
+  const message =
+    origin === undefined
+      ? 'The mailbox simulator answers as if the address were on the suppression list.'
+      : 'The address is on the suppression list of this team, so nothing was sent to it.';
   add(done, 'suppressed', {
     type: 'email.suppressed',
     data: { to, suppressed: { reason, type: 'Suppressed', message, diagnosticCode: [] } },
