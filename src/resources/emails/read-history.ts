@@ -31,7 +31,7 @@ async function mustBeReadable(ctx: Ctx, emailId: string): Promise<void> {
 }
 
 function presentEvent({ id, type, at, data }: RecordedEvent) {
-  const failed = type === 'email.failed' ? (data as EventData['email.failed']).failed : undefined;
+  const failed = type === 'email.failed' ? (data as EventData['email.failed'] | undefined)?.failed : undefined;
   // No try tells it, because none ended so.
   const meaning = failed && explainDelivery({ outcome: 'failed', reason: failed.reason, reply: null });
   return {
