@@ -5,8 +5,8 @@ import { DOMAIN } from './domains.ts';
 
 const TONES: Record<DnsChange['action'], Tone> = { create: 'good', replace: 'attention', delete: 'bad' };
 
-/** What would change in a zone. */
-export const changeColumns: readonly Field<DnsChange>[] = [
+/** What would change in a zone: a function, because every value that is exported here stands for a family. */
+export const columnsOfChanges = (): readonly Field<DnsChange>[] => [
   { name: 'action', label: 'Action', kind: 'state', tone: (change) => TONES[change.action] },
   { name: 'type', label: 'Type', kind: 'whole' },
   { name: 'name', label: 'Name', kind: 'whole' },
@@ -14,9 +14,6 @@ export const changeColumns: readonly Field<DnsChange>[] = [
   { name: 'ttl', label: 'TTL', kind: 'whole' },
   { name: 'value', label: 'Value', kind: 'long' },
 ];
-
-/** The same for those who take all that is exported here for families. */
-export const columnsOfChanges = (): readonly Field<DnsChange>[] => changeColumns;
 
 export const configure = actionOf('configureDomainDns', {
   verb: 'configure',

@@ -1,5 +1,5 @@
 import type { ConfigureDomainDnsRequest, DnsConfiguration } from '../../../src/contract/index.ts';
-import { changeColumns } from '../../families/dns.ts';
+import { columnsOfChanges } from '../../families/dns.ts';
 import { clean, CliFault, formatTable, tableColumns, tellChange } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 import { findDomainId } from '../domains/find-domain.ts';
@@ -50,7 +50,7 @@ function show({ terminal, isJson }: Session, made: DnsConfiguration): void {
   const { changes, zone, provider, dry_run, ...rest } = made;
   if (isJson) return terminal.printJson({ ...rest, provider, zone, dry_run, changes });
   if (changes.length === 0) return terminal.hint(tellChange(made));
-  terminal.print(formatTable(terminal, changes, tableColumns(terminal, changeColumns)));
+  terminal.print(formatTable(terminal, changes, tableColumns(terminal, columnsOfChanges())));
   terminal.hint(`\n${tellChange(made)}`);
 }
 
