@@ -52,15 +52,22 @@ describe('what holds the one thread is worked at one after the other', () => {
     const fields = Array.from({ length: 20_000 }, (_, n) => `"X-Field-${n}":"1"`).join(',');
     const body = `{"from":"a@example.org","to":"b@example.org","subject":"s","text":"t","headers":{${fields}}}`;
     let answered = 0;
-    const uploads = Array.from({ length: many }, async () => {
-      const { status } = await scene.api('POST', '/emails', { key: other.key, body });
-      answered++;
-      return status;
+    let isOver = false;
+    const statuses = new Set<number>();
+    const uploaders = Array.from({ length: many }, async () => {
+      while (!isOver) {
+        statuses.add((await scene.api('POST', '/emails', { key: other.key, body })).status);
+        answered++;
+      }
     });
     await expect.poll(() => answered, { timeout: 10_000, interval: 1 }).toBeGreaterThan(0);
+    const before = answered;
     await callsOfTheTeam();
-    expect(answered).toBeLessThan(many);
-    expect(await Promise.all(uploads)).toEqual(Array(many).fill(400));
+    // In turns one of them passes a call, and without them all of them do, twice: however long the database takes.
+    expect((answered - before) / (2 * KEYED)).toBeLessThan(many / 2);
+    isOver = true;
+    await Promise.all(uploaders);
+    expect([...statuses]).toEqual([400]);
   });
 });
 
