@@ -25,11 +25,9 @@ async function makeBuild(folder: string): Promise<void> {
     ...{ bundle: true, splitting: true, packages: 'external' },
     ...{ platform: 'node', format: 'esm', target: 'node24' },
     ...{ jsx: 'automatic', tsconfigRaw: {} },
-    // Some errors are known by the name of their class.
-    keepNames: true,
     ...{ sourcemap: true, sourcesContent: false },
     logLevel: 'error',
-    plugins: [besideTheSource(folder), withoutLoaders],
+    plugins: [besideTheSource(folder), withoutLoaders, withRoutes, builtins],
   });
   // It has its name when it is whole: another start may have made the same one by now, and this one may be cut off.
   const draft = `${folder}.${process.pid}`;
@@ -69,6 +67,32 @@ const withoutLoaders: Plugin = {
     onLoad({ filter: /\/cli\/commands\/load-tsx\.ts$/ }, () => ({
       contents: 'export const loadTsx = async () => undefined;',
     }));
+  },
+};
+
+/** Where the operations are found is known by now; the launcher names a build after the contract too. */
+const withRoutes: Plugin = {
+  name: 'with-routes',
+  setup({ onLoad }) {
+    onLoad({ filter: /\/src\/contract\/routes\.ts$/ }, async () => {
+      // Only here: whoever builds something else has no contract.
+      const { loadRoutes } = await import('../src/contract/index.ts');
+      return { contents: `const routes = ${JSON.stringify(loadRoutes())};\nexport const loadRoutes = () => routes;` };
+    });
+  },
+};
+
+/** An import of a part of Node.js reads everything that the part exports, and so loads what that is made of; this, what is named. */
+const builtins: Plugin = {
+  name: 'builtins',
+  setup({ onLoad, onResolve }) {
+    onResolve({ filter: /^node:/ }, ({ path: name }) => ({ path: name, namespace: 'builtin' }));
+    onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path: name }) => {
+      const names = Object.keys(process.getBuiltinModule(name) ?? {}).filter((one) => /^[a-z]\w*$/i.test(one));
+      const named = names.map((one) => `export const ${one} = /* @__PURE__ */ (() => part.${one})();`);
+      const part = `const part = process.getBuiltinModule(${JSON.stringify(name)});`;
+      return { contents: [part, 'export default part;', ...named].join('\n') };
+    });
   },
 };
 

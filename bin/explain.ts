@@ -1,5 +1,7 @@
 /** A fault of whoever typed the command: one line, no stack. */
-export class OperatorFault extends Error {}
+export class OperatorFault extends Error {
+  override readonly name = 'OperatorFault';
+}
 
 interface SystemFault extends Error {
   code?: string;
@@ -17,7 +19,7 @@ export function explain(error: unknown): string[] {
   if (!(error instanceof Error)) return [String(error)];
   const fault: SystemFault = error;
   if (fault.name === 'ConfigFault' && fault.faults) return [...fault.faults];
-  if (EXPECTED.has(error.name) || EXPECTED.has(error.constructor.name)) return [error.message];
+  if (EXPECTED.has(error.name)) return [error.message];
   const line = explainSystem(fault) ?? explainDatabase(fault);
   return line === undefined ? (error.stack ?? error.message).split('\n') : [line];
 }

@@ -16,7 +16,7 @@ export async function runProgram(argv: string[], version: string): Promise<numbe
 
   addOperatorCommands(program, version);
   // What a server or a command on the data folder is called by says that nothing of the API's half is needed.
-  if (!program.commands.some((command) => command.name() === argv[2])) await addClientHalf(program);
+  if (!program.commands.some((command) => command.name() === argv[2])) await addClientHalf(program, argv[2]);
   addDescriptions(program, version);
   try {
     await program.parseAsync(argv);
@@ -31,9 +31,9 @@ export async function runProgram(argv: string[], version: string): Promise<numbe
 }
 
 /** With what the help of the whole program says. */
-async function addClientHalf(program: Command): Promise<void> {
+async function addClientHalf(program: Command, first: string | undefined): Promise<void> {
   const { addClientCommands, EXIT_CODES } = await import('../cli/index.ts');
-  addClientCommands(program);
+  addClientCommands(program, first);
   const codes = EXIT_CODES.map(({ code, says }) => `  ${String(code).padStart(2)}  ${says}`).join('\n');
   program.addHelpText(
     'after',

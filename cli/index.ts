@@ -29,32 +29,42 @@ import { audit, logs, operatorAudit, shares, topics, usage } from './families/in
 
 export { EXIT, EXIT_CODES } from './output/exit-codes.ts';
 
-export function addClientCommands(program: Command): void {
+/** In the order of the help; with each part, the first words of the command line that need it. */
+const PARTS: readonly (readonly [words: string, add: (program: Command) => void])[] = [
+  ['send emails explain', addEmailCommands],
+  ['shares', (program) => declareFamily(program, shares)],
+  ['attachments', addAttachmentCommands],
+  ['received', addReceivedEmailCommands],
+  ['inbound-rules', addInboundRuleCommands],
+  ['domains', addDomainCommands],
+  ['domains', addDomainClaimCommands],
+  ['keys api-keys', addApiKeyCommands],
+  ['templates', addTemplateCommands],
+  ['contacts', addContactCommands],
+  ['contacts', addContactImportCommands],
+  ['contact-properties properties', addContactPropertyCommands],
+  ['segments', addSegmentCommands],
+  ['topics', (program) => declareFamily(program, topics)],
+  ['suppressions', addSuppressionCommands],
+  ['webhooks', addWebhookCommands],
+  ['team', addTeamCommands],
+  ['usage', (program) => declareFamily(program, usage)],
+  ['metrics', addMetricsCommands],
+  ['logs', (program) => declareFamily(program, logs, (parent) => void declareTail(parent, logs.list))],
+  ['audit', (program) => declareFamily(program, audit)],
+  ['audit', (program) => declareFamily(program, operatorAudit)],
+  ['queue', addQueueCommands],
+  ['health ready', addSystemCommands],
+  ['console', addConsoleCommand],
+  ['login logout profiles doctor status', addAccessCommands],
+];
+
+/**
+ * All of them for who reads the help, completes a word or mistypes one; `first`, the first word of the command line, may say
+ * that a part of them is enough: to declare all costs more than most calls.
+ */
+export function addClientCommands(program: Command, first?: string): void {
   program.commandsGroup('Over the API:');
-  addEmailCommands(program);
-  declareFamily(program, shares);
-  addAttachmentCommands(program);
-  addReceivedEmailCommands(program);
-  addInboundRuleCommands(program);
-  addDomainCommands(program);
-  addDomainClaimCommands(program);
-  addApiKeyCommands(program);
-  addTemplateCommands(program);
-  addContactCommands(program);
-  addContactImportCommands(program);
-  addContactPropertyCommands(program);
-  addSegmentCommands(program);
-  declareFamily(program, topics);
-  addSuppressionCommands(program);
-  addWebhookCommands(program);
-  addTeamCommands(program);
-  declareFamily(program, usage);
-  addMetricsCommands(program);
-  declareFamily(program, logs, (parent) => void declareTail(parent, logs.list));
-  declareFamily(program, audit);
-  declareFamily(program, operatorAudit);
-  addQueueCommands(program);
-  addSystemCommands(program);
-  addConsoleCommand(program);
-  addAccessCommands(program);
+  const named = PARTS.filter(([words]) => words.split(' ').includes(first ?? ''));
+  for (const [, add] of named.length > 0 ? named : PARTS) add(program);
 }

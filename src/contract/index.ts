@@ -3,7 +3,8 @@
 // rules that need data, and it knows no server.
 import type { components } from './types.gen.ts';
 
-export { loadContract, loadRoutes, formatContractYaml, type Routes } from './load.ts';
+export { loadContract, formatContractYaml } from './load.ts';
+export { loadRoutes, type Routes } from './routes.ts';
 export type {
   AnswerOf,
   BodyOf,

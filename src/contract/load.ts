@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { listOperations, type OpenApiDocument } from './document.ts';
-import type { OperationId } from './calls.ts';
+import type { OpenApiDocument } from './document.ts';
 
 const folder = import.meta.dirname;
 /** The merged document and what it was merged from. It is a cache: made when it is missing or stale, never committed. */
@@ -54,17 +53,6 @@ function mergeSources(): OpenApiDocument {
     rmSync(draft, { force: true });
   }
   return document;
-}
-
-export type Routes = Readonly<Record<OperationId, readonly [method: string, path: string]>>;
-
-/** Where each operation is found. */
-export function loadRoutes(): Routes {
-  const entries = listOperations(loadContract()).map(({ operationId, method, path }) => [
-    operationId,
-    [method.toUpperCase(), path],
-  ]);
-  return Object.fromEntries(entries) as Routes;
 }
 
 /** The document as YAML in one piece, without anchors, so that any reader understands it. */

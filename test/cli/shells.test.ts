@@ -28,6 +28,25 @@ function offered(...words: string[]): string[] {
   return execFileSync('bash', ['-c', script], { encoding: 'utf8' }).split('\n').filter(Boolean);
 }
 
+/** Everything that can be said of a command, and of those below it. */
+const pages = (command: Command): string[] => [command.helpInformation(), ...command.commands.flatMap(pages)];
+
+describe('a command line', () => {
+  it('has a command declared as the whole program has it, where its first word is known', () => {
+    const whole = new Command('rasket');
+    addClientCommands(whole);
+    for (const command of whole.commands) {
+      for (const word of [command.name(), ...command.aliases()]) {
+        const part = new Command('rasket');
+        addClientCommands(part, word);
+        expect(part.commands.length, word).toBeLessThan(whole.commands.length / 4);
+        const found = part.commands.find((one) => one.name() === command.name());
+        expect(found && pages(found), word).toEqual(pages(command));
+      }
+    }
+  });
+});
+
 describe('completion', () => {
   it('offers commands, their commands and their options, also behind other options', () => {
     expect(offered('que')).toEqual(['queue']);

@@ -15,7 +15,7 @@ afterEach(() => tree.remove());
 
 /** What a fresh process reads: the ids of all operations. */
 function operationIds(): string[] {
-  const script = `const { loadRoutes } = await import(${JSON.stringify(path.join(folder, 'load.ts'))});
+  const script = `const { loadRoutes } = await import(${JSON.stringify(path.join(folder, 'routes.ts'))});
     console.log(JSON.stringify(Object.keys(loadRoutes())));`;
   return JSON.parse(
     execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' }),

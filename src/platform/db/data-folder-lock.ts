@@ -2,7 +2,9 @@ import Sqlite from 'better-sqlite3';
 import path from 'node:path';
 import { isLocked } from './faults.ts';
 
-export class DataFolderInUse extends Error {}
+export class DataFolderInUse extends Error {
+  override readonly name = 'DataFolderInUse';
+}
 
 /**
  * Holds the data folder for this process. The lock is SQLite's own file lock, held by an open transaction, so the

@@ -5,7 +5,9 @@ import type { Db } from './types.ts';
 const FOLDER = new URL('../../../migrations/', import.meta.url);
 const TABLE = 'schema_migrations';
 
-export class SchemaTooNew extends Error {}
+export class SchemaTooNew extends Error {
+  override readonly name = 'SchemaTooNew';
+}
 
 export interface SchemaState {
   done: string[];

@@ -23,6 +23,7 @@ export interface RefusalText {
 }
 
 export class Refusal extends Error {
+  override readonly name = 'Refusal';
   readonly errorName: ErrorName;
   readonly status: number;
   readonly errors: FieldFault[] | undefined;

@@ -12,7 +12,9 @@ import { addSetting, readSetting, sealedSamples, writeSetting } from './instance
  * Database, data folder, blobs and key belong to one installation: its id stands sealed in the database and plainly in
  * both folders. On a database of another installation, or an empty one, every blob would look like nobody's.
  */
-export class InstallationMismatch extends Error {}
+export class InstallationMismatch extends Error {
+  override readonly name = 'InstallationMismatch';
+}
 
 const SETTING = 'installation';
 const PURPOSE = 'installation id';
