@@ -5,6 +5,7 @@
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { build, type Plugin } from 'esbuild';
 
 const root = path.resolve(import.meta.dirname, '..');
@@ -27,7 +28,7 @@ async function makeBuild(folder: string): Promise<void> {
     ...{ jsx: 'automatic', tsconfigRaw: {} },
     ...{ sourcemap: true, sourcesContent: false },
     logLevel: 'error',
-    plugins: [besideTheSource(folder), withoutLoaders, withRoutes, builtins],
+    plugins: [besideTheSource(folder), withoutLoaders, withCommander, withRoutes, builtins],
   });
   // It has its name when it is whole: another start may have made the same one by now, and this one may be cut off.
   const draft = `${folder}.${process.pid}`;
@@ -67,6 +68,14 @@ const withoutLoaders: Plugin = {
     onLoad({ filter: /\/cli\/commands\/load-tsx\.ts$/ }, () => ({
       contents: 'export const loadTsx = async () => undefined;',
     }));
+  },
+};
+
+/** Every command begins with it. */
+const withCommander: Plugin = {
+  name: 'with-commander',
+  setup({ onResolve }) {
+    onResolve({ filter: /^commander$/ }, () => ({ path: fileURLToPath(import.meta.resolve('commander')) }));
   },
 };
 
