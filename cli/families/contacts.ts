@@ -7,7 +7,7 @@ type Contact = ItemOf<'listContacts'> | AnswerOf<'getContact'>;
 
 export const contactColumns: readonly Field<Contact>[] = [
   { name: 'id', label: 'Id', kind: 'id' },
-  { name: 'email', label: 'Address' },
+  { name: 'email', label: 'Address', kind: 'name' },
   { name: 'first_name', label: 'First name' },
   { name: 'last_name', label: 'Last name' },
   {

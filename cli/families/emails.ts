@@ -32,7 +32,7 @@ const state: Field<Email> = {
   kind: 'state',
   tone: (email) => toneOfEmail(email.last_event),
 };
-const to: Field<Email> = { name: 'to', label: 'To' };
+const to: Field<Email> = { name: 'to', label: 'To', kind: 'name' };
 const subject: Field<Email> = { name: 'subject', label: 'Subject' };
 const from: Field<Email> = { name: 'from', label: 'From' };
 const cc: Field<Email> = { name: 'cc', label: 'Cc' };

@@ -13,7 +13,7 @@ const status: Field<Log> = {
   tone: (log) => (log.response_status < 400 ? 'good' : 'bad'),
 };
 const method: Field<Log> = { name: 'method', label: 'Method', kind: 'whole' };
-const endpoint: Field<Log> = { name: 'endpoint', label: 'Endpoint' };
+const endpoint: Field<Log> = { name: 'endpoint', label: 'Endpoint', kind: 'name' };
 const agent: Field<Log> = { name: 'user_agent', label: 'User agent' };
 
 export const logs = {

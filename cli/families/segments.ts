@@ -6,7 +6,7 @@ const CONTACT: Key = { word: 'contact', says: 'its id or address' };
 
 const columns: readonly Field<ItemOf<'listSegments'>>[] = [
   { name: 'id', label: 'Id', kind: 'id' },
-  { name: 'name', label: 'Name' },
+  { name: 'name', label: 'Name', kind: 'name' },
   { name: 'created_at', label: 'Created', kind: 'time' },
 ];
 

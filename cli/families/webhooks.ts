@@ -16,7 +16,7 @@ const status: Field<Webhook> = {
   kind: 'state',
   tone: (webhook) => (webhook.status === 'enabled' ? 'good' : 'bad'),
 };
-const endpoint: Field<Webhook> = { name: 'endpoint', label: 'Endpoint' };
+const endpoint: Field<Webhook> = { name: 'endpoint', label: 'Endpoint', kind: 'name' };
 const events: Field<Webhook> = { name: 'events', label: 'Events', value: (webhook) => webhook.events.join(' ') };
 const created: Field<Webhook> = { name: 'created_at', label: 'Created', kind: 'time' };
 const secret: Field<Webhook> = { name: 'signing_secret', label: 'Signing secret', kind: 'whole' };

@@ -24,6 +24,7 @@ export const tableColumns = (terminal: Terminal, fields: Fields): Column<Item>[]
 
 function fitOf({ kind = 'text' }: Field<never>): NonNullable<Column<Item>['fit']> {
   if (kind === 'text') return 'cut';
+  if (kind === 'name') return 'name';
   return kind === 'long' || kind === 'body' ? 'below' : 'whole';
 }
 

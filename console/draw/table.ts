@@ -46,7 +46,7 @@ export function placeColumns(terminal: Terminal, fields: Fields, rows: readonly 
     left -= least + gap;
   };
   for (const wish of ranked.filter(isFirst)) {
-    const isText = wish.field.kind === undefined || wish.field.kind === 'text';
+    const isText = ['text', 'name'].includes(wish.field.kind ?? 'text');
     place(wish, isText ? Math.min(wish.natural, TEXT_MIN) : wish.natural);
   }
   for (; left > 0; left--) {

@@ -178,6 +178,9 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
       expect.stringMatching(/^ID +CREATED +STATE +TO +SUBJECT$/),
       expect.stringMatching(/^019a\S+ {2}2026-11-20 09:30Z {2}bounced {2}b@example\.org {2}Grüße x+…$/),
       expect.stringMatching(
+        /^Some of it is cut; see it whole with: rasket emails list --url http:\S+ --wide \(with the key of RASKET_API_KEY\)$/,
+      ),
+      expect.stringMatching(
         /^There are more; go on with: rasket emails list --url http:\S+ --after 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77 \(with the key of RASKET_API_KEY\)$/,
       ),
     ]);
