@@ -1,23 +1,12 @@
 import { Command, CommanderError } from 'commander';
+import { fitHelp, NARROW } from './fit-help.ts';
 import { addDescriptions, addOperatorCommands } from './operator-commands.ts';
 import { guardOutput } from './output.ts';
 
 /** The whole command line: what runs here on the data folder, and what talks to a server over its API. */
 export async function runProgram(argv: string[], version: string): Promise<number> {
   guardOutput();
-  const program = new Command('rasket')
-    .description('A self-hosted email service: send by REST or SMTP, deliver straight to the recipients’ mail servers.')
-    .version(version, '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'show help')
-    .helpCommand('help [command]', 'show help for a command')
-    .showSuggestionAfterError()
-    .exitOverride()
-    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'rasket: ')) });
-
-  addOperatorCommands(program, version);
-  // What a server or a command on the data folder is called by says that nothing of the API's half is needed.
-  if (!program.commands.some((command) => command.name() === argv[2])) await addClientHalf(program);
-  addDescriptions(program, version);
+  const program = await makeProgram(version, argv[2]);
   try {
     await program.parseAsync(argv);
     return Number(process.exitCode ?? 0);
@@ -29,6 +18,29 @@ export async function runProgram(argv: string[], version: string): Promise<numbe
     return 1;
   }
 }
+
+/** Its commands; where the one that is called is known by its first word, perhaps without those over the API. */
+export async function makeProgram(version: string, called?: string): Promise<Command> {
+  const program = new Command('rasket')
+    .description('A self-hosted email service: send by REST or SMTP, deliver straight to the recipients’ mail servers.')
+    .version(version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'show help')
+    .helpCommand('help [command]', 'show help for a command')
+    .configureHelp(NARROW)
+    .showSuggestionAfterError()
+    .exitOverride()
+    .configureOutput({
+      outputError: (text, write) => write(text.replace(/^error: /, 'rasket: ')),
+      writeOut: (text) => void process.stdout.write(fitHelp(text, process.stdout.columns ?? HELP_COLUMNS)),
+    });
+  addOperatorCommands(program, version);
+  // What a server or a command on the data folder is called by says that nothing of the API's half is needed.
+  if (!program.commands.some((command) => command.name() === called)) await addClientHalf(program);
+  addDescriptions(program, version);
+  return program;
+}
+
+const HELP_COLUMNS = 80;
 
 /** With what the help of the whole program says. */
 async function addClientHalf(program: Command): Promise<void> {

@@ -35,7 +35,7 @@ export const segments = {
         name: { value: '<name>', says: 'what you call it', isRequired: true },
         filter: {
           value: '<json>',
-          says: 'whom it holds, as JSON: {"all":[{"field":"properties.plan","op":"eq","value":"pro"}]}; nobody but those who are added where it is left empty',
+          says: 'whom it holds, as JSON: {"all": [{"field": "properties.plan", "op": "eq", "value": "pro"}]}; nobody but those who are added where it is left empty',
           isJson: true,
         },
       },
