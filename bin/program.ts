@@ -13,9 +13,9 @@ export async function runProgram(argv: string[], version: string): Promise<numbe
   } catch (error) {
     // Commander has said already what was wrong with the words of the call: they make no command.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : (await import('../cli/index.ts')).EXIT.usage;
-    const { explain } = await import('./explain.ts');
+    const { exitCodeOf, explain } = await import('./explain.ts');
     for (const line of explain(error)) process.stderr.write(`rasket: ${line}\n`);
-    return 1;
+    return exitCodeOf(error);
   }
 }
 
