@@ -103,7 +103,7 @@ export const contactActivity = {
     example: 'contacts activity ada@example.org',
     path: { contact: CONTACT },
     columns: [
-      { name: 'created_at', label: 'When', kind: 'time' },
+      { name: 'created_at', label: 'When', kind: 'moment' },
       { name: 'type', label: 'What', kind: 'state' },
       { name: 'subject', label: 'Subject' },
       { name: 'link', label: 'Link' },

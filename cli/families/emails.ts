@@ -158,7 +158,7 @@ export const emailEvents = {
     path: { email_id: EMAIL },
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
-      { name: 'created_at', label: 'Created', kind: 'time' },
+      { name: 'created_at', label: 'Created', kind: 'moment' },
       { name: 'type', label: 'Type', kind: 'whole' },
       {
         name: 'data',
@@ -185,7 +185,7 @@ export const emailAttempts = {
     path: { email_id: EMAIL },
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
-      { name: 'created_at', label: 'Tried', kind: 'time' },
+      { name: 'created_at', label: 'Tried', kind: 'moment' },
       { name: 'mx', label: 'Mail server', kind: 'whole', value: (attempt) => attempt.mx ?? attempt.destination },
       attemptTls,
       { name: 'duration_ms', label: 'Ms', kind: 'whole' },

@@ -5,7 +5,7 @@ import { detailOf, listOf, type Family, type Field } from './family.ts';
 type Log = ItemOf<'listLogs'> | AnswerOf<'getLog'>;
 
 const id: Field<Log> = { name: 'id', label: 'Id', kind: 'id' };
-const received: Field<Log> = { name: 'created_at', label: 'Received', kind: 'time' };
+const received: Field<Log> = { name: 'created_at', label: 'Received', kind: 'moment' };
 const status: Field<Log> = {
   name: 'response_status',
   label: 'Status',

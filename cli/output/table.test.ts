@@ -1,13 +1,14 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { columnsOf, SHORT } from '../families/metrics.ts';
 import { apiKeys } from '../families/api-keys.ts';
-import { contacts } from '../families/contacts.ts';
-import { emails } from '../families/emails.ts';
+import { audit } from '../families/audit.ts';
+import { contactActivity, contacts } from '../families/contacts.ts';
+import { emailAttempts, emailEvents, emails } from '../families/emails.ts';
 import { logs } from '../families/logs.ts';
 import { receivedEmails } from '../families/received-emails.ts';
 import { recordColumns } from '../families/domains.ts';
 import { suppressions } from '../families/suppressions.ts';
-import { webhooks } from '../families/webhooks.ts';
+import { parkedWebhookEvents, webhookAttempts, webhookEvents, webhooks } from '../families/webhooks.ts';
 import { formatTime } from './time.ts';
 import { shownFields, tableColumns, type Fields } from './items.ts';
 import { formatTable, openTable, type Column } from './table.ts';
@@ -219,6 +220,27 @@ describe('a table at a terminal', () => {
     expect(table.hasCut()).toBe(false);
     expect(table.write(['c', 'ddddddddd'])).toBe('c     c\nddddddddd  dddddd…');
     expect(table.hasCut()).toBe(true);
+  });
+});
+
+describe('times that lie within a minute', () => {
+  const two = (field: string, given: object): object[] =>
+    ['09:30:05', '09:30:07'].map((time) => ({ id: ID, ...given, [field]: `2026-11-20T${time}.000Z` }));
+  const actor = { kind: 'api_key', id: ID, name: 'First key' };
+
+  it.each([
+    ['the tries of an email', emailAttempts.list, two('created_at', { recipients: [] })],
+    ['the events of an email', emailEvents.list, two('created_at', { type: 'email.sent' })],
+    ['the events of an endpoint', webhookEvents.list, two('created_at', { type: 'email.sent', status: 'failed' })],
+    ['what an endpoint missed', parkedWebhookEvents.list, two('created_at', { type: 'email.sent', status: 'failed' })],
+    ['the attempts at an event', webhookAttempts.list, two('sent_at', { attempt_number: 1 })],
+    ['what happened with a contact', contactActivity.list, two('created_at', { type: 'email.opened' })],
+    ['requests', logs.list, two('created_at', { response_status: 200, method: 'GET', endpoint: '/emails' })],
+    ['changes', audit.list, two('created_at', { action: 'api_key.created', actor })],
+  ])('are told apart among %s', (_, { columns }: { columns: Fields }, rows) => {
+    vi.stubEnv('TZ', 'UTC');
+    const shown = formatTable(at(160), rows, tableColumns(at(160), shownFields(columns)));
+    for (const time of ['2026-11-20 09:30:05Z', '2026-11-20 09:30:07Z']) expect(shown).toContain(time);
   });
 });
 
