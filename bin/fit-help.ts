@@ -1,7 +1,4 @@
-/** Explanations are wrapped beside their options as long as there are so many columns for them. */
-export const NARROW = { minWidthToWrap: 20 };
-
-/** Help in lines of this width. What is wrapped by nobody else is here: examples stay commands that can be copied. */
+/** Help in lines of this width, where Commander does not wrap it itself; examples stay commands that can be copied. */
 export const fitHelp = (text: string, width: number): string =>
   text
     .split('\n')

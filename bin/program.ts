@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { fitHelp, NARROW } from './fit-help.ts';
+import { fitHelp } from './fit-help.ts';
 import { addDescriptions, addOperatorCommands } from './operator-commands.ts';
 import { guardOutput } from './output.ts';
 
@@ -26,7 +26,6 @@ export async function makeProgram(version: string, called?: string): Promise<Com
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
     .helpCommand('help [command]', 'show help for a command')
-    .configureHelp(NARROW)
     .showSuggestionAfterError()
     .exitOverride()
     .configureOutput({

@@ -19,7 +19,7 @@ export function declareCommand(
 ): Command {
   return parent
     .command(usage, place)
-    .configureHelp({ ...parent.configureHelp(), visibleOptions: commonLast })
+    .configureHelp({ visibleOptions: commonLast })
     .summary(summary)
     .description(description ?? `${summary[0]?.toUpperCase()}${summary.slice(1)}.`)
     .option('--json', 'print exactly what the API answered')

@@ -63,6 +63,19 @@ describe('a table at a terminal', () => {
   });
 
   it('breaks its lines where nothing has to be cut', () => {
+    const columns: Column<[string, string]>[] = [
+      { title: 'ID', value: ([id]) => id, fit: 'whole' },
+      { title: 'TEXT', value: ([, text]) => text },
+      { title: 'STATE', value: () => 'delivery_delayed', fit: 'whole' },
+    ];
+    expect(
+      formatTable(at(60), [[ID, 'Thirty letters and a few more.']], columns)
+        .split('\n')
+        .slice(2),
+    ).toEqual([ID, '  Thirty letters and a few more.  delivery_delayed']);
+  });
+
+  it('breaks its lines before what may not be cut', () => {
     vi.stubEnv('TZ', 'UTC');
     const short = { ...email, to: ['b@example.org'], last_event: 'delivered', subject: 'Of no more than is needed' };
     const columns = tableColumns(at(80), shownFields(emails.list.columns));
