@@ -39,11 +39,12 @@ export function layOut(
     const placed = beside.map((one) =>
       one.fit === 'name' ? { ...one, width: Math.min(one.width, Math.max(limit, titles[one.at] ?? 0)) } : one,
     );
+    // Where more than a few are longer, and with each that is narrower more, they are better off in a line of their own.
+    const misfits = rows.filter((row) => placed.some(({ at, width, fit }) => fit === 'name' && (row[at] ?? 0) > width));
+    if (misfits.length * 3 > rows.length) break;
     const lines = breakLines(placed, space);
     const height = rows.reduce((sum, row) => sum + heightOf(lines, row), 0);
-    // Where it is more than a few, they are better off in a line of their own.
-    const misfits = rows.filter((row) => placed.some(({ at, width, fit }) => fit === 'name' && (row[at] ?? 0) > width));
-    if (best === undefined || (height < best.height && misfits.length * 3 <= rows.length)) best = { lines, height };
+    if (best === undefined || height < best.height) best = { lines, height };
   }
   const below = all.filter(({ fit }) => fit === 'below');
   return [...(best?.lines ?? []), ...below.map((one) => ({ placed: [one], space: Infinity }))];
