@@ -1,7 +1,17 @@
+import { EXIT, type Ending } from '../cli/output/exit-codes.ts';
+
 /** A fault of whoever typed the command: one line, no stack. */
 export class OperatorFault extends Error {
   override readonly name = 'OperatorFault';
+  readonly exitCode: number;
+
+  constructor(message: string, ending: Ending = 'failed') {
+    super(message);
+    this.exitCode = EXIT[ending];
+  }
 }
+
+export const exitCodeOf = (error: unknown): number => (error instanceof OperatorFault ? error.exitCode : EXIT.failed);
 
 interface SystemFault extends Error {
   code?: string;

@@ -41,6 +41,7 @@ function addDevelopment(program: Command, version: string): void {
     .option('--raw', 'print the message exactly as it would have been sent')
     .option(...CONFIG)
     .option('--limit <n>', `how many to list, 1 to ${LISTED_MAX}`, listed, 20)
+    .option('--wide', 'list each on one line, and cut nothing')
     .option(...JSON_OUTPUT)
     .addHelpText('after', '\nExample:\n  rasket playground latest')
     .action(async (id, options) => (await import('./commands/playground.ts')).playground(id, options));

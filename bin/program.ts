@@ -1,10 +1,26 @@
 import { Command, CommanderError } from 'commander';
+import { fitHelp } from './fit-help.ts';
 import { addDescriptions, addOperatorCommands } from './operator-commands.ts';
 import { guardOutput } from './output.ts';
 
 /** The whole command line: what runs here on the data folder, and what talks to a server over its API. */
 export async function runProgram(argv: string[], version: string): Promise<number> {
   guardOutput();
+  const program = await makeProgram(version, argv[2]);
+  try {
+    await program.parseAsync(argv);
+    return Number(process.exitCode ?? 0);
+  } catch (error) {
+    // Commander has said already what was wrong with the words of the call: they make no command.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : (await import('../cli/index.ts')).EXIT.usage;
+    const { exitCodeOf, explain } = await import('./explain.ts');
+    for (const line of explain(error)) process.stderr.write(`rasket: ${line}\n`);
+    return exitCodeOf(error);
+  }
+}
+
+/** Its commands; where the one that is called is known by its first word, perhaps without those over the API. */
+export async function makeProgram(version: string, called?: string): Promise<Command> {
   const program = new Command('rasket')
     .description('A self-hosted email service: send by REST or SMTP, deliver straight to the recipients’ mail servers.')
     .version(version, '-V, --version', 'print the version')
@@ -12,23 +28,18 @@ export async function runProgram(argv: string[], version: string): Promise<numbe
     .helpCommand('help [command]', 'show help for a command')
     .showSuggestionAfterError()
     .exitOverride()
-    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'rasket: ')) });
-
+    .configureOutput({
+      outputError: (text, write) => write(text.replace(/^error: /, 'rasket: ')),
+      writeOut: (text) => void process.stdout.write(fitHelp(text, process.stdout.columns ?? HELP_COLUMNS)),
+    });
   addOperatorCommands(program, version);
   // What a server or a command on the data folder is called by says that nothing of the API's half is needed.
-  if (!program.commands.some((command) => command.name() === argv[2])) await addClientHalf(program, argv[2]);
+  if (!program.commands.some((command) => command.name() === called)) await addClientHalf(program, called);
   addDescriptions(program, version);
-  try {
-    await program.parseAsync(argv);
-    return Number(process.exitCode ?? 0);
-  } catch (error) {
-    // Commander has said already what was wrong with the words of the call: they make no command.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : (await import('../cli/index.ts')).EXIT.usage;
-    const { explain } = await import('./explain.ts');
-    for (const line of explain(error)) process.stderr.write(`rasket: ${line}\n`);
-    return 1;
-  }
+  return program;
 }
+
+const HELP_COLUMNS = 80;
 
 /** With what the help of the whole program says. */
 async function addClientHalf(program: Command, first: string | undefined): Promise<void> {

@@ -14,6 +14,16 @@ import {
   type MessagePart,
   type MessageReading,
 } from '../../src/protocol/read-message/index.ts';
+import { quoted } from '../../cli/client/index.ts';
+import {
+  cleanLines,
+  formatPairs,
+  formatTime,
+  openTable,
+  openTerminal,
+  type Column,
+  type Terminal,
+} from '../../cli/output/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { developmentFolder, mustBeInitialised, readConfig, withStore, type DataOptions } from './open.ts';
 
@@ -21,15 +31,17 @@ export interface PlaygroundOptions extends DataOptions {
   raw?: boolean;
   json?: boolean;
   limit: number;
+  wide?: boolean;
 }
 
 export async function playground(id: string | undefined, options: PlaygroundOptions): Promise<void> {
+  const terminal = openTerminal({ out: process.stdout, err: process.stderr, env: process.env });
   const dataDir = developmentFolder(options);
   const config = readConfig({ ...options, data: dataDir }, { profile: 'development' });
   mustBeInitialised(dataDir, options.data === undefined ? 'npm start' : `rasket dev --data ${options.data}`);
   await withStore(config, dataDir, async (store) => {
     const { db, blobs } = store;
-    if (id === undefined) return print(await listCaught(db, options.limit), options.json ?? false, pageOf(dataDir));
+    if (id === undefined) return list(terminal, await listCaught(db, options.limit), { ...options, dataDir });
     const wanted = id === 'latest' ? (await listCaught(db, 1))[0]?.id : id;
     const caught = wanted === undefined ? undefined : await readCaught(db, blobs, wanted);
     if (!caught) {
@@ -37,17 +49,18 @@ export async function playground(id: string | undefined, options: PlaygroundOpti
         id === 'latest'
           ? 'nothing was caught yet; send an email to any address and look again'
           : `nothing caught has the id ${id}; list what there is with: rasket playground`,
+        'notFound',
       );
     }
     if (options.json) console.log(JSON.stringify({ ...present(caught.row), message: caught.message.toString('utf8') }));
     else if (options.raw) {
-      if (process.stdout.isTTY)
+      if (terminal.isTty)
         throw new OperatorFault(
           `the source would reach the terminal as it is; write it into a file or a pipe, such as: rasket playground ${caught.row.id} --raw | less`,
+          'usage',
         );
       process.stdout.write(caught.message);
-    } else
-      await show(caught.row, caught.message, await judgeCaught(store, caught.row, caught.message), pageOf(dataDir));
+    } else await show(terminal, caught, await judgeCaught(store, caught.row, caught.message), pageOf(dataDir));
   });
 }
 
@@ -57,49 +70,58 @@ const present = (row: CaughtRow) => ({
   created_at: new Date(row.created_at).toISOString(),
 });
 
-function print(rows: CaughtRow[], asJson: boolean, page: string | undefined): void {
-  if (asJson) return console.log(JSON.stringify(rows.map(present)));
-  if (rows.length === 0) return console.log('Nothing was caught yet. Send an email to any address and look again.');
-  for (const row of rows.map(present)) {
-    console.log(
-      `${row.id}  ${row.created_at.slice(0, 19).replace('T', ' ')}  ${clean(row.recipients.join(', '))}  ${clean(row.subject)}`,
-    );
-  }
-  if (page !== undefined && process.stdout.isTTY) console.error(`In a browser: ${page}`);
+type Caught = ReturnType<typeof present>;
+
+const columnsFor = (terminal: Terminal): Column<Caught>[] => [
+  { title: 'ID', value: ({ id }) => id, fit: 'whole' },
+  { title: 'CAUGHT', value: (caught) => formatTime(terminal, caught.created_at), fit: 'whole' },
+  { title: 'TO', value: ({ recipients }) => recipients.join(', '), fit: 'name' },
+  { title: 'SUBJECT', value: ({ subject }) => subject },
+];
+
+function list(
+  terminal: Terminal,
+  rows: readonly CaughtRow[],
+  { json: isJson, wide: isWide, data, dataDir }: PlaygroundOptions & { dataDir: string },
+): void {
+  const caught = rows.map(present);
+  if (isJson) return console.log(JSON.stringify(caught));
+  if (caught.length === 0) terminal.hint('Nothing was caught yet. Send an email to any address and look again.');
+  const table = openTable(terminal, columnsFor(terminal), { isWide });
+  if (caught.length > 0 || !terminal.isTty) terminal.print(table.write(caught));
+  const again = ['rasket', 'playground', ...(data === undefined ? [] : ['--data', data]), '--wide']
+    .map(quoted)
+    .join(' ');
+  if (table.hasCut()) terminal.hint(`Some of it is cut; see it whole with: ${again}`);
+  const page = pageOf(dataDir);
+  if (page !== undefined) terminal.hint(`In a browser: ${page}`);
 }
 
-/** What a caller wrote must not steer the terminal. The joiners of emoji and of some scripts are harmless. */
-const clean = (text: string): string => text.replaceAll(/\p{Cc}|(?![\u200c\u200d])\p{Cf}/gu, '\uFFFD');
-const cleanLines = (text: string): string =>
-  text
-    .split(/\r?\n/)
-    .map((line) => line.split('\t').map(clean).join('\t'))
-    .join('\n');
-
 /** As it is read, not as it is written: the source is what `--raw` prints. */
-async function show(row: CaughtRow, message: Buffer, checks: Checks, page: string | undefined): Promise<void> {
+async function show(
+  terminal: Terminal,
+  { row, message }: { row: CaughtRow; message: Buffer },
+  checks: Checks,
+  page: string | undefined,
+): Promise<void> {
   const read = await readMessage(message, LIMITS);
-  const pairs: [string, string][] = [
+  const { created_at: caught, recipients } = present(row);
+  const head = formatPairs(terminal, [
     ['From', read.from],
     ['To', read.to.join(', ')],
     ['Cc', read.cc.join(', ')],
     ['Reply to', read.replyTo.join(', ')],
     ['Subject', read.subject],
-    ['Caught', present(row).created_at],
-    ['Envelope', `${row.mail_from} to ${present(row).recipients.join(', ')}`],
-    ...signersOf(message).map(({ domain, selector, algorithm }): [string, string] => [
-      'Signed',
-      `by ${domain} with ${selector} (${algorithm})`,
-    ]),
+    ['Caught', formatTime(terminal, caught, 'second')],
+    ['Envelope', `${row.mail_from} to ${recipients.join(', ')}`],
+    ...signersOf(message).map(
+      ({ domain, selector, algorithm }) => ['Signed', `by ${domain} with ${selector} (${algorithm})`] as const,
+    ),
     ['Judged', `SPF ${checks.spf.result}, DKIM ${dkimInWords(checks)}, DMARC ${checks.dmarc.result}`],
-    ...(read.isRead ? read.parts : []).map((part): [string, string] => ['File', inWords(part)]),
-  ];
-  const shown = pairs.filter(([, value]) => value !== '');
-  const width = Math.max(...shown.map(([label]) => label.length)) + 2;
-  const head = shown.map(([label, value]) => label.padEnd(width) + clean(value)).join('\n');
-  console.log(
-    `${head}\n\n${cleanLines(bodyOf(read))}\n\nThe source: rasket playground ${row.id} --raw${page === undefined ? '' : `\nIn a browser: ${page}/${row.id}`}`,
-  );
+    ...(read.isRead ? read.parts : []).map((part) => ['File', inWords(part)] as const),
+  ]);
+  terminal.print(`${head}\n\n${cleanLines(bodyOf(read))}\n\nThe source: rasket playground ${row.id} --raw`);
+  if (page !== undefined) terminal.print(`In a browser: ${page}/${row.id}`);
 }
 
 const dkimInWords = ({ dkim }: Checks): string =>

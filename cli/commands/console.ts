@@ -10,25 +10,28 @@ export function addConsoleCommand(program: Command): void {
       'Opens a full screen over the same API: what is sent, received and told, live, with everything that can be done about it. ? shows the keys, q leaves.',
     example: 'console',
   }).action(
-    act(async ({ client, target, terminal, version, isJson }) => {
-      if (isJson)
-        throw new CliFault(
-          'the console is for people; for JSON take the other commands, such as: rasket emails list --json',
-          'usage',
-        );
-      const { stdin, stdout } = process;
-      if (!stdin.isTTY || !stdout.isTTY || process.env.TERM === 'dumb') {
-        throw new CliFault(
-          'the console needs a terminal; here take the other commands, such as: rasket emails list',
-          'usage',
-        );
-      }
-      // React brings a slow build of itself for whoever develops it.
-      process.env.NODE_ENV ??= 'production';
-      const { loadTsx } = await import('./load-tsx.ts');
-      await loadTsx();
-      const { openConsole } = await import('../../console/main.tsx');
-      await openConsole({ client, target, terminal, version, stdin, stdout });
-    }),
+    act(
+      async ({ client, target, terminal, version, isJson }) => {
+        if (isJson)
+          throw new CliFault(
+            'the console is for people; for JSON take the other commands, such as: rasket emails list --json',
+            'usage',
+          );
+        const { stdin, stdout } = process;
+        if (!stdin.isTTY || !stdout.isTTY || process.env.TERM === 'dumb') {
+          throw new CliFault(
+            'the console needs a terminal; here take the other commands, such as: rasket emails list',
+            'usage',
+          );
+        }
+        // React brings a slow build of itself for whoever develops it.
+        process.env.NODE_ENV ??= 'production';
+        const { loadTsx } = await import('./load-tsx.ts');
+        await loadTsx();
+        const { openConsole } = await import('../../console/main.tsx');
+        await openConsole({ client, target, terminal, version, stdin, stdout });
+      },
+      { key: true, screen: true },
+    ),
   );
 }

@@ -1,5 +1,5 @@
 import { Help, InvalidArgumentError, type Command, type Option } from 'commander';
-import type { CommonOptions, Session } from './session.ts';
+import type { CommonOptions, Needs, Session } from './session.ts';
 
 export { collect } from './collect.ts';
 export type { Session } from './session.ts';
@@ -42,12 +42,12 @@ function commonLast(this: Help, command: Command): Option[] {
 type Perform = (session: Session, words: (string | undefined)[], options: never) => Promise<void>;
 
 /** Wraps a verb as the action of its command. What it needs is loaded when it is called. */
-export function act(perform: Perform, needs: { key: boolean } = { key: true }) {
+export function act(perform: Perform, needs: Needs = { key: true }) {
   return async (...given: unknown[]): Promise<void> => {
     const command = given.at(-1) as Command;
     const options = given.at(-2) as CommonOptions;
     const { inSession } = await import('./session.ts');
-    await inSession(command, options, needs.key, (session) =>
+    await inSession(command, options, needs, (session) =>
       perform(session, given.slice(0, -2) as string[], options as never),
     );
   };

@@ -12,6 +12,7 @@ import {
 } from '../client/index.ts';
 import { CliFault, type Terminal } from '../output/index.ts';
 import { readSecret } from './stdin.ts';
+import { tellWaits } from './tell-waits.ts';
 
 interface Surroundings {
   terminal: Terminal;
@@ -32,7 +33,7 @@ export async function login(
   );
   const typed = options.apiKey ?? (await readSecret(`API key for ${url}: `));
   const apiKey = checkKey(typed, options.apiKey === undefined ? 'standard input' : '--api-key');
-  const client = createClient({ url, apiKey, version });
+  const client = tellWaits(createClient({ url, apiKey, version }), terminal);
   try {
     await (apiKey.startsWith('rkop_')
       ? client.call('listQueueHolds', { query: { limit: 1 } })

@@ -2,6 +2,7 @@ import type { ItemOf, List, ListOperation } from '../families/family.ts';
 import type { AnswerOf, CallOf } from '../client/index.ts';
 import { CliFault, namedFields, openTable, pickFields, shownFields, tableColumns } from '../output/index.ts';
 import { readPath } from './find-id.ts';
+import { hintWide } from './hint-wide.ts';
 import { readFlags } from './read-flags.ts';
 import type { Session } from './session.ts';
 
@@ -45,7 +46,7 @@ export async function runList(
     filters.start_date = readSince(options.since, Date.now());
   }
   const path = await readPath(client, list.path, words);
-  const write = openTable(terminal, tableColumns(terminal, fields), { isWide: options.wide });
+  const table = openTable(terminal, tableColumns(terminal, fields), { isWide: options.wide });
   let count = 0;
   let last: Page | undefined;
   for await (const page of pagesOf(session, list, { path, filters, options })) {
@@ -53,10 +54,11 @@ export async function runList(
     count += page.data.length;
     if (isJson) {
       terminal.printJson(names ? { ...page, data: page.data.map((item) => pickFields(item, names)) } : page);
-    } else if (page.data.length > 0 || (count === 0 && !terminal.isTty)) terminal.print(write(page.data));
+    } else if (page.data.length > 0 || (count === 0 && !terminal.isTty)) terminal.print(table.write(page.data));
   }
   if (isJson) return;
   if (count === 0) return terminal.hint(list.empty);
+  hintWide(session, table);
   const behind = last?.data.at(-1);
   if (last && behind && hasMore(last, Math.min(options.limit ?? USUAL, PAGE)))
     terminal.hint(`There are more; go on with: ${session.again(['--after', behind.id])}`);

@@ -2,6 +2,7 @@ import type { CallOf } from '../client/index.ts';
 import type { ItemOf, List, ListOperation } from '../families/family.ts';
 import { NoAnswer } from '../client/index.ts';
 import { openTable, shownFields, tableColumns } from '../output/index.ts';
+import { hintWide } from './hint-wide.ts';
 import { readFlags } from './read-flags.ts';
 import type { Session } from './session.ts';
 
@@ -19,10 +20,10 @@ export async function runTail(session: Session, list: List, options: TailOptions
   const { terminal, isJson } = session;
   const filters = readFlags(list.filters, options);
   const columns = tableColumns(terminal, shownFields(list.columns, options.wide));
-  const write = openTable(terminal, columns, { isWide: options.wide });
+  const table = openTable(terminal, columns, { isWide: options.wide });
   const show = (items: ItemOf<ListOperation>[]): void => {
     if (isJson) for (const item of items) terminal.printJson(item);
-    else if (items.length > 0) terminal.print(write(items));
+    else if (items.length > 0) terminal.print(table.write(items));
   };
   const stopped = untilStopped();
   const first = await ask(session, list, { ...filters, limit: options.lines ?? FIRST });
@@ -47,6 +48,7 @@ export async function runTail(session: Session, list: List, options: TailOptions
       isAway = true;
     }
   }
+  hintWide(session, table);
 }
 
 async function ask({ client }: Session, { operation }: List, query: object): Promise<ItemOf<ListOperation>[]> {

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { ApiFault, createClient, findTarget, type Client, type Target } from '../client/index.ts';
 import { CliFault, explainFault, openTerminal, type Terminal } from '../output/index.ts';
 import { nameOptions } from './name-options.ts';
+import { tellWaits } from './tell-waits.ts';
 import { typeAgain } from './type-again.ts';
 
 /** What a verb works with: the API, the reader, and whether the reader is a program that wants JSON. */
@@ -26,11 +27,17 @@ export interface CommonOptions {
   json?: boolean;
 }
 
+export interface Needs {
+  key: boolean;
+  /** It draws a screen of its own, in which no other line may stand. */
+  screen?: true;
+}
+
 /** Finds server and key, and puts faults into words and into the exit status. */
 export async function inSession(
   command: Command,
   options: CommonOptions,
-  needsKey: boolean,
+  { key: needsKey, screen: hasScreen }: Needs,
   perform: (session: Session) => Promise<void>,
 ): Promise<void> {
   const terminal = openTerminal({ out: process.stdout, err: process.stderr, env: process.env });
@@ -43,7 +50,9 @@ export async function inSession(
     // Whoever has several servers sees on which one something is about to change.
     const onWrite = (): void => terminal.hint(terminal.paint('dim', `On ${target.url} (${target.urlFrom})`));
     const { apiKey: key, operatorToken } = target;
-    const client = createClient({ url: target.url, apiKey: key, operatorToken, version, onWrite });
+    const to = { url: target.url, apiKey: key, operatorToken, version };
+    const bare = createClient({ ...to, ...(hasScreen ? {} : { onWrite }) });
+    const client = isJson || hasScreen ? bare : tellWaits(bare, terminal);
     const again = (more: readonly string[]): string => typeAgain(command, target, more);
     const fail = (): void => void (process.exitCode = 1);
     await perform({ client, target, terminal, isJson, version, again, fail });

@@ -17,7 +17,7 @@ export const apiKeys = {
     },
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
-      { name: 'name', label: 'Name' },
+      { name: 'name', label: 'Name', kind: 'name' },
       { name: 'key_prefix', label: 'Key', kind: 'whole', value: (key) => `${key.key_prefix}…` },
       { name: 'permission', label: 'Permission', kind: 'whole' },
       {

@@ -4,7 +4,7 @@ import { listOf, wide, type Family } from './family.ts';
 type Entry = ItemOf<'listAudit'> | ItemOf<'listOperatorAudit'>;
 
 const columns: readonly Field<Entry>[] = [
-  { name: 'created_at', label: 'When', kind: 'time' },
+  { name: 'created_at', label: 'When', kind: 'moment' },
   { name: 'action', label: 'What', kind: 'whole' },
   { name: 'subject_id', label: 'To', kind: 'id' },
   { name: 'actor', label: 'Who', value: ({ actor }) => `${actor.kind} ${actor.name ?? actor.id ?? ''}`.trim() },

@@ -7,7 +7,7 @@ type Contact = ItemOf<'listContacts'> | AnswerOf<'getContact'>;
 
 export const contactColumns: readonly Field<Contact>[] = [
   { name: 'id', label: 'Id', kind: 'id' },
-  { name: 'email', label: 'Address' },
+  { name: 'email', label: 'Address', kind: 'name' },
   { name: 'first_name', label: 'First name' },
   { name: 'last_name', label: 'Last name' },
   {
@@ -103,7 +103,7 @@ export const contactActivity = {
     example: 'contacts activity ada@example.org',
     path: { contact: CONTACT },
     columns: [
-      { name: 'created_at', label: 'When', kind: 'time' },
+      { name: 'created_at', label: 'When', kind: 'moment' },
       { name: 'type', label: 'What', kind: 'state' },
       { name: 'subject', label: 'Subject' },
       { name: 'link', label: 'Link' },

@@ -26,7 +26,7 @@ const toneOf = (status: Domain['status'] | DomainRecord['status']): Tone => {
 };
 
 const id: Field<Domain> = { name: 'id', label: 'Id', kind: 'id' };
-const name: Field<Domain> = { name: 'name', label: 'Name' };
+const name: Field<Domain> = { name: 'name', label: 'Name', kind: 'name' };
 const status: Field<Domain> = {
   name: 'status',
   label: 'Status',

@@ -32,7 +32,7 @@ const state: Field<Email> = {
   kind: 'state',
   tone: (email) => toneOfEmail(email.last_event),
 };
-const to: Field<Email> = { name: 'to', label: 'To' };
+const to: Field<Email> = { name: 'to', label: 'To', kind: 'name' };
 const subject: Field<Email> = { name: 'subject', label: 'Subject' };
 const from: Field<Email> = { name: 'from', label: 'From' };
 const cc: Field<Email> = { name: 'cc', label: 'Cc' };
@@ -158,7 +158,7 @@ export const emailEvents = {
     path: { email_id: EMAIL },
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
-      { name: 'created_at', label: 'Created', kind: 'time' },
+      { name: 'created_at', label: 'Created', kind: 'moment' },
       { name: 'type', label: 'Type', kind: 'whole' },
       {
         name: 'data',
@@ -185,7 +185,7 @@ export const emailAttempts = {
     path: { email_id: EMAIL },
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
-      { name: 'created_at', label: 'Tried', kind: 'time' },
+      { name: 'created_at', label: 'Tried', kind: 'moment' },
       { name: 'mx', label: 'Mail server', kind: 'whole', value: (attempt) => attempt.mx ?? attempt.destination },
       attemptTls,
       { name: 'duration_ms', label: 'Ms', kind: 'whole' },

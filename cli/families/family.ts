@@ -4,10 +4,12 @@ import type { AnswerOf, BodyOf, CallOf, Naming, OperationId, QueryOf } from '../
 export type Tone = 'plain' | 'good' | 'attention' | 'bad';
 
 /**
- * What may be done to a value where there is little space: an id, a state, a time and what is `whole` are never cut, a
- * text is, a `long` one stands below its row, and a `body` below everything else.
+ * What may be done to a value where there is little space: an id, a state, a time and what is `whole` are never cut;
+ * neither is a `name`, by which people know what it is of, as an address is, and which may be long; a text is cut, a `long`
+ * one stands below its row, and a `body` below everything else. A `moment` is a time that is told to the second, because
+ * several of its list lie within a minute.
  */
-export type Kind = 'id' | 'state' | 'time' | 'whole' | 'text' | 'long' | 'body';
+export type Kind = 'id' | 'state' | 'time' | 'moment' | 'whole' | 'name' | 'text' | 'long' | 'body';
 
 type NameIn<Item> = keyof Item & string;
 

@@ -16,7 +16,7 @@ const columns: readonly Field<ItemOf<'listInboundRules'>>[] = [
   { name: 'id', label: 'Id', kind: 'id' },
   { name: 'pattern', label: 'Pattern', kind: 'whole' },
   { name: 'action', label: 'Action', kind: 'state' },
-  { name: 'forward_to', label: 'Forward to', value: ({ forward_to: to }) => to.join(', ') },
+  { name: 'forward_to', label: 'Forward to', kind: 'name', value: ({ forward_to: to }) => to.join(', ') },
   { name: 'created_at', label: 'Created', kind: 'time' },
 ];
 

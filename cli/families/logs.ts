@@ -5,7 +5,7 @@ import { detailOf, listOf, type Family, type Field } from './family.ts';
 type Log = ItemOf<'listLogs'> | AnswerOf<'getLog'>;
 
 const id: Field<Log> = { name: 'id', label: 'Id', kind: 'id' };
-const received: Field<Log> = { name: 'created_at', label: 'Received', kind: 'time' };
+const received: Field<Log> = { name: 'created_at', label: 'Received', kind: 'moment' };
 const status: Field<Log> = {
   name: 'response_status',
   label: 'Status',
@@ -13,7 +13,7 @@ const status: Field<Log> = {
   tone: (log) => (log.response_status < 400 ? 'good' : 'bad'),
 };
 const method: Field<Log> = { name: 'method', label: 'Method', kind: 'whole' };
-const endpoint: Field<Log> = { name: 'endpoint', label: 'Endpoint' };
+const endpoint: Field<Log> = { name: 'endpoint', label: 'Endpoint', kind: 'name' };
 const agent: Field<Log> = { name: 'user_agent', label: 'User agent' };
 
 export const logs = {

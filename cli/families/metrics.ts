@@ -70,9 +70,14 @@ export const totalColumns: readonly Field<Total>[] = [
 
 const DIMENSIONS: Record<Metrics['dimensions'][number], Field<Row>> = {
   period: { name: 'period', label: 'Period', kind: 'whole' },
-  domain: { name: 'domain_id', label: 'Domain', value: (row) => row.domain_name ?? row.domain_id },
+  domain: { name: 'domain_id', label: 'Domain', kind: 'name', value: (row) => row.domain_name ?? row.domain_id },
   email: { name: 'email_id', label: 'Email', kind: 'id' },
-  broadcast: { name: 'broadcast_id', label: 'Broadcast', value: (row) => row.broadcast_name ?? row.broadcast_id },
+  broadcast: {
+    name: 'broadcast_id',
+    label: 'Broadcast',
+    kind: 'name',
+    value: (row) => row.broadcast_name ?? row.broadcast_id,
+  },
 };
 
 /** The columns of an answer that is broken down: what it is broken down by, and its numbers. */

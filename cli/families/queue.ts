@@ -101,7 +101,7 @@ export const queue = {
     columns: [
       { name: 'id', label: 'Id', kind: 'id', shown: 'wide' },
       { name: 'email_id', label: 'Email', kind: 'id' },
-      { name: 'destination', label: 'Destination' },
+      { name: 'destination', label: 'Destination', kind: 'name' },
       { name: 'state', label: 'State', kind: 'state', tone: ({ state }) => TONES[state] },
       { name: 'attempts', label: 'Tries', kind: 'whole' },
       // It waits for its time, and has not begun to.

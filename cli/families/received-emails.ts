@@ -9,8 +9,8 @@ type Email = ItemOf<'listReceivedEmails'> | AnswerOf<'getReceivedEmail'>;
 
 const id: Field<Email> = { name: 'id', label: 'Id', kind: 'id' };
 const created: Field<Email> = { name: 'created_at', label: 'Received', kind: 'time' };
-const from: Field<Email> = { name: 'from', label: 'From' };
-const to: Field<Email> = { name: 'to', label: 'To' };
+const from: Field<Email> = { name: 'from', label: 'From', kind: 'name' };
+const to: Field<Email> = { name: 'to', label: 'To', kind: 'name' };
 const subject: Field<Email> = { name: 'subject', label: 'Subject' };
 const dropped: Field<Email> = { name: 'dropped_reason', label: 'Dropped', kind: 'state', tone: () => 'bad' };
 const cc: Field<Email> = { name: 'cc', label: 'Cc' };
@@ -69,7 +69,7 @@ type Attachment = ItemOf<'listReceivedAttachments'> | AnswerOf<'getReceivedAttac
 const fileId: Field<Attachment> = { name: 'id', label: 'Id', kind: 'id' };
 const bytes: Field<Attachment> = { name: 'size', label: 'Bytes', kind: 'whole' };
 const type: Field<Attachment> = { name: 'content_type', label: 'Type' };
-const filename: Field<Attachment> = { name: 'filename', label: 'Filename' };
+const filename: Field<Attachment> = { name: 'filename', label: 'Filename', kind: 'name' };
 const contentId: Field<Attachment> = { name: 'content_id', label: 'Content-ID' };
 const disposition: Field<Attachment> = { name: 'content_disposition', label: 'Disposition' };
 const link: Field<Attachment> = { name: 'download_url', label: 'Link', kind: 'long' };

@@ -6,7 +6,7 @@ const CONTACT: Key = { word: 'contact', says: 'its id or address' };
 
 const columns: readonly Field<ItemOf<'listSegments'>>[] = [
   { name: 'id', label: 'Id', kind: 'id' },
-  { name: 'name', label: 'Name' },
+  { name: 'name', label: 'Name', kind: 'name' },
   { name: 'created_at', label: 'Created', kind: 'time' },
 ];
 
@@ -35,7 +35,7 @@ export const segments = {
         name: { value: '<name>', says: 'what you call it', isRequired: true },
         filter: {
           value: '<json>',
-          says: 'whom it holds, as JSON: {"all":[{"field":"properties.plan","op":"eq","value":"pro"}]}; nobody but those who are added where it is left empty',
+          says: 'whom it holds, as JSON: {"all": [{"field": "properties.plan", "op": "eq", "value": "pro"}]}; nobody but those who are added where it is left empty',
           isJson: true,
         },
       },

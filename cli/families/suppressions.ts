@@ -3,7 +3,7 @@ import { actionOf, detailOf, listOf, type Family, type Field, type Key } from '.
 
 const columns: readonly Field<ItemOf<'listSuppressions'>>[] = [
   { name: 'id', label: 'Id', kind: 'id' },
-  { name: 'email', label: 'Address' },
+  { name: 'email', label: 'Address', kind: 'name' },
   { name: 'origin', label: 'Origin', kind: 'state' },
   { name: 'created_at', label: 'Created', kind: 'time' },
   { name: 'source_id', label: 'By email', kind: 'id' },

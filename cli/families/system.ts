@@ -33,6 +33,6 @@ export const readiness = reportOf('getReady', {
       tone: (check) => (check.ok ? 'good' : 'bad'),
     },
     { name: 'durationMs', label: 'Ms', kind: 'whole' },
-    { name: 'error', label: 'Why' },
+    { name: 'error', label: 'Why', kind: 'long' },
   ],
 });

@@ -17,14 +17,14 @@ function declarationOf({ key, type, fallback_value: fallback }: TemplateObject['
 }
 
 const id: Field<Template> = { name: 'id', label: 'Id', kind: 'id' };
-const alias: Field<Template> = { name: 'alias', label: 'Alias' };
+const alias: Field<Template> = { name: 'alias', label: 'Alias', kind: 'name' };
 const status: Field<Template> = {
   name: 'status',
   label: 'Status',
   kind: 'state',
   tone: (template) => toneOf(template.status),
 };
-const name: Field<Template> = { name: 'name', label: 'Name' };
+const name: Field<Template> = { name: 'name', label: 'Name', kind: 'name' };
 const created: Field<Template> = { name: 'created_at', label: 'Created', kind: 'time' };
 const changed: Field<Template> = { name: 'updated_at', label: 'Changed', kind: 'time' };
 const published: Field<Template> = { name: 'published_at', label: 'Published', kind: 'time' };

@@ -15,7 +15,7 @@ const CONTACT: Key = { word: 'contact', says: 'its id or address' };
 
 const columns: readonly Field<ItemOf<'listTopics'>>[] = [
   { name: 'id', label: 'Id', kind: 'id' },
-  { name: 'name', label: 'Name' },
+  { name: 'name', label: 'Name', kind: 'name' },
   { name: 'default_subscription', label: 'Default', kind: 'state' },
   { name: 'visibility', label: 'Visibility', kind: 'state' },
   { name: 'confirmation', label: 'Confirmation', kind: 'state' },
@@ -109,7 +109,7 @@ export const contactTopics = {
     path: { contact: CONTACT },
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
-      { name: 'name', label: 'Name' },
+      { name: 'name', label: 'Name', kind: 'name' },
       { name: 'subscription', label: 'Subscription', kind: 'state' },
       { name: 'confirmation', label: 'Confirmation', kind: 'state' },
       { name: 'description', label: 'Description' },

@@ -16,7 +16,7 @@ const status: Field<Webhook> = {
   kind: 'state',
   tone: (webhook) => (webhook.status === 'enabled' ? 'good' : 'bad'),
 };
-const endpoint: Field<Webhook> = { name: 'endpoint', label: 'Endpoint' };
+const endpoint: Field<Webhook> = { name: 'endpoint', label: 'Endpoint', kind: 'name' };
 const events: Field<Webhook> = { name: 'events', label: 'Events', value: (webhook) => webhook.events.join(' ') };
 const created: Field<Webhook> = { name: 'created_at', label: 'Created', kind: 'time' };
 const secret: Field<Webhook> = { name: 'signing_secret', label: 'Signing secret', kind: 'whole' };
@@ -116,7 +116,7 @@ const TONES: Record<Event['status'], Tone> = {
 };
 
 const eventId: Field<Event> = { name: 'id', label: 'Id', kind: 'id' };
-const eventCreated: Field<Event> = { name: 'created_at', label: 'Created', kind: 'time' };
+const eventCreated: Field<Event> = { name: 'created_at', label: 'Created', kind: 'moment' };
 const eventType: Field<Event> = { name: 'type', label: 'Type', kind: 'whole' };
 const eventStatus: Field<Event> = {
   name: 'status',
@@ -204,7 +204,7 @@ export const webhookAttempts = {
     path: { webhook_id: OF_WEBHOOK, event_id: EVENT },
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
-      { name: 'sent_at', label: 'Sent', kind: 'time' },
+      { name: 'sent_at', label: 'Sent', kind: 'moment' },
       { name: 'attempt_number', label: 'Attempt', kind: 'whole' },
       { name: 'http_status_code', label: 'HTTP', kind: 'whole' },
       { name: 'duration_ms', label: 'Ms', kind: 'whole' },

@@ -17,13 +17,14 @@ export const styleOf = (tone: Tone): Style => STYLES[tone];
 export const tableColumns = (terminal: Terminal, fields: Fields): Column<Item>[] =>
   fields.map((field) => ({
     title: field.label.toUpperCase(),
-    value: (item) => textOf(terminal, field, item, 'minute'),
+    value: (item) => cellText(terminal, field, item),
     style: (item) => fieldStyle(field, item),
     fit: fitOf(field),
   }));
 
 function fitOf({ kind = 'text' }: Field<never>): NonNullable<Column<Item>['fit']> {
   if (kind === 'text') return 'cut';
+  if (kind === 'name') return 'name';
   return kind === 'long' || kind === 'body' ? 'below' : 'whole';
 }
 
@@ -42,10 +43,14 @@ function bodyOf(value: unknown): string {
   return cleanLines(typeof value === 'string' ? value : JSON.stringify(value, null, 2));
 }
 
+/** What stands in a table. */
+export const cellText = (terminal: Terminal, field: Field<never>, item: Item): string =>
+  textOf(terminal, field, item, field.kind === 'moment' ? 'second' : 'minute');
+
 function textOf(terminal: Terminal, field: Field<never>, item: Item, precision: 'minute' | 'second'): string {
   const value = valueOf(field, item);
-  if (field.kind === 'time' && typeof value === 'string') return formatTime(terminal, value, precision);
-  return inWords(value);
+  const isTime = field.kind === 'time' || field.kind === 'moment';
+  return isTime && typeof value === 'string' ? formatTime(terminal, value, precision) : inWords(value);
 }
 
 const fieldStyle = (field: Field<never>, item: Item): Style => styleOf(field.tone?.(item as never) ?? 'plain');

@@ -1,8 +1,16 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { emails } from '../families/emails.ts';
+import { columnsOf, SHORT } from '../families/metrics.ts';
+import { apiKeys } from '../families/api-keys.ts';
+import { audit } from '../families/audit.ts';
+import { contactActivity, contacts } from '../families/contacts.ts';
+import { emailAttempts, emailEvents, emails } from '../families/emails.ts';
+import { logs } from '../families/logs.ts';
+import { receivedEmails } from '../families/received-emails.ts';
 import { recordColumns } from '../families/domains.ts';
+import { suppressions } from '../families/suppressions.ts';
+import { parkedWebhookEvents, webhookAttempts, webhookEvents, webhooks } from '../families/webhooks.ts';
 import { formatTime } from './time.ts';
-import { shownFields, tableColumns } from './items.ts';
+import { shownFields, tableColumns, type Fields } from './items.ts';
 import { formatTable, openTable, type Column } from './table.ts';
 import { openTerminal } from './terminal.ts';
 
@@ -12,6 +20,10 @@ const at = (columns: number | undefined) => {
 };
 
 const ID = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77';
+const HEX = ID.replaceAll('-', '');
+const ADDRESS = 'chiara.gallo@mail.example.org';
+const CREATED = '2026-11-20T09:30:00.000Z';
+const METRICS = { dimensions: ['period', 'domain'], metrics: SHORT.split(',') } as Parameters<typeof columnsOf>[0];
 const email = {
   id: ID,
   created_at: '2026-11-20T09:30:00.000Z',
@@ -42,9 +54,147 @@ describe('a table at a terminal', () => {
     vi.stubEnv('TZ', 'UTC');
     expect(drawn(60)).toEqual([
       'ID                                    CREATED',
-      '  STATE             TO                   SUBJECT',
+      '  STATE             TO',
+      '  SUBJECT',
       `${ID}  2026-11-20 09:30Z`,
-      '  delivery_delayed  somebody@a-long-na…  A subject that say…',
+      '  delivery_delayed  somebody@a-long-name.example.org',
+      '  A subject that says a great deal more than fits',
+    ]);
+  });
+
+  it('breaks its lines where nothing has to be cut', () => {
+    const columns: Column<[string, string]>[] = [
+      { title: 'ID', value: ([id]) => id, fit: 'whole' },
+      { title: 'TEXT', value: ([, text]) => text },
+      { title: 'STATE', value: () => 'delivery_delayed', fit: 'whole' },
+    ];
+    expect(
+      formatTable(at(60), [[ID, 'Thirty letters and a few more.']], columns)
+        .split('\n')
+        .slice(2),
+    ).toEqual([ID, '  Thirty letters and a few more.  delivery_delayed']);
+  });
+
+  it('breaks its lines before what may not be cut', () => {
+    vi.stubEnv('TZ', 'UTC');
+    const short = { ...email, to: ['b@example.org'], last_event: 'delivered', subject: 'Of no more than is needed' };
+    const columns = tableColumns(at(80), shownFields(emails.list.columns));
+    expect(formatTable(at(80), [short], columns).split('\n').slice(2)).toEqual([
+      `${ID}  2026-11-20 09:30Z  delivered`,
+      '  b@example.org  Of no more than is needed',
+    ]);
+  });
+
+  const LISTS: Record<string, { list: { columns: Fields }; item: object; whole: string[] }> = {
+    suppressions: {
+      list: suppressions.list,
+      item: { id: `sup_${HEX}`, email: ADDRESS, origin: 'bounce', created_at: CREATED, source_id: ID },
+      whole: [`sup_${HEX}`, ADDRESS, ID],
+    },
+    contacts: {
+      list: contacts.list,
+      item: {
+        id: ID,
+        email: ADDRESS,
+        first_name: 'Chiara',
+        last_name: 'Gallo',
+        unsubscribed: true,
+        created_at: CREATED,
+      },
+      whole: [ID, ADDRESS, 'unsubscribed'],
+    },
+    received: {
+      list: receivedEmails.list,
+      item: { id: ID, from: ADDRESS, to: ['help@playground.test'], subject: 'A question', created_at: CREATED },
+      whole: [ID, ADDRESS, 'help@playground.test'],
+    },
+    keys: {
+      list: apiKeys.list,
+      item: {
+        ...{ id: ID, name: 'The shop, since it was moved', key_prefix: 'rk_abcdefg', permission: 'sending_access' },
+        ...{ status: 'active', last_used_at: CREATED },
+      },
+      whole: [ID, 'The shop, since it was moved', 'sending_access'],
+    },
+    logs: {
+      list: logs.list,
+      item: {
+        ...{ id: ID, created_at: CREATED, response_status: 404, method: 'GET', endpoint: `/emails/${ID}` },
+        user_agent: 'a-program/1.0 of a long name',
+      },
+      whole: [ID, `/emails/${ID}`],
+    },
+    webhooks: {
+      list: webhooks.list,
+      item: {
+        ...{
+          id: `wh_${HEX}`,
+          status: 'enabled',
+          endpoint: 'https://hooks.example.com/from/rasket',
+          created_at: CREATED,
+        },
+        events: ['email.delivered', 'email.bounced'],
+      },
+      whole: [`wh_${HEX}`, 'https://hooks.example.com/from/rasket'],
+    },
+    metrics: {
+      list: { columns: columnsOf(METRICS) },
+      item: { period: '2026-11-20', domain_name: 'newsletters.example.com', sent: 1, delivered: 1, bounce_rate: 0 },
+      whole: ['2026-11-20', 'newsletters.example.com'],
+    },
+  };
+  const widths = [60, 80, 100];
+  const cases = Object.keys(LISTS).flatMap((name) => widths.map((columns) => [name, columns] as const));
+
+  it.each(cases)('never cuts what a row of %s is known by at %i columns', (name, columns) => {
+    vi.stubEnv('TZ', 'UTC');
+    const { list, item, whole } = LISTS[name] ?? expect.fail(name);
+    const lines = formatTable(at(columns), [item], tableColumns(at(columns), shownFields(list.columns))).split('\n');
+    for (const text of whole) expect(lines.join('\n')).toContain(text);
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(columns);
+  });
+
+  const named: Column<[string, string]>[] = [
+    { title: 'ID', value: ([id]) => id, fit: 'whole' },
+    { title: 'NAME', value: ([, name]) => name, fit: 'name' },
+    { title: 'STATE', value: () => 'active', fit: 'whole' },
+  ];
+
+  it('puts the one name that is longer than all others below its row', () => {
+    const long = 'a name that is far longer than those of the others';
+    const rows: [string, string][] = [
+      ['1', 'one'],
+      ['2', long],
+      ['3', 'three'],
+      ['4', ''],
+    ];
+    const table = openTable(at(30), named);
+    expect(table.write(rows).split('\n')).toEqual([
+      'ID  NAME   STATE',
+      '1   one    active',
+      '2   …      active',
+      `  ${long}`,
+      '3   three  active',
+      '4          active',
+    ]);
+    expect(
+      table
+        .write([
+          ['5', 'four and'],
+          ['6', long],
+        ])
+        .split('\n'),
+    ).toEqual(['5   four and  active', '6   …      active', `  ${long}`]);
+    expect(table.hasCut()).toBe(false);
+  });
+
+  it('has a line of their own for names that are all long', () => {
+    const rows = ['first', 'second'].map((one): [string, string] => [one, `${one} name as long as a line`]);
+    expect(formatTable(at(30), rows, named).split('\n')).toEqual([
+      'ID',
+      '  NAME',
+      '  STATE',
+      ...['first', 'second'].flatMap((one) => [one, `  ${one} name as long as a line`, '  active']),
     ]);
   });
 
@@ -78,9 +228,32 @@ describe('a table at a terminal', () => {
       { title: 'ID', value: (text) => text, fit: 'whole' },
       { title: 'TEXT', value: (text) => text },
     ];
-    const write = openTable(at(30), columns);
-    expect(write(['aa', 'bbbb'])).toBe('ID    TEXT\naa    aa\nbbbb  bbbb');
-    expect(write(['c', 'dddddddd'])).toBe('c     c\ndddddddd  ddd…');
+    const table = openTable(at(18), columns);
+    expect(table.write(['aa', 'bbbb'])).toBe('ID    TEXT\naa    aa\nbbbb  bbbb');
+    expect(table.hasCut()).toBe(false);
+    expect(table.write(['c', 'ddddddddd'])).toBe('c     c\nddddddddd  dddddd…');
+    expect(table.hasCut()).toBe(true);
+  });
+});
+
+describe('times that lie within a minute', () => {
+  const two = (field: string, given: object): object[] =>
+    ['09:30:05', '09:30:07'].map((time) => ({ id: ID, ...given, [field]: `2026-11-20T${time}.000Z` }));
+  const actor = { kind: 'api_key', id: ID, name: 'First key' };
+
+  it.each([
+    ['the tries of an email', emailAttempts.list, two('created_at', { recipients: [] })],
+    ['the events of an email', emailEvents.list, two('created_at', { type: 'email.sent' })],
+    ['the events of an endpoint', webhookEvents.list, two('created_at', { type: 'email.sent', status: 'failed' })],
+    ['what an endpoint missed', parkedWebhookEvents.list, two('created_at', { type: 'email.sent', status: 'failed' })],
+    ['the attempts at an event', webhookAttempts.list, two('sent_at', { attempt_number: 1 })],
+    ['what happened with a contact', contactActivity.list, two('created_at', { type: 'email.opened' })],
+    ['requests', logs.list, two('created_at', { response_status: 200, method: 'GET', endpoint: '/emails' })],
+    ['changes', audit.list, two('created_at', { action: 'api_key.created', actor })],
+  ])('are told apart among %s', (_, { columns }: { columns: Fields }, rows) => {
+    vi.stubEnv('TZ', 'UTC');
+    const shown = formatTable(at(160), rows, tableColumns(at(160), shownFields(columns)));
+    for (const time of ['2026-11-20 09:30:05Z', '2026-11-20 09:30:07Z']) expect(shown).toContain(time);
   });
 });
 

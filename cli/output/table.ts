@@ -1,4 +1,5 @@
 import { clean } from './clean.ts';
+import { GAP, INDENT, isFilled, layOut, SEE_BELOW, tooLong, type Fit, type Line } from './layout.ts';
 import type { Style, Terminal } from './terminal.ts';
 import { shorten, widthOf } from './width.ts';
 
@@ -6,8 +7,11 @@ export interface Column<Row> {
   title: string;
   value: (row: Row) => string | number | null | undefined;
   style?: (row: Row) => Style;
-  /** A `whole` cell is never shortened; a `below` one stands on a line of its own wherever the row has no space for it. */
-  fit?: 'cut' | 'whole' | 'below';
+  /**
+   * A `whole` cell is never shortened; neither is a `name`, and where few are as long it stands below its row; a `below` one
+   * stands on a line of its own wherever the row has no space for it.
+   */
+  fit?: Fit;
 }
 
 export interface TableOptions<Row> {
@@ -17,12 +21,12 @@ export interface TableOptions<Row> {
   remarks?: (row: Row) => readonly string[];
 }
 
-/** Answers the lines of some rows, with the titles above the first of them; the widths stay what they were at first. */
-export type WriteRows<Row> = (rows: readonly Row[]) => string;
-
-const GAP = '  ';
-const INDENT = '  ';
-const WIDTH_MIN = 8;
+export interface Table<Row> {
+  /** Answers the lines of some rows, with the titles above the first of them; the widths stay what they were at first. */
+  write(rows: readonly Row[]): string;
+  /** Whether anything that was written is shortened. */
+  hasCut(): boolean;
+}
 
 /**
  * For a person, aligned columns under their titles, shortened to the width of the terminal; what has no space beside the
@@ -33,25 +37,33 @@ export function openTable<Row>(
   terminal: Terminal,
   columns: readonly Column<Row>[],
   { isWide = false, remarks }: TableOptions<Row> = {},
-): WriteRows<Row> {
+): Table<Row> {
   const titles = columns.map((column) => column.title);
+  const fits = columns.map(({ fit = 'cut' }) => fit);
   let lines: Line[] | undefined;
-  return (rows) => {
-    const cells = rows.map((row) => columns.map((column) => clean(String(column.value(row) ?? ''))));
-    const isFirst = lines === undefined;
-    if (!terminal.isTty) {
-      lines = [];
-      return [...(isFirst ? [titles] : []), ...cells].map((line) => line.join('\t')).join('\n');
-    }
-    lines ??= layOut(columns, [titles, ...cells], isWide ? Infinity : terminal.columns);
-    const head = isFirst ? draw(lines, titles, (text) => terminal.paint('dim', text)) : [];
-    const body = cells.flatMap((texts, at) => {
-      const row = rows[at] as Row;
-      const paint = (text: string, column: number): string =>
-        terminal.paint(columns[column]?.style?.(row) ?? 'plain', text);
-      return [...draw(lines ?? [], texts, paint), ...(remarks?.(row) ?? []).map((remark) => INDENT + remark)];
-    });
-    return [...head, ...body].join('\n');
+  let hasCut = false;
+  const draw = (texts: readonly string[], paint: Paint, onCut?: () => void): string[] =>
+    (lines ?? []).flatMap((line, at) => drawLine(line, { texts, paint, isFirst: at === 0, onCut }));
+  const onCut = (): void => void (hasCut = true);
+  return {
+    hasCut: () => hasCut,
+    write(rows) {
+      const cells = rows.map((row) => columns.map((column) => clean(String(column.value(row) ?? ''))));
+      const isFirst = lines === undefined;
+      if (!terminal.isTty) {
+        lines = [];
+        return [...(isFirst ? [titles] : []), ...cells].map((line) => line.join('\t')).join('\n');
+      }
+      const widths = cells.map((texts) => texts.map(widthOf));
+      lines ??= layOut(fits, titles.map(widthOf), widths, isWide ? Infinity : terminal.columns);
+      const head = isFirst ? draw(titles, (text) => terminal.paint('dim', text)) : [];
+      const body = cells.flatMap((texts, at) => {
+        const row = rows[at] as Row;
+        const paint: Paint = (text, column) => terminal.paint(columns[column]?.style?.(row) ?? 'plain', text);
+        return [...draw(texts, paint, onCut), ...(remarks?.(row) ?? []).map((remark) => INDENT + remark)];
+      });
+      return [...head, ...body].join('\n');
+    },
   };
 }
 
@@ -60,71 +72,36 @@ export const formatTable = <Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
   options: TableOptions<Row> = {},
-): string => openTable(terminal, columns, options)(rows);
+): string => openTable(terminal, columns, options).write(rows);
 
-interface Placed {
-  /** Which of the columns. */
-  at: number;
-  width: number;
-  isCut: boolean;
+type Paint = (text: string, column: number) => string;
+
+interface Drawing {
+  texts: readonly string[];
+  paint: Paint;
+  isFirst: boolean;
+  onCut: (() => void) | undefined;
 }
 
-/** The cells of a row that stand beside each other. */
-type Line = Placed[];
-
-/** Columns go to one line as long as the narrowest they can be fits there, the others to lines below. */
-function layOut(columns: readonly Column<never>[], texts: readonly string[][], space: number): Line[] {
-  const natural = columns.map((_, at) => Math.max(...texts.map((line) => widthOf(line[at] ?? ''))));
-  const fitsWhole = widthOfAll(natural) <= space;
-  const inRow: Line[] = [[]];
-  const below: Line[] = [];
-  for (const [at, column] of columns.entries()) {
-    const width = natural[at] ?? 0;
-    if (column.fit === 'below' && !fitsWhole) {
-      below.push([{ at, width, isCut: false }]);
-      continue;
-    }
-    const isCut = (column.fit ?? 'cut') === 'cut';
-    const placed: Placed = { at, width, isCut };
-    const line = inRow.at(-1) ?? [];
-    const indent = inRow.length > 1 ? INDENT.length : 0;
-    if (line.length > 0 && indent + widthOfAll([...line, placed].map(narrowest)) > space) inRow.push([placed]);
-    else line.push(placed);
+/** One of the lines of a row, and below it what is too long for it. The last of its cells takes what space is left. */
+function drawLine(line: Line, { texts, paint, isFirst, onCut }: Drawing): string[] {
+  const widths = texts.map(widthOf);
+  if (!isFirst && !isFilled(line, widths)) return [];
+  const low = tooLong(line, widths);
+  const last = line.placed.findLast(({ at }) => texts[at] !== '');
+  let drawn = '';
+  let used = 0;
+  for (const one of line.placed) {
+    const text = texts[one.at] ?? '';
+    const space = one === last ? Math.max(one.width, line.space - used) : one.width;
+    const whole = low.includes(one) ? SEE_BELOW : text;
+    const shown = one.fit === 'cut' ? shorten(whole, space) : whole;
+    if (shown !== whole) onCut?.();
+    const width = Math.max(one.width, widthOf(shown));
+    drawn += paint(shown, one.at) + ' '.repeat(width - widthOf(shown)) + GAP;
+    used += width + GAP.length;
   }
-  for (const [at, line] of inRow.entries()) fit(line, space - (at === 0 ? 0 : INDENT.length));
-  return [...inRow, ...below].filter((line) => line.length > 0);
-}
-
-const narrowest = ({ width, isCut }: Placed): number => (isCut ? Math.min(width, WIDTH_MIN) : width);
-
-const widthOfAll = (widths: readonly number[]): number =>
-  widths.reduce((sum, width) => sum + width, 0) + GAP.length * (widths.length - 1);
-
-/** The widest column that may be shortened gives way first. */
-function fit(line: Line, space: number): void {
-  for (let excess = widthOfAll(line.map(({ width }) => width)) - space; excess > 0; excess--) {
-    const soft = line.filter(({ width, isCut }) => isCut && width > WIDTH_MIN);
-    const widest = soft.sort((a, b) => b.width - a.width)[0];
-    if (!widest) return;
-    widest.width--;
-  }
-}
-
-/** A line below that would be empty is left out. */
-function draw(
-  lines: readonly Line[],
-  texts: readonly string[],
-  paint: (text: string, column: number) => string,
-): string[] {
-  return lines.flatMap((line, at) => {
-    if (at > 0 && line.every((placed) => texts[placed.at] === '')) return [];
-    const drawn = line.map(({ at: column, width, isCut }) => {
-      const text = texts[column] ?? '';
-      const shown = isCut ? shorten(text, width) : text;
-      return paint(shown, column) + ' '.repeat(Math.max(0, width - widthOf(shown)));
-    });
-    return [((at === 0 ? '' : INDENT) + drawn.join(GAP)).trimEnd()];
-  });
+  return [(isFirst ? '' : INDENT) + drawn.trimEnd(), ...low.map(({ at }) => INDENT + paint(texts[at] ?? '', at))];
 }
 
 /** Labels and values, one pair a line; a pair without a value is left out. */

@@ -14,6 +14,8 @@ export interface Terminal {
   hint(text: string): void;
   /** Replaces the line of progress, where somebody is watching; the empty text removes it. */
   progress(text: string): void;
+  /** Whether there is such a line now. */
+  hasProgress(): boolean;
   paint(style: Style, text: string): string;
 }
 
@@ -44,6 +46,7 @@ export function openTerminal({ out, err, env }: TerminalInput): Terminal {
       isProgressShown = text !== '';
       err.write(`\r\u001B[K${text}`);
     },
+    hasProgress: () => isProgressShown,
     paint: (style, text) => (isPlain || style === 'plain' ? text : `\u001B[${CODES[style]}m${text}\u001B[0m`),
   };
 }

@@ -1,5 +1,5 @@
 import { inWords, valueOf, type Field, type Tone } from '../../cli/families/index.ts';
-import { clean, formatTime, styleOf, type Terminal } from '../../cli/output/index.ts';
+import { cellText, clean, styleOf, type Terminal } from '../../cli/output/index.ts';
 import { shownWidth, wrap, bold, faint, fit, inverse, unstyled } from './text.ts';
 
 type Fields = readonly Field<never>[];
@@ -21,9 +21,7 @@ const TEXT_MAX = 60;
 const MARKS: Record<Tone, string> = { plain: '·', good: '✓', attention: '!', bad: '✗' };
 
 export function cellOf(terminal: Terminal, field: Field<never>, row: object): string {
-  const value = valueOf(field, row);
-  if (field.kind === 'time' && typeof value === 'string') return formatTime(terminal, value, 'minute');
-  const text = clean(inWords(value));
+  const text = clean(cellText(terminal, field, row));
   const tone = text === '' ? undefined : field.tone?.(row as never);
   return tone === undefined ? text : terminal.paint(styleOf(tone), `${MARKS[tone]} ${text}`);
 }
@@ -46,7 +44,7 @@ export function placeColumns(terminal: Terminal, fields: Fields, rows: readonly 
     left -= least + gap;
   };
   for (const wish of ranked.filter(isFirst)) {
-    const isText = wish.field.kind === undefined || wish.field.kind === 'text';
+    const isText = ['text', 'name'].includes(wish.field.kind ?? 'text');
     place(wish, isText ? Math.min(wish.natural, TEXT_MIN) : wish.natural);
   }
   for (; left > 0; left--) {

@@ -16,13 +16,15 @@ export interface Reply {
   headers?: Record<string, string>;
 }
 
+export type Answer = Reply | 'hang up';
+
 /** Answers what a test says and remembers what it was asked: for everything the real server cannot be made to answer. */
-export async function startAnswering(answer: (asked: Asked, count: number) => Reply | 'hang up') {
+export async function startAnswering(answer: (asked: Asked, count: number) => Answer | Promise<Answer>) {
   const asked: Asked[] = [];
   const server = http.createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
+    request.on('end', async () => {
       const url = new URL(request.url ?? '', 'http://server');
       const text = Buffer.concat(chunks).toString('utf8');
       const seen: Asked = {
@@ -33,7 +35,7 @@ export async function startAnswering(answer: (asked: Asked, count: number) => Re
         body: text === '' ? undefined : JSON.parse(text),
       };
       asked.push(seen);
-      const reply = answer(seen, asked.length);
+      const reply = await answer(seen, asked.length);
       if (reply === 'hang up') return void response.destroy();
       const isText = typeof reply.body === 'string';
       response.writeHead(reply.status, { 'content-type': isText ? 'text/html' : 'application/json', ...reply.headers });

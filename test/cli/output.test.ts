@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { startAnswering, type Asked, type Reply } from './contract-server.ts';
+import { startAnswering, type Answer, type Asked, type Reply } from './contract-server.ts';
 import { Desk, expectOneLine, root, type Ended, type Running, type Surroundings } from './desk.ts';
 
 type Answering = Awaited<ReturnType<typeof startAnswering>>;
@@ -18,7 +18,7 @@ afterEach(async () => {
   await desk.clear();
 });
 
-async function answering(answer: (asked: Asked, count: number) => Reply | 'hang up'): Promise<Surroundings> {
+async function answering(answer: (asked: Asked, count: number) => Answer | Promise<Answer>): Promise<Surroundings> {
   server = await startAnswering(answer);
   return { env: { RASKET_URL: server.url, RASKET_API_KEY: 'rk_test' } };
 }
@@ -178,6 +178,9 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
       expect.stringMatching(/^ID +CREATED +STATE +TO +SUBJECT$/),
       expect.stringMatching(/^019a\S+ {2}2026-11-20 09:30Z {2}bounced {2}b@example\.org {2}Grüße x+…$/),
       expect.stringMatching(
+        /^Some of it is cut; see it whole with: rasket emails list --url http:\S+ --wide \(with the key of RASKET_API_KEY\)$/,
+      ),
+      expect.stringMatching(
         /^There are more; go on with: rasket emails list --url http:\S+ --after 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77 \(with the key of RASKET_API_KEY\)$/,
       ),
     ]);
@@ -261,6 +264,22 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
     expect(server?.asked).toHaveLength(4);
   });
 
+  it('an answer that takes more than a second is waited for in sight, without a trace afterwards', async () => {
+    const { promise: answered, resolve: answer } = Promise.withResolvers<Reply>();
+    const around = await answering(() => answered);
+    // Asked before the one that is watched, so that they have waited as long.
+    const silent = ['emails list --json', 'emails list | cat'].map((line) => atTerminal(`rasket ${line}`, around));
+    await vi.waitFor(() => expect(server?.asked).toHaveLength(2), { timeout: 60_000 });
+    const watched = atTerminal('stty cols 100; NO_COLOR=1 rasket emails list', around);
+    const line = new RegExp(`Waiting for ${server?.url}, \\d+ s$`);
+    await vi.waitFor(() => expect(watched.stdout).toMatch(line), { timeout: 60_000 });
+    answer({ status: 200, body: { object: 'list', has_more: false, data: [email()] } });
+    const { stdout, code } = await watched.ended;
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/Waiting for \S+, \d+ s\r\u001B\[KID +CREATED [^\u001B]*$/);
+    for (const one of silent) expect((await one.ended).stdout).not.toContain('Waiting');
+  });
+
   it('a key is typed without being seen', async () => {
     const around = await answering(({ headers }) =>
       headers.authorization === 'Bearer rk_hidden'
@@ -328,7 +347,7 @@ describe('what is loaded', () => {
     expect(
       loaded.filter(
         (file) =>
-          !/^(bin\/(source-lines|main|program|operator-commands|output)\.ts|cli\/.*|src\/contract\/(index|load|document|compile|error-catalogue)\.ts|commander)$/.test(
+          !/^(bin\/(source-lines|main|program|fit-help|operator-commands|output)\.ts|cli\/.*|src\/contract\/(index|load|document|compile|error-catalogue)\.ts|commander)$/.test(
             file,
           ),
       ),

@@ -1,18 +1,15 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { completionFor } from '../../bin/commands/completion.ts';
 import { manPage } from '../../bin/commands/man.ts';
 import { EXIT_CODES } from '../../cli/index.ts';
-import { addDescriptions, addOperatorCommands } from '../../bin/operator-commands.ts';
-import { addClientCommands } from '../../cli/index.ts';
+import { fitHelp } from '../../bin/fit-help.ts';
+import { makeProgram } from '../../bin/program.ts';
 
 let program: Command;
-beforeAll(() => {
-  program = new Command('rasket').description('A self-hosted email service: send and receive.');
-  addOperatorCommands(program, '9.9.9');
-  addClientCommands(program);
-  addDescriptions(program, '9.9.9');
+beforeAll(async () => {
+  program = await makeProgram('9.9.9');
 });
 
 /** Every command that does something, as it is typed. */
@@ -88,5 +85,48 @@ describe('the manual', () => {
     expect(shown.stderr).toBe('');
     // Bold is a letter, a step back and the same letter.
     expect(shown.stdout.replaceAll(/.\x08/g, '')).toContain('rasket queue hold');
+  });
+});
+
+describe('--help', () => {
+  const everyCommand = (command: Command): Command[] => [command, ...command.commands.flatMap(everyCommand)];
+
+  const helpOf = (command: Command, width: number): string => {
+    let text = '';
+    command.configureOutput({
+      getOutHelpWidth: () => width,
+      writeOut: (part) => (text += fitHelp(part, width)),
+    });
+    command.outputHelp();
+    return text;
+  };
+
+  it.each([60, 80])('of every command fits %i columns', (width) => {
+    const tooWide = everyCommand(program).flatMap((command) =>
+      helpOf(command, width)
+        .split('\n')
+        .filter((line) => line.length > width),
+    );
+    expect(everyCommand(program).length).toBeGreaterThan(100);
+    expect(tooWide).toEqual([]);
+  });
+
+  it('breaks an example where a shell goes on reading it', () => {
+    const example =
+      "  rasket send --from 'You <you@playground.test>' --to someone@example.com --subject 'A subject of some words'";
+    expect(fitHelp(`\nExample:\n${example}\n`, 60)).toBe(
+      [
+        ...['', 'Example:', "  rasket send --from 'You <you@playground.test>' \\"],
+        ...['    --to someone@example.com \\', "    --subject 'A subject of some words'", ''],
+      ].join('\n'),
+    );
+  });
+
+  it('breaks JSON where it may be broken', () => {
+    const example = `rasket segments preview --filter '{"all": [{"field": "email", "op": "contains", "value": "@example.org"}]}'`;
+    const fitted = fitHelp(example, 60);
+    const typed = execFileSync('sh', ['-c', `rasket() { printf '%s' "$4"; }\n${fitted}`], { encoding: 'utf8' });
+    expect(JSON.parse(typed)).toEqual({ all: [{ field: 'email', op: 'contains', value: '@example.org' }] });
+    expect(fitted.split('\n')).toHaveLength(2);
   });
 });

@@ -138,8 +138,15 @@ describe('rasket dev', () => {
       /is no data folder .*rasket dev --data dev/,
     );
     const server = await desk.serve(['dev', '--data', 'dev'], { env });
-    expectOneLine(await desk.rasket(['playground', 'latest', '--data', 'dev'], { env }), /nothing was caught yet/);
-    expectOneLine(await desk.rasket(['playground', 'abc', '--data', 'dev'], { env }), /nothing caught has the id abc/);
+    expectOneLine(await desk.rasket(['playground', 'latest', '--data', 'dev'], { env }), /nothing was caught yet/, 66);
+    expect(await desk.rasket(['playground', '--data', 'dev'], { env })).toMatchObject({
+      ...{ code: 0, stdout: 'ID\tCAUGHT\tTO\tSUBJECT\n', stderr: '' },
+    });
+    expectOneLine(
+      await desk.rasket(['playground', 'abc', '--data', 'dev'], { env }),
+      /nothing caught has the id abc/,
+      66,
+    );
     expectOneLine(await desk.rasket(['playground', '--limit', '0'], { env }), /whole number from 1 to 1000/, 64);
     await server.stop();
   });

@@ -15,9 +15,9 @@ export async function showFailures(session: Session, id: string): Promise<void> 
 type Failure = Failures['data'][number];
 
 const COLUMNS: readonly Column<Failure>[] = [
-  { title: 'Row', value: ({ row }) => row, fit: 'whole' },
-  { title: 'Reason', value: ({ reason }) => reason, fit: 'below' },
-  { title: 'Value', value: ({ value }) => value },
+  { title: 'ROW', value: ({ row }) => row, fit: 'whole' },
+  { title: 'REASON', value: ({ reason }) => reason, fit: 'below' },
+  { title: 'VALUE', value: ({ value }) => value, fit: 'name' },
 ];
 
 export function printFailures({ terminal }: Session, failures: readonly Failure[]): void {

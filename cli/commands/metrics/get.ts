@@ -1,6 +1,6 @@
 import type { QueryOf } from '../../client/index.ts';
 import { columnsOf, SHORT, totalColumns, totalsOf } from '../../families/metrics.ts';
-import { formatTable, tableColumns } from '../../output/index.ts';
+import { formatTable, formatTime, tableColumns } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 
 export interface MetricsOptions {
@@ -33,7 +33,8 @@ export async function getEmailMetrics(session: Session, options: MetricsOptions)
     },
   });
   if (isJson) return terminal.printJson(answer);
-  terminal.hint(`${answer.start_date} to ${answer.end_date}`);
+  const [from, to] = [answer.start_date, answer.end_date].map((time) => formatTime(terminal, time));
+  terminal.hint(`${from} to ${to}`);
   terminal.print(
     answer.data
       ? formatTable(terminal, answer.data, tableColumns(terminal, columnsOf(answer)))

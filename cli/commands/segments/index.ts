@@ -16,8 +16,8 @@ function declareCreate(parent: Command): void {
   const create = declareCommand(parent, 'create', {
     summary: 'create a segment',
     description:
-      'Creates a segment. Without a filter it holds the contacts that are added to it alone; a filter is JSON such as {"all":[{"field":"properties.plan","op":"eq","value":"pro"}]}.',
-    example: `segments create Paying --filter '{"all":[{"field":"unsubscribed","op":"eq","value":false}]}'`,
+      'Creates a segment. Without a filter it holds the contacts that are added to it alone; a filter is JSON such as {"all": [{"field": "properties.plan", "op": "eq", "value": "pro"}]}.',
+    example: `segments create Paying --filter '{"all": [{"field": "unsubscribed", "op": "eq", "value": false}]}'`,
   }).argument('<name>', 'what you call it');
   addFilter(create).action(
     act(async (session, [name = ''], options) => (await import('./create.ts')).createSegment(session, name, options)),
@@ -27,7 +27,7 @@ function declareCreate(parent: Command): void {
 function declarePreview(parent: Command): void {
   const preview = declareCommand(parent, 'preview', {
     summary: 'count whom a filter matches, and keep nothing',
-    example: `segments preview --filter '{"all":[{"field":"email","op":"contains","value":"@example.org"}]}'`,
+    example: `segments preview --filter '{"all": [{"field": "email", "op": "contains", "value": "@example.org"}]}'`,
   });
   addFilter(preview).action(
     act(async (session, _, options) => (await import('./preview.ts')).previewSegment(session, options)),

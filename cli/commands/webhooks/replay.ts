@@ -177,6 +177,6 @@ function tableOf({ terminal }: Session, found: readonly Undelivered[]): string {
     { title: 'ENDPOINT', value: (event) => event.webhook, fit: 'whole' },
     { title: 'EVENT', value: (event) => event.id, fit: 'whole' },
     { title: 'TYPE', value: (event) => event.type, fit: 'whole' },
-    { title: 'CREATED', value: (event) => formatTime(terminal, event.createdAt), fit: 'whole' },
+    { title: 'CREATED', value: (event) => formatTime(terminal, event.createdAt, 'second'), fit: 'whole' },
   ]);
 }

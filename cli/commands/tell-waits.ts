@@ -1,0 +1,35 @@
+import type { Client } from '../client/index.ts';
+import { clean, shorten, type Terminal } from '../output/index.ts';
+
+const PATIENCE_MS = 1000;
+
+/** The same client; whoever sits at a terminal is told after a second that its server is waited for, until it answers. */
+export function tellWaits(client: Client, terminal: Terminal): Client {
+  if (!terminal.isTty) return client;
+  const told = <T>(answer: Promise<T>): Promise<T> => tellWait(terminal, client.url, answer);
+  return {
+    ...client,
+    call: (operation, call, signal) => told(client.call(operation, call, signal)),
+    download: (link) => told(client.download(link)),
+    upload: (path, form) => told(client.upload(path, form)),
+    fetchFile: (path, query) => told(client.fetchFile(path, query)),
+  };
+}
+
+async function tellWait<T>(terminal: Terminal, url: string, answer: Promise<T>): Promise<T> {
+  const began = performance.now();
+  let isTold = false;
+  const timer = setInterval(() => {
+    // Whoever tells of the progress of more than one call tells more.
+    if (!isTold && terminal.hasProgress()) return;
+    isTold = true;
+    const seconds = Math.round((performance.now() - began) / 1000);
+    terminal.progress(shorten(clean(`Waiting for ${url}, ${seconds} s`), terminal.columns - 1));
+  }, PATIENCE_MS);
+  try {
+    return await answer;
+  } finally {
+    clearInterval(timer);
+    if (isTold) terminal.progress('');
+  }
+}
