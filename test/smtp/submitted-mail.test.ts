@@ -150,6 +150,17 @@ describe('a message', () => {
     expect(events.filter((type) => type !== 'email.delivered')).toEqual(['email.queued', 'email.sent']);
   });
 
+  it.each([
+    ['mine@client.example', '<mine@client.example>'],
+    ['<mine@client.example> (of ours)', '<mine@client.example>'],
+    ['< mine @client.example >', '<mine@client.example>'],
+    ['<>', ''],
+  ])('keeps a Message-ID of another form, and shows it in brackets: %s', async (written, shown) => {
+    const { id, got } = await send(lines(`From: ${from}`, `Message-ID: ${written}`, 'Subject: x', '', 'text'));
+    expect(unsigned(got[0])).toContain(`\r\nMessage-ID: ${written}\r\n`);
+    expect(await read(id)).toMatchObject({ message_id: shown });
+  });
+
   it('gets the Date and Message-ID that it lacks, and loses what is not for its readers', async () => {
     const { id, got } = await send(
       lines(
