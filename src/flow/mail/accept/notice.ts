@@ -147,15 +147,7 @@ function prepareNotice(world: World, order: NoticeOrder, { email, domain, to, me
     },
     message: {
       spooled: {
-        ...{
-          head: Buffer.from(composed.head),
-          texts: [],
-          files: [],
-          body,
-          blobOwner: undefined,
-          fault: undefined,
-          longLine: undefined,
-        },
+        ...{ head: Buffer.from(composed.head), texts: [], files: [], body, blobOwner: undefined, fault: undefined },
         bodyBytes: body.length,
         bodyHash: bodyHash(body),
         isEightBit: composed.isEightBit,

@@ -17,7 +17,7 @@ export interface Spooled {
   /** Why it cannot be sent as it is. */
   fault: string | undefined;
   /** A line that not every server carries as it is; what is passed on keeps it, as whoever signed it wrote it. */
-  longLine: string | undefined;
+  longLine?: string | undefined;
   /** Absent where the body is a blob of `blobOwner`, which is another's as soon as it is accepted. */
   body: Buffer | undefined;
   blobOwner: string | undefined;
