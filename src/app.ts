@@ -81,20 +81,27 @@ export interface App {
   close(graceMs: number): Promise<void>;
 }
 
+type Stop = (graceMs: number) => Promise<void> | void;
+
+/** What is left of the grace is for clients that are bringing mail when the ports close. */
+const PART_FOR_SENDING = 3 / 4;
+
+/** The last to be started is the first to stop. One part that cannot stop keeps no other from stopping. */
+async function stopAll(parts: Stop[], graceMs: number): Promise<void> {
+  const faults: unknown[] = [];
+  const elapsedMs = stopwatch();
+  for (let stop = parts.pop(); stop; stop = parts.pop()) {
+    await Promise.resolve(stop(Math.max(0, graceMs - elapsedMs()))).catch((fault: unknown) => faults.push(fault));
+  }
+  if (faults.length > 0) throw faults[0];
+}
+
 export async function startApp(options: AppOptions): Promise<App> {
   const roles = new Set<Role>(options.roles ?? ROLES);
   const runDir = path.join(options.dataDir, 'run');
   mkdirSync(runDir, { recursive: true, mode: 0o700 });
-  const toStop: ((graceMs: number) => Promise<void> | void)[] = [];
-  const close = async (graceMs: number): Promise<void> => {
-    const faults: unknown[] = [];
-    // One part that cannot stop keeps no other from stopping.
-    const elapsedMs = stopwatch();
-    for (let stop = toStop.pop(); stop; stop = toStop.pop()) {
-      await Promise.resolve(stop(Math.max(0, graceMs - elapsedMs()))).catch((fault: unknown) => faults.push(fault));
-    }
-    if (faults.length > 0) throw faults[0];
-  };
+  const toStop: Stop[] = [];
+  const close = (graceMs: number): Promise<void> => stopAll(toStop, graceMs);
   try {
     // With PostgreSQL the processes of one machine share its folder, for the blobs in it; SQLite bears one process.
     if (options.config.database.driver !== 'pg') toStop.push(lockDataFolder(options.dataDir));
@@ -111,8 +118,12 @@ export async function startApp(options: AppOptions): Promise<App> {
       ? await startDelivery(world, { runDir, marks, accept, networkClock, trustedCa })
       : undefined;
     const webhooks = roles.has('delivery') ? createWebhookSender(world, accept) : undefined;
+    // They close behind the deliveries, which may take long: nobody is turned away meanwhile, nor is mail to ourselves.
+    const ports: Stop[] = [];
+    toStop.push((graceMs) => stopAll(ports, graceMs));
     // Together: neither's last answers keep the other from its share of the time.
-    if (mail) toStop.push(async (graceMs) => void (await Promise.all([mail.close(graceMs), webhooks?.stop(graceMs)])));
+    const endSending = (ms: number) => Promise.all([mail?.close(ms), webhooks?.stop(ms)]);
+    toStop.push(async (graceMs) => void (await endSending(graceMs * PART_FOR_SENDING)));
     const imports = roles.has('delivery') ? createImports(world) : undefined;
     if (imports) toStop.push(imports.stop);
     const confirmations = imports && createConfirmations(world, accept);
@@ -129,12 +140,12 @@ export async function startApp(options: AppOptions): Promise<App> {
       bound.url = http.url;
     }
     const tls = hasSmtpPorts(options.config, roles) ? openServerTls(world) : undefined;
-    if (tls) toStop.push(tls.close);
+    if (tls) ports.push(tls.close);
     const receive = roles.has('receiving') ? createReceive(world, accept, wakeQueue) : undefined;
-    if (receive) toStop.push(receive.close);
+    if (receive) ports.push(receive.close);
     const doors = smtpDoors(world, { accept: roles.has('submission') ? accept : undefined, receive });
     const smtp = tls && (await startSmtp({ world, tls, doors, mayMove: options.maySmtpPortsMove }));
-    if (smtp) toStop.push(smtp.close);
+    if (smtp) ports.push(smtp.close);
     // When nothing can fail any more: a start that fails says why, in one line.
     await warnOfUnsafeSettings(world);
     mail?.queue.start();

@@ -32,7 +32,16 @@ const state: Field<Email> = {
   kind: 'state',
   tone: (email) => toneOfEmail(email.last_event),
 };
-const to: Field<Email> = { name: 'to', label: 'To', kind: 'name' };
+/** Of a message without a To, whoever else gets it; marked, because it does not stand there. */
+const to: Field<Email> = {
+  name: 'to',
+  label: 'To',
+  kind: 'name',
+  value: ({ to: written, cc: copied, bcc: hidden }) =>
+    written.length > 0
+      ? written
+      : [...copied.map((address) => `${address} (cc)`), ...hidden.map((address) => `${address} (bcc)`)],
+};
 const subject: Field<Email> = { name: 'subject', label: 'Subject' };
 const from: Field<Email> = { name: 'from', label: 'From' };
 const cc: Field<Email> = { name: 'cc', label: 'Cc' };

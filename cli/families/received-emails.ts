@@ -9,8 +9,24 @@ type Email = ItemOf<'listReceivedEmails'> | AnswerOf<'getReceivedEmail'>;
 
 const id: Field<Email> = { name: 'id', label: 'Id', kind: 'id' };
 const created: Field<Email> = { name: 'created_at', label: 'Received', kind: 'time' };
-const from: Field<Email> = { name: 'from', label: 'From', kind: 'name' };
-const to: Field<Email> = { name: 'to', label: 'To', kind: 'name' };
+/** What the message does not say, its envelope does; marked, because nobody wrote it there for a reader. */
+const from: Field<Email> = {
+  name: 'from',
+  label: 'From',
+  kind: 'name',
+  value: ({ from: written, envelope }) => written || `<${envelope.from}> (envelope)`,
+};
+const to: Field<Email> = {
+  name: 'to',
+  label: 'To',
+  kind: 'name',
+  value: ({ to: written, envelope }) =>
+    written.length > 0 ? written : envelope.to.map((address) => `${address} (envelope)`),
+};
+const envelope = asked<Email>(
+  { name: 'envelope.from', label: 'Envelope from' },
+  { name: 'envelope.to', label: 'Envelope to' },
+);
 const subject: Field<Email> = { name: 'subject', label: 'Subject' };
 const dropped: Field<Email> = { name: 'dropped_reason', label: 'Dropped', kind: 'state', tone: () => 'bad' };
 const cc: Field<Email> = { name: 'cc', label: 'Cc' };
@@ -30,7 +46,12 @@ export const receivedEmails = {
   list: listOf('listReceivedEmails', {
     summary: 'list received emails, newest first',
     example: 'received list --limit 50',
-    columns: [...[id, created, from, to, subject, dropped], ...wide(cc, bcc, replyTo, messageId), ...asked(files)],
+    columns: [
+      ...[id, created, from, to, subject, dropped],
+      ...wide(cc, bcc, replyTo, messageId),
+      ...envelope,
+      ...asked(files),
+    ],
     empty: 'There are no such emails.',
   }),
   get: detailOf('getReceivedEmail', {
@@ -40,6 +61,7 @@ export const receivedEmails = {
     fields: [
       ...[id, created, from, to, cc, bcc, replyTo, subject, messageId, dropped],
       { name: 'received_for', label: 'Received for' },
+      ...envelope,
       { name: 'not_forwarded_reason', label: 'Not forwarded', kind: 'state', tone: () => 'bad', shown: 'asked' },
       files,
       { name: 'authentication', label: 'Checked', shown: 'asked' },

@@ -84,8 +84,31 @@ export class SmtpConnection extends SMTPConnection {
   }
 
   override handler_HELP(_command: Buffer, callback: () => void): void {
-    this.send(214, '2.0.0 EHLO, STARTTLS, AUTH, MAIL, RCPT, DATA, RSET, NOOP, QUIT');
+    const offered = [...(this.secure ? [] : ['STARTTLS, ']), ...(this.#listener.rules.maySubmit ? ['AUTH, '] : [])];
+    this.send(214, `2.0.0 EHLO, ${offered.join('')}MAIL, RCPT, DATA, RSET, NOOP, VRFY, QUIT`);
     callback();
+  }
+
+  /** There is such a command, and who sends to a list would be told to everybody (RFC 5321 §7.3). */
+  handler_EXPN(_command: Buffer, callback: () => void): void {
+    this.send(502, '5.5.1 Lists are not told here; send to their address');
+    callback();
+  }
+
+  override handler_RSET(command: Buffer, callback: () => void): void {
+    if (this.#stoodAlone(command)) super.handler_RSET(command, callback);
+    else callback();
+  }
+
+  override handler_DATA(command: Buffer, callback: () => void): void {
+    if (this.#stoodAlone(command)) super.handler_DATA(command, callback);
+    else callback();
+  }
+
+  #stoodAlone(command: Buffer): boolean {
+    const [verb = '', ...words] = command.toString().trim().split(/\s+/);
+    if (words.length > 0) this.send(501, `5.5.4 Say ${verb.toUpperCase()} alone`);
+    return words.length === 0;
   }
 
   /** Nothing of it is under way: the client would lose nothing but the connection. */

@@ -53,7 +53,10 @@ const WORDS: readonly [says: string, ours: Words][] = [
   ['Invalid REQUIRETLS parameter', '5.5.4 REQUIRETLS takes no value'],
   ['REQUIRETLS not permitted on non-TLS', '5.7.11 Encrypt first: REQUIRETLS means this connection too'],
   ['Error: internal server error', '4.3.0 Temporary local problem; try again later'],
-  ['Try to send something', '2.1.5 Addresses are not looked up for you; send to them'],
+  ['Error: Syntax: HELO hostname', '5.5.4 Say HELO and the name of your host'],
+  ['Error: Bad hostname syntax', '5.5.4 Say HELO and the name of your host'],
+  ['Error: Syntax: VRFY address', '5.5.4 Say VRFY and an address'],
+  ['Try to send something', '2.0.0 Addresses are not looked up for you; send to them'],
 ];
 
 export function inOurWords(said: string, rules: ReplyRules): string {

@@ -1,6 +1,7 @@
 import type { Arrival, Receive, Route, Verdict } from '../flow/mail/receive/index.ts';
 import type { World } from '../platform/world/index.ts';
 import { clientKey } from '../platform/network/index.ts';
+import { deferralReply } from './deferral-reply.ts';
 import { protocolOf, type PathCommand, type ReceivingDoor, type Session } from './door.ts';
 import { createContentMemory, readContent } from './inbound-content.ts';
 import { createMessageRate } from './message-rate.ts';
@@ -66,11 +67,13 @@ export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor 
       const held = memory.begin(clientKey(session.remoteAddress));
       const raw = await readContent(content, limits, held);
       try {
+        const mailFrom = mailFromOf(session);
         const verdict = await flow.receive({
-          mailFrom: mailFromOf(session),
+          mailFrom,
           routes,
           raw,
           client: clientOf(session),
+          isOwnNotice: mailFrom === '' && isOwn(session),
         });
         return textOf(verdict);
       } finally {
@@ -112,7 +115,7 @@ function textOf(verdict: Verdict): string {
     case 'unwanted':
       throw new SmtpReply(550, '5.7.1', 'Nothing but complaints in the Abuse Reporting Format is taken here');
     case 'deferred':
-      throw new SmtpReply(451, '4.7.0', 'The message cannot be looked at right now; send it again later');
+      throw deferralReply(verdict.deferral);
   }
 }
 

@@ -152,3 +152,34 @@ describe('an item at a terminal', () => {
     expect(piped.stdout).toBe('Created  2026-11-20T09:30:00.000Z\n');
   });
 });
+
+describe('mail that does not say whom it is from or to', () => {
+  const said = async (words: string[], item: object): Promise<string | undefined> => {
+    const data = [{ ...email(1), ...item }];
+    const { stdout } = await speak(words, () => ({ status: 200, body: { object: 'list', has_more: false, data } }));
+    return linesOf(stdout)[1];
+  };
+  const received = (item: object): Promise<string | undefined> => {
+    const rest = { dropped_reason: null, attachments: [] };
+    return said(['received', 'list', '--fields', 'from,to'], { ...rest, ...item });
+  };
+
+  it('is shown with its envelope, and marked', async () => {
+    const envelope = { from: 'bounce@example.org', to: ['in@example.com', 'on@example.com'] };
+    expect(await received({ from: 'Ann <a@example.org>', to: ['team@example.com'], envelope })).toBe(
+      'Ann <a@example.org>\tteam@example.com',
+    );
+    expect(await received({ from: '', to: [], envelope })).toBe(
+      '<bounce@example.org> (envelope)\tin@example.com (envelope), on@example.com (envelope)',
+    );
+    expect(await received({ from: '', to: [], envelope: { ...envelope, from: '' } })).toMatch(/^<> \(envelope\)\t/);
+  });
+
+  it('is shown with whom else it goes to, where it was sent', async () => {
+    const words = ['emails', 'list', '--fields', 'to'];
+    expect(await said(words, { to: [], cc: ['c@example.org'], bcc: ['b@example.org'] })).toBe(
+      'c@example.org (cc), b@example.org (bcc)',
+    );
+    expect(await said(words, { bcc: ['b@example.org'] })).toBe('b@example.org');
+  });
+});

@@ -224,6 +224,8 @@ describe('where the next server sends notices', () => {
     ['delivered', '2.0.0', 'SUCCESS,FAILURE', 'delivered'],
     ['relayed', '2.0.0', 'SUCCESS', 'relayed'],
     ['relayed', '2.0.0', 'FAILURE', undefined],
+    ['expanded', '2.0.0', 'SUCCESS', 'expanded'],
+    ['expanded', '2.0.0', 'FAILURE', undefined],
     ['failed', '5.1.1', 'SUCCESS', undefined],
     ['delayed', '4.4.1', 'DELAY', 'delayed'],
   ])('what it says later (%s %s) goes on to the sender who asked for %s', async (action, status, notify, told) => {

@@ -1,5 +1,6 @@
 // Mail of this installation to addresses that it receives for itself: through its own MX port, like everybody's.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import net from 'node:net';
 import { freePort } from '../peers/free-port.ts';
 import type { AnyBody } from '../rig/api.ts';
 import { bringMail } from '../rig/mx.ts';
@@ -15,24 +16,44 @@ let elsewhere: Sink;
 let team: Team;
 let domain: string;
 let domains = 0;
+/** Looks for viruses, finds none, and counts how often it was asked. */
+let clamd: net.Server;
+let scans = 0;
 
 beforeAll(async () => {
   const port = await freePort();
+  clamd = net.createServer((socket) => {
+    scans++;
+    socket
+      .on('error', () => undefined)
+      .on('data', (piece) => {
+        if (piece.subarray(-4).equals(Buffer.alloc(4))) socket.end('stream: OK\0');
+      });
+  });
+  await new Promise<void>((done) => clamd.listen(0, '127.0.0.1', done));
   elsewhere = await startSink({ host: '127.0.0.2', port });
   scene = await startScene({
     roles: ['http', 'delivery', 'submission', 'receiving'],
     config: {
       // For one address; what we bring to ourselves is counted for none.
-      receiving: { ports: [port], greeting_delay_ms: 0, messages_per_minute_per_address: 20, refusals_max: 1 },
+      receiving: {
+        ...{ ports: [port], greeting_delay_ms: 0, messages_per_minute_per_address: 20, refusals_max: 1 },
+        ...{ dmarc: 'refuse', clamd: `127.0.0.1:${(clamd.address() as net.AddressInfo).port}` },
+      },
       delivery: { smtp_port: port },
     },
   });
   scene.dns.set('mx.sink.test', 'A', ['127.0.0.2']);
   scene.dns.set('rasket.test', 'A', ['127.0.0.1']);
+  // A server that may write in its own name, which who brings its notices on may not.
+  scene.dns.set('mx.example.org', 'TXT', [['v=spf1 ip4:127.0.0.1 -all']]);
+  scene.dns.set('_dmarc.mx.example.org', 'TXT', [['v=DMARC1; p=reject']]);
+  scene.dns.set('_dmarc.forged.example', 'TXT', [['v=DMARC1; p=reject']]);
 });
 afterAll(async () => {
   await scene.close();
   await elsewhere.close();
+  clamd.close();
 });
 beforeEach(async () => {
   team = await scene.team();
@@ -155,6 +176,34 @@ describe('mail of one team to another', () => {
     expect(await bringMail(scene, { from: '', to: [onward[0]?.mailFrom ?? ''], raw: notice })).toMatch(/^250/);
     await scene.settled();
     expect(await received(team)).toMatchObject([{ subject: 'Undelivered', received_for: [`a@${domain}`] }]);
+  });
+
+  it('that was passed on and comes back is judged where it came in, and not again', async () => {
+    const other = await scene.team();
+    const to = `someone@${await receiving(other)}`;
+    await rule(other, 'forward', { forward_to: ['late@office.example.org'] });
+    const raw = `From: a@${domain}\r\nSubject: Across\r\n\r\nx\r\n`;
+    const seen = elsewhere.messages.length;
+    expect(await bringMail(scene, { from: `a@${domain}`, to: [to], raw })).toMatch(/^250/);
+    await scene.settled();
+    const notice = 'From: MAILER-DAEMON@mx.example.org\r\nSubject: Undelivered\r\n\r\n550 5.1.1 unknown\r\n';
+    // A stranger who writes in that name is refused.
+    const stranger = { from: 'x@elsewhere.example', to: [to], raw: notice };
+    const forged = { ...stranger, raw: notice.replace('mx.example.org', 'forged.example') };
+    expect(await bringMail(scene, forged)).toMatch(/^550 5\.7\.26 /);
+    expect(await bringMail(scene, { ...forged, from: '' })).toMatch(/^550 5\.7\.26 /);
+    const before = scans;
+    const back = elsewhere.messages[seen]?.mailFrom ?? '';
+    expect(await bringMail(scene, { from: '', to: [back], raw: notice })).toMatch(/^250/);
+    await scene.settled();
+    expect(await received(team)).toMatchObject([
+      { subject: 'Undelivered', received_for: [`a@${domain}`], authentication: { verdict: 'pass', spam: null } },
+    ]);
+    expect(scans - before).toBe(1);
+    expect((await scene.api('GET', '/emails?limit=100', { key: other.key })).body.data).toMatchObject([
+      { subject: 'Undelivered', last_event: 'delivered' },
+      { subject: 'Across', last_event: 'delivered' },
+    ]);
   });
 
   it('to nobody here is refused, and not tried again', async () => {

@@ -14,6 +14,56 @@ const ENCRYPTED = ['starttls', 'tls'] as const;
 /** `{from}` is an address of the team's domain, `{plain}` its key for AUTH PLAIN, `{key64}` and `{user64}` for LOGIN. */
 export const transcripts: readonly Transcript[] = [
   {
+    why: 'what asks for nothing',
+    isBare: true,
+    script: `
+      C: noop with words
+      S: 250 2.0.0 …
+      C: HELP AUTH
+      S: 214 2.0.0 EHLO, …AUTH, MAIL, RCPT, DATA, RSET, NOOP, VRFY, QUIT
+      C: VRFY someone@example.net
+      S: 252 2.0.0 Addresses are not looked up…
+      C: VRFY
+      S: 501 5.5.4 Say VRFY and an address
+      C: EXPN list
+      S: 502 5.5.1 Lists are not told here…
+      C: QUIT
+      S: 221 2.0.0 …`,
+  },
+  {
+    why: 'greetings with too little and with too much',
+    isBare: true,
+    script: `
+      C: HELO
+      S: 501 5.5.4 Say HELO and the name of your host
+      C: EHLO
+      S: 501 5.5.4 Say EHLO and the name of your host
+      C: helo a b
+      S: 501 5.5.4 Say HELO and the name of your host
+      C: HELO   [127.0.0.1]
+      S: 250 …
+      C: AUTH   PLAIN   {plain}
+      S: 235 2.7.0 Logged in`,
+  },
+  {
+    why: 'words where there may be none, and spaces where they do no harm',
+    script: `
+      C: mail from: <{from}>   SIZE=10
+      S: 250 2.1.0 …
+      C: Rcpt To: <someone@example.net>
+      S: 250 2.1.5 …
+      C: RSET all
+      S: 501 5.5.4 Say RSET alone
+      C: DATA all
+      S: 501 5.5.4 Say DATA alone
+      C: data
+      S: 354 …
+      C: From: {from}
+      C:
+      C: .
+      S: 250 2.6.0 …`,
+  },
+  {
     why: 'what is offered over TLS',
     isBare: true,
     ways: ENCRYPTED,
@@ -506,9 +556,9 @@ export const transcripts: readonly Transcript[] = [
       C: NOOP
       S: 250 2.0.0 …
       C: HELP
-      S: 214 2.0.0 EHLO, STARTTLS…
+      S: 214 2.0.0 EHLO, …
       C: VRFY someone
-      S: 252 2.1.5 …`,
+      S: 252 2.0.0 …`,
   },
   {
     why: 'commands of old',
@@ -520,7 +570,7 @@ export const transcripts: readonly Transcript[] = [
       C: KILL
       S: 500 5.5.2 …
       C: EXPN list
-      S: 500 5.5.2 …`,
+      S: 502 5.5.1 Lists are not told here; send to their address`,
   },
   {
     why: 'who may not speak for others does not',

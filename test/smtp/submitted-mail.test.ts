@@ -150,6 +150,33 @@ describe('a message', () => {
     expect(events.filter((type) => type !== 'email.delivered')).toEqual(['email.queued', 'email.sent']);
   });
 
+  it('with a line that SMTP does not carry is refused, and told where it is', async () => {
+    const client = await connect(scene, 'tls');
+    await logIn(client, team.key);
+    const say = (content: string): Promise<string> => submit(client, { from, to: ['someone@example.net'], content });
+    const head = `From: ${from}\r\nSubject: x\r\n`;
+    const fits = 'x'.repeat(998);
+    expect(await say(`${head}X-Long: ${fits.slice(8)}\r\n\r\n${fits}\r\n..${fits.slice(1)}\r\n`)).toMatch(/^250 /);
+    const refused = (line: number, bytes: number): string =>
+      `550 5.6.0 The message cannot be sent: line ${line} has ${bytes} bytes, and SMTP carries 998; encode its part as quoted-printable or base64, or fold the header.`;
+    expect(await say(`${head}\r\n${fits}x\r\n`)).toBe(refused(4, 999));
+    expect(await say(`${head}X-Long: ${fits}\r\n\r\nx\r\n`)).toBe(refused(3, 1006));
+    // Over many pieces, the first that is too long counts.
+    expect(await say(`${head}\r\nshort\r\n${'é'.repeat(400_000)}\r\n${fits}xx\r\n`)).toBe(refused(5, 800_000));
+    client.end();
+  });
+
+  it.each([
+    ['mine@client.example', '<mine@client.example>'],
+    ['<mine@client.example> (of ours)', '<mine@client.example>'],
+    ['< mine @client.example >', '<mine@client.example>'],
+    ['<>', ''],
+  ])('keeps a Message-ID of another form, and shows it in brackets: %s', async (written, shown) => {
+    const { id, got } = await send(lines(`From: ${from}`, `Message-ID: ${written}`, 'Subject: x', '', 'text'));
+    expect(unsigned(got[0])).toContain(`\r\nMessage-ID: ${written}\r\n`);
+    expect(await read(id)).toMatchObject({ message_id: shown });
+  });
+
   it('gets the Date and Message-ID that it lacks, and loses what is not for its readers', async () => {
     const { id, got } = await send(
       lines(

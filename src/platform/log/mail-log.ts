@@ -6,6 +6,8 @@ export interface MailLog {
   delivered(mail: { emailId: string; to: string[]; mx: string; reply: string; tls: string | null }): void;
   deferred(mail: { emailId: string; to: string[]; reason: string; detail: string; nextAttemptAt: string }): void;
   bounced(mail: { emailId: string; to: string[]; reason: string; detail: string }): void;
+  /** Its server passed it on to the members of a list, and tells of each of them if of anybody. */
+  expanded(mail: { emailId: string; to: string[] }): void;
   gaveUp(mail: { emailId: string; to: string[]; detail: string; attempts: number }): void;
   suppressed(mail: { emailId: string; to: string[] }): void;
   ambiguous(mail: { emailId: string; to: string[]; detail: string }): void;
@@ -22,6 +24,7 @@ export function createMailLog(log: Log): MailLog {
     delivered: (mail) => log.info(mail, 'email delivered'),
     deferred: (mail) => log.info(mail, 'delivery deferred'),
     bounced: (mail) => log.info(mail, 'email bounced'),
+    expanded: (mail) => log.info(mail, 'email expanded to a list'),
     gaveUp: (mail) => log.warn(mail, 'gave up delivery'),
     suppressed: (mail) => log.info(mail, 'recipient suppressed'),
     ambiguous: (mail) => log.warn(mail, 'delivery outcome unknown'),

@@ -2,7 +2,7 @@ import { formatDate } from '../mime/index.ts';
 import { normalizeAddress } from '../address/index.ts';
 import type { Asked } from './asked.ts';
 
-export type NoticeAction = 'failed' | 'delayed' | 'delivered' | 'relayed';
+export type NoticeAction = 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded';
 
 export interface NoticeRecipient {
   address: string;
@@ -44,12 +44,14 @@ const TITLES: Record<NoticeAction, string> = {
   delayed: 'Delayed mail',
   delivered: 'Delivered mail',
   relayed: 'Mail passed on',
+  expanded: 'Mail passed on to a list',
 };
 const SAYS: Record<NoticeAction, string> = {
   failed: 'Your message could not be delivered to:',
   delayed: 'Your message could not be delivered yet, and is tried again, to:',
   delivered: 'Your message was delivered to:',
   relayed: 'Your message was passed on to a mail server that sends no notices of its own, for:',
+  expanded: 'Your message was passed on to the members of a list, for:',
 };
 
 /** RFC 3464: a text for people, fields for programs, and of the message what was asked for. */

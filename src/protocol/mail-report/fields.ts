@@ -26,10 +26,10 @@ export function fieldsIn(group: string): Fields {
   return fields;
 }
 
-/** `rfc822; someone@example.org`, or as some write it `<someone@example.org>`; undefined where no address stands there. */
+/** In one run over the value, however long it is and however many at signs stand in it. `rfc822; someone@example.org`, or as some write it `<someone@example.org>`; undefined where no address stands there. */
 export function addressIn(value: string | undefined): string | undefined {
   if (value === undefined) return undefined;
   const bare = value.replace(/^[a-z0-9-]+\s*;/i, '').trim();
-  const address = /<([^<>\s]+@[^<>\s]+)>/.exec(bare)?.[1] ?? bare.split(/\s+/, 1)[0] ?? '';
+  const address = /<([^<>\s@]+@[^<>\s@]+)>/.exec(bare)?.[1] ?? bare.split(/\s+/, 1)[0] ?? '';
   return /^[^\s<>@]+@[^\s<>@]+$/.test(address) ? address : undefined;
 }

@@ -202,7 +202,16 @@ const TABLE: [name: string, raw: string, says: string, from?: string][] = [
     dsn(['Final-Recipient: rfc822; x@example.org', 'Action: relayed', 'Status: 2.0.0']),
     'relayed 2.0.0 x@example.org',
   ],
-  ['expanded', dsn(['Final-Recipient: rfc822; x@example.org', 'Action: expanded', 'Status: 2.0.0']), ''],
+  [
+    'expanded',
+    dsn(['Final-Recipient: rfc822; x@example.org', 'Action: expanded', 'Status: 2.0.0']),
+    'expanded 2.0.0 x@example.org',
+  ],
+  [
+    'expanded, and yet a failure',
+    dsn(['Final-Recipient: rfc822; x@example.org', 'Action: expanded', 'Status: 5.1.1']),
+    '',
+  ],
   [
     'failed with a status of success',
     dsn(['Final-Recipient: rfc822; x@example.org', 'Action: failed', 'Status: 2.0.0']),

@@ -41,14 +41,14 @@ function recipientOf(group: Fields): ReportedRecipient | undefined {
   };
 }
 
-/** Expanded leaves everything open. Where the status contradicts the action, nothing is said. */
+/** Where the status contradicts the action, nothing is said. */
 function actionOf(text: string | undefined, status: string | undefined): ReportedRecipient['action'] | undefined {
   const action = /^[a-z]+/.exec((text ?? '').trim().toLowerCase())?.[0];
   const level = status?.[0];
   if (action === 'failed') return level === '2' ? undefined : 'failed';
   if (action === 'delayed') return level === '2' ? undefined : 'delayed';
-  if (action === 'delivered' || action === 'relayed') return level === undefined || level === '2' ? action : undefined;
-  return undefined;
+  const isSuccess = action === 'delivered' || action === 'relayed' || action === 'expanded';
+  return isSuccess && (level === undefined || level === '2') ? action : undefined;
 }
 
 /** RFC 5965, and RFC 6650: only abuse is a complaint; the others tell of forgeries, mistakes and viruses. */

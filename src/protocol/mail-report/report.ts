@@ -1,9 +1,9 @@
 export interface ReportedRecipient {
   /**
-   * `delivered` and `relayed` (to a server that will send no notice) are said on request alone; the others end a delivery,
-   * or tell that it takes longer.
+   * `delivered`, `relayed` (to a server that will send no notice) and `expanded` (to the members of a list, each of whom may
+   * be told of) are said on request alone; the others end a delivery, or tell that it takes longer.
    */
-  action: 'failed' | 'delayed' | 'delivered' | 'relayed';
+  action: 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded';
   /** The addresses that the notice gives, the original one first. None where it gives none. */
   addresses: readonly string[];
   /** `5.1.1` or the like, where it is said. */

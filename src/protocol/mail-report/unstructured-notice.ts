@@ -69,7 +69,7 @@ const REASONS =
 /** What the server sends back of the message is the sender's own words, and may hold anything. */
 function withoutOriginal(text: string): string {
   const end = text.search(
-    /^[ \t]*(?:-{2,}|={2,}|_{2,})?[ \t]*(?:(?:begin|below this line is) (?:a |the )?(?:copy|original)|(?:this is a copy|original|returned|undelivered) (?:of )?(?:the |your )?(?:message|mail|headers)|unsent message|message headers? follow)/im,
+    /^[ \t]{0,40}(?:-{2,}|={2,}|_{2,})?[ \t]{0,40}(?:(?:begin|below this line is) (?:a |the )?(?:copy|original)|(?:this is a copy|original|returned|undelivered) (?:of )?(?:the |your )?(?:message|mail|headers)|unsent message|message headers? follow)/im,
   );
   return end < 0 ? text : text.slice(0, end);
 }
@@ -79,7 +79,7 @@ const localPart = (sender: string): string => (addressIn(sender) ?? '').split('@
 const textOf = (html: string): string =>
   html
     .slice(0, TEXT_CHARS_MAX)
-    .replaceAll(/<(?:br|\/p|\/div|\/tr)[^>]{0,100}>/gi, '\n')
-    .replaceAll(/<[^>]{0,1000}>/g, '')
+    .replaceAll(/<(?:br|\/p|\/div|\/tr)[^<>]{0,100}>/gi, '\n')
+    .replaceAll(/<[^<>]{0,1000}>/g, '')
     .replaceAll('&lt;', '<')
     .replaceAll('&gt;', '>');

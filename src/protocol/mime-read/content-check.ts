@@ -11,6 +11,9 @@ export class ContentCheck {
   #line = 1;
   #endsInCr = false;
   #fault: string | undefined;
+  #longLine: string | undefined;
+  /** Of the line under way. */
+  #lineBytes = 0;
 
   update(piece: Buffer): void {
     if (this.#isAscii && !isAscii(piece)) this.#isAscii = false;
@@ -19,6 +22,7 @@ export class ContentCheck {
 
   end(): void {
     if (this.#endsInCr) this.#fault ??= bare('CR', this.#line);
+    this.#endLine(this.#lineBytes);
   }
 
   get isEightBit(): boolean {
@@ -28,6 +32,16 @@ export class ContentCheck {
   /** What is wrong, and in which line. */
   get fault(): string | undefined {
     return this.#fault;
+  }
+
+  /** Which line is longer than SMTP carries: some servers break such lines, and the signatures with them, others refuse them. */
+  get longLine(): string | undefined {
+    return this.#longLine;
+  }
+
+  #endLine(bytes: number): void {
+    this.#lineBytes = 0;
+    if (bytes > LINE_BYTES_MAX) this.#longLine ??= tooLong(this.#line, bytes);
   }
 
   #look(piece: Buffer): void {
@@ -40,21 +54,31 @@ export class ContentCheck {
       return;
     }
     let cr = this.#endsInCr ? -1 : piece.indexOf(CR);
+    let start = 0;
     for (let lf = piece.indexOf(LF); ; lf = piece.indexOf(LF, lf + 1)) {
       if (lf < 0) break;
       if (cr !== lf - 1 || (lf === 0 && !this.#endsInCr)) {
         this.#fault = cr >= 0 && cr < lf ? bare('CR', this.#line) : bare('LF', this.#line);
         return;
       }
+      this.#endLine(this.#lineBytes + lf - start - 1);
+      start = lf + 1;
       this.#line++;
       cr = piece.indexOf(CR, lf + 1);
       if (cr < 0) cr = piece.length;
     }
+    this.#lineBytes += piece.length - start;
     this.#endsInCr = piece[piece.length - 1] === CR;
     // Between line ends, only the very last byte may be a CR that waits for its LF.
     if (cr >= 0 && cr < piece.length - 1) this.#fault = bare('CR', this.#line);
   }
 }
+
+/** RFC 5321 §4.5.3.1.6, without the CRLF. */
+const LINE_BYTES_MAX = 998;
+
+const tooLong = (line: number, bytes: number): string =>
+  `line ${line} has ${bytes} bytes, and SMTP carries ${LINE_BYTES_MAX}; encode its part as quoted-printable or base64, or fold the header`;
 
 const bare = (what: 'CR' | 'LF', line: number): string =>
   `line ${line} has a ${what} that is not part of a CRLF; end every line with CRLF`;

@@ -12,6 +12,7 @@ export function presentReceived(row: ReceivedEmailRow, attachments: readonly Rec
     from: row.sender,
     subject: row.subject,
     message_id: row.message_id,
+    envelope: { from: row.mail_from, to: readList(row.received_for) },
     dropped_reason: row.dropped_reason,
     created_at: isoTime(row.created_at),
     attachments: attachments.map(presentPart),

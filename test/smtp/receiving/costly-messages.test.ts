@@ -22,6 +22,40 @@ const COSTLY: Record<string, string> = {
   'a field of many folds': `From: a@evil.example\r\nSubject: costly\r\nX-A: a\r\n${' a\r\n'.repeat(60_000)}\r\nx\r\n`,
 };
 
+/** Without an end, so that an address is looked for at each at sign. */
+const ENDLESS = `<${'@'.repeat(400_000)}`;
+const report = (type: string, fields: string): string =>
+  `From: a@evil.example\r\nContent-Type: multipart/report; boundary=b\r\n\r\n--b\r\nContent-Type: ${type}\r\n\r\n${fields}\r\n--b--\r\n`;
+
+const REPORTS: Record<string, string> = {
+  'an endless address in a header': `From: mailer-daemon@evil.example\r\nSubject: failure notice\r\nX-Failed-Recipients: ${ENDLESS}\r\n\r\n550 5.1.1\r\n`,
+  'an endless address in a delivery status': report(
+    'message/delivery-status',
+    `Action: failed\r\nFinal-Recipient: rfc822; ${ENDLESS}`,
+  ),
+  'an endless address in a complaint': report(
+    'message/feedback-report',
+    `Feedback-Type: abuse\r\nOriginal-Mail-From: ${ENDLESS}`,
+  ),
+  'a text of spaces': `From: mailer-daemon@evil.example\r\nSubject: failure notice\r\n\r\n${' '.repeat(400_000)}x\r\n`,
+};
+
+it('reports that are costly to read keep nobody else waiting', { timeout: 120_000 }, async () => {
+  await using scene = await startScene({ roles: ['http', 'receiving'] });
+  for (const [what, raw] of Object.entries(REPORTS)) {
+    let isOver = false;
+    const bringing = bringMail(scene, { from: '', to: ['fbl@rasket.test'], raw }).finally(() => (isOver = true));
+    let longestMs = 0;
+    while (!isOver) {
+      const began = performance.now();
+      await scene.api('GET', '/health', {});
+      longestMs = Math.max(longestMs, performance.now() - began);
+    }
+    expect(await bringing, what).toMatch(/^(?:250|550) /);
+    expect(longestMs, what).toBeLessThan(1000);
+  }
+});
+
 describe('messages that are costly to check', () => {
   it('keep nobody else waiting, and are taken', { timeout: 120_000 }, async () => {
     await using scene = await startScene({

@@ -3,6 +3,7 @@ import { Resolver } from 'node:dns/promises';
 import { authenticate } from 'mailauth';
 import { dkimSign } from 'mailauth/lib/dkim/sign.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { setSending } from '../../../src/resources/instance/index.ts';
 import type { AnyBody } from '../../rig/api.ts';
 import { bringMail, receivingDomainOf } from '../../rig/mx.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
@@ -256,9 +257,14 @@ describe('other rules', () => {
 });
 
 it.each([
-  ['today, the message is to come again', { daily_cap: 1 }, '451', 1],
-  ['this month, it is kept and the log says so', { included_emails: 1 }, '250', 2],
-])('where the team may send no more %s', async (_, plan, code, kept) => {
+  [
+    'today, the message is to come again',
+    { daily_cap: 1 },
+    /^451 4\.7\.1 Mail to this address is passed on, and its owner may send no more today; send it again tomorrow$/,
+    1,
+  ],
+  ['this month, it is kept and the log says so', { included_emails: 1 }, /^250 /, 2],
+])('where the team may send no more %s', async (_, plan, says, kept) => {
   await using small = await startScene({ roles: ['http', 'receiving'], config: { plans: { standard: plan } } });
   const { key, ...owner } = await small.team();
   const { name } = await receivingDomainOf(small, { key, ...owner });
@@ -266,8 +272,21 @@ it.each([
   await small.api('POST', '/inbound-rules', { key, body });
   const raw = (n: number) => `From: a@good.example\r\nMessage-ID: <${n}@good.example>\r\n\r\nHello\r\n`;
   expect(await bringMail(small, { to: [`a@${name}`], raw: raw(1) })).toMatch(/^250/);
-  expect((await bringMail(small, { to: [`a@${name}`], raw: raw(2) })).slice(0, 3)).toBe(code);
+  expect(await bringMail(small, { to: [`a@${name}`], raw: raw(2) })).toMatch(says);
   expect((await small.api('GET', '/emails/receiving', { key })).body.data).toHaveLength(kept);
   expect((await small.api('GET', '/emails', { key })).body.data).toHaveLength(1);
-  expect(small.log.some((line) => line.includes('mail not forwarded'))).toBe(code === '250');
+  expect(small.log.some((line) => line.includes('mail not forwarded'))).toBe(kept === 2);
+});
+
+it('while sending is switched off, the message is to come again, and mail that is not passed on is taken', async () => {
+  const { name } = await receivingDomainOf(scene, await scene.team());
+  await forward('*', 'office@dest.example.org');
+  await setSending(scene.app.world, { isOn: false });
+  expect((await bring(message())).reply).toBe(
+    '451 4.3.2 Mail to this address is passed on, and sending is switched off on this installation; send it again later',
+  );
+  expect((await bring(message(), [`a@${name}`])).reply).toMatch(/^250 /);
+  await setSending(scene.app.world, { isOn: true });
+  expect((await bring(message())).onward).toHaveLength(1);
+  expect(await received()).toHaveLength(1);
 });

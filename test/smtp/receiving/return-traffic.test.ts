@@ -112,6 +112,22 @@ describe('what comes back by mail', () => {
     expect((await account(id)).state).toBe('delivered');
   });
 
+  it('what was taken for the members of a list is no event, and the log says so', async () => {
+    const to = fresh();
+    const { id, paths } = await send([to]);
+    const before = scene.log.length;
+    expect(await back(paths.get('dest.example.org'), dsn(to, { action: 'expanded', status: '2.0.0' }))).toMatch(
+      /^250 /,
+    );
+    expect(await account(id)).toEqual({
+      state: 'delivered',
+      events: ['email.queued', 'email.sent', 'email.delivered'],
+    });
+    expect(await suppression(to)).toMatchObject({ statusCode: 404 });
+    const lines = scene.log.slice(before).map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(lines.filter(({ msg }) => msg === 'email expanded to a list')).toMatchObject([{ emailId: id, to: [to] }]);
+  });
+
   it('a forged final recipient suppresses nobody', async () => {
     const [here, there] = [fresh('one.example.org'), fresh('two.example.org')];
     const { id, paths } = await send([here, there]);
@@ -168,6 +184,7 @@ describe('what comes back by mail', () => {
 
   it.each([
     { said: 'relayed', status: '2.0.0', becomes: 'delivered' },
+    { said: 'expanded', status: '2.0.0', becomes: 'delivered' },
     { said: 'failed', status: '5.1.1', becomes: 'bounced' },
   ])('a late $said settles a message that is in doubt, which then does not fail', async ({ said, status, becomes }) => {
     const { id } = await send(['drop-after-dot@dest.example.org']);

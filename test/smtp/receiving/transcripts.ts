@@ -1,3 +1,4 @@
+// Over 400 lines because it is one table: every dialogue that is held to the letter.
 /**
  * Dialogues with the MX port. `>` is said with CRLF, `>>` as it stands (with escapes) and without waiting, `<` begins the
  * next reply, `<>` is the end of the connection, `tls` encrypts. DOMAIN receives; OTHER is a domain of ours that does not.
@@ -299,9 +300,82 @@ export const TRANSCRIPTS: Record<string, string> = {
   'NOOP and HELP': `
     < 220
     > NOOP
-    < 250
+    < 250 2.0.0
+    > noop with words
+    < 250 2.0.0
     > HELP
-    < 214`,
+    < 214 2.0.0 EHLO,
+    > help MAIL
+    < 214 2.0.0 EHLO,`,
+  'HELP names what there is': `
+    < 220
+    > EHLO a.example
+    < 250
+    > STARTTLS
+    < 220
+    tls
+    > HELP
+    < 214 2.0.0 EHLO, MAIL, RCPT, DATA, RSET, NOOP, VRFY, QUIT`,
+  'HELO without a name, or with two': `
+    < 220
+    > HELO
+    < 501 5.5.4 Say HELO and the name of your host
+    > HELO a b
+    < 501 5.5.4 Say HELO
+    > MAIL FROM:<a@example.org>
+    < 503 5.5.1 Say EHLO first`,
+  'a host without a name': `
+    < 220
+    > EHLO [127.0.0.1]
+    < 250-rasket.test
+    > EHLO [IPv6:2001:db8::1]
+    < 250-rasket.test
+    > HELO [127.0.0.1]
+    < 250 rasket.test
+    > MAIL FROM:<a@example.org>
+    < 250 2.1.0
+    > RCPT TO:<b@DOMAIN>
+    < 250 2.1.5`,
+  'spaces beyond those that are needed': `
+    < 220
+    > EHLO   a.example \t
+    < 250
+    > MAIL FROM: <a@example.org>   SIZE=10  BODY=8BITMIME \t
+    < 250 2.1.0
+    > rcpt to: <b@DOMAIN> \t
+    < 250 2.1.5
+    > MAIL  FROM:<a@example.org>
+    < 50
+    >  NOOP
+    < 500 5.5.2`,
+  'words where there may be none': `
+    < 220
+    > EHLO a.example
+    < 250
+    > MAIL FROM:<a@example.org>
+    < 250
+    > RCPT TO:<b@DOMAIN>
+    < 250
+    > RSET now
+    < 501 5.5.4 Say RSET alone
+    > DATA now
+    < 501 5.5.4 Say DATA alone
+    > DATA
+    < 354`,
+  'commands of SMTP that there are not': `
+    < 220
+    > EHLO a.example
+    < 250
+    > EXPN list
+    < 502 5.5.1 Lists are not told here
+    > EXPN
+    < 502 5.5.1
+    > SEND FROM:<a@example.org>
+    < 500 5.5.2
+    > VRFY
+    < 501 5.5.4 Say VRFY and an address
+    > vrfy b@DOMAIN
+    < 252 2.0.0`,
   'a command that is too long': `
     < 220
     > EHLO a.example

@@ -67,7 +67,7 @@ export async function writeNotices(world: World, tx: Executor, orders: readonly 
   }
 }
 
-const SUCCESSES: readonly NoticeAction[] = ['relayed', 'delivered'];
+const SUCCESSES: readonly NoticeAction[] = ['relayed', 'delivered', 'expanded'];
 /** Longer than any server goes on sending a report whose 250 was lost. */
 const REPORTED_MS = 7 * 24 * 3_600_000;
 

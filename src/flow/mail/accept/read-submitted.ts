@@ -67,7 +67,8 @@ export async function readSubmitted(
   spooled: Spooled,
   { recipients, protocol, asked }: SubmissionEnvelope,
 ): Promise<Submission> {
-  if (spooled.fault !== undefined) throw unreadable(spooled.fault);
+  const fault = spooled.fault ?? spooled.longLine;
+  if (fault !== undefined) throw unreadable(fault);
   const fields = readFields(spooled.head);
   if ('fault' in fields) throw unreadable(fields.fault);
   mustBeSingle(fields);

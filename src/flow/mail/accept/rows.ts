@@ -69,7 +69,7 @@ export function rowsOf(
     bcc_list: jsonOrNull(written.bcc),
     reply_to_list: jsonOrNull(written.replyTo),
     subject: draft.subject,
-    message_id: messageId,
+    message_id: bracketed(messageId),
     tags: jsonOrNull(draft.tags),
     headers: jsonOrNull(draft.headers),
     topic_id: draft.topicId,
@@ -96,6 +96,12 @@ export function rowsOf(
     files,
     hasFiles: files.length > 0 || isFileAlready,
   };
+}
+
+/** Clients write it in other forms as well, and what is passed on may have none. The message keeps what stands in it. */
+function bracketed(messageId: string): string {
+  const found = /<[^<>\s]+>/.exec(messageId)?.[0] ?? `<${messageId.replaceAll(/[<>\s]+/g, '')}>`;
+  return found === '<>' ? '' : found;
 }
 
 function deliveriesOf(

@@ -16,6 +16,8 @@ export interface Spooled {
   isEightBit: boolean;
   /** Why it cannot be sent as it is. */
   fault: string | undefined;
+  /** A line that not every server carries as it is; what is passed on keeps it, as whoever signed it wrote it. */
+  longLine?: string | undefined;
   /** Absent where the body is a blob of `blobOwner`, which is another's as soon as it is accepted. */
   body: Buffer | undefined;
   blobOwner: string | undefined;
@@ -64,6 +66,7 @@ export async function spoolMessage(world: World, content: AsyncIterable<Buffer>)
     bodyHash: hasher.digest(),
     isEightBit: check.isEightBit,
     fault: check.fault ?? scanner.fault,
+    longLine: check.longLine,
     body: body.whole(),
     blobOwner: body.owner(),
     read: body.read,

@@ -1,4 +1,5 @@
 import { clientKey } from '../../../platform/network/index.ts';
+import { Refusal } from '../../../platform/refusal/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import type { MessageReading } from '../../../protocol/read-message/index.ts';
 import type { Authentication } from '../../../resources/received-emails/index.ts';
@@ -37,7 +38,8 @@ export function createReceive(world: World, accept: Accept, wakeQueue: () => voi
     const treatments: Treatment[] = [];
     for (const [teamId, addresses] of teamsOf(arrival)) treatments.push(await applyRules(world, teamId, addresses));
     const isClean = virus === undefined;
-    if (isClean && !(await mayAllPass(forwarder, arrival, treatments))) return { kind: 'deferred' };
+    const refusal = isClean ? await mayNotAllPass(forwarder, arrival, treatments) : undefined;
+    if (refusal) return notPassedOn(refusal);
     await takeReturned(world, arrival, reading, wakeQueue);
     const told = treatments.filter(({ kept }) => kept.length > 0);
     const received = await store(
@@ -52,8 +54,9 @@ export function createReceive(world: World, accept: Accept, wakeQueue: () => voi
       reading,
     );
     const passing = { arrival, reading, checks: authentication };
-    if (isClean && !(await passAll(world, forwarder, passing, [...onwards(received, told), ...returns(arrival)])))
-      return { kind: 'deferred' };
+    const steps = isClean ? [...onwards(received, told), ...returns(arrival)] : [];
+    const late = await passAll(world, forwarder, passing, steps);
+    if (late) return notPassedOn(late);
     return { kind: 'taken', id: received[0]?.id ?? world.ids.uuid() };
   }
 
@@ -68,7 +71,7 @@ export function createReceive(world: World, accept: Accept, wakeQueue: () => voi
       if (recipients.length === 0) return takeReturned(world, arrival, reading, wakeQueue);
       const judgement = await judge(world, authenticator, arrival, recipients);
       if (judgement.kind === 'refuse') return { kind: 'refused', domain: judgement.domain };
-      if (judgement.kind === 'defer') return { kind: 'deferred' };
+      if (judgement.kind === 'defer') return { kind: 'deferred', deferral: judgement.deferral };
       const { virus } = judgement;
       if (virus !== undefined) world.log.warn({ virus, mailFrom: arrival.mailFrom }, 'a virus came in');
       return take(arrival, reading, judgement);
@@ -76,6 +79,11 @@ export function createReceive(world: World, accept: Accept, wakeQueue: () => voi
     close: async () => void (await Promise.all([close(), authenticator.close()])),
   };
 }
+
+const notPassedOn = (refusal: Refusal): Verdict => ({
+  kind: 'deferred',
+  deferral: { why: 'not_passed_on', refusal },
+});
 
 interface Judged {
   authentication: Authentication;
@@ -91,17 +99,20 @@ function teamsOf(arrival: Arrival): Map<string, string[]> {
 }
 
 /** Asked before anything is stored: of a message that comes again and again, nothing should stand there each time. */
-async function mayAllPass(
+async function mayNotAllPass(
   forwarder: Forwarder,
   { routes }: Arrival,
   treatments: readonly Treatment[],
-): Promise<boolean> {
+): Promise<Refusal | undefined> {
   const teams = [
     ...treatments.flatMap(({ teamId, forwards }) => (forwards.length > 0 ? [teamId] : [])),
     ...routes.flatMap((route) => (route.kind === 'rewritten' ? [route.teamId] : [])),
   ];
-  for (const teamId of new Set(teams)) if (!(await forwarder.mayPass(teamId))) return false;
-  return true;
+  for (const teamId of new Set(teams)) {
+    const refusal = await forwarder.mayNotPass(teamId);
+    if (refusal) return refusal;
+  }
+  return undefined;
 }
 
 type Step = Omit<Onward, 'domain'> & { domain: { name: string } };
@@ -130,8 +141,14 @@ const returns = ({ routes, raw }: Arrival): Step[] =>
     return [{ teamId, address, domain: { name }, targets: [sender], sender: 'empty', tags: [], key }];
   });
 
-async function passAll(world: World, forwarder: Forwarder, passing: Passing, steps: readonly Step[]): Promise<boolean> {
-  let isDone = true;
+/** Answers why one of them has to come again. */
+async function passAll(
+  world: World,
+  forwarder: Forwarder,
+  passing: Passing,
+  steps: readonly Step[],
+): Promise<Refusal | undefined> {
+  let refusal: Refusal | undefined;
   for (const {
     domain: { name },
     ...step
@@ -141,7 +158,7 @@ async function passAll(world: World, forwarder: Forwarder, passing: Passing, ste
     if (!sending) continue;
     const returnPathDomain = `${sending.custom_return_path}.${sending.name}`;
     const passed = await forwarder.pass(passing, { ...step, domain: { id: sending.id, returnPathDomain } });
-    if (passed === 'deferred') isDone = false;
+    if (passed instanceof Refusal) refusal = passed;
   }
-  return isDone;
+  return refusal;
 }

@@ -34,13 +34,13 @@ export interface Onward {
   key: string;
 }
 
-/** `deferred`: whoever sent it should send it again. `kept`: it cannot go on, and nobody else will try. */
-export type Passed = 'passed' | 'deferred' | 'kept';
+/** A Refusal that time lifts: whoever sent it should send it again. `kept`: it cannot go on, and nobody else will try. */
+export type Passed = 'passed' | 'kept' | Refusal;
 
 export interface Forwarder {
   pass(passing: Passing, onward: Onward): Promise<Passed>;
-  /** Whether the team may send at all at present, so that a message is not stored that would be deferred then. */
-  mayPass(teamId: string): Promise<boolean>;
+  /** Why the team may not send at present, so that a message is not stored that would be deferred then. */
+  mayNotPass(teamId: string): Promise<Refusal | undefined>;
 }
 
 const DELAYED = new Set(['daily_quota_exceeded', 'rate_limit_exceeded', 'concurrent_idempotent_requests']);
@@ -94,7 +94,7 @@ export function createForwarder(world: World, accept: Accept): Forwarder {
       if (!(error instanceof Refusal)) throw error;
       if (!isForNow(error)) return stay(error.message);
       world.mailLog.notForwarded({ teamId, address, because: error.message });
-      return 'deferred';
+      return error;
     } finally {
       await spooled.discard();
     }
@@ -102,14 +102,14 @@ export function createForwarder(world: World, accept: Accept): Forwarder {
 
   return {
     pass,
-    async mayPass(teamId) {
+    async mayNotPass(teamId) {
       try {
         await accept.mayBegin(ctxOf(teamId));
-        return true;
+        return undefined;
       } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
         // What time does not lift is said of each message, which is kept.
-        if (error instanceof Refusal) return !isForNow(error);
-        throw error;
+        return isForNow(error) ? error : undefined;
       }
     },
   };

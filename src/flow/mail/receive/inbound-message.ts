@@ -9,6 +9,11 @@ export interface Arrival {
   raw: Buffer;
   /** `protocol` as RFC 3848 names it. */
   client: { address: string; name: string; protocol?: string };
+  /**
+   * A notice that this process brings itself: one of ours, or one that was judged where it came in. Its server speaks for
+   * nobody in its From, and is not asked to.
+   */
+  isOwnNotice?: boolean;
 }
 
 /** A message for at least one team. */

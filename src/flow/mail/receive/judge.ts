@@ -5,14 +5,15 @@ import type { Authenticator } from './authenticator.ts';
 import { scan } from './clamd.ts';
 import type { Arrival } from './inbound-message.ts';
 import { scoreOf, type Spam } from './rspamd.ts';
+import type { Deferral } from './verdict.ts';
 
 /** What is said of a message before it is stored. */
 export type Judgement =
   | { kind: 'keep'; authentication: Authentication; virus: string | undefined }
   /** Its domain has asked to have it refused; undefined: it names no single one that could be asked. */
   | { kind: 'refuse'; domain: string | undefined }
-  /** Who decides does not answer or comes to no end, and nothing is taken unseen. */
-  | { kind: 'defer' };
+  /** Who decides does not answer or comes to no end. */
+  | { kind: 'defer'; deferral: Deferral };
 
 /** Asks everybody at once. Only viruses and DMARC decide anything; the rest is for whoever reads the message. */
 export async function judge(
@@ -23,15 +24,21 @@ export async function judge(
 ): Promise<Judgement> {
   const { receiving } = world.config;
   const waitMs = receiving.judge_seconds * 1000;
+  if (arrival.isOwnNotice === true) {
+    const authentication = { ...(await authenticate(arrival)), verdict: 'pass' as const, spam: null };
+    return { kind: 'keep', authentication, virus: undefined };
+  }
   const [checks, virus, spam] = await Promise.all([
     authenticate(arrival),
     virusIn(world, arrival.raw, waitMs),
     spamScore(world, arrival, recipients, waitMs),
   ]);
-  if (virus === NO_ANSWER) return { kind: 'defer' };
+  if (virus === NO_ANSWER) return { kind: 'defer', deferral: { why: 'no_scanner' } };
   const { result, policy, domain } = checks.dmarc;
   // Otherwise whoever makes a message costly enough to check would get past it.
-  if (result === 'temperror' && receiving.dmarc === 'refuse') return { kind: 'defer' };
+  if (result === 'temperror' && receiving.dmarc === 'refuse') {
+    return { kind: 'defer', deferral: { why: 'unchecked' } };
+  }
   const isUnaskable = result === 'permerror' && domain === null;
   if (isUnaskable && receiving.dmarc === 'refuse') return { kind: 'refuse', domain: undefined };
   const isDisowned = result === 'fail' && (policy === 'reject' || policy === 'quarantine');

@@ -6,6 +6,7 @@ import type { NoticeOrder } from '../accept/index.ts';
 const NOTICES = {
   delivered: { what: 'SUCCESS', status: '2.0.0' },
   relayed: { what: 'SUCCESS', status: '2.0.0' },
+  expanded: { what: 'SUCCESS', status: '2.0.0' },
   delayed: { what: 'DELAY', status: '4.0.0' },
   failed: { what: 'FAILURE', status: '5.0.0' },
 } as const;

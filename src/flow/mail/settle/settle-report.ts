@@ -39,6 +39,11 @@ export async function settleReport(world: World, { emailId, prefix, report }: Re
         ? complained(recipients, report.addresses, known)
         : report.recipients.flatMap((reported) => concluded(world, email, { recipients, reported, known }));
     for (const happening of happenings) await write(world, tx, email, happening, recipients.length === 1);
+    if (report.kind !== 'complaint') {
+      const lists = report.recipients.filter(({ action }) => action === 'expanded');
+      const to = lists.flatMap(({ addresses }) => meant(recipients, addresses));
+      if (to.length > 0) tell.push(() => world.mailLog.expanded({ emailId, to }));
+    }
     notices = report.kind === 'complaint' ? [] : passedBack(email, recipients, known, report);
     await writeNotices(world, tx, notices);
     for (const { type, data } of happenings) {
@@ -139,6 +144,7 @@ function concluded(
 const TYPES = {
   delivered: 'email.delivered',
   relayed: 'email.delivered',
+  expanded: 'email.delivered',
   delayed: 'email.delivery_delayed',
   failed: 'email.bounced',
 } as const;
