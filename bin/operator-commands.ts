@@ -174,7 +174,7 @@ function addOperators(operators: Command): void {
       .option(...CONFIG)
       .option(...JSON_OUTPUT)
       .addHelpText('after', `\nExample:\n  rasket operators ${example} --data /var/lib/rasket`);
-  declare('create', 'make a token for rasket queue and rasket audit --all, shown once', 'create Ada')
+  declare('create', 'make a token for rasket queue and rasket audit all, shown once', 'create Ada')
     .argument('<name>', 'whose it is; the audit log names it')
     .action(async (name, options) => (await import('./commands/operators.ts')).createNamedOperator(name, options));
   declare('list', 'list operators, revoked ones too', 'list').action(async (options) =>

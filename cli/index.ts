@@ -27,6 +27,7 @@ import { addTemplateCommands } from './commands/templates/index.ts';
 import { addWebhookCommands } from './commands/webhooks/index.ts';
 import { audit, logs, operatorAudit, shares, topics, usage } from './families/index.ts';
 
+export { adviceFor } from './commands/advise.ts';
 export { EXIT, EXIT_CODES } from './output/exit-codes.ts';
 
 export function addClientCommands(program: Command): void {
