@@ -5,6 +5,7 @@
 import { unheard } from '../../src/events/index.ts';
 import { createAccept } from '../../src/flow/mail/accept/index.ts';
 import { createStoreMessage } from '../../src/flow/mail/receive/index.ts';
+import { createGroupCommit } from '../../src/platform/db/index.ts';
 import type { World } from '../../src/platform/world/index.ts';
 import type { Ctx } from '../../src/resources/access/index.ts';
 import { createContact } from '../../src/resources/contacts/index.ts';
@@ -38,7 +39,8 @@ export interface Seeding {
 
 export async function seed(whole: World, { teamId, isTold, progress }: Seeding): Promise<Seeded> {
   const hook = await addHook({ store: whole, teamId, actor: ACTOR, requestId: 'seed' });
-  const world = isTold ? whole : { ...whole, db: unheard(whole.db, hook) };
+  const db = isTold ? whole.db : unheard(whole.db, hook);
+  const world: World = { ...whole, db, commits: createGroupCommit(db) };
   const now = world.clock.now();
   const today = now - (now % DAY);
   const begin = today - (DAYS - 1) * DAY;
