@@ -28,6 +28,7 @@ import { addWebhookCommands } from './commands/webhooks/index.ts';
 import { audit, logs, operatorAudit, shares, topics, usage } from './families/index.ts';
 
 export { adviceFor } from './commands/advise.ts';
+export { flagValues } from './commands/flag-values.ts';
 export { EXIT, EXIT_CODES } from './output/exit-codes.ts';
 
 export function addClientCommands(program: Command): void {

@@ -45,7 +45,11 @@ function tryOut(): string | undefined {
 export async function onSameFolder(command: string, options: DataOptions, more = ''): Promise<string> {
   const { quoted } = await import('../../cli/client/index.ts');
   const config = options.config ?? process.env.RASKET_CONFIG;
-  const words = [command, `--data ${quoted(dataFolder(options))}`, config && `--config ${quoted(path.resolve(config))}`];
+  const words = [
+    command,
+    `--data ${quoted(dataFolder(options))}`,
+    config && `--config ${quoted(path.resolve(config))}`,
+  ];
   return [...words, more].filter(Boolean).join(' ');
 }
 

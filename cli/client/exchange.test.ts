@@ -50,8 +50,7 @@ it('an end of our own is no defect', () => {
 });
 
 it('a connection that stood and is gone is in doubt, one that never stood is not', () => {
-  const gone = (syscall: string) =>
-    noAnswer(CHANGE, Object.assign(new Error('x'), { code: 'ETIMEDOUT', syscall }));
+  const gone = (syscall: string) => noAnswer(CHANGE, Object.assign(new Error('x'), { code: 'ETIMEDOUT', syscall }));
   expect([gone('connect').isInDoubt, gone('read').isInDoubt]).toEqual([false, true]);
   expect(noAnswer({ ...CHANGE, method: 'GET' }, new Error('x')).isInDoubt).toBe(false);
 });

@@ -7,7 +7,9 @@ type Advise = (command: Command, path: string) => string | undefined;
 
 const nameVerbs: Advise = ({ commands }, path) => {
   if (commands.length === 0) return undefined;
-  return path === 'rasket' ? 'See what there is with: rasket --help' : `${path} has: ${commands.map((one) => one.name()).join(', ')}`;
+  return path === 'rasket'
+    ? 'See what there is with: rasket --help'
+    : `${path} has: ${commands.map((one) => one.name()).join(', ')}`;
 };
 
 const nameList: Advise = (command) => {

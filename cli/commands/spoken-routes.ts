@@ -14,7 +14,8 @@ export function speakRoutes(command: Command, message: string): string {
   return message.replaceAll(ROUTE, (route, method: string, path: string) => {
     for (const [operation, words] of spoken(command)) {
       const [itsMethod, template] = routeOf(operation);
-      const found = itsMethod === method ? new RegExp(`^${template.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`).exec(path) : null;
+      const found =
+        itsMethod === method ? new RegExp(`^${template.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`).exec(path) : null;
       if (!found) continue;
       const typed = Object.entries(found.groups ?? {}).map(([name, value]) => typedFor(command, name) ?? value);
       return ['rasket', ...words, ...typed].join(' ');

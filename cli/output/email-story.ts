@@ -27,7 +27,10 @@ export function tellHistory(
     ...events
       .filter((event) => !isTold(event, attempts))
       .map((event) => ({ at: event.created_at, lines: tellEvent(terminal, event, here) })),
-    ...attempts.map((attempt) => ({ at: attempt.created_at, lines: tellAttempt(terminal, attempt, { withTranscript, here }) })),
+    ...attempts.map((attempt) => ({
+      at: attempt.created_at,
+      lines: tellAttempt(terminal, attempt, { withTranscript, here }),
+    })),
   ].sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
   return [
     heading(terminal, email),
@@ -104,7 +107,10 @@ function tellEvent(
     here(NEXT_OF[type] ?? ''),
     typeof link === 'string' ? terminal.paint('dim', link) : undefined,
   ];
-  return [`${(EVENTS[type] ?? type).replace(/\.$/, '')}${whom}.`, ...more.filter((line): line is string => typeof line === 'string' && line !== '')];
+  return [
+    `${(EVENTS[type] ?? type).replace(/\.$/, '')}${whom}.`,
+    ...more.filter((line): line is string => typeof line === 'string' && line !== ''),
+  ];
 }
 
 function tellAttempt(terminal: Terminal, attempt: Attempt, { withTranscript, here }: Required<Telling>): string[] {

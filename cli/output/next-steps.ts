@@ -10,7 +10,11 @@ const LISTS: readonly { noun?: string; parameter?: string; list: (path: Path) =>
   { noun: 'Domain claim', list: () => 'domains list' },
   { noun: 'Domain', parameter: 'domain_id', list: () => 'domains list' },
   { parameter: 'received_email_id', list: () => 'received list' },
-  { noun: 'Email', parameter: 'email_id', list: (path) => ('received_email_id' in path ? 'received list' : 'emails list') },
+  {
+    noun: 'Email',
+    parameter: 'email_id',
+    list: (path) => ('received_email_id' in path ? 'received list' : 'emails list'),
+  },
   { noun: 'Hold', parameter: 'hold_id', list: () => 'queue holds' },
   { noun: 'Import', parameter: 'import_id', list: () => 'contacts imports' },
   { noun: 'Inbound rule', parameter: 'inbound_rule_id', list: () => 'inbound-rules list' },

@@ -18,14 +18,17 @@ const refused = (status: number, name: string, message: string, more: object = {
   status,
   body: { statusCode: status, name, message, ...more },
 });
-const ok = (body: object): (() => Reply) => () => ({ status: 200, body });
+const ok =
+  (body: object): (() => Reply) =>
+  () => ({ status: 200, body });
 
 function history({ path }: Asked): Reply {
   if (path.endsWith('/events')) {
     const event = { object: 'event', id: ID, type: 'email.suppressed', created_at: email.created_at };
     return listed({ ...event, data: { to: ['b@y.example'] }, explanation: 'It is suppressed.', advice: null });
   }
-  if (path.endsWith('/attempts')) return { status: 200, body: { object: 'list', has_more: false, data: [], pending: [] } };
+  if (path.endsWith('/attempts'))
+    return { status: 200, body: { object: 'list', has_more: false, data: [], pending: [] } };
   return { status: 200, body: email };
 }
 
@@ -39,7 +42,11 @@ const PLACES: [words: string[], answer: (asked: Asked) => Reply, command: string
   [['domains', 'create', 'x.example'], ok(domain), 'rasket domains verify'],
   [['domains', 'regenerate', ID, '--yes'], ok(domain), 'rasket domains verify'],
   [['templates', 'create', 'T', '--html', 'x'], ok({ id: ID }), 'rasket templates publish'],
-  [['send', '--from', 'a@x.example', '--to', 'b@y.example', '--subject', 'x', '--text', 'x'], ok({ id: ID }), 'rasket emails get'],
+  [
+    ['send', '--from', 'a@x.example', '--to', 'b@y.example', '--subject', 'x', '--text', 'x'],
+    ok({ id: ID }),
+    'rasket emails get',
+  ],
   [['domains', 'list'], () => listed(), 'rasket domains create'],
   [['queue', 'hold', '--email', ID, '--reason', 'x'], ok({ id: ID }), 'rasket queue release'],
   [['queue'], ok(queueOf(1)), 'rasket queue holds'],
@@ -65,7 +72,8 @@ describe('a line that says what to type next', () => {
   it.each(PLACES)('names the server that was chosen: %j', async (words, answer, command) => {
     const { stdout, stderr, url } = await speak(words, answer, { columns: 100 });
     const said = `${stdout}\n${stderr}`.replaceAll(/\u001B\[[\d;]*m/g, '');
-    const next = command === 'rasket login' && words[0] === 'health' ? `${command} --url URL` : `${command} --url ${url}`;
+    const next =
+      command === 'rasket login' && words[0] === 'health' ? `${command} --url URL` : `${command} --url ${url}`;
     expect(said).toContain(next);
     // What strangers wrote stays as it is.
     if (words[0] === 'explain') expect(said).toContain(email.subject);

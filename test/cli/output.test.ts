@@ -225,7 +225,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
     const { stdout } = await shown('stty cols 80; NO_COLOR=1 rasket domains create example.com', around);
     expect(stdout).toContain(value);
     expect(stdout).toContain(record.name);
-    expect(stdout).toContain('Publish these records, then run: rasket domains verify example.com');
+    expect(stdout).toMatch(/Publish these records, then run: rasket domains verify --url http:\S+ example\.com/);
   });
 
   it.each([

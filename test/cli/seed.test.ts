@@ -89,18 +89,24 @@ describe('rasket seed', () => {
     const listening = desk.start(desk.at('path/rasket'), ['webhooks', 'listen', '--data', 'try'], { env });
     await vi.waitFor(() => expect(listening.stdout).toContain('Signing secret'), { timeout: 30_000 });
 
-    expect(await run('seed')).toMatch(/^No webhook and no listener of the team is told of them; --tell-webhooks would\.$/m);
+    expect(await run('seed')).toMatch(
+      /^No webhook and no listener of the team is told of them; --tell-webhooks would\.$/m,
+    );
     // What really happens comes behind whatever was told before.
     await run('suppressions', 'add', 'real@example.com');
     await receiver.until(1);
     await vi.waitFor(() => expect(listening.stdout).toContain('suppression.added'), { timeout: 30_000 });
-    expect(receiver.requests.map(({ path, payload }) => [path, payload.type])).toEqual([['/hook', 'suppression.added']]);
+    expect(receiver.requests.map(({ path, payload }) => [path, payload.type])).toEqual([
+      ['/hook', 'suppression.added'],
+    ]);
     expect(receiver.requests[0]?.body).toContain('real@example.com');
     expect(listening.stdout.match(/^[a-z]+\.\w+\t/gm)).toEqual(['suppression.added\t']);
     const parked = await run('webhooks', 'parked', disabled.split('\t')[0] ?? '', '--json');
     expect((JSON.parse(parked) as Listed).data).toHaveLength(1);
     // Its own endpoint has something to show.
-    const { data } = JSON.parse(await run('webhooks', 'list', '--json')) as { data: { id: string; endpoint: string }[] };
+    const { data } = JSON.parse(await run('webhooks', 'list', '--json')) as {
+      data: { id: string; endpoint: string }[];
+    };
     const own = data.find(({ endpoint }) => !endpoint.startsWith(receiver.url('/')))?.id ?? '';
     expect((JSON.parse(await run('webhooks', 'parked', own, '--json')) as Listed).data.length).toBeGreaterThan(0);
 
