@@ -1,4 +1,10 @@
-import { loadContract, listOperations, resolveRef, type OperationEntry, type Schema } from '../../src/contract/index.ts';
+import {
+  loadContract,
+  listOperations,
+  resolveRef,
+  type OperationEntry,
+  type Schema,
+} from '../../src/contract/index.ts';
 import * as families from '../families/index.ts';
 
 /** The values that the contract lists for an option, by the words of its command: `emails list --status`. */
@@ -15,7 +21,9 @@ export function flagValues(): ReadonlyMap<string, readonly string[]> {
     const { command, list, actions = [] } = family as families.Family;
     for (const { operation, verb, ...one } of [...(list ? [list] : []), ...actions]) {
       const fields = fieldsOf(contract, operations.get(operation));
-      for (const [field, { flag = field.replaceAll('_', '-') }] of Object.entries('filters' in one ? one.filters : one.flags)) {
+      for (const [field, { flag = field.replaceAll('_', '-') }] of Object.entries(
+        'filters' in one ? one.filters : one.flags,
+      )) {
         const known = valuesOf(fields[field]);
         if (known) values.set(`${command} ${verb} --${flag}`, known);
       }
@@ -24,7 +32,10 @@ export function flagValues(): ReadonlyMap<string, readonly string[]> {
   return values;
 }
 
-function fieldsOf(contract: ReturnType<typeof loadContract>, entry: OperationEntry | undefined): Record<string, unknown> {
+function fieldsOf(
+  contract: ReturnType<typeof loadContract>,
+  entry: OperationEntry | undefined,
+): Record<string, unknown> {
   const { parameters = [], requestBody } = entry?.operation ?? {};
   const asked = parameters.map((one) => resolveRef(contract, one)).map(({ name, schema }) => [name, schema] as const);
   const body = requestBody && resolveRef(contract, requestBody).content['application/json']?.schema;
