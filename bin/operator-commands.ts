@@ -50,10 +50,11 @@ function addDevelopment(program: Command, version: string): void {
     .command('seed')
     .summary('fill a development server with a believable month')
     .description(
-      'Adds four weeks of made-up mail with its events, and contacts, templates, a webhook and received messages, to the development server’s team. A second call adds only the days that are missing. Any other folder is refused.',
+      'Adds four weeks of made-up mail with its events, and contacts, templates, a webhook and received messages, to the development server’s team. A second call adds only the days that are missing. None of the team’s webhooks and listeners is told of it, unless --tell-webhooks is given. Any other folder is refused.',
     )
     .option('--data <dir>', 'the data folder (RASKET_DATA; default .rasket beside the program)')
     .option(...CONFIG)
+    .option('--tell-webhooks', 'tell the team’s webhooks and listeners of some 2,500 events, as if they were real')
     .option(...JSON_OUTPUT)
     .addHelpText('after', '\nExample:\n  rasket seed')
     .action(async (options) => (await import('./commands/seed.ts')).seed(options));
@@ -175,7 +176,7 @@ function addOperators(operators: Command): void {
       .option(...CONFIG)
       .option(...JSON_OUTPUT)
       .addHelpText('after', `\nExample:\n  rasket operators ${example} --data /var/lib/rasket`);
-  declare('create', 'make a token for rasket queue and rasket audit --all, shown once', 'create Ada')
+  declare('create', 'make a token for rasket queue and rasket audit all, shown once', 'create Ada')
     .argument('<name>', 'whose it is; the audit log names it')
     .action(async (name, options) => (await import('./commands/operators.ts')).createNamedOperator(name, options));
   declare('list', 'list operators, revoked ones too', 'list').action(async (options) =>

@@ -12,7 +12,13 @@ export async function runProgram(argv: string[], version: string): Promise<numbe
     return Number(process.exitCode ?? 0);
   } catch (error) {
     // Commander has said already what was wrong with the words of the call: they make no command.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : (await import('../cli/index.ts')).EXIT.usage;
+    if (error instanceof CommanderError) {
+      if (error.exitCode === 0) return 0;
+      const { adviceFor, EXIT } = await import('../cli/index.ts');
+      const advice = adviceFor(program, argv.slice(2), error.code);
+      if (advice !== undefined) process.stderr.write(`${advice}\n`);
+      return EXIT.usage;
+    }
     const { exitCodeOf, explain } = await import('./explain.ts');
     for (const line of explain(error)) process.stderr.write(`rasket: ${line}\n`);
     return exitCodeOf(error);

@@ -27,6 +27,8 @@ import { addTemplateCommands } from './commands/templates/index.ts';
 import { addWebhookCommands } from './commands/webhooks/index.ts';
 import { audit, logs, operatorAudit, shares, topics, usage } from './families/index.ts';
 
+export { adviceFor } from './commands/advise.ts';
+export { flagValues } from './commands/flag-values.ts';
 export { EXIT, EXIT_CODES } from './output/exit-codes.ts';
 
 /** In the order of the help; with each part, the first words of the command line that need it. */

@@ -17,7 +17,7 @@ import {
   type CommandAudit,
   type DataOptions,
 } from './open.ts';
-import { runningUrl } from './ready-file.ts';
+import { addressOf, runningUrl } from './ready-file.ts';
 
 const FIRST_TEAM = 'My team';
 
@@ -108,7 +108,7 @@ export interface PrintedTeam {
 export function printTeam(made: PrintedTeam, options: DataOptions & { json?: boolean }): void {
   const isDevelopment = existsSync(path.join(made.dataDir, DEVELOPMENT_MARK));
   const running = runningUrl(made.dataDir);
-  const url = running ?? urlOf(made.config);
+  const url = addressOf(made.dataDir, made.config);
   if (options.json) {
     const answer = { team_id: made.teamId, team: made.slug, api_key: made.apiKey, url, data: made.dataDir };
     process.stdout.write(`${JSON.stringify(answer)}\n`);
@@ -125,10 +125,4 @@ Data     ${made.dataDir}
 Next: ${running === undefined ? `start the server with    ${start}\n      ` : ''}keep the key with        rasket login --url ${url}
       and add a domain with    rasket domains create mail.example.com
 `);
-}
-
-/** The address that the configuration gives; with port 0 the real one is known once the server runs. */
-function urlOf({ http }: Config): string {
-  if (http.public_url !== '') return http.public_url;
-  return `http://${http.host.includes(':') ? `[${http.host}]` : http.host}:${http.port}`;
 }

@@ -41,6 +41,18 @@ function tryOut(): string | undefined {
   return TRY_OUT;
 }
 
+/** A command of this machine for a shell, on the folder and with the settings of this one. */
+export async function onSameFolder(command: string, options: DataOptions, more = ''): Promise<string> {
+  const { quoted } = await import('../../cli/client/index.ts');
+  const config = options.config ?? process.env.RASKET_CONFIG;
+  const words = [
+    command,
+    `--data ${quoted(dataFolder(options))}`,
+    config && `--config ${quoted(path.resolve(config))}`,
+  ];
+  return [...words, more].filter(Boolean).join(' ');
+}
+
 export type ReadOptions = Pick<ConfigInput, 'profile' | 'isServing'>;
 
 export const readConfig = (options: DataOptions, reading: ReadOptions = {}): Config =>

@@ -6,6 +6,7 @@ import {
   type OperatorRow,
 } from '../../src/resources/operators/index.ts';
 import { dataFolder, readConfig, withStore, type DataOptions } from './open.ts';
+import { addressOf } from './ready-file.ts';
 
 type Options = DataOptions & { json?: boolean };
 
@@ -15,7 +16,8 @@ export async function createNamedOperator(name: string, options: Options): Promi
   const made = await withStore(...open, (store) => createOperator(store, name), { audit });
   if (options.json) return console.log(JSON.stringify(made));
   console.log(`${made.name} is an operator now. The token is shown this once:\n\n  ${made.token}\n`);
-  console.log('Keep it for rasket queue and rasket audit with: rasket login --profile operator');
+  const url = addressOf(dataFolder(options), open[0]);
+  console.log(`Keep it for rasket queue and rasket audit all with: rasket login --profile operator --url ${url}`);
 }
 
 export async function printOperators(options: Options): Promise<void> {

@@ -1,6 +1,7 @@
 /** The file in the data folder that says which server runs on it and where it listens. */
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import type { Config } from '../../src/platform/config/index.ts';
 
 const readyFile = (dataDir: string): string => path.join(dataDir, 'run', 'ready.json');
 
@@ -16,6 +17,14 @@ export function runningUrl(dataDir: string): string | undefined {
     listeners: { http?: { url: string } };
   };
   return listeners.http?.url;
+}
+
+/** Where the server is, or will be by its configuration; with port 0 the real address is known once it runs. */
+export function addressOf(dataDir: string, { http }: Config): string {
+  const running = runningUrl(dataDir);
+  if (running !== undefined) return running;
+  if (http.public_url !== '') return http.public_url;
+  return `http://${http.host.includes(':') ? `[${http.host}]` : http.host}:${http.port}`;
 }
 
 function isRunning(dataDir: string): boolean {

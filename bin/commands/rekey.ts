@@ -11,49 +11,50 @@ import {
 import type { Store } from '../../src/platform/store/index.ts';
 import { sealAnew, type SealedAnew } from '../../src/resources/instance/index.ts';
 import { OperatorFault } from '../explain.ts';
-import { dataFolder, readConfig, withStore, type CommandAudit, type DataOptions } from './open.ts';
+import { dataFolder, onSameFolder, readConfig, withStore, type CommandAudit, type DataOptions } from './open.ts';
 
 /**
  * Replaces the instance key in steps that can each be killed and repeated: `instance.key` and the database say how far it
  * has come. The keys of before stay in the file for what they signed, until they are forgotten.
  */
 export async function rekey(options: DataOptions & { forgetFormer?: boolean }): Promise<void> {
-  const work = options.forgetFormer ? forgetFormer : replaceKey;
+  const again = await onSameFolder('rasket rekey', options);
+  const work = (store: Store): Promise<string> => (options.forgetFormer ? forgetFormer : replaceKey)(store, again);
   const action = options.forgetFormer ? 'instance.former_keys_forgotten' : 'instance.rekeyed';
   const audit: CommandAudit = { action, always: true };
   console.log(await withStore(readConfig(options), dataFolder(options), work, { audit }));
 }
 
-async function replaceKey(store: Store): Promise<string> {
+async function replaceKey(store: Store, again: string): Promise<string> {
   const { dataDir, db } = store;
   const { current, next, former } = readInstanceKeys(dataDir);
   if (next === undefined) {
     // With keys of before in the file, the call before this one may have been killed in the middle.
     const resumed = former.length > 0 ? await sealAnew(store, SEALED_COLUMNS) : undefined;
-    if (resumed && resumed.sealed > 0) return told(store, resumed);
+    if (resumed && resumed.sealed > 0) return told(store, again, resumed);
     if (db.dialect === 'pg') {
       writeInstanceKeys(dataDir, { current, next: newInstanceKey(), former });
-      return `${instanceKeyPath(dataDir)} holds a new key beside the one in force. Copy the file into the data folder of every other node, then run this again here.`;
+      return `${instanceKeyPath(dataDir)} holds a new key beside the one in force. Copy the file into the data folder of every other node, then run this again here: ${again}`;
     }
   }
   writeInstanceKeys(dataDir, { current: next ?? newInstanceKey(), former: [current, ...former] });
-  return told(store, await sealAnew(store, SEALED_COLUMNS));
+  return told(store, again, await sealAnew(store, SEALED_COLUMNS));
 }
 
-function told({ dataDir }: Store, { sealed, unreadable }: SealedAnew): string {
+function told({ dataDir }: Store, again: string, { sealed, unreadable }: SealedAnew): string {
   const lost = unreadable === 0 ? '' : ` ${unreadable} could not be read by any key and were left as they are.`;
-  return `The new key is in force; it has sealed ${sealed} values anew.${lost} Back up ${instanceKeyPath(dataDir)}. The key before it still reads links in mail that was sent; end that with: rasket rekey --forget-former`;
+  return `The new key is in force; it has sealed ${sealed} values anew.${lost} Back up ${instanceKeyPath(dataDir)}. The key before it still reads links in mail that was sent; end that with: ${again} --forget-former`;
 }
 
 /** A process that still has such a key in memory would go on signing with it. */
-async function forgetFormer(store: Store): Promise<string> {
+async function forgetFormer(store: Store, again: string): Promise<string> {
   const { dataDir, db } = store;
   mkdirSync(path.join(dataDir, 'run'), { recursive: true, mode: 0o700 });
   const letGo = db.dialect === 'sqlite' ? lockDataFolder(dataDir) : () => undefined;
   try {
     const { current, next } = readInstanceKeys(dataDir);
     if (next !== undefined) {
-      throw new OperatorFault('instance.key holds a next key that is not in force yet; run rasket rekey first');
+      throw new OperatorFault(`instance.key holds a next key that is not in force yet; first run: ${again}`);
     }
     await sealAnew(store, SEALED_COLUMNS);
     writeInstanceKeys(dataDir, { current, former: [] });

@@ -13,7 +13,8 @@ import {
   type DataOptions,
 } from './open.ts';
 
-export async function seed(options: DataOptions & { json?: boolean }): Promise<void> {
+export async function seed(options: DataOptions & { json?: boolean; tellWebhooks?: boolean }): Promise<void> {
+  const isTold = options.tellWebhooks ?? false;
   const dataDir = developmentFolder(options);
   mustBeInitialised(dataDir, options.data === undefined ? 'npm start' : `rasket dev --data ${options.data}`);
   if (!existsSync(path.join(dataDir, DEVELOPMENT_MARK))) {
@@ -26,9 +27,10 @@ export async function seed(options: DataOptions & { json?: boolean }): Promise<v
     if (!team) throw new OperatorFault('there is no team yet; start the development server once with: npm start');
     const world = withNet(store);
     try {
-      return await fill(world, team.id, (done, of) => {
+      const progress = (done: number, of: number): void => {
         if (isWatched) process.stderr.write(`\r\u001B[KDay ${done} of ${of}${done === of ? '\n' : ''}`);
-      });
+      };
+      return await fill(world, { teamId: team.id, isTold, progress });
     } finally {
       closeNet(world);
     }
@@ -37,5 +39,8 @@ export async function seed(options: DataOptions & { json?: boolean }): Promise<v
   const { emails, contacts, received } = made;
   if (emails + contacts + received === 0) return console.log('Everything is there already; nothing was added.');
   console.log(`Added ${emails} emails of four weeks, ${contacts} contacts and ${received} received messages.`);
-  console.log('Look around with: rasket console, or rasket metrics');
+  if (!isTold) console.log('No webhook and no listener of the team is told of them; --tell-webhooks would.');
+  const { quoted } = await import('../../cli/client/index.ts');
+  const data = options.data === undefined ? '' : ` --data ${quoted(options.data)}`;
+  console.log(`Look around with: rasket console${data}, or rasket metrics${data}`);
 }

@@ -1,5 +1,5 @@
 import { sweepBlobs } from '../../src/flow/upkeep/index.ts';
-import { dataFolder, readConfig, withStore, type CommandAudit, type DataOptions } from './open.ts';
+import { dataFolder, onSameFolder, readConfig, withStore, type CommandAudit, type DataOptions } from './open.ts';
 
 const AUDIT: CommandAudit = { action: 'storage.swept', always: true };
 
@@ -14,8 +14,9 @@ export async function sweep(options: DataOptions & { yes?: boolean; json?: boole
   else if (orphans === 0) console.log(`All content is some email's (${looked} older than a day).`);
   else if (remove) console.log(`Removed the content of ${removed} emails that do not exist, of ${looked}.`);
   else {
+    const line = await onSameFolder('rasket sweep', options, '--yes');
     console.log(
-      `${orphans} of ${looked} folders of content belong to no email. If this is the right database, remove them with: rasket sweep --yes`,
+      `${orphans} of ${looked} folders of content belong to no email. If this is the right database, remove them with: ${line}`,
     );
   }
 }

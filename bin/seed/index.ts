@@ -1,9 +1,11 @@
 /**
  * Fills a team of a development server with a month that never was, so that lists, metrics and the console have something
- * to show. What is there already is left as it is; nothing of it is sent anywhere.
+ * to show. What is there already is left as it is; nothing of it is sent anywhere, to webhooks neither unless that is asked.
  */
+import { unheard } from '../../src/events/index.ts';
 import { createAccept } from '../../src/flow/mail/accept/index.ts';
 import { createStoreMessage } from '../../src/flow/mail/receive/index.ts';
+import { createGroupCommit } from '../../src/platform/db/index.ts';
 import type { World } from '../../src/platform/world/index.ts';
 import type { Ctx } from '../../src/resources/access/index.ts';
 import { createContact } from '../../src/resources/contacts/index.ts';
@@ -20,6 +22,7 @@ const DAY = 24 * 60 * 60 * 1000;
 const DAYS = 28;
 const HOOK = `https://${DOMAIN}/hooks/rasket`;
 const PAGE = { limit: 100 };
+const ACTOR: Ctx['actor'] = { kind: 'job', name: 'seed' };
 
 export interface Seeded {
   emails: number;
@@ -27,19 +30,24 @@ export interface Seeded {
   received: number;
 }
 
-export async function seed(
-  world: World,
-  teamId: string,
-  progress: (done: number, of: number) => void,
-): Promise<Seeded> {
+export interface Seeding {
+  teamId: string;
+  /** Whether the team's webhooks and listeners are told, as of anything else that happens. */
+  isTold: boolean;
+  progress: (done: number, of: number) => void;
+}
+
+export async function seed(whole: World, { teamId, isTold, progress }: Seeding): Promise<Seeded> {
+  const hook = await addHook({ store: whole, teamId, actor: ACTOR, requestId: 'seed' });
+  const db = isTold ? whole.db : unheard(whole.db, hook);
+  const world: World = { ...whole, db, commits: createGroupCommit(db) };
   const now = world.clock.now();
   const today = now - (now % DAY);
   const begin = today - (DAYS - 1) * DAY;
   const early: World = { ...world, clock: { ...world.clock, now: () => begin } };
-  const ctx: Ctx = { store: world, teamId, actor: { kind: 'job', name: 'seed' }, requestId: 'seed' };
+  const ctx: Ctx = { store: world, teamId, actor: ACTOR, requestId: 'seed' };
   const found = await findDomainByName(world.db, teamId, DOMAIN);
   const domain = found ?? (await createVerifiedDomain(early, teamId, DOMAIN));
-  await addHook(ctx);
   let emails = 0;
   for (let day = 0; day < DAYS; day++) {
     progress(day, DAYS);
@@ -57,10 +65,12 @@ export async function seed(
 }
 
 /** Disabled, so that what it is told waits to be looked at instead of being tried at a name that is nobody's. */
-async function addHook(ctx: Ctx): Promise<void> {
-  if ((await listWebhooks(ctx, PAGE)).data.some(({ endpoint }) => endpoint === HOOK)) return;
+async function addHook(ctx: Ctx): Promise<string> {
+  const found = (await listWebhooks(ctx, PAGE)).data.find(({ endpoint }) => endpoint === HOOK);
+  if (found) return found.id;
   const { id } = await addWebhook(ctx, { endpoint: HOOK, events: ['email.bounced', 'email.complained'] });
   await disableWebhook(ctx.store, id, 'manual');
+  return id;
 }
 
 async function addAudience(ctx: Ctx): Promise<void> {

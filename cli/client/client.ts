@@ -75,25 +75,26 @@ export function createClient(options: ClientOptions): Client {
 
   const noteWrite = createWriteNote(options.onWrite);
 
-  async function attempt(operation: OperationId, asking: Asking, stop?: AbortSignal): Promise<unknown> {
+  async function attempt({ operation, path }: Called, asking: Asking, stop?: AbortSignal): Promise<unknown> {
     const limit = AbortSignal.timeout(timeoutMs);
     const heard = exchange(asking, stop ? AbortSignal.any([stop, limit]) : limit);
     const { response, text } = await heard.catch((error: unknown) => {
       stop?.throwIfAborted();
       // What cannot stand in a request was never sent.
       if (error instanceof TypeError) throw error;
-      throw noAnswer(options.url, error, timeoutMs);
+      throw noAnswer({ url: options.url, method: asking.method, timeoutMs }, error);
     });
-    return readAnswer(operation, options.url, response, text);
+    return readAnswer({ operation, path }, options.url, response, text);
   }
 
   return {
     url: options.url,
     async call<Id extends OperationId>(operation: Id, call: CallOf<Id>, signal?: AbortSignal): Promise<AnswerOf<Id>> {
       const request = buildRequest(operation, call as LooseCall, options);
+      const called = { operation, path: (call as LooseCall).path };
       noteWrite(request.method);
       try {
-        return (await attempt(operation, request, signal)) as AnswerOf<Id>;
+        return (await attempt(called, request, signal)) as AnswerOf<Id>;
       } catch (error) {
         // A refusal of the rate limit was counted and nothing else, so that asking again is safe for every operation.
         if (!(error instanceof ApiFault) || error.status !== 429) throw error;
@@ -101,42 +102,49 @@ export function createClient(options: ClientOptions): Client {
         if (seconds === undefined || seconds > RETRY_AFTER_SECONDS_MAX) throw error;
         await wait(seconds * 1000);
         signal?.throwIfAborted();
-        return (await attempt(operation, request, signal)) as AnswerOf<Id>;
+        return (await attempt(called, request, signal)) as AnswerOf<Id>;
       }
     },
     async download(link) {
       const { pathname, search } = new URL(link);
       const headers = { 'user-agent': `rasket-cli/${options.version}` };
       const signal = AbortSignal.timeout(DOWNLOAD_MS);
-      const lost = (error: unknown): NoAnswer => noAnswer(options.url, error, DOWNLOAD_MS);
+      const lost = lostIn(options.url, DOWNLOAD_MS);
       const response = await fetch(`${options.url}${pathname}${search}`, { headers, signal, redirect: 'manual' }).catch(
         (error: unknown) => Promise.reject(lost(error)),
       );
       if (response.status !== 200 || !response.body) {
         const text = await response.text();
-        readAnswer('getAttachment', options.url, response, response.ok ? '' : text);
+        readAnswer({ operation: 'getAttachment' }, options.url, response, response.ok ? '' : text);
         throw lost(new Error(`the answer had the status ${response.status}`));
       }
       return orLost(response.body, lost);
     },
     stream: (path, call) => openStream(options, path, call),
     async upload(path, form) {
+      noteWrite('POST');
       const response = await send(options, path, { method: 'POST', body: form });
-      return readAnswer('listContactImports', options.url, response, await response.text());
+      return readAnswer({ operation: 'listContactImports' }, options.url, response, await response.text());
     },
     async fetchFile(path, query) {
       const asked = new URLSearchParams(Object.entries(query).filter((pair): pair is [string, string] => !!pair[1]));
       const response = await send(options, `${path}?${asked}`, { method: 'GET' });
-      const lost = (error: unknown): NoAnswer => noAnswer(options.url, error, DOWNLOAD_MS);
+      const lost = lostIn(options.url, DOWNLOAD_MS);
       if (response.status !== 200 || !response.body) {
         const text = await response.text();
-        readAnswer('listContacts', options.url, response, response.ok ? '' : text);
+        readAnswer({ operation: 'listContacts' }, options.url, response, response.ok ? '' : text);
         throw lost(new Error(`the answer had the status ${response.status}`));
       }
       return orLost(response.body, lost);
     },
   };
 }
+
+/** What broke while something was read. */
+const lostIn =
+  (url: string, timeoutMs: number) =>
+  (error: unknown): NoAnswer =>
+    noAnswer({ url, method: 'GET', timeoutMs }, error);
 
 /** A request that takes as long as its file does. */
 function send({ url, apiKey, version }: ClientOptions, path: string, init: RequestInit): Promise<Response> {
@@ -146,7 +154,7 @@ function send({ url, apiKey, version }: ClientOptions, path: string, init: Reque
   };
   const signal = AbortSignal.timeout(DOWNLOAD_MS);
   return fetch(`${url}${path}`, { ...init, headers, signal, redirect: 'manual' }).catch((error: unknown) =>
-    Promise.reject(noAnswer(url, error, DOWNLOAD_MS)),
+    Promise.reject(noAnswer({ url, method: init.method ?? 'GET', timeoutMs: DOWNLOAD_MS }, error)),
   );
 }
 
@@ -158,7 +166,7 @@ async function openStream(options: ClientOptions, path: string, call: StreamCall
     timer = setTimeout(() => silence.abort(), call.silenceMs);
     timer.unref();
   };
-  const lost = (error: unknown): NoAnswer => noAnswer(options.url, error, call.silenceMs);
+  const lost = lostIn(options.url, call.silenceMs);
   const query = new URLSearchParams(Object.entries(call.query).filter((pair): pair is [string, string] => !!pair[1]));
   const headers: Record<string, string> = {
     'user-agent': `rasket-cli/${options.version}`,
@@ -174,7 +182,7 @@ async function openStream(options: ClientOptions, path: string, call: StreamCall
   );
   if (response.status !== 200 || !response.body) {
     const text = await response.text();
-    readAnswer('listWebhooks', options.url, response, response.ok ? '' : text);
+    readAnswer({ operation: 'listWebhooks' }, options.url, response, response.ok ? '' : text);
     throw lost(new Error(`the answer had the status ${response.status}`));
   }
   return orLost(readFrames(response.body, isHeard), lost);
@@ -207,7 +215,13 @@ function buildRequest(operation: OperationId, call: LooseCall, options: ClientOp
   return { url: `${url}${path}${query.size > 0 ? `?${query}` : ''}`, method, headers, body };
 }
 
-function readAnswer(operation: OperationId, url: string, response: Answer, text: string): unknown {
+/** What was asked for, and of what. */
+interface Called {
+  operation: OperationId;
+  path?: Record<string, string> | undefined;
+}
+
+function readAnswer({ operation, path = {} }: Called, url: string, response: Answer, text: string): unknown {
   const body = parseJson(text);
   if (response.ok && response.headers.get('content-type')?.startsWith('text/plain')) return text;
   if (response.ok && body !== undefined) return body;
@@ -215,6 +229,7 @@ function readAnswer(operation: OperationId, url: string, response: Answer, text:
     const retryAfter = response.headers.get('retry-after');
     throw new ApiFault({
       operation,
+      path,
       status: response.status,
       body,
       requestId: response.headers.get('x-request-id') ?? '',

@@ -15,7 +15,7 @@ async function heard(answer: string): Promise<string> {
     const { response, text } = await exchange(asking, AbortSignal.timeout(20_000));
     return `${response.status} ${text}`;
   } catch (error) {
-    const { message, isInDoubt } = noAnswer(url, error, 1000);
+    const { message, isInDoubt } = noAnswer({ url, method: 'POST', timeoutMs: 1000 }, error);
     return `${message.replace(url, 'URL')}${isInDoubt ? ' In doubt.' : ''}`;
   } finally {
     server.close();
@@ -42,13 +42,15 @@ it.each([
   expect(await heard(answer)).toEqual(typeof says === 'string' ? says : expect.stringMatching(says));
 });
 
+const CHANGE = { url: 'http://x', method: 'POST', timeoutMs: 1 };
+
 // Of a stream that has fallen silent: `listen` connects again.
 it('an end of our own is no defect', () => {
-  expect(noAnswer('http://x', AbortSignal.abort().reason, 1)).toMatchObject({ isInDoubt: true });
+  expect(noAnswer(CHANGE, AbortSignal.abort().reason)).toMatchObject({ isInDoubt: true });
 });
 
 it('a connection that stood and is gone is in doubt, one that never stood is not', () => {
-  const gone = (syscall: string) =>
-    noAnswer('http://x', Object.assign(new Error('x'), { code: 'ETIMEDOUT', syscall }), 1);
+  const gone = (syscall: string) => noAnswer(CHANGE, Object.assign(new Error('x'), { code: 'ETIMEDOUT', syscall }));
   expect([gone('connect').isInDoubt, gone('read').isInDoubt]).toEqual([false, true]);
+  expect(noAnswer({ ...CHANGE, method: 'GET' }, new Error('x')).isInDoubt).toBe(false);
 });

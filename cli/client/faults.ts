@@ -4,15 +4,18 @@ import type { OperationId } from './routes.ts';
 /** The server answered, and the answer is no. */
 export class ApiFault extends Error {
   readonly operation: OperationId;
+  /** What the call named. */
+  readonly path: Readonly<Record<string, string>>;
   readonly status: number;
   /** The answer as it came; its `name` and status say what to do, its message is for people. */
   readonly body: ErrorBody;
   readonly requestId: string;
   readonly retryAfterSeconds: number | undefined;
 
-  constructor(fault: Omit<ApiFault, keyof Error>) {
+  constructor(fault: Omit<ApiFault, keyof Error | 'path'> & Partial<Pick<ApiFault, 'path'>>) {
     super(fault.body.message);
     this.operation = fault.operation;
+    this.path = fault.path ?? {};
     this.status = fault.status;
     this.body = fault.body;
     this.requestId = fault.requestId;
@@ -43,8 +46,16 @@ interface Cause {
   message?: string;
 }
 
+interface Call {
+  url: string;
+  /** GET changes nothing, however far it came. */
+  method: string;
+  timeoutMs: number;
+}
+
 /** Puts the codes of the network and of TLS into words. */
-export function noAnswer(url: string, error: unknown, timeoutMs: number): NoAnswer {
+export function noAnswer({ url, method, timeoutMs }: Call, error: unknown): NoAnswer {
+  const isInDoubt = method !== 'GET';
   const { hostname } = new URL(url);
   // `fetch` puts what happened behind an error of its own.
   const { name, cause = error as Cause } = error as { name?: string; cause?: Cause };
@@ -54,7 +65,7 @@ export function noAnswer(url: string, error: unknown, timeoutMs: number): NoAnsw
       url,
       cause: `${url} did not answer within ${timeoutMs / 1000} s.`,
       next: 'rasket doctor',
-      isInDoubt: true,
+      isInDoubt,
     });
   }
   switch (code) {
@@ -81,7 +92,7 @@ export function noAnswer(url: string, error: unknown, timeoutMs: number): NoAnsw
   }
   if (code.startsWith('HPE_')) {
     const cause = `What listens at ${url} speaks another protocol than HTTP (${code}).`;
-    return new NoAnswer({ url, cause, next: 'rasket login --url URL', isInDoubt: true });
+    return new NoAnswer({ url, cause, next: 'rasket login --url URL', isInDoubt });
   }
   if (/EPROTO|CERT|SSL|TLS|ISSUER|SIGNATURE|ALTNAME/.test(code)) {
     return new NoAnswer({
@@ -95,6 +106,6 @@ export function noAnswer(url: string, error: unknown, timeoutMs: number): NoAnsw
     url,
     cause: `The connection to ${url} broke before the answer came (${what}).`,
     next: 'rasket doctor',
-    isInDoubt: true,
+    isInDoubt,
   });
 }

@@ -20,7 +20,7 @@ interface Findings {
 
 /** Looks at everything that has to work for any other command to work, and stops at nothing. */
 export async function examine(session: Session): Promise<void> {
-  const { terminal, isJson, fail, target } = session;
+  const { terminal, isJson, fail, target, here } = session;
   const findings = await look(session);
   if (findings.problems.length > 0) fail();
   if (isJson) return terminal.printJson(findings);
@@ -37,7 +37,7 @@ export async function examine(session: Session): Promise<void> {
     ['Kept in', findings.key_store],
   ]);
   const checks = findings.ready ? formatChecks(terminal, findings.ready.checks) : undefined;
-  terminal.print([pairs, checks, ...findings.problems].filter((part) => part !== undefined).join('\n\n'));
+  terminal.print([pairs, checks, ...findings.problems.map(here)].filter((part) => part !== undefined).join('\n\n'));
 }
 
 async function look({ client, target, version }: Session): Promise<Findings> {

@@ -40,8 +40,8 @@ export async function prepare(
   return found();
 }
 
-function tellOf({ terminal }: Session, { tell, done }: Action, answer: unknown): string {
-  if (tell) return cleanLines(tell(answer as never));
+function tellOf({ terminal, here }: Session, { tell, done }: Action, answer: unknown): string {
+  if (tell) return here(cleanLines(tell(answer as never)));
   const { id } = answer as { id: string };
   return terminal.isTty && done !== undefined ? `${done}  ${id}` : id;
 }

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { ApiFault, createClient, findTarget, type Client, type Target } from '../client/index.ts';
-import { CliFault, explainFault, openTerminal, type Terminal } from '../output/index.ts';
+import { CliFault, explainFault, openTerminal, type Terminal, type Translate } from '../output/index.ts';
 import { nameOptions } from './name-options.ts';
 import { tellWaits } from './tell-waits.ts';
-import { typeAgain } from './type-again.ts';
+import { nameServer, typeAgain } from './type-again.ts';
 
 /** What a verb works with: the API, the reader, and whether the reader is a program that wants JSON. */
 export interface Session {
@@ -14,6 +14,8 @@ export interface Session {
   version: string;
   /** The line that was typed, to be typed again with these words more: at the same server, with the same options. */
   again(more: readonly string[]): string;
+  /** A text whose commands, typed as they stand there, reach the same server. Hints and faults are such by themselves. */
+  here(text: string): string;
   /** Ends the command with status 1 although the API did what it was asked. */
   fail(): void;
 }
@@ -40,7 +42,9 @@ export async function inSession(
   { key: needsKey, screen: hasScreen }: Needs,
   perform: (session: Session) => Promise<void>,
 ): Promise<void> {
-  const terminal = openTerminal({ out: process.stdout, err: process.stderr, env: process.env });
+  const here = (text: string): string => nameServer(command, text);
+  const bare = openTerminal({ out: process.stdout, err: process.stderr, env: process.env });
+  const terminal: Terminal = { ...bare, hint: (text) => bare.hint(here(text)) };
   const isJson = options.json ?? false;
   const work = async (): Promise<void> => {
     const { url, apiKey, data, profile } = options;
@@ -51,13 +55,13 @@ export async function inSession(
     const onWrite = (): void => terminal.hint(terminal.paint('dim', `On ${target.url} (${target.urlFrom})`));
     const { apiKey: key, operatorToken } = target;
     const to = { url: target.url, apiKey: key, operatorToken, version };
-    const bare = createClient({ ...to, ...(hasScreen ? {} : { onWrite }) });
-    const client = isJson || hasScreen ? bare : tellWaits(bare, terminal);
+    const silent = createClient({ ...to, ...(hasScreen ? {} : { onWrite }) });
+    const client = isJson || hasScreen ? silent : tellWaits(silent, terminal);
     const again = (more: readonly string[]): string => typeAgain(command, target, more);
     const fail = (): void => void (process.exitCode = 1);
-    await perform({ client, target, terminal, isJson, version, again, fail });
+    await perform({ client, target, terminal, isJson, version, again, here, fail });
   };
-  await report(terminal, isJson, work, nameOptions(command));
+  await report(terminal, isJson, work, { inWordsOf: nameOptions(command), here });
 }
 
 /** For what needs no server. */
@@ -71,7 +75,7 @@ async function report(
   terminal: Terminal,
   isJson: boolean,
   work: () => Promise<void>,
-  inWordsOf?: (message: string, paths: readonly string[]) => string,
+  { inWordsOf, here = (text) => text }: { inWordsOf?: Translate; here?: (text: string) => string } = {},
 ): Promise<void> {
   try {
     await work();
@@ -80,7 +84,7 @@ async function report(
     const explanation = explainFault(error, inWordsOf);
     if (!explanation) throw error;
     if (isJson && error instanceof ApiFault) terminal.printJson(error.body);
-    const [first = '', ...more] = explanation.lines;
+    const [first = '', ...more] = explanation.lines.map(here);
     for (const line of [`rasket: ${first}`, ...more]) process.stderr.write(`${line}\n`);
     process.exitCode = explanation.exitCode;
   }

@@ -10,18 +10,31 @@ type Event = EmailHistory['events'][number];
 type Attempt = EmailHistory['attempts'][number];
 type Pending = EmailHistory['pending'][number];
 
+interface Telling {
+  withTranscript?: boolean;
+  /** What our own words go through: they may name commands, those of strangers are left alone. */
+  here?: (text: string) => string;
+}
+
 /** What became of an email, from its acceptance to what comes next, in whole sentences: one text for each moment. */
-export function tellHistory(terminal: Terminal, history: EmailHistory, withTranscript: boolean): string[] {
+export function tellHistory(
+  terminal: Terminal,
+  history: EmailHistory,
+  { withTranscript = false, here = (text) => text }: Telling = {},
+): string[] {
   const { email, events, attempts, pending, isCut } = withoutSteering(history);
   const story = [
     ...events
       .filter((event) => !isTold(event, attempts))
-      .map((event) => ({ at: event.created_at, lines: tellEvent(terminal, event) })),
-    ...attempts.map((attempt) => ({ at: attempt.created_at, lines: tellAttempt(terminal, attempt, withTranscript) })),
+      .map((event) => ({ at: event.created_at, lines: tellEvent(terminal, event, here) })),
+    ...attempts.map((attempt) => ({
+      at: attempt.created_at,
+      lines: tellAttempt(terminal, attempt, { withTranscript, here }),
+    })),
   ].sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
   return [
     heading(terminal, email),
-    ...(isCut ? ['Earlier events are left out; see them all with: rasket emails events --all'] : []),
+    ...(isCut ? [here(`Earlier events are left out; see them all with: rasket emails events ${email.id} --all`)] : []),
     ...story.map(({ at, lines }) => [formatTime(terminal, at, 'second'), ...indent(lines)].join('\n')),
     indent(tellPending(terminal, pending, email), '').join('\n'),
   ];
@@ -73,7 +86,11 @@ const EVENTS: Readonly<Record<string, string>> = {
 const LOOK_UP = 'Whether the address is on the suppression list now: rasket suppressions get ADDRESS';
 const NEXT_OF: Readonly<Record<string, string>> = { 'email.complained': LOOK_UP, 'email.suppressed': LOOK_UP };
 
-function tellEvent(terminal: Terminal, { type, data, explanation, advice }: Event): string[] {
+function tellEvent(
+  terminal: Terminal,
+  { type, data, explanation, advice }: Event,
+  here: (text: string) => string,
+): string[] {
   const to = recipientsOf(data);
   const whom = to.length > 0 ? ` (${to.join(', ')})` : '';
   const about = (part: string, field: string) => (data?.[part] as Record<string, unknown> | undefined)?.[field];
@@ -86,14 +103,17 @@ function tellEvent(terminal: Terminal, { type, data, explanation, advice }: Even
     explanation,
     // An operator's own words.
     about('failed', 'message'),
-    advice,
-    NEXT_OF[type],
+    here(advice ?? ''),
+    here(NEXT_OF[type] ?? ''),
     typeof link === 'string' ? terminal.paint('dim', link) : undefined,
   ];
-  return [`${(EVENTS[type] ?? type).replace(/\.$/, '')}${whom}.`, ...more.filter((line) => typeof line === 'string')];
+  return [
+    `${(EVENTS[type] ?? type).replace(/\.$/, '')}${whom}.`,
+    ...more.filter((line): line is string => typeof line === 'string' && line !== ''),
+  ];
 }
 
-function tellAttempt(terminal: Terminal, attempt: Attempt, withTranscript: boolean): string[] {
+function tellAttempt(terminal: Terminal, attempt: Attempt, { withTranscript, here }: Required<Telling>): string[] {
   const server =
     attempt.mx === null
       ? attempt.destination
@@ -104,7 +124,7 @@ function tellAttempt(terminal: Terminal, attempt: Attempt, withTranscript: boole
       `${terminal.paint(styleOf(TONES[recipient.outcome]), recipient.outcome)}  ${recipient.email}`,
       ...(recipient.reply === null ? [] : [`  ${terminal.paint('dim', recipient.reply)}`]),
       `  ${recipient.explanation}`,
-      ...(recipient.advice === null ? [] : [`  ${recipient.advice}`]),
+      ...(recipient.advice === null ? [] : [`  ${here(recipient.advice)}`]),
     ]),
     ...(withTranscript ? attempt.transcript.map((line) => `  ${terminal.paint('dim', line)}`) : []),
   ];

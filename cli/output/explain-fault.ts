@@ -1,7 +1,8 @@
-import { ApiFault, CredentialsFault, NoAnswer, routeOf } from '../client/index.ts';
+import { ApiFault, CredentialsFault, NoAnswer } from '../client/index.ts';
 import { clean } from './clean.ts';
 import { CliFault } from './cli-fault.ts';
 import { EXIT, type Ending } from './exit-codes.ts';
+import { nextStep } from './next-steps.ts';
 
 export interface Explanation {
   lines: string[];
@@ -55,32 +56,3 @@ function explainRefusal(fault: ApiFault, inWordsOf: Translate): string[] {
 /** Most messages begin with the field already. */
 const inWords = ({ path, message }: { path: string; message: string }): string =>
   message.startsWith(path) ? message : `${path}: ${message}`;
-
-function nextStep({ body, status, operation, requestId, retryAfterSeconds }: ApiFault): string | undefined {
-  switch (body.name) {
-    case 'missing_api_key':
-      return 'Set one with: rasket login';
-    case 'restricted_api_key':
-    case 'suspended_api_key':
-    case 'invalid_permission':
-      return 'Use another key: rasket login, or --api-key';
-    case 'resource_locked':
-      return body.claimable ? 'Claim it with: rasket domains claim NAME' : undefined;
-    case 'not_found':
-      return `See what there is with: rasket ${familyOf(operation)} list`;
-    case 'rate_limit_exceeded':
-      return retryAfterSeconds === undefined ? undefined : `Try again in ${retryAfterSeconds} s.`;
-    case 'application_error':
-      return requestId === '' ? undefined : `The server’s log has more under: ${requestId}`;
-    case 'service_unavailable':
-      return 'See what is wrong with: rasket ready';
-    default:
-      if (status === 403 && operation === 'sendEmail') return 'See your domains with: rasket domains list';
-      return undefined;
-  }
-}
-
-const familyOf = (operation: ApiFault['operation']): string => {
-  const family = routeOf(operation)[1].split('/')[1] ?? '';
-  return family === 'api-keys' ? 'keys' : family;
-};

@@ -5,7 +5,7 @@
 export { clean, cleanJson, cleanLines } from './clean.ts';
 export { CliFault } from './cli-fault.ts';
 export { tellHistory } from './email-story.ts';
-export { explainFault, type Explanation } from './explain-fault.ts';
+export { explainFault, type Explanation, type Translate } from './explain-fault.ts';
 export {
   cellText,
   formatItem,
@@ -18,6 +18,7 @@ export {
 } from './items.ts';
 export { mustBeReadable, readEmails } from './local-file.ts';
 export { formatPairs, formatTable, openTable, type Column, type Table } from './table.ts';
+export { listFor } from './next-steps.ts';
 export { openTerminal, type Style, type Terminal, type TerminalInput } from './terminal.ts';
 export { formatTime } from './time.ts';
 export { shorten, widthOf } from './width.ts';

@@ -91,7 +91,7 @@ export class ItemScreen implements Screen {
     } else if (get.operation === 'getEmail') {
       const history = await readHistory(client, path.email_id ?? '', signal);
       this.#item = history.email;
-      this.#story = tellHistory({ ...terminal, isTty: true }, history, true);
+      this.#story = tellHistory({ ...terminal, isTty: true }, history, { withTranscript: true });
     } else {
       this.#item = (await client.call(get.operation, { path } as CallOf<OperationId>, signal)) as object;
     }

@@ -143,6 +143,8 @@ export class OverviewScreen implements Screen {
   /** How much waits, for how long, and where most of it goes. */
   #queue(most: number): string[] {
     const { queue } = this.#seen;
+    if (!this.#host.sections.some(({ isOperators }) => isOperators))
+      return [`  ${bold('Queue')}    ${faint('seen by operators alone: rasket console --profile operator')}`];
     if (!queue) return [];
     const { deliveries, destinations, destination_count: count, as_of: now } = queue;
     if (deliveries === 0) return [`  ${bold('Queue')}    nothing waits`];

@@ -183,3 +183,53 @@ describe('mail that does not say whom it is from or to', () => {
     expect(await said(words, { bcc: ['b@example.org'] })).toBe('b@example.org');
   });
 });
+
+describe('the queue', () => {
+  const held = { hold_id: 'hold-1', hold_reason: 'Their server moves', last_attempt: { reply: '450 4.2.0 Later' } };
+  const free = { hold_id: null, hold_reason: null, last_attempt: { reply: '450 4.2.0 Later' } };
+  const states = { waiting: 1, scheduled: 0, retrying: 0, awaits_domain: 0, held: 0, under_way: 0, in_doubt: 0 };
+  const times = { oldest_at: '2026-11-20T09:30:00.000Z', next_attempt_at: null };
+  const whole = {
+    ...{ object: 'queue', as_of: times.oldest_at, deliveries: 2, destination_count: 2, holds: 1 },
+    sending: { is_on: true, reason: null },
+    destinations: [held, free].map((why, at) => ({
+      destination: `d${at}.example`,
+      deliveries: 1,
+      states,
+      ...times,
+      ...why,
+    })),
+  };
+  const deliveries = [held, free].map((why, at) => ({
+    ...{ id: `id-${at}`, email_id: `mail-${at}`, team_id: 'team', destination: `d${at}.example`, recipients: [] },
+    ...{ state: 'held', attempts: 1, since: times.oldest_at, until: times.oldest_at, ...why },
+  }));
+
+  it.each([
+    [['queue'], whole],
+    [['queue', 'list'], { object: 'list', has_more: false, data: deliveries }],
+  ])('%j says why something is held, and of the others what was answered', async (words, body) => {
+    const { stdout } = await speak(words, () => ({ status: 200, body }));
+    const [first, second] = linesOf(stdout).slice(-2);
+    expect(first).toMatch(/d0\.example.*Held: Their server moves/);
+    expect(second).toMatch(/d1\.example.*450 4\.2\.0 Later/);
+  });
+});
+
+describe('joined characters', () => {
+  // A family of one character, and a Persian word that has a joiner inside.
+  const subject = '\u{1F468}\u200D\u{1F469}\u200D\u{1F467} \u0645\u06CC\u200C\u0631\u0648\u0645';
+
+  it.each([
+    [['emails', 'get', 'id-1'], undefined],
+    [['emails', 'get', 'id-1'], 100],
+    [['emails', 'list'], undefined],
+    [['emails', 'list'], 160],
+  ])('stay as they were written: %j at %s columns', async (words, columns) => {
+    const page = { object: 'list', has_more: false, data: [{ ...email(1), subject }] };
+    const body = words[1] === 'get' ? page.data[0] : page;
+    const { stdout } = await speak(words, () => ({ status: 200, body }), columns === undefined ? {} : { columns });
+    expect(stdout).toContain(subject);
+    expect(stdout).not.toContain('\uFFFD');
+  });
+});

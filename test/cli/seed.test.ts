@@ -1,5 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Desk, expectOneLine } from './desk.ts';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { startDns } from '../rig/dns.ts';
+import { startWebhookReceiver, type WebhookReceiver } from '../rig/webhook-receiver.ts';
+import { Desk, expectOneLine, type Server } from './desk.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 
@@ -13,6 +15,21 @@ afterEach(() => desk.clear());
 
 interface Listed {
   data: { id: string; last_event: string }[];
+}
+
+/** A development server, and somebody's endpoint that it trusts and may reach. */
+async function serveBeside(): Promise<{ receiver: WebhookReceiver; server: Server }> {
+  const receiver = await startWebhookReceiver();
+  onTestFinished(() => receiver.close());
+  const dns = await startDns({});
+  onTestFinished(() => dns.close());
+  receiver.publishIn(dns);
+  const trust = {
+    NODE_EXTRA_CA_CERTS: desk.write('receiver.pem', receiver.certificate.cert),
+    RASKET_NETWORK_HTTP_ALLOW_PRIVATE: '127.0.0.2/32',
+    RASKET_DNS_SERVERS: dns.server,
+  };
+  return { receiver, server: await desk.serve(['dev', '--data', 'try'], { env: { ...env, ...trust } }) };
 }
 
 describe('rasket seed', () => {
@@ -56,6 +73,55 @@ describe('rasket seed', () => {
 
     expect(await json('seed')).toEqual({ emails: 0, contacts: 0, received: 0 });
     expect(await allEmails()).toHaveLength(data.length);
+    await server.stop();
+  });
+
+  it('tells no webhook of the team and no listener of what it made up, unless it is asked to', async () => {
+    const { receiver, server } = await serveBeside();
+    const run = async (...words: string[]): Promise<string> => {
+      const ended = await desk.rasket([...words, '--data', 'try'], { env });
+      expect(ended, ended.stderr).toMatchObject({ code: 0 });
+      return ended.stdout;
+    };
+    const disabled = await run('webhooks', 'create', receiver.url('/disabled'), '--events', 'all');
+    await run('webhooks', 'update', disabled.split('\t')[0] ?? '', '--status', 'disabled');
+    await run('webhooks', 'create', receiver.url('/hook'), '--events', 'all');
+    const listening = desk.start(desk.at('path/rasket'), ['webhooks', 'listen', '--data', 'try'], { env });
+    await vi.waitFor(() => expect(listening.stdout).toContain('Signing secret'), { timeout: 30_000 });
+
+    expect(await run('seed')).toMatch(
+      /^No webhook and no listener of the team is told of them; --tell-webhooks would\.$/m,
+    );
+    // What really happens comes behind whatever was told before.
+    await run('suppressions', 'add', 'real@example.com');
+    await receiver.until(1);
+    await vi.waitFor(() => expect(listening.stdout).toContain('suppression.added'), { timeout: 30_000 });
+    expect(receiver.requests.map(({ path, payload }) => [path, payload.type])).toEqual([
+      ['/hook', 'suppression.added'],
+    ]);
+    expect(receiver.requests[0]?.body).toContain('real@example.com');
+    expect(listening.stdout.match(/^[a-z]+\.\w+\t/gm)).toEqual(['suppression.added\t']);
+    const parked = await run('webhooks', 'parked', disabled.split('\t')[0] ?? '', '--json');
+    expect((JSON.parse(parked) as Listed).data).toHaveLength(1);
+    // Its own endpoint has something to show.
+    const { data } = JSON.parse(await run('webhooks', 'list', '--json')) as {
+      data: { id: string; endpoint: string }[];
+    };
+    const own = data.find(({ endpoint }) => !endpoint.startsWith(receiver.url('/')))?.id ?? '';
+    expect((JSON.parse(await run('webhooks', 'parked', own, '--json')) as Listed).data.length).toBeGreaterThan(0);
+
+    await run('webhooks', 'delete', data.find(({ endpoint }) => endpoint === receiver.url('/hook'))?.id ?? '', '--yes');
+    await server.stop();
+  });
+
+  it('tells them when it is asked to', async () => {
+    const { receiver, server } = await serveBeside();
+    const at = { env };
+    const words = ['webhooks', 'create', receiver.url('/hook'), '--events', 'email.bounced', '--data', 'try'];
+    expect((await desk.rasket(words, at)).code).toBe(0);
+    expect((await desk.rasket(['seed', '--tell-webhooks', '--data', 'try'], at)).code).toBe(0);
+    const requests = await receiver.until(20);
+    expect(new Set(requests.map(({ payload }) => payload.type))).toEqual(new Set(['email.bounced']));
     await server.stop();
   });
 

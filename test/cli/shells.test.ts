@@ -54,6 +54,22 @@ describe('completion', () => {
     expect(offered('send', 'emails', '--sub')).toEqual(['--subject']);
   });
 
+  it('offers other names of commands, and the values that an option may have', () => {
+    expect(offered('stat')).toEqual(['status']);
+    expect(offered('prop')).toEqual(['properties']);
+    expect(offered('api-keys', 'rev')).toEqual(['revoke']);
+    expect(offered('emails', 'list', '--status', 'd')).toEqual(['delivery_delayed', 'delivered']);
+    expect(offered('api-keys', 'list', '--status', 're')).toEqual(['revoked']);
+    expect(offered('queue', 'list', '--state', 'he')).toEqual(['held']);
+    const fish = completionFor('fish', program);
+    expect(fish).toMatch(/-l state -x -a 'waiting scheduled /);
+    expect(fish).toContain(' -a properties ');
+  });
+
+  it('offers commands behind a value', () => {
+    expect(offered('emails', 'list', '--status', 'delivered', '--wid')).toEqual(['--wide']);
+  });
+
   it('names every command in every shell', () => {
     for (const shell of ['bash', 'zsh', 'fish'] as const) {
       const script = completionFor(shell, program);

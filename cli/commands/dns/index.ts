@@ -2,11 +2,12 @@ import type { Command } from 'commander';
 import { configure, dns } from '../../families/dns.ts';
 import { act, declareCommand } from '../declare.ts';
 import { addWords, declareFamily } from '../declare-family.ts';
+import { nameFields } from '../field-names.ts';
 
 export const addDnsCommands = (program: Command): void => declareFamily(program, dns, declareConfigure);
 
 function declareConfigure(domains: Command): void {
-  const command = declareCommand(domains, configure.verb, configure);
+  const command = nameFields(declareCommand(domains, configure.verb, configure), { api_token: '--with-token' });
   addWords(command, configure.path)
     .option('--provider <name>', 'the DNS provider, where there is more than one for the zone')
     .option('--with-token', 'use a Cloudflare API token of yours: CLOUDFLARE_API_TOKEN, or typed; it is not stored')

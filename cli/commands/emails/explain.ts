@@ -4,9 +4,10 @@ import type { Session } from '../declare.ts';
 
 /** What became of an email, from its acceptance to what comes next, in whole sentences. */
 export async function explainEmail(session: Session, id: string, options: { transcript?: boolean }): Promise<void> {
-  const { client, terminal, isJson } = session;
+  const { client, terminal, isJson, here } = session;
   const history = await readHistory(client, id);
   const { email, events, attempts, pending } = history;
   if (isJson) return terminal.printJson({ email, events, attempts, pending });
-  for (const text of tellHistory(terminal, history, options.transcript ?? false)) terminal.print(text);
+  const told = tellHistory(terminal, history, { withTranscript: options.transcript ?? false, here });
+  for (const text of told) terminal.print(text);
 }

@@ -16,7 +16,7 @@ export function addEmailCommands(program: Command): void {
 }
 
 function declareExplain(program: Command): void {
-  declareCommand(program, 'explain', {
+  const explain = declareCommand(program, 'explain', {
     summary: 'say what became of an email, why, and what comes next',
     example: 'explain 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
   })
@@ -25,6 +25,7 @@ function declareExplain(program: Command): void {
     .action(
       act(async (session, [id = ''], options) => (await import('./explain.ts')).explainEmail(session, id, options)),
     );
+  nameFields(explain, { email_id: '<id>' });
 }
 
 function declareBatch(parent: Command): void {

@@ -90,6 +90,7 @@ function announce({ terminal, isJson, target }: Session, frame: StreamFrame, to:
   if (isJson) return terminal.printJson(listening);
   if (listening.resumed) return terminal.hint('Connected again; nothing was missed.');
   terminal.hint(`Listening to ${target.url}${to ? `, forwarding to ${to.href}` : ''}. Stop with Ctrl-C.`);
+  terminal.hint('Try it from another terminal: rasket webhooks trigger email.bounced');
   terminal.print(`${terminal.paint('dim', 'Signing secret')}  ${clean(listening.signing_secret ?? '')}`);
 }
 

@@ -130,7 +130,7 @@ async function listUndelivered(
       left += events.length;
       process.stderr.write(
         `rasket: ${id} (${endpoint}) is disabled, ${count(events.length, kinds)} not replayed. ` +
-          `Enable it first: rasket webhooks update ${id} --status enabled\n`,
+          `${session.here(`Enable it first: rasket webhooks update ${id} --status enabled`)}\n`,
       );
     }
   }

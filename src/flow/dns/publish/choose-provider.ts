@@ -86,7 +86,7 @@ function notUsable(name: string | undefined, usable: readonly string[]): Provide
   const what = name === undefined ? 'There is no DNS provider' : `There is no DNS provider ${JSON.stringify(name)}`;
   const say =
     usable.length === 0
-      ? `${what} that your team may use: the operator of this installation names the teams of each. With a Cloudflare API token of your own, send it as api_token.`
+      ? `${what} that your team may use: the operator of this installation names the teams of each. A Cloudflare API token of your own is another way: api_token.`
       : `${what} that your team may use; there ${usable.length === 1 ? 'is' : 'are'} ${usable.join(', ')}.`;
   return new ProviderFault('refused', say, { nothingChanged: true });
 }

@@ -1,0 +1,35 @@
+import type { Command } from 'commander';
+import { listFor } from '../output/index.ts';
+import { namesOf } from './field-names.ts';
+import { commandAt, nameServer } from './type-again.ts';
+
+type Advise = (command: Command, path: string) => string | undefined;
+
+const nameVerbs: Advise = ({ commands }, path) => {
+  if (commands.length === 0) return undefined;
+  return path === 'rasket'
+    ? 'See what there is with: rasket --help'
+    : `${path} has: ${commands.map((one) => one.name()).join(', ')}`;
+};
+
+const nameList: Advise = (command) => {
+  const { registeredArguments: known, args } = command;
+  const wordOf = (at: number): string => `<${known[at]?.name()}>`;
+  const parameters = new Map(Object.entries(namesOf(command)).map(([name, word]) => [word, name]));
+  const path = Object.fromEntries(args.map((arg, at) => [parameters.get(wordOf(at)) ?? '', arg]));
+  const list = listFor(parameters.get(wordOf(args.length)) ?? '', path);
+  return list && nameServer(command, `See what there is with: rasket ${list}`);
+};
+
+/** What helps whoever typed words that make no command, by what is wrong with them. */
+const ADVICE: Readonly<Record<string, Advise>> = {
+  'commander.unknownCommand': nameVerbs,
+  // The words behind a command that does something by itself.
+  'commander.excessArguments': nameVerbs,
+  'commander.missingArgument': nameList,
+};
+
+export function adviceFor(program: Command, words: readonly string[], code: string): string | undefined {
+  const [command, depth] = commandAt(program, words);
+  return ADVICE[code]?.(command, ['rasket', ...words.slice(0, depth)].join(' '));
+}

@@ -1,0 +1,43 @@
+import {
+  loadContract,
+  listOperations,
+  resolveRef,
+  type OperationEntry,
+  type Schema,
+} from '../../src/contract/index.ts';
+import * as families from '../families/index.ts';
+
+/** The values that the contract lists for an option, by the words of its command: `emails list --status`. */
+export function flagValues(): ReadonlyMap<string, readonly string[]> {
+  const contract = loadContract();
+  const operations = new Map(listOperations(contract).map((entry) => [entry.operationId, entry]));
+  const valuesOf = (schema: unknown): readonly string[] | undefined => {
+    const { enum: values } = resolveRef(contract, (schema ?? {}) as Schema) as { enum?: readonly unknown[] };
+    return values?.every((value) => typeof value === 'string') ? (values as string[]) : undefined;
+  };
+  const values = new Map<string, readonly string[]>();
+  for (const family of Object.values(families)) {
+    if (typeof family !== 'object' || !('command' in family)) continue;
+    const { command, list, actions = [] } = family as families.Family;
+    for (const { operation, verb, ...one } of [...(list ? [list] : []), ...actions]) {
+      const fields = fieldsOf(contract, operations.get(operation));
+      for (const [field, { flag = field.replaceAll('_', '-') }] of Object.entries(
+        'filters' in one ? one.filters : one.flags,
+      )) {
+        const known = valuesOf(fields[field]);
+        if (known) values.set(`${command} ${verb} --${flag}`, known);
+      }
+    }
+  }
+  return values;
+}
+
+function fieldsOf(
+  contract: ReturnType<typeof loadContract>,
+  entry: OperationEntry | undefined,
+): Record<string, unknown> {
+  const { parameters = [], requestBody } = entry?.operation ?? {};
+  const asked = parameters.map((one) => resolveRef(contract, one)).map(({ name, schema }) => [name, schema] as const);
+  const body = requestBody && resolveRef(contract, requestBody).content['application/json']?.schema;
+  return { ...(body && resolveRef(contract, body).properties), ...Object.fromEntries(asked) };
+}
