@@ -3,7 +3,7 @@ import type { Doing, Section } from './catalog.ts';
 const EVERYWHERE = [
   ['↑ ↓  k j', 'move'],
   ['PgUp PgDn  Ctrl-B Ctrl-F', 'a page; half of one with Ctrl-U and Ctrl-D'],
-  ['Home End  g G', 'to the beginning, to the end of what is loaded'],
+  ['Home End  g G', 'to the beginning, to the end'],
   ['/', 'filter; Tab completes, an empty line shows everything again'],
   [':', 'go to a screen or do something by its name; Tab completes'],
   ['x', 'what can be done here'],
