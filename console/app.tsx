@@ -116,10 +116,10 @@ function lowerLines(navigator: Navigator, columns: number): string[] {
     const lines = [...said].flatMap((text) => wrap(text, columns - 2)).slice(0, LOWER_MAX);
     return lines.length === 0 ? [''] : lines.map((line) => ` ${line}`);
   }
-  const typed = `${prompt.sign}${prompt.text}`;
-  const left = columns - shownWidth(typed) - 6;
+  const typed = prompt.sign + prompt.line.draw(columns - 3);
+  const left = columns - shownWidth(typed) - 5;
   const offered = fit(navigator.candidates(prompt).join('  '), Math.max(0, left)).trimEnd();
-  return [` ${typed}${inverse(' ')}  ${faint(offered)}`];
+  return [` ${typed}  ${faint(offered)}`];
 }
 
 function keysLine({ dialog, prompt, screen, doings }: Navigator): string {

@@ -8,6 +8,7 @@ export { tellHistory } from './email-story.ts';
 export { explainFault, type Explanation } from './explain-fault.ts';
 export { formatItem, namedFields, pickFields, shownFields, styleOf, tableColumns, type Fields } from './items.ts';
 export { mustBeReadable, readEmails } from './local-file.ts';
+export { readColumns, readFallback, readProperties, readTopics, splitPairs, type NameOption } from './read-pairs.ts';
 export { formatPairs, formatTable, openTable, type Column, type WriteRows } from './table.ts';
 export { openTerminal, type Style, type Terminal, type TerminalInput } from './terminal.ts';
 export { formatTime } from './time.ts';
