@@ -23,7 +23,7 @@ export function App({ navigator, version, where }: AppInput): ReactNode {
   });
   usePaste((text) => navigator.paste(text));
   if (columns < COLUMNS_MIN || rows < ROWS_MIN) {
-    return <Text wrap="truncate">{`The console needs ${COLUMNS_MIN} columns and ${ROWS_MIN} lines.`}</Text>;
+    return <Text>{`The console needs ${COLUMNS_MIN} columns and ${ROWS_MIN} lines.`}</Text>;
   }
   const lower = lowerLines(navigator, columns);
   const size = { columns, rows: rows - 4 - lower.length };

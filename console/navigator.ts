@@ -188,15 +188,7 @@ export class Navigator implements Host, Stage {
     else if (key === ':') this.prompt = { sign: ':', line: new LineEdit() };
     else if (key === '/' && this.screen?.filter)
       this.prompt = { sign: '/', line: new LineEdit(this.screen.filter.text) };
-    else if (key === '?')
-      this.dialog = new TextDialog(
-        'Keys',
-        helpText(
-          this.screen?.keys() ?? [],
-          this.#doings().map(({ doing }) => doing),
-          this.sections,
-        ),
-      );
+    else if (key === '?') this.dialog = this.#help();
     else if (key === 'r') this.screen?.refresh();
     else if (key === 'y') this.#copy(this.screen?.copy());
     else if (key === 'x') this.#menu();
@@ -204,6 +196,12 @@ export class Navigator implements Host, Stage {
     else if (key === 'q') this.back(true);
     else return false;
     return true;
+  }
+
+  #help(): Dialog {
+    const own = this.screen?.keys() ?? [];
+    const { doings, sections } = this;
+    return new TextDialog('Keys', (width) => helpText(own, doings, sections, width));
   }
 
   #escape(): void {
@@ -290,6 +288,10 @@ export class Navigator implements Host, Stage {
       }
       case 'unknown':
         return this.say(`There is no ${command.word} here; Tab shows what there is.`);
+      case 'ambiguous':
+        return this.say(`${command.word} may be ${command.words.join(', ')}.`);
+      case 'surplus':
+        return this.say(`${command.label} takes nothing behind it; it asks for what it needs.`);
     }
   }
 }

@@ -89,6 +89,12 @@ function tellRecords({ name: domain, status: state, records: all }: AnswerOf<'ge
   return `${domain} is ${state}: ${missing} of ${all.length} records are not verified; open it, → shows what is wrong with each.`;
 }
 
+/** The answer says how far they have come; what is asked for is on or off. */
+const switchesOf = ({ sending, receiving }: AnswerOf<'getDomain'>['capabilities']): object => ({
+  sending: sending === 'disabled' ? 'disabled' : 'enabled',
+  receiving: receiving === 'disabled' || receiving === 'unsupported' ? 'disabled' : 'enabled',
+});
+
 export const regenerate = actionOf('regenerateDkim', {
   verb: 'regenerate',
   summary: 'replace the DKIM keys at once, for a key in wrong hands',
@@ -186,7 +192,7 @@ export const domains = {
           isBoolean: true,
         },
       },
-      current: currentIn('getDomain'),
+      current: currentIn('getDomain', (domain) => ({ ...domain, capabilities: switchesOf(domain.capabilities) })),
       done: 'Changed',
       isSpecial: true,
     }),

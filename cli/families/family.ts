@@ -60,6 +60,8 @@ export interface Flag {
   choices?: readonly string[];
   /** What is set can be taken away. */
   isClearable?: true;
+  /** The field that it is inside of is replaced as a whole. */
+  isPart?: true;
 }
 
 /** What is set now, by the names of the flags that change it. */

@@ -114,17 +114,23 @@ export class ConfirmDialog implements Dialog {
 /** What can be done here, with the keys that do it without this menu. */
 export class MenuDialog implements Dialog {
   readonly title = 'What to do';
-  readonly keys = 'enter or its key do it   ↑↓ move   esc leave it';
   readonly #doings: readonly Doing[];
   readonly #choose: (doing: Doing) => void;
   #at = 0;
+  #isCut = false;
 
   constructor(doings: readonly Doing[], choose: (doing: Doing) => void) {
     this.#doings = doings;
     this.#choose = choose;
   }
 
+  get keys(): string {
+    const where = this.#isCut ? `${this.#at + 1} of ${this.#doings.length}   ` : '';
+    return `${where}enter or its key do it   ↑↓ move   esc leave it`;
+  }
+
   draw(width: number, height: number): string[] {
+    this.#isCut = this.#doings.length > height;
     const top = Math.max(0, this.#at - height + 1);
     const labels = Math.max(...this.#doings.map(({ label }) => label.length)) + 2;
     return this.#doings.slice(top, top + height).map(({ key, label, action }, at) => {
@@ -153,15 +159,15 @@ export class MenuDialog implements Dialog {
 export class TextDialog implements Dialog {
   readonly title: string;
   readonly keys: string;
-  readonly #text: string;
+  readonly #text: (width: number) => string;
   readonly #copy: string | undefined;
   #scroll = 0;
   #length = 0;
   #height = 0;
 
-  constructor(title: string, text: string, copy?: string) {
+  constructor(title: string, text: string | ((width: number) => string), copy?: string) {
     this.title = title;
-    this.#text = cleanLines(text);
+    this.#text = typeof text === 'string' ? () => cleanLines(text) : text;
     this.#copy = copy;
     this.keys = `${copy === undefined ? '' : 'y copy it   '}↑↓ scroll   esc close`;
   }
@@ -169,7 +175,7 @@ export class TextDialog implements Dialog {
   copy = (): string | undefined => this.#copy;
 
   draw(width: number, height: number): string[] {
-    const lines = wrap(this.#text, width);
+    const lines = wrap(this.#text(width), width);
     this.#length = lines.length;
     this.#height = height;
     this.#scroll = Math.max(0, Math.min(this.#scroll, lines.length - height));

@@ -50,6 +50,8 @@ export class FormDialog implements Dialog {
   #at = 0;
   #fault = '';
   #isAsking: boolean;
+  /** There are more fields than there is room for. */
+  #isCut = false;
 
   constructor(
     title: string,
@@ -89,7 +91,8 @@ export class FormDialog implements Dialog {
     if (this.#isAsking) return 'esc leave it';
     const choose = choicesOf(this.#entries[this.#at]).length > 0 ? '←→ choose   ' : '';
     const enter = this.#at === this.#entries.length - 1 ? 'enter' : 'enter next   ctrl-s';
-    return `${choose}${enter} do it   ↑↓ tab other fields   esc leave it`;
+    const where = this.#isCut ? `${this.#at + 1} of ${this.#entries.length}   ` : '';
+    return `${where}${choose}${enter} do it   ↑↓ tab other fields   esc leave it`;
   }
 
   draw(width: number, height: number): string[] {
@@ -104,7 +107,9 @@ export class FormDialog implements Dialog {
     // The one in hand stays in sight.
     let first = 0;
     while (first < this.#at && drawn.slice(first, this.#at + 1).flat().length > room) first++;
-    return [...drawn.slice(first).flat().slice(0, room), ...below].slice(0, Math.max(1, height));
+    const shown = drawn.slice(first).flat();
+    this.#isCut = first > 0 || shown.length > room;
+    return [...shown.slice(0, room), ...below].slice(0, Math.max(1, height));
   }
 
   #notes(width: number): string[] {
@@ -173,10 +178,9 @@ export class FormDialog implements Dialog {
       this.#fault = 'Nothing is changed yet.';
       return true;
     }
-    // What is inside of another field is replaced with it as a whole.
-    const outer = new Set(changed.map(({ name }) => outerOf(name)).filter((name) => name !== ''));
+    const wholes = new Set(changed.filter(({ flag }) => flag?.isPart).map(({ name }) => outerOf(name)));
     const sent = this.#entries.filter(
-      (entry) => changed.includes(entry) || (outer.has(outerOf(entry.name)) && entry.edit.text.trim() !== ''),
+      (entry) => changed.includes(entry) || (wholes.has(outerOf(entry.name)) && entry.edit.text.trim() !== ''),
     );
     const path = sent
       .filter(({ flag }) => flag === undefined)
@@ -187,7 +191,7 @@ export class FormDialog implements Dialog {
   }
 }
 
-const outerOf = (name: string): string => (name.includes('.') ? (name.split('.')[0] ?? '') : '');
+const outerOf = (name: string): string => name.split('.')[0] ?? '';
 
 function entryOf({
   text = '',

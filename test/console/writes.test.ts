@@ -196,9 +196,15 @@ describeAtTerminal('what the console writes', () => {
     await fill('Example Ltd', '1 Example Street', '', 'London', '', 'N1 1AA', 'GB', '');
     await seat.press('Enter');
     await seat.sees('Changed  Example');
+    await go('update', /city +London/, /country +GB/);
+    await fill('', '', '', '');
+    await seat.press('C-u');
+    await seat.type('Leeds');
+    await seat.press('C-s');
+    await seat.sees('Changed  Example');
     expect((await ask('/team')).sender_identity).toMatchObject({
       sender_name: 'Example Ltd',
-      postal_address: { line1: '1 Example Street', city: 'London', country: 'GB' },
+      postal_address: { line1: '1 Example Street', city: 'Leeds', country: 'GB' },
     });
   });
 });
