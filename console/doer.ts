@@ -67,7 +67,9 @@ export class Doer {
     // Several have nothing set in common.
     const isAsking = asked.length === 0 && paths.length === 1 && (action.current ?? action.lines) !== undefined;
     const stays = action.current && !isAsking ? ['What is left empty stays as it is.'] : [];
-    const note = [...stays, ...(action.description === undefined ? [] : [action.description])].join(' ');
+    // Fields are called as the options are, without their dashes.
+    const said = action.description?.replaceAll(/--(?=[a-z])/g, '') ?? '';
+    const note = [...stays, said].join(' ').trim();
     const fields = { keys: Object.fromEntries(asked), flags: action.flags, given, note, isAsking };
     const form: FormDialog = new FormDialog(title, fields, (filled) =>
       this.#confirm({ doing, paths: paths.map((one) => ({ ...one, ...filled.path })), body: filled.body, form }),
