@@ -23,7 +23,7 @@ export function App({ navigator, version, where }: AppInput): ReactNode {
   });
   usePaste((text) => navigator.paste(text));
   if (columns < COLUMNS_MIN || rows < ROWS_MIN) {
-    return <Text wrap="truncate">{`The console needs ${COLUMNS_MIN} columns and ${ROWS_MIN} lines.`}</Text>;
+    return <Text>{`The console needs ${COLUMNS_MIN} columns and ${ROWS_MIN} lines.`}</Text>;
   }
   const lower = lowerLines(navigator, columns);
   const size = { columns, rows: rows - 4 - lower.length };
@@ -116,10 +116,10 @@ function lowerLines(navigator: Navigator, columns: number): string[] {
     const lines = [...said].flatMap((text) => wrap(text, columns - 2)).slice(0, LOWER_MAX);
     return lines.length === 0 ? [''] : lines.map((line) => ` ${line}`);
   }
-  const typed = `${prompt.sign}${prompt.text}`;
-  const left = columns - shownWidth(typed) - 6;
+  const typed = prompt.sign + prompt.line.draw(columns - 3);
+  const left = columns - shownWidth(typed) - 5;
   const offered = fit(navigator.candidates(prompt).join('  '), Math.max(0, left)).trimEnd();
-  return [` ${typed}${inverse(' ')}  ${faint(offered)}`];
+  return [` ${typed}  ${faint(offered)}`];
 }
 
 function keysLine({ dialog, prompt, screen, doings }: Navigator): string {

@@ -25,7 +25,7 @@ export async function carryOut(
   const answers: unknown[] = [];
   for (const path of paths) {
     tell(answers.length);
-    const call = { path, ...(Object.keys(action.flags).length > 0 ? { body } : {}) };
+    const call = { path, ...(Object.keys(action.flags).length > 0 || action.lines ? { body } : {}) };
     for (;;) {
       try {
         answers.push(await client.call(action.operation as OperationId, call as CallOf<OperationId>, signal));

@@ -5,6 +5,8 @@ export type Command =
   | { kind: 'help' }
   | { kind: 'section'; section: Section; rest: string }
   | { kind: 'doing'; label: string }
+  | { kind: 'ambiguous'; word: string; words: readonly string[] }
+  | { kind: 'surplus'; label: string }
   | { kind: 'unknown'; word: string };
 
 const OWN = ['help', 'quit'];
@@ -13,7 +15,7 @@ const OWN = ['help', 'quit'];
 export function readCommand(line: string, sections: readonly Section[], labels: readonly string[]): Command {
   const [word = '', ...rest] = line.trim().split(/\s+/);
   if (word === '') return { kind: 'help' };
-  if (['q', 'quit', 'exit'].includes(word)) return { kind: 'quit' };
+  if (['q', 'q!', 'quit', 'exit'].includes(word)) return { kind: 'quit' };
   if (word === 'help') return { kind: 'help' };
   if (labels.includes(line.trim())) return { kind: 'doing', label: line.trim() };
   const named = sections.filter(({ name }) => name.startsWith(word));
@@ -21,7 +23,10 @@ export function readCommand(line: string, sections: readonly Section[], labels: 
   if (section) return { kind: 'section', section, rest: rest.join(' ') };
   const starts = labels.filter((label) => label.startsWith(line.trim()));
   if (starts.length === 1 && starts[0] !== undefined) return { kind: 'doing', label: starts[0] };
-  return { kind: 'unknown', word };
+  const surplus = labels.find((label) => line.trim().startsWith(`${label} `));
+  if (surplus !== undefined) return { kind: 'surplus', label: surplus };
+  const words = completions(line.trim(), sections, labels);
+  return words.length > 0 ? { kind: 'ambiguous', word: line.trim(), words } : { kind: 'unknown', word };
 }
 
 /** What a line may become. */

@@ -1,12 +1,17 @@
-import { nameOf, routeOf, type Client, type OperationId } from '../cli/client/index.ts';
+import { lookUp, nameOf, routeOf, type CallOf, type Client, type OperationId } from '../cli/client/index.ts';
 import type { Terminal } from '../cli/output/index.ts';
 import { carryOut, type Path } from './carry-out.ts';
+import type { Action } from '../cli/families/index.ts';
 import type { Doing } from './catalog.ts';
-import { AskDialog, ConfirmDialog, FormDialog, type Dialog, type Filled } from './dialogs/dialog.ts';
+import { AskDialog, ConfirmDialog, type Dialog } from './dialogs/dialog.ts';
+import { FormDialog, type Filled } from './dialogs/form-dialog.ts';
 import { outcomeOf } from './outcome.ts';
 import { ItemScreen } from './screens/item-screen.ts';
 import type { Offer, Screen } from './screens/screen.ts';
-import { planOf, workOf, type Plan } from './works.ts';
+import { planOf, readBody, workOf, type Plan, type Work } from './works.ts';
+
+/** As many lines of a form are asked for. */
+const LINES = 100;
 
 /** Where things are done: what is seen there, and how it is told. */
 export interface Stage {
@@ -52,18 +57,45 @@ export class Doer {
   begin({ action, label }: Doing, { paths, given = {} }: Offer): void {
     const [path = {}] = paths;
     const asked = Object.entries(action.path).filter(([name]) => !(name in path));
-    const isForm = asked.length > 0 || Object.keys(action.flags).length > 0;
+    const isForm = asked.length > 0 || Object.keys(action.flags).length > 0 || action.lines !== undefined;
     const doing = { action, label };
     // What would change is shown for one.
-    if (paths.length > 1 && planOf(action.operation))
+    if (paths.length > 1 && (planOf(action.operation) || action.lines))
       return this.#stage.say(`${label} does one at a time: unmark the others (space).`);
     if (!isForm) return this.#confirm({ doing, paths, body: {} });
     const title = `${label}: ${action.summary}${paths.length > 1 ? `, ${paths.length} of them` : ''}`;
-    const fields = { keys: Object.fromEntries(asked), flags: action.flags, given, note: action.description };
+    // Several have nothing set in common.
+    const isAsking = asked.length === 0 && paths.length === 1 && (action.current ?? action.lines) !== undefined;
+    const stays = action.current && !isAsking ? ['What is left empty stays as it is.'] : [];
+    // Fields are called as the options are, without their dashes.
+    const said = action.description?.replaceAll(/--(?=[a-z])/g, '') ?? '';
+    const note = [...stays, said].join(' ').trim();
+    const fields = { keys: Object.fromEntries(asked), flags: action.flags, given, note, isAsking };
     const form: FormDialog = new FormDialog(title, fields, (filled) =>
       this.#confirm({ doing, paths: paths.map((one) => ({ ...one, ...filled.path })), body: filled.body, form }),
     );
     this.#stage.dialog = form;
+    if (isAsking) void this.#beginForm(form, action, path);
+  }
+
+  /** A form that changes something begins with what is set. */
+  async #beginForm(form: FormDialog, { current, lines }: Action, path: Path): Promise<void> {
+    const { client, left } = this.#stage;
+    const waiting = form;
+    if (current)
+      return this.#learn(lookUp(client, current, path, left), (found) => form.begin(found ?? {}), { waiting });
+    if (!lines) return;
+    const asked = client.call(lines.operation, { path, query: { limit: LINES } } as CallOf<OperationId>, left);
+    await this.#learn(
+      asked,
+      (answer) => {
+        const all = lines.of(answer as never);
+        if (all.length > 0) return form.beginWith(all);
+        if (this.#stage.dialog === form) this.#stage.dialog = undefined;
+        this.#stage.say(lines.empty);
+      },
+      { waiting },
+    );
   }
 
   #confirm(task: Task): void {
@@ -79,7 +111,7 @@ export class Doer {
       // Several have no name in common: how many they are has to be known.
       if (paths.length > 1) return dialog.name(String(paths.length));
       const name = nameOf(this.#stage.client, destroys.name, paths[0] ?? {}, this.#stage.left);
-      return void this.#learn(name, (found) => dialog.name(found), form);
+      return void this.#learn(name, (found) => dialog.name(found), { form, waiting: dialog });
     }
     const named = action.destroysNamed?.(body);
     if (named) {
@@ -108,11 +140,15 @@ export class Doer {
         (columns) => draw(this.#stage.terminal, columns),
       );
     };
-    return this.#learn(planned, show, form);
+    return this.#learn(planned, show, { form });
   }
 
   /** What has to be known first; a screen that is left meanwhile does not hear of it. */
-  async #learn<T>(asked: Promise<T>, then: (answer: T) => void, form: FormDialog | undefined): Promise<void> {
+  async #learn<T>(
+    asked: Promise<T>,
+    then: (answer: T) => void,
+    { form, waiting }: { form?: FormDialog | undefined; waiting?: Dialog },
+  ): Promise<void> {
     const { left, screen } = this.#stage;
     try {
       const answer = await asked;
@@ -121,12 +157,12 @@ export class Doer {
       this.#stage.changed();
     } catch (error) {
       if (left.aborted) return;
-      if (this.#stage.dialog !== form) this.#stage.dialog = undefined;
+      if (waiting !== undefined && this.#stage.dialog === waiting) this.#stage.dialog = undefined;
       this.#sayFault(error, form, screen);
     }
   }
 
-  async #run({ doing, paths, body, form }: Task, special = workOf(doing.action.operation, body)): Promise<void> {
+  async #run({ doing, paths, body: filled, form }: Task, planned?: Work): Promise<void> {
     const { action, label } = doing;
     const stage = this.#stage;
     const work = new AbortController();
@@ -137,6 +173,8 @@ export class Doer {
       stage.say(`${label}${of(done)} … ${waits}${paths.length > 1 ? '  (esc stops it)' : ''}`);
     try {
       const progress = { tell, signal: work.signal };
+      const body = await readBody(stage.client, action.operation, paths[0] ?? {}, filled);
+      const special = planned ?? workOf(action.operation, body);
       const answers = special
         ? [await special(stage.client, progress)]
         : await carryOut(stage.client, { action, paths, body }, progress);

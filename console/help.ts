@@ -1,9 +1,10 @@
 import type { Doing, Section } from './catalog.ts';
+import { wrap } from './draw/text.ts';
 
 const EVERYWHERE = [
   ['↑ ↓  k j', 'move'],
   ['PgUp PgDn  Ctrl-B Ctrl-F', 'a page; half of one with Ctrl-U and Ctrl-D'],
-  ['Home End  g G', 'to the beginning, to the end of what is loaded'],
+  ['Home End  g G', 'to the beginning, to the end'],
   ['/', 'filter; Tab completes, an empty line shows everything again'],
   [':', 'go to a screen or do something by its name; Tab completes'],
   ['x', 'what can be done here'],
@@ -14,14 +15,21 @@ const EVERYWHERE = [
   ['Ctrl-C', 'out of the console'],
 ] as const;
 
-/** All keys that mean something here. */
+const KEYS = 28;
+
+/** All keys that mean something here. What they say stays in its column. */
 export function helpText(
   own: readonly (readonly [string, string])[],
   doings: readonly Doing[],
   sections: readonly Section[],
+  width: number,
 ): string {
   const lines = (pairs: readonly (readonly [string, string])[]): string =>
-    pairs.map(([keys, says]) => `  ${keys.padEnd(26)}${says}`).join('\n');
+    pairs
+      .flatMap(([keys, says]) =>
+        wrap(says, width - KEYS).map((line, at) => `${(at === 0 ? `  ${keys}` : '').padEnd(KEYS)}${line}`),
+      )
+      .join('\n');
   const screens = sections.map(
     ({ name, summary }, at) => [at < 10 ? `${(at + 1) % 10}  :${name}` : `   :${name}`, summary] as const,
   );

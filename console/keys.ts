@@ -46,6 +46,7 @@ export function keysIn(input: string, key: InkKey): string[] {
   const typed = [...segments.segment(input.replaceAll('\r\n', '\r'))].flatMap(({ segment }) => {
     const name = CONTROLS[segment];
     if (name !== undefined) return [name];
+    if (/^[\u0001-\u001A]/.test(segment)) return [`ctrl-${String.fromCharCode(segment.charCodeAt(0) + 0x60)}`];
     return /^\p{Cc}/u.test(segment) ? [] : [segment];
   });
   return [...before, ...typed];

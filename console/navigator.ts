@@ -2,8 +2,9 @@ import { NoAnswer, type Client } from '../cli/client/index.ts';
 import { clean, type Terminal } from '../cli/output/index.ts';
 import type { Doing, Section } from './catalog.ts';
 import { commonStart, completions, filterCompletions, readCommand } from './command-line.ts';
-import { MenuDialog, TextDialog, type Dialog, type FormDialog } from './dialogs/dialog.ts';
-import { typeInto } from './dialogs/type-into.ts';
+import { MenuDialog, TextDialog, type Dialog } from './dialogs/dialog.ts';
+import type { FormDialog } from './dialogs/form-dialog.ts';
+import { LineEdit } from './dialogs/line-edit.ts';
 import { Doer, type Stage } from './doer.ts';
 import { helpText } from './help.ts';
 import { ListScreen } from './screens/list-screen.ts';
@@ -13,7 +14,7 @@ import { watchClient } from './watched-client.ts';
 
 export interface Prompt {
   sign: ':' | '/';
-  text: string;
+  line: LineEdit;
 }
 
 interface Outside {
@@ -158,7 +159,7 @@ export class Navigator implements Host, Stage {
 
   paste(text: string): void {
     const line = text.replaceAll(/\s+/g, ' ').trim();
-    if (this.prompt) this.prompt.text += line;
+    if (this.prompt) this.prompt.line.insert(line);
     else this.dialog?.paste?.(line);
     this.changed();
   }
@@ -184,17 +185,10 @@ export class Navigator implements Host, Stage {
     const at = key === '0' ? 9 : /^[1-9]$/.test(key) ? Number(key) - 1 : -1;
     const section = this.sections[at];
     if (section) this.enter(section);
-    else if (key === ':') this.prompt = { sign: ':', text: '' };
-    else if (key === '/' && this.screen?.filter) this.prompt = { sign: '/', text: this.screen.filter.text };
-    else if (key === '?')
-      this.dialog = new TextDialog(
-        'Keys',
-        helpText(
-          this.screen?.keys() ?? [],
-          this.#doings().map(({ doing }) => doing),
-          this.sections,
-        ),
-      );
+    else if (key === ':') this.prompt = { sign: ':', line: new LineEdit() };
+    else if (key === '/' && this.screen?.filter)
+      this.prompt = { sign: '/', line: new LineEdit(this.screen.filter.text) };
+    else if (key === '?') this.dialog = this.#help();
     else if (key === 'r') this.screen?.refresh();
     else if (key === 'y') this.#copy(this.screen?.copy());
     else if (key === 'x') this.#menu();
@@ -202,6 +196,12 @@ export class Navigator implements Host, Stage {
     else if (key === 'q') this.back(true);
     else return false;
     return true;
+  }
+
+  #help(): Dialog {
+    const own = this.screen?.keys() ?? [];
+    const { doings, sections } = this;
+    return new TextDialog('Keys', (width) => helpText(own, doings, sections, width));
   }
 
   #escape(): void {
@@ -244,16 +244,16 @@ export class Navigator implements Host, Stage {
   }
 
   #keyOfPrompt(prompt: Prompt, key: string): void {
-    if (key === 'esc' || (key === 'backspace' && prompt.text === '')) this.prompt = undefined;
-    else if (key === 'tab') prompt.text = this.#complete(prompt);
+    if (key === 'esc' || (key === 'backspace' && prompt.line.text === '')) this.prompt = undefined;
+    else if (key === 'tab') prompt.line.set(this.#complete(prompt));
     else if (key === 'enter') {
       this.prompt = undefined;
-      if (prompt.sign === '/') this.#applyFilter(this.screen, prompt.text);
-      else this.#obey(prompt.text);
-    } else prompt.text = typeInto(prompt.text, key);
+      if (prompt.sign === '/') this.#applyFilter(this.screen, prompt.line.text);
+      else this.#obey(prompt.line.text);
+    } else prompt.line.key(key);
   }
 
-  candidates({ sign, text }: Prompt): string[] {
+  candidates({ sign, line: { text } }: Prompt): string[] {
     if (sign === ':')
       return completions(
         text,
@@ -266,7 +266,7 @@ export class Navigator implements Host, Stage {
   #complete(prompt: Prompt): string {
     const words = this.candidates(prompt);
     const start = commonStart(words);
-    return start.length > prompt.text.length ? start : prompt.text;
+    return start.length > prompt.line.text.length ? start : prompt.line.text;
   }
 
   #obey(line: string): void {
@@ -288,6 +288,10 @@ export class Navigator implements Host, Stage {
       }
       case 'unknown':
         return this.say(`There is no ${command.word} here; Tab shows what there is.`);
+      case 'ambiguous':
+        return this.say(`${command.word} may be ${command.words.join(', ')}.`);
+      case 'surplus':
+        return this.say(`${command.label} takes nothing behind it; it asks for what it needs.`);
     }
   }
 }

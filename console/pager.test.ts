@@ -5,17 +5,18 @@ const { signal } = new AbortController();
 
 /** A list of so many rows, newest first, paged as the API does. */
 function listOf(count: number) {
-  const ids = Array.from({ length: count }, (_, at) => ({ id: String(count - at) }));
+  const idOf = (number: number) => ({ id: `01900000-0000-7000-8000-${String(number).padStart(12, '0')}` });
+  const ids = Array.from({ length: count }, (_, at) => idOf(count - at));
   const asked: PageQuery[] = [];
   const ask = (query: PageQuery) => {
     asked.push(query);
     const { limit, after, before } = query;
-    const at = ids.findIndex(({ id }) => id === (after ?? before));
-    const data = before === undefined ? ids.slice(at + 1, at + 1 + limit) : ids.slice(Math.max(0, at - limit), at);
-    const has_more = before === undefined ? at + 1 + limit < ids.length : at - limit > 0;
-    return Promise.resolve({ data, has_more });
+    const newer = ids.filter(({ id }) => before !== undefined && id > before);
+    const older = ids.filter(({ id }) => after === undefined || id < after);
+    const data = before === undefined ? older.slice(0, limit) : newer.slice(-limit);
+    return Promise.resolve({ data, has_more: (before === undefined ? older : newer).length > limit });
   };
-  return { ids, asked, ask, add: () => ids.unshift({ id: String(Number(ids[0]?.id ?? 0) + 1) }) };
+  return { ids, asked, ask, add: () => ids.unshift(idOf(ids.length + 1)) };
 }
 
 it('goes through a list of any length and back, holding a window of it', async () => {
@@ -75,4 +76,55 @@ it('an answer that comes after one has left changes nothing', async () => {
   leaving.abort();
   await expect(load).rejects.toThrow();
   expect(pager.rows).toEqual([]);
+});
+
+it('the end of a list of any length is one page away, and the way back leaves nothing out', async () => {
+  const { ids, ask, asked } = listOf(1000);
+  const pager = new Pager(ask, false);
+  await pager.refresh(signal);
+  await pager.last(signal);
+  expect(asked).toHaveLength(2);
+  expect(pager.rows).toEqual(ids.slice(-PAGE));
+  expect([pager.hasBefore, pager.hasBehind]).toEqual([true, false]);
+  for (let pages = 0; pager.hasBefore && pages < 100; pages++) await pager.before(signal);
+  expect(pager.rows).toEqual(ids.slice(0, WINDOW));
+});
+
+it('a list that is paged in one direction goes on by a page', async () => {
+  const { ids, ask } = listOf(400);
+  const pager = new Pager(ask, true);
+  await pager.refresh(signal);
+  await pager.last(signal);
+  expect(pager.rows).toEqual(ids.slice(0, 2 * PAGE));
+  expect(pager.hasBehind).toBe(true);
+});
+
+it('a look in the middle stays there, and sees what is gone', async () => {
+  const { ids, ask } = listOf(1000);
+  const pager = new Pager(ask, false);
+  await pager.refresh(signal);
+  for (let pages = 0; pages < 6; pages++) await pager.behind(signal);
+  const from = ids.indexOf(pager.rows[0] ?? { id: '' });
+  const [gone] = ids.splice(from + 100, 1);
+  await pager.refresh(signal, 100);
+  expect(pager.rows).not.toContainEqual(gone);
+  expect(pager.rows).toEqual(ids.slice(from, from + WINDOW - 1));
+  expect(pager.hasBefore).toBe(true);
+});
+
+it('the answer to what was asked before does not undo what was asked after it', async () => {
+  const { ids, ask } = listOf(1000);
+  const waiting: (() => void)[] = [];
+  const slow = async (query: PageQuery) => {
+    if (query.before === undefined && waiting.length === 0 && pager.isLoaded)
+      await new Promise<void>((resolve) => void waiting.push(resolve));
+    return ask(query);
+  };
+  const pager: Pager<{ id: string }> = new Pager(slow, false);
+  await pager.refresh(signal);
+  const look = pager.refresh(signal);
+  await pager.last(signal);
+  waiting[0]?.();
+  await look;
+  expect(pager.rows).toEqual(ids.slice(-PAGE));
 });

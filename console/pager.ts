@@ -29,31 +29,65 @@ export class Pager<Row extends { id: string }> {
   isLoading = false;
   readonly #ask: AskPage<Row>;
   readonly #isForward: boolean;
+  /** What was asked before something else is not waited for any more. */
+  #asked = 0;
 
   constructor(ask: AskPage<Row>, isForward: boolean) {
     this.#ask = ask;
     this.#isForward = isForward;
   }
 
-  /** The newest page; what was loaded behind it stays where nothing is missing in between. */
-  async refresh(signal: AbortSignal): Promise<void> {
-    const { data, hasMore } = await this.#page({ limit: PAGE }, signal);
+  /** What is around this row; what was loaded before and behind it stays where nothing is missing in between. */
+  async refresh(signal: AbortSignal, at = 0): Promise<void> {
+    const first = at < PAGE && !this.hasBefore ? undefined : this.rows[Math.max(0, at - PAGE)];
+    const query = first === undefined ? { limit: PAGE } : { limit: 2 * PAGE, after: first.id };
+    const page = await this.#page(query, signal);
+    if (!page) return;
+    const { data, hasMore } = page;
+    const before = first === undefined ? [] : this.rows.slice(0, this.rows.indexOf(first) + 1);
     const last = data.at(-1);
-    const at = last ? this.rows.findIndex(({ id }) => id === last.id) : -1;
-    const kept = at === -1 ? [] : this.rows.slice(at + 1);
-    this.rows = [...data, ...kept];
+    const end = last ? this.rows.findIndex(({ id }) => id === last.id) : -1;
+    const kept = end === -1 ? [] : this.rows.slice(end + 1);
+    this.rows = [...before, ...data, ...kept];
     if (kept.length === 0) this.hasBehind = hasMore;
-    this.hasBefore = false;
+    if (first === undefined) this.hasBefore = false;
     this.isLoaded = true;
     this.#trim('behind');
+  }
+
+  /** For another list. */
+  forget(): void {
+    this.rows = [];
+    this.hasBefore = false;
+    this.hasBehind = false;
+    this.isLoaded = false;
+  }
+
+  /** From the beginning, wherever one is. */
+  async first(signal: AbortSignal): Promise<void> {
+    this.hasBefore = false;
+    await this.refresh(signal);
+  }
+
+  /** The last page alone. Where the API does not page backwards from the end, one page more. */
+  async last(signal: AbortSignal): Promise<void> {
+    const id = this.rows.at(-1)?.id;
+    const before = id === undefined ? undefined : smallestLike(id);
+    if (before === undefined || this.#isForward) return this.behind(signal);
+    const page = await this.#page({ limit: PAGE, before }, signal);
+    if (!page || page.data.length === 0) return;
+    this.rows = page.data;
+    this.hasBefore = page.hasMore;
+    this.hasBehind = false;
   }
 
   async behind(signal: AbortSignal): Promise<void> {
     const last = this.rows.at(-1);
     if (!last || !this.hasBehind || this.isLoading) return;
-    const { data, hasMore } = await this.#page({ limit: PAGE, after: last.id }, signal);
-    this.rows = [...this.rows, ...data];
-    this.hasBehind = hasMore;
+    const page = await this.#page({ limit: PAGE, after: last.id }, signal);
+    if (!page) return;
+    this.rows = [...this.rows, ...page.data];
+    this.hasBehind = page.hasMore;
     this.#trim('before');
   }
 
@@ -61,10 +95,11 @@ export class Pager<Row extends { id: string }> {
     const [first] = this.rows;
     if (!first || !this.hasBefore || this.isLoading) return;
     // The API pages some lists in one direction alone: these begin anew.
-    if (this.#isForward) return this.refresh(signal);
-    const { data, hasMore } = await this.#page({ limit: PAGE, before: first.id }, signal);
-    this.rows = [...data, ...this.rows];
-    this.hasBefore = hasMore;
+    if (this.#isForward) return this.first(signal);
+    const page = await this.#page({ limit: PAGE, before: first.id }, signal);
+    if (!page) return;
+    this.rows = [...page.data, ...this.rows];
+    this.hasBefore = page.hasMore;
     this.#trim('behind');
   }
 
@@ -76,14 +111,24 @@ export class Pager<Row extends { id: string }> {
     this.rows = end === 'before' ? this.rows.slice(excess) : this.rows.slice(0, WINDOW);
   }
 
-  async #page(query: PageQuery, signal: AbortSignal): Promise<{ data: Row[]; hasMore: boolean }> {
+  /** Undefined where something else was asked meanwhile. */
+  async #page(query: PageQuery, signal: AbortSignal): Promise<{ data: Row[]; hasMore: boolean } | undefined> {
+    const asked = ++this.#asked;
     this.isLoading = true;
     try {
       const { data, has_more: says } = await this.#ask(query, signal);
       signal.throwIfAborted();
-      return { data, hasMore: says ?? data.length >= query.limit };
+      return asked === this.#asked ? { data, hasMore: says ?? data.length >= query.limit } : undefined;
     } finally {
-      this.isLoading = false;
+      if (asked === this.#asked) this.isLoading = false;
     }
   }
+}
+
+const ID = /^([a-z]+_)?((?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})|[0-9a-f]{32})$/;
+
+/** Lists are in the order of their ids: before the smallest that there can be stands the last page. */
+function smallestLike(id: string): string | undefined {
+  const [, prefix = '', digits] = ID.exec(id) ?? [];
+  return digits && prefix + digits.replaceAll(/[0-9a-f]/g, '0');
 }

@@ -9,8 +9,13 @@ export interface TerminalGuard {
   restore: () => void;
 }
 
-/** Colours off, bracketed paste off, cursor shown, out of the alternate screen. Harmless where nothing of it was on. */
-const RESTORE = '\u001B[0m\u001B[?2004l\u001B[?25h\u001B[?1049l';
+/**
+ * Terminals count the columns of some scripts and emoji differently: what is too long for one is cut there, and does not go
+ * on in a line of its own, which would move all others.
+ */
+const NO_WRAP = '\u001B[?7l';
+/** Colours off, bracketed paste off, cursor shown, lines that go on, out of the alternate screen. Harmless where nothing of it was on. */
+const RESTORE = '\u001B[0m\u001B[?2004l\u001B[?25h\u001B[?7h\u001B[?1049l';
 const SIGNALS = ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUIT'] as const;
 const NUMBERS = { SIGTERM: 15, SIGHUP: 1, SIGINT: 2, SIGQUIT: 3 } as const;
 
@@ -45,6 +50,7 @@ export function guardTerminal(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteStre
       process.exit(128 + NUMBERS[signal]);
     });
   }
+  writeSync(stdout.fd, NO_WRAP);
   // A terminal that is closed takes the console with it.
   stdin.once('end', () => resolve());
   return { ended, end, restore, stopDrawing: (how) => void (stop = how) };

@@ -1,17 +1,23 @@
 import { openAsBlob } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { BodyOf, Client } from '../cli/client/index.ts';
+import type { AnswerOf, BodyOf, Client } from '../cli/client/index.ts';
 import { columnsOfChanges, countsInWords, type Action } from '../cli/families/index.ts';
 import {
   formatTable,
+  clean,
   mustBeReadable,
+  readColumns,
   readEmails,
+  readFallback,
+  readProperties,
+  readTopics,
   tableColumns,
   tellChange,
   type Terminal,
 } from '../cli/output/index.ts';
 import type { Path, Progress } from './carry-out.ts';
+import type { Pairs } from './dialogs/form-dialog.ts';
 
 export type Body = Readonly<Record<string, unknown>>;
 
@@ -39,17 +45,65 @@ export const workOf = (operation: Operation, body: Body): Work | undefined => WO
 
 export const planOf = (operation: Operation): (typeof PLANS)[Operation] => PLANS[operation];
 
+/** Fields that a form takes in a shorter way than the API. */
+const BODIES: Partial<Record<Operation, (body: Body, client: Client, path: Path) => Body | Promise<Body>>> = {
+  createContact: ({ properties, topics, ...body }) => ({
+    ...body,
+    ...(properties === undefined ? {} : { properties: valuesOf(properties as Pairs) }),
+    ...(topics === undefined ? {} : { topics: readTopics((topics as Pairs).set, asTyped) }),
+  }),
+  updateContact: ({ properties, ...body }) =>
+    properties === undefined ? body : { ...body, properties: valuesOf(properties as Pairs) },
+  updateContactTopics: (body) => ({
+    topics: Object.entries(body).map(([id, subscription]) => ({ id, subscription })),
+  }),
+  createContactProperty: (body) => withFallback(body, String(body.type)),
+  updateContactProperty: async (body, client, { contact_property_id = '' }) => {
+    const { type } = await client.call('getContactProperty', { path: { contact_property_id } });
+    return withFallback(body, type);
+  },
+};
+
+/** What is filled in, as the operation takes it. */
+export const readBody = async (client: Client, operation: Operation, path: Path, body: Body): Promise<Body> =>
+  BODIES[operation]?.(body, client, path) ?? body;
+
+/** A form has no dashes. */
+const asTyped = (option: string): string => option;
+
+const valuesOf = ({ set, gone }: Pairs): object => ({
+  ...readProperties(set, asTyped),
+  ...Object.fromEntries(gone.map((key) => [key, null])),
+});
+
+const withFallback = (body: Body, type: string): Body =>
+  typeof body.fallback_value === 'string'
+    ? { ...body, fallback_value: readFallback(type, body.fallback_value, asTyped) }
+    : body;
+
 const LOOK_MS = 500;
 const FAILURES_SHOWN = 100;
 
-function importContacts({ file, upsert, segments }: Body): Work {
+async function importForm({ file, columns, properties, upsert, segments, topics }: Body): Promise<FormData> {
+  const setOf = (pairs: unknown): string[] => (pairs as Pairs | undefined)?.set ?? [];
+  const form = new FormData();
+  const put = (name: string, value: unknown): void => form.append(name, JSON.stringify(value));
+  if (columns ?? properties) put('column_map', readColumns(setOf(columns), setOf(properties), asTyped));
+  if (upsert === true) form.append('on_conflict', 'upsert');
+  if (Array.isArray(segments))
+    put(
+      'segments',
+      segments.map((id: unknown) => ({ id })),
+    );
+  if (topics) put('topics', readTopics(setOf(topics), asTyped));
+  form.append('file', await openAsBlob(String(file)), 'contacts.csv');
+  return form;
+}
+
+function importContacts(body: Body): Work {
   return async (client, { tell, signal }) => {
-    const name = String(file);
-    await mustBeReadable(name);
-    const form = new FormData();
-    if (upsert === true) form.append('on_conflict', 'upsert');
-    if (Array.isArray(segments)) form.append('segments', JSON.stringify(segments.map((id: unknown) => ({ id }))));
-    form.append('file', await openAsBlob(name), 'contacts.csv');
+    await mustBeReadable(String(body.file));
+    const form = await importForm(body);
     tell(0, 'the file is sent');
     const { id } = (await client.upload('/contacts/imports', form)) as { id: string };
     for (;;) {
@@ -70,13 +124,20 @@ function importContacts({ file, upsert, segments }: Body): Work {
   };
 }
 
-function sendBatch({ file }: Body): Work {
+function sendBatch({ file, permissive }: Body): Work {
   return async (client, { signal }) => {
     await mustBeReadable(String(file));
     const emails = readEmails(await readFile(String(file), 'utf8'));
-    const { data } = await client.call('sendBatch', { body: emails as BodyOf<'sendBatch'> }, signal);
-    return `Accepted  ${data.length} emails`;
+    const header = permissive === true ? { 'x-batch-validation': 'permissive' as const } : {};
+    const sent = await client.call('sendBatch', { body: emails as BodyOf<'sendBatch'>, header }, signal);
+    return tellBatch(sent, emails.length);
   };
+}
+
+function tellBatch({ data, errors = [] }: AnswerOf<'sendBatch'>, count: number): string {
+  const accepted = `Accepted  ${data.length} ${data.length === 1 ? 'email' : 'emails'}`;
+  const refused = errors.map(({ index, message }) => `Email ${index + 1} of ${count} was refused: ${clean(message)}`);
+  return refused.length === 0 ? accepted : [accepted, '', ...refused].join('\n');
 }
 
 async function planDns(client: Client, path: Path, body: Body): Promise<Plan> {

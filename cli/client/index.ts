@@ -19,6 +19,6 @@ export {
   type Environment,
 } from './kept-keys.ts';
 export { describeStore, nameOfKeyring } from './keyring.ts';
-export { nameOf, type Naming } from './name-of.ts';
+export { lookUp, nameOf, type Lookup, type Naming } from './name-of.ts';
 export { quoted } from './quoted.ts';
 export { routeOf, type AnswerOf, type BodyOf, type CallOf, type OperationId, type QueryOf } from './routes.ts';

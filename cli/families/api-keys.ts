@@ -1,4 +1,4 @@
-import { actionOf, listOf, nameAmong, type Family, type Key } from './family.ts';
+import { actionOf, currentAmong, listOf, nameAmong, type Family, type Key } from './family.ts';
 
 const KEY: Key = { word: 'id', says: 'the id of the key, not the key itself' };
 
@@ -40,7 +40,11 @@ export const apiKeys = {
       example: 'keys create Billing',
       flags: {
         name: { value: '<name>', says: 'what it is for', isRequired: true },
-        permission: { value: '<permission>', says: 'full_access or sending_access (default: full_access)' },
+        permission: {
+          value: '<permission>',
+          says: 'full_access or sending_access (default: full_access)',
+          choices: ['full_access', 'sending_access'],
+        },
         domain_id: { value: '<id>', says: 'with sending_access: the one domain that it may send from' },
       },
       tell: (made) => made.token,
@@ -54,6 +58,7 @@ export const apiKeys = {
       example: "keys update 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e02 --name 'Billing (old)'",
       path: { api_key_id: KEY },
       flags: { name: { value: '<name>', says: 'its new name', isRequired: true } },
+      current: currentAmong('listApiKeys'),
       done: 'Renamed',
     }),
     actionOf('deleteApiKey', {

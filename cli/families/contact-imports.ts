@@ -27,17 +27,36 @@ const create: Action = {
   operation: 'createContactImport',
   verb: 'import',
   summary: 'import contacts from a CSV file',
-  description: 'Columns of the obvious names (email, first name, …) and of declared properties are taken.',
+  description:
+    'Columns of the obvious names (email, first name, …) and of declared properties are taken, or those that column and property name.',
   example: 'contacts import people.csv',
   path: {},
   flags: {
     file: { value: '<file>', says: 'a CSV file on this machine, of at most 50 MB', isRequired: true },
+    columns: {
+      flag: 'column',
+      value: '<columns>',
+      says: 'email=, first_name=, last_name=, unsubscribed=, segment_ids=, opted_in_topic_ids= or opted_out_topic_ids= a column, with commas between them',
+      isPairs: true,
+    },
+    properties: {
+      flag: 'property',
+      value: '<columns>',
+      says: 'key=column, or key:number=column or key:boolean=column; with commas between them',
+      isPairs: true,
+    },
     upsert: {
       value: '<true|false>',
       says: 'true or false: update who is a contact already, instead of leaving them alone',
       isBoolean: true,
     },
     segments: { flag: 'segment', value: '<ids>', says: 'add them to these segments, by their ids', isList: true },
+    topics: {
+      flag: 'topic',
+      value: '<choices>',
+      says: 'ID=opt_in or ID=opt_out, with commas between them',
+      isPairs: true,
+    },
   },
   isSpecial: true,
 };

@@ -1,4 +1,15 @@
-import { actionOf, detailOf, listOf, nameIn, type Family, type Field, type ItemOf, type Key } from './family.ts';
+import {
+  actionOf,
+  currentIn,
+  detailOf,
+  listOf,
+  nameIn,
+  type Family,
+  type Field,
+  type Flag,
+  type ItemOf,
+  type Key,
+} from './family.ts';
 
 const PROPERTY: Key = { word: 'id', says: 'the id of the property' };
 
@@ -9,6 +20,13 @@ const columns: readonly Field<ItemOf<'listContactProperties'>>[] = [
   { name: 'fallback_value', label: 'Fallback' },
   { name: 'created_at', label: 'Created', kind: 'time' },
 ];
+
+const fallback_value: Flag = {
+  flag: 'fallback',
+  value: '<value>',
+  says: 'what is printed for a contact without a value',
+  isClearable: true,
+};
 
 export const contactProperties = {
   command: 'contact-properties',
@@ -28,6 +46,28 @@ export const contactProperties = {
     fields: columns,
   }),
   actions: [
+    actionOf('createContactProperty', {
+      verb: 'create',
+      summary: 'declare a property',
+      example: 'contact-properties create plan --type string --fallback free',
+      flags: {
+        key: { value: '<key>', says: 'letters, digits and underscores', isRequired: true },
+        type: { value: '<type>', says: 'string or number', isRequired: true, choices: ['string', 'number'] },
+        fallback_value,
+      },
+      done: 'Declared',
+      isSpecial: true,
+    }),
+    actionOf('updateContactProperty', {
+      verb: 'update',
+      summary: 'change the fallback of a property',
+      example: 'contact-properties update 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e20 --fallback basic',
+      path: { contact_property_id: PROPERTY },
+      flags: { fallback_value },
+      current: currentIn('getContactProperty'),
+      done: 'Changed',
+      isSpecial: true,
+    }),
     actionOf('deleteContactProperty', {
       verb: 'delete',
       summary: 'delete a property, and its value of every contact',

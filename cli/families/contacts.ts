@@ -1,5 +1,16 @@
 import type { AnswerOf } from '../client/index.ts';
-import { actionOf, detailOf, listOf, nameIn, type Family, type Field, type ItemOf, type Key } from './family.ts';
+import {
+  actionOf,
+  currentIn,
+  detailOf,
+  listOf,
+  nameIn,
+  type Family,
+  type Field,
+  type Flag,
+  type ItemOf,
+  type Key,
+} from './family.ts';
 
 const CONTACT: Key = { word: 'contact', says: 'its id or address' };
 
@@ -19,6 +30,20 @@ export const contactColumns: readonly Field<Contact>[] = [
   },
   { name: 'created_at', label: 'Created', kind: 'time' },
 ];
+
+/** As the flag takes them. */
+const writeProperties = (values: AnswerOf<'getContact'>['properties']): string =>
+  Object.entries(values)
+    .map(([key, value]) => (typeof value === 'string' ? `${key}=${value}` : `${key}:=${String(value)}`))
+    .join(', ');
+
+const properties: Flag = {
+  flag: 'property',
+  value: '<values>',
+  says: 'key=text, or key:=value for a number, true or false; with commas between them',
+  isPairs: true,
+  isClearable: true,
+};
 
 export const contacts = {
   command: 'contacts',
@@ -56,6 +81,15 @@ export const contacts = {
         email: { value: '<address>', says: 'the address', isRequired: true },
         first_name: { value: '<name>', says: 'the first name' },
         last_name: { value: '<name>', says: 'the last name' },
+        unsubscribed: { value: '<true|false>', says: 'true or false: no broadcast may go to it', isBoolean: true },
+        properties,
+        segments: { flag: 'segment', value: '<ids>', says: 'add it to these segments, by their ids', isList: true },
+        topics: {
+          flag: 'topic',
+          value: '<choices>',
+          says: 'ID=opt_in or ID=opt_out, with commas between them',
+          isPairs: true,
+        },
       },
       done: 'Added',
       isSpecial: true,
@@ -63,19 +97,20 @@ export const contacts = {
     actionOf('updateContact', {
       verb: 'update',
       summary: 'change a contact',
-      description: 'What is left empty stays as it is.',
       example: 'contacts update ada@example.org --last-name King',
       path: { contact: CONTACT },
       flags: {
         email: { value: '<address>', says: 'its new address' },
-        first_name: { value: '<name>', says: 'its first name' },
-        last_name: { value: '<name>', says: 'its last name' },
+        first_name: { value: '<name>', says: 'its first name', isClearable: true },
+        last_name: { value: '<name>', says: 'its last name', isClearable: true },
         unsubscribed: {
           value: '<true|false>',
           says: 'true or false: no broadcast may go to it any more',
           isBoolean: true,
         },
+        properties,
       },
+      current: currentIn('getContact', (contact) => ({ ...contact, properties: writeProperties(contact.properties) })),
       done: 'Changed',
       isSpecial: true,
     }),

@@ -2,6 +2,7 @@ import type { DomainRecord } from '../../src/contract/index.ts';
 import type { AnswerOf } from '../client/index.ts';
 import {
   actionOf,
+  currentIn,
   detailOf,
   listOf,
   nameIn,
@@ -88,6 +89,12 @@ function tellRecords({ name: domain, status: state, records: all }: AnswerOf<'ge
   return `${domain} is ${state}: ${missing} of ${all.length} records are not verified; open it, → shows what is wrong with each.`;
 }
 
+/** The answer says how far they have come; what is asked for is on or off. */
+const switchesOf = ({ sending, receiving }: AnswerOf<'getDomain'>['capabilities']): object => ({
+  sending: sending === 'disabled' ? 'disabled' : 'enabled',
+  receiving: receiving === 'disabled' || receiving === 'unsupported' ? 'disabled' : 'enabled',
+});
+
 export const regenerate = actionOf('regenerateDkim', {
   verb: 'regenerate',
   summary: 'replace the DKIM keys at once, for a key in wrong hands',
@@ -155,16 +162,37 @@ export const domains = {
     actionOf('updateDomain', {
       verb: 'update',
       summary: 'change the settings of a domain',
-      description: 'What is left empty stays as it is.',
       example: 'domains update mail.example.com --tls enforced',
       path: { domain_id: DOMAIN },
       flags: {
         open_tracking: { value: '<true|false>', says: 'true or false: count opens', isBoolean: true },
         click_tracking: { value: '<true|false>', says: 'true or false: count followed links', isBoolean: true },
         tracking_subdomain: { value: '<label>', says: 'the label under which pixels and links are served' },
-        tls: { value: '<mode>', says: 'opportunistic, or enforced: to no server without TLS' },
+        tls: {
+          value: '<mode>',
+          says: 'opportunistic, or enforced: to no server without TLS',
+          choices: ['opportunistic', 'enforced'],
+        },
         tls_verify: { value: '<true|false>', says: 'true or false: the certificate has to be valid', isBoolean: true },
+        'capabilities.sending': {
+          flag: 'sending',
+          value: '<state>',
+          says: 'enabled or disabled: mail is sent from it',
+          choices: ['enabled', 'disabled'],
+        },
+        'capabilities.receiving': {
+          flag: 'receiving',
+          value: '<state>',
+          says: 'enabled or disabled: mail is received for it',
+          choices: ['enabled', 'disabled'],
+        },
+        confirm_replace_mx: {
+          value: '<true|false>',
+          says: 'true: receive although other mail servers have its MX records',
+          isBoolean: true,
+        },
       },
+      current: currentIn('getDomain', (domain) => ({ ...domain, capabilities: switchesOf(domain.capabilities) })),
       done: 'Changed',
       isSpecial: true,
     }),

@@ -1,7 +1,18 @@
 import type { EmailStatus } from '../../src/contract/index.ts';
 import type { AnswerOf } from '../client/index.ts';
 import type { ItemOf } from './family.ts';
-import { actionOf, asked, detailOf, listOf, wide, type Family, type Field, type Key, type Tone } from './family.ts';
+import {
+  actionOf,
+  asked,
+  currentIn,
+  detailOf,
+  listOf,
+  wide,
+  type Family,
+  type Field,
+  type Key,
+  type Tone,
+} from './family.ts';
 
 const TONES: Record<EmailStatus, Tone> = {
   queued: 'plain',
@@ -112,6 +123,11 @@ export const emails = {
       example: 'emails batch emails.json',
       flags: {
         file: { value: '<file>', says: 'a file on this machine: a JSON list of 1 to 100 emails', isRequired: true },
+        permissive: {
+          value: '<true|false>',
+          says: 'true or false: send the good ones and name the others, instead of all or none',
+          isBoolean: true,
+        },
       },
       isSpecial: true,
     }),
@@ -127,6 +143,7 @@ export const emails = {
           isRequired: true,
         },
       },
+      current: currentIn('getEmail'),
       done: 'Moved',
     }),
     actionOf('cancelEmail', {

@@ -1,4 +1,4 @@
-import type { AnswerOf, BodyOf, CallOf, Naming, OperationId, QueryOf } from '../client/index.ts';
+import type { AnswerOf, BodyOf, CallOf, Lookup, Naming, OperationId, QueryOf } from '../client/index.ts';
 
 /** What a value says about the state of things; a reader of each kind shows it in its own way, and never by colour alone. */
 export type Tone = 'plain' | 'good' | 'attention' | 'bad';
@@ -54,8 +54,34 @@ export interface Flag {
   /** Several, with commas between them. */
   isList?: true;
   isJson?: true;
+  /** Several `key=value`, with commas between them. */
+  isPairs?: true;
   /** Not to be seen while it is typed. */
   isSecret?: true;
+  /** What it may be, where that is known here. */
+  choices?: readonly string[];
+  /** What is set can be taken away. */
+  isClearable?: true;
+  /** The field that it is inside of is replaced as a whole. */
+  isPart?: true;
+}
+
+/** What is set now, by the names of the flags that change it. */
+export type Current = Lookup<object>;
+
+/** The lines of a form that are as many as something of the same path holds, with what is set in each. */
+export interface Lines {
+  operation: OperationId;
+  of: (answer: never) => readonly Line[];
+  /** What is said where there are none. */
+  empty: string;
+}
+
+export interface Line {
+  name: string;
+  label: string;
+  flag: Flag;
+  current: string;
 }
 
 /** An operation of the same path, and what it says. */
@@ -123,8 +149,11 @@ type Doable = OperationId | 'createContactImport';
 export interface Action extends Spoken {
   operation: Doable;
   path: Readonly<Record<string, Key>>;
-  /** Fields of the body, `one.two` inside of another; `file` is a path on this machine where the body is in a file. */
+  /** Fields of the body, `one.two` inside of another; `file` is a path on this machine where the body is in a file, and `permissive` a header. */
   flags: Readonly<Record<string, Flag>>;
+  /** A form for one item begins with it. */
+  current?: Current;
+  lines?: Lines;
   /** In a word, for a person; the id stands behind it. */
   done?: string;
   /** What was done, where an id does not say it. */
@@ -235,7 +264,9 @@ export function reportOf<Id extends OperationId, Row extends object>(
 export function actionOf<Id extends OperationId>(
   operation: Id,
   declared: Saying & {
-    flags?: Readonly<Partial<Record<BodyField<Id> | `${BodyField<Id>}.${string}` | 'file', Flag>>>;
+    flags?: Readonly<Partial<Record<BodyField<Id> | `${BodyField<Id>}.${string}` | 'file' | 'permissive', Flag>>>;
+    current?: Current;
+    lines?: Lines;
     done?: string;
     tell?: (answer: AnswerOf<Id>) => string;
     hint?: (answer: AnswerOf<Id>) => string;
@@ -254,6 +285,24 @@ export const seenIn = <Id extends OperationId>(operation: Id, tell: (item: Answe
   operation,
   tell,
 });
+
+/** What an operation of the same path answers, as the flags name it. */
+export const currentIn = <Id extends OperationId>(
+  operation: Id,
+  of: (item: AnswerOf<Id>) => object = (item) => item as object,
+): Current => ({ operation, isList: false, of });
+
+/** The item with this id in a list, as the flags name it. */
+export const currentAmong = <Id extends ListOperation>(
+  operation: Id,
+  of: (item: ItemOf<Id>) => object = (item) => item as object,
+): Current => ({ operation, isList: true, of });
+
+export const linesIn = <Id extends OperationId>(
+  operation: Id,
+  empty: string,
+  of: (answer: AnswerOf<Id>) => readonly Line[],
+): Lines => ({ operation, empty, of });
 
 /** The name of what an operation of the same path answers. */
 export const nameIn = <Id extends OperationId>(operation: Id, of: (item: AnswerOf<Id>) => string): Naming => ({

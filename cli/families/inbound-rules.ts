@@ -1,5 +1,6 @@
 import {
   actionOf,
+  currentIn,
   detailOf,
   listOf,
   nameIn,
@@ -20,7 +21,11 @@ const columns: readonly Field<ItemOf<'listInboundRules'>>[] = [
   { name: 'created_at', label: 'Created', kind: 'time' },
 ];
 
-const action: Flag = { value: '<action>', says: 'webhook_only, forward or drop' };
+const action: Flag = {
+  value: '<action>',
+  says: 'webhook_only, forward or drop',
+  choices: ['webhook_only', 'forward', 'drop'],
+};
 const forward_to: Flag = {
   value: '<addresses>',
   says: 'where forward passes mail on to; up to 10 addresses, with commas between them',
@@ -63,10 +68,10 @@ export const inboundRules = {
     actionOf('updateInboundRule', {
       verb: 'update',
       summary: 'change what a rule does',
-      description: 'What is left empty stays as it is.',
       example: 'inbound-rules update 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2ea1 --action drop',
       path: { inbound_rule_id: INBOUND_RULE },
       flags: { action, forward_to },
+      current: currentIn('getInboundRule'),
       done: 'Changed',
       isSpecial: true,
     }),

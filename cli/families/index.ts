@@ -14,6 +14,7 @@ export { domains } from './domains.ts';
 export { emailAttempts, emailEvents, emails } from './emails.ts';
 export type {
   Action,
+  Current,
   Destruction,
   Detail,
   Family,
@@ -21,6 +22,8 @@ export type {
   Flag,
   Key,
   Kind,
+  Line,
+  Lines,
   List,
   Parts,
   Report,

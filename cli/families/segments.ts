@@ -1,5 +1,15 @@
 import { contactColumns } from './contacts.ts';
-import { actionOf, detailOf, listOf, nameIn, type Family, type Field, type ItemOf, type Key } from './family.ts';
+import {
+  actionOf,
+  currentIn,
+  detailOf,
+  listOf,
+  nameIn,
+  type Family,
+  type Field,
+  type ItemOf,
+  type Key,
+} from './family.ts';
 
 const SEGMENT: Key = { word: 'segment', says: 'the id of the segment' };
 const CONTACT: Key = { word: 'contact', says: 'its id or address' };
@@ -48,6 +58,7 @@ export const segments = {
       example: "segments update 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e31 --name 'Paying customers'",
       path: { segment: SEGMENT },
       flags: { name: { value: '<name>', says: 'its new name', isRequired: true } },
+      current: currentIn('getSegment'),
       done: 'Renamed',
     }),
     actionOf('deleteSegment', {
@@ -68,6 +79,23 @@ export const segments = {
       path: { segment: SEGMENT },
       tell: ({ contacts, subscribed, unsubscribed }) =>
         `Contacts      ${contacts}\nSubscribed    ${subscribed}\nUnsubscribed  ${unsubscribed}`,
+    }),
+    actionOf('previewSegment', {
+      verb: 'preview',
+      summary: 'count whom a filter matches, and keep nothing',
+      example: `segments preview --filter '{"all":[{"field":"email","op":"contains","value":"@example.org"}]}'`,
+      flags: {
+        filter: {
+          value: '<json>',
+          says: 'whom it would hold, as JSON: {"all":[{"field":"properties.plan","op":"eq","value":"pro"}]}',
+          isJson: true,
+          isRequired: true,
+        },
+      },
+      done: 'Counted',
+      tell: ({ contacts }) =>
+        contacts === 1 ? '1 contact matches; nothing was kept.' : `${contacts} contacts match; nothing was kept.`,
+      isSpecial: true,
     }),
   ],
 } satisfies Family;

@@ -1,5 +1,5 @@
 import type { TeamObject } from '../../src/contract/index.ts';
-import { actionOf, detailOf, type Family } from './family.ts';
+import { actionOf, currentIn, detailOf, type Family } from './family.ts';
 
 type Address = NonNullable<TeamObject['sender_identity']['postal_address']>;
 
@@ -54,16 +54,40 @@ export const teams = {
     actionOf('updateTeam', {
       verb: 'update',
       summary: 'say who sends, or switch the AI helpers',
-      description: 'What is left empty stays as it is. An address is replaced as a whole.',
+      description: 'An address is replaced as a whole.',
       example: "team update --sender-name 'Example Ltd'",
       flags: {
         sender_name: { value: '<name>', says: 'who says in marketing mail that it is the sender' },
-        'postal_address.line1': { flag: 'line1', value: '<text>', says: 'street and number, or a post office box' },
-        'postal_address.line2': { flag: 'line2', value: '<text>', says: 'building, floor, care of' },
-        'postal_address.city': { flag: 'city', value: '<city>', says: 'the city' },
-        'postal_address.state': { flag: 'state', value: '<state>', says: 'the state, province or county' },
-        'postal_address.postal_code': { flag: 'postal-code', value: '<code>', says: 'the postal code' },
+        'postal_address.line1': {
+          isPart: true,
+          flag: 'line1',
+          value: '<text>',
+          says: 'street and number, or a post office box',
+        },
+        'postal_address.line2': {
+          isPart: true,
+          flag: 'line2',
+          value: '<text>',
+          says: 'building, floor, care of',
+          isClearable: true,
+        },
+        'postal_address.city': { isPart: true, flag: 'city', value: '<city>', says: 'the city' },
+        'postal_address.state': {
+          isPart: true,
+          flag: 'state',
+          value: '<state>',
+          says: 'the state, province or county',
+          isClearable: true,
+        },
+        'postal_address.postal_code': {
+          isPart: true,
+          flag: 'postal-code',
+          value: '<code>',
+          says: 'the postal code',
+          isClearable: true,
+        },
         'postal_address.country': {
+          isPart: true,
           flag: 'country',
           value: '<code>',
           says: 'the country: two capital letters of ISO 3166-1, such as DE',
@@ -75,6 +99,7 @@ export const teams = {
           isBoolean: true,
         },
       },
+      current: currentIn('getTeam', (team) => ({ ...team, ...team.sender_identity })),
       done: 'Changed',
       tell: (team) => team.name,
       isSpecial: true,

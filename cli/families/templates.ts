@@ -1,7 +1,17 @@
 import type { TemplateObject, TemplateStatus } from '../../src/contract/index.ts';
 import type { AnswerOf } from '../client/index.ts';
 import type { ItemOf } from './family.ts';
-import { actionOf, detailOf, listOf, nameIn, type Family, type Field, type Key, type Tone } from './family.ts';
+import {
+  actionOf,
+  currentIn,
+  detailOf,
+  listOf,
+  nameIn,
+  type Family,
+  type Field,
+  type Key,
+  type Tone,
+} from './family.ts';
 
 const TEMPLATE: Key = { word: 'template', says: 'its id or alias' };
 
@@ -89,10 +99,11 @@ export const templates = {
       flags: {
         name: { value: '<name>', says: 'what you call it' },
         html: { value: '<html>', says: 'the HTML; {{{NAME}}} is a variable' },
-        subject: { value: '<text>', says: 'the subject' },
-        text: { value: '<text>', says: 'the plain text' },
-        alias: { value: '<alias>', says: 'another name that sends may use' },
+        subject: { value: '<text>', says: 'the subject', isClearable: true },
+        text: { value: '<text>', says: 'the plain text', isClearable: true },
+        alias: { value: '<alias>', says: 'another name that sends may use', isClearable: true },
       },
+      current: currentIn('getTemplate'),
       done: 'Changed',
       isSpecial: true,
     }),

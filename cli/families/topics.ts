@@ -1,6 +1,8 @@
 import {
   actionOf,
+  currentIn,
   detailOf,
+  linesIn,
   listOf,
   nameIn,
   type Family,
@@ -24,15 +26,19 @@ const columns: readonly Field<ItemOf<'listTopics'>>[] = [
   { name: 'created_at', label: 'Created', kind: 'time' },
 ];
 
-const description: Flag = { value: '<text>', says: 'what contacts read below the name' };
-const visibility: Flag = { value: '<visibility>', says: 'public or private' };
+const CHOICES = ['opt_in', 'opt_out'] as const;
+
+const description: Flag = { value: '<text>', says: 'what contacts read below the name', isClearable: true };
+const visibility: Flag = { value: '<visibility>', says: 'public or private', choices: ['private', 'public'] };
 const confirmation: Flag = {
   value: '<confirmation>',
   says: 'none, or required: whom the API opts in is asked by mail first',
+  choices: ['none', 'required'],
 };
 const confirmation_template_id: Flag = {
   value: '<template>',
   says: 'the id of the published template to ask with, which declares CONFIRMATION_URL',
+  isClearable: true,
 };
 
 export const topics = {
@@ -62,6 +68,7 @@ export const topics = {
           value: '<subscription>',
           says: 'opt_in or opt_out: what holds for contacts that have not chosen, for good',
           isRequired: true,
+          choices: CHOICES,
         },
         description,
         visibility,
@@ -82,6 +89,7 @@ export const topics = {
         confirmation,
         confirmation_template_id,
       },
+      current: currentIn('getTopic'),
       done: 'Changed',
     }),
     actionOf('deleteTopic', {
@@ -116,4 +124,21 @@ export const contactTopics = {
     ],
     empty: 'There are no topics yet.',
   }),
+  actions: [
+    actionOf('updateContactTopics', {
+      verb: 'set-topics',
+      summary: 'say which topics a contact wants',
+      example: 'contacts set-topics ada@example.org --topic 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e32=opt_out',
+      path: { contact: CONTACT },
+      lines: linesIn('listContactTopics', 'There are no topics yet.', ({ data }) =>
+        data.map(({ id, name, description: about, subscription }) => ({
+          ...{ name: id, label: name, current: subscription },
+          flag: { value: '<subscription>', says: about ?? `opt_in or opt_out of ${name}`, choices: CHOICES },
+        })),
+      ),
+      done: 'Set',
+      tell: ({ topics: set }) => (set.length === 1 ? 'one topic' : `${set.length} topics`),
+      isSpecial: true,
+    }),
+  ],
 } satisfies Family;

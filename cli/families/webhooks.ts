@@ -1,6 +1,16 @@
 import type { AnswerOf } from '../client/index.ts';
 import type { ItemOf } from './family.ts';
-import { actionOf, detailOf, listOf, nameIn, type Family, type Field, type Key, type Tone } from './family.ts';
+import {
+  actionOf,
+  currentIn,
+  detailOf,
+  listOf,
+  nameIn,
+  type Family,
+  type Field,
+  type Key,
+  type Tone,
+} from './family.ts';
 
 const WEBHOOK: Key = { word: 'webhook', says: 'its id (wh_…)' };
 const OF_WEBHOOK: Key = { word: 'webhook', says: 'the id of the endpoint (wh_…)' };
@@ -85,10 +95,11 @@ export const webhooks = {
       example: 'webhooks update wh_019a9c1e7d527c3a9a540b8f4c1f2e01 --status disabled',
       path: { webhook_id: WEBHOOK },
       flags: {
-        status: { value: '<status>', says: 'enabled or disabled' },
+        status: { value: '<status>', says: 'enabled or disabled', choices: ['enabled', 'disabled'] },
         endpoint: { value: '<url>', says: 'where events are sent to' },
         events: { value: '<types>', says: 'the types of event to send, in place of those before', isList: true },
       },
+      current: currentIn('getWebhook'),
       done: 'Changed',
       isSpecial: true,
     }),

@@ -17,6 +17,7 @@ export {
   type Fields,
 } from './items.ts';
 export { mustBeReadable, readEmails } from './local-file.ts';
+export { readColumns, readFallback, readProperties, readTopics, splitPairs, type NameOption } from './read-pairs.ts';
 export { formatPairs, formatTable, openTable, type Column, type Table } from './table.ts';
 export { listFor } from './next-steps.ts';
 export { openTerminal, type Style, type Terminal, type TerminalInput } from './terminal.ts';

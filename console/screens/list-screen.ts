@@ -62,8 +62,9 @@ export class ListScreen implements Screen {
   /** The beginning of a list is where things happen; whoever reads further down is left in peace. */
   async #follow(signal: AbortSignal): Promise<void> {
     const isAway = this.#pager.hasBefore || this.#body.at(this.#rows()) >= 40;
-    if (this.#pager.isLoaded && isAway && this.#fault === '') return;
-    await this.#pager.refresh(signal);
+    const isQuiet = this.#pager.isLoaded && this.#fault === '';
+    if (isQuiet && (isAway || this.#pager.isLoading)) return;
+    await this.#pager.refresh(signal, this.#at());
     this.#host.changed();
     if (this.#isOpening) this.#open();
   }
@@ -79,7 +80,14 @@ export class ListScreen implements Screen {
   }
 
   refresh(): void {
-    this.#load((signal) => this.#pager.refresh(signal));
+    const at = this.#at();
+    this.#load((signal) => this.#pager.refresh(signal, at));
+  }
+
+  /** Where the row in hand stands among all that are loaded. */
+  #at(): number {
+    const row = this.#body.row(this.#rows());
+    return row === undefined ? 0 : this.#pager.rows.indexOf(row);
   }
 
   #rows(): readonly Row[] {
@@ -111,8 +119,7 @@ export class ListScreen implements Screen {
     this.#body.marked.clear();
     this.#body.select([], 0);
     if (isSame) return this.#host.changed();
-    this.#pager.rows = [];
-    this.#pager.isLoaded = false;
+    this.#pager.forget();
     this.refresh();
   }
 
@@ -143,17 +150,28 @@ export class ListScreen implements Screen {
       this.#body.mark(rows);
       return true;
     }
-    if (key === 'g' && this.#pager.hasBefore) {
+    this.#isOpening = false;
+    if (['g', 'home'].includes(key) && this.#pager.hasBefore) {
       this.#body.select([], 0);
-      this.refresh();
+      this.#load((signal) => this.#pager.first(signal));
       return true;
     }
-    this.#isOpening = false;
+    if (['G', 'end'].includes(key) && this.#pager.hasBehind) {
+      this.#load((signal) => this.#toEnd(signal));
+      return true;
+    }
     if (!this.#body.key(key, rows)) return false;
     const at = this.#body.at(rows);
     if (at >= rows.length - 10 && this.#pager.hasBehind) this.#load((signal) => this.#pager.behind(signal));
     else if (at < 10 && at <= before && this.#pager.hasBefore) this.#load((signal) => this.#pager.before(signal));
     return true;
+  }
+
+  async #toEnd(signal: AbortSignal): Promise<void> {
+    await this.#pager.last(signal);
+    const rows = this.#rows();
+    this.#body.select(rows, rows.length - 1);
+    if (this.#pager.hasBehind) this.#host.say('There is more: this list is loaded page by page. G or ↓ goes on.');
   }
 
   #open(): boolean {

@@ -22,11 +22,11 @@ describeAtTerminal('the keys of the console', () => {
     await scene?.close();
   });
 
-  const go = async (command: string, sees: string | RegExp): Promise<void> => {
+  const go = async (command: string, ...sees: (string | RegExp)[]): Promise<void> => {
     await seat.type(`:${command}`);
     await seat.sees(`:${command}`);
     await seat.press('Enter');
-    await seat.sees(sees);
+    await seat.sees(...sees);
   };
   const ask = async (path: string) => (await scene.api('GET', path, { key: team.key })).body;
 
@@ -63,6 +63,10 @@ describeAtTerminal('the keys of the console', () => {
     await seat.press('Enter');
     await seat.sees('gone@example.net');
     await go('nonsense', 'There is no nonsense here');
+    await go('con', 'con may be contacts, contact-properties.');
+    await seat.press('2');
+    await seat.sees('Your invoice');
+    await go('send now', 'send takes nothing behind it; it asks for what it needs.');
     await go('emails status=bounced', /\/status=bounced · 1$/m);
   });
 
@@ -176,6 +180,43 @@ describeAtTerminal('the keys of the console', () => {
       data.map(async ({ id }: { id: string }) => (await ask(`/domains/${id}`)).open_tracking),
     );
     expect(opened.filter(Boolean)).toHaveLength(1);
+  });
+
+  it('receiving is switched on alone, from what is switched and not from how far it has come', async () => {
+    await go('domains', /^› .*news\.example\.com/m);
+    await go('update', /sending +enabled/, /receiving +disabled/);
+    await seat.press('Up', 'Up', 'Left');
+    await seat.sees(/› receiving +enabled/);
+    await seat.press('C-s');
+    await seat.sees('is delivered to another server today', '(receiving_mx_in_use)');
+    await seat.press('Down', 'Right', 'C-s');
+    await seat.sees('Changed  ');
+    const { data } = await ask('/domains');
+    const news = data.find(({ name }: { name: string }) => name === 'news.example.com');
+    expect(news.capabilities).toEqual({ sending: 'pending', receiving: 'pending' });
+    const { data: logs } = await ask('/logs');
+    const log = logs.find(({ method }: { method: string }) => method === 'PATCH');
+    expect((await ask(`/logs/${log.id}`)).request_body).toEqual({
+      ...{ capabilities: { receiving: 'enabled' }, confirm_replace_mx: true },
+    });
+  });
+
+  it('a form and a menu that have no room show the line in hand, and which of how many it is', async () => {
+    await seat.resize(60, 12);
+    await go('domains', /^› .*news\.exam/m);
+    await seat.press('x');
+    await seat.sees('1 of 1', /› c +create/);
+    await seat.press('Up', 'Escape');
+    await go('update', /› open tracking/, '1 of 8');
+    for (let fields = 0; fields < 6; fields++) await seat.press('Down');
+    await seat.sees(/› receiving/, '7 of 8');
+    await seat.press('Escape');
+    await seat.press('?');
+    // What a key does stays in its column, also where it takes two lines.
+    await seat.press('j');
+    await seat.sees(/space {21}mark, to do something to │\n {2}│ {29}several/);
+    await seat.press('Escape');
+    await seat.resize(100, 30);
   });
 
   it('what can be taken back is asked for with y and n', async () => {

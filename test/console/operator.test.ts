@@ -142,6 +142,7 @@ describeAtTerminal('the console of an operator', () => {
     await seat.press('g');
     const first = /^› (\S+)/m.exec(await seat.sees(/^› \S+/m))?.[1] ?? '';
     await go('hold', new RegExp(`destination +${first.replaceAll('.', '\\.')}`));
+    await seat.sees('one of destination, team and email');
     await seat.press('Up');
     await seat.press('Enter');
     await seat.sees('reason has to be filled.');

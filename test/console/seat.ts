@@ -120,10 +120,11 @@ export class Seat implements AsyncDisposable {
     await this.tmux('resize-window', '-t', 'seat', '-x', String(columns), '-y', String(rows));
   }
 
-  /** Whether the alternate screen is on and the cursor is shown. */
-  async modes(): Promise<{ alternate: boolean; cursor: boolean }> {
-    const said = (await this.tmux('display', '-p', '-t', 'seat', '#{alternate_on} #{cursor_flag}')).trim();
-    return { alternate: said.startsWith('1'), cursor: said.endsWith('1') };
+  /** Whether the alternate screen is on, the cursor is shown, and a line goes on in the next one. */
+  async modes(): Promise<{ alternate: boolean; cursor: boolean; wraps: boolean }> {
+    const said = await this.tmux('display', '-p', '-t', 'seat', '#{alternate_on} #{cursor_flag} #{wrap_flag}');
+    const [alternate, cursor, wraps] = said.trim().split(' ');
+    return { alternate: alternate === '1', cursor: cursor === '1', wraps: wraps === '1' };
   }
 
   /** The process of the console itself. */
@@ -141,7 +142,7 @@ export class Seat implements AsyncDisposable {
     const frame = await this.sees('what was there before', `ended with ${status}`, /^icanon$/m);
     // Nothing of the console is left on it.
     expect(frame).not.toContain('rasket 0.');
-    expect(await this.modes()).toEqual({ alternate: false, cursor: true });
+    expect(await this.modes()).toEqual({ alternate: false, cursor: true, wraps: true });
     return frame;
   }
 

@@ -2,12 +2,10 @@ import { openAsBlob } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { AnswerOf } from '../../client/index.ts';
 import { countsInWords } from '../../families/index.ts';
-import { mustBeReadable } from '../../output/index.ts';
-import { readTopics } from '../contacts/read-values.ts';
+import { mustBeReadable, readColumns, readTopics } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 import { progressBar } from '../webhooks/progress-bar.ts';
 import { printFailures } from './failures.ts';
-import { readColumns } from './read-columns.ts';
 
 export interface ImportOptions {
   column?: string[];

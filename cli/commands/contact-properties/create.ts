@@ -1,6 +1,6 @@
 import type { CreateContactPropertyRequest } from '../../../src/contract/index.ts';
+import { readFallback } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
-import { readFallback } from './read-fallback.ts';
 
 export interface CreatePropertyOptions {
   type: CreateContactPropertyRequest['type'];

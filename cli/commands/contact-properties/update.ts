@@ -1,6 +1,5 @@
-import { CliFault } from '../../output/index.ts';
+import { CliFault, readFallback } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
-import { readFallback } from './read-fallback.ts';
 
 export interface UpdatePropertyOptions {
   fallback?: string;

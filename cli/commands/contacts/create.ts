@@ -1,5 +1,6 @@
+import { readProperties, readTopics } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
-import { readNames, readProperties, readTopics, type NameOptions } from './read-values.ts';
+import { readNames, type NameOptions } from './read-values.ts';
 
 export interface CreateContactOptions extends NameOptions {
   unsubscribed?: boolean;

@@ -1,5 +1,5 @@
+import { readTopics } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
-import { readTopics } from './read-values.ts';
 
 export async function setTopics(session: Session, contact: string, { topic }: { topic: string[] }): Promise<void> {
   const { client, terminal, isJson } = session;

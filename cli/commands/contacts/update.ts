@@ -1,6 +1,6 @@
-import { CliFault } from '../../output/index.ts';
+import { CliFault, readProperties } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
-import { readNames, readProperties, type NameOptions } from './read-values.ts';
+import { readNames, type NameOptions } from './read-values.ts';
 
 export interface UpdateContactOptions extends NameOptions {
   email?: string;

@@ -223,6 +223,11 @@ describe.each(listed)('paging through 45 $family', (list) => {
     expect(await page(`before=${all[0]}&${every}`)).toEqual({ ids: [], hasMore: false });
   });
 
+  it('before the smallest id that there can be stands the last page', async () => {
+    const smallest = (all[0] ?? '').replace(/[0-9a-f-]{32,}$/, (digits) => digits.replaceAll(/[0-9a-f]/g, '0'));
+    expect(await page(`limit=10&before=${smallest}&${every}`)).toEqual({ ids: all.slice(-10), hasMore: true });
+  });
+
   it('a page back leads to the page one came from', async () => {
     const [one, two] = [all.slice(0, 10), all.slice(10, 20)];
     expect((await page(`limit=10&after=${one.at(-1)}&${every}`)).ids).toEqual(two);

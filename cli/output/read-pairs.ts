@@ -1,0 +1,80 @@
+import { CliFault } from './cli-fault.ts';
+
+/** What an option is called where it was typed. */
+export type NameOption = (option: string) => string;
+
+const onCommandLine: NameOption = (option) => `--${option}`;
+
+const wrong = (says: string, text: string): CliFault => new CliFault(`${says}; got ${JSON.stringify(text)}`, 'usage');
+
+const FIELDS = [
+  ...['email', 'first_name', 'last_name', 'unsubscribed'],
+  ...['segment_ids', 'opted_in_topic_ids', 'opted_out_topic_ids'],
+];
+
+/** The column map of an import that `column` and `property` say together. */
+export function readColumns(
+  columns: readonly string[],
+  properties: readonly string[],
+  nameOf = onCommandLine,
+): Record<string, unknown> {
+  const map: Record<string, unknown> = {};
+  for (const text of columns) {
+    const [, field = '', column = ''] = /^([^=]+)=([^]+)$/.exec(text) ?? [];
+    if (!FIELDS.includes(field)) throw wrong(`${nameOf('column')} takes ${FIELDS.join('=, ')}= a column`, text);
+    map[field] = column;
+  }
+  if (properties.length > 0) {
+    const says = `${nameOf('property')} takes key=column, key:number=column or key:boolean=column`;
+    map['properties'] = Object.fromEntries(properties.map((text) => readMapped(text, says)));
+  }
+  return map;
+}
+
+function readMapped(text: string, says: string): [string, { column: string; type?: string }] {
+  const [, key = '', type, column = ''] = /^([^:=]+)(?::(string|number|boolean))?=([^]+)$/.exec(text) ?? [];
+  if (key === '') throw wrong(says, text);
+  return [key, type === undefined ? { column } : { column, type }];
+}
+
+type Value = string | number | boolean;
+
+/** The values of a contact's properties. */
+export const readProperties = (given: readonly string[], nameOf = onCommandLine): Record<string, Value> =>
+  Object.fromEntries(given.map((text) => readProperty(text, nameOf('property'))));
+
+function readProperty(text: string, option: string): [string, Value] {
+  const [, key = '', isJson, value = ''] = /^([^:=]+)(:?)=([^]*)$/.exec(text) ?? [];
+  if (key === '') throw wrong(`${option} takes key=text or key:=value`, text);
+  if (isJson === '') return [key, value];
+  if (value === 'true' || value === 'false') return [key, value === 'true'];
+  const number = Number(value);
+  if (value.trim() !== '' && Number.isFinite(number)) return [key, number];
+  throw wrong(`${option} has no number, true or false behind the :=`, text);
+}
+
+export function readTopics(
+  given: readonly string[],
+  nameOf = onCommandLine,
+): { id: string; subscription: 'opt_in' | 'opt_out' }[] {
+  return given.map((text) => {
+    const [, id = '', subscription = ''] = /^([^=]+)=(opt_in|opt_out)$/.exec(text) ?? [];
+    if (id === '') throw wrong(`${nameOf('topic')} takes ID=opt_in or ID=opt_out`, text);
+    return { id, subscription: subscription as 'opt_in' };
+  });
+}
+
+/** The fallback of a property, as the property's type has it. */
+export function readFallback(type: string, text: string, nameOf = onCommandLine): string | number {
+  if (type !== 'number') return text;
+  const number = Number(text);
+  if (text.trim() !== '' && Number.isFinite(number)) return number;
+  throw wrong(`${nameOf('fallback')} of a number takes a number`, text);
+}
+
+/** `key=value, key=value`: a comma belongs to a value unless another key stands behind it. */
+export const splitPairs = (text: string): string[] =>
+  text
+    .split(/\s*,\s*(?=[^\s,=]+=)/)
+    .map((pair) => pair.trim().replace(/,$/, ''))
+    .filter((pair) => pair !== '');

@@ -1,0 +1,107 @@
+import { clean, widthOf } from '../../cli/output/index.ts';
+import { inverse } from '../draw/text.ts';
+
+const segments = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+
+/** So much is looked at beside the cursor: what is pasted may be as long as a letter, and is drawn with every key. */
+const NEAR = 512;
+
+const graphemesOf = (text: string): string[] => [...segments.segment(text)].map(({ segment }) => segment);
+
+/** A line break keeps the one column that it has here. */
+const shownOf = (text: string): string => clean(text.replaceAll(/\r\n?|\n/g, '↵').replaceAll('\t', ' '));
+
+/** A line that is being written, with the keys of a shell's line. It shows as much of it as there is space beside the cursor. */
+export class LineEdit {
+  #text: string;
+  #at: number;
+
+  constructor(text = '') {
+    this.#text = text;
+    this.#at = text.length;
+  }
+
+  get text(): string {
+    return this.#text;
+  }
+
+  set(text: string): void {
+    this.#text = text;
+    this.#at = text.length;
+  }
+
+  insert(text: string): void {
+    this.#replace(this.#at, this.#at, text);
+  }
+
+  key(key: string): void {
+    const [start, end] = [this.#before(), this.#behind()];
+    if (key === 'left') this.#at = start;
+    else if (key === 'right') this.#at = end;
+    else if (key === 'home' || key === 'ctrl-a') this.#at = 0;
+    else if (key === 'end' || key === 'ctrl-e') this.#at = this.#text.length;
+    // Many terminals send the one key for the other.
+    else if (key === 'backspace' || key === 'delete') this.#replace(start, this.#at);
+    else if (key === 'ctrl-u') this.#replace(0, this.#at);
+    else if (key === 'ctrl-k') this.#replace(this.#at, this.#text.length);
+    else if (key === 'ctrl-w') this.#replace(this.#text.slice(0, this.#at).replace(/\S+\s*$/, '').length, this.#at);
+    // Names of keys have several letters; what is typed has one.
+    else if (graphemesOf(key.slice(0, NEAR)).length === 1) this.insert(key);
+  }
+
+  #replace(from: number, to: number, text = ''): void {
+    this.#text = this.#text.slice(0, from) + text + this.#text.slice(to);
+    this.#at = from + text.length;
+  }
+
+  #before(): number {
+    const near = this.#text.slice(Math.max(0, this.#at - NEAR), this.#at);
+    return this.#at - (graphemesOf(near).at(-1)?.length ?? 0);
+  }
+
+  #behind(): number {
+    return this.#at + (graphemesOf(this.#text.slice(this.#at, this.#at + NEAR))[0]?.length ?? 0);
+  }
+
+  /** On so many columns at most. */
+  draw(width: number): string {
+    const end = this.#behind();
+    const under = end === this.#at ? ' ' : shownOf(this.#text.slice(this.#at, end));
+    const room = Math.max(0, width - widthOf(under));
+    const left = shownOf(this.#text.slice(Math.max(0, this.#at - 2 * NEAR), this.#at));
+    const right = shownOf(this.#text.slice(end, end + 2 * NEAR));
+    const behind = startOf(right, Math.max(Math.floor(room / 3), room - widthNear(left)));
+    return `${endOf(left, room - widthOf(behind))}${inverse(under)}${behind}`;
+  }
+
+  /** Without the cursor, from its beginning. */
+  drawAway(width: number): string {
+    return startOf(shownOf(this.#text.slice(0, 2 * NEAR)), width);
+  }
+}
+
+const widthNear = (text: string): number => widthOf(text.slice(-NEAR));
+
+function startOf(text: string, width: number): string {
+  if (text.length <= NEAR && widthOf(text) <= width) return text;
+  let shown = '';
+  let used = 0;
+  for (const one of graphemesOf(text.slice(0, NEAR))) {
+    used += widthOf(one);
+    if (used > width - 1) break;
+    shown += one;
+  }
+  return width > 0 ? `${shown}…` : '';
+}
+
+function endOf(text: string, width: number): string {
+  if (text.length <= NEAR && widthOf(text) <= width) return text;
+  let shown = '';
+  let used = 0;
+  for (const one of graphemesOf(text.slice(-NEAR)).toReversed()) {
+    used += widthOf(one);
+    if (used > width - 1) break;
+    shown = one + shown;
+  }
+  return width > 0 ? `…${shown}` : '';
+}

@@ -1,0 +1,202 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { startScene, type Scene, type Team } from '../rig/scene.ts';
+import { keepFrame } from './keep-frame.ts';
+import { describeAtTerminal, Seat } from './seat.ts';
+
+describeAtTerminal('an audience in the console', () => {
+  let scene: Scene;
+  let team: Team;
+  let seat: Seat;
+  beforeAll(async () => {
+    scene = await startScene();
+    team = await scene.team('Example');
+    await make('/contact-properties', { key: 'seats', type: 'number', fallback_value: 1 });
+    await make('/contacts', { email: 'ada@example.org', first_name: 'Ada', properties: { seats: 3 } });
+    await make('/topics', { name: 'News', default_subscription: 'opt_in', description: 'What is new' });
+    await make('/topics', { name: '週報 weekly', default_subscription: 'opt_out' });
+    seat = await Seat.take({ url: scene.url, key: team.key });
+    await seat.sees('bytes of received mail');
+  });
+  afterEach(async () => {
+    await seat.press('Escape');
+    await go('overview', 'Mail of the last');
+  });
+  afterAll(async () => {
+    await seat?.[Symbol.asyncDispose]();
+    await scene?.close();
+  });
+
+  const make = async (url: string, body: object) => (await scene.api('POST', url, { key: team.key, body })).body;
+  const ask = async (url: string) => (await scene.api('GET', url, { key: team.key })).body;
+  const go = async (command: string, ...sees: (string | RegExp)[]): Promise<string> => {
+    await seat.type(`:${command}`);
+    await seat.sees(`:${command}`);
+    await seat.press('Enter');
+    return seat.sees(...sees);
+  };
+  const fill = async (...texts: string[]): Promise<void> => {
+    for (const [at, text] of texts.entries()) {
+      if (at > 0) await seat.press('Down');
+      if (text !== '') await seat.type(text);
+    }
+  };
+  const write = (name: string, text: string): string => {
+    fs.writeFileSync(path.join(seat.folder, name), text);
+    return path.join(seat.folder, name);
+  };
+  it('a contact chooses its topics by their names, and only what was changed is sent', async () => {
+    await go('contacts', /^› .*ada@example\.org/m);
+    await go('set-topics', 'News', '週報 weekly', /opt_in/, /opt_out/);
+    await keepFrame(seat, 'topics-form', 'Only what you change is sent.');
+    await seat.press('C-s');
+    await seat.sees('Nothing is changed yet.');
+    await seat.press('Right', 'C-s');
+    await seat.sees('Set  one topic');
+    const { data } = await ask('/contacts/ada@example.org/topics');
+    expect(data.map(({ subscription }: { subscription: string }) => subscription)).toEqual(['opt_in', 'opt_in']);
+    const { data: happened } = await ask('/contacts/ada@example.org/activity');
+    expect(happened.filter(({ type }: { type: string }) => /topic/.test(type))).toHaveLength(1);
+  });
+
+  it('a property is declared, its fallback changed and taken away, and it is deleted by its name', async () => {
+    await go('contact-properties', 'seats');
+    await go('create', 'letters, digits and underscores');
+    await fill('age', '', 'old');
+    await seat.press('Up');
+    await seat.type('n');
+    await seat.press('C-u', 'Right', 'Right');
+    await seat.press('C-s');
+    await seat.sees('fallback of a number takes a number; got "old"');
+    await seat.press('Down', 'C-u');
+    await seat.type('30');
+    await seat.press('C-s');
+    await seat.sees('Declared  ');
+    const [age] = (await ask('/contact-properties')).data;
+    expect(age).toMatchObject({ key: 'age', type: 'number', fallback_value: 30 });
+    await go('update', /› fallback +30/);
+    await seat.press('BSpace');
+    await seat.type('1');
+    await seat.press('Enter');
+    await seat.sees('Changed  ');
+    expect((await ask(`/contact-properties/${age.id}`)).fallback_value).toBe(31);
+    await go('update', /› fallback +31/);
+    await seat.press('C-u', 'Enter');
+    await seat.sees('Changed  ');
+    expect((await ask(`/contact-properties/${age.id}`)).fallback_value).toBeNull();
+    await go('delete', 'take the property and its value away from every contact', 'Type age to do it');
+    await seat.type('age');
+    await seat.press('Enter');
+    await seat.sees('Deleted  ');
+    expect((await ask('/contact-properties')).data.map(({ key }: { key: string }) => key)).toEqual(['seats']);
+  });
+
+  it('a form to change something begins with what is set; an emptied field takes it away', async () => {
+    await go('contacts', /^› .*ada@example\.org/m);
+    await go('update', /› email +ada@example\.org/, /first name +Ada/, /unsubscribed +false/, /property +seats:=3/);
+    await keepFrame(seat, 'contact-form', 'Only what you change is sent.');
+    // In the meantime somebody else changes what is not changed here.
+    await scene.api('PATCH', '/contacts/ada@example.org', { key: team.key, body: { last_name: 'Lovelace' } });
+    await seat.press('C-u', 'C-s');
+    await seat.sees('email cannot be empty; it was ada@example.org.');
+    await seat.type('ada@example.org');
+    await seat.press('Down', 'C-u', 'Up', 'Up');
+    await seat.press('C-u');
+    await seat.type('plan=pro, and more');
+    await seat.press('C-s');
+    await seat.sees('"plan", which is not declared');
+    await seat.press('C-u');
+    await seat.type('seats:=4');
+    await seat.press('C-s');
+    await seat.sees('Changed  ');
+    const ada = await ask('/contacts/ada@example.org');
+    expect(ada).toMatchObject({ first_name: null, last_name: 'Lovelace', properties: { seats: 4 } });
+    await go('update', /property +seats:=4/);
+    await seat.press('Up', 'C-u', 'Enter');
+    await seat.sees('Changed  ');
+    expect((await ask('/contacts/ada@example.org')).properties).toEqual({});
+  });
+
+  it('a line is corrected where it is wrong, however long it is', async () => {
+    await go('contacts', /^› .*ada@example\.org/m);
+    await go('update', /› email +ada@example\.org/);
+    await seat.press('Down', 'Down');
+    await seat.press('C-u');
+    const long = `${'Lovelace '.repeat(12)}X`;
+    await seat.tmux('set-buffer', long);
+    await seat.tmux('paste-buffer', '-p', '-t', 'seat');
+    await seat.sees(/› last name +….*Lovelace X/);
+    await seat.press('Home', 'Right', 'Right', 'BSpace');
+    await seat.type('ö');
+    await seat.sees(/› last name +Lövelace Lovelace .*…/);
+    await seat.press('C-s');
+    await seat.sees('Changed  ');
+    expect((await ask('/contacts/ada@example.org')).last_name).toBe(long.replace('Lo', 'Lö'));
+    expect(
+      (await scene.api('PATCH', '/contacts/ada@example.org', { key: team.key, body: { last_name: null } })).status,
+    ).toBe(200);
+  });
+
+  it('a filter is tried before there is a segment of it', async () => {
+    await go('segments', 'There are no segments yet.');
+    await go('preview', 'whom it would hold, as JSON');
+    await fill('{"all":[{"field":"email","op":"contains","value":"@example.org"}]}');
+    await seat.press('Enter');
+    await seat.sees('1 contact matches; nothing was kept.');
+    expect((await ask('/segments')).data).toEqual([]);
+  });
+
+  it('an import takes the columns that are named, properties and topics too', async () => {
+    const [, news] = (await ask('/topics')).data;
+    const file = write('people.csv', 'Mail,"Name, first",Plätze\nbob@example.org,Bob,7\n');
+    await go('imports', 'There are no such imports.');
+    await go('import', 'a CSV file on this machine');
+    await fill(file, 'email=Mail, nickname=X');
+    await keepFrame(seat, 'import-form', 'nickname=X');
+    await seat.press('C-s');
+    await seat.sees('column takes email=, first_name=');
+    await seat.press('C-u');
+    await seat.type('email=Mail, first_name=Name, first');
+    await fill('', 'seats:number=Plätze', '', '', `${news.id}=opt_out`);
+    await seat.press('Enter');
+    await vi.waitFor(async () => expect((await ask('/contacts/imports')).data).toHaveLength(1), { timeout: 8000 });
+    await scene.settled();
+    await seat.sees('completed  1 rows: 1 created');
+    expect(await ask('/contacts/bob@example.org')).toMatchObject({ first_name: 'Bob', properties: { seats: 7 } });
+    const { data } = await ask('/contacts/bob@example.org/topics');
+    expect(data.find(({ id }: { id: string }) => id === news.id).subscription).toBe('opt_out');
+  });
+
+  it('a permissive batch sends the good ones and names the others', async () => {
+    await team.domain('batch.example.com');
+    const mail = { from: 'a@batch.example.com', to: 'b@example.org', subject: 'Good', text: 'x' };
+    const file = write('mixed.json', JSON.stringify([mail, { ...mail, to: 'nobody' }]));
+    await go('emails', /^ emails/m);
+    await go('batch', 'a JSON list of 1 to 100 emails');
+    await fill(file);
+    await seat.press('C-s');
+    await seat.sees('validation_error');
+    await seat.press('Down', 'Right');
+    await seat.sees(/› permissive +true/);
+    await seat.press('Enter');
+    await seat.sees('Accepted  1 email', 'Email 2 of 2 was refused:');
+    expect((await ask('/emails?search=Good')).data).toHaveLength(1);
+    await scene.settled();
+  });
+
+  it('G goes to the last of a long list at once, and the way back is the same list', async () => {
+    const many = Array.from({ length: 160 }, (_, at) => `n${String(at).padStart(3, '0')}@example.net`);
+    for (const email of many) await make('/suppressions', { email });
+    await go('suppressions', /^› n159@/m);
+    await seat.press('G');
+    await seat.sees(/^› n000@/m, /suppressions +… 50$/m);
+    await seat.press('k');
+    await seat.sees(/^› n001@/m);
+    await seat.press('Home');
+    await seat.sees(/^› n159@/m, /suppressions +50 …$/m);
+    for (let pages = 0; pages < 12; pages++) await seat.press('PageDown');
+    await seat.press('End');
+    await seat.sees(/^› n000@/m);
+  });
+});

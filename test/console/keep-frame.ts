@@ -1,0 +1,32 @@
+import { expect, vi } from 'vitest';
+import { normalise } from './normalise.ts';
+import type { Seat } from './seat.ts';
+
+const SIZES = [
+  [120, 40],
+  [80, 24],
+] as const;
+
+/** Compares what is on the screen, at both sizes, with the frame of this name, once it is drawn whole and stays. */
+export async function keepFrame(seat: Seat, name: string, sees: string): Promise<void> {
+  for (const [columns, rows] of SIZES) {
+    await seat.resize(columns, rows);
+    const frame = await vi.waitFor(
+      async () => {
+        const [before, now] = [await seat.frame(), await seat.frame()];
+        expect(now).toBe(before);
+        expect(now).toMatch(/^ rasket /);
+        expect(now).toContain(sees);
+        expect(now.trimEnd().split('\n')).toHaveLength(rows);
+        expect(now.split('\n').filter((line) => [...line].length > columns)).toEqual([]);
+        return now;
+      },
+      { timeout: 8000, interval: 50 },
+    );
+    const named = normalise(frame)
+      .replaceAll(/127\.0\.0\.1:\d{5}/g, '127.0.0.1:30000')
+      // The folder's length differs from machine to machine: what stands behind it stays in its column.
+      .replaceAll(/\/\S*rasket-seat-\w{6}(\/\S+) */g, (found, file: string) => `/seat${file}`.padEnd(found.length));
+    await expect(named).toMatchFileSnapshot(`frames/${name}-${columns}x${rows}.txt`);
+  }
+}
