@@ -26,6 +26,9 @@ interface Listener extends SMTPServer {
 export class SmtpConnection extends SMTPConnection {
   readonly #listener: Listener;
   #cancelDeadline: () => void = () => undefined;
+  #verb = '';
+  /** Replies since the last content, accepted recipients apart. */
+  #replies = 0;
 
   constructor(listener: Listener, socket: Socket, options?: SMTPConnectionOptions | null) {
     super(listener, socket, options);
@@ -47,8 +50,17 @@ export class SmtpConnection extends SMTPConnection {
     this.emit('gone');
   }
 
+  override _onCommand(command: Buffer, callback?: () => void): void {
+    this.#verb = command.toString('latin1', 0, 4).toUpperCase();
+    super._onCommand(command, callback);
+  }
+
   /** A reply of ours brings its enhanced code along; what the library says is put into our words. */
   override send(code: number, data?: string | string[] | null, context?: string | false): void {
+    if (code === 354) this.#replies = 0;
+    else if (code !== 250 || this.#verb !== 'RCPT') this.#replies++;
+    if (this.#replies > REPLIES_MAX && code !== 421)
+      return this.send(421, `4.7.0 Nothing was brought in ${REPLIES_MAX} commands; connect again when there is mail`);
     if (Array.isArray(data) || data === undefined || data === null) super.send(code, data, context);
     else if (ENHANCED.test(data)) super.send(code, data, false);
     else {
@@ -128,5 +140,7 @@ export class SmtpConnection extends SMTPConnection {
   }
 }
 
+/** A kept connection says NOOP or RSET now and then; to answer a flood of them would keep others waiting. */
+const REPLIES_MAX = 100;
 const ENHANCED = /^[245]\.\d{1,3}\.\d{1,3} /;
 const CONTROL = /\p{Cc}/u;

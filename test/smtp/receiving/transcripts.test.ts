@@ -40,7 +40,7 @@ describe('dialogues with the MX port', () => {
         expect(lines[0]?.trim()).toMatch(/^< 220/);
         lines = lines.slice(1);
       }
-      for (const line of lines) {
+      for (const line of lines.filter((one) => one.trim() !== '')) {
         const [, sign = '', rest = ''] = /^(>>|<>|>|<|tls) ?(.*)$/.exec(line.trim()) ?? [];
         if (sign === '>>') client.send(unescaped(rest));
         else if (sign === '>') client.send(`${rest}\r\n`);

@@ -459,6 +459,23 @@ export const TRANSCRIPTS: Record<string, string> = {
     < 354
     >> ..\\r\\n..x\\r\\n...\\r\\n.\\r\\n
     < 250`,
+  'commands that bring nothing, before a message and after it': `
+    < 220
+    > EHLO a.example
+    < 250
+    ${'> NOOP\n< 250\n'.repeat(90)}
+    > MAIL FROM:<a@example.org>
+    < 250
+    > RCPT TO:<b@DOMAIN>
+    < 250
+    > DATA
+    < 354
+    >> x\\r\\n.\\r\\n
+    < 250
+    ${'> RSET\n< 250\n> EHLO a.example\n< 250\n> NOOP\n< 250\n'.repeat(33)}
+    > NOOP
+    < 421 4.7.0 Nothing was brought in 100 commands
+    <>`,
   'a source route is read past': `
     < 220
     > EHLO a.example
