@@ -12,6 +12,7 @@ import { addContactImportCommands } from './commands/contact-imports/index.ts';
 import { addContactPropertyCommands } from './commands/contact-properties/index.ts';
 import { addConsoleCommand } from './commands/console.ts';
 import { declareFamily, declareTail } from './commands/declare-family.ts';
+import { keepRest } from './commands/declare-rest.ts';
 import { addDomainClaimCommands } from './commands/domain-claims/index.ts';
 import { addDomainCommands } from './commands/domains/index.ts';
 import { addEmailCommands } from './commands/emails/index.ts';
@@ -63,10 +64,14 @@ const PARTS: readonly (readonly [words: string, add: (program: Command) => void]
 
 /**
  * All of them for who reads the help, completes a word or mistypes one; `first`, the first word of the command line, may say
- * that a part of them is enough: to declare all costs more than most calls.
+ * that a part of them is enough: to declare all costs more than most calls. What advises a command asks for the rest.
  */
 export function addClientCommands(program: Command, first?: string): void {
   program.commandsGroup('Over the API:');
-  const named = PARTS.filter(([words]) => words.split(' ').includes(first ?? ''));
-  for (const [, add] of named.length > 0 ? named : PARTS) add(program);
+  const isNamed = ([words]: (typeof PARTS)[number]): boolean => words.split(' ').includes(first ?? '');
+  const named = PARTS.some(isNamed) ? PARTS.filter(isNamed) : PARTS;
+  for (const [, add] of named) add(program);
+  keepRest(program, () => {
+    for (const part of PARTS) if (!named.includes(part)) part[1](program);
+  });
 }

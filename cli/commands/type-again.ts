@@ -1,6 +1,7 @@
 import type { Command, Option } from 'commander';
 import { dataOf, quoted, type Target } from '../client/index.ts';
 import { collect } from './collect.ts';
+import { declareRest } from './declare-rest.ts';
 
 /** Which page it was. */
 const PLACES: readonly string[] = ['after', 'before', 'yes'];
@@ -60,6 +61,7 @@ const takes = (command: Command, flag: string): boolean =>
 
 /** The command that words lead to, and how many of them. */
 export function commandAt(root: Command, words: readonly string[]): [command: Command, depth: number] {
+  declareRest(root);
   let [command, depth] = [root, 0];
   for (const word of words) {
     const next = command.commands.find((one) => one.name() === word || one.aliases().includes(word));

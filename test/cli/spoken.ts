@@ -37,7 +37,7 @@ export async function speak(
   let code: number | undefined;
   try {
     const program = new Command('rasket').version('9.9.9').exitOverride();
-    addClientCommands(program);
+    addClientCommands(program, words[0]);
     await program.parseAsync(['node', 'rasket', ...words]);
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;

@@ -87,7 +87,7 @@ describe('rasket webhooks replay', () => {
       [1, 2, 3, 4, 5].map((at) => [hook(1), event(at), 'email.sent', 'replayed'].join('\t')),
     );
     expect(ended.stderr).toBe(
-      `rasket: ${hook(2)} (https://example.com/2) is disabled, 1 failed event not replayed. Enable it first: rasket webhooks update ${hook(2)} --status enabled\n`,
+      `rasket: ${hook(2)} (https://example.com/2) is disabled, 1 failed event not replayed. Enable it first: rasket webhooks update --url ${server?.url} ${hook(2)} --status enabled (with the key of --api-key)\n`,
     );
     const asked = server.asked.find(({ path }) => path.endsWith('/events'));
     expect(asked?.query).toMatchObject({ status: 'failed', limit: '100' });
@@ -100,7 +100,7 @@ describe('rasket webhooks replay', () => {
     const ended = await replay(['--failed', '--webhook', hook(2)]);
     expect(ended).toMatchObject({ code: 1, stdout: '' });
     expect(ended.stderr).toBe(
-      `rasket: ${hook(2)} (https://example.com/2) is disabled, 1 failed event not replayed. Enable it first: rasket webhooks update ${hook(2)} --status enabled\n`,
+      `rasket: ${hook(2)} (https://example.com/2) is disabled, 1 failed event not replayed. Enable it first: rasket webhooks update --url ${server?.url} ${hook(2)} --status enabled (with the key of --api-key)\n`,
     );
     expect(replayed()).toEqual([]);
   });
@@ -147,7 +147,7 @@ describe('rasket webhooks replay', () => {
     expect(alone).toMatchObject({ code: 0 });
     expect(replayed()).toEqual([1, 3, 4].map(event));
     expect(alone.stderr).toBe(
-      `rasket: ${hook(2)} (https://example.com/2) is disabled, 1 parked event not replayed. Enable it first: rasket webhooks update ${hook(2)} --status enabled\n`,
+      `rasket: ${hook(2)} (https://example.com/2) is disabled, 1 parked event not replayed. Enable it first: rasket webhooks update --url ${server?.url} ${hook(2)} --status enabled (with the key of --api-key)\n`,
     );
     const asked = server.asked.filter(({ path }) => path.endsWith('/parked'));
     expect(asked.map(({ query }) => query.after)).toEqual([undefined, event(3), undefined]);
