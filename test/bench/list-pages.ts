@@ -15,7 +15,7 @@ import { FILTERS, type Asked, type Filled, type Filter, type Side } from './list
 const SMALL = 10_000;
 const LARGE = 1_000_000;
 
-interface FullSide extends Side {
+export interface FullSide extends Side {
   appliance: Appliance;
   file: string;
 }
@@ -36,7 +36,7 @@ export async function benchListPages(bench: Bench): Promise<void> {
   }
 }
 
-async function makeSide(bench: Bench, emails: number): Promise<FullSide> {
+export async function makeSide(bench: Bench, emails: number): Promise<FullSide> {
   const dataDir = bench.folder('list');
   const { team_id: teamId, api_key: key } = initialise(dataDir, bench.dns);
   const file = path.join(dataDir, 'rasket.db');

@@ -5,6 +5,7 @@ import { silentNames } from './attacks/silent-names.ts';
 import { benchAudience } from './audience.ts';
 import { benchBatch } from './batch.ts';
 import { benchBesideAttack } from './beside-attacks.ts';
+import { benchConsole } from './console.ts';
 import { benchEndToEnd } from './end-to-end.ts';
 import { benchListPages } from './list-pages.ts';
 import { benchMetrics } from './metrics.ts';
@@ -25,6 +26,7 @@ const rows: Rows = {
   batch: benchBatch,
   'end-to-end': benchEndToEnd,
   list: benchListPages,
+  console: benchConsole,
   'webhook-lists': benchWebhookPages,
   audience: benchAudience,
   redirect: benchRedirect,
