@@ -10,7 +10,7 @@ export function normalise(frame: string): string {
     .replaceAll(/(?<=2030-01-01 10:00):\d\d/g, ':00')
     .replaceAll(/\brk_[\w-]{7}/g, 'rk_*******')
     .replaceAll(/\brk[0-9a-f]{8}(?=\._domainkey)/g, 'rk00000000')
-    .replaceAll(/(?!0+\b)(?<![\w-])[A-Za-z0-9+/]{24,}=*/g, (bytes) => 'k'.repeat(bytes.length))
+    .replaceAll(/(?!0+(?![A-Za-z0-9+/]))(?<![\w-])[A-Za-z0-9+/]{24,}=*/g, (bytes) => 'k'.repeat(bytes.length))
     .replaceAll(/(?<=<b-)[\w-]+(?=@send)/g, (path) => 'b'.repeat(path.length))
     .replaceAll(/\b\d+ ms\b/g, '5 ms')
     .replaceAll(/[▁-█][ ▁-█]*/g, '█')

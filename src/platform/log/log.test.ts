@@ -64,6 +64,7 @@ it('every line about mail has a phrase of its own', () => {
   mail.gaveUp({ ...common, attempts: 3 });
   mail.suppressed(common);
   mail.ambiguous(common);
+  mail.expanded({ emailId: 'e', to: ['a@example.org'] });
   mail.failed(common);
   mail.notForwarded({ teamId: 't', address: 'a@example.org', because: 'b' });
   mail.loginRefused({ address: '192.0.2.1', reason: 'r' });
