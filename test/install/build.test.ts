@@ -104,6 +104,29 @@ describe('a build', () => {
     expect(await started()).toMatchObject({ part: 'two', main: expect.stringMatching(BUILT) });
   });
 
+  it('holds where the operations are found, and is made anew when the contract has changed', async () => {
+    tree.write('src/contract/index.ts', "export { loadRoutes } from './routes.ts';");
+    tree.write(
+      'src/contract/routes.ts',
+      "import { load } from './load.ts';\nexport const loadRoutes = (): string => load('emails.yaml');",
+    );
+    tree.write(
+      'src/contract/load.ts',
+      `import { readFileSync } from 'node:fs';
+       export const load = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');`,
+    );
+    tree.write('src/contract/emails.yaml', 'one');
+    tree.write(
+      'src/part.ts',
+      "import { loadRoutes } from './contract/index.ts';\nexport const part: string = loadRoutes();",
+    );
+    const { main, part } = await started();
+    expect(part).toBe('one');
+    expect(fs.readFileSync(main, 'utf8')).not.toContain('emails.yaml');
+    tree.write('src/contract/emails.yaml', 'two');
+    expect(await started()).toMatchObject({ part: 'two', main: expect.stringMatching(BUILT) });
+  });
+
   it('does without a source that was deleted', async () => {
     await started();
     fs.rmSync(at('src/part.ts'));
