@@ -190,7 +190,7 @@ ${smtpExamples(smtp, apiKey, email)}Then look at what arrived, also at ${url}/pl
 
   ${rasket} playground${data}
   ${rasket} playground${data} latest
-${receivingExample(smtp, `${rasket} received${data} list`)}
+${receivingExample(smtp, `${rasket} received list${data}`)}
 Ctrl-C stops it.
 `;
 }

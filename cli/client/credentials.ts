@@ -30,17 +30,27 @@ export interface TargetInput {
 
 export const DEFAULT_URL = 'http://127.0.0.1:3000';
 
+/** What is typed for a command stands for itself: what was set for the shell is for another server then, its key too. */
+export function namesServer({ url, data, profile }: Pick<TargetInput, 'url' | 'data' | 'profile'>): boolean {
+  return [url, data, profile].some((one) => one !== undefined);
+}
+
 /**
- * What was named wins: an address or a key by flag or variable, then a profile, then a data folder. Where nothing was
- * named it is what `rasket login` kept, and only without that a development server. A key from a file goes to its own
+ * What was named wins: by flag before any variable; an address or a key, then a profile, then a data folder. Where nothing
+ * was named it is what `rasket login` kept, and only without that a development server. A key from a file goes to its own
  * address and nowhere else: naming another server must not hand it over. A name that leads nowhere is a fault: what was
  * meant for one server must not be done to another.
  */
 export function findTarget({ url, apiKey, data, profile, needsKey = true, env }: TargetInput): Target {
-  const address = namedUrl(url, env);
-  const key = namedKey(apiKey, env);
+  if (profile !== undefined && data !== undefined) {
+    const says = `--profile ${profile} is one server and --data ${data} another; name one of them`;
+    throw new CredentialsFault(says, { isMisuse: true });
+  }
+  const isTyped = namesServer({ url, data, profile });
+  const address = namedUrl(url, isTyped ? {} : env);
+  const key = namedKey(apiKey, isTyped && url === undefined ? {} : env);
   if (address && key) return { ...address, ...key };
-  const named = { data: dataOf(data, env), profile: profile ?? env.RASKET_PROFILE };
+  const named = isTyped ? { data, profile } : { data: dataOf(undefined, env), profile: env.RASKET_PROFILE };
   const notes: string[] = [];
   const onUnreadable = needsKey || named.profile ? undefined : (why: string): void => void notes.push(why);
   const stored = storedTargets(env, named, { isAddressNamed: address !== undefined, onUnreadable });

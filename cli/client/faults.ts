@@ -53,6 +53,8 @@ interface Call {
   timeoutMs: number;
 }
 
+const isLoopback = (host: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(host);
+
 /** Puts the codes of the network and of TLS into words. */
 export function noAnswer({ url, method, timeoutMs }: Call, error: unknown): NoAnswer {
   const isInDoubt = method !== 'GET';
@@ -70,7 +72,14 @@ export function noAnswer({ url, method, timeoutMs }: Call, error: unknown): NoAn
   }
   switch (code) {
     case 'ECONNREFUSED':
-      return new NoAnswer({ url, cause: `Nothing answers at ${url}.`, next: 'rasket serve (or npm start)' });
+      return new NoAnswer({
+        url,
+        cause: `Nothing answers at ${url}.`,
+        // Nobody starts a server here that is to answer elsewhere.
+        next: isLoopback(hostname)
+          ? 'start the server again: rasket dev or rasket serve with its --data (or npm start)'
+          : 'start the server there, or name another with --url or --profile',
+      });
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return new NoAnswer({

@@ -79,11 +79,17 @@ function wordsOf(command: Command, option: Option): string[] {
   const flag = option.long ?? '';
   if (name === 'apiKey' || PLACES.includes(name)) return [];
   const isTyped = command.getOptionValueSource(name) === 'cli';
-  const value: unknown = isTyped ? command.getOptionValue(name) : VARIABLES[name]?.(process.env) || undefined;
+  const value: unknown = isTyped ? command.getOptionValue(name) : setFor(command, name);
   if (value === undefined || value === option.negate) return [];
   if (typeof value === 'boolean') return [flag];
   if (!Array.isArray(value)) return [flag, String(value)];
   return option.parseArg === collect ? value.flatMap((one) => [flag, String(one)]) : [flag, value.join(',')];
+}
+
+/** A server that is typed is the one, whatever is set for the shell. */
+function setFor(command: Command, name: string): string | undefined {
+  const isTyped = (option: string): boolean => command.getOptionValueSource(option) === 'cli';
+  return Object.keys(VARIABLES).some(isTyped) ? undefined : VARIABLES[name]?.(process.env) || undefined;
 }
 
 const pathOf = (command: Command): string[] => [...(command.parent ? pathOf(command.parent) : []), command.name()];

@@ -96,6 +96,32 @@ it('a profile wins over a folder whose development server runs', async () => {
   expect(development.asked).toEqual([]);
 });
 
+it('what is typed wins over every variable, and goes with its own key', async () => {
+  const [staging, development, shell] = [await serving(), await serving(), await serving()];
+  const data = developmentAt(development);
+  await login(staging, 'rk_staging', '--profile', 'staging');
+  const ofTheShell = { RASKET_URL: shell.url, RASKET_API_KEY: 'rk_shell' };
+  const typed: [args: string[], env: Record<string, string>, at: Answering, key: string][] = [
+    [['--data', data], { RASKET_PROFILE: 'staging' }, development, 'rk_development'],
+    [['--data', data], ofTheShell, development, 'rk_development'],
+    [['--profile', 'staging'], { ...ofTheShell, RASKET_DATA: data }, staging, 'rk_staging'],
+    [['--profile', 'staging', '--api-key', 'rk_typed'], ofTheShell, staging, 'rk_typed'],
+    [['--url', staging.url], ofTheShell, staging, 'rk_shell'],
+    [['--url', staging.url], { RASKET_PROFILE: 'other', RASKET_API_KEY: 'rk_shell' }, staging, 'rk_shell'],
+  ];
+  for (const [args, env, at, key] of typed) {
+    for (const server of servers) server.asked.length = 0;
+    const ended = await desk.rasket([...send, ...args], { env });
+    expect(ended, `${args.join(' ')}: ${ended.stderr}`).toMatchObject({ code: 0 });
+    expect(keysAt(at), args.join(' ')).toEqual([`Bearer ${key}`]);
+    expect(servers.flatMap(keysAt), args.join(' ')).toHaveLength(1);
+  }
+  for (const server of servers) server.asked.length = 0;
+  const both = await desk.rasket([...send, '--profile', 'staging', '--data', data]);
+  expectOneLine(both, /--profile staging is one server and --data \S+ another; name one of them/, 64);
+  expect(servers.flatMap(keysAt)).toEqual([]);
+});
+
 it('profiles are listed, and forgotten one by one', async () => {
   const server = await serving();
   await login(server, 'rk_plain');

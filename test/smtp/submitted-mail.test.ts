@@ -252,6 +252,25 @@ describe('a message', () => {
     expect(next.got).toHaveLength(1);
   });
 
+  it('with other files is another message under one idempotency key, however its parts are written', async () => {
+    const content = (boundary: string, encoding: string, file: string): string =>
+      lines(
+        ...[
+          `From: ${from}`,
+          'Rasket-Idempotency-Key: invoice-1',
+          `Content-Type: multipart/mixed; boundary=${boundary}`,
+        ],
+        ...['', `--${boundary}`, '', 'Your invoice', `--${boundary}`, 'Content-Type: application/pdf; name=a.pdf'],
+        ...[`Content-Transfer-Encoding: ${encoding}`, '', file, `--${boundary}--`],
+      );
+    const first = await send(content('one', 'base64', 'JVBERi0xLjQ='));
+    expect(await send(content('two', 'base64', 'JVBE\r\nRi0xLjQ='))).toEqual({ id: first.id, got: [] });
+    const other = content('one', 'base64', 'JVBERi0xLjU=');
+    expect(await submit(client, { from, to: ['someone@example.net'], content: other })).toMatch(
+      /^550 5\.7\.1 This Idempotency-Key was used with a different request/,
+    );
+  });
+
   it('to a suppressed address is suppressed', async () => {
     await scene.api('POST', '/suppressions', { key: team.key, body: { email: 'gone@example.net' } });
     const { id, got } = await send(lines(`From: ${from}`, 'To: gone@example.net', '', 'x'), ['gone@example.net']);

@@ -7,7 +7,7 @@ import { decodeText, readFields, type RawField, type TextPart } from '../../../p
 import type { EmailDraft } from '../../../resources/emails/index.ts';
 import { hashRequest, type Idempotency } from './idempotency.ts';
 import type { Spooled } from './spool-message.ts';
-import { readFiles } from './submitted-files.ts';
+import { identify, readFiles } from './submitted-files.ts';
 import type { SubmittedMessage } from './submitted-message.ts';
 
 export interface Submission {
@@ -89,6 +89,7 @@ export async function readSubmitted(
     scheduledAt: null,
     topicId: null,
   };
+  const files = await readFiles(spooled);
   const head = kept.map(({ raw }) => (raw.endsWith('\r\n') ? raw : `${raw}\r\n`)).join('');
   const messageId = valueOf('message-id')?.replaceAll('\r\n', '').trim() ?? '';
   return {
@@ -100,10 +101,10 @@ export async function readSubmitted(
       hasDate: valueOf('date') !== undefined,
       protocol,
       asked,
-      files: await readFiles(spooled),
+      files,
       needsSmtpUtf8: /[^\0-\x7f]/.test(head),
     },
-    idempotency: readIdempotency(fields, draft),
+    idempotency: await readIdempotency(fields, draft, () => Promise.all(files.map((file) => identify(spooled, file)))),
   };
 }
 
@@ -220,7 +221,11 @@ function shortened(text: string, bytesMax: number): string {
  * A client that has more recipients than one transaction takes sends the same message to the next ones: with the same
  * key, and rightly. What libraries write anew at each try (Date, Message-ID, boundaries) makes no other message.
  */
-function readIdempotency(fields: readonly RawField[], draft: EmailDraft): Idempotency | undefined {
+async function readIdempotency(
+  fields: readonly RawField[],
+  draft: EmailDraft,
+  identifyFiles: () => Promise<(readonly string[])[]>,
+): Promise<Idempotency | undefined> {
   const written = fields.filter(({ lower }) => KEY_HEADERS.has(lower)).map(({ value }) => value.trim());
   const [key] = written;
   if (key === undefined) return undefined;
@@ -231,5 +236,9 @@ function readIdempotency(fields: readonly RawField[], draft: EmailDraft): Idempo
   const recipients = draft.recipients.map(({ address }) => normalizeAddress(address)).sort();
   const { from, replyTo } = draft.written;
   const said = { from, replyTo, subject: draft.subject, html: draft.html, text: draft.text, tags: draft.tags };
-  return { key: `smtp ${hashRequest('recipients', { key, recipients })}`, requestHash: hashRequest('submit', said) };
+  const files = await identifyFiles();
+  return {
+    key: `smtp ${hashRequest('recipients', { key, recipients })}`,
+    requestHash: hashRequest('submit', files.length === 0 ? said : { ...said, files }),
+  };
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { decodeWords } from 'postal-mime';
 import { fileName, readStructured, transferDecoder, type FilePart } from '../../../protocol/mime-read/index.ts';
 import type { Spooled } from './spool-message.ts';
@@ -43,11 +44,26 @@ export async function readFiles(spooled: Spooled): Promise<SubmittedFile[]> {
 const nameless = (type: string): string => (type === 'message/rfc822' ? 'message.eml' : 'attachment');
 
 /** Read through once, because what it is decoded to has to be said before it is sent. */
-async function sizeOf(spooled: Spooled, { start, end, encoding }: FilePart): Promise<number> {
-  const decoder = transferDecoder(encoding);
+async function sizeOf(spooled: Spooled, part: FilePart): Promise<number> {
   let size = 0;
+  for await (const piece of decoded(spooled, part)) size += piece.length;
+  return size;
+}
+
+/** What tells it from another file, whatever boundaries and line lengths a library wrote around it this time. */
+export async function identify(spooled: Spooled, file: SubmittedFile): Promise<readonly string[]> {
+  const hash = createHash('sha256');
+  for await (const piece of decoded(spooled, file)) hash.update(piece);
+  return [file.filename, file.contentType, hash.digest('hex')];
+}
+
+async function* decoded(
+  spooled: Spooled,
+  { start, end, encoding }: Pick<FilePart, 'start' | 'end' | 'encoding'>,
+): AsyncGenerator<Uint8Array> {
+  const decoder = transferDecoder(encoding);
   for (let at = start; at < end; at += PIECE_BYTES) {
-    size += decoder.update(await spooled.read(at, Math.min(end, at + PIECE_BYTES))).length;
+    yield decoder.update(await spooled.read(at, Math.min(end, at + PIECE_BYTES)));
   }
-  return size + decoder.end().length;
+  yield decoder.end();
 }
