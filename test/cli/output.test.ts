@@ -134,7 +134,7 @@ describe('answers that are none', () => {
     await vi.waitFor(async () => {
       expectOneLine(
         await desk.rasket(['health'], { env: { RASKET_URL: url } }),
-        /Nothing answers at .*Next: rasket serve/,
+        /Nothing answers at .*Next: start the server again: rasket dev or/,
       );
     }, 20_000);
   });

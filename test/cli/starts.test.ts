@@ -121,6 +121,8 @@ describe('rasket dev', () => {
     const sent = /rasket send .*/.exec(server.stdout)?.[0] ?? '';
     const ended = await desk.type(`${sent} --wait`);
     expect(ended, ended.stderr).toMatchObject({ code: 0, stdout: expect.stringMatching(/\tdelivered\n$/) });
+    const received = await desk.type(/rasket received .*/.exec(server.stdout)?.[0] ?? 'false');
+    expect(received, received.stderr).toMatchObject({ code: 0 });
     expect(await server.stop()).toMatchObject({ code: 0 });
     blocker?.close();
   });
