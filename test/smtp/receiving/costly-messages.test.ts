@@ -56,6 +56,22 @@ it('reports that are costly to read keep nobody else waiting', { timeout: 120_00
   }
 });
 
+it('messages of very many lines keep no other message waiting', { timeout: 120_000 }, async () => {
+  await using scene = await startScene({ roles: ['http', 'receiving'], config: { receiving: { read_seconds: 4 } } });
+  const { name } = await receivingDomainOf(scene, await scene.team());
+  const to = [`a@${name}`];
+  await bringMail(scene, { to, raw: 'From: a@example.org\r\n\r\nx\r\n' });
+  const ended: string[] = [];
+  const bring = async (what: string, body: string): Promise<void> => {
+    expect(await bringMail(scene, { to, raw: `From: a@example.org\r\n\r\n${body}` }), what).toMatch(/^250 /);
+    ended.push(what);
+  };
+  const costly = ['one', 'two', 'three', 'four'].map((what) => bring(what, '\r\n'.repeat(200_000)));
+  for (let n = 0; n < 5; n++) await bring('small', 'x\r\n');
+  await Promise.all(costly);
+  expect(ended.slice(0, 5)).toEqual(Array(5).fill('small'));
+});
+
 describe('messages that are costly to check', () => {
   it('keep nobody else waiting, and are taken', { timeout: 120_000 }, async () => {
     await using scene = await startScene({

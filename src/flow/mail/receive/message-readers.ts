@@ -9,23 +9,35 @@ export interface MessageReaders {
   close(): Promise<void>;
 }
 
-/** So that a message that takes its time does not hold up all others; the second thread is started when it is needed. */
-const READERS = 2;
+/** A line costs the parser some 20 µs: these take longer than anybody should wait for who brings less. */
+const LINES_MAX = 25_000;
 
 const NOTHING_KNOWN = { from: '', to: [], cc: [], bcc: [], replyTo: [], subject: '', messageId: '' };
 
 export function createMessageReaders(options: { clock: Clock; readMs: number; limits: ReadLimits }): MessageReaders {
   const { clock, readMs, limits } = options;
-  const readers = Array.from({ length: READERS }, () =>
+  const startReader = () =>
     createMessageThread<ReadOrder, MessageReading>({
       url: new URL('./reader-thread.ts', import.meta.url),
       ...{ clock, limitMs: readMs, atOnce: 1 },
       late: (because) => ({ isRead: false, because, ...NOTHING_KNOWN }),
-    }),
-  );
+    });
+  const [quick, slow] = [startReader(), startReader()];
+  // What takes its time is read by one thread, in turns, and nothing else waits for it. The second is started when needed.
+  const readerOf = (raw: Buffer): typeof quick => {
+    if (hasManyLines(raw)) return slow;
+    return quick.waiting() > 0 && slow.waiting() === 0 ? slow : quick;
+  };
   return {
-    read: (party, raw) =>
-      readers.reduce((least, one) => (one.waiting() < least.waiting() ? one : least)).ask(party, { raw, limits }),
-    close: async () => void (await Promise.all(readers.map((reader) => reader.close()))),
+    read: (party, raw) => readerOf(raw).ask(party, { raw, limits }),
+    close: async () => void (await Promise.all([quick.close(), slow.close()])),
   };
 }
+
+function hasManyLines(raw: Buffer): boolean {
+  let lines = 0;
+  for (let at = raw.indexOf(LF); at >= 0 && lines <= LINES_MAX; at = raw.indexOf(LF, at + 1)) lines++;
+  return lines > LINES_MAX;
+}
+
+const LF = 10;
