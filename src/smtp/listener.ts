@@ -9,7 +9,7 @@ import {
 } from 'smtp-server';
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js';
 import type { Log } from '../platform/log/index.ts';
-import type { OwnConnections } from '../platform/network/index.ts';
+import { clientKey, type OwnConnections } from '../platform/network/index.ts';
 import type { TlsKeys } from '../platform/server-tls/index.ts';
 import { SmtpConnection, type ListenerRules } from './connection.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
@@ -25,11 +25,15 @@ export interface ListenerOptions {
   limits: ConnectionLimits;
   rules: ListenerRules;
   connectionsMax: number;
+  perAddressMax: number;
   idleMs: number;
   isTrustedProxy: (address: string) => boolean;
   ownConnections: OwnConnections;
   log: Log;
 }
+
+/** A client says hello at once; who is silent holds a place that others wait for. */
+const HANDSHAKE_MS = 30_000;
 
 /**
  * One port. What smtp-server 3.21 does well is its own: only CRLF "." CRLF ends content, what was sent in clear before a
@@ -42,12 +46,16 @@ export class SmtpListener extends SMTPServer {
   /** Until their sockets are gone; the library forgets those that it has said goodbye to. */
   readonly #open = new Set<SmtpConnection>();
   readonly #isTrustedProxy: (address: string) => boolean;
+  readonly #perAddressMax: number;
+  /** By address, those whose TLS handshake is not over: neither our counts nor our deadlines know them yet. */
+  readonly #handshakes = new Map<string, number>();
   #isClosing = false;
 
   constructor(options: ListenerOptions) {
     super(libraryOptions(options));
     this.rules = options.rules;
     this.#isTrustedProxy = options.isTrustedProxy;
+    this.#perAddressMax = options.perAddressMax;
     const { log } = options;
     this.on('error', (error: Error) => log.debug({ err: error }, 'smtp connection'));
   }
@@ -88,6 +96,34 @@ export class SmtpListener extends SMTPServer {
     connection.on('error', (error) => this._onError(error));
     connection.on('gone', () => this.#open.delete(connection));
     connection.init();
+  }
+
+  override _acceptSocket(socket: Socket, handshake: boolean): (() => void) | false {
+    const address = socket.remoteAddress ?? '';
+    if (!handshake || this.#isTrustedProxy(address)) return super._acceptSocket(socket, handshake);
+    const key = clientKey(address);
+    const others = this.#handshakes.get(key) ?? 0;
+    const release = others < this.#perAddressMax && super._acceptSocket(socket, handshake);
+    if (!release) {
+      socket.destroy();
+      return false;
+    }
+    this.#handshakes.set(key, others + 1);
+    // The socket of the handshake, where that has begun: to take the one below away from it brings Node.js down.
+    const cut = (): void => void (this._pendingSockets.get(socket) ?? socket).destroy();
+    const cancel = this.rules.clock.timer(HANDSHAKE_MS, cut);
+    let isOver = false;
+    const end = (): void => {
+      if (isOver) return;
+      isOver = true;
+      cancel();
+      const left = (this.#handshakes.get(key) ?? 1) - 1;
+      if (left > 0) this.#handshakes.set(key, left);
+      else this.#handshakes.delete(key);
+      release();
+    };
+    socket.once('close', end);
+    return end;
   }
 
   override _expectsProxyHeader(socket: Socket): boolean {

@@ -82,6 +82,7 @@ function sharedOptions({ world, doors, tls }: SmtpOptions): Shared {
   return {
     name: config.instance.host,
     keys: tls.current(),
+    perAddressMax: smtp.max_connections_per_address,
     limits: createConnectionLimits({ total: smtp.max_connections, perAddress: smtp.max_connections_per_address }),
     connectionsMax: smtp.max_connections,
     idleMs: smtp.idle_seconds * 1000,

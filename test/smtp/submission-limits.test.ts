@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import net from 'node:net';
 import path from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import tls from 'node:tls';
@@ -158,6 +160,30 @@ describe('limits', () => {
     client.send(`${message(from)}${`${'x'.repeat(70)}\r\n`.repeat(10_000)}`);
     expect((await client.reply()).join()).toBe('421 4.3.4 The message is far too large');
     await client.over();
+  });
+
+  it('of connections that say nothing, by address and by time, before the TLS handshake as well', async () => {
+    await using own = await startScene({
+      roles,
+      config: {
+        smtp: { host: '127.0.0.1', max_connections: 8, max_connections_per_address: 3 },
+        submission: { ports: [0], tls_ports: [0] },
+      },
+    });
+    const port = portOf(own, 'tls');
+    const call = async (localAddress: string): Promise<net.Socket> => {
+      const socket = net.connect({ host: '127.0.0.1', port, localAddress });
+      socket.on('error', () => undefined);
+      await once(socket, 'connect');
+      return socket;
+    };
+    const silent = await Promise.all(Array.from({ length: 20 }, () => call('127.0.0.1')));
+    await vi.waitFor(() => expect(silent.filter((socket) => socket.closed)).toHaveLength(17), { timeout: 10_000 });
+    const other = tls.connect({ socket: await call('127.0.0.9'), rejectUnauthorized: false });
+    await once(other, 'secureConnect');
+    other.destroy();
+    own.clock.advance(30_000);
+    await vi.waitFor(() => expect(silent.every((socket) => socket.closed)).toBe(true), { timeout: 10_000 });
   });
 
   it('of time: to log in, and for content', async () => {
