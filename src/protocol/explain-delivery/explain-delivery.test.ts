@@ -131,6 +131,12 @@ it.each(CASES)('%j', (ended, sentence, advice) => {
   else expect(explained.advice).toMatch(advice);
 });
 
+it('what the playground caught went nowhere; a mail server that has its name is none', () => {
+  const caught: Ended = { outcome: 'delivered', reason: null, reply: '250 2.0.0 Kept in the playground' };
+  expect(explainDelivery(caught, { mx: 'playground', address: null }).sentence).toMatch(/playground.*nowhere/);
+  expect(explainDelivery(caught, { mx: 'playground', address: '192.0.2.1' }).sentence).toMatch(/took the message/);
+});
+
 it('nothing that was given up is said to be tried again', () => {
   expect(explainDelivery(refused('550 5.3.2 System not accepting messages')).advice).not.toMatch(/tried again/);
 });
