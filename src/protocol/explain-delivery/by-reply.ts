@@ -29,10 +29,9 @@ const RULES: readonly ReplyRule[] = [
     advice: 'The recipient’s administrator has to mend their forwarding.',
   },
   {
-    only: '4',
-    says: /\b4\.5\.3\b|too many (?:recipients|rcpts?)\b(?!.*\b(?:second|minute|hour|day|rate|limit))/i,
-    sentence: 'The mail server takes only so many recipients in one transaction, and this one was beyond that.',
-    advice: `The rest is sent in the next transaction. ${RETRIED}`,
+    says: /\b[45]\.5\.3\b|too many (?:recipients|rcpts?)\b(?!.*\b(?:second|minute|hour|day|rate|limit))/i,
+    sentence: 'The mail server takes only so many recipients in one transaction; the rest has to come in the next.',
+    advice: NOTHING_TO_DO,
   },
   {
     says: /\b(?:rate\b|too (?:many|much)|throttl|exceeded the (?:rate|limit)|deferred due to user complaints|\[TSS?0\d\]|4\.7\.28|temporarily deferred|unusual rate)/i,
@@ -72,6 +71,12 @@ const RULES: readonly ReplyRule[] = [
     says: /\b[45]\.7\.26\b|unauthenticated/i,
     sentence: 'The recipient’s mail server could not make sure who sent it: neither SPF nor DKIM held.',
     advice: 'rasket domains get shows what is wrong with the domain’s records.',
+  },
+  {
+    only: '4',
+    says: /\bsender\b.{0,200}\b(?:unverified|verif(?:y|ication) (?:in progress|callout))/i,
+    sentence: 'The recipient’s mail server could not make sure yet that the sender’s address exists.',
+    advice: `${RETRIED} If it lasts, see that the sender’s domain takes mail for this address.`,
   },
   {
     says: /\b[45]\.1\.[78]\b|\b5\.7\.27\b|sender (?:address )?(?:rejected|verif)/i,
