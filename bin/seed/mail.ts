@@ -27,7 +27,7 @@ interface Written {
 
 /**
  * The mail of one day up to `now`, in one transaction; answers how many emails it wrote. A day that was written before,
- * known by its first email, stays as it is.
+ * known by any of its emails, stays as it is.
  */
 export async function seedDay(world: World, domain: DomainRow, dayStart: number, now: number): Promise<number> {
   const dice = createDice(`${domain.id} ${dayStart}`);
@@ -43,10 +43,11 @@ export async function seedDay(world: World, domain: DomainRow, dayStart: number,
     const { email: address } = dice.pick(PEOPLE);
     const row = emailOf(store, domain, address, dice);
     const moments = tellStory(dice, address, at).filter((moment) => at + moment.after <= now);
-    if (at <= now) written.push({ email: row, address, moments });
+    // What has not ended would have to be in the queue, and be sent.
+    if (moments.some(hasEnded)) written.push({ email: row, address, moments });
   }
-  const [first] = written;
-  if (!first || (await emailRowsByIds(world.db, [first.email.email.id])).length > 0) return 0;
+  const ids = written.map(({ email }) => email.email.id);
+  if (ids.length === 0 || (await emailRowsByIds(world.db, ids)).length > 0) return 0;
   for (const { email, moments } of written) {
     email.email.last_event = foldLastEvent(
       moments.flatMap((moment) => ('happens' in moment ? moment.happens.type : [])),
@@ -82,6 +83,12 @@ export async function seedDay(world: World, domain: DomainRow, dayStart: number,
   });
   return written.length;
 }
+
+const ENDS: readonly string[] = ['delivered', 'bounced', 'failed', 'suppressed', 'canceled'].map(
+  (end) => `email.${end}`,
+);
+
+const hasEnded = (moment: Moment): boolean => 'happens' in moment && ENDS.includes(moment.happens.type);
 
 function originOf(happening: NewEvent | { type: string; data?: unknown }): 'bounce' | 'complaint' | undefined {
   if (happening.type === 'email.complained') return 'complaint';

@@ -1,4 +1,4 @@
-import type { EmailHistory } from '../client/index.ts';
+import { quoted, type EmailHistory } from '../client/index.ts';
 import { toneOfEmail } from '../families/emails.ts';
 import { clean } from './clean.ts';
 import { styleOf } from './items.ts';
@@ -83,8 +83,13 @@ const EVENTS: Readonly<Record<string, string>> = {
 };
 
 /** Reports do not always suppress, the simulator never does, and an entry may have been removed since. */
-const LOOK_UP = 'Whether the address is on the suppression list now: rasket suppressions get ADDRESS';
-const NEXT_OF: Readonly<Record<string, string>> = { 'email.complained': LOOK_UP, 'email.suppressed': LOOK_UP };
+const LOOKED_UP: readonly string[] = ['email.complained', 'email.suppressed'];
+
+function lookUp(to: readonly unknown[]): string {
+  // One that begins with a dash would be taken for an option.
+  const word = to.length === 1 && !String(to[0]).startsWith('-') ? quoted(String(to[0])) : 'ADDRESS';
+  return `Whether the address is on the suppression list now: rasket suppressions get ${word}`;
+}
 
 function tellEvent(
   terminal: Terminal,
@@ -104,7 +109,7 @@ function tellEvent(
     // An operator's own words.
     about('failed', 'message'),
     here(advice ?? ''),
-    here(NEXT_OF[type] ?? ''),
+    LOOKED_UP.includes(type) ? here(lookUp(to)) : undefined,
     typeof link === 'string' ? terminal.paint('dim', link) : undefined,
   ];
   return [

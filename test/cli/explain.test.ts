@@ -101,7 +101,17 @@ it.each([
   [
     'a complaint, without a word about what was suppressed',
     event(3, 'email.complained', { to }),
-    'It was marked as spam (b@example.org).\n  Whether the address is on the suppression list now: rasket suppressions get --url URL ADDRESS\n',
+    'It was marked as spam (b@example.org).\n  Whether the address is on the suppression list now: rasket suppressions get --url URL b@example.org\n',
+  ],
+  [
+    'a complaint of an address that a shell would take apart',
+    event(3, 'email.complained', { to: ["o'hara&co@example.org"] }),
+    "now: rasket suppressions get --url URL 'o'\\''hara&co@example.org'\n",
+  ],
+  [
+    'complaints of several addresses',
+    event(3, 'email.complained', { to: [...to, 'c@example.org'] }),
+    'now: rasket suppressions get --url URL ADDRESS\n',
   ],
   [
     'what was not sent, in the words of the event',

@@ -55,6 +55,10 @@ describe('rasket seed', () => {
     expect(data).toHaveLength(made.emails + 3);
     const ends = ['delivered', 'opened', 'clicked', 'bounced', 'complained', 'failed', 'suppressed', 'canceled'];
     expect([...new Set(data.map((email) => email.last_event))]).toEqual(expect.arrayContaining([...ends, 'scheduled']));
+    // Nothing of it is in the queue, so that nothing of it waits.
+    const waits = ['queued', 'sent', 'delivery_delayed'];
+    expect(data.filter((email) => waits.includes(email.last_event))).toEqual([]);
+    expect(data.filter((email) => email.last_event === 'scheduled')).toHaveLength(3);
     const bounced = data.find((email) => email.last_event === 'bounced')?.id ?? '';
     const told = await desk.rasket(['explain', bounced, '--data', 'try'], { env });
     expect([told.code, told.stdout]).toEqual([0, expect.stringMatching(/55[02] 5\.[12]\.[12]/)]);

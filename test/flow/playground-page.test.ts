@@ -34,6 +34,17 @@ function page(path: string, { host = new URL(scene.url).host, method = 'GET' } =
 const linksIn = (html: string): string[] =>
   [...html.matchAll(/href="(\/playground\/[^"]+)"/g)].map(([, path = '']) => path);
 
+it('the history of what was caught says that it went nowhere', async () => {
+  const id = await send({ subject: 'First', text: 'one' });
+  const { body } = await scene.api('GET', `/emails/${id}/attempts`, { key: team.key });
+  expect(body.data).toMatchObject([
+    {
+      mx: 'playground',
+      recipients: [{ outcome: 'delivered', explanation: expect.stringMatching(/nowhere/) as string }],
+    },
+  ]);
+});
+
 it('lists what was caught, newest first, the simulator’s mail with it, each with what became of it', async () => {
   expect((await page('/playground')).html).toContain('Nothing was caught yet');
   await send({ subject: 'First', text: 'one' });

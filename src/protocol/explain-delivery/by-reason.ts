@@ -88,7 +88,7 @@ const OUTCOMES: Readonly<Record<Ended['outcome'], Explanation>> = {
   deferred: { sentence: 'The mail server did not take the message for now.', advice: RETRIED },
   bounced: {
     sentence: 'The mail server refused the message for good.',
-    advice: 'Its reply says why; the recipient’s administrator can say more.',
+    advice: 'Its reply is all that it said; the recipient’s administrator can say more.',
   },
   suppressed: {
     sentence: 'The address is on your suppression list, so nothing was sent to it.',

@@ -3,16 +3,25 @@ import type { Explanation } from './ended.ts';
 interface ReplyRule extends Explanation {
   /** What the reply says; the enhanced code stands in its text too. */
   says: RegExp;
+  /** The first digit of the replies that it holds for; without it, of all that refuse. What is temporary is never an address to remove. */
+  only?: '4' | '5';
 }
 
 const RETRIED = 'It is tried again by itself.';
+const NOTHING_TO_DO = `Nothing to do. ${RETRIED}`;
+const GIVEN_UP = 'It was given up; send it again when that is over.';
+
+const NO_SUCH_MAILBOX =
+  /(?:user|mailbox|recipient|address|account)\b.{0,80}(?:unknown|not (?:found|exist)|does ?n[o']t exist|invalid|no longer|unavailable)|no such|unknown (?:user|recipient)|does not exist|\b5\.1\.(?:1|10|2|3)\b|\b5\.4\.1 recipient address rejected: access denied/i;
+const BY_RULE =
+  /only accepts? mail from|restricted|not (?:allowed|authorized|permitted)|access denied|policy|prohibit|\b[45]\.7\.\d+\b/i;
 
 /** The first that holds decides: what is said in words before what is said in codes. */
 const RULES: readonly ReplyRule[] = [
   {
     says: /grey ?list|gray ?list|greylisted|try again (?:in|after) \d/i,
     sentence: 'The mail server turns unknown senders away once and takes them a little later (greylisting).',
-    advice: `Nothing to do. ${RETRIED}`,
+    advice: NOTHING_TO_DO,
   },
   {
     says: /\bloop|\b5\.4\.6\b|too many hops/i,
@@ -20,19 +29,37 @@ const RULES: readonly ReplyRule[] = [
     advice: 'The recipient’s administrator has to mend their forwarding.',
   },
   {
+    says: /\b[45]\.5\.3\b|too many (?:recipients|rcpts?)\b(?!.*\b(?:second|minute|hour|day|rate|limit))/i,
+    sentence: 'The mail server takes only so many recipients in one transaction; the rest has to come in the next.',
+    advice: NOTHING_TO_DO,
+  },
+  {
     says: /\b(?:rate\b|too (?:many|much)|throttl|exceeded the (?:rate|limit)|deferred due to user complaints|\[TSS?0\d\]|4\.7\.28|temporarily deferred|unusual rate)/i,
     sentence: 'The mail server takes mail from this server only slowly at the moment.',
     advice: `${RETRIED} If it lasts, send less at once until the server’s address is better known.`,
   },
   {
+    // Before the blocklists: what bans is the recipient's mail server, and no list.
+    says: /banned send(?:ing ip|er)|\b5\.7\.(?:511|60[6-9]|6[1-4]\d)\b/i,
+    sentence: 'The address of this server is banned at the recipient’s mail server.',
+    advice: 'Find out what was sent, and ask for delisting at the link in the reply.',
+  },
+  {
     says: /spamhaus|\brbl\b|dnsbl|block ?list|black ?list|blocklisted|listed (?:by|in|at|on)|barracudacentral|spamcop|sorbs/i,
     sentence: 'The address of this server is on a blocklist that the recipient’s mail server asks.',
-    advice: 'Follow the link in the reply, find out what was sent, and ask the list to remove the address.',
+    advice: 'Follow the link in the reply, find out what was sent, and ask the list to take it off.',
   },
   {
     says: /reverse dns|\bPTR\b|rdns|4\.7\.25|5\.7\.25|cannot find your (?:reverse )?hostname|no reverse|client host rejected: cannot find/i,
     sentence: 'The address of this server has no name in reverse DNS, or not the one it greets with.',
     advice: 'Have the provider of the machine set the reverse DNS (PTR) to the value of instance.host.',
+  },
+  {
+    // Before DMARC, SPF and DKIM: such a reply names all of them, with what came of each.
+    says: /\b5\.7\.515\b|required authentication level/i,
+    sentence:
+      'The recipient’s mail server demands SPF, DKIM and DMARC of the sending domain, and not all of them held.',
+    advice: 'rasket domains get shows what is wrong with the domain’s records.',
   },
   {
     says: /dmarc/i,
@@ -46,7 +73,13 @@ const RULES: readonly ReplyRule[] = [
     advice: 'rasket domains get shows what is wrong with the domain’s records.',
   },
   {
-    says: /\b[45]\.1\.[78]\b|sender (?:address )?(?:rejected|verif)/i,
+    only: '4',
+    says: /\bsender\b.{0,200}\b(?:unverified|verif(?:y|ication) (?:in progress|callout))/i,
+    sentence: 'The recipient’s mail server could not make sure yet that the sender’s address exists.',
+    advice: `${RETRIED} If it lasts, see that the sender’s domain takes mail for this address.`,
+  },
+  {
+    says: /\b[45]\.1\.[78]\b|\b5\.7\.27\b|sender (?:address )?(?:rejected|verif)/i,
     sentence: 'The recipient’s mail server does not accept the sender’s address, or could not find its domain.',
     advice: 'rasket domains get shows which records of the sending domain are missing.',
   },
@@ -59,6 +92,11 @@ const RULES: readonly ReplyRule[] = [
     says: /\bdkim\b|5\.7\.2[0-2]\b/i,
     sentence: 'The recipient’s mail server did not accept the DKIM signature.',
     advice: 'rasket domains get shows whether the published key is the one in use.',
+  },
+  {
+    says: /(?:\bdns\b|\bresolv(?:e|ing)\b|look(?:ing)? ?up).{0,60}\b(?:sender|sending|mail from)(?:[’']s)? (?:domain|address)|\b(?:sender|sending|mail from)(?:[’']s)? (?:domain|address).{0,60}(?:\bdns\b|\bresolve\b|look ?up)/i,
+    sentence: 'The recipient’s mail server could not look up the sending domain in DNS.',
+    advice: `Look at the DNS of the sending domain: do its name servers answer from outside? ${RETRIED}`,
   },
   {
     says: /reputation|poor sender|5\.7\.1 .*(?:ip|address).*(?:low|poor)/i,
@@ -91,11 +129,13 @@ const RULES: readonly ReplyRule[] = [
     advice: 'Send it smaller, for instance with a link in place of an attachment.',
   },
   {
+    only: '5',
     says: /disabled|inactive|deactivated|suspended|(?:mailbox|account|user|address).{0,40}\bremoved|\b5\.2\.1\b/i,
     sentence: 'The mailbox exists, and is closed or not in use any more.',
     advice: 'Remove the address.',
   },
   {
+    only: '5',
     says: /\bmoved\b|\b5\.1\.6\b/i,
     sentence: 'The mailbox has moved, and the old address is good no more.',
     advice: 'Ask the recipient for the new address.',
@@ -111,17 +151,56 @@ const RULES: readonly ReplyRule[] = [
     advice: 'The transcript shows where the handshake broke off.',
   },
   {
-    says: /(?:user|mailbox|recipient|address|account)\b.{0,80}(?:unknown|not (?:found|exist)|does ?n[o']t exist|invalid|no longer|unavailable)|no such|unknown (?:user|recipient)|does not exist|\b[45]\.1\.(?:1|10|2|3)\b|\b5\.4\.1 recipient address rejected: access denied/i,
+    only: '5',
+    // 5.1.10 alone does not tell: others say it of a mailbox.
+    says: /^556|\bnull ?mx\b|domain (?:does not|doesn[’']t) accept (?:any )?(?:e-?)?mail/i,
+    sentence: 'The recipient’s domain says that it takes no mail at all.',
+    advice: 'Remove the address; nobody can be reached there.',
+  },
+  {
+    only: '4',
+    says: /\b(?:mailbox|account)\b.{0,80}(?:unavailable|busy|locked|in use|disabled|inactive|suspended)|\b4\.2\.\d+\b/i,
+    sentence: 'The mailbox takes no mail for now: it is busy or locked.',
+    advice: NOTHING_TO_DO,
+  },
+  {
+    only: '4',
+    says: /unverified address|address verification|(?:user|mailbox|recipient|address|account)\b.{0,80}(?:unknown|not (?:found|exist)|does ?n[o'’]t exist)|no such|unknown (?:user|recipient)|\b4\.1\.\d+\b/i,
+    sentence: 'The mail server does not know yet whether there is such a mailbox.',
+    advice: `${RETRIED} If it lasts, look for a typing mistake in the address.`,
+  },
+  {
+    only: '5',
+    says: NO_SUCH_MAILBOX,
     sentence: 'There is no such mailbox.',
     advice: 'Look for a typing mistake in the address; otherwise remove it.',
   },
   {
-    says: /only accepts? mail from|restricted|not (?:allowed|authorized|permitted)|access denied|policy|\b[45]\.7\.\d+\b/i,
+    only: '4',
+    says: BY_RULE,
+    sentence:
+      'The mail server puts the message off: it makes unknown senders wait (greylisting), or has a limit or rule.',
+    advice: `${RETRIED} If it lasts, its reply may name the rule.`,
+  },
+  {
+    says: BY_RULE,
     sentence: 'A rule of the recipient’s mail server does not allow this message.',
     advice: 'Its reply may name the rule; the recipient’s administrator can make an exception.',
   },
   {
-    says: /\b[45]\.4\.\d+\b|no route|routing|host not found/i,
+    only: '4',
+    says: /\b4\.4\.[12]\b|time(?:d )?-?out/i,
+    sentence: 'A connection at the mail server broke off, or took too long.',
+    advice: NOTHING_TO_DO,
+  },
+  {
+    only: '4',
+    says: /\b4\.4\.\d+\b|no route|routing|host not found/i,
+    sentence: 'The other side could not find the way to the mailbox for now.',
+    advice: `${RETRIED} If it lasts, the recipient’s administrator has to mend their routing.`,
+  },
+  {
+    says: /\b5\.4\.\d+\b|no route|routing|host not found/i,
     sentence: 'The other side could not find the way to the mailbox.',
     advice: 'The recipient’s administrator has to mend their routing.',
   },
@@ -140,9 +219,9 @@ const RULES: readonly ReplyRule[] = [
 /** What a refusing reply means; a rule whose advice is to wait says nothing where nothing is tried again. */
 export function byReply(reply: string, isRetried: boolean): Explanation | undefined {
   if (/^2/.test(reply)) return undefined;
-  const rule = RULES.find(({ says }) => says.test(reply));
+  const rule = RULES.find(({ says, only }) => (!only || reply.startsWith(only)) && says.test(reply));
   if (!rule) return undefined;
   const { sentence, advice } = rule;
-  if (isRetried || !advice?.includes(RETRIED)) return { sentence, advice };
-  return { sentence, advice: 'It was given up; send it again when the other side is well.' };
+  if (isRetried) return { sentence, advice };
+  return { sentence, advice: advice?.replace(NOTHING_TO_DO, GIVEN_UP).replace(RETRIED, GIVEN_UP) ?? null };
 }

@@ -7,6 +7,16 @@ export interface Ended {
   reply: string | null;
 }
 
+/** The name that the built-in mailbox of a development server has in the place of a mail server's. */
+export const PLAYGROUND = 'playground';
+
+/** Who was spoken with; nulls where nobody was. */
+export interface Peer {
+  mx: string | null;
+  /** null: no connection to it. What a stranger calls his server is never taken for ours. */
+  address: string | null;
+}
+
 export interface Explanation {
   sentence: string;
   /** null: there is nothing to do. */

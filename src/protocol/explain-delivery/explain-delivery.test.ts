@@ -5,7 +5,7 @@ const refused = (reply: string): Ended => ({ outcome: 'bounced', reason: 'refuse
 const later = (reply: string): Ended => ({ outcome: 'deferred', reason: 'refused_for_now', reply });
 const ours = (outcome: Ended['outcome'], reason: string | null): Ended => ({ outcome, reason, reply: null });
 
-it.each<[Ended, RegExp, RegExp | null]>([
+const CASES: [Ended, RegExp, RegExp | null][] = [
   [{ outcome: 'delivered', reason: null, reply: '250 2.0.0 OK queued as 4F2' }, /took the message/, null],
   [later('450 4.2.0 <a@b.example>: Recipient address rejected: Greylisted'), /greylisting/, /Nothing to do/],
   [later('451 4.7.1 Please try again in 300 seconds'), /greylisting/, /Nothing to do/],
@@ -67,7 +67,49 @@ it.each<[Ended, RegExp, RegExp | null]>([
   ],
   [refused('554 5.7.1 <a@b.example>: Recipient address rejected: Access denied'), /rule/, /administrator/],
   [refused('554 5.6.0 Corrupt message'), /of this form/, /plain text/],
-  [refused('571 No'), /refused the message for good/, /reply says why/],
+  [refused('571 No'), /refused the message for good/, /all that it said/],
+  [refused('554 Transaction failed'), /refused the message for good/, /administrator can say more/],
+  [refused('550 5.1.0 Address rejected'), /refused the message for good/, /administrator can say more/],
+  [refused('550 Administrative prohibition'), /A rule/, /administrator/],
+  [later('450 Requested mail action not taken: mailbox unavailable'), /busy or locked/, /tried again/],
+  [later('450 4.2.1 The account is temporarily disabled'), /busy or locked/, /tried again/],
+  [
+    later('450 4.1.1 <a@b.example>: Recipient address rejected: unverified address: Address verification in progress'),
+    /not know yet/,
+    /tried again/,
+  ],
+  [later('450 4.1.1 <a@b.example>: Recipient address rejected: User unknown'), /not know yet/, /typing mistake/],
+  [later('451 4.7.1 Try again later'), /greylisting.* limit/, /tried again/],
+  [later('450 4.7.1 <a@b.example>: Recipient address rejected: Service is unavailable'), /greylisting/, /tried again/],
+  [later('450 4.7.1 <mx.example.com>: Helo command rejected: Host not found'), /limit or rule/, /may name the rule/],
+  [refused('550 Mail from 192.0.2.1 refused, see https://b.example/lookup'), /for good/, /all that it said/],
+  [
+    later('450 4.1.7 <a@b.example>: Sender address rejected: unverified address: Address verification in progress'),
+    /not make sure yet/,
+    /tried again/,
+  ],
+  [later('451 4.4.0 DNS failure resolving sender domain'), /sending domain in DNS/, /name servers.*tried again/],
+  [later('421 4.4.2 mx.b.example Error: timeout exceeded'), /broke off/, /tried again/],
+  [later('451 4.4.4 Unable to route'), /for now/, /tried again/],
+  [later('452 4.5.3 Too many recipients'), /one transaction.* next/, /tried again/],
+  [later('552 5.5.3 Too many recipients'), /one transaction.* next/, /tried again/],
+  [refused('550 5.5.3 Too many recipients'), /one transaction.* next/, /given up/],
+  [later('450 4.7.1 Too many recipients in the last hour'), /only slowly/, /send less/],
+  [refused('556 5.1.10 Domain does not accept mail (nullMX)'), /takes no mail at all/, /Remove/],
+  [refused('550 5.1.10 RESOLVER.ADR.RecipientNotFound; not found'), /no such mailbox/, /typing mistake/],
+  [refused('550 5.7.27 Sender address has null MX'), /the sender’s address/, /sending domain/],
+  [
+    refused('550 5.7.606 Access denied, banned sending IP [192.0.2.1]; visit https://delist.example/'),
+    /is banned/,
+    /delisting at the link in the reply/,
+  ],
+  [
+    refused(
+      '550 5.7.515 Access denied, sending domain b.example does not meet the required authentication level. Spf= Fail , Dkim= Pass , DMARC= Fail',
+    ),
+    /SPF, DKIM and DMARC/,
+    /domains get/,
+  ],
   [later('450 Later'), /for now/, /tried again/],
   [ours('deferred', 'dns_failure'), /name server/, /tried again/],
   [ours('deferred', 'unreachable'), /connected to/, /port 25/],
@@ -87,13 +129,37 @@ it.each<[Ended, RegExp, RegExp | null]>([
   [ours('failed', 'domain_removed'), /removed/, /send anew/],
   [ours('failed', 'dropped_by_operator'), /operator/, /Ask the operator/],
   [ours('ambiguous', null), /may have arrived/, /never sent a second time/],
-])('%j', (ended, sentence, advice) => {
+];
+
+it.each(CASES)('%j', (ended, sentence, advice) => {
   const explained = explainDelivery(ended);
   expect(explained.sentence).toMatch(sentence);
   if (advice === null) expect(explained.advice).toBeNull();
   else expect(explained.advice).toMatch(advice);
 });
 
+it('what the playground caught went nowhere; a mail server that has its name is none', () => {
+  const caught: Ended = { outcome: 'delivered', reason: null, reply: '250 2.0.0 Kept in the playground' };
+  expect(explainDelivery(caught, { mx: 'playground', address: null }).sentence).toMatch(/playground.*nowhere/);
+  expect(explainDelivery(caught, { mx: 'playground', address: '192.0.2.1' }).sentence).toMatch(/took the message/);
+});
+
 it('nothing that was given up is said to be tried again', () => {
   expect(explainDelivery(refused('550 5.3.2 System not accepting messages')).advice).not.toMatch(/tried again/);
 });
+
+it('what was given up says what to look at too', () => {
+  const { advice } = explainDelivery(refused('550 5.4.0 DNS failure resolving sender domain'));
+  expect(advice).toMatch(/name servers.*given up/);
+});
+
+const REPLIES = CASES.flatMap(([{ reply }]) => (reply === null ? [] : [reply]));
+const asTemporary = (reply: string): string => reply.replace(/^5/, '4').replaceAll(/\b5(?=\.\d+\.\d+\b)/g, '4');
+
+it.each(REPLIES.flatMap((reply) => [asTemporary(reply), reply.replace(/^5/, '4')]))(
+  'a temporary reply never has an address removed: %s',
+  (reply) => {
+    for (const ended of [later(reply), refused(reply)])
+      expect(explainDelivery(ended).advice ?? '').not.toMatch(/remove/i);
+  },
+);

@@ -1,10 +1,16 @@
 import { byReason } from './by-reason.ts';
 import { byReply } from './by-reply.ts';
-import type { Ended, Explanation } from './ended.ts';
+import { PLAYGROUND, type Ended, type Explanation, type Peer } from './ended.ts';
 
 /** A reply says more than our own word for it; where neither is known, that is what is said. */
-export function explainDelivery(ended: Ended): Explanation {
+export function explainDelivery(ended: Ended, { mx, address }: Peer = { mx: null, address: null }): Explanation {
+  if (ended.outcome === 'delivered' && mx === PLAYGROUND && address === null) return CAUGHT;
   const isReply = ended.reason === null || ended.reason === 'refused' || ended.reason === 'refused_for_now';
   const fromReply = isReply && ended.reply !== null ? byReply(ended.reply, ended.outcome === 'deferred') : undefined;
   return fromReply ?? byReason(ended);
 }
+
+const CAUGHT: Explanation = {
+  sentence: 'It was kept in the playground of this server, and went nowhere.',
+  advice: 'rasket playground shows what there is.',
+};

@@ -56,7 +56,7 @@ function presentAttempt(row: AttemptRow) {
     tls: version === null || cipher === null ? null : { version, cipher },
     duration_ms: row.duration_ms,
     recipients: (JSON.parse(row.recipients) as TriedRecipient[]).map((recipient) => {
-      const { sentence, advice } = explainDelivery(recipient);
+      const { sentence, advice } = explainDelivery(recipient, row);
       return { ...recipient, explanation: sentence, advice };
     }),
     transcript: row.transcript?.split('\n') ?? [],

@@ -1,3 +1,4 @@
+import { PLAYGROUND } from '../../../protocol/explain-delivery/index.ts';
 import type { Deliver, DeliveryJob } from './delivery-job.ts';
 
 /** For development: every message ends in a built-in mailbox, and its recipients hear that it was delivered. */
@@ -10,7 +11,7 @@ export function createCapture(save: (job: DeliveryJob, message: Buffer) => Promi
       kind: 'delivered',
       address,
       reply: { code: 250, enhanced: '2.0.0', lines: ['Kept in the playground'] },
-      mx: 'playground',
+      mx: PLAYGROUND,
       tls: null,
     }));
   };
