@@ -9,7 +9,7 @@ import { Doer, type Stage } from './doer.ts';
 import { helpText } from './help.ts';
 import { ListScreen } from './screens/list-screen.ts';
 import { screenOf } from './screens/screen-of.ts';
-import { inWords, type Host, type Offer, type Screen } from './screens/screen.ts';
+import { inWords, orInWords, type Host, type Offer, type Screen } from './screens/screen.ts';
 import { watchClient } from './watched-client.ts';
 
 export interface Prompt {
@@ -153,7 +153,7 @@ export class Navigator implements Host, Stage {
 
   key(key: string): void {
     if (key === 'ctrl-c') return this.#outside.quit();
-    this.#dispatch(key);
+    orInWords(() => this.#dispatch(key), this.say);
     this.changed();
   }
 
