@@ -26,6 +26,8 @@ export interface Offer {
   doings: readonly Doing[];
   /** The paths of the items that are meant; one empty path where none is. */
   paths: readonly Readonly<Record<string, string>>[];
+  /** What these are called, in the order of their paths. */
+  names?: readonly string[];
   /** What a form begins with. */
   given?: Readonly<Record<string, string>>;
 }
