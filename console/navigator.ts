@@ -99,7 +99,7 @@ export class Navigator implements Host, Stage {
   };
 
   sayFault = (error: unknown, form?: FormDialog): void => {
-    const text = clean(inWords(error));
+    const text = clean(inWords(error, form?.inItsWords));
     this.say(form ? '' : text);
     form?.refuse(text);
     // What may have been carried out all the same has to be looked at, whether or not the server is back.

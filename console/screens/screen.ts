@@ -1,5 +1,5 @@
 import type { Client } from '../../cli/client/index.ts';
-import { clean, explainFault, type Terminal } from '../../cli/output/index.ts';
+import { clean, explainFault, type Terminal, type Translate } from '../../cli/output/index.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Doing, Section } from '../catalog.ts';
 
@@ -92,13 +92,16 @@ export async function tried(
 }
 
 /** Any fault, for a line of the screen. What has no words of its own met an answer of another shape: no server ends the console. */
-export function inWords(error: unknown): string {
+export function inWords(error: unknown, inItsWords?: Translate): string {
   const strange = (found: unknown): string =>
     clean(
       `The server answered something that is not rasket’s (${found instanceof Error ? found.message : String(found)}).`,
     );
   try {
-    return explainFault(error)?.lines.join(' ') ?? strange(error);
+    const [first, ...more] = explainFault(error, inItsWords)?.lines ?? [strange(error)];
+    // The message of the whole may be that of its first field.
+    const isSaid = (line: string): boolean => first?.includes(line.trim().replace(/\.$/, '')) ?? false;
+    return [first, ...more.filter((line) => !isSaid(line))].join(' ');
   } catch (found) {
     // A refusal of another shape.
     return strange(found);

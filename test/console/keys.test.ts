@@ -256,6 +256,22 @@ describeAtTerminal('the keys of the console', () => {
     await seat.sees(/HTTP/, /It broke/);
   });
 
+  it('a form says of each field once what is wrong with it, by the name that it has there', async () => {
+    await seat.press('2');
+    await seat.sees('Your invoice');
+    await go('send', 'the sender, on a verified domain');
+    for (const text of ['nobody', 'b c', 'A try', 'Works.']) {
+      await seat.type(text);
+      await seat.press('Enter');
+    }
+    const said = (await seat.sees('(validation_error)', 'send: send an email')).replaceAll(/[│\s]+/g, ' ');
+    expect(said).not.toMatch(/to\.\d/);
+    expect(said.match(/\bfrom: /g)).toHaveLength(1);
+    expect(said).toContain('to (number 1): The address "b" has no @');
+    expect(said).toContain('to (number 2): The address "c" has no @');
+    await seat.press('Escape');
+  });
+
   it('a test mail is sent from a form, and a template is written, from fields that are checked', async () => {
     await seat.press('2');
     await seat.sees('Your invoice');
