@@ -1,8 +1,9 @@
 import { Box, Text, useInput, usePaste, useWindowSize } from 'ink';
 import { Component, useSyncExternalStore, type ReactNode } from 'react';
-import { bold, faint, fit, inverse, shownWidth, wrap } from './draw/text.ts';
+import { bold, clockOf, faint, fit, inverse, shownWidth, wrap } from './draw/text.ts';
 import { keysIn, type InkKey } from './keys.ts';
 import type { Navigator } from './navigator.ts';
+import { orInWords } from './screens/screen.ts';
 
 export interface AppInput {
   navigator: Navigator;
@@ -25,7 +26,10 @@ export function App({ navigator, version, where }: AppInput): ReactNode {
   if (columns < COLUMNS_MIN || rows < ROWS_MIN) {
     return <Text>{`The console needs ${COLUMNS_MIN} columns and ${ROWS_MIN} lines.`}</Text>;
   }
-  const lower = lowerLines(navigator, columns);
+  const lower = orInWords(
+    () => lowerLines(navigator, columns),
+    () => [''],
+  );
   const size = { columns, rows: rows - 4 - lower.length };
   // First, because drawing finds out how much there is to scroll.
   const lines = body(navigator, size);
@@ -33,10 +37,15 @@ export function App({ navigator, version, where }: AppInput): ReactNode {
     <Box flexDirection="column" width={columns} height={rows}>
       <Line text={header(navigator, version, where, columns)} />
       <Line text={tabs(navigator, columns)} />
-      <Line text={crumbs(navigator, columns)} />
+      <Line text={orInWords(() => crumbs(navigator, columns), inALine)} />
       <Lines lines={lines} height={size.rows} />
       <Lines lines={lower.map((line) => fit(line, columns))} height={lower.length} />
-      <Line text={fit(keysLine(navigator), columns)} />
+      <Line
+        text={fit(
+          orInWords(() => keysLine(navigator), inALine),
+          columns,
+        )}
+      />
     </Box>
   );
 }
@@ -51,6 +60,9 @@ const Lines = ({ lines, height }: { lines: readonly string[]; height: number }):
   </Box>
 );
 
+/** The screen itself says what is wrong with it. */
+const inALine = (): string => '';
+
 /** Left and right on one line; the left gives way. */
 function apart(left: string, right: string, columns: number): string {
   const room = columns - shownWidth(right) - 1;
@@ -58,7 +70,7 @@ function apart(left: string, right: string, columns: number): string {
 }
 
 function header({ lostSince, terminal }: Navigator, version: string, where: string, columns: number): string {
-  const since = lostSince === undefined ? '' : new Date(lostSince).toTimeString().slice(0, 8);
+  const since = lostSince === undefined ? '' : clockOf(lostSince);
   const state =
     lostSince === undefined
       ? terminal.paint('green', '✓ connected')
@@ -90,10 +102,16 @@ function crumbs({ screens, screen }: Navigator, columns: number): string {
 }
 
 function body({ screen, dialog }: Navigator, size: { columns: number; rows: number }): string[] {
-  const lines = screen?.draw(size) ?? [];
+  const lines = orInWords(
+    () => screen?.draw(size) ?? [],
+    (fault) => ['', ...wrap(`  ${fault}`, size.columns - 2)],
+  );
   if (!dialog) return lines;
   const width = Math.min(size.columns - 4, 110);
-  const inside = dialog.draw(width - 4, size.rows - 4).slice(0, size.rows - 3);
+  const inside = orInWords(
+    () => dialog.draw(width - 4, size.rows - 4),
+    (fault) => wrap(fault, width - 4),
+  ).slice(0, size.rows - 3);
   const rule = '─'.repeat(width - shownWidth(dialog.title) - 5);
   const box = [
     `┌─ ${bold(dialog.title)} ${rule}┐`,

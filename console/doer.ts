@@ -8,6 +8,7 @@ import { FormDialog, type Filled } from './dialogs/form-dialog.ts';
 import { outcomeOf } from './outcome.ts';
 import { ItemScreen } from './screens/item-screen.ts';
 import type { Offer, Screen } from './screens/screen.ts';
+import { inALine } from './screens/title-of.ts';
 import { planOf, readBody, workOf, type Plan, type Work } from './works.ts';
 
 /** As many lines of a form are asked for. */
@@ -33,6 +34,7 @@ export interface Stage {
 interface Task {
   doing: Pick<Doing, 'action' | 'label'>;
   paths: readonly Path[];
+  names: readonly string[];
   body: Filled['body'];
   form?: FormDialog | undefined;
 }
@@ -54,7 +56,7 @@ export class Doer {
     this.#work?.abort();
   }
 
-  begin({ action, label }: Doing, { paths, given = {} }: Offer): void {
+  begin({ action, label }: Doing, { paths, names = [], given = {} }: Offer): void {
     const [path = {}] = paths;
     const asked = Object.entries(action.path).filter(([name]) => !(name in path));
     const isForm = asked.length > 0 || Object.keys(action.flags).length > 0 || action.lines !== undefined;
@@ -62,17 +64,18 @@ export class Doer {
     // What would change is shown for one.
     if (paths.length > 1 && (planOf(action.operation) || action.lines))
       return this.#stage.say(`${label} does one at a time: unmark the others (space).`);
-    if (!isForm) return this.#confirm({ doing, paths, body: {} });
+    if (!isForm) return this.#confirm({ doing, paths, names, body: {} });
     const title = `${label}: ${action.summary}${paths.length > 1 ? `, ${paths.length} of them` : ''}`;
     // Several have nothing set in common.
     const isAsking = asked.length === 0 && paths.length === 1 && (action.current ?? action.lines) !== undefined;
     const stays = action.current && !isAsking ? ['What is left empty stays as it is.'] : [];
     // Fields are called as the options are, without their dashes.
     const said = action.description?.replaceAll(/--(?=[a-z])/g, '') ?? '';
-    const note = [...stays, said].join(' ').trim();
+    const which = paths.length > 1 ? [`Of ${inALine(names)}.`] : [];
+    const note = [...which, ...stays, said].join(' ').trim();
     const fields = { keys: Object.fromEntries(asked), flags: action.flags, given, note, isAsking };
     const form: FormDialog = new FormDialog(title, fields, (filled) =>
-      this.#confirm({ doing, paths: paths.map((one) => ({ ...one, ...filled.path })), body: filled.body, form }),
+      this.#confirm({ doing, paths: paths.map((one) => ({ ...one, ...filled.path })), names, body: filled.body, form }),
     );
     this.#stage.dialog = form;
     if (isAsking) void this.#beginForm(form, action, path);
@@ -99,14 +102,19 @@ export class Doer {
   }
 
   #confirm(task: Task): void {
-    const { doing, paths, body, form } = task;
+    const { doing, paths, names, body, form } = task;
     const { action, label } = doing;
     const { url } = this.#stage.client;
     const go = (): void => void this.#run(task);
     const { destroys } = action;
-    const many = paths.length > 1 ? ` for ${paths.length} of them` : '';
+    const which = names.length > 0 ? `: ${inALine(names)}` : '';
     if (destroys) {
-      const dialog = new ConfirmDialog({ title: label, says: destroys.says + many, where: url, yes: go });
+      const dialog = new ConfirmDialog({
+        title: label,
+        says: destroys.says + (paths.length > 1 ? which : ''),
+        where: url,
+        yes: go,
+      });
       this.#stage.dialog = dialog;
       // Several have no name in common: how many they are has to be known.
       if (paths.length > 1) return dialog.name(String(paths.length));
@@ -122,21 +130,21 @@ export class Doer {
     const plan = planOf(action.operation);
     if (plan) return void this.#plan(task, plan(this.#stage.client, paths[0] ?? {}, body));
     if (form || routeOf(action.operation as OperationId)[0] === 'GET') return go();
-    const question = `${action.summary[0]?.toUpperCase() ?? ''}${action.summary.slice(1)}${many}, on ${url}?`;
+    const question = `${action.summary[0]?.toUpperCase() ?? ''}${action.summary.slice(1)}${which}, on ${url}?`;
     const lines = [question, ...(action.description === undefined ? [] : [action.description])];
     this.#stage.dialog = new AskDialog(label, lines, go);
   }
 
   /** Shows what would be done, and asks. */
   #plan(task: Task, planned: Promise<Plan>): Promise<void> {
-    const { doing, form } = task;
+    const { doing, names, form } = task;
     this.#stage.say(`${doing.label} … asking what would change`);
     const show = ({ question, draw, work }: Plan): void => {
       this.#stage.say('');
       this.#stage.dialog = new AskDialog(
         doing.label,
         [question],
-        () => void this.#run({ doing, paths: [{}], body: {}, form }, work),
+        () => void this.#run({ doing, paths: [{}], names, body: {}, form }, work),
         (columns) => draw(this.#stage.terminal, columns),
       );
     };
@@ -162,7 +170,7 @@ export class Doer {
     }
   }
 
-  async #run({ doing, paths, body: filled, form }: Task, planned?: Work): Promise<void> {
+  async #run({ doing, paths, names, body: filled, form }: Task, planned?: Work): Promise<void> {
     const { action, label } = doing;
     const stage = this.#stage;
     const work = new AbortController();
@@ -179,7 +187,7 @@ export class Doer {
         ? [await special(stage.client, progress)]
         : await carryOut(stage.client, { action, paths, body }, progress);
       screen?.unmark?.();
-      const { text, dialog } = outcomeOf(action, answers);
+      const { text, dialog } = outcomeOf(action, answers, { paths, names });
       stage.dialog = dialog ?? stage.dialog;
       stage.say(text);
       if (/^delete/.test(action.operation) && screen instanceof ItemScreen && screen === stage.screen) stage.back();

@@ -9,7 +9,7 @@ import { Doer, type Stage } from './doer.ts';
 import { helpText } from './help.ts';
 import { ListScreen } from './screens/list-screen.ts';
 import { screenOf } from './screens/screen-of.ts';
-import { inWords, type Host, type Offer, type Screen } from './screens/screen.ts';
+import { inWords, orInWords, type Host, type Offer, type Screen } from './screens/screen.ts';
 import { watchClient } from './watched-client.ts';
 
 export interface Prompt {
@@ -99,7 +99,7 @@ export class Navigator implements Host, Stage {
   };
 
   sayFault = (error: unknown, form?: FormDialog): void => {
-    const text = clean(inWords(error));
+    const text = clean(inWords(error, form?.inItsWords));
     this.say(form ? '' : text);
     form?.refuse(text);
     // What may have been carried out all the same has to be looked at, whether or not the server is back.
@@ -153,7 +153,7 @@ export class Navigator implements Host, Stage {
 
   key(key: string): void {
     if (key === 'ctrl-c') return this.#outside.quit();
-    this.#dispatch(key);
+    orInWords(() => this.#dispatch(key), this.say);
     this.changed();
   }
 

@@ -1,8 +1,14 @@
 import type { Action } from '../cli/families/index.ts';
 import { TextDialog, type Dialog } from './dialogs/dialog.ts';
+import type { Offer } from './screens/screen.ts';
+import { inALine } from './screens/title-of.ts';
 
 /** What is told of what was done: a line, or a text that stays until it was read. */
-export function outcomeOf(action: Action, answers: readonly unknown[]): { text: string; dialog?: Dialog } {
+export function outcomeOf(
+  action: Action,
+  answers: readonly unknown[],
+  { paths, names }: Pick<Offer, 'paths'> & { names: readonly string[] },
+): { text: string; dialog?: Dialog } {
   const [answer] = answers;
   const text = typeof answer === 'string' ? answers.join('\n') : action.tell?.(answer as never);
   const hint = action.hint?.(answer as never);
@@ -12,6 +18,9 @@ export function outcomeOf(action: Action, answers: readonly unknown[]): { text: 
   }
   if (typeof answer === 'string') return { text: text ?? '' };
   const { id } = answer as { id?: string };
-  const what = answers.length > 1 ? `${answers.length} of them` : (text ?? id ?? '');
+  const named = inALine(names);
+  // What is made of an item has an id of its own.
+  const isIts = id === undefined || paths.some((path) => Object.values(path).includes(id));
+  const what = answers.length > 1 ? named : (text ?? (isIts && named !== '' ? named : (id ?? '')));
   return { text: `${action.done ?? 'Done'}  ${what}` };
 }

@@ -41,6 +41,8 @@ export interface FormInput {
 
 const LONG = 4000;
 
+const FIELD = /(?<![\w.@-])[a-z]+(?:[_.][a-z0-9]+)*(?![\w@-])/g;
+
 /** A line for each field of a call. Of what is set already, only what was changed is handed in. */
 export class FormDialog implements Dialog {
   readonly title: string;
@@ -164,6 +166,18 @@ export class FormDialog implements Dialog {
 
   takeBack(fault: string): void {
     if (this.#fault === fault) this.#fault = '';
+  }
+
+  /** A message of the API, with its fields called as their lines here are. */
+  inItsWords = (message: string, paths: readonly string[]): string =>
+    message.replaceAll(FIELD, (path) => (paths.includes(path) || path.includes('_') ? this.#labelOf(path) : path));
+
+  #labelOf(path: string): string {
+    const entry = this.#entries.find(({ name }) => path === name || path.startsWith(`${name}.`));
+    if (!entry) return path;
+    const at = /^\.(\d+)$/.exec(path.slice(entry.name.length))?.[1];
+    const isOneOfMany = at !== undefined && /[\s,]/.test(entry.edit.text.trim());
+    return isOneOfMany ? `${entry.label} (number ${Number(at) + 1})` : entry.label;
   }
 
   #submit(): boolean {

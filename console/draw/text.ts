@@ -111,3 +111,6 @@ export function gauge(share: number, width: number): string {
   const full = Math.round(Math.min(1, Math.max(0, share)) * width);
   return `[${'■'.repeat(full)}${'·'.repeat(width - full)}]`;
 }
+
+/** A moment of today, by the clock of whoever looks. */
+export const clockOf = (moment: number): string => new Date(moment).toTimeString().slice(0, 8);

@@ -5,6 +5,7 @@ import { doingsOf } from '../catalog.ts';
 import { bold, faint, fit, inverse, wrap } from '../draw/text.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
 import { TableBody } from './table-body.ts';
+import { nameOf } from './title-of.ts';
 
 type Path = Readonly<Record<string, string>>;
 
@@ -232,7 +233,8 @@ export class ItemScreen implements Screen {
     const { path, family } = this.#input;
     if (path === undefined) return [];
     const keys = Object.keys(path);
-    return [{ doings: doingsOf(family, keys, true), paths: [path] }];
+    const names = this.#item && keys.length > 0 ? [nameOf(this.#host.terminal, family, this.#item)] : [];
+    return [{ doings: doingsOf(family, keys, true), paths: [path], names }];
   }
 
   get filter(): ScreenFilter | undefined {

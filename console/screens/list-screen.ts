@@ -8,7 +8,7 @@ import { readFilter, writeFilter, type ReadFilter } from '../read-filter.ts';
 import { ItemScreen } from './item-screen.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
 import { TableBody } from './table-body.ts';
-import { titleOf } from './title-of.ts';
+import { nameOf, titleOf } from './title-of.ts';
 
 type Row = { id: string };
 type Path = Readonly<Record<string, string>>;
@@ -241,6 +241,7 @@ export class ListScreen implements Screen {
     const inHand = this.#body.row(this.#rows());
     const rows = this.#body.marked.size > 0 ? [...this.#body.marked.values()] : inHand === undefined ? [] : [inHand];
     const paths = rows.map((row) => pathOfRow(this.#family, this.#path, row.id)).filter((path) => path !== undefined);
+    const names = rows.map((row) => nameOf(this.#host.terminal, this.#family, row));
     const doings = doingsOf(this.#family, keys, false);
     const isOnItem = ({ action }: { action: { path: object } }): boolean =>
       keys.length > 0 && keys.every((key) => key in action.path);
@@ -250,7 +251,7 @@ export class ListScreen implements Screen {
         paths: [this.#path],
         ...(inHand !== undefined && this.#list.given ? { given: this.#list.given(inHand as never) } : {}),
       },
-      ...(paths.length > 0 ? [{ doings: doings.filter(isOnItem), paths }] : []),
+      ...(paths.length > 0 ? [{ doings: doings.filter(isOnItem), paths, names }] : []),
     ];
   }
 

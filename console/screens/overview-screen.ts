@@ -1,7 +1,7 @@
 import { ApiFault, type AnswerOf } from '../../cli/client/index.ts';
 import { usage, type Tone } from '../../cli/families/index.ts';
 import { clean, styleOf } from '../../cli/output/index.ts';
-import { bars, bold, faint, gauge, shownWidth, wrap } from '../draw/text.ts';
+import { bars, bold, clockOf, faint, gauge, shownWidth, wrap } from '../draw/text.ts';
 import { follow, tried, type Host, type Offer, type Screen, type Size } from './screen.ts';
 
 type Metrics = AnswerOf<'getEmailMetrics'>;
@@ -10,6 +10,8 @@ type Check = AnswerOf<'getReady'>['checks'][number];
 interface Seen {
   version?: string;
   checks?: readonly Check[];
+  /** When these were so. */
+  at?: number;
   metrics?: Metrics;
   queue?: AnswerOf<'getQueue'>;
   used?: readonly { what: string; used: number; limit: number | null }[];
@@ -53,7 +55,8 @@ export class OverviewScreen implements Screen {
       this.#seen = { ...this.#seen, ...seen };
       changed();
     };
-    see({ version: (await client.call('getHealth', {}, signal)).version, checks: await this.#checks(signal) });
+    const { version } = await client.call('getHealth', {}, signal);
+    see({ version, checks: await this.#checks(signal), at: Date.now() });
     const since = new Date(Math.floor(Date.now() / HOUR_MS + 1) * HOUR_MS - HOURS * HOUR_MS).toISOString();
     const query = { start_date: since, granularity: 'hourly', dimensions: 'period', metrics: METRICS } as const;
     see({ metrics: await client.call('getEmailMetrics', { query }, signal) });
@@ -98,14 +101,15 @@ export class OverviewScreen implements Screen {
   }
 
   #health(): string[] {
-    const { version, checks } = this.#seen;
+    const { version, checks, at } = this.#seen;
     if (!checks) return [faint('  Loading …')];
     const failed = checks.filter(({ ok }) => !ok);
     const state = failed.length === 0 ? this.#tone('good', '✓ ready') : this.#tone('bad', '✗ not ready');
     const told = checks.map(({ name, ok, error }) =>
       ok ? `${clean(name)} ok` : this.#tone('bad', clean(`${name} failed${error ? `: ${error}` : ''}`)),
     );
-    return [`  ${bold('Server')}   ${state}  ${faint(`rasket ${clean(version ?? '')}`)}  ${told.join(', ')}`];
+    const since = this.#host.lostSince === undefined ? '' : `as of ${clockOf(at ?? 0)}: `;
+    return [`  ${bold('Server')}   ${since}${state}  ${faint(`rasket ${clean(version ?? '')}`)}  ${told.join(', ')}`];
   }
 
   #mail({ data = [], totals }: Metrics, height: number, columns: number): string[] {

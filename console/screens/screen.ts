@@ -1,5 +1,5 @@
 import type { Client } from '../../cli/client/index.ts';
-import { explainFault, type Terminal } from '../../cli/output/index.ts';
+import { clean, explainFault, type Terminal, type Translate } from '../../cli/output/index.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Doing, Section } from '../catalog.ts';
 
@@ -14,6 +14,8 @@ export interface Host {
   terminal: Terminal;
   /** What is shown here. */
   sections: readonly Section[];
+  /** Since when the server says nothing: what is shown is as old. */
+  lostSince: number | undefined;
   changed: () => void;
   open: (screen: Screen) => void;
   say: (text: string) => void;
@@ -24,6 +26,8 @@ export interface Offer {
   doings: readonly Doing[];
   /** The paths of the items that are meant; one empty path where none is. */
   paths: readonly Readonly<Record<string, string>>[];
+  /** What these are called, in the order of their paths. */
+  names?: readonly string[];
   /** What a form begins with. */
   given?: Readonly<Record<string, string>>;
 }
@@ -59,7 +63,7 @@ export interface ScreenFilter {
 /** How often what is on the screen is asked for again. */
 export const FOLLOW_MS = 3000;
 
-/** Asks again and again until the signal fires; what goes wrong is told and asked again. A defect of ours is thrown. */
+/** Asks again and again until the signal fires; what goes wrong is told and asked again. */
 export async function follow(
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<void>,
@@ -87,9 +91,28 @@ export async function tried(
   }
 }
 
-/** A fault that is no defect of ours, for a line of the screen. */
-export function inWords(error: unknown): string {
-  const explanation = explainFault(error);
-  if (!explanation) throw error;
-  return explanation.lines.join(' ');
+/** Any fault, for a line of the screen. What has no words of its own met an answer of another shape: no server ends the console. */
+export function inWords(error: unknown, inItsWords?: Translate): string {
+  const strange = (found: unknown): string =>
+    clean(
+      `The server answered something that is not rasket’s (${found instanceof Error ? found.message : String(found)}).`,
+    );
+  try {
+    const [first, ...more] = explainFault(error, inItsWords)?.lines ?? [strange(error)];
+    // The message of the whole may be that of its first field.
+    const isSaid = (line: string): boolean => first?.includes(line.trim().replace(/\.$/, '')) ?? false;
+    return [first, ...more.filter((line) => !isSaid(line))].join(' ');
+  } catch (found) {
+    // A refusal of another shape.
+    return strange(found);
+  }
+}
+
+/** What is made of answers, such as a drawing; what is told instead where they are of another shape. */
+export function orInWords<T>(make: () => T, instead: (fault: string) => T): T {
+  try {
+    return make();
+  } catch (error) {
+    return instead(inWords(error));
+  }
 }

@@ -222,13 +222,13 @@ describeAtTerminal('the keys of the console', () => {
   it('what can be taken back is asked for with y and n', async () => {
     await seat.press('5');
     await seat.sees('gone@example.net');
-    await go('remove', 'Let mail go to the address again, on http://127.0.0.1');
+    await go('remove', 'Let mail go to the address again: gone@example.net, on http://127.0.0.1');
     await seat.press('n');
     await seat.sees(/^(?![\s\S]*y do it)/);
     expect((await ask('/suppressions')).data).toContainEqual(expect.objectContaining({ email: 'gone@example.net' }));
     await go('remove', 'y do it');
     await seat.press('y');
-    await seat.sees('Lifted');
+    await seat.sees('Lifted  gone@example.net');
     expect((await ask('/suppressions')).data).not.toContainEqual(
       expect.objectContaining({ email: 'gone@example.net' }),
     );
@@ -245,15 +245,31 @@ describeAtTerminal('the keys of the console', () => {
     await seat.sees(/^› .*✗ failed/m);
     await seat.press('Space', 'Space');
     await seat.sees('2 marked');
-    await go('replay', 'Send an event again for 2 of them');
+    await go('replay', /Send an event again: email\.\w+ \d{4}-\S+ [\d:]+Z, email\.\w+ \d{4}-/);
     await seat.press('y');
-    await seat.sees('Replayed  2 of them');
+    await seat.sees(/Replayed {2}email\.\w+ \d{4}-.*, email\./);
     await seat.press('g', 'Enter');
     await seat.sees('› email.sent', 'Last answer');
     await seat.press('l');
     await seat.sees('"subject": "Planted"');
     await seat.press('h', 'h');
     await seat.sees(/HTTP/, /It broke/);
+  });
+
+  it('a form says of each field once what is wrong with it, by the name that it has there', async () => {
+    await seat.press('2');
+    await seat.sees('Your invoice');
+    await go('send', 'the sender, on a verified domain');
+    for (const text of ['nobody', 'b c', 'A try', 'Works.']) {
+      await seat.type(text);
+      await seat.press('Enter');
+    }
+    const said = (await seat.sees('(validation_error)', 'send: send an email')).replaceAll(/[│\s]+/g, ' ');
+    expect(said).not.toMatch(/to\.\d/);
+    expect(said.match(/\bfrom: /g)).toHaveLength(1);
+    expect(said).toContain('to (number 1): The address "b" has no @');
+    expect(said).toContain('to (number 2): The address "c" has no @');
+    await seat.press('Escape');
   });
 
   it('a test mail is sent from a form, and a template is written, from fields that are checked', async () => {

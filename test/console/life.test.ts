@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { describeAtTerminal, Seat, startLine } from './seat.ts';
 
 const run = promisify(execFile);
+const SECTIONS = ['emails', 'domains', 'keys', 'suppressions', 'webhooks', 'received', 'templates', 'logs', 'contacts'];
 const IS_THERE = 'bytes of received mail';
 
 describeAtTerminal('the life of the console', () => {
@@ -54,10 +55,43 @@ describeAtTerminal('the life of the console', () => {
     expect(await seat.isGivenBack(1)).toContain('a planted fault');
   });
 
-  it('an answer that makes no sense is a fault that is told, with the terminal given back', async () => {
-    const server = await startAnswering(() => ({ status: 200, body: { object: 'list', has_more: false, data: [{}] } }));
+  it.each([
+    ['an empty list', 200, { object: 'list', has_more: false, data: [] }],
+    ['a list of nothing known', 200, { object: 'list', has_more: false, data: [{}] }],
+    ['null', 200, null],
+    ['a refusal without a name', 500, { wrong: true }],
+  ])('%s in answer to everything ends no screen', async (_, status, body) => {
+    const server = await startAnswering(() => ({ status, body }));
     await using seat = await Seat.take({ url: server.url, key: 'rk_x' });
-    await seat.isGivenBack(1);
+    await seat.sees(/^ overview/m, status === 200 ? 'something that is not rasket’s' : server.url);
+    for (const [at, name] of SECTIONS.entries()) {
+      await seat.press(String((at + 2) % 10));
+      await seat.sees(new RegExp(`^ ${name}`, 'm'));
+      await seat.press('Enter', 'Down', 'r', 'y', 'Right');
+    }
+    await seat.press('1');
+    await seat.sees(/^ overview/m);
+    await seat.press('q');
+    await seat.isGivenBack(0);
+    server.close();
+  });
+
+  it('goes on where the server is rasket’s again', async () => {
+    let isStrange = false;
+    const server = await startAnswering(async ({ path, query }) => {
+      if (isStrange) return { status: 200, body: { object: 'list', has_more: false, data: [] } };
+      const asked = new URLSearchParams(query).toString();
+      const answer = await scene.api('GET', `${path}${asked === '' ? '' : `?${asked}`}`, { key: team.key });
+      return { status: answer.status, body: answer.body as unknown };
+    });
+    await using seat = await Seat.take({ url: server.url, key: team.key });
+    await seat.sees(IS_THERE);
+    isStrange = true;
+    await seat.press('r');
+    await seat.sees('something that is not rasket’s');
+    isStrange = false;
+    await seat.press('r');
+    await seat.sees('✓ ready', IS_THERE);
     server.close();
   });
 
@@ -76,7 +110,13 @@ describeAtTerminal('the life of the console', () => {
     await send('Kept');
     const line = await startLine(scene.url);
     await using seat = await Seat.take({ url: line.url, key: team.key });
-    await seat.sees('✓ connected', IS_THERE);
+    await seat.sees('✓ connected', /Server +✓ ready/, IS_THERE);
+    await line.cut();
+    await seat.press('r');
+    await seat.sees('✗ no answer since', /Server +as of \d\d:\d\d:\d\d: ✓ ready/);
+    await line.mend();
+    await seat.press('r');
+    await seat.sees('✓ connected', /Server +✓ ready/);
     await seat.press('2');
     await seat.sees('Kept');
     await line.cut();

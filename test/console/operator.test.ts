@@ -153,7 +153,7 @@ describeAtTerminal('the console of an operator', () => {
     expect(data[0]).toMatchObject({ destination: first, reason: 'On fire' });
     await go('holds', /^› .*On fire|On fire/m);
     await seat.press('g');
-    await go('release', 'End a hold, on http://127.0.0.1');
+    await go('release', `End a hold: ${first}, on http://127.0.0.1`);
     await seat.press('n');
     expect((await ask('GET', '/holds')).data).toHaveLength(data.length);
     await go('release', 'y do it');
