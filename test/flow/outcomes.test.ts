@@ -37,7 +37,9 @@ describe('what becomes of an email', () => {
     expect(texts).toHaveLength(2);
     expect(new Set(texts).size).toBe(1);
     expect(texts[0]).toContain('seen@one.example');
-    expect(texts[0]).not.toMatch(/hidden|bcc/i);
+    expect(texts[0]).not.toContain('hidden');
+    // By the name of the field: a signature may hold these letters in a row.
+    expect(texts[0]).not.toMatch(/^bcc/im);
   });
 
   it('gives an address that is named twice one copy', async () => {
