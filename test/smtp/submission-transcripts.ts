@@ -475,7 +475,7 @@ export const transcripts: readonly Transcript[] = [
       C: From: {from}, other@example.org
       C:
       C: .
-      S: 550 5.6.0 The message cannot be sent: its header From must name one address.`,
+      S: 550 5.6.0 The message cannot be sent: its header From must be one mailbox, as in Name <local@example.com>. "{from}, other@example.org" looks like a list…`,
   },
   {
     why: 'a header that is none',
