@@ -4,6 +4,7 @@ import type { SMTPServer, SMTPServerSession } from 'smtp-server';
 import type { Clock } from '../platform/clock/index.ts';
 import { createCommandWait, type CommandWait, type CommandWaitOptions } from './command-wait.ts';
 import { inOurWords, type ReplyRules } from './library-replies.ts';
+import { withoutQuotes } from './quoted-path.ts';
 import type { SmtpReply } from './smtp-reply.ts';
 
 export interface ListenerRules extends ReplyRules {
@@ -123,6 +124,17 @@ export class SmtpConnection extends SMTPConnection {
     if (!this.secure) features.push('STARTTLS');
     this.send(250, [this.name, ...features], false);
     callback();
+  }
+
+  /** The library takes a space for the end of an address also where it is quoted. */
+  override _parseAddressCommand(
+    name: string,
+    command: Buffer | string,
+  ): ReturnType<SMTPConnection['_parseAddressCommand']> {
+    const quoted = withoutQuotes(command.toString());
+    if (!quoted) return super._parseAddressCommand(name, command);
+    const parsed = super._parseAddressCommand(name, quoted.command);
+    return parsed && { ...parsed, address: quoted.restore(parsed.address) };
   }
 
   override handler_HELP(_command: Buffer, callback: () => void): void {

@@ -73,6 +73,14 @@ it.each(['delivery_notice', 'notice_of', 'inbound_rule', 'received_email'])(
   },
 );
 
+it('a quoted local part goes on as it is', async () => {
+  const to = '"a b"@example.net';
+  const id = idIn(await submit(client, { from: own, to: [to], content: message(`From: ${own}`, `To: ${to}`) }));
+  await scene.settled();
+  expect(scene.sink.messages.at(-1)?.rcptTo).toEqual([to]);
+  expect(await read(id)).toMatchObject({ to: [to], last_event: 'delivered' });
+});
+
 describe('under one idempotency key', () => {
   let key = 0;
   beforeEach(() => void key++);
