@@ -34,7 +34,7 @@ function arrival() {
       const until = now + ms;
       while (due && due.at <= until) {
         const { at, fire } = due;
-        now = at;
+        [now, due] = [at, undefined];
         fire();
       }
       now = until;

@@ -149,15 +149,21 @@ const readAddresses = (value: string): { name: string; address: string }[] =>
 /** A name is shown, stored and written into other mail: it is one line. */
 const printable = (name: string): string => name.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]+/gu, ' ').trim();
 
+/** To compare what the parser of headers takes the quotes off with what stands in the envelope. */
+const unquoted = (address: string): string =>
+  normalizeAddress(
+    address.replace(/^"(.*)"(@[^@]*)$/s, (_, local: string, rest: string) => local.replace(/\\(.)/gs, '$1') + rest),
+  );
+
 /** Who gets it is in the envelope. Of To and Cc counts who is in it; whoever is in neither of them is in bcc. */
 function readVisible(
   valueOf: (name: string) => string | undefined,
   recipients: readonly Mailbox[],
 ): Omit<EmailDraft['written'], 'from'> {
-  const left = new Map(recipients.map((mailbox) => [normalizeAddress(mailbox.address), mailbox]));
+  const left = new Map(recipients.map((mailbox) => [unquoted(mailbox.address), mailbox]));
   const take = (field: string): string[] =>
     readAddresses(valueOf(field) ?? '').flatMap(({ name, address }) => {
-      const key = normalizeAddress(address);
+      const key = unquoted(address);
       const mailbox = left.get(key);
       if (!mailbox) return [];
       left.delete(key);
