@@ -1,4 +1,5 @@
 import type { Clock } from '../platform/clock/index.ts';
+import type { World } from '../platform/world/index.ts';
 
 export interface ContentLimits {
   clock: Clock;
@@ -7,6 +8,13 @@ export interface ContentLimits {
   bytesPerSecond: number;
   bytesMax: number;
 }
+
+export const contentLimitsOf = ({ clock, config: { smtp } }: World): ContentLimits => ({
+  clock,
+  timeoutMs: smtp.content_timeout_seconds * 1000,
+  bytesPerSecond: smtp.content_bytes_per_second,
+  bytesMax: smtp.message_bytes,
+});
 
 /**
  * Calls `tooSlow` once when fewer bytes have come than should have by then. Nobody gets ahead by more than `timeoutMs`:

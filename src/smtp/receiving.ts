@@ -1,6 +1,7 @@
 import type { Arrival, Receive, Route, Verdict } from '../flow/mail/receive/index.ts';
 import type { World } from '../platform/world/index.ts';
 import { clientKey } from '../platform/network/index.ts';
+import { contentLimitsOf } from './content-rate.ts';
 import { deferralReply } from './deferral-reply.ts';
 import { protocolOf, type PathCommand, type ReceivingDoor, type Session } from './door.ts';
 import { createContentMemory, readContent } from './inbound-content.ts';
@@ -15,7 +16,7 @@ type Taken = Exclude<Route, { kind: 'none' }>;
  */
 export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor {
   const { clock, config } = world;
-  const { receiving, smtp } = config;
+  const { receiving } = config;
   const memory = createContentMemory(receiving.memory_bytes);
   const mayCome = createMessageRate(clock, receiving.messages_per_minute_per_address);
   const mayReturn = createMessageRate(clock, RETURNS_PER_HOUR, 3_600_000);
@@ -23,12 +24,7 @@ export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor 
   const taken = new WeakMap<object, Map<string, Taken>>();
   const refusals = new WeakMap<Session, number>();
   const isOwn = ownSessions(world);
-  const limits = {
-    clock,
-    timeoutMs: smtp.content_timeout_seconds * 1000,
-    bytesPerSecond: smtp.content_bytes_per_second,
-    bytesMax: smtp.message_bytes,
-  };
+  const limits = contentLimitsOf(world);
 
   function refused(session: Session, reply: SmtpReply): SmtpReply {
     if (isOwn(session)) return reply;

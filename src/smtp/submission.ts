@@ -6,7 +6,7 @@ import type { Asked, AskedOfRecipient, Notify } from '../protocol/dsn/index.ts';
 import type { Ctx } from '../resources/access/index.ts';
 import { createKeyUse } from '../resources/api-keys/index.ts';
 import { ofKindMax } from './connection-limits.ts';
-import type { ContentLimits } from './content-rate.ts';
+import { contentLimitsOf } from './content-rate.ts';
 import { protocolOf, type PathCommand, type Session, type SubmissionDoor } from './door.ts';
 import { createLoginLimits } from './login-limits.ts';
 import { createLogins } from './logins.ts';
@@ -72,7 +72,7 @@ export function createSubmission(world: World, accept: Accept): SubmissionDoor {
       const recipients = session.envelope.rcptTo.map(({ address }) => readRecipient(address));
       let spooled: Spooled | undefined;
       try {
-        const message = (spooled = await spoolMessage(world, timedContent(content, contentLimits(world))));
+        const message = (spooled = await spoolMessage(world, timedContent(content, contentLimitsOf(world))));
         const { id } = await inReplies(() =>
           accept.acceptMessage(ctx, message, { recipients, protocol: protocolOf(session), asked: askedOf(session) }),
         );
@@ -95,13 +95,6 @@ function ctxOf(world: World, { id, user }: Session): Ctx {
   if (!user) throw new SmtpReply(530, '5.7.0', 'Log in first');
   return { store: world, teamId: user.teamId, actor: user.actor, requestId: id };
 }
-
-const contentLimits = ({ clock, config: { smtp } }: World): ContentLimits => ({
-  clock,
-  bytesMax: smtp.message_bytes,
-  timeoutMs: smtp.content_timeout_seconds * 1000,
-  bytesPerSecond: smtp.content_bytes_per_second,
-});
 
 async function inReplies<T>(work: () => Promise<T>): Promise<T> {
   try {
