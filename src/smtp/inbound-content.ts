@@ -1,6 +1,7 @@
 import { createBareLineEnds } from '../protocol/line-ends/index.ts';
 import { watchRate, type ContentLimits } from './content-rate.ts';
 import type { Content } from './door.ts';
+import { gatherContent } from './gathered-content.ts';
 import { SmtpReply } from './smtp-reply.ts';
 
 /** The memory that messages take while they are in hand, all connections together. */
@@ -67,13 +68,13 @@ export async function readContent(
   { bytesMax, ...pace }: ContentLimits,
   memory: MessageMemory,
 ): Promise<Buffer> {
-  const pieces: Buffer[] = [];
+  const gathered = gatherContent();
   const lineEnds = createBareLineEnds();
   let size = 0;
   let refusal: SmtpReply | undefined;
   const refuse = (reply: SmtpReply): void => {
     refusal ??= reply;
-    pieces.length = 0;
+    gathered.drop();
     memory.giveBack();
   };
   const rate = watchRate(pace, () => content.destroy());
@@ -86,7 +87,7 @@ export async function readContent(
       if (size > bytesMax) refuse(tooLarge(bytesMax));
       else if (!memory.take(piece.length))
         refuse(new SmtpReply(452, '4.3.1', 'Too much mail is coming in; try again in a minute'));
-      else pieces.push(piece);
+      else gathered.add(piece);
     }
   } catch {
     refuse(new SmtpReply(421, '4.4.2', 'The content came too slowly, or not to its end; send it again'));
@@ -103,7 +104,7 @@ export async function readContent(
       ),
     );
   if (refusal) throw refusal;
-  return Buffer.concat(pieces);
+  return gathered.join();
 }
 
 const tooLarge = (bytesMax: number): SmtpReply =>
