@@ -39,8 +39,8 @@ const onSqliteAlone = [
   'test/api/webhooks/hostile-endpoints.test.ts',
   'test/flow/enforced-tls.test.ts',
   'test/sdk/webhooks.test.ts',
-  'test/smtp/{submission-dialogues,submission-memory}.test.ts',
-  'test/smtp/receiving/{content-memory,costly-messages,relay-and-smuggling,transcripts}.test.ts',
+  'test/smtp/{slow-clients,submission-dialogues,submission-memory}.test.ts',
+  'test/smtp/receiving/{content-memory,costly-messages,large-message-memory,relay-and-smuggling,transcripts}.test.ts',
 ];
 const apart = ['tidy', 'driver', 'peers', 'browser', 'bench'].map((folder) => `test/${folder}/**`);
 

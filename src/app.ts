@@ -144,7 +144,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     const receive = roles.has('receiving') ? createReceive(world, accept, wakeQueue) : undefined;
     if (receive) ports.push(receive.close);
     const doors = smtpDoors(world, { accept: roles.has('submission') ? accept : undefined, receive });
-    const smtp = tls && (await startSmtp({ world, tls, doors, mayMove: options.maySmtpPortsMove }));
+    const smtp =
+      tls && (await startSmtp({ world, tls, doors, waitClock: networkClock, mayMove: options.maySmtpPortsMove }));
     if (smtp) ports.push(smtp.close);
     // When nothing can fail any more: a start that fails says why, in one line.
     await warnOfUnsafeSettings(world);

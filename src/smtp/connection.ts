@@ -1,8 +1,11 @@
 import type { Socket } from 'node:net';
 import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js';
-import type { SMTPServer } from 'smtp-server';
+import type { SMTPServer, SMTPServerSession } from 'smtp-server';
 import type { Clock } from '../platform/clock/index.ts';
+import { createCommandWait, type CommandWait, type CommandWaitOptions } from './command-wait.ts';
 import { inOurWords, type ReplyRules } from './library-replies.ts';
+import { withoutQuotes } from './quoted-path.ts';
+import type { SmtpReply } from './smtp-reply.ts';
 
 export interface ListenerRules extends ReplyRules {
   clock: Clock;
@@ -16,23 +19,32 @@ export interface ListenerRules extends ReplyRules {
 
 interface Listener extends SMTPServer {
   readonly rules: ListenerRules;
+  readonly waits: Pick<CommandWaitOptions, 'clock' | 'commandMs' | 'isShort'>;
   readonly isClosing: boolean;
+  sendsOff(session: SMTPServerSession): void;
 }
 
 /**
  * One connection. The dialogue is the library's; ours are the greeting without its fixed delay of 100 ms, the list of
- * extensions, the words of replies, and the end of a connection when the port closes or nobody logs in.
+ * extensions, the words of replies, and the end of a connection when the port closes, nobody logs in or a command does not
+ * come.
  */
 export class SmtpConnection extends SMTPConnection {
   readonly #listener: Listener;
+  readonly #wait: CommandWait;
   #cancelDeadline: () => void = () => undefined;
   #verb = '';
-  /** Replies since the last content, accepted recipients apart. */
+  #isContent = false;
+  /** Replies since the last content, recipients that were added apart. */
   #replies = 0;
+  #recipients = 0;
+  /** That of a handshake, or of its end. */
+  #secureSocket: Socket | undefined;
 
   constructor(listener: Listener, socket: Socket, options?: SMTPConnectionOptions | null) {
     super(listener, socket, options);
     this.#listener = listener;
+    this.#wait = createCommandWait({ ...listener.waits, tooLong: (reply) => this.#endWaiting(reply) });
   }
 
   override init(): void {
@@ -46,19 +58,26 @@ export class SmtpConnection extends SMTPConnection {
 
   override _onClose(): void {
     this.#cancelDeadline();
+    this.#wait.stop();
     super._onClose();
     this.emit('gone');
   }
 
+  override _armTimeout(socket?: Socket): void {
+    if (socket) this.#secureSocket = socket;
+    super._armTimeout(socket);
+  }
+
   override _onCommand(command: Buffer, callback?: () => void): void {
+    // What was sent in clear behind STARTTLS is thrown away.
+    if (!this._upgrading) this.#wait.came();
     this.#verb = command.toString('latin1', 0, 4).toUpperCase();
     super._onCommand(command, callback);
   }
 
   /** A reply of ours brings its enhanced code along; what the library says is put into our words. */
   override send(code: number, data?: string | string[] | null, context?: string | false): void {
-    if (code === 354) this.#replies = 0;
-    else if (code !== 250 || this.#verb !== 'RCPT') this.#replies++;
+    this.#count(code);
     if (this.#replies > REPLIES_MAX && code !== 421)
       return this.send(421, `4.7.0 Nothing was brought in ${REPLIES_MAX} commands; connect again when there is mail`);
     if (Array.isArray(data) || data === undefined || data === null) super.send(code, data, context);
@@ -68,6 +87,18 @@ export class SmtpConnection extends SMTPConnection {
       super.send(code, said, ENHANCED.test(said) ? false : context);
     }
     if (this.#listener.isClosing && code !== 354) setImmediate(() => this.endIfIdle());
+  }
+
+  /** How far the client has come, and from when on it is to speak: content has limits of its own. */
+  #count(code: number): void {
+    const recipients = this._ready ? this.session.envelope.rcptTo.length : 0;
+    const isAdded = this.#verb === 'RCPT' && code === 250 && recipients > this.#recipients;
+    this.#recipients = recipients;
+    if (code === 354) this.#replies = 0;
+    else if (!isAdded) this.#replies++;
+    if (this.#isContent && code === 250) this.#wait.brought();
+    this.#isContent = code === 354;
+    if (!this.#isContent) this.#wait.begins();
   }
 
   /**
@@ -93,6 +124,17 @@ export class SmtpConnection extends SMTPConnection {
     if (!this.secure) features.push('STARTTLS');
     this.send(250, [this.name, ...features], false);
     callback();
+  }
+
+  /** The library takes a space for the end of an address also where it is quoted. */
+  override _parseAddressCommand(
+    name: string,
+    command: Buffer | string,
+  ): ReturnType<SMTPConnection['_parseAddressCommand']> {
+    const quoted = withoutQuotes(command.toString());
+    if (!quoted) return super._parseAddressCommand(name, command);
+    const parsed = super._parseAddressCommand(name, quoted.command);
+    return parsed && { ...parsed, address: quoted.restore(parsed.address) };
   }
 
   override handler_HELP(_command: Buffer, callback: () => void): void {
@@ -131,7 +173,15 @@ export class SmtpConnection extends SMTPConnection {
 
   /** Without a word to anybody, whatever is under way. */
   cut(): void {
-    this._socket.destroy();
+    // To take the socket below away from a handshake brings Node.js down.
+    ((this._upgrading && this.#secureSocket) || this._socket).destroy();
+  }
+
+  #endWaiting({ responseCode, message }: SmtpReply): void {
+    if (this._closing || this._closed) return;
+    this.#listener.sendsOff(this.session);
+    if (this._upgrading) this.cut();
+    else this.send(responseCode, message);
   }
 
   #endUnknown(loginMs: number): void {

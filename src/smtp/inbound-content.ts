@@ -1,15 +1,8 @@
-import type { Clock } from '../platform/clock/index.ts';
 import { createBareLineEnds } from '../protocol/line-ends/index.ts';
+import { watchRate, type ContentLimits } from './content-rate.ts';
 import type { Content } from './door.ts';
+import { gatherContent } from './gathered-content.ts';
 import { SmtpReply } from './smtp-reply.ts';
-
-export interface ContentLimits {
-  clock: Clock;
-  /** Content has to come at `bytesPerSecond`, and may fall behind by this much. */
-  timeoutMs: number;
-  bytesPerSecond: number;
-  bytesMax: number;
-}
 
 /** The memory that messages take while they are in hand, all connections together. */
 export interface ContentMemory {
@@ -72,19 +65,19 @@ export function createContentMemory(bytesMax: number): ContentMemory {
  */
 export async function readContent(
   content: Content,
-  { clock, timeoutMs, bytesPerSecond, bytesMax }: ContentLimits,
+  { bytesMax, ...pace }: ContentLimits,
   memory: MessageMemory,
 ): Promise<Buffer> {
-  const pieces: Buffer[] = [];
+  const gathered = gatherContent();
   const lineEnds = createBareLineEnds();
   let size = 0;
   let refusal: SmtpReply | undefined;
   const refuse = (reply: SmtpReply): void => {
     refusal ??= reply;
-    pieces.length = 0;
+    gathered.drop();
     memory.giveBack();
   };
-  const rate = watchRate(clock, { timeoutMs, bytesPerSecond }, () => content.destroy());
+  const rate = watchRate(pace, () => content.destroy());
   try {
     for await (const piece of content as AsyncIterable<Buffer>) {
       size += piece.length;
@@ -94,7 +87,7 @@ export async function readContent(
       if (size > bytesMax) refuse(tooLarge(bytesMax));
       else if (!memory.take(piece.length))
         refuse(new SmtpReply(452, '4.3.1', 'Too much mail is coming in; try again in a minute'));
-      else pieces.push(piece);
+      else gathered.add(piece);
     }
   } catch {
     refuse(new SmtpReply(421, '4.4.2', 'The content came too slowly, or not to its end; send it again'));
@@ -111,31 +104,8 @@ export async function readContent(
       ),
     );
   if (refusal) throw refusal;
-  return Buffer.concat(pieces);
+  return gathered.join();
 }
 
 const tooLarge = (bytesMax: number): SmtpReply =>
   new SmtpReply(552, '5.3.4', `The message is larger than the ${bytesMax} bytes that are taken; send less, or a link`);
-
-/**
- * Calls `tooSlow` once when fewer bytes have come than should have by then. Nobody gets ahead by more than `timeoutMs`:
- * what came fast at first does not pay for hours of silence.
- */
-function watchRate(
-  clock: Clock,
-  { timeoutMs, bytesPerSecond }: { timeoutMs: number; bytesPerSecond: number },
-  tooSlow: () => void,
-): { came(bytes: number): void; stop(): void } {
-  let deadline = clock.now() + timeoutMs;
-  let cancel = (): void => undefined;
-  const look = (): void => {
-    const left = deadline - clock.now();
-    if (left <= 0) tooSlow();
-    else cancel = clock.timer(left, look);
-  };
-  look();
-  return {
-    came: (bytes) => void (deadline = Math.min(clock.now() + timeoutMs, deadline + (bytes / bytesPerSecond) * 1000)),
-    stop: () => cancel(),
-  };
-}

@@ -8,10 +8,12 @@ import {
   type SMTPServerSession,
 } from 'smtp-server';
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js';
+import type { Clock } from '../platform/clock/index.ts';
 import type { Log } from '../platform/log/index.ts';
 import { clientKey, type OwnConnections } from '../platform/network/index.ts';
 import type { TlsKeys } from '../platform/server-tls/index.ts';
 import { SmtpConnection, type ListenerRules } from './connection.ts';
+import type { CommandWaitOptions } from './command-wait.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 import type { Door, Doors, Session } from './door.ts';
 import { takeProxyHeader } from './proxied.ts';
@@ -27,6 +29,8 @@ export interface ListenerOptions {
   connectionsMax: number;
   perAddressMax: number;
   idleMs: number;
+  /** Measures how long clients take, which is real time whatever a test's day is. */
+  waitClock: Clock;
   isTrustedProxy: (address: string) => boolean;
   ownConnections: OwnConnections;
   log: Log;
@@ -43,6 +47,8 @@ const HANDSHAKE_MS = 30_000;
  */
 export class SmtpListener extends SMTPServer {
   readonly rules: ListenerRules;
+  readonly waits: Pick<CommandWaitOptions, 'clock' | 'commandMs' | 'isShort'>;
+  readonly #counts: ConnectionCounts;
   /** Until their sockets are gone; the library forgets those that it has said goodbye to. */
   readonly #open = new Set<SmtpConnection>();
   readonly #isTrustedProxy: (address: string) => boolean;
@@ -52,8 +58,11 @@ export class SmtpListener extends SMTPServer {
   #isClosing = false;
 
   constructor(options: ListenerOptions) {
-    super(libraryOptions(options));
+    const counts = countConnections(options);
+    super(libraryOptions(options, counts));
     this.rules = options.rules;
+    this.waits = { clock: options.waitClock, commandMs: options.idleMs, isShort: counts.isShort };
+    this.#counts = counts;
     this.#isTrustedProxy = options.isTrustedProxy;
     this.#perAddressMax = options.perAddressMax;
     const { log } = options;
@@ -87,6 +96,11 @@ export class SmtpListener extends SMTPServer {
     }, graceMs).unref();
     await closed;
     clearTimeout(cut);
+  }
+
+  /** It was told to go, so that no other has to. */
+  sendsOff(session: SMTPServerSession): void {
+    this.#counts.isGoing(session);
   }
 
   override connect(socket: Socket, options?: SMTPConnectionOptions | null): void {
@@ -150,9 +164,8 @@ const asOurs = (session: SMTPServerSession): Session => session as Session;
 
 type Done = (error?: Error | null) => void;
 
-function libraryOptions(options: ListenerOptions): SMTPServerOptions {
+function libraryOptions(options: ListenerOptions, connections: ConnectionCounts): SMTPServerOptions {
   const { doors, rules, keys, log } = options;
-  const connections = countConnections(options);
   const step = (work: Promise<unknown>, done: Done): void =>
     void work.then(
       () => done(),
@@ -218,22 +231,37 @@ function libraryOptions(options: ListenerOptions): SMTPServerOptions {
   };
 }
 
+interface ConnectionCounts {
+  enter(session: SMTPServerSession): void;
+  leave(session: SMTPServerSession): void;
+  isGoing(session: SMTPServerSession): void;
+  isShort(): boolean;
+}
+
 /** One that was refused is not counted, and leaves nothing. */
-function countConnections({ doors, limits, ownConnections }: ListenerOptions) {
+function countConnections({ doors, limits, ownConnections }: ListenerOptions): ConnectionCounts {
   const kind = doors.receiving ? 'world' : 'submission';
   /** With the address that each is counted for. */
   const counted = new Map<string, string | undefined>();
+  const going = new Set<string>();
   return {
-    enter({ id, remoteAddress, remotePort }: SMTPServerSession): void {
+    isShort: () => limits.isShort(kind),
+    isGoing({ id }): void {
+      if (!counted.has(id) || going.has(id)) return;
+      going.add(id);
+      limits.isGoing(kind);
+    },
+    enter({ id, remoteAddress, remotePort }): void {
       const isOwn = ownConnections.has(remoteAddress, remotePort);
       if (isOwn) limits.enterOwn(kind);
       else limits.enter(remoteAddress, kind);
       counted.set(id, isOwn ? undefined : remoteAddress);
     },
-    leave({ id }: SMTPServerSession): void {
+    leave({ id }): void {
       if (!counted.has(id)) return;
       limits.leave(counted.get(id), kind);
       counted.delete(id);
+      if (going.delete(id)) limits.isGone(kind);
     },
   };
 }

@@ -4,14 +4,14 @@ const MINUTE_MS = 60_000;
 /** More callers than a minute has at any installation of this size; beyond, the counts begin anew. */
 const CALLERS_MAX = 100_000;
 
-/** Counts what each caller does in a minute of the clock; answers whether it is still within `max`. */
-export function createMessageRate(clock: Clock, max: number): (caller: string) => boolean {
-  let minute = -1;
+/** Counts what each caller does in a minute of the clock, or as long as is said; answers whether it is still within `max`. */
+export function createMessageRate(clock: Clock, max: number, windowMs = MINUTE_MS): (caller: string) => boolean {
+  let window = -1;
   const counts = new Map<string, number>();
   return (caller) => {
-    const now = Math.floor(clock.now() / MINUTE_MS);
-    if (now !== minute || counts.size >= CALLERS_MAX) counts.clear();
-    minute = now;
+    const now = Math.floor(clock.now() / windowMs);
+    if (now !== window || counts.size >= CALLERS_MAX) counts.clear();
+    window = now;
     const count = (counts.get(caller) ?? 0) + 1;
     counts.set(caller, count);
     return count <= max;

@@ -1,6 +1,7 @@
 import type { Arrival, Receive, Route, Verdict } from '../flow/mail/receive/index.ts';
 import type { World } from '../platform/world/index.ts';
 import { clientKey } from '../platform/network/index.ts';
+import { contentLimitsOf } from './content-rate.ts';
 import { deferralReply } from './deferral-reply.ts';
 import { protocolOf, type PathCommand, type ReceivingDoor, type Session } from './door.ts';
 import { createContentMemory, readContent } from './inbound-content.ts';
@@ -15,19 +16,15 @@ type Taken = Exclude<Route, { kind: 'none' }>;
  */
 export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor {
   const { clock, config } = world;
-  const { receiving, smtp } = config;
+  const { receiving } = config;
   const memory = createContentMemory(receiving.memory_bytes);
   const mayCome = createMessageRate(clock, receiving.messages_per_minute_per_address);
+  const mayReturn = createMessageRate(clock, RETURNS_PER_HOUR, 3_600_000);
   /** Of the transaction under way, which has an envelope of its own. */
   const taken = new WeakMap<object, Map<string, Taken>>();
   const refusals = new WeakMap<Session, number>();
   const isOwn = ownSessions(world);
-  const limits = {
-    clock,
-    timeoutMs: smtp.content_timeout_seconds * 1000,
-    bytesPerSecond: smtp.content_bytes_per_second,
-    bytesMax: smtp.message_bytes,
-  };
+  const limits = contentLimitsOf(world);
 
   function refused(session: Session, reply: SmtpReply): SmtpReply {
     if (isOwn(session)) return reply;
@@ -59,6 +56,7 @@ export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor 
       const route = await flow.route(to.address);
       if (route.kind === 'none') throw refused(session, refusalOf(route.because, to));
       if (route.kind === 'rewritten' && mailFromOf(session) !== '') throw refused(session, ONLY_BOUNCES);
+      mustGoAlone(routes, to.address, route);
       if (route.kind === 'team' && !isOwn(session)) await mustNotComeAgain(flow, session, route.address);
       routes.set(to.address, route);
     },
@@ -68,6 +66,7 @@ export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor 
       const raw = await readContent(content, limits, held);
       try {
         const mailFrom = mailFromOf(session);
+        for (const route of routes) if (!isOwn(session)) mustNotFlood(mayReturn, route);
         const verdict = await flow.receive({
           mailFrom,
           routes,
@@ -114,6 +113,8 @@ function textOf(verdict: Verdict): string {
       );
     case 'unwanted':
       throw new SmtpReply(550, '5.7.1', 'Nothing but complaints in the Abuse Reporting Format is taken here');
+    case 'no_return':
+      throw new SmtpReply(550, '5.7.1', `${ONLY_RETURNS}; this is none`);
     case 'deferred':
       throw deferralReply(verdict.deferral);
   }
@@ -133,8 +134,24 @@ async function mustNotComeAgain(flow: Receive, session: Session, recipient: stri
   throw new SmtpReply(451, '4.7.1', `You are not known here yet; come again in ${seconds} seconds`);
 }
 
+const ONLY_RETURNS = 'This address takes bounces of forwarded mail alone';
 /** They have no sender; anything else would make us write to whoever sent the message. */
-const ONLY_BOUNCES = new SmtpReply(550, '5.7.1', 'This address takes bounces of forwarded mail alone');
+const ONLY_BOUNCES = new SmtpReply(550, '5.7.1', ONLY_RETURNS);
+/** To one sender of a day's mail; more than any that fails bounces, and little for who has seen the address. */
+const RETURNS_PER_HOUR = 60;
+
+/** A notice has one recipient, so that what is none is never refused together with mail for others. */
+function mustGoAlone(routes: ReadonlyMap<string, Taken>, address: string, route: Taken): void {
+  const others = [...routes].filter(([known]) => known !== address).map(([, other]) => other);
+  if (others.length === 0 || ![route, ...others].some(({ kind }) => kind === 'rewritten')) return;
+  throw new SmtpReply(452, '4.5.3', 'A bounce of forwarded mail has one recipient; send this one next');
+}
+
+function mustNotFlood(mayReturn: (address: string) => boolean, route: Taken): void {
+  if (route.kind !== 'rewritten' || mayReturn(route.address.toLowerCase())) return;
+  const say = `${RETURNS_PER_HOUR} bounces have come to this address within an hour; send it again in one`;
+  throw new SmtpReply(451, '4.7.1', say);
+}
 
 function refusalOf(because: Extract<Route, { kind: 'none' }>['because'], { address }: PathCommand): SmtpReply {
   switch (because) {

@@ -1,3 +1,4 @@
+import { systemClock, type Clock } from '../platform/clock/index.ts';
 import type { ServerTls } from '../platform/server-tls/index.ts';
 import type { World } from '../platform/world/index.ts';
 import { createRangeCheck } from '../platform/network/index.ts';
@@ -24,6 +25,8 @@ export interface SmtpOptions {
   world: World;
   doors: Doors;
   tls: ServerTls;
+  /** Measures how long clients take; the system's unless given. */
+  waitClock?: Clock | undefined;
   /** A port that is taken is replaced by any free one, for trying things out. */
   mayMove?: boolean | undefined;
 }
@@ -32,11 +35,12 @@ export interface SmtpOptions {
  * Opens the ports. One that cannot be opened is named in the log and keeps neither the others nor HTTP from their work:
  * after an update, mail must not stop because another mail server has port 25.
  */
-export async function startSmtp({ world, doors, tls, mayMove = false }: SmtpOptions): Promise<SmtpPorts> {
+export async function startSmtp(options: SmtpOptions): Promise<SmtpPorts> {
+  const { world, doors, tls, mayMove = false } = options;
   const { config, log } = world;
   const { host } = config.smtp;
   const names = (['submission', 'receiving'] as const).filter((name) => doors[name]);
-  const shared = sharedOptions({ world, doors, tls });
+  const shared = sharedOptions(options);
   const open: { listener: SmtpListener; listening: SmtpListening }[] = [];
   for (const plan of planPorts(config, names)) {
     const listener = new SmtpListener(optionsFor(plan, doors, shared));
@@ -69,14 +73,15 @@ async function openPort(
     return await listener.open(host, port);
   } catch (error) {
     if (!mayMove || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    log.warn({ taken: port }, 'the SMTP port is in use; taking a free one');
-    return listener.open(host, 0);
+    const opened = await listener.open(host, 0);
+    log.warn({ taken: port, instead: opened.port }, 'an SMTP port has another program; a free one is open instead');
+    return opened;
   }
 }
 
 type Shared = Omit<ListenerOptions, 'isImplicit' | 'doors'>;
 
-function sharedOptions({ world, doors, tls }: SmtpOptions): Shared {
+function sharedOptions({ world, doors, tls, waitClock = systemClock }: SmtpOptions): Shared {
   const { clock, config, log, ownConnections } = world;
   const { smtp, submission } = config;
   return {
@@ -86,6 +91,7 @@ function sharedOptions({ world, doors, tls }: SmtpOptions): Shared {
     limits: createConnectionLimits({ total: smtp.max_connections, perAddress: smtp.max_connections_per_address }),
     connectionsMax: smtp.max_connections,
     idleMs: smtp.idle_seconds * 1000,
+    waitClock,
     isTrustedProxy: createRangeCheck(smtp.trusted_proxies),
     ownConnections,
     log,

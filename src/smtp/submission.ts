@@ -1,4 +1,4 @@
-import { spoolMessage, type Accept } from '../flow/mail/accept/index.ts';
+import { spoolMessage, type Accept, type Spooled } from '../flow/mail/accept/index.ts';
 import { Refusal } from '../platform/refusal/index.ts';
 import type { World } from '../platform/world/index.ts';
 import { normalizeAddress, parseAddress, type Mailbox } from '../protocol/address/index.ts';
@@ -6,12 +6,13 @@ import type { Asked, AskedOfRecipient, Notify } from '../protocol/dsn/index.ts';
 import type { Ctx } from '../resources/access/index.ts';
 import { createKeyUse } from '../resources/api-keys/index.ts';
 import { ofKindMax } from './connection-limits.ts';
+import { contentLimitsOf } from './content-rate.ts';
 import { protocolOf, type PathCommand, type Session, type SubmissionDoor } from './door.ts';
 import { createLoginLimits } from './login-limits.ts';
 import { createLogins } from './logins.ts';
 import { replyTo } from './refusal-reply.ts';
 import { SmtpReply } from './smtp-reply.ts';
-import { timedContent, type ContentLimits } from './timed-content.ts';
+import { timedContent } from './timed-content.ts';
 
 /** POST /emails names as many. */
 const RECIPIENTS_MAX = 50;
@@ -69,10 +70,11 @@ export function createSubmission(world: World, accept: Accept): SubmissionDoor {
     async data(session, content) {
       const ctx = ctxOf(world, session);
       const recipients = session.envelope.rcptTo.map(({ address }) => readRecipient(address));
-      const spooled = await spoolMessage(world, timedContent(content, contentLimits(world)));
+      let spooled: Spooled | undefined;
       try {
+        const message = (spooled = await spoolMessage(world, timedContent(content, contentLimitsOf(world))));
         const { id } = await inReplies(() =>
-          accept.acceptMessage(ctx, spooled, { recipients, protocol: protocolOf(session), asked: askedOf(session) }),
+          accept.acceptMessage(ctx, message, { recipients, protocol: protocolOf(session), asked: askedOf(session) }),
         );
         return `2.6.0 Accepted as ${id}`;
       } catch (error) {
@@ -81,7 +83,7 @@ export function createSubmission(world: World, accept: Accept): SubmissionDoor {
         }
         throw error;
       } finally {
-        await spooled.discard();
+        await spooled?.discard();
       }
     },
 
@@ -93,13 +95,6 @@ function ctxOf(world: World, { id, user }: Session): Ctx {
   if (!user) throw new SmtpReply(530, '5.7.0', 'Log in first');
   return { store: world, teamId: user.teamId, actor: user.actor, requestId: id };
 }
-
-const contentLimits = ({ clock, config: { smtp } }: World): ContentLimits => ({
-  clock,
-  bytesMax: smtp.message_bytes,
-  patienceMs: smtp.content_timeout_seconds * 1000,
-  bytesPerSecond: smtp.content_bytes_per_second,
-});
 
 async function inReplies<T>(work: () => Promise<T>): Promise<T> {
   try {

@@ -7,6 +7,8 @@ export interface Dialogue {
   say(line: string | Buffer): Promise<string>;
   /** Sends and waits for nothing. */
   send(bytes: string | Buffer): void;
+  /** The same for much content: resolves when the socket has taken it. */
+  flow(bytes: Buffer): Promise<void>;
   /** The next reply, its lines joined by line breaks; `closed` once the connection has ended. */
   hear(): Promise<string>;
   startTls(): Promise<void>;
@@ -43,6 +45,7 @@ export async function openDialogue(port: number, host = '127.0.0.1', from?: stri
   listen(socket);
   const dialogue: Dialogue = {
     send: (bytes) => void socket.write(bytes),
+    flow: (bytes) => new Promise((taken, fail) => socket.write(bytes, (error) => (error ? fail(error) : taken()))),
     hear: () =>
       new Promise((resolve) => {
         const reply = replies.shift();

@@ -475,7 +475,7 @@ export const transcripts: readonly Transcript[] = [
       C: From: {from}, other@example.org
       C:
       C: .
-      S: 550 5.6.0 The message cannot be sent: its header From must name one address.`,
+      S: 550 5.6.0 The message cannot be sent: its header From must be one mailbox, as in Name <local@example.com>. "{from}, other@example.org" looks like a list…`,
   },
   {
     why: 'a header that is none',
@@ -541,6 +541,26 @@ export const transcripts: readonly Transcript[] = [
       S: 250 2.1.0 …
       C: DATA
       S: 503 5.5.1 No recipient was taken; say RCPT first`,
+  },
+  {
+    why: 'quoted local parts, with what ends an address elsewhere',
+    script: `
+      C: MAIL FROM:<"a b"@example.org> SIZE=10
+      S: 250 2.1.0 …
+      C: RCPT TO:<"a b"@example.net>
+      S: 250 2.1.5 …
+      C: rcpt to: <"a@b <c> \\"d\\""@EXAMPLE.net>  NOTIFY=NEVER
+      S: 250 2.1.5 …
+      C: RCPT TO:<"a b">
+      S: 501 5.1.3 …
+      C: RCPT TO:<"a b"@>
+      S: 501 5.1.3 …
+      C: RCPT TO:<"a b@example.net>
+      S: 501 5.1.3 …
+      C: RCPT TO:<"a b"@example.net> XFOO
+      S: 555 5.5.4 …
+      C: RCPT TO:<"\tb c"@example.net>
+      S: 501 5.1.3 …`,
   },
   {
     why: 'a source route is passed over',

@@ -13,7 +13,7 @@ export function isAutomaticAnswer(reading: Extract<MessageReading, { isRead: tru
   return SUBJECTS.test(subject);
 }
 
-const ANSWER_HEADERS = [
+export const ANSWER_HEADERS = [
   'x-autoreply',
   'x-autorespond',
   'x-autoresponder',

@@ -3,5 +3,6 @@
  * ones from before), and complaints of recipients (RFC 5965). It promises to take nothing else for one: answers of people
  * and of their machines say nothing about an address.
  */
+export { isReturn } from './is-return.ts';
 export { readReport } from './read-report.ts';
 export type { MailReport, ReportedRecipient } from './report.ts';

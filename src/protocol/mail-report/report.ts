@@ -4,7 +4,7 @@ export interface ReportedRecipient {
    * be told of) are said on request alone; the others end a delivery, or tell that it takes longer.
    */
   action: 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded';
-  /** The addresses that the notice gives, the original one first. None where it gives none. */
+  /** The addresses that the notice gives, the original one first and the final one last. None where it gives none. */
   addresses: readonly string[];
   /** `5.1.1` or the like, where it is said. */
   status: string | undefined;

@@ -40,6 +40,7 @@ const DEPTH_MAX = 50;
 /** RFC 2046 §5.1.1: a boundary has at most 70 characters; beyond the start of a line nothing is looked at. */
 const LINE_START_MAX = 256;
 const [LF, DASH] = [10, 45];
+const NOTHING = Buffer.alloc(0);
 
 /**
  * Finds the head and the texts of a message that comes piece by piece, cut anywhere. Held are heads and the start of a
@@ -97,6 +98,12 @@ export class MimeScanner {
   }
 
   #keep(bytes: Buffer): void {
+    // Of a body only a line that may be a boundary is looked at.
+    const isBodyText = !this.#isInHead && (this.#lineBytes === 0 ? bytes[0] !== DASH : this.#line.length === 0);
+    if (isBodyText) {
+      this.#lineBytes += bytes.length;
+      return;
+    }
     const max = this.#isInHead ? HEAD_BYTES_MAX : LINE_START_MAX;
     // Copied: the piece they stand in is much larger.
     if (this.#lineBytes < max) this.#line.push(Buffer.from(bytes.subarray(0, max - this.#lineBytes)));
@@ -104,7 +111,7 @@ export class MimeScanner {
   }
 
   #endLine(): void {
-    const line = this.#line.length === 1 ? this.#line[0]! : Buffer.concat(this.#line);
+    const line = this.#line.length < 2 ? (this.#line[0] ?? NOTHING) : Buffer.concat(this.#line);
     const start = this.#lineStart;
     const bytes = this.#lineBytes;
     [this.#line, this.#lineBytes, this.#lineStart] = [[], 0, this.#offset];

@@ -1,6 +1,7 @@
 import PostalMime, { decodeWords, type Address, type Attachment, type Email } from 'postal-mime';
 import { countParts } from './count-parts.ts';
 import { headOf } from './head-of.ts';
+import { withoutLargeFiles } from './large-files.ts';
 
 export interface ReadLimits {
   /** Parts within parts. */
@@ -42,6 +43,13 @@ const NAME_CHARS_MAX = 1000;
 const TYPE_FORM = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
 
 export async function readMessage(raw: Uint8Array, limits: ReadLimits): Promise<MessageReading> {
+  const light = withoutLargeFiles(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength));
+  if (!light) return readWhole(raw, limits);
+  const reading = await readWhole(light.raw, limits);
+  return !reading.isRead || light.restore(reading.parts) ? reading : readWhole(raw, limits);
+}
+
+async function readWhole(raw: Uint8Array, limits: ReadLimits): Promise<MessageReading> {
   // Parts within parts are delimited as well, so that some more are no abuse yet.
   if (countParts(raw, limits.partsMax * 2) > limits.partsMax * 2) {
     return unread(raw, `it has more than ${limits.partsMax} parts`);

@@ -37,5 +37,6 @@ export { expectedRecords } from './expected-records.ts';
 export { trackingOwner, trackingOwnerAlone, type TrackingOwner } from './tracking-owner.store.ts';
 export { composeClaimantCopy, composeSwitchedOff, switchOff, takeName, type SwitchedOff } from './transfer-domain.ts';
 export { findOwner, lockOwner } from './transfer-domain.store.ts';
+export { takesMailHere } from './takes-mail-here.ts';
 export { presentDomain, presentDomainEvent } from './present.ts';
 export { recordsOf, recordsToCheck } from './records.store.ts';

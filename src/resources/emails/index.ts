@@ -36,3 +36,4 @@ export { readScheduledAt } from './read-scheduled-at.ts';
 export { searchEmails } from './search-emails.ts';
 export { readCreatedRange } from './read-created-range.ts';
 export { searchTextOf } from './search-text.ts';
+export { tagFault } from './tag-fault.ts';

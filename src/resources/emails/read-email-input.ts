@@ -5,6 +5,7 @@ import { headerFault } from '../../protocol/mime/index.ts';
 import { readAttachments, type DraftAttachment } from './read-attachments.ts';
 import { readMailboxes } from './read-mailboxes.ts';
 import { readScheduledAt } from './read-scheduled-at.ts';
+import { tagFault } from './tag-fault.ts';
 
 export type { DraftAttachment } from './read-attachments.ts';
 
@@ -64,6 +65,11 @@ export function readEmail(input: CompleteEmailInput, now: number): EmailDraft {
   }
   faults.push(...subjectFaults(input.subject), ...bodyFaults(html, text));
   const headers = readHeaders(input.headers ?? {}, faults);
+  const tags = input.tags ?? [];
+  tags.forEach((tag, i) => {
+    const message = tagFault(tag);
+    if (message !== undefined) faults.push({ path: `tags.${i}.name`, message });
+  });
   const scheduledAt = readScheduledAt(input.scheduled_at ?? null, now, faults);
   if (faults.length > 0) throw invalidFields(faults);
   const sender = from.mailboxes[0];
@@ -82,7 +88,7 @@ export function readEmail(input: CompleteEmailInput, now: number): EmailDraft {
     html,
     text,
     headers,
-    tags: input.tags ?? [],
+    tags,
     attachments: readAttachments(input.attachments ?? []),
     scheduledAt,
     topicId: input.topic_id ?? null,

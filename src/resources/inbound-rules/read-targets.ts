@@ -1,7 +1,7 @@
 import { invalidFields, refuse, type FieldFault } from '../../platform/refusal/index.ts';
 import { normalizeAddress, parseAddress } from '../../protocol/address/index.ts';
 import type { Ctx } from '../access/index.ts';
-import { receivingDomain } from '../domains/index.ts';
+import { takesMailHere } from '../domains/index.ts';
 import type { InboundAction } from './inbound-rules.store.ts';
 
 /** The addresses that a rule forwards to, each once; refuses what could bring mail back to this installation. */
@@ -32,7 +32,7 @@ export async function readTargets(
       continue;
     }
     const { address, domain } = parsed.mailbox;
-    if (domain === store.config.instance.host || (await receivingDomain(store.db, domain))) {
+    if (await takesMailHere(store, domain)) {
       const message = `${domain} is received by this installation, so that mail could go in circles; name an address elsewhere`;
       faults.push({ path: `forward_to.${i}`, message });
       continue;

@@ -14,7 +14,7 @@ afterAll(() => scene.close());
 
 const call = (method: string, path: string, body?: unknown, key = team.key) =>
   scene.api(method, path, { key, ...(body === undefined ? {} : { body }) });
-const at = (pattern: string): string => pattern.replace('@ours', `@${domain.name}`);
+const at = (pattern: string): string => pattern.replace(/([@.])ours$/, `$1${domain.name}`);
 
 it('creates, reads, lists, changes and deletes', async () => {
   const body = { pattern: at('Support@ours'), action: 'forward', forward_to: ['a@example.org', 'A@example.org'] };
@@ -60,6 +60,9 @@ it.each([
   ['x@ours', 'forward', [], 'forward_to'],
   ['x@ours', 'forward', ['no address'], 'forward_to.0'],
   ['x@ours', 'forward', ['ok@example.org', 'me@ours'], 'forward_to.1'],
+  ['x@ours', 'forward', ['ok@example.org', 'bounce@send.ours'], 'forward_to.1'],
+  ['x@ours', 'forward', ['b-00000000000000000000000000-0000000000@SEND.ours'], 'forward_to.0'],
+  ['x@ours', 'forward', ['fbl@rasket.test'], 'forward_to.0'],
   ['x@ours', 'drop', ['a@example.org'], 'belongs to the action forward'],
   ['x@ours', 'keep', undefined, 'action'],
 ])('%j, %j to %j is refused', async (pattern, action, forwardTo, says) => {

@@ -5,7 +5,7 @@ import { dkimSign } from 'mailauth/lib/dkim/sign.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { setSending } from '../../../src/resources/instance/index.ts';
 import type { AnyBody } from '../../rig/api.ts';
-import { bringMail, receivingDomainOf } from '../../rig/mx.ts';
+import { bringMail, callMx, receivingDomainOf } from '../../rig/mx.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import type { SinkMessage } from '../../rig/sink.ts';
 
@@ -225,6 +225,39 @@ describe('a bounce of forwarded mail', () => {
     );
     scene.clock.advance(22 * DAY);
     expect((await bring(bounce(), [address], '')).reply).toMatch(/^550 5\.1\.1/);
+  });
+
+  it.each([
+    ['a letter', 'From: x@example.org\r\nSubject: An offer\r\n\r\nBuy now\r\n', false],
+    ['one that says it is no notice', 'Auto-Submitted: no\r\nSubject: Re: x\r\n\r\nBuy now\r\n', false],
+    ['a list', 'From: x@example.org\r\nList-Id: <x.example.org>\r\n\r\nBuy now\r\n', false],
+    ['an answer from a holiday', 'From: x@example.org\r\nAuto-Submitted: auto-replied\r\n\r\nI am away\r\n', true],
+    ['a report of success', 'Content-Type: multipart/report; boundary=b\r\n\r\n--b\r\n\r\nRead\r\n--b--\r\n', true],
+  ])('is what comes back for mail and nothing else: %s', async (_, raw, passes) => {
+    const { reply, onward } = await bring(raw, [await sender()], '');
+    const says = /^550 5\.7\.1 This address takes bounces of forwarded mail alone; this is none$/;
+    expect(reply).toMatch(passes ? /^250 / : says);
+    expect(onward).toHaveLength(passes ? 1 : 0);
+  });
+
+  it('has one recipient, and comes sixty times an hour at the most', async () => {
+    const address = await sender();
+    const client = await callMx(scene);
+    await client.hear();
+    await client.say('EHLO mx.example.org');
+    await client.say('MAIL FROM:<>');
+    expect(await client.say(`RCPT TO:<${address}>`)).toMatch(/^250 /);
+    expect(await client.say(`RCPT TO:<support@${domain.name}>`)).toMatch(/^452 4\.5\.3 A bounce of forwarded mail/);
+    client.end();
+    const once = async (n: number) =>
+      bringMail(scene, { from: '', to: [address], raw: bounce().replace('No', `${n} No`) });
+    for (let n = 0; n < 60; n++) expect(await once(n)).toMatch(/^250 /);
+    expect(await bringMail(scene, { from: '', to: [address.toUpperCase()], raw: bounce() })).toBe(
+      '451 4.7.1 60 bounces have come to this address within an hour; send it again in one',
+    );
+    scene.clock.advance(3_600_000);
+    expect(await once(61)).toMatch(/^250 /);
+    await scene.settled();
   });
 });
 

@@ -99,6 +99,52 @@ const OLDER: RealReport[] = [
   },
 ];
 
+const failed = (...fields: string[]): string =>
+  report({
+    head: [...postfix, 'Subject: Undelivered Mail Returned to Sender'],
+    status: ['Reporting-MTA: dns; x', ...fields.flatMap((field) => ['', field, 'Action: failed', 'Status: 5.1.1'])],
+  });
+
+/** The return path says which address they are about; only one that names it as the final one suppresses it. */
+const BEHIND_THE_ADDRESS: RealReport[] = [
+  {
+    name: 'a final recipient that is another address, as where a mailbox forwards',
+    raw: failed('Final-Recipient: rfc822; moved@elsewhere.example'),
+    becomes: 'bounced',
+  },
+  {
+    name: 'a member of an alias, with the alias as the original recipient',
+    raw: failed('Original-Recipient: rfc822; TO\nFinal-Recipient: rfc822; member@elsewhere.example'),
+    becomes: 'bounced',
+  },
+  {
+    name: 'two members of an alias',
+    raw: failed('Final-Recipient: rfc822; one@elsewhere.example', 'Final-Recipient: rfc822; two@elsewhere.example'),
+    becomes: 'bounced',
+  },
+  {
+    name: 'a member of an alias, and the address itself',
+    raw: failed('Final-Recipient: rfc822; one@elsewhere.example', 'Final-Recipient: rfc822; TO'),
+    becomes: 'bounced and suppressed',
+  },
+  {
+    name: 'no recipient at all',
+    raw: failed('X-Actual-Recipient: somebody'),
+    becomes: 'bounced and suppressed',
+  },
+  {
+    name: 'qmail of an address behind the one that we sent to',
+    raw: lines(
+      'From: MAILER-DAEMON@mx.elsewhere.example',
+      'Subject: failure notice',
+      '',
+      '<moved@elsewhere.example>:',
+      'Sorry, no mailbox here by that name. (#5.1.1)',
+    ),
+    becomes: 'bounced',
+  },
+];
+
 const FORGED: RealReport[] = [
   {
     name: 'a report of one of several at the destination, which any of them could have written',
@@ -228,4 +274,4 @@ const LOOK_ALIKES: RealReport[] = [
   becomes: 'nothing',
 }));
 
-export const REAL_REPORTS: RealReport[] = [...STANDARD, ...OLDER, ...FORGED, ...LOOK_ALIKES];
+export const REAL_REPORTS: RealReport[] = [...STANDARD, ...OLDER, ...BEHIND_THE_ADDRESS, ...FORGED, ...LOOK_ALIKES];

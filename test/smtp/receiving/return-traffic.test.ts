@@ -136,8 +136,9 @@ describe('what comes back by mail', () => {
     for (const victim of [there, 'victim@example.net']) await back(paths.get('one.example.org'), dsn(victim));
     expect(await suppression(there)).toMatchObject({ statusCode: 404 });
     expect(await suppression('victim@example.net')).toMatchObject({ statusCode: 404 });
-    // It speaks of the one that it had, whatever it calls it.
+    // It speaks of the one that it had, whatever it calls it, and for ever of nobody.
     expect((await scene.events(id)).at(-1)).toMatchObject({ type: 'email.bounced', data: { to: [here] } });
+    expect(await suppression(here)).toMatchObject({ statusCode: 404 });
   });
 
   it('among several at one destination, one that is not named is nobody', async () => {

@@ -265,6 +265,20 @@ export const TRANSCRIPTS: Record<string, string> = {
     < 250
     > MAIL FROM:<a@>
     < 501 5.1.7`,
+  'a recipient with a quoted local part': `
+    < 220
+    > EHLO a.example
+    < 250
+    > MAIL FROM:<"x y"@example.org>
+    < 250
+    > RCPT TO:<"b c"@DOMAIN>
+    < 250
+    > RCPT TO:<"b c"@example.net>
+    < 550 5.7.1
+    > DATA
+    < 354
+    >> x\\r\\n.\\r\\n
+    < 250 2.0.0 Taken`,
   'a recipient that is no address': `
     < 220
     > EHLO a.example

@@ -1,14 +1,22 @@
 import { addressParser, decodeWords } from 'postal-mime';
-import { refuse, type Refusal } from '../../../platform/refusal/index.ts';
-import { formatMailbox, normalizeAddress, parseMailbox, type Mailbox } from '../../../protocol/address/index.ts';
+import type { Refusal } from '../../../platform/refusal/index.ts';
+import {
+  formatMailbox,
+  normalizeAddress,
+  parseHeaderMailbox,
+  parseMailbox,
+  type Mailbox,
+} from '../../../protocol/address/index.ts';
 import type { Asked } from '../../../protocol/dsn/index.ts';
-import { headerFault } from '../../../protocol/mime/index.ts';
+import { headerFault, isForBroadcasts } from '../../../protocol/mime/index.ts';
 import { decodeText, readFields, type RawField, type TextPart } from '../../../protocol/mime-read/index.ts';
-import type { EmailDraft } from '../../../resources/emails/index.ts';
-import { hashRequest, type Idempotency } from './idempotency.ts';
+import { tagFault, type EmailDraft } from '../../../resources/emails/index.ts';
+import type { Idempotency } from './idempotency.ts';
 import type { Spooled } from './spool-message.ts';
 import { identify, readFiles } from './submitted-files.ts';
+import { KEY_HEADERS, readIdempotency } from './submitted-idempotency.ts';
 import type { SubmittedMessage } from './submitted-message.ts';
+import { unreadable } from './unreadable.ts';
 
 export interface Submission {
   draft: EmailDraft;
@@ -25,7 +33,6 @@ export interface SubmissionEnvelope {
 }
 
 const TAG_HEADER = 'x-rasket-tag';
-const KEY_HEADERS = new Set(['rasket-idempotency-key', 'resend-idempotency-key']);
 /** The envelope says who gets it, and the others may not be told; the rest only a receiving server may say. */
 const DROPPED = new Set([
   'bcc',
@@ -56,7 +63,6 @@ const HOPS_MAX = 50;
 const SENDERS = new Set(['sender', 'resent-from', 'resent-sender']);
 const TAGS_MAX = 50;
 const TAG = /^([A-Za-z0-9_-]{1,256})=([A-Za-z0-9_-]{1,256})$/;
-const KEY_CHARS_MAX = 256;
 const TEXT_BYTES_MAX = 2 * 1024 * 1024;
 const SUBJECT_BYTES_MAX = 998;
 const MESSAGE_ID_MAX = 998;
@@ -71,7 +77,7 @@ export async function readSubmitted(
   if (fault !== undefined) throw unreadable(fault);
   const fields = readFields(spooled.head);
   if ('fault' in fields) throw unreadable(fields.fault);
-  mustBeSingle(fields);
+  mustBeSendable(fields);
   const valueOf = (name: string): string | undefined => fields.find(({ lower }) => lower === name)?.value;
   const from = readFrom(valueOf('from'));
   const { html, text } = await readTexts(spooled);
@@ -104,23 +110,24 @@ export async function readSubmitted(
       files,
       needsSmtpUtf8: /[^\0-\x7f]/.test(head),
     },
-    idempotency: await readIdempotency(fields, draft, () => Promise.all(files.map((file) => identify(spooled, file)))),
+    idempotency: await readIdempotency({ fields, kept, draft, asked }, () =>
+      Promise.all(files.map((file) => identify(spooled, file))),
+    ),
   };
 }
-
-const unreadable = (fault: string): Refusal =>
-  refuse('validation_error', { status: 400, say: `The message cannot be sent: ${fault}.` });
 
 const without = (fields: readonly RawField[], name: string): string =>
   fields.flatMap(({ lower, raw }) => (lower === name ? [] : [raw])).join('');
 
 const unfolded = (value: string): string => decodeWords(value.replaceAll('\r\n', '').trim());
 
-function mustBeSingle(fields: readonly RawField[]): void {
+function mustBeSendable(fields: readonly RawField[]): void {
   for (const name of ONCE) {
     const count = fields.filter(({ lower }) => lower === name).length;
     if (count > 1) throw unreadable(`it has ${count} headers ${name}, and readers would differ on which counts`);
   }
+  const unsubscribes = fields.find(({ lower }) => isForBroadcasts(lower));
+  if (unsubscribes) throw unreadable(`its header ${unsubscribes.name} is reserved for broadcasts; remove it`);
   if (fields.filter(({ lower }) => lower === 'received').length > HOPS_MAX) {
     throw unreadable(`it has passed more than ${HOPS_MAX} servers, so that it seems to go in circles`);
   }
@@ -128,12 +135,10 @@ function mustBeSingle(fields: readonly RawField[]): void {
 
 function readFrom(value: string | undefined): Mailbox {
   if (value === undefined) throw unreadable('it has no header From');
-  const found = readAddresses(value);
-  const [first] = found;
-  if (!first || found.length > 1) throw unreadable('its header From must name one address');
-  const parsed = parseMailbox(first.address);
-  if (!parsed.ok) throw unreadable(`its header From is at fault: ${parsed.fault}`);
-  return { ...parsed.mailbox, name: printable(first.name) };
+  const parsed = parseHeaderMailbox(value);
+  if (!parsed.ok)
+    throw unreadable(`its header From must be one mailbox, as in Name <local@example.com>. ${parsed.fault}`);
+  return { ...parsed.mailbox, name: printable(decodeWords(parsed.mailbox.name)) };
 }
 
 const readAddresses = (value: string): { name: string; address: string }[] =>
@@ -144,15 +149,21 @@ const readAddresses = (value: string): { name: string; address: string }[] =>
 /** A name is shown, stored and written into other mail: it is one line. */
 const printable = (name: string): string => name.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]+/gu, ' ').trim();
 
+/** To compare what the parser of headers takes the quotes off with what stands in the envelope. */
+const unquoted = (address: string): string =>
+  normalizeAddress(
+    address.replace(/^"(.*)"(@[^@]*)$/s, (_, local: string, rest: string) => local.replace(/\\(.)/gs, '$1') + rest),
+  );
+
 /** Who gets it is in the envelope. Of To and Cc counts who is in it; whoever is in neither of them is in bcc. */
 function readVisible(
   valueOf: (name: string) => string | undefined,
   recipients: readonly Mailbox[],
 ): Omit<EmailDraft['written'], 'from'> {
-  const left = new Map(recipients.map((mailbox) => [normalizeAddress(mailbox.address), mailbox]));
+  const left = new Map(recipients.map((mailbox) => [unquoted(mailbox.address), mailbox]));
   const take = (field: string): string[] =>
     readAddresses(valueOf(field) ?? '').flatMap(({ name, address }) => {
-      const key = normalizeAddress(address);
+      const key = unquoted(address);
       const mailbox = left.get(key);
       if (!mailbox) return [];
       left.delete(key);
@@ -182,6 +193,8 @@ function readTags(fields: readonly RawField[]): EmailDraft['tags'] {
   return written.map(({ value }) => {
     const found = TAG.exec(value.replaceAll('\r\n', '').trim());
     const [, name, tag] = found ?? [];
+    const fault = name === undefined ? undefined : tagFault({ name });
+    if (fault !== undefined) throw unreadable(`a header X-Rasket-Tag is at fault: ${fault}`);
     if (name !== undefined && tag !== undefined) return { name, value: tag };
     throw unreadable('a header X-Rasket-Tag is not name=value, each 1 to 256 letters, digits, underscores and hyphens');
   });
@@ -215,30 +228,4 @@ function shortened(text: string, bytesMax: number): string {
     .subarray(0, bytesMax)
     .toString('utf8')
     .replace(/\ufffd+$/u, '');
-}
-
-/**
- * A client that has more recipients than one transaction takes sends the same message to the next ones: with the same
- * key, and rightly. What libraries write anew at each try (Date, Message-ID, boundaries) makes no other message.
- */
-async function readIdempotency(
-  fields: readonly RawField[],
-  draft: EmailDraft,
-  identifyFiles: () => Promise<(readonly string[])[]>,
-): Promise<Idempotency | undefined> {
-  const written = fields.filter(({ lower }) => KEY_HEADERS.has(lower)).map(({ value }) => value.trim());
-  const [key] = written;
-  if (key === undefined) return undefined;
-  if (written.some((other) => other !== key)) throw unreadable('it has two idempotency keys that differ');
-  if (key === '' || key.length > KEY_CHARS_MAX) {
-    throw unreadable(`its idempotency key must be 1 to ${KEY_CHARS_MAX} characters long`);
-  }
-  const recipients = draft.recipients.map(({ address }) => normalizeAddress(address)).sort();
-  const { from, replyTo } = draft.written;
-  const said = { from, replyTo, subject: draft.subject, html: draft.html, text: draft.text, tags: draft.tags };
-  const files = await identifyFiles();
-  return {
-    key: `smtp ${hashRequest('recipients', { key, recipients })}`,
-    requestHash: hashRequest('submit', files.length === 0 ? said : { ...said, files }),
-  };
 }

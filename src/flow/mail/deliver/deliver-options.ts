@@ -1,5 +1,5 @@
 import type { World } from '../../../platform/world/index.ts';
-import { receivingDomain, returnPathOwner } from '../../../resources/domains/index.ts';
+import { takesMailHere } from '../../../resources/domains/index.ts';
 import type { DeliverOptions } from './create-deliver.ts';
 import type { Deliver } from './delivery-job.ts';
 
@@ -65,13 +65,11 @@ export function deliverOptionsOf(
   };
 }
 
-async function takesMailFor({ config, db, log }: World, domain: string): Promise<boolean> {
+async function takesMailFor(world: World, domain: string): Promise<boolean> {
   try {
-    if (domain === config.instance.host.toLowerCase()) return true;
-    if ((await receivingDomain(db, domain)) !== undefined) return true;
-    return (await returnPathOwner(db, domain)) !== undefined;
+    return await takesMailHere(world, domain);
   } catch (error) {
-    log.error({ err: error, domain }, 'whether a domain is received here could not be read');
+    world.log.error({ err: error, domain }, 'whether a domain is received here could not be read');
     throw error;
   }
 }

@@ -2,6 +2,7 @@
 import { parentPort } from 'node:worker_threads';
 import { authenticate, type CheckOrder } from './authenticate.ts';
 import type { DnsAnswer, DnsQuestion } from './dns-questions.ts';
+import { letGo } from './let-go.ts';
 import type { Said } from './message-thread.ts';
 
 type Heard = { id: number; order: CheckOrder } | { question: number; told: DnsAnswer };
@@ -25,8 +26,10 @@ async function resolve(name: string, type: string): Promise<unknown> {
 parentPort?.on('message', (heard: Heard) => {
   if ('question' in heard) return asked.get(heard.question)?.(heard.told);
   const { id, order } = heard;
-  void authenticate(order, resolve).then(
-    (checks) => say({ id, answer: { checks } }),
-    (error: Error) => say({ id, answer: { failed: error.message } }),
-  );
+  void authenticate(order, resolve)
+    .then(
+      (checks) => say({ id, answer: { checks } }),
+      (error: Error) => say({ id, answer: { failed: error.message } }),
+    )
+    .finally(() => letGo(order.raw));
 });

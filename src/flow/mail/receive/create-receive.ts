@@ -1,6 +1,7 @@
 import { clientKey } from '../../../platform/network/index.ts';
 import { Refusal } from '../../../platform/refusal/index.ts';
 import type { World } from '../../../platform/world/index.ts';
+import { isReturn } from '../../../protocol/mail-report/index.ts';
 import type { MessageReading } from '../../../protocol/read-message/index.ts';
 import type { Authentication } from '../../../resources/received-emails/index.ts';
 import { findDomainByName, sendingNames } from '../../../resources/domains/index.ts';
@@ -69,6 +70,8 @@ export function createReceive(world: World, accept: Accept, wakeQueue: () => voi
         route.kind === 'team' || route.kind === 'rewritten' ? [route.address] : [],
       );
       if (recipients.length === 0) return takeReturned(world, arrival, reading, wakeQueue);
+      const isPassedBack = arrival.routes.some(({ kind }) => kind === 'rewritten');
+      if (isPassedBack && !isReturn(reading)) return { kind: 'no_return' };
       const judgement = await judge(world, authenticator, arrival, recipients);
       if (judgement.kind === 'refuse') return { kind: 'refused', domain: judgement.domain };
       if (judgement.kind === 'defer') return { kind: 'deferred', deferral: judgement.deferral };

@@ -1,6 +1,7 @@
 /** Reads one message after the other, and may be ended at any time (`message-thread.ts`). */
 import { parentPort } from 'node:worker_threads';
 import { readMessage, type ReadLimits } from '../../../protocol/read-message/index.ts';
+import { letGo } from './let-go.ts';
 import type { Said } from './message-thread.ts';
 
 export interface ReadOrder {
@@ -12,5 +13,6 @@ parentPort?.on('message', ({ id, order: { raw, limits } }: { id: number; order: 
   void readMessage(raw, limits).then((reading) => {
     const buffers = reading.isRead ? new Set(reading.parts.map(({ content }) => content.buffer as ArrayBuffer)) : [];
     parentPort?.postMessage({ id, answer: reading } satisfies Said, [...buffers]);
+    letGo(raw);
   });
 });

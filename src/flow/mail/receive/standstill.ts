@@ -1,7 +1,7 @@
 import type { World } from '../../../platform/world/index.ts';
 import { normalizeAddress, parseAddress, type Mailbox } from '../../../protocol/address/index.ts';
 import { readFields, type RawField } from '../../../protocol/mime-read/index.ts';
-import { receivingDomain } from '../../../resources/domains/index.ts';
+import { takesMailHere } from '../../../resources/domains/index.ts';
 import type { NotForwarded } from '../../../resources/received-emails/index.ts';
 import type { Treatment } from './apply-rules.ts';
 
@@ -43,7 +43,7 @@ export const RECEIVED_HERE: Standstill = {
 export async function recipientsOf(world: World, targets: readonly string[]): Promise<Mailbox[]> {
   const recipients: Mailbox[] = [];
   for (const mailbox of mailboxesOf(targets)) {
-    if (!(await receivingDomain(world.db, mailbox.domain))) recipients.push(mailbox);
+    if (!(await takesMailHere(world, mailbox.domain))) recipients.push(mailbox);
   }
   return recipients;
 }

@@ -16,4 +16,6 @@ export type Verdict =
   | { kind: 'refused'; domain: string | undefined }
   | { kind: 'deferred'; deferral: Deferral }
   /** It is no report, and nothing else is taken where it was sent to. */
-  | { kind: 'unwanted' };
+  | { kind: 'unwanted' }
+  /** It came for the sender of mail that was passed on, and is nothing that comes back for mail. */
+  | { kind: 'no_return' };

@@ -19,7 +19,9 @@ export interface ReturnedReport {
   report: Exclude<MailReport, { kind: 'none' }>;
 }
 
+type Reported = Exclude<ReturnedReport['report'], { kind: 'complaint' }>;
 type Told = Happening<'email.bounced' | 'email.complained' | 'email.delivery_delayed' | 'email.delivered'>;
+type Settled = Told & { maySuppress: boolean };
 
 /**
  * Settles what a report says, days after the connection has ended: events, states, suppressions and doubts in one
@@ -37,8 +39,8 @@ export async function settleReport(world: World, { emailId, prefix, report }: Re
     const happenings =
       report.kind === 'complaint'
         ? complained(recipients, report.addresses, known)
-        : report.recipients.flatMap((reported) => concluded(world, email, { recipients, reported, known }));
-    for (const happening of happenings) await write(world, tx, email, happening, recipients.length === 1);
+        : allConcluded(world, email, { recipients, report, known });
+    for (const happening of happenings) await write(world, tx, email, happening);
     if (report.kind !== 'complaint') {
       const lists = report.recipients.filter(({ action }) => action === 'expanded');
       const to = lists.flatMap(({ addresses }) => meant(recipients, addresses));
@@ -61,7 +63,7 @@ function passedBack(
   email: EmailRow,
   recipients: readonly string[],
   known: readonly RecordedEvent[],
-  report: Exclude<ReturnedReport['report'], { kind: 'complaint' }>,
+  report: Reported,
 ): NoticeOrder[] {
   return report.recipients.flatMap((reported) => {
     const type = TYPES[reported.action];
@@ -104,24 +106,58 @@ function complained(
   recipients: readonly string[],
   addresses: readonly string[],
   known: readonly RecordedEvent[],
-): Told[] {
+): Settled[] {
   const to = meant(recipients, addresses).filter((address) => !wasTold(known, 'email.complained', address));
-  return to.length === 0 ? [] : [{ type: 'email.complained', data: { to } }];
+  // Providers leave out or change whose complaint it is.
+  return to.length === 0 ? [] : [{ type: 'email.complained', data: { to }, maySuppress: recipients.length === 1 }];
+}
+
+/** Of several that a report says the same of, as of the members of an alias, those which name the address itself count. */
+function allConcluded(
+  world: World,
+  email: EmailRow,
+  about: { recipients: readonly string[]; report: Reported; known: readonly RecordedEvent[] },
+): Settled[] {
+  const { recipients, report, known } = about;
+  const told = new Set<string>();
+  const isOwn = (reported: ReportedRecipient): boolean => isFinal(recipients, reported);
+  const inOrder = [...report.recipients.filter(isOwn), ...report.recipients.filter((reported) => !isOwn(reported))];
+  return inOrder.flatMap((reported) => {
+    const maySuppress = recipients.length === 1 && isOwn(reported);
+    return concluded(world, email, { recipients, reported, known, told }).map((one) => ({ ...one, maySuppress }));
+  });
+}
+
+/**
+ * Whether a report speaks of the address that we sent to. One that ended at another says nothing for ever about it: behind
+ * an alias each member has our return path, and could have it suppressed for all of them.
+ */
+function isFinal(recipients: readonly string[], { addresses }: ReportedRecipient): boolean {
+  const final = addresses.at(-1);
+  return final === undefined || recipients.some((address) => normalizeAddress(address) === normalizeAddress(final));
 }
 
 function concluded(
   world: World,
   email: EmailRow,
-  about: { recipients: readonly string[]; reported: ReportedRecipient; known: readonly RecordedEvent[] },
+  about: {
+    recipients: readonly string[];
+    reported: ReportedRecipient;
+    known: readonly RecordedEvent[];
+    told: Set<string>;
+  },
 ): Told[] {
-  const { recipients, reported, known } = about;
+  const { recipients, reported, known, told } = about;
   const type = TYPES[reported.action];
   const to = meant(recipients, reported.addresses).filter(
     // A late word that it takes longer says nothing about what has ended meanwhile.
     (address) =>
-      !wasTold(known, type, address) && !(type !== 'email.bounced' && wasTold(known, 'email.bounced', address)),
+      !told.has(`${type} ${address}`) &&
+      !wasTold(known, type, address) &&
+      !(type !== 'email.bounced' && wasTold(known, 'email.bounced', address)),
   );
   if (to.length === 0) return [];
+  for (const address of to) told.add(`${type} ${address}`);
   const diagnostic = [reported.status, reported.diagnostic].filter((part) => part).join(' ');
   switch (type) {
     case 'email.delivered':
@@ -164,15 +200,14 @@ function bounceFor({ status, diagnostic }: ReportedRecipient): Bounce {
 }
 
 /**
- * Only where the return path was one recipient's: of several, each has seen it and could name another in a report of its
- * own making, who would get no mail any more.
+ * Suppresses only where the return path was one recipient's: of several, each has seen it and could name another in a
+ * report of its own making, who would get no mail any more.
  */
 async function write(
   world: World,
   tx: Executor,
   email: EmailRow,
-  happening: Told,
-  maySuppress: boolean,
+  { maySuppress, ...happening }: Settled,
 ): Promise<void> {
   const { id: emailId, team_id: teamId, domain_id: domainId } = email;
   const at = world.clock.now();

@@ -1,0 +1,78 @@
+import { MimeScanner, transferDecoder, type FilePart } from '../mime-read/index.ts';
+
+/** From here on a file is decoded from where it stands: the parser holds what it decodes three times over. */
+const LARGE_BYTES = 1024 * 1024;
+const WINDOW_BYTES = 1024 * 1024;
+const [CR, LF, EQUALS] = [13, 10, 61];
+
+/** A message with a word in the place of each large file. */
+export interface Lightened {
+  raw: Buffer;
+  /** Puts the files back where the words are; false where they are not there as they were left, each once. */
+  restore(parts: { content: Uint8Array }[]): boolean;
+}
+
+/** Undefined where no file of a message is large and as plain as programs write them, so that nobody reads it otherwise. */
+export function withoutLargeFiles(raw: Buffer): Lightened | undefined {
+  if (raw.length < LARGE_BYTES) return undefined;
+  const scanner = new MimeScanner();
+  scanner.update(raw);
+  scanner.end();
+  if (scanner.fault !== undefined) return undefined;
+  const files = scanner.files.filter((file) => isLarge(raw, file)).map((file, i) => ({ file, word: wordOf(i) }));
+  if (files.length === 0) return undefined;
+  const pieces: Buffer[] = [];
+  let at = 0;
+  for (const { file, word } of files) {
+    pieces.push(raw.subarray(at, file.start), Buffer.from(word.toString('base64')));
+    at = file.end;
+  }
+  pieces.push(raw.subarray(at));
+  return {
+    raw: Buffer.concat(pieces),
+    restore(parts) {
+      const found = files.map(({ file, word }) => ({ file, of: parts.filter(({ content }) => word.equals(content)) }));
+      if (found.some(({ of }) => of.length !== 1)) return false;
+      for (const { file, of } of found) for (const part of of) part.content = decoded(raw, file);
+      return true;
+    },
+  };
+}
+
+const wordOf = (i: number): Buffer => Buffer.from(`A large file, number ${i}, is put here.`);
+
+function isLarge(raw: Buffer, { contentType, encoding, start, end }: FilePart): boolean {
+  if (encoding !== 'base64' || end - start < LARGE_BYTES || /^\s*(?:text|message|multipart)\//i.test(contentType)) {
+    return false;
+  }
+  const isCut = end === raw.length || (raw[end] === CR && raw[end + 1] === LF);
+  return isCut && isPlainBase64(raw, start, end);
+}
+
+const BASE64 = new Uint8Array(256);
+for (const mark of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/') BASE64[mark.charCodeAt(0)] = 1;
+
+/** Lines of it, in groups of four, padded at the end alone. */
+function isPlainBase64(raw: Buffer, start: number, end: number): boolean {
+  let [chars, padding] = [0, 0];
+  for (let at = start; at < end; at++) {
+    const byte = raw[at] ?? 0;
+    if (byte === CR || byte === LF) continue;
+    if (byte === EQUALS) padding++;
+    else if (padding > 0 || BASE64[byte] !== 1) return false;
+    chars++;
+  }
+  return padding <= 2 && chars % 4 === 0;
+}
+
+/** Into memory of its own, so that it can be handed to another thread. */
+function decoded(raw: Buffer, { encoding, start, end }: FilePart): Buffer {
+  const decoder = transferDecoder(encoding);
+  const whole = Buffer.allocUnsafeSlow(Math.ceil((end - start) / 4) * 3);
+  let size = 0;
+  for (let at = start; at < end; at += WINDOW_BYTES) {
+    size += decoder.update(raw.subarray(at, Math.min(end, at + WINDOW_BYTES))).copy(whole, size);
+  }
+  size += decoder.end().copy(whole, size);
+  return whole.subarray(0, size);
+}

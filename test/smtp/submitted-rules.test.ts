@@ -1,0 +1,123 @@
+// What a submitted message may say, where POST /emails has a rule.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { startScene, type Scene, type Team } from '../rig/scene.ts';
+import { connect, logIn, submit, type Dialogue } from './dialogue.ts';
+
+let scene: Scene;
+let team: Team;
+let own: string;
+let client: Dialogue;
+beforeAll(async () => {
+  scene = await startScene({ roles: ['http', 'delivery', 'submission'], sink: { smtpUtf8: true } });
+  team = await scene.team();
+  own = `me@${(await team.domain()).name}`;
+  client = await connect(scene, 'tls');
+  await logIn(client, team.key);
+});
+afterAll(async () => {
+  client.end();
+  await scene.close();
+});
+
+const message = (...headers: string[]): string => `${headers.join('\r\n')}\r\n\r\nHello\r\n`;
+const send = (content: string): Promise<string> => submit(client, { from: own, to: ['a@example.net'], content });
+const idIn = (reply: string): string => /^250 2\.6\.0 Accepted as ([0-9a-f-]{36})$/.exec(reply)?.[1] ?? reply;
+const read = async (id: string) => (await scene.api('GET', `/emails/${id}`, { key: team.key })).body;
+
+describe('From', () => {
+  it.each([
+    ['OWN', 'OWN'],
+    ['<OWN>', 'OWN'],
+    ['"Example, Inc." <OWN>', '"Example, Inc." <OWN>'],
+    ['John Q. Public <OWN>', '"John Q. Public" <OWN>'],
+    ['"Folded"\r\n\t<OWN>', 'Folded <OWN>'],
+    ['OWN (Cron Daemon)', 'Cron Daemon <OWN>'],
+    ['=?utf-8?Q?Gr=C3=BC=C3=9Fe,_?=\r\n =?utf-8?b?YWxsZQ==?= <OWN>', '"Grüße, alle" <OWN>'],
+  ])('may be written %j', async (written, shown) => {
+    const reply = await send(message(`From: ${written.replace('OWN', own)}`));
+    expect((await read(idIn(reply))).from).toBe(shown.replace('OWN', own));
+  });
+
+  it('that is no mailbox is refused in one sentence that says what is right', async () => {
+    expect(await send(message('From: App'))).toBe(
+      '550 5.6.0 The message cannot be sent: its header From must be one mailbox, as in Name <local@example.com>. ' +
+        'The address "App" has no @; write it as local@example.com.',
+    );
+  });
+});
+
+it.each(['List-Unsubscribe: <https://example.org/u>', 'list-unsubscribe-post: List-Unsubscribe=One-Click'])(
+  'a header that is reserved for broadcasts is refused by either door: %s',
+  async (header) => {
+    const [name = '', value = ''] = header.split(': ');
+    const body = { from: own, to: 'a@example.net', subject: 'x', text: 'x', headers: { [name]: value } };
+    expect(await scene.api('POST', '/emails', { key: team.key, body })).toMatchObject({ status: 400 });
+    expect(await send(message(`From: ${own}`, header))).toBe(
+      `550 5.6.0 The message cannot be sent: its header ${name} is reserved for broadcasts; remove it.`,
+    );
+  },
+);
+
+it.each(['delivery_notice', 'notice_of', 'inbound_rule', 'received_email'])(
+  'the tag %s, which is ours to give, is refused by either door',
+  async (name) => {
+    const says = `The tag ${name} is given by the service to delivery notices and forwarded mail; choose another name.`;
+    const body = { from: own, to: 'a@example.net', subject: 'x', text: 'x', tags: [{ name, value: 'x' }] };
+    expect(await scene.api('POST', '/emails', { key: team.key, body })).toMatchObject({
+      status: 400,
+      body: { message: says, errors: [{ path: 'tags.0.name', message: says }] },
+    });
+    expect(await send(message(`From: ${own}`, `X-Rasket-Tag: ${name}=x`))).toBe(
+      `550 5.6.0 The message cannot be sent: a header X-Rasket-Tag is at fault: ${says}`,
+    );
+  },
+);
+
+it('a quoted local part goes on as it is', async () => {
+  const to = '"a b"@example.net';
+  const id = idIn(await submit(client, { from: own, to: [to], content: message(`From: ${own}`, `To: ${to}`) }));
+  await scene.settled();
+  expect(scene.sink.messages.at(-1)?.rcptTo).toEqual([to]);
+  expect(await read(id)).toMatchObject({ to: [to], last_event: 'delivered' });
+});
+
+describe('under one idempotency key', () => {
+  let key = 0;
+  beforeEach(() => void key++);
+  const keyed = (...headers: string[]): string =>
+    message(`From: ${own}`, `Rasket-Idempotency-Key: k${key}`, 'Subject: x', ...headers);
+  const DIFFERENT = /^550 5\.7\.1 This Idempotency-Key was used with a different request/;
+
+  it('what is written anew at each try makes no other request', async () => {
+    const anew = (n: number): string[] => [
+      `Date: Mon, 01 Jan 2024 00:00:0${n} +0000`,
+      `Message-ID: <${n}@client.example>`,
+      `Received: from app by relay${n}; Mon, 01 Jan 2024 00:00:0${n} +0000`,
+      `Content-Type: text/plain; charset=utf-8; x-try=${n}`,
+      `MIME-Version: 1.0${' '.repeat(n)}`,
+    ];
+    const first = await send(keyed(...anew(1), 'X-Order: a b', 'To: a@example.net'));
+    expect(first).toMatch(/^250 /);
+    expect(await send(keyed('To: a@example.net', ...anew(2), 'X-Order: a\r\n b'))).toBe(first);
+  });
+
+  it.each([
+    ['another header', ['X-Order: 1'], ['X-Order: 2']],
+    ['one header more', ['X-Order: 1'], ['X-Order: 1', 'X-Order: 1']],
+    ['another To', ['To: a@example.net'], ['To: a@example.net, b@example.net']],
+    ['another Sender', [], ['Sender: someone@example.org']],
+    ['another tag', ['X-Rasket-Tag: a=1'], ['X-Rasket-Tag: a=2']],
+  ])('%s makes another request', async (_, before, after) => {
+    expect(await send(keyed(...before))).toMatch(/^250 /);
+    expect(await send(keyed(...after))).toMatch(DIFFERENT);
+  });
+
+  it('notices that are asked for are a part of it', async () => {
+    expect(await send(keyed())).toMatch(/^250 /);
+    await client.say(`MAIL FROM:<${own}>`);
+    await client.say('RCPT TO:<a@example.net> NOTIFY=SUCCESS');
+    await client.say('DATA');
+    client.send(`${keyed()}.\r\n`);
+    expect((await client.reply()).join()).toMatch(DIFFERENT);
+  });
+});
