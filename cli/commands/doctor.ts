@@ -43,7 +43,7 @@ export async function examine(session: Session): Promise<void> {
 async function look({ client, target, version }: Session): Promise<Findings> {
   const problems: string[] = [];
   const note = (error: unknown): null => {
-    const explanation = explainFault(error);
+    const explanation = explainFault(error, undefined, target);
     if (!explanation) throw error;
     problems.push(explanation.lines.join('\n'));
     return null;
@@ -61,7 +61,7 @@ async function look({ client, target, version }: Session): Promise<Findings> {
   };
   findings.ready = await askReady(client).catch(note);
   if (findings.ready?.status === 'degraded') problems.push(findings.ready.message);
-  if (target.apiKey === undefined) problems.push('No API key is set. Set one with: rasket login');
+  if (target.apiKey === undefined) problems.push(`No API key is set. Set one with: rasket login --url ${target.url}`);
   else if (findings.ready)
     findings.key_state = await tryKey(client, target.apiKey).then(
       (isOperators) => (isOperators ? 'accepted, of an operator' : 'accepted'),

@@ -16,6 +16,7 @@ export {
   tableColumns,
   type Fields,
 } from './items.ts';
+export type { KeyInUse } from './key-advice.ts';
 export { mustBeReadable, readEmails } from './local-file.ts';
 export { readColumns, readFallback, readProperties, readTopics, splitPairs, type NameOption } from './read-pairs.ts';
 export { formatPairs, formatTable, openTable, type Column, type Table } from './table.ts';

@@ -1,4 +1,5 @@
 import { quoted, routeOf, type ApiFault } from '../client/index.ts';
+import { setOne, useAnother, type KeyInUse } from './key-advice.ts';
 
 /** Where things are listed: by what "… not found" calls them, and by the parameter of a path that names one of them. */
 const LISTS: readonly { noun?: string; parameter?: string; list: (path: Path) => string }[] = [
@@ -46,7 +47,7 @@ interface Step {
   says?: RegExp;
   operations?: readonly string[];
   /** Undefined where this one has nothing to advise after all. */
-  next: (fault: ApiFault, found: RegExpExecArray) => string | undefined;
+  next: (fault: ApiFault, found: RegExpExecArray, key: KeyInUse | undefined) => string | undefined;
 }
 
 const OF_THE_TEAM = /^This route is not reached with an operator’s token/;
@@ -54,7 +55,7 @@ const OF_AN_OPERATOR = /^This route is not reached with an API key; use the toke
 
 /** What to type next, by the name of the error, its message and the operation; the first that fits says it. */
 const STEPS: readonly Step[] = [
-  { names: ['missing_api_key'], next: () => 'Set one with: rasket login' },
+  { names: ['missing_api_key'], next: (_, __, key) => setOne(key) },
   {
     names: ['invalid_permission'],
     says: OF_THE_TEAM,
@@ -74,7 +75,7 @@ const STEPS: readonly Step[] = [
   },
   {
     names: ['restricted_api_key', 'suspended_api_key', 'invalid_permission'],
-    next: () => 'Use another key: rasket login, or --api-key',
+    next: (_, __, key) => useAnother(key),
   },
   {
     names: ['resource_locked'],
@@ -122,11 +123,11 @@ const STEPS: readonly Step[] = [
 const seeList = (list: string | undefined): string | undefined =>
   list === undefined ? undefined : `See what there is with: rasket ${list}`;
 
-export function nextStep(fault: ApiFault): string | undefined {
+export function nextStep(fault: ApiFault, key?: KeyInUse): string | undefined {
   for (const { names, says = /^/, operations, next } of STEPS) {
     if (!names.includes(fault.body.name) || (operations && !operations.includes(fault.operation))) continue;
     const found = says.exec(fault.body.message);
-    if (found) return next(fault, found);
+    if (found) return next(fault, found, key);
   }
   return undefined;
 }
