@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { ApiFault, createClient, findTarget, notRunning, type Client, type Target } from '../client/index.ts';
-import { CliFault, explainFault, openTerminal, type Explanation, type Terminal } from '../output/index.ts';
+import { CliFault, EXIT, explainFault, openTerminal, type Explanation, type Terminal } from '../output/index.ts';
 import { nameOptions } from './name-options.ts';
 import { tellWaits } from './tell-waits.ts';
 import { nameServer, typeAgain } from './type-again.ts';
@@ -16,8 +16,8 @@ export interface Session {
   again(more: readonly string[]): string;
   /** A text whose commands, typed as they stand there, reach the same server. Hints and faults are such by themselves. */
   here(text: string): string;
-  /** Ends the command with status 1 although the API did what it was asked. */
-  fail(): void;
+  /** Ends the command with status 1, or this one, although the API did what it was asked. */
+  fail(exitCode?: number): void;
 }
 
 /** The options every command of the API has. */
@@ -62,7 +62,7 @@ export async function inSession(
     const silent = createClient({ ...to, ...(hasScreen ? {} : { onWrite }) });
     const client = isJson || hasScreen ? silent : tellWaits(silent, terminal);
     const again = (more: readonly string[]): string => typeAgain(command, target, more);
-    const fail = (): void => void (process.exitCode = 1);
+    const fail = (exitCode: number = EXIT.failed): void => void (process.exitCode = exitCode);
     await perform({ client, target, terminal, isJson, version, again, here, fail });
   };
   const explain: Explain = (error) => explainFault(error, nameOptions(command), inUse);

@@ -5,6 +5,7 @@
 export { clean, cleanJson, cleanLines } from './clean.ts';
 export { CliFault } from './cli-fault.ts';
 export { tellHistory } from './email-story.ts';
+export { EXIT } from './exit-codes.ts';
 export { explainFault, type Explanation, type Translate } from './explain-fault.ts';
 export {
   cellText,
