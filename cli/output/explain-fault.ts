@@ -3,6 +3,7 @@ import { clean } from './clean.ts';
 import { CliFault } from './cli-fault.ts';
 import { EXIT, type Ending } from './exit-codes.ts';
 import { sayRefused, type KeyInUse } from './key-advice.ts';
+import { meantBy } from './nearest.ts';
 import { nextStep } from './next-steps.ts';
 
 export interface Explanation {
@@ -49,7 +50,7 @@ function explainSilence(fault: NoAnswer): string[] {
 function explainRefusal(fault: ApiFault, inWordsOf: Translate, key: KeyInUse | undefined): string[] {
   const { name, message, errors = [] } = fault.body;
   if (name === 'invalid_api_key') return [clean(sayRefused(key))];
-  const next = nextStep(fault, key);
+  const next = nextStep(fault, key) ?? suggest(message);
   const paths = errors.map((error) => error.path);
   const cause = `${inWordsOf(message, paths).replace(/\.?$/, '')} (${name}).${next === undefined ? '' : ` ${next}`}`;
   // A single field's message is the message of the whole; twice it would only look like two faults.
@@ -57,6 +58,11 @@ function explainRefusal(fault: ApiFault, inWordsOf: Translate, key: KeyInUse | u
     message.endsWith(said.startsWith(`${path}: `) ? said.slice(path.length + 2) : said);
   const fields = errors.length === 1 && errors.every(isSaid) ? [] : errors;
   return [clean(cause), ...fields.map((field) => clean(`  ${inWordsOf(inWords(field), paths)}`))];
+}
+
+function suggest(message: string): string | undefined {
+  const meant = meantBy(message);
+  return meant === undefined ? undefined : `Did you mean ${meant}?`;
 }
 
 /** Most messages begin with the field already. */

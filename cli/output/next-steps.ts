@@ -79,7 +79,18 @@ const STEPS: readonly Step[] = [
   },
   {
     names: ['resource_locked'],
-    next: ({ body }) => (body.claimable ? 'Claim it with: rasket domains claim NAME' : undefined),
+    says: /^The domain (\S+) is (?:registered|verified) by this team already/,
+    next: (_, [, name = '']) => `See it with: rasket domains get ${name}`,
+  },
+  {
+    names: ['resource_locked'],
+    says: /^(?:The domain (\S+) )?/,
+    next: ({ body }, [, name = 'NAME']) => (body.claimable ? `Claim it with: rasket domains claim ${name}` : undefined),
+  },
+  {
+    names: ['resource_locked'],
+    operations: ['updateEmail', 'cancelEmail'],
+    next: ({ path }) => `What became of it: rasket explain ${word(path, 'email_id')}`,
   },
   {
     names: ['not_found'],
@@ -105,6 +116,13 @@ const STEPS: readonly Step[] = [
       `Declare it, naming those that it has once more: rasket templates update ${word(path, 'template')} --variable ${key}`,
   },
   {
+    names: ['validation_error'],
+    says: /another template of this team is called (\S+);/,
+    next: (_, [, alias = '']) => `See it with: rasket templates get ${alias}`,
+  },
+  ...takenSteps(),
+  ...webhookSteps(),
+  {
     names: ['rate_limit_exceeded'],
     next: ({ retryAfterSeconds: after }) => (after === undefined ? undefined : `Try again in ${after} s.`),
   },
@@ -115,10 +133,50 @@ const STEPS: readonly Step[] = [
   { names: ['service_unavailable'], next: () => 'See what is wrong with: rasket ready' },
   {
     names: ['validation_error'],
-    operations: ['sendEmail'],
+    says: /^Sending from the domain (\S+) is disabled/,
+    next: (_, [, name = '']) => `Enable it with: rasket domains update ${name} --sending enabled`,
+  },
+  {
+    names: ['validation_error'],
+    operations: ['sendEmail', 'sendBatch'],
     next: ({ status }) => (status === 403 ? 'See your domains with: rasket domains list' : undefined),
   },
 ];
+
+/** What was to be made is there, or there are as many as there may be. */
+function takenSteps(): Step[] {
+  const says = /already|another contact|delete (?:one|some)/;
+  const lists: [operations: string[], list: string][] = [
+    [['createContact', 'updateContact'], 'contacts'],
+    [['createContactProperty'], 'contact-properties'],
+    [['createDomain'], 'domains'],
+    [['createInboundRule'], 'inbound-rules'],
+    [['createSegment'], 'segments'],
+    [['createTopic'], 'topics'],
+    [['createWebhook'], 'webhooks'],
+  ];
+  return lists.map(([operations, list]) => ({
+    names: ['validation_error', 'resource_locked', 'invalid_parameter'],
+    ...{ says, operations, next: () => seeList(`${list} list`) },
+  }));
+}
+
+function webhookSteps(): Step[] {
+  const names = ['validation_error'];
+  const enable = (id: string): string => `Enable it with: rasket webhooks update ${id} --status enabled`;
+  return [
+    { names, says: /^The webhook (\S+) is disabled/, next: (_, [, id = '']) => enable(id) },
+    {
+      ...{ names, says: /^The webhook (\S+) does not take/ },
+      next: (_, [, id = '']) => `See which it takes with: rasket webhooks get ${id}`,
+    },
+    {
+      ...{ names, says: /^No enabled webhook and no listener takes ([\w.]+)/ },
+      next: (_, [, type = '']) =>
+        `Add one with: rasket webhooks create <url> --events ${type}; or hear it here with: rasket webhooks listen`,
+    },
+  ];
+}
 
 const seeList = (list: string | undefined): string | undefined =>
   list === undefined ? undefined : `See what there is with: rasket ${list}`;
