@@ -109,14 +109,9 @@ export function createClient(options: ClientOptions): Client {
       }
     },
     async download(link) {
-      options.mustBeThere?.();
       const { pathname, search } = new URL(link);
-      const headers = { 'user-agent': `rasket-cli/${options.version}` };
-      const signal = AbortSignal.timeout(DOWNLOAD_MS);
       const lost = lostIn(options.url, DOWNLOAD_MS);
-      const response = await fetch(`${options.url}${pathname}${search}`, { headers, signal, redirect: 'manual' }).catch(
-        (error: unknown) => Promise.reject(lost(error)),
-      );
+      const response = await send({ ...options, apiKey: undefined }, `${pathname}${search}`, { method: 'GET' });
       if (response.status !== 200 || !response.body) {
         const text = await response.text();
         readAnswer({ operation: 'getAttachment' }, options.url, response, response.ok ? '' : text);

@@ -64,7 +64,7 @@ export async function runList(
   hintWide(session, table);
   const behind = last?.data.at(-1);
   if (last && behind && hasMore(last, Math.min(options.limit ?? USUAL, PAGE)))
-    sayMore(session, options, { count, behind: behind.id, isSure: last.has_more !== undefined });
+    await sayMore(session, options, { count, behind: behind.id, isSure: last.has_more !== undefined });
 }
 
 /** What there is without the filters, or how the first one is made. */
@@ -89,15 +89,17 @@ const MAKERS: Readonly<Record<string, string>> = {
 };
 
 /** A program that named no number has a part without knowing it, and its reader is told too. */
-function sayMore(
+async function sayMore(
   { terminal, again }: Session,
   { limit, before }: ListOptions,
   { count, behind, isSure }: { count: number; behind: string; isSure: boolean },
-): void {
+): Promise<void> {
   const there = isSure ? 'There are more' : 'There may be more';
   if (terminal.isTty) return terminal.hint(`${there}; go on with: ${again(['--after', behind])}`);
-  if (limit === undefined && before === undefined)
-    process.stderr.write(`${there} than these ${count}; all of them: ${again(['--all'])}\n`);
+  if (limit !== undefined || before !== undefined) return;
+  // A reader that has seen enough, or a full disk, has ended the command by then.
+  await new Promise((resolve) => setImmediate(resolve));
+  process.stderr.write(`${there} than these ${count}; all of them: ${again(['--all'])}\n`);
 }
 
 /** One question, or as many as it takes to have as many as were wanted; each page is handed over as it comes. */

@@ -27,6 +27,6 @@ const CHOICES = /must be (?:one of )?([\w-]+(?:(?:, | or | and )[\w-]+)+); got "
 
 /** The choice that was meant, where a refusal lists what there is and one of them is nearly what was given. */
 export function meantBy(refusal: string): string | undefined {
-  const [, choices = '', given = ''] = CHOICES.exec(refusal) ?? [];
-  return nearestTo(given, choices.split(/, | or | and /));
+  const [, choices, given] = CHOICES.exec(refusal) ?? [];
+  return choices === undefined || given === undefined ? undefined : nearestTo(given, choices.split(/, | or | and /));
 }

@@ -84,13 +84,13 @@ const STEPS: readonly Step[] = [
   },
   {
     names: ['resource_locked'],
-    says: /^(?:The domain (\S+) )?/,
-    next: ({ body }, [, name = 'NAME']) => (body.claimable ? `Claim it with: rasket domains claim ${name}` : undefined),
+    operations: ['updateEmail', 'cancelEmail'],
+    next: ({ path }) => `What became of it: rasket explain ${word(path, 'email_id')}`,
   },
   {
     names: ['resource_locked'],
-    operations: ['updateEmail', 'cancelEmail'],
-    next: ({ path }) => `What became of it: rasket explain ${word(path, 'email_id')}`,
+    says: /^(?:The domain (\S+) )?/,
+    next: ({ body }, [, name = 'NAME']) => (body.claimable ? `Claim it with: rasket domains claim ${name}` : undefined),
   },
   {
     names: ['not_found'],
