@@ -10,7 +10,7 @@ const LISTS: readonly { noun?: string; parameter?: string; list: (path: Path) =>
   { noun: 'Contact', parameter: 'contact', list: () => 'contacts list' },
   { noun: 'Domain claim', list: () => 'domains list' },
   { noun: 'Domain', parameter: 'domain_id', list: () => 'domains list' },
-  { parameter: 'received_email_id', list: () => 'received list' },
+  { noun: 'Received email', parameter: 'received_email_id', list: () => 'received list' },
   {
     noun: 'Email',
     parameter: 'email_id',
@@ -37,6 +37,9 @@ function attachmentsOf(path: Path): string {
   return `attachments list ${word(path, 'email_id')}`;
 }
 
+const listOfNoun = (noun: string, path: Path): string | undefined =>
+  LISTS.find((one) => one.noun?.toLowerCase() === noun.toLowerCase())?.list(path);
+
 /** The command that lists what a parameter of a path names; undefined where nothing does. */
 export const listFor = (parameter: string, path: Path = {}): string | undefined =>
   LISTS.find((one) => one.parameter === parameter)?.list(path);
@@ -53,7 +56,7 @@ interface Step {
 const OF_THE_TEAM = /^This route is not reached with an operator’s token/;
 const OF_AN_OPERATOR = /^This route is not reached with an API key; use the token of an operator/;
 
-/** What to type next, by the name of the error, its message and the operation; the first that fits says it. */
+/** What to type next, by the name of the error, its message and the operation; the first that has something to say does. */
 const STEPS: readonly Step[] = [
   { names: ['missing_api_key'], next: (_, __, key) => setOne(key) },
   {
@@ -95,7 +98,7 @@ const STEPS: readonly Step[] = [
   {
     names: ['not_found'],
     says: /^(.+) not found/,
-    next: ({ path }, [, noun]) => seeList(LISTS.find((one) => one.noun === noun)?.list(path)),
+    next: ({ path }, [, noun = '']) => seeList(listOfNoun(noun, path)),
   },
   {
     names: ['invalid_parameter'],
@@ -106,6 +109,16 @@ const STEPS: readonly Step[] = [
   {
     names: ['invalid_parameter', 'validation_error'],
     says: /names no (segment|topic) of this team/,
+    next: (_, [, noun]) => seeList(`${noun}s list`),
+  },
+  {
+    names: ['invalid_parameter', 'validation_error'],
+    says: /\bids? of (?:an? )?([a-z ]+?)s?(?:,| must| begins| or null| \(|;|\.?$)/i,
+    next: ({ path }, [, noun = '']) => seeList(listOfNoun(noun, path)),
+  },
+  {
+    names: ['invalid_parameter'],
+    says: /^A (contact|suppression) is named by/,
     next: (_, [, noun]) => seeList(`${noun}s list`),
   },
   {
@@ -185,7 +198,8 @@ export function nextStep(fault: ApiFault, key?: KeyInUse): string | undefined {
   for (const { names, says = /^/, operations, next } of STEPS) {
     if (!names.includes(fault.body.name) || (operations && !operations.includes(fault.operation))) continue;
     const found = says.exec(fault.body.message);
-    if (found) return next(fault, found, key);
+    const said = found ? next(fault, found, key) : undefined;
+    if (said !== undefined) return said;
   }
   return undefined;
 }

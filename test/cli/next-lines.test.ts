@@ -106,6 +106,21 @@ const PLACES: [words: string[], answer: (asked: Asked) => Reply, command: string
       refused(403, 'validation_error', 'Sending from the domain x.example is disabled; enable its capability first.'),
     'rasket domains update',
   ],
+  [
+    ['emails', 'list', '--api-key-id', 'nope'],
+    () => refused(422, 'invalid_parameter', 'api_key_id must be the id of an API key; got "nope".'),
+    'rasket keys list',
+  ],
+  [
+    ['contacts', 'create', 'a@x.example', '--segment', 'nope'],
+    () => refused(422, 'validation_error', 'segments must hold ids of segments, as {id} or alone; got "nope".'),
+    'rasket segments list',
+  ],
+  [
+    ['contacts', 'get', 'nope'],
+    () => refused(422, 'invalid_parameter', 'A contact is named by its id or by its address.'),
+    'rasket contacts list',
+  ],
   [['doctor'], () => refused(401, 'invalid_api_key', 'The API key is not valid.'), 'rasket login'],
 ];
 
