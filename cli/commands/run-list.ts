@@ -97,8 +97,8 @@ async function sayMore(
   const there = isSure ? 'There are more' : 'There may be more';
   if (terminal.isTty) return terminal.hint(`${there}; go on with: ${again(['--after', behind])}`);
   if (limit !== undefined || before !== undefined) return;
-  // A reader that has seen enough, or a full disk, has ended the command by then.
-  await new Promise((resolve) => setImmediate(resolve));
+  // A reader that has seen enough, or a full disk, ends the command instead.
+  await new Promise<void>((resolve) => void process.stdout.write('', (error) => error ?? resolve()));
   process.stderr.write(`${there} than these ${count}; all of them: ${again(['--all'])}\n`);
 }
 
