@@ -15,7 +15,7 @@ export async function runProgram(argv: string[], version: string): Promise<numbe
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return 0;
       const { adviceFor, EXIT } = await import('../cli/index.ts');
-      const advice = adviceFor(program, argv.slice(2), error.code);
+      const advice = adviceFor(program, argv.slice(2), error);
       if (advice !== undefined) process.stderr.write(`${advice}\n`);
       return EXIT.usage;
     }

@@ -5,6 +5,7 @@ import ipaddr from 'ipaddr.js';
 import { ROLES, startApp, type App } from '../../src/app.ts';
 import type { Config } from '../../src/platform/config/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
+import { ownMark } from '../../src/platform/process-mark/index.ts';
 import { Refusal } from '../../src/platform/refusal/index.ts';
 import { instanceKeyPath } from '../../src/platform/secrets/index.ts';
 import type { World } from '../../src/platform/world/index.ts';
@@ -54,7 +55,8 @@ export async function dev(options: DevOptions): Promise<void> {
   const app = await start(config, dataDir, options, log);
   const access = await ready(app.world, dataDir);
   const url = app.http?.url ?? '';
-  writeFileSync(devFile(dataDir), JSON.stringify({ url, ...access, domain: DOMAIN }), { mode: 0o600 });
+  const file = { url, ...access, domain: DOMAIN, process: thisProcess() };
+  writeFileSync(devFile(dataDir), JSON.stringify(file), { mode: 0o600 });
   const stop = listenForStop(log);
   listenForReload(app);
   announce(app, dataDir, ROLES, options.version);
@@ -104,6 +106,12 @@ async function start(
     log.warn({ taken: config.http.port }, 'the port is in use; taking a free one (set RASKET_HTTP_PORT to choose)');
     return startApp({ ...app, config: { ...config, http: { ...config.http, port: 0 } } });
   }
+}
+
+/** The command line gives the key to nobody else who listens at this address. */
+function thisProcess(): { pid: number; started: string } {
+  const [, started = ''] = ownMark().process.split(' ');
+  return { pid: process.pid, started };
 }
 
 const devFile = (dataDir: string): string => path.join(dataDir, 'run', 'dev.json');

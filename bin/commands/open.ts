@@ -7,6 +7,7 @@ import { loadConfig, type Config, type ConfigInput } from '../../src/platform/co
 import { lockDataFolder, schemaState } from '../../src/platform/db/index.ts';
 import { MARK_FILE } from '../../src/platform/installation-mark/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
+import { Refusal } from '../../src/platform/refusal/index.ts';
 import { instanceKeyPath, readInstanceKeys } from '../../src/platform/secrets/index.ts';
 import type { Store } from '../../src/platform/store/index.ts';
 import { OperatorFault } from '../explain.ts';
@@ -51,6 +52,17 @@ export async function onSameFolder(command: string, options: DataOptions, more =
     config && `--config ${quoted(path.resolve(config))}`,
   ];
   return [...words, more].filter(Boolean).join(' ');
+}
+
+/** A refusal about what is not there, or is there already, says where it is listed. */
+export async function whereListed<T>(list: string, options: DataOptions, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Refusal) || !/not found|already/.test(error.message)) throw error;
+    const says = `${error.message} See what there is with: ${await onSameFolder(list, options)}`;
+    throw new OperatorFault(says, error.errorName === 'not_found' ? 'notFound' : 'failed');
+  }
 }
 
 export type ReadOptions = Pick<ConfigInput, 'profile' | 'isServing'>;

@@ -5,7 +5,7 @@ import {
   revokeOperator,
   type OperatorRow,
 } from '../../src/resources/operators/index.ts';
-import { dataFolder, readConfig, withStore, type DataOptions } from './open.ts';
+import { dataFolder, readConfig, whereListed, withStore, type DataOptions } from './open.ts';
 import { addressOf } from './ready-file.ts';
 
 type Options = DataOptions & { json?: boolean };
@@ -33,9 +33,10 @@ export async function revokeNamedOperator(operator: string, options: Options): P
     subjectId: (await findOperator(store, operator)).id,
   });
   const open = [readConfig(options), dataFolder(options)] as const;
-  const row = await withStore(...open, (store) => revokeOperator(store, operator), {
-    audit: { action: 'operator.revoked', about },
-  });
+  const audit = { action: 'operator.revoked', about };
+  const row = await whereListed('rasket operators list', options, () =>
+    withStore(...open, (store) => revokeOperator(store, operator), { audit }),
+  );
   console.log(options.json ? JSON.stringify(shown(row)) : `The token of ${row.name} is not accepted any more.`);
 }
 

@@ -21,6 +21,7 @@ export async function seed(options: DataOptions & { json?: boolean; tellWebhooks
     throw new OperatorFault(`${dataDir} is not a folder of the development profile; made-up mail goes to no other`);
   }
   const config = readConfig({ ...options, data: dataDir }, { profile: 'development' });
+  if (!options.json) await sayWhere(options, dataDir);
   const isWatched = process.stderr.isTTY && !options.json;
   const made = await withStore(config, dataDir, async (store) => {
     const [team] = await listTeams(store.db);
@@ -41,6 +42,15 @@ export async function seed(options: DataOptions & { json?: boolean; tellWebhooks
   console.log(`Added ${emails} emails of four weeks, ${contacts} contacts and ${received} received messages.`);
   if (!isTold) console.log('No webhook and no listener of the team is told of them; --tell-webhooks would.');
   const { quoted } = await import('../../cli/client/index.ts');
-  const data = options.data === undefined ? '' : ` --data ${quoted(options.data)}`;
-  console.log(`Look around with: rasket console${data}, or rasket metrics${data}`);
+  // Where somebody has logged in, a command that names no folder is for that server.
+  const data = `--data ${quoted(options.data ?? dataDir)}`;
+  console.log(`Look around with: rasket console ${data}, or rasket metrics ${data}`);
+}
+
+/** Of several folders, a person sees which one is filled, as with any other change. */
+async function sayWhere(options: DataOptions, dataDir: string): Promise<void> {
+  const { openTerminal } = await import('../../cli/output/index.ts');
+  const terminal = openTerminal({ out: process.stdout, err: process.stderr, env: process.env });
+  const from = options.data === undefined ? (process.env.RASKET_DATA ? 'RASKET_DATA' : 'default') : '--data';
+  terminal.hint(terminal.paint('dim', `On ${dataDir} (${from})`));
 }

@@ -9,15 +9,18 @@ import {
 import type { Store } from '../../src/platform/store/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { printTeam } from './init.ts';
-import { dataFolder, readConfig, withStore, type DataOptions } from './open.ts';
+import { dataFolder, readConfig, whereListed, withStore, type DataOptions } from './open.ts';
 
 type Options = DataOptions & { json?: boolean };
+
+const LIST = 'rasket teams list';
 
 export async function createNamedTeam(name: string, options: Options & { admin?: string[] }): Promise<void> {
   const config = readConfig(options);
   const dataDir = dataFolder(options);
   const make = (store: Store) => createTeam(store, { name, adminEmails: options.admin });
-  const made = await withStore(config, dataDir, make, { audit: { action: 'team.created', details: { name } } });
+  const audit = { action: 'team.created', details: { name } };
+  const made = await whereListed(LIST, options, () => withStore(config, dataDir, make, { audit }));
   printTeam({ ...made, dataDir, config }, options);
 }
 
@@ -34,7 +37,7 @@ export async function updateNamedTeam(
 ): Promise<void> {
   const { name, plan, admin } = options;
   if (name === undefined && plan === undefined && admin === undefined) {
-    throw new OperatorFault('name what to change: --name, --plan, --admin or --no-admin');
+    throw new OperatorFault('name what to change: --name, --plan, --admin or --no-admin', 'usage');
   }
   const wanted = { name, plan, adminEmails: admin === false ? [] : admin };
   await change(team, 'team.administered', wanted, options);
@@ -55,7 +58,8 @@ async function change(team: string, action: string, wanted: TeamChange, options:
   };
   const administer = (store: Store) => administerTeam(store, team, wanted);
   const audit = { action, about, details: { ...wanted } };
-  const row = rowOf(await withStore(config, dataFolder(options), administer, { audit }));
+  const changed = () => withStore(config, dataFolder(options), administer, { audit });
+  const row = rowOf(await whereListed(LIST, options, changed));
   console.log(options.json ? JSON.stringify(row) : lineOf(row));
 }
 

@@ -13,6 +13,8 @@ export interface ClientOptions {
   timeoutMs?: number;
   /** Called once, before the first request that may change something. */
   onWrite?: () => void;
+  /** Called before each request; throws where the server is known to be gone, whoever answers at its address. */
+  mustBeThere?: (() => void) | undefined;
   /** How to wait, so that a test need not. */
   wait?: (ms: number) => Promise<void>;
 }
@@ -76,6 +78,7 @@ export function createClient(options: ClientOptions): Client {
   const noteWrite = createWriteNote(options.onWrite);
 
   async function attempt({ operation, path }: Called, asking: Asking, stop?: AbortSignal): Promise<unknown> {
+    options.mustBeThere?.();
     const limit = AbortSignal.timeout(timeoutMs);
     const heard = exchange(asking, stop ? AbortSignal.any([stop, limit]) : limit);
     const { response, text } = await heard.catch((error: unknown) => {
@@ -107,12 +110,8 @@ export function createClient(options: ClientOptions): Client {
     },
     async download(link) {
       const { pathname, search } = new URL(link);
-      const headers = { 'user-agent': `rasket-cli/${options.version}` };
-      const signal = AbortSignal.timeout(DOWNLOAD_MS);
       const lost = lostIn(options.url, DOWNLOAD_MS);
-      const response = await fetch(`${options.url}${pathname}${search}`, { headers, signal, redirect: 'manual' }).catch(
-        (error: unknown) => Promise.reject(lost(error)),
-      );
+      const response = await send({ ...options, apiKey: undefined }, `${pathname}${search}`, { method: 'GET' });
       if (response.status !== 200 || !response.body) {
         const text = await response.text();
         readAnswer({ operation: 'getAttachment' }, options.url, response, response.ok ? '' : text);
@@ -147,7 +146,12 @@ const lostIn =
     noAnswer({ url, method: 'GET', timeoutMs }, error);
 
 /** A request that takes as long as its file does. */
-function send({ url, apiKey, version }: ClientOptions, path: string, init: RequestInit): Promise<Response> {
+async function send(
+  { url, apiKey, version, mustBeThere }: ClientOptions,
+  path: string,
+  init: RequestInit,
+): Promise<Response> {
+  mustBeThere?.();
   const headers = {
     'user-agent': `rasket-cli/${version}`,
     ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
@@ -159,6 +163,7 @@ function send({ url, apiKey, version }: ClientOptions, path: string, init: Reque
 }
 
 async function openStream(options: ClientOptions, path: string, call: StreamCall): Promise<AsyncIterable<StreamFrame>> {
+  options.mustBeThere?.();
   const silence = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const isHeard = (): void => {

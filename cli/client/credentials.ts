@@ -1,10 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import path from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { readdirSync } from 'node:fs';
 import { CredentialsFault } from './credentials-fault.ts';
-import { NoAnswer } from './faults.ts';
-import { readEntry, readKeptKey, type Credentials, type Entry } from './kept-keys.ts';
-import { quoted } from './quoted.ts';
+import { notRunning, readDevelopment, type Development } from './development.ts';
+import { readEntry, readKeptKey, type Entry } from './kept-keys.ts';
 
 /** Where to call and with which key, and who said so: a person with several of each needs to know. */
 export interface Target {
@@ -14,6 +11,8 @@ export interface Target {
   /** Beside a team's key, what a development server takes for the operations of operators. */
   operatorToken?: string;
   keyFrom: string;
+  /** Whose address or key it is: nothing is sent while it does not run. */
+  development?: Development;
   /** Says why there is no key, where one was nearly found. */
   note?: string;
 }
@@ -54,18 +53,25 @@ export function findTarget({ url, apiKey, data, profile, needsKey = true, env }:
   const notes: string[] = [];
   const onUnreadable = needsKey || named.profile ? undefined : (why: string): void => void notes.push(why);
   const stored = storedTargets(env, named, { isAddressNamed: address !== undefined, onUnreadable });
-  const match = stored.find((entry) => address === undefined || isSame(entry.url, address.url));
+  const isOf = (its: Stored): boolean => address === undefined || isSame(its.url, address.url);
+  // At an address that was named, a server that is gone is nobody: another may be meant, but never with its key.
+  const match = stored.find((one) => isOf(one) && (address === undefined || one.development?.isRunning() !== false));
   const where = address ?? (match ? { url: match.url, urlFrom: match.from } : { url: DEFAULT_URL, urlFrom: 'default' });
-  if (key) return { ...where, ...key };
-  if (match) return { ...where, ...match.readKey() };
+  const development = match?.development && { development: match.development };
+  if (key) return { ...where, ...key, ...development };
+  if (match) return { ...where, ...match.readKey(), ...development };
   const [other] = stored;
-  const note = notes[0] ?? (other && `The key in ${other.from} is for ${other.url}.`);
+  const note = notes[0] ?? (other && whyNot(other, isOf(other)));
   return { ...where, keyFrom: 'none', ...(note === undefined ? {} : { note }) };
 }
+
+const whyNot = ({ from, url, development }: Stored, isThere: boolean): string =>
+  development && isThere ? notRunning(development).message : `The key in ${from} is for ${url}.`;
 
 interface Stored {
   url: string;
   from: string;
+  development?: Development;
   /** Only for the one that is asked: a keyring takes its time. */
   readKey(): Pick<Target, 'apiKey' | 'operatorToken' | 'keyFrom' | 'note'>;
 }
@@ -97,19 +103,26 @@ function storedTargets(
 ): Stored[] {
   const login = readLogin(env, profile, onUnreadable);
   if (profile && !login) {
-    throw new CredentialsFault(`There is no profile ${profile}; make it with: rasket login --profile ${profile}`);
+    throw new CredentialsFault(
+      `There is no profile ${profile}; make it with: rasket login --url URL --profile ${profile}`,
+    );
   }
   const kept = login ? [{ url: login.url, from: login.file, readKey: () => keptKey(env, login) }] : [];
   if (profile) return kept;
-  const development = readDevelopment(data) ?? [];
+  const development = storedDevelopment(data);
   if (data !== undefined && development.length === 0 && !isAddressNamed) {
-    throw new NoAnswer({
-      url: '',
-      cause: `No development server runs from ${path.resolve(data)}.`,
-      next: `rasket dev --data ${quoted(data)}, or name another server with --url or --profile`,
-    });
+    throw notRunning({ data });
   }
   return data ? [...development, ...kept] : [...kept, ...development];
+}
+
+function storedDevelopment(data: string | undefined): Stored[] {
+  const development = readDevelopment(data);
+  if (!development) return [];
+  const { file, url, apiKey, operatorToken: token } = development;
+  const operator = token === undefined ? {} : { operatorToken: checkKey(token, file) };
+  const readKey: Stored['readKey'] = () => ({ apiKey: checkKey(apiKey, file), ...operator, keyFrom: file });
+  return [{ url, from: file, development, readKey }];
 }
 
 function readLogin(env: TargetInput['env'], profile: string | undefined, onUnreadable?: (why: string) => void) {
@@ -169,24 +182,4 @@ function isSame(one: string, other: string): boolean {
     return url.href.replace(/\/+$/, '');
   };
   return plain(one) === plain(other);
-}
-
-/** Also of a server that does not run now: its address and key are what it starts with again. */
-function readDevelopment(data: string | undefined): [Stored] | undefined {
-  const folder = path.resolve(data ?? fileURLToPath(new URL('../../.rasket', import.meta.url)));
-  const from = path.join(folder, 'run', 'dev.json');
-  const access = readJson(from) as Partial<Credentials & { operator_token: string }> | undefined;
-  if (typeof access?.url !== 'string' || typeof access.api_key !== 'string' || !URL.canParse(access.url))
-    return undefined;
-  const { url, api_key: apiKey, operator_token: token } = access;
-  const operator = typeof token === 'string' ? { operatorToken: checkKey(token, from) } : {};
-  return [{ url, from, readKey: () => ({ apiKey: checkKey(apiKey, from), ...operator, keyFrom: from }) }];
-}
-
-function readJson(file: string): unknown {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8'));
-  } catch {
-    return undefined;
-  }
 }

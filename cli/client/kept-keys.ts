@@ -95,7 +95,7 @@ function readHeld(file: string): Held | undefined {
 }
 
 const damaged = (file: string): CredentialsFault =>
-  new CredentialsFault(`${file} does not hold a url and an api_key; write it anew with: rasket login`);
+  new CredentialsFault(`${file} does not hold a url and an api_key; write it anew with: rasket login --url URL`);
 
 /**
  * The key of an entry, or a sentence that says why it cannot be had. The keyring's entry names its address as well: whoever

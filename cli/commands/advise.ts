@@ -21,15 +21,26 @@ const nameList: Advise = (command) => {
   return list && nameServer(command, `See what there is with: rasket ${list}`);
 };
 
+const nameHelp: Advise = (_, path) => `See how with: ${path} --help`;
+
 /** What helps whoever typed words that make no command, by what is wrong with them. */
 const ADVICE: Readonly<Record<string, Advise>> = {
   'commander.unknownCommand': nameVerbs,
   // The words behind a command that does something by itself.
-  'commander.excessArguments': nameVerbs,
-  'commander.missingArgument': nameList,
+  'commander.excessArguments': (command, path) => nameVerbs(command, path) ?? nameHelp(command, path),
+  'commander.missingArgument': (command, path) => nameList(command, path) ?? nameHelp(command, path),
+  'commander.missingMandatoryOptionValue': nameHelp,
+  'commander.optionMissingArgument': nameHelp,
+  'commander.unknownOption': nameHelp,
 };
 
-export function adviceFor(program: Command, words: readonly string[], code: string): string | undefined {
+export function adviceFor(
+  program: Command,
+  words: readonly string[],
+  { code, message }: { code: string; message: string },
+): string | undefined {
+  // What was meant, as commander guesses it, helps more.
+  if (code === 'commander.unknownOption' && message.includes('Did you mean')) return undefined;
   const [command, depth] = commandAt(program, words);
   return ADVICE[code]?.(command, ['rasket', ...words.slice(0, depth)].join(' '));
 }

@@ -28,8 +28,8 @@ function declareActions(parent: Command, actions: readonly Action[]): void {
   for (const action of actions) if (!action.isSpecial) declareAction(parent, action);
 }
 
-function declareList(parent: Command, { noun, isUsual }: Family, list: List): Command {
-  const command = declareCommand(parent, list.verb, list, { isDefault: isUsual === 'list' });
+function declareList(parent: Command, family: Family, list: List): Command {
+  const command = declareCommand(parent, list.verb, list, { isDefault: family.isUsual === 'list' });
   addWords(command, list.path);
   command.option('--limit <n>', 'how many to list; more than 100 come in several pages (default: 20)', countFromOne);
   command.option('--all', 'list all of them, page by page');
@@ -42,7 +42,7 @@ function declareList(parent: Command, { noun, isUsual }: Family, list: List): Co
   addFields(command).option('--wide', 'show every column, each row on one line');
   return command.action(
     act(async (session, words, options) =>
-      (await import('./run-list.ts')).runList(session, { list, noun }, words, options),
+      (await import('./run-list.ts')).runList(session, { ...family, list }, words, options),
     ),
   );
 }

@@ -1,5 +1,5 @@
 import { ApiFault, describeStore, lookForStore, NoAnswer, type Client, type Environment } from '../client/index.ts';
-import { explainFault, formatPairs } from '../output/index.ts';
+import { EXIT, explainFault, formatPairs } from '../output/index.ts';
 import type { Session } from './declare.ts';
 import { isSendingKey } from './login.ts';
 import { askReady, formatChecks } from './system/ready.ts';
@@ -21,8 +21,8 @@ interface Findings {
 /** Looks at everything that has to work for any other command to work, and stops at nothing. */
 export async function examine(session: Session): Promise<void> {
   const { terminal, isJson, fail, target, here } = session;
-  const findings = await look(session);
-  if (findings.problems.length > 0) fail();
+  const { findings, exitCode } = await look(session);
+  if (exitCode !== EXIT.done) fail(exitCode);
   if (isJson) return terminal.printJson(findings);
   const pairs = formatPairs(terminal, [
     ['Version', findings.version],
@@ -40,12 +40,18 @@ export async function examine(session: Session): Promise<void> {
   terminal.print([pairs, checks, ...findings.problems.map(here)].filter((part) => part !== undefined).join('\n\n'));
 }
 
-async function look({ client, target, version }: Session): Promise<Findings> {
+/** It ends as whatever was asked of this server with this key would: by the first thing that keeps it from working. */
+async function look({ client, target, version }: Session): Promise<{ findings: Findings; exitCode: number }> {
   const problems: string[] = [];
+  let exitCode: number = EXIT.done;
+  const add = (problem: string, itsCode: number): void => {
+    problems.push(problem);
+    exitCode ||= itsCode;
+  };
   const note = (error: unknown): null => {
-    const explanation = explainFault(error);
+    const explanation = explainFault(error, undefined, target);
     if (!explanation) throw error;
-    problems.push(explanation.lines.join('\n'));
+    add(explanation.lines.join('\n'), explanation.exitCode);
     return null;
   };
   const findings: Findings = {
@@ -60,16 +66,16 @@ async function look({ client, target, version }: Session): Promise<Findings> {
     problems,
   };
   findings.ready = await askReady(client).catch(note);
-  if (findings.ready?.status === 'degraded') problems.push(findings.ready.message);
-  if (target.apiKey === undefined) problems.push('No API key is set. Set one with: rasket login');
+  if (findings.ready?.status === 'degraded') add(findings.ready.message, EXIT.server);
+  if (target.apiKey === undefined) add(`No API key is set. Set one with: rasket login --url ${target.url}`, EXIT.auth);
   else if (findings.ready)
     findings.key_state = await tryKey(client, target.apiKey).then(
       (isOperators) => (isOperators ? 'accepted, of an operator' : 'accepted'),
       tellApart(note),
     );
   if (isInClear(target.url))
-    problems.push(`${target.url} is not encrypted: whoever is on the way can read the key. Use https.`);
-  return findings;
+    add(`${target.url} is not encrypted: whoever is on the way can read the key. Use https.`, EXIT.failed);
+  return { findings, exitCode };
 }
 
 /** The cheapest call that it may make. Answers whether it is the token of an operator. */

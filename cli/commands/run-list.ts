@@ -1,5 +1,5 @@
-import type { ItemOf, List, ListOperation } from '../families/family.ts';
-import type { AnswerOf, CallOf } from '../client/index.ts';
+import type { Family, ItemOf, List, ListOperation } from '../families/family.ts';
+import { quoted, type AnswerOf, type CallOf } from '../client/index.ts';
 import { CliFault, namedFields, openTable, pickFields, shownFields, tableColumns } from '../output/index.ts';
 import { readPath } from './find-id.ts';
 import { hintWide } from './hint-wide.ts';
@@ -32,14 +32,15 @@ interface Page {
 
 export async function runList(
   session: Session,
-  { list, noun }: { list: List; noun: string },
+  family: Family & { list: List },
   words: readonly (string | undefined)[],
   options: ListOptions,
 ): Promise<void> {
   mustAgree(options);
   const { client, terminal, isJson } = session;
+  const { list } = family;
   const { fields: names } = options;
-  const fields = names ? namedFields(list.columns, names, noun) : shownFields(list.columns, options.wide);
+  const fields = names ? namedFields(list.columns, names, family.noun) : shownFields(list.columns, options.wide);
   const filters = readFlags(list.filters, options);
   if (options.since !== undefined) {
     const { readSince } = await import('./read-since.ts');
@@ -57,11 +58,48 @@ export async function runList(
     } else if (page.data.length > 0 || (count === 0 && !terminal.isTty)) terminal.print(table.write(page.data));
   }
   if (isJson) return;
-  if (count === 0) return terminal.hint(list.empty);
+  const isNarrowed =
+    Object.keys(filters).length > 0 || [options.after, options.before].some((one) => one !== undefined);
+  if (count === 0) return terminal.hint(sayEmpty(family, words, isNarrowed));
   hintWide(session, table);
   const behind = last?.data.at(-1);
   if (last && behind && hasMore(last, Math.min(options.limit ?? USUAL, PAGE)))
-    terminal.hint(`There are more; go on with: ${session.again(['--after', behind.id])}`);
+    await sayMore(session, options, { count, behind: behind.id, isSure: last.has_more !== undefined });
+}
+
+/** What there is without the filters, or how the first one is made. */
+function sayEmpty(
+  { command, list, actions = [] }: Family & { list: List },
+  words: readonly (string | undefined)[],
+  isNarrowed: boolean,
+): string {
+  if (isNarrowed) {
+    const all = [command, list.verb, ...words.filter((word) => word !== undefined).map(quoted)];
+    return `${list.empty} See all there are with: rasket ${all.join(' ')}`;
+  }
+  const maker = actions.find(({ verb, path }) => MAKERS[verb] !== undefined && Object.keys(path).length === 0);
+  return maker ? `${list.empty} ${MAKERS[maker.verb]} with: rasket ${maker.example}` : list.empty;
+}
+
+const MAKERS: Readonly<Record<string, string>> = {
+  add: 'Add one',
+  create: 'Make one',
+  import: 'Import a file',
+  send: 'Send one',
+};
+
+/** A program that named no number has a part without knowing it, and its reader is told too. */
+async function sayMore(
+  { terminal, again }: Session,
+  { limit, before }: ListOptions,
+  { count, behind, isSure }: { count: number; behind: string; isSure: boolean },
+): Promise<void> {
+  const there = isSure ? 'There are more' : 'There may be more';
+  if (terminal.isTty) return terminal.hint(`${there}; go on with: ${again(['--after', behind])}`);
+  if (limit !== undefined || before !== undefined) return;
+  // A reader that has seen enough, or a full disk, ends the command instead.
+  await new Promise<void>((resolve) => void process.stdout.write('', (error) => error ?? resolve()));
+  process.stderr.write(`${there} than these ${count}; all of them: ${again(['--all'])}\n`);
 }
 
 /** One question, or as many as it takes to have as many as were wanted; each page is handed over as it comes. */

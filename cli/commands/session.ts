@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { ApiFault, createClient, findTarget, type Client, type Target } from '../client/index.ts';
-import { CliFault, explainFault, openTerminal, type Terminal, type Translate } from '../output/index.ts';
+import { ApiFault, createClient, findTarget, notRunning, type Client, type Target } from '../client/index.ts';
+import { CliFault, EXIT, explainFault, openTerminal, type Explanation, type Terminal } from '../output/index.ts';
 import { nameOptions } from './name-options.ts';
 import { tellWaits } from './tell-waits.ts';
 import { nameServer, typeAgain } from './type-again.ts';
@@ -16,8 +16,8 @@ export interface Session {
   again(more: readonly string[]): string;
   /** A text whose commands, typed as they stand there, reach the same server. Hints and faults are such by themselves. */
   here(text: string): string;
-  /** Ends the command with status 1 although the API did what it was asked. */
-  fail(): void;
+  /** Ends the command with status 1, or this one, although the API did what it was asked. */
+  fail(exitCode?: number): void;
 }
 
 /** The options every command of the API has. */
@@ -46,22 +46,27 @@ export async function inSession(
   const bare = openTerminal({ out: process.stdout, err: process.stderr, env: process.env });
   const terminal: Terminal = { ...bare, hint: (text) => bare.hint(here(text)) };
   const isJson = options.json ?? false;
+  let inUse: Target | undefined;
   const work = async (): Promise<void> => {
     const { url, apiKey, data, profile } = options;
-    const target = findTarget({ url, apiKey, data, profile, needsKey, env: process.env });
+    const target = (inUse = findTarget({ url, apiKey, data, profile, needsKey, env: process.env }));
     if (needsKey && target.apiKey === undefined) throw noKey(target);
     const version = versionOf(command);
     // Whoever has several servers sees on which one something is about to change.
     const onWrite = (): void => terminal.hint(terminal.paint('dim', `On ${target.url} (${target.urlFrom})`));
-    const { apiKey: key, operatorToken } = target;
-    const to = { url: target.url, apiKey: key, operatorToken, version };
+    const { apiKey: key, operatorToken, development } = target;
+    const mustBeThere = (): void => {
+      if (development?.isRunning() === false) throw notRunning(development);
+    };
+    const to = { url: target.url, apiKey: key, operatorToken, version, mustBeThere };
     const silent = createClient({ ...to, ...(hasScreen ? {} : { onWrite }) });
     const client = isJson || hasScreen ? silent : tellWaits(silent, terminal);
     const again = (more: readonly string[]): string => typeAgain(command, target, more);
-    const fail = (): void => void (process.exitCode = 1);
+    const fail = (exitCode: number = EXIT.failed): void => void (process.exitCode = exitCode);
     await perform({ client, target, terminal, isJson, version, again, here, fail });
   };
-  await report(terminal, isJson, work, { inWordsOf: nameOptions(command), here });
+  const explain: Explain = (error) => explainFault(error, nameOptions(command), inUse);
+  await report(terminal, isJson, work, { explain, here });
 }
 
 /** For what needs no server. */
@@ -70,18 +75,20 @@ export function atTerminal(perform: (terminal: Terminal) => Promise<void>): Prom
   return report(terminal, false, () => perform(terminal));
 }
 
+type Explain = (error: unknown) => Explanation | undefined;
+
 /** Runs a command to its end; a fault that is no defect becomes lines and an exit status. */
 async function report(
   terminal: Terminal,
   isJson: boolean,
   work: () => Promise<void>,
-  { inWordsOf, here = (text) => text }: { inWordsOf?: Translate; here?: (text: string) => string } = {},
+  { explain = explainFault, here = (text) => text }: { explain?: Explain; here?: (text: string) => string } = {},
 ): Promise<void> {
   try {
     await work();
   } catch (error) {
     terminal.progress('');
-    const explanation = explainFault(error, inWordsOf);
+    const explanation = explain(error);
     if (!explanation) throw error;
     if (isJson && error instanceof ApiFault) terminal.printJson(error.body);
     const [first = '', ...more] = explanation.lines.map(here);

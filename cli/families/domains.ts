@@ -126,7 +126,7 @@ export const domains = {
     summary: 'list domains, newest first',
     example: 'domains list',
     columns: [...[id, name, status, region, created], ...wide(sending, receiving, opens, clicks)],
-    empty: 'There are no domains yet; add one with: rasket domains create NAME',
+    empty: 'There are no domains yet.',
   }),
   get: detailOf('getDomain', {
     summary: 'show a domain and its DNS records',

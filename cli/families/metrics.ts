@@ -38,10 +38,27 @@ const ORDER: readonly Metric[] = [
   'unsubscribed',
 ];
 
+/** What a rate is a share of. */
+const BASE_OF: Partial<Record<Metric, 'sent' | 'delivered'>> = {
+  delivery_rate: 'sent',
+  bounce_rate: 'sent',
+  open_rate: 'delivered',
+  click_rate: 'delivered',
+  complaint_rate: 'delivered',
+  unsubscribe_rate: 'delivered',
+};
+
+/** Nothing has no share that anybody could read, where that is known. */
+function percent(rate: Metric | undefined, numbers: Metrics['totals']): string {
+  const base = rate && BASE_OF[rate];
+  if (rate === undefined || base === undefined || numbers[rate] === undefined) return '';
+  return numbers[base] === 0 ? '–' : `${numbers[rate]} %`;
+}
+
 interface Total {
   metric: Metric;
   emails: number | undefined;
-  rate: number | undefined;
+  rate: string;
 }
 
 const isRate = (metric: Metric): boolean => metric.endsWith('_rate');
@@ -52,20 +69,15 @@ export function totalsOf({ totals, metrics }: Metrics): Total[] {
   const paired = new Set(counts.map((metric) => RATE_OF[metric]));
   const rates = metrics.filter((metric) => isRate(metric) && !paired.has(metric));
   return [
-    ...counts.map((metric) => {
-      const rate = RATE_OF[metric];
-      return { metric, emails: totals[metric], rate: rate && totals[rate] };
-    }),
-    ...rates.map((metric) => ({ metric, emails: undefined, rate: totals[metric] })),
+    ...counts.map((metric) => ({ metric, emails: totals[metric], rate: percent(RATE_OF[metric], totals) })),
+    ...rates.map((metric) => ({ metric, emails: undefined, rate: percent(metric, totals) })),
   ];
 }
-
-const percent = (rate: number | undefined): string => (rate === undefined ? '' : `${rate} %`);
 
 export const totalColumns: readonly Field<Total>[] = [
   { name: 'metric', label: 'Metric', kind: 'whole' },
   { name: 'emails', label: 'Emails', kind: 'whole' },
-  { name: 'rate', label: 'Rate', kind: 'whole', value: (total) => percent(total.rate) },
+  { name: 'rate', label: 'Rate', kind: 'whole' },
 ];
 
 const DIMENSIONS: Record<Metrics['dimensions'][number], Field<Row>> = {
@@ -84,7 +96,7 @@ const DIMENSIONS: Record<Metrics['dimensions'][number], Field<Row>> = {
 export const columnsOf = ({ dimensions, metrics }: Metrics): readonly Field<Row>[] => [
   ...dimensions.map((dimension) => DIMENSIONS[dimension]),
   ...metrics.map((metric): Field<Row> => {
-    const value = (row: Row) => (isRate(metric) ? percent(row[metric]) : row[metric]);
+    const value = (row: Row) => (isRate(metric) ? percent(metric, row) : row[metric]);
     return { name: metric, label: metric.replaceAll('_', ' '), kind: 'whole', value };
   }),
 ];

@@ -81,8 +81,10 @@ export const queue = {
     given: ({ destination }) => ({ destination }),
     tell: ({ deliveries, destination_count: destinations, holds, sending }) =>
       [
-        `${counted(deliveries)} to ${destinations} ${destinations === 1 ? 'destination' : 'destinations'}.`,
-        ...(holds > 0 ? [`${holds} on hold; see them with: rasket queue holds`] : []),
+        deliveries === 0
+          ? 'Nothing waits.'
+          : `${counted(deliveries)} to ${destinations} ${destinations === 1 ? 'destination' : 'destinations'}.`,
+        ...(holds > 0 ? [`${holds} ${holds === 1 ? 'hold' : 'holds'} in force; see with: rasket queue holds`] : []),
         ...(sending.is_on ? [] : [`Sending is off${sending.reason === null ? '' : ` (${sending.reason})`}.`]),
       ].join(' '),
   }),

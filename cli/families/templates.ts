@@ -47,7 +47,7 @@ export const templates = {
     summary: 'list templates, newest first',
     example: 'templates list',
     columns: [id, alias, status, name, changed, { ...created, shown: 'wide' }, { ...published, shown: 'wide' }],
-    empty: 'There are no templates yet; write one with: rasket templates create NAME --html HTML',
+    empty: 'There are no templates yet.',
   }),
   get: detailOf('getTemplate', {
     summary: 'show a template as it was last written',

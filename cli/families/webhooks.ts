@@ -67,7 +67,7 @@ export const webhooks = {
     summary: 'list endpoints, newest first',
     example: 'webhooks list',
     columns: [id, status, endpoint, events, created, { ...secret, shown: 'wide' }],
-    empty: 'There are no endpoints. Add one with: rasket webhooks create <url> --events email.delivered',
+    empty: 'There are no endpoints yet.',
   }),
   get: detailOf('getWebhook', {
     summary: 'show an endpoint',

@@ -64,7 +64,10 @@ const recipientsOf = (data: Event['data']): unknown[] => (Array.isArray(data?.['
 
 function heading(terminal: Terminal, email: Email): string {
   const state = terminal.paint(styleOf(toneOfEmail(email.last_event)), email.last_event);
-  return `${terminal.paint('bold', email.subject || '(no subject)')}\nfrom ${email.from} to ${email.to.join(', ')}: ${state}\n`;
+  const whom = (['to', 'cc', 'bcc'] as const)
+    .filter((field) => email[field].length > 0)
+    .map((field) => ` ${field} ${email[field].join(', ')}`);
+  return `${terminal.paint('bold', email.subject || '(no subject)')}\nfrom ${email.from}${whom.join(',')}: ${state}\n`;
 }
 
 const EVENTS: Readonly<Record<string, string>> = {
@@ -119,10 +122,12 @@ function tellEvent(
 }
 
 function tellAttempt(terminal: Terminal, attempt: Attempt, { withTranscript, here }: Required<Telling>): string[] {
+  const { mx, address, tls, transcript } = attempt;
   const server =
-    attempt.mx === null
-      ? attempt.destination
-      : `${attempt.mx}${attempt.address === null ? '' : ` [${attempt.address}]`}, ${attempt.tls?.version ?? 'not encrypted'}`;
+    mx === null || address === null
+      ? (mx ?? attempt.destination)
+      : `${mx} [${address}], ${tls?.version ?? 'not encrypted'}`;
+  const dialogue = transcript.length > 0 ? transcript : [noDialogue(attempt)];
   return [
     `Try ${attempt.attempt} at ${server}, ${attempt.duration_ms} ms`,
     ...attempt.recipients.flatMap((recipient) => [
@@ -131,9 +136,13 @@ function tellAttempt(terminal: Terminal, attempt: Attempt, { withTranscript, her
       `  ${recipient.explanation}`,
       ...(recipient.advice === null ? [] : [`  ${here(recipient.advice)}`]),
     ]),
-    ...(withTranscript ? attempt.transcript.map((line) => `  ${terminal.paint('dim', line)}`) : []),
+    ...(withTranscript ? dialogue.map((line) => `  ${terminal.paint('dim', line)}`) : []),
   ];
 }
+
+/** Mail that the playground catches, and that to the simulator, stays on this server. */
+const noDialogue = ({ address }: Attempt): string =>
+  address === null ? 'There is no dialogue: no mail server was connected to.' : 'There is no dialogue.';
 
 const TONES = {
   delivered: 'good',

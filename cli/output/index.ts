@@ -5,6 +5,7 @@
 export { clean, cleanJson, cleanLines } from './clean.ts';
 export { CliFault } from './cli-fault.ts';
 export { tellHistory } from './email-story.ts';
+export { EXIT } from './exit-codes.ts';
 export { explainFault, type Explanation, type Translate } from './explain-fault.ts';
 export {
   cellText,
@@ -16,6 +17,7 @@ export {
   tableColumns,
   type Fields,
 } from './items.ts';
+export type { KeyInUse } from './key-advice.ts';
 export { mustBeReadable, readEmails } from './local-file.ts';
 export { readColumns, readFallback, readProperties, readTopics, splitPairs, type NameOption } from './read-pairs.ts';
 export { formatPairs, formatTable, openTable, type Column, type Table } from './table.ts';

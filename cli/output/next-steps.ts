@@ -1,4 +1,5 @@
 import { quoted, routeOf, type ApiFault } from '../client/index.ts';
+import { setOne, useAnother, type KeyInUse } from './key-advice.ts';
 
 /** Where things are listed: by what "… not found" calls them, and by the parameter of a path that names one of them. */
 const LISTS: readonly { noun?: string; parameter?: string; list: (path: Path) => string }[] = [
@@ -9,7 +10,7 @@ const LISTS: readonly { noun?: string; parameter?: string; list: (path: Path) =>
   { noun: 'Contact', parameter: 'contact', list: () => 'contacts list' },
   { noun: 'Domain claim', list: () => 'domains list' },
   { noun: 'Domain', parameter: 'domain_id', list: () => 'domains list' },
-  { parameter: 'received_email_id', list: () => 'received list' },
+  { noun: 'Received email', parameter: 'received_email_id', list: () => 'received list' },
   {
     noun: 'Email',
     parameter: 'email_id',
@@ -36,6 +37,9 @@ function attachmentsOf(path: Path): string {
   return `attachments list ${word(path, 'email_id')}`;
 }
 
+const listOfNoun = (noun: string, path: Path): string | undefined =>
+  LISTS.find((one) => one.noun?.toLowerCase() === noun.toLowerCase())?.list(path);
+
 /** The command that lists what a parameter of a path names; undefined where nothing does. */
 export const listFor = (parameter: string, path: Path = {}): string | undefined =>
   LISTS.find((one) => one.parameter === parameter)?.list(path);
@@ -46,15 +50,15 @@ interface Step {
   says?: RegExp;
   operations?: readonly string[];
   /** Undefined where this one has nothing to advise after all. */
-  next: (fault: ApiFault, found: RegExpExecArray) => string | undefined;
+  next: (fault: ApiFault, found: RegExpExecArray, key: KeyInUse | undefined) => string | undefined;
 }
 
 const OF_THE_TEAM = /^This route is not reached with an operator’s token/;
 const OF_AN_OPERATOR = /^This route is not reached with an API key; use the token of an operator/;
 
-/** What to type next, by the name of the error, its message and the operation; the first that fits says it. */
+/** What to type next, by the name of the error, its message and the operation; the first that has something to say does. */
 const STEPS: readonly Step[] = [
-  { names: ['missing_api_key'], next: () => 'Set one with: rasket login' },
+  { names: ['missing_api_key'], next: (_, __, key) => setOne(key) },
   {
     names: ['invalid_permission'],
     says: OF_THE_TEAM,
@@ -74,16 +78,27 @@ const STEPS: readonly Step[] = [
   },
   {
     names: ['restricted_api_key', 'suspended_api_key', 'invalid_permission'],
-    next: () => 'Use another key: rasket login, or --api-key',
+    next: (_, __, key) => useAnother(key),
   },
   {
     names: ['resource_locked'],
-    next: ({ body }) => (body.claimable ? 'Claim it with: rasket domains claim NAME' : undefined),
+    says: /^The domain (\S+) is (?:registered|verified) by this team already/,
+    next: (_, [, name = '']) => `See it with: rasket domains get ${name}`,
+  },
+  {
+    names: ['resource_locked'],
+    operations: ['updateEmail', 'cancelEmail'],
+    next: ({ path }) => `What became of it: rasket explain ${word(path, 'email_id')}`,
+  },
+  {
+    names: ['resource_locked'],
+    says: /^(?:The domain (\S+) )?/,
+    next: ({ body }, [, name = 'NAME']) => (body.claimable ? `Claim it with: rasket domains claim ${name}` : undefined),
   },
   {
     names: ['not_found'],
     says: /^(.+) not found/,
-    next: ({ path }, [, noun]) => seeList(LISTS.find((one) => one.noun === noun)?.list(path)),
+    next: ({ path }, [, noun = '']) => seeList(listOfNoun(noun, path)),
   },
   {
     names: ['invalid_parameter'],
@@ -97,12 +112,29 @@ const STEPS: readonly Step[] = [
     next: (_, [, noun]) => seeList(`${noun}s list`),
   },
   {
+    names: ['invalid_parameter', 'validation_error'],
+    says: /\bids? of (?:an? )?([a-z ]+?)s?(?:,| must| begins| or null| \(|;|\.?$)/i,
+    next: ({ path }, [, noun = '']) => seeList(listOfNoun(noun, path)),
+  },
+  {
+    names: ['invalid_parameter'],
+    says: /^A (contact|suppression) is named by/,
+    next: (_, [, noun]) => seeList(`${noun}s list`),
+  },
+  {
     names: ['validation_error'],
     says: /variables does not declare (\w+)/,
     operations: ['publishTemplate'],
     next: ({ path }, [, key]) =>
       `Declare it, naming those that it has once more: rasket templates update ${word(path, 'template')} --variable ${key}`,
   },
+  {
+    names: ['validation_error'],
+    says: /another template of this team is called (\S+);/,
+    next: (_, [, alias = '']) => `See it with: rasket templates get ${alias}`,
+  },
+  ...takenSteps(),
+  ...webhookSteps(),
   {
     names: ['rate_limit_exceeded'],
     next: ({ retryAfterSeconds: after }) => (after === undefined ? undefined : `Try again in ${after} s.`),
@@ -114,19 +146,60 @@ const STEPS: readonly Step[] = [
   { names: ['service_unavailable'], next: () => 'See what is wrong with: rasket ready' },
   {
     names: ['validation_error'],
-    operations: ['sendEmail'],
+    says: /^Sending from the domain (\S+) is disabled/,
+    next: (_, [, name = '']) => `Enable it with: rasket domains update ${name} --sending enabled`,
+  },
+  {
+    names: ['validation_error'],
+    operations: ['sendEmail', 'sendBatch'],
     next: ({ status }) => (status === 403 ? 'See your domains with: rasket domains list' : undefined),
   },
 ];
 
+/** What was to be made is there, or there are as many as there may be. */
+function takenSteps(): Step[] {
+  const says = /already|another contact|delete (?:one|some)/;
+  const lists: [operations: string[], list: string][] = [
+    [['createContact', 'updateContact'], 'contacts'],
+    [['createContactProperty'], 'contact-properties'],
+    [['createDomain'], 'domains'],
+    [['createInboundRule'], 'inbound-rules'],
+    [['createSegment'], 'segments'],
+    [['createTopic'], 'topics'],
+    [['createWebhook'], 'webhooks'],
+  ];
+  return lists.map(([operations, list]) => ({
+    names: ['validation_error', 'resource_locked', 'invalid_parameter'],
+    ...{ says, operations, next: () => seeList(`${list} list`) },
+  }));
+}
+
+function webhookSteps(): Step[] {
+  const names = ['validation_error'];
+  const enable = (id: string): string => `Enable it with: rasket webhooks update ${id} --status enabled`;
+  return [
+    { names, says: /^The webhook (\S+) is disabled/, next: (_, [, id = '']) => enable(id) },
+    {
+      ...{ names, says: /^The webhook (\S+) does not take/ },
+      next: (_, [, id = '']) => `See which it takes with: rasket webhooks get ${id}`,
+    },
+    {
+      ...{ names, says: /^No enabled webhook and no listener takes ([\w.]+)/ },
+      next: (_, [, type = '']) =>
+        `Add one with: rasket webhooks create <url> --events ${type}; or hear it here with: rasket webhooks listen`,
+    },
+  ];
+}
+
 const seeList = (list: string | undefined): string | undefined =>
   list === undefined ? undefined : `See what there is with: rasket ${list}`;
 
-export function nextStep(fault: ApiFault): string | undefined {
+export function nextStep(fault: ApiFault, key?: KeyInUse): string | undefined {
   for (const { names, says = /^/, operations, next } of STEPS) {
     if (!names.includes(fault.body.name) || (operations && !operations.includes(fault.operation))) continue;
     const found = says.exec(fault.body.message);
-    if (found) return next(fault, found);
+    const said = found ? next(fault, found, key) : undefined;
+    if (said !== undefined) return said;
   }
   return undefined;
 }

@@ -2,10 +2,13 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EXIT, EXIT_CODES } from '../../cli/index.ts';
+import type { Asked, Reply } from './contract-server.ts';
 import { Desk, root } from './desk.ts';
 import { speak } from './spoken.ts';
 
 const refusal = (status: number, name: string) => ({ status, body: { statusCode: status, name, message: 'No.' } });
+
+const LISTED = { object: 'list', has_more: false, data: [] };
 
 const ENDINGS: [words: string, status: number, name: string, ending: keyof typeof EXIT][] = [
   ['emails list', 401, 'invalid_api_key', 'auth'],
@@ -40,7 +43,7 @@ describe('the number a command ends with', () => {
   });
 
   it('an item that is not among those of the server is not there', async () => {
-    const none = { status: 200, body: { object: 'list', has_more: false, data: [] } };
+    const none = { status: 200, body: LISTED };
     expect((await speak(['domains', 'get', 'example.com'], () => none)).code).toBe(EXIT.notFound);
   });
 
@@ -58,6 +61,25 @@ describe('the number a command ends with', () => {
       expect((await desk.rasket(words, nobody)).code, words.join(' ')).toBe(EXIT.usage);
     }
     expect((await desk.rasket(['backup', '/proc/none', '--data', '/nonexistent'])).code).toBe(EXIT.failed);
+  });
+
+  it.each(['ready', 'status'])('%s ends as any other command would on the same server', async (word) => {
+    const checks = [{ name: 'database', ok: false, durationMs: 1, error: 'It is read-only.' }];
+    const body = { statusCode: 503, name: 'service_unavailable', message: 'Not ready.', status: 'degraded', checks };
+    const degraded = await speak([word], ({ path }) =>
+      path === '/ready' ? { status: 503, body: { ...body, failed: ['database'] } } : { status: 200, body: LISTED },
+    );
+    expect(degraded.code).toBe(EXIT.server);
+    const nobody = { env: { RASKET_URL: 'http://127.0.0.1:9', RASKET_API_KEY: 'rk_test' } };
+    expect((await desk.rasket([word], nobody)).code).toBe(EXIT.unreachable);
+  });
+
+  it('status ends as the key does', async () => {
+    const answer = ({ path }: Asked): Reply =>
+      path === '/ready'
+        ? { status: 200, body: { object: 'ready', status: 'ok', checks: [], failed: [] } }
+        : refusal(401, 'invalid_api_key');
+    expect((await speak(['status'], answer)).code).toBe(EXIT.auth);
   });
 
   it('is the one that scripts count on and README names', () => {

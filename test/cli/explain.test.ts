@@ -140,6 +140,35 @@ it('shows the dialogue when asked, and is JSON for a program', async () => {
 });
 
 it.each([
+  ['mail that went nowhere', attempt('delivered', { mx: 'playground', address: null, tls: null, transcript: [] })],
+  ['a domain without a mail server', attempt('bounced', { mx: null, address: null, tls: null, transcript: [] })],
+])('says why there is no dialogue of %s', async (_, tried) => {
+  const answer = telling(email({}), [], { data: [tried], pending: [] });
+  const { stdout } = await speak(['explain', ID, '--transcript'], answer);
+  expect(stdout).toMatch(/^ +Try 1 at (playground|example\.org), 412 ms$/m);
+  expect(stdout).toMatch(/^ +There is no dialogue: no mail server was connected to\.$/m);
+  expect((await speak(['explain', ID], answer)).stdout).not.toContain('dialogue');
+});
+
+it('says so where nothing was tried', async () => {
+  const answer = telling(email({ last_event: 'suppressed' }), [], { data: [], pending: [] });
+  const { stdout } = await speak(['explain', ID, '--transcript'], answer);
+  expect(stdout).toMatch(/^There is no dialogue: no delivery was tried\.$/m);
+  expect((await speak(['explain', ID], answer)).stdout).not.toContain('dialogue');
+});
+
+it.each([
+  [
+    { to: ['b@example.org', 'c@example.org'], cc: ['d@example.net'] },
+    ' to b@example.org, c@example.org, cc d@example.net',
+  ],
+  [{ to: [], bcc: ['e@example.net'] }, ' bcc e@example.net'],
+])('names everybody whom the email is for: %j', async (given, whom) => {
+  const { stdout } = await speak(['explain', ID], telling(email(given), [], { data: [], pending: [] }));
+  expect(stdout).toContain(`from a@example.com${whom}: delivery_delayed\n`);
+});
+
+it.each([
   ['bounced', true],
   ['delivery_delayed', true],
   ['failed', true],

@@ -19,6 +19,19 @@ const holding =
   };
 
 const one = (): Reply => ({ status: 200, body: email(1) });
+const LISTED_AND_MADE: [words: string, command: string][] = [
+  ['contacts list', 'rasket contacts create'],
+  ['contacts imports', 'rasket contacts import'],
+  ['contact-properties list', 'rasket contact-properties create'],
+  ['domains list', 'rasket domains create'],
+  ['inbound-rules list', 'rasket inbound-rules create'],
+  ['keys list', 'rasket keys create'],
+  ['segments list', 'rasket segments create'],
+  ['suppressions list', 'rasket suppressions add'],
+  ['templates list', 'rasket templates create'],
+  ['topics list', 'rasket topics create'],
+  ['webhooks list', 'rasket webhooks create'],
+];
 const linesOf = (text: string): string[] => text.split('\n').slice(0, -1);
 
 afterEach(() => void vi.unstubAllEnvs());
@@ -88,9 +101,34 @@ describe('--limit and --all', () => {
     );
   });
 
+  it('a program that named no number is told that it has a part', async () => {
+    const words = ['emails', 'list', '--status', 'delivered'];
+    const { stderr, url } = await speak(words, holding(21));
+    expect(stderr).toBe(
+      `There are more than these 20; all of them: rasket emails list --url ${url} --status delivered --all (with the key of RASKET_API_KEY)\n`,
+    );
+    for (const more of [['--limit', '20'], ['--all'], ['--json'], ['--before', 'id-20']])
+      expect((await speak([...words, ...more], holding(21))).stderr, more.join(' ')).toBe('');
+    expect((await speak(words, holding(20))).stderr).toBe('');
+  });
+
+  it.each(LISTED_AND_MADE)('%s, where there is none, says how the first one is made', async (words, command) => {
+    const none = { status: 200, body: { object: 'list', has_more: false, data: [] } };
+    const { stderr, url } = await speak(words.split(' '), () => none, { columns: 100 });
+    expect(stderr).toMatch(/^[^\n]+\n$/);
+    expect(stderr).toContain(`${command} --url ${url} `);
+  });
+
   it('a person is told of an empty list, a program finds the titles', async () => {
     const person = await speak(['emails', 'list'], holding(0), { columns: 100 });
-    expect(person).toMatchObject({ stdout: '', stderr: 'There are no such emails.\n' });
+    expect(person).toMatchObject({ stdout: '' });
+    expect(person.stderr).toMatch(
+      /^There are no such emails\. Send one with: rasket send --url \S+ --from .*'It works\.'\n$/,
+    );
+    const narrowed = await speak(['emails', 'list', '--status', 'bounced'], holding(0), { columns: 100 });
+    expect(narrowed.stderr).toBe(
+      `There are no such emails. See all there are with: rasket emails list --url ${narrowed.url}\n`,
+    );
     const { stdout, stderr } = await speak(['emails', 'list'], holding(0));
     expect({ stdout, stderr }).toEqual({ stdout: 'ID\tCREATED\tSTATE\tTO\tSUBJECT\n', stderr: '' });
   });

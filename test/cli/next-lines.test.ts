@@ -65,6 +65,62 @@ const PLACES: [words: string[], answer: (asked: Asked) => Reply, command: string
     () => refused(403, 'resource_locked', 'Another team has it.', { claimable: true }),
     'rasket domains claim',
   ],
+  [
+    ['webhooks', 'trigger', 'email.bounced'],
+    () => refused(422, 'validation_error', 'No enabled webhook and no listener takes email.bounced; nobody would.'),
+    'rasket webhooks listen',
+  ],
+  [
+    ['webhooks', 'trigger', 'email.bounced', '--endpoint', 'wh_1'],
+    () => refused(422, 'validation_error', 'The webhook wh_1 is disabled and is sent nothing.'),
+    'rasket webhooks update',
+  ],
+  [
+    ['webhooks', 'trigger', 'email.bounced', '--endpoint', 'wh_1'],
+    () => refused(422, 'validation_error', 'The webhook wh_1 does not take email.bounced; add it to its events.'),
+    'rasket webhooks get',
+  ],
+  [
+    ['domains', 'create', 'x.example'],
+    () => refused(409, 'resource_locked', 'The domain x.example is registered by this team already.'),
+    'rasket domains get',
+  ],
+  [
+    ['topics', 'create', '--name', 'News', '--default-subscription', 'opt_in'],
+    () => refused(422, 'validation_error', 'name: there is a topic called "News" already; choose another.'),
+    'rasket topics list',
+  ],
+  [
+    ['templates', 'create', 'T', '--alias', 'tea', '--html', 'x'],
+    () => refused(422, 'validation_error', 'alias: another template of this team is called tea; an alias names one.'),
+    'rasket templates get',
+  ],
+  [
+    ['emails', 'cancel', ID],
+    () => refused(409, 'resource_locked', 'This email is not scheduled any more (delivered); only a scheduled one.'),
+    'rasket explain',
+  ],
+  [
+    ['send', '--from', 'a@x.example', '--to', 'b@y.example', '--subject', 'x', '--text', 'x'],
+    () =>
+      refused(403, 'validation_error', 'Sending from the domain x.example is disabled; enable its capability first.'),
+    'rasket domains update',
+  ],
+  [
+    ['emails', 'list', '--api-key-id', 'nope'],
+    () => refused(422, 'invalid_parameter', 'api_key_id must be the id of an API key; got "nope".'),
+    'rasket keys list',
+  ],
+  [
+    ['contacts', 'create', 'a@x.example', '--segment', 'nope'],
+    () => refused(422, 'validation_error', 'segments must hold ids of segments, as {id} or alone; got "nope".'),
+    'rasket segments list',
+  ],
+  [
+    ['contacts', 'get', 'nope'],
+    () => refused(422, 'invalid_parameter', 'A contact is named by its id or by its address.'),
+    'rasket contacts list',
+  ],
   [['doctor'], () => refused(401, 'invalid_api_key', 'The API key is not valid.'), 'rasket login'],
 ];
 
@@ -77,6 +133,19 @@ describe('a line that says what to type next', () => {
     expect(said).toContain(next);
     // What strangers wrote stays as it is.
     if (words[0] === 'explain') expect(said).toContain(email.subject);
+  });
+
+  it.each([
+    ['bouncd', 'bounced'],
+    ['Delivered', 'delivered'],
+    ['gone', undefined],
+  ])('names what was meant by %s where the refusal lists what there is', async (typed, meant) => {
+    const says = `status must be one of queued, delivered, bounced and canceled; got "${typed}"`;
+    const { stderr } = await speak(['emails', 'list', '--status', typed], () =>
+      refused(422, 'invalid_parameter', says),
+    );
+    const next = meant === undefined ? '' : ` Did you mean ${meant}?`;
+    expect(stderr).toBe(`rasket: --${says} (invalid_parameter).${next}\n`);
   });
 
   it('says that the key was typed, and not which', async () => {

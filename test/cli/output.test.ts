@@ -89,7 +89,7 @@ describe('answers that are none', () => {
     };
     const around = await answering((_, count) => (count === 1 ? limited : listOf(email())));
     const began = performance.now();
-    expect(await desk.rasket(['emails', 'list'], around)).toMatchObject({ code: 0, stderr: '' });
+    expect(await desk.rasket(['emails', 'list', '--limit', '1'], around)).toMatchObject({ code: 0, stderr: '' });
     expect(performance.now() - began).toBeGreaterThan(1000);
     expect(server?.asked).toHaveLength(2);
     server?.close();

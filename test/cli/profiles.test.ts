@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
@@ -34,9 +35,8 @@ const send = ['send', '--from', 'a@example.com', '--to', 'b@example.org', '--sub
 
 /** What a development server leaves for the command line, of a server that runs. */
 function developmentAt(server: Answering): string {
-  const access = { url: server.url, api_key: 'rk_development' };
+  const access = { url: server.url, api_key: 'rk_development', process: { pid: process.pid, started: '' } };
   desk.write('dev/run/dev.json', JSON.stringify(access));
-  desk.write('dev/run/ready.json', JSON.stringify({ pid: process.pid }));
   return desk.at('dev');
 }
 
@@ -122,6 +122,66 @@ it('what is typed wins over every variable, and goes with its own key', async ()
   expect(servers.flatMap(keysAt)).toEqual([]);
 });
 
+it('what a development server left is for its own process alone, whoever listens at its address now', async () => {
+  const taker = await serving();
+  const data = developmentAt(taker);
+  const gone = spawnSync(process.execPath, ['--version']).pid;
+  const leftBy = (mark: object | undefined) =>
+    desk.write('dev/run/dev.json', JSON.stringify({ url: taker.url, api_key: 'rk_development', process: mark }));
+  for (const mark of [undefined, { pid: gone, started: '' }, { pid: process.pid, started: '1' }]) {
+    leftBy(mark);
+    for (const words of [send, ['domains', 'list'], ['health'], [...send, '--api-key', 'rk_typed']]) {
+      const ended = await desk.rasket([...words, '--data', data]);
+      expectOneLine(ended, /No development server runs from \S+\/dev\. Next: rasket dev --data \S+\/dev, or name/, 69);
+    }
+    // At an address that was named somebody else may be meant, who gets no key of this one.
+    expectOneLine(await desk.rasket([...send, '--data', data, '--url', taker.url]), /No API key is set for/, 77);
+    expect(taker.asked).toEqual([]);
+  }
+  expect((await desk.rasket(['doctor', '--data', data])).stdout).toContain('No development server runs from');
+  expect(taker.asked).toEqual([]);
+});
+
+const REFUSED = { statusCode: 401, name: 'invalid_api_key', message: 'The API key is not valid.' };
+
+it('a refused key is named by where it stands, with the command that replaces it there', async () => {
+  let isGood = true;
+  const server = await startAnswering(() =>
+    isGood ? { status: 200, body: { object: 'list', has_more: false, data: [] } } : { status: 401, body: REFUSED },
+  );
+  servers.push(server);
+  const data = developmentAt(server);
+  await login(server, 'rk_plain');
+  await login(server, 'rk_staging', '--profile', 'staging');
+  isGood = false;
+  const kept = (name: string): string => desk.at('config/rasket', name);
+  const inVariable = { RASKET_API_KEY: 'rk_shell', RASKET_URL: server.url };
+  const plain = `rasket login --url ${server.url}`;
+  const staging = `rasket login --profile staging --url ${server.url}`;
+  const correct = 'Correct it there, or take it away and keep one with: ';
+  const refused: [args: string[], env: Record<string, string>, where: string, next: string][] = [
+    [[], {}, kept('credentials.json'), `Set one with: ${plain}`],
+    [['--profile', 'staging'], {}, kept('profiles/staging.json'), `Set one with: ${staging}`],
+    [[], { RASKET_PROFILE: 'staging' }, kept('profiles/staging.json'), `Set one with: ${staging}`],
+    [
+      ['--data', data],
+      {},
+      `${data}/run/dev.json`,
+      `Start that server again, which makes one that works: rasket dev --data ${data}`,
+    ],
+    [['--data', data, '--api-key', 'rk_typed'], {}, '--api-key', correct + plain],
+    [['--profile', 'staging', '--api-key', 'rk_typed'], {}, '--api-key', correct + staging],
+    [[], inVariable, 'RASKET_API_KEY', correct + plain],
+  ];
+  for (const [args, env, where, next] of refused) {
+    const ended = await desk.rasket(['emails', 'list', ...args], { env });
+    expect(ended.stderr, args.join(' ')).toBe(
+      `rasket: The API key in ${where} was not accepted by ${server.url} (invalid_api_key). ${next}\n`,
+    );
+    expect(ended.code).toBe(77);
+  }
+});
+
 it('profiles are listed, and forgotten one by one', async () => {
   const server = await serving();
   await login(server, 'rk_plain');
@@ -136,7 +196,7 @@ it('profiles are listed, and forgotten one by one', async () => {
   await desk.rasket(['logout', '--profile', 'live']);
   expectOneLine(
     await desk.rasket(send, { env }),
-    /There is no profile live; make it with: rasket login --profile live$/m,
+    /There is no profile live; make it with: rasket login --url URL --profile live$/m,
   );
   expect((await desk.rasket(send)).code).toBe(0);
 });

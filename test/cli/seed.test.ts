@@ -77,6 +77,10 @@ describe('rasket seed', () => {
 
     expect(await json('seed')).toEqual({ emails: 0, contacts: 0, received: 0 });
     expect(await allEmails()).toHaveLength(data.length);
+    const atTerminal = await desk.type("script -qec 'NO_COLOR=1 rasket seed' /dev/null", {
+      env: { ...env, RASKET_DATA: desk.at('try') },
+    });
+    expect(atTerminal.stdout).toContain(`On ${desk.at('try')} (RASKET_DATA)`);
     await server.stop();
   });
 

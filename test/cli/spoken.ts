@@ -25,8 +25,9 @@ export async function speak(
     const stream = process[name];
     const before = { isTTY: stream.isTTY, columns: stream.columns };
     Object.assign(stream, { isTTY: columns !== undefined, columns: columns ?? 0 });
-    const spy = vi.spyOn(stream, 'write').mockImplementation((chunk) => {
+    const spy = vi.spyOn(stream, 'write').mockImplementation((chunk, ...more: unknown[]) => {
       heard[name] += String(chunk);
+      for (const written of more) if (typeof written === 'function') written();
       return true;
     });
     return () => {

@@ -109,6 +109,20 @@ describe('rasket serve', () => {
 });
 
 describe('rasket dev', () => {
+  it('killed, has left its key to nobody who listens at its address', async () => {
+    const server = await desk.serve(['dev', '--data', 'dev'], { env });
+    expect(await desk.rasket(['domains', 'list', '--data', 'dev'])).toMatchObject({ code: 0 });
+    server.kill('SIGKILL');
+    await server.ended;
+    const taker = await listen(server.ready.listeners.http?.port ?? 0);
+    const ended = await desk.rasket(['domains', 'list', '--data', 'dev']);
+    taker.close();
+    expectOneLine(ended, /No development server runs from \S+\/dev\. Next: rasket dev --data dev/, 69);
+    const again = await desk.serve(['dev', '--data', 'dev'], { env });
+    expect(await desk.rasket(['domains', 'list', '--data', 'dev'])).toMatchObject({ code: 0 });
+    await again.stop();
+  });
+
   it('takes another port than 3000 where that is taken, and says so', async () => {
     const blocker = await takePort(3000);
     const server = await desk.serve(['dev', '--data', 'dev'], { env: { ...env, RASKET_HTTP_PORT: undefined } });

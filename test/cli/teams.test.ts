@@ -106,8 +106,12 @@ describe('rasket teams', () => {
 
   it('says in one line what it cannot do', async () => {
     expectOneLine(await rasket('teams', 'update', 'my-team', '--plan', 'huge'), /no plan "huge".* standard, small/);
-    expectOneLine(await rasket('teams', 'suspend', 'nobody'), /Team "nobody" not found/);
-    expectOneLine(await rasket('teams', 'update', 'my-team'), /--name, --plan, --admin or --no-admin/);
+    expectOneLine(
+      await rasket('teams', 'suspend', 'nobody'),
+      /Team "nobody" not found\. See what there is with: rasket teams list --data /,
+      66,
+    );
+    expectOneLine(await rasket('teams', 'update', 'my-team'), /--name, --plan, --admin or --no-admin/, 64);
   });
 });
 

@@ -1,12 +1,12 @@
 import type { NotReadyObject, ReadyCheck, ReadyObject } from '../../../src/contract/index.ts';
 import { ApiFault, type Client } from '../../client/index.ts';
 import { readiness } from '../../families/system.ts';
-import { formatTable, tableColumns, type Terminal } from '../../output/index.ts';
+import { EXIT, formatTable, tableColumns, type Terminal } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 
 export async function getReady({ client, terminal, isJson, fail }: Session): Promise<void> {
   const ready = await askReady(client);
-  if (ready.status !== 'ok') fail();
+  if (ready.status !== 'ok') fail(EXIT.server);
   if (isJson) return terminal.printJson(ready);
   terminal.print(formatChecks(terminal, ready.checks));
 }

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import type { WebhookEventType } from '../../../src/contract/index.ts';
+import { nearestTo } from '../../output/nearest.ts';
 
 /** Every type there is, the compiler misses none; false where nothing causes it yet. */
 const TYPES: Record<WebhookEventType, boolean> = {
@@ -49,33 +50,9 @@ export function typesIn(text: string): WebhookEventType[] {
 export function typeIn(text: string): WebhookEventType {
   const type = text.trim();
   if (isType(type)) return type;
-  const nearest = nearestTo(type);
+  const nearest = nearestTo(type, Object.keys(TYPES));
   const advice = nearest === undefined ? `; there are:\n${typesByKind()}` : `. Did you mean ${nearest}?`;
   throw new InvalidArgumentError(`${JSON.stringify(type)} is no event type${advice}`);
 }
 
 const isType = (text: string): text is WebhookEventType => Object.hasOwn(TYPES, text);
-
-/** As many letters may be wrong as make a slip of the fingers, not another word. */
-const SLIPS_MAX = 2;
-
-function nearestTo(text: string): string | undefined {
-  const [nearest] = Object.keys(TYPES)
-    .map((type) => ({ type, slips: slipsBetween(type, text.toLowerCase()) }))
-    .sort((a, b) => a.slips - b.slips);
-  return nearest && nearest.slips <= SLIPS_MAX ? nearest.type : undefined;
-}
-
-/** How many letters are to be added, left out or changed (Levenshtein). */
-function slipsBetween(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
-  for (const [at, letter] of [...one].entries()) {
-    const next = [at + 1];
-    for (let i = 0; i < other.length; i++) {
-      const changed = (row[i] ?? 0) + (letter === other[i] ? 0 : 1);
-      next.push(Math.min(changed, (row[i + 1] ?? 0) + 1, (next[i] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
-}

@@ -10,6 +10,9 @@ export interface Ended {
 /** The name that the built-in mailbox of a development server has in the place of a mail server's. */
 export const PLAYGROUND = 'playground';
 
+/** What the mailbox simulator says, without a connection, to what it counts as delivered. */
+export const SIMULATED = 'Delivered by the mailbox simulator';
+
 /** Who was spoken with; nulls where nobody was. */
 export interface Peer {
   mx: string | null;

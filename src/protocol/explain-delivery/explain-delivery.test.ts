@@ -144,6 +144,13 @@ it('what the playground caught went nowhere; a mail server that has its name is 
   expect(explainDelivery(caught, { mx: 'playground', address: '192.0.2.1' }).sentence).toMatch(/took the message/);
 });
 
+it('what the simulator answered left this server no more; a mail server that says the same took it', () => {
+  const answered: Ended = { outcome: 'delivered', reason: null, reply: '250 2.0.0 Delivered by the mailbox simulator' };
+  const mx = 'simulator.example.com';
+  expect(explainDelivery(answered, { mx, address: null }).sentence).toMatch(/simulator.*nothing left/);
+  expect(explainDelivery(answered, { mx, address: '192.0.2.1' }).sentence).toMatch(/took the message/);
+});
+
 it('nothing that was given up is said to be tried again', () => {
   expect(explainDelivery(refused('550 5.3.2 System not accepting messages')).advice).not.toMatch(/tried again/);
 });

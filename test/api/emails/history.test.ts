@@ -129,6 +129,19 @@ describe('GET /emails/{email_id}/attempts', () => {
     ]);
   });
 
+  it('what the simulator answered is said to be its answer, and nobody else’s', async () => {
+    const { team, send } = await sender();
+    const id = await send('delivered@simulator.rasket.test');
+    await scene.settled();
+    const { data } = await attemptsOf(team, id);
+    expect(data).toMatchObject([
+      { address: null, transcript: [], recipients: [{ outcome: 'delivered', advice: null }] },
+    ]);
+    expect(data[0]?.recipients[0]?.['explanation']).toBe(
+      'The mailbox simulator of this server answered for the recipient; nothing left this server.',
+    );
+  });
+
   it('what is suppressed was not tried', async () => {
     const { team, send } = await sender();
     await scene.api('POST', '/suppressions', { key: team.key, body: { email: 'no@one.example' } });

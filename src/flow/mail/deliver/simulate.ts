@@ -1,3 +1,4 @@
+import { SIMULATED } from '../../../protocol/explain-delivery/index.ts';
 import type { Reply } from '../../../protocol/smtp-reply/index.ts';
 import type { DeliveryJob, RecipientOutcome } from './delivery-job.ts';
 
@@ -42,7 +43,7 @@ function delivered(address: string, mx: string): Delivered {
   return {
     kind: 'delivered',
     address,
-    reply: reply(250, '2.0.0', 'Delivered by the mailbox simulator'),
+    reply: reply(250, '2.0.0', SIMULATED),
     mx,
     tls: null,
   };

@@ -1,0 +1,86 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { NoAnswer } from './faults.ts';
+import type { Credentials } from './kept-keys.ts';
+import { quoted } from './quoted.ts';
+
+/** A development server as its data folder tells of it. */
+export interface Development {
+  file: string;
+  url: string;
+  apiKey: string;
+  operatorToken?: string;
+  /** As it was named; undefined: that of this checkout. */
+  data: string | undefined;
+  /**
+   * Whether its process lives, and listens where it did: one that was killed leaves file and key behind, and its address to
+   * whoever takes it next. Asked anew before each call.
+   */
+  isRunning(): boolean;
+}
+
+interface DevFile extends Credentials {
+  operator_token?: string;
+  /** Absent in files of versions before. */
+  process?: { pid: number; started: string };
+}
+
+/** Also of a server that does not run now: it starts with the same address and key again. */
+export function readDevelopment(data: string | undefined): Development | undefined {
+  const file = path.join(folderOf(data), 'run', 'dev.json');
+  const held = readFile(file);
+  if (!held) return undefined;
+  const { url, api_key: apiKey, operator_token: token } = held;
+  return {
+    ...{ file, url, apiKey, data, ...(typeof token === 'string' ? { operatorToken: token } : {}) },
+    isRunning() {
+      const now = readFile(file);
+      return now?.url === url && now.process !== undefined && isAlive(now.process);
+    },
+  };
+}
+
+const folderOf = (data: string | undefined): string =>
+  path.resolve(data ?? fileURLToPath(new URL('../../.rasket', import.meta.url)));
+
+export const startOf = (data: string | undefined): string =>
+  data === undefined ? 'rasket dev' : `rasket dev --data ${quoted(data)}`;
+
+export const notRunning = ({ data, url = '' }: { data: string | undefined; url?: string }): NoAnswer =>
+  new NoAnswer({
+    url,
+    cause: `No development server runs from ${folderOf(data)}.`,
+    next: `${startOf(data)}, or name another server with --url or --profile`,
+  });
+
+function readFile(file: string): DevFile | undefined {
+  try {
+    const held = JSON.parse(readFileSync(file, 'utf8')) as Partial<DevFile>;
+    const isWhole = typeof held.url === 'string' && typeof held.api_key === 'string' && URL.canParse(held.url);
+    return isWhole ? (held as DevFile) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Numbers are given again, so that the time of its start counts too; where the system does not tell it, the number alone. */
+function isAlive({ pid, started }: { pid: number; started: string }): boolean {
+  if (started !== '') return startedAt(pid) === started;
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+function startedAt(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    // The name in parentheses may hold spaces; behind it are the state, and as the twentieth field the start.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return fields[0] === 'Z' ? undefined : fields[19];
+  } catch {
+    return undefined;
+  }
+}
