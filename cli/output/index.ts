@@ -17,6 +17,15 @@ export {
   type Fields,
 } from './items.ts';
 export { mustBeReadable, readEmails } from './local-file.ts';
+export {
+  fileToAttach,
+  readAttachment,
+  readHeaders,
+  readNamed,
+  readTag,
+  readTemplate,
+  readUtf8,
+} from './read-message.ts';
 export { readColumns, readFallback, readProperties, readTopics, splitPairs, type NameOption } from './read-pairs.ts';
 export { formatPairs, formatTable, openTable, type Column, type Table } from './table.ts';
 export { listFor } from './next-steps.ts';
