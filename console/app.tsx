@@ -127,9 +127,10 @@ const LOWER_MAX = 4;
 
 /** What is typed; else what is said, whole, and a note for which there is no room above. */
 function lowerLines(navigator: Navigator, columns: number): string[] {
-  const { prompt, message, screen } = navigator;
+  const { prompt, message, screen, dialog } = navigator;
   if (!prompt) {
-    const note = screen?.note() ?? '';
+    // A dialog says what it meets itself.
+    const note = dialog ? '' : (screen?.note() ?? '');
     const said = new Set([message, hasRoom(note, columns) ? '' : note].filter((text) => text !== ''));
     const lines = [...said].flatMap((text) => wrap(text, columns - 2)).slice(0, LOWER_MAX);
     return lines.length === 0 ? [''] : lines.map((line) => ` ${line}`);

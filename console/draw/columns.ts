@@ -26,18 +26,21 @@ interface Wish extends Omit<Placed, 'width'> {
   least: number;
   natural: number;
   isEmpty: boolean;
+  /** The widths of its cells, the narrowest first. */
+  widths: readonly number[];
 }
 
 const TEXT_MIN = 12;
 const TEXT_MAX = 60;
-/** One row in so many may have a longer name than its column has space for. */
-const LONGER = 3;
+/** One row in so many may have a longer name than its column has space for: of all columns, and where times are given up. */
+const FEW = 8;
+const MANY = 3;
 
 /**
  * The columns that find room beside each other. A name, by which one knows its row, is not cut: what is empty and the times,
  * which the order of the rows tells as well, go before it, and where all is too wide even so, names stand below their rows,
- * the last of them first. Then come ids, which are copied more often than read, and what is for wide screens. What gets no
- * room is in the detail.
+ * the last of them first. One row in a few may have a longer name. Then come ids, which are copied more often than read, and
+ * what is for wide screens. What gets no room is in the detail.
  */
 export function placeColumns(fields: readonly Field<never>[], rows: readonly object[], space: Space): Columns {
   const wishes = fields
@@ -68,10 +71,18 @@ function firstLine(always: readonly Wish[], space: Space): { first: readonly Wis
     const all = always.filter((wish) => !below.includes(wish));
     const filled = all.filter(({ isEmpty }) => !isEmpty);
     const timeless = filled.filter((wish) => !isTime(wish));
-    const ways = kept > 0 ? [all, filled, timeless] : [all, filled];
-    const first = ways.find((some) => leastOf(some, space) <= space.width);
+    const narrower = (some: readonly Wish[], longer: number): Wish[] => some.map((wish) => narrow(wish, longer));
+    const ways = [all, filled, narrower(filled, FEW), timeless, narrower(timeless, FEW), narrower(timeless, MANY)];
+    const first = ways.slice(0, kept > 0 ? ways.length : 2).find((some) => leastOf(some, space) <= space.width);
     if (first || kept === 0) return { first: first ?? filled, below };
   }
+}
+
+/** With a column for names in which one row in so many has a longer one. */
+function narrow(wish: Wish, longer: number): Wish {
+  if (!wish.isKept) return wish;
+  const usual = wish.widths[wish.widths.length - 1 - Math.floor(wish.widths.length / longer)] ?? 0;
+  return { ...wish, least: Math.max(wish.field.label.length, usual) };
 }
 
 /** Each as wide as it needs; what is left goes to the narrowest of the texts that are cut, and to names that it makes whole. */
@@ -120,10 +131,9 @@ function wishOf(field: Field<never>, rows: readonly object[], { textOf }: Space)
   const isEmpty = widest === 0;
   if (kind === 'text') {
     const natural = Math.min(TEXT_MAX, Math.max(label.length, widest));
-    return { field, isKept: false, least: Math.min(natural, TEXT_MIN), natural, isEmpty };
+    return { field, isKept: false, least: Math.min(natural, TEXT_MIN), natural, isEmpty, widths };
   }
   const natural = Math.max(label.length, widest);
   const isKept = kind === 'name' || (kind === 'whole' && natural > 2 * TEXT_MIN);
-  const usual = widths[widths.length - 1 - Math.floor(widths.length / LONGER)] ?? 0;
-  return { field, isKept, least: isKept ? Math.max(label.length, usual) : natural, natural, isEmpty };
+  return { field, isKept, least: natural, natural, isEmpty, widths };
 }

@@ -79,10 +79,10 @@ it('one name among many that is longer stands below its row alone', () => {
   const rows = [rowTo(LONG), ...Array.from({ length: 9 }, (_, at) => rowTo(`n${at}@example.org`))];
   expect(drawn(rows, 80).slice(0, 4)).toMatchInlineSnapshot(`
     [
-      "  AT                 STATE      TO              SUBJECT                     NOTE",
-      "› 2030-01-01 10:00Z  delivered  …               What is new in the tenth …",
+      "  AT                 STATE      TO              SUBJECT",
+      "› 2030-01-01 10:00Z  delivered  …               What is new in the tenth week o…",
       "    the.longest.name.of.them.all@department.example.org",
-      "  2030-01-01 10:00Z  delivered  n0@example.org  What is new in the tenth …",
+      "  2030-01-01 10:00Z  delivered  n0@example.org  What is new in the tenth week o…",
     ]
   `);
 });

@@ -163,7 +163,8 @@ String.prototype.padEnd = function (...given) {
     await line.cut();
     await seat.sees('✗ no answer since');
     await seat.press('Up', 'Enter');
-    await seat.sees('create: issue a key', 'Typed once', 'Nothing answers at', /npm\s+start\)/);
+    const told = await seat.sees('create: issue a key', 'Typed once', 'Nothing answers at', /npm\s+start\)/);
+    expect(told.match(/Nothing answers at/g)).toHaveLength(1);
     await line.mend();
     const frame = await seat.sees('✓ connected', /^(?![^]*Nothing answers)/);
     expect(frame).toContain('Typed once');

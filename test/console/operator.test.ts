@@ -161,7 +161,7 @@ describeAtTerminal('the console of an operator', () => {
     expect((await ask('GET', '/holds')).data).toHaveLength(data.length);
     await go('release', 'y do it');
     await seat.press('y');
-    await seat.sees('Released; ');
+    await seat.sees(/^ Released; \d+ deliver/m);
     expect((await ask('GET', '/holds')).data).toHaveLength(data.length - 1);
   });
 
