@@ -1,22 +1,23 @@
 import { Box, Text, useInput, usePaste, useWindowSize } from 'ink';
 import { Component, useSyncExternalStore, type ReactNode } from 'react';
+import { clean } from '../cli/output/index.ts';
+import { boxed } from './draw/box.ts';
 import { bold, clockOf, faint, fit, inverse, shownWidth, wrap } from './draw/text.ts';
 import { keysIn, type InkKey } from './keys.ts';
 import type { Navigator } from './navigator.ts';
-import { orInWords } from './screens/screen.ts';
 
 export interface AppInput {
   navigator: Navigator;
   version: string;
-  /** The server, and who said that it is this one. */
-  where: string;
+  /** Who said which server it is. */
+  urlFrom: string;
 }
 
 /** Below this nothing can be told apart any more. */
 const COLUMNS_MIN = 40;
 const ROWS_MIN = 10;
 
-export function App({ navigator, version, where }: AppInput): ReactNode {
+export function App({ navigator, version, urlFrom }: AppInput): ReactNode {
   useSyncExternalStore(navigator.subscribe, navigator.version);
   const { columns, rows } = useWindowSize();
   useInput((input, key: InkKey) => {
@@ -26,7 +27,8 @@ export function App({ navigator, version, where }: AppInput): ReactNode {
   if (columns < COLUMNS_MIN || rows < ROWS_MIN) {
     return <Text>{`The console needs ${COLUMNS_MIN} columns and ${ROWS_MIN} lines.`}</Text>;
   }
-  const lower = orInWords(
+  const { faults } = navigator;
+  const lower = faults.orInWords(
     () => lowerLines(navigator, columns),
     () => [''],
   );
@@ -35,14 +37,14 @@ export function App({ navigator, version, where }: AppInput): ReactNode {
   const lines = body(navigator, size);
   return (
     <Box flexDirection="column" width={columns} height={rows}>
-      <Line text={header(navigator, version, where, columns)} />
+      <Line text={header(navigator, version, urlFrom, columns)} />
       <Line text={tabs(navigator, columns)} />
-      <Line text={orInWords(() => crumbs(navigator, columns), inALine)} />
+      <Line text={faults.orInWords(() => crumbs(navigator, columns), inALine)} />
       <Lines lines={lines} height={size.rows} />
       <Lines lines={lower.map((line) => fit(line, columns))} height={lower.length} />
       <Line
         text={fit(
-          orInWords(() => keysLine(navigator), inALine),
+          faults.orInWords(() => keysLine(navigator), inALine),
           columns,
         )}
       />
@@ -69,7 +71,8 @@ function apart(left: string, right: string, columns: number): string {
   return `${fit(left, Math.max(0, room))} ${right}`;
 }
 
-function header({ lostSince, terminal }: Navigator, version: string, where: string, columns: number): string {
+function header({ client, lostSince, terminal }: Navigator, version: string, urlFrom: string, columns: number): string {
+  const where = clean(`${client.url} (${urlFrom})`);
   const since = lostSince === undefined ? '' : clockOf(lostSince);
   const state =
     lostSince === undefined
@@ -101,23 +104,20 @@ function crumbs({ screens, screen }: Navigator, columns: number): string {
   return apart(` ${bold(titles.join(' › '))}`, hasRoom(note, columns) ? `${note} ` : '', columns);
 }
 
-function body({ screen, dialog }: Navigator, size: { columns: number; rows: number }): string[] {
-  const lines = orInWords(
+function body({ screen, dialog, faults }: Navigator, size: { columns: number; rows: number }): string[] {
+  const lines = faults.orInWords(
     () => screen?.draw(size) ?? [],
     (fault) => ['', ...wrap(`  ${fault}`, size.columns - 2)],
   );
   if (!dialog) return lines;
   const width = Math.min(size.columns - 4, 110);
-  const inside = orInWords(
-    () => dialog.draw(width - 4, size.rows - 4),
-    (fault) => wrap(fault, width - 4),
-  ).slice(0, size.rows - 3);
-  const rule = '─'.repeat(width - shownWidth(dialog.title) - 5);
-  const box = [
-    `┌─ ${bold(dialog.title)} ${rule}┐`,
-    ...inside.map((line) => `│ ${fit(line, width - 4)} │`),
-    `└${'─'.repeat(width - 2)}┘`,
-  ].map((line) => `  ${line}`);
+  const inside = faults
+    .orInWords(
+      () => dialog.draw(width - 4, size.rows - 4),
+      (fault) => wrap(fault, width - 4),
+    )
+    .slice(0, size.rows - 3);
+  const box = boxed(dialog.title, inside, width).map((line) => `  ${line}`);
   // What it is about stays in sight above it.
   const above = Array.from({ length: size.rows - box.length }, (_, at) => lines[at] ?? '');
   return [...above, ...box];
@@ -127,9 +127,10 @@ const LOWER_MAX = 4;
 
 /** What is typed; else what is said, whole, and a note for which there is no room above. */
 function lowerLines(navigator: Navigator, columns: number): string[] {
-  const { prompt, message, screen } = navigator;
+  const { prompt, message, screen, dialog } = navigator;
   if (!prompt) {
-    const note = screen?.note() ?? '';
+    // A dialog says what it meets itself.
+    const note = dialog ? '' : (screen?.note() ?? '');
     const said = new Set([message, hasRoom(note, columns) ? '' : note].filter((text) => text !== ''));
     const lines = [...said].flatMap((text) => wrap(text, columns - 2)).slice(0, LOWER_MAX);
     return lines.length === 0 ? [''] : lines.map((line) => ` ${line}`);
@@ -142,7 +143,7 @@ function lowerLines(navigator: Navigator, columns: number): string[] {
 
 function keysLine({ dialog, prompt, screen, doings }: Navigator): string {
   if (dialog) return ` ${dialog.keys}`;
-  if (prompt) return ' enter do it   tab complete   esc leave it';
+  if (prompt) return ' enter do it   tab complete   ↑↓ what was typed before   esc leave it';
   const own = screen?.keys().filter(([, says]) => says.length < 16) ?? [];
   const pairs = [
     ...([

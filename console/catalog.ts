@@ -128,6 +128,12 @@ export function doingsOf(family: Family, keys: readonly string[], isOnItem: bool
   return all.map(({ action, label }) => ({ action, label, key: freeKey(taken, action) }));
 }
 
+/** Those of them that apply to all of these, and those that do not. */
+export function applicable(doings: readonly Doing[], items: readonly object[]): { doings: Doing[]; withheld: Doing[] } {
+  const isFor = ({ action: { only } }: Doing): boolean => items.every((item) => only?.when(item as never) ?? true);
+  return { doings: doings.filter(isFor), withheld: doings.filter((doing) => !isFor(doing)) };
+}
+
 /** Done to something that belongs to the item and has a detail of its own, and done there. */
 const isOfInner = (operation: string, keys: readonly string[]): boolean =>
   families.some(({ get, actions = [] }) => {

@@ -35,13 +35,13 @@ export function completions(line: string, sections: readonly Section[], labels: 
   return [...new Set(words)].filter((word) => word.startsWith(line));
 }
 
-/** What the last word of a filter may become. */
-export function filterCompletions(text: string, names: readonly string[]): string[] {
+/** What the last word of a filter may become: a name, or behind one a value. */
+export function filterCompletions(text: string, names: Readonly<Record<string, readonly string[]>>): string[] {
   const [, before = '', last = ''] = /^(.*?)(\S*)$/s.exec(text) ?? [];
-  return names
-    .map((name) => `${name}=`)
-    .filter((name) => name.startsWith(last) && name !== last)
-    .map((name) => before + name);
+  const words = Object.entries(names).flatMap(([name, values]) =>
+    last.startsWith(`${name}=`) ? values.map((value) => `${name}=${value}`) : [`${name}=`],
+  );
+  return words.filter((word) => word.startsWith(last) && word !== last).map((word) => before + word);
 }
 
 /** As much as all of them have in common. */

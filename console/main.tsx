@@ -4,9 +4,10 @@
  */
 import { render } from 'ink';
 import type { Client, Target } from '../cli/client/index.ts';
-import { clean, type Terminal } from '../cli/output/index.ts';
+import type { Terminal } from '../cli/output/index.ts';
 import { App, Guard } from './app.tsx';
 import { operatorSections, sections, type Section } from './catalog.ts';
+import { followTarget } from './follow-target.ts';
 import { Navigator } from './navigator.ts';
 import { guardTerminal } from './terminal.ts';
 
@@ -17,6 +18,7 @@ export interface ConsoleInput {
   version: string;
   stdin: NodeJS.ReadStream;
   stdout: NodeJS.WriteStream & { fd: number };
+  env: Readonly<Record<string, string | undefined>>;
 }
 
 /** A development server gives the token of an operator beside the key of its team. */
@@ -26,20 +28,19 @@ function sectionsFor({ apiKey, operatorToken }: Target): readonly Section[] {
 }
 
 /** Runs until it is left; a fault of ours is thrown once the terminal is as it was. */
-export async function openConsole({ client, target, terminal, version, stdin, stdout }: ConsoleInput): Promise<void> {
+export async function openConsole(input: ConsoleInput): Promise<void> {
+  const { client, target, terminal, version, stdin, stdout, env } = input;
   const guard = guardTerminal(stdin, stdout);
   const shown = sectionsFor(target);
   const navigator = new Navigator({
-    client,
-    terminal,
-    sections: shown,
+    client: followTarget(client, target, version),
+    ...{ terminal, version, env, sections: shown },
     toClipboard: (text) => void stdout.write(`\u001B]52;c;${Buffer.from(text).toString('base64')}\u0007`),
     quit: () => guard.end(),
   });
-  const where = clean(`${target.url} (${target.urlFrom})`);
   const app = (
     <Guard onFault={(fault) => guard.end(fault)}>
-      <App navigator={navigator} version={version} where={where} />
+      <App navigator={navigator} version={version} urlFrom={target.urlFrom} />
     </Guard>
   );
   const [first] = shown;

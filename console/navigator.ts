@@ -2,14 +2,16 @@ import { NoAnswer, type Client } from '../cli/client/index.ts';
 import { clean, type Terminal } from '../cli/output/index.ts';
 import type { Doing, Section } from './catalog.ts';
 import { commonStart, completions, filterCompletions, readCommand } from './command-line.ts';
-import { MenuDialog, TextDialog, type Dialog } from './dialogs/dialog.ts';
+import { inOneLine, MenuDialog, TextDialog, type Dialog } from './dialogs/dialog.ts';
 import type { FormDialog } from './dialogs/form-dialog.ts';
 import { LineEdit } from './dialogs/line-edit.ts';
 import { Doer, type Stage } from './doer.ts';
+import { Faults, LOOKING } from './faults.ts';
 import { helpText } from './help.ts';
+import { History } from './history.ts';
 import { ListScreen } from './screens/list-screen.ts';
 import { screenOf } from './screens/screen-of.ts';
-import { inWords, orInWords, type Host, type Offer, type Screen } from './screens/screen.ts';
+import type { Host, Offer, Screen } from './screens/screen.ts';
 import { watchClient } from './watched-client.ts';
 
 export interface Prompt {
@@ -20,6 +22,8 @@ export interface Prompt {
 interface Outside {
   client: Client;
   terminal: Terminal;
+  version: string;
+  env: Readonly<Record<string, string | undefined>>;
   /** What is shown here, the first of them at first. */
   sections: readonly Section[];
   /** Puts a text on the clipboard of whoever sits at the terminal. */
@@ -33,6 +37,7 @@ const ID = /^([0-9a-f]{8}-[0-9a-f-]{27}|[a-z]+_[0-9a-f]{16,})$/;
 export class Navigator implements Host, Stage {
   readonly client: Client;
   readonly terminal: Terminal;
+  readonly faults: Faults;
   readonly sections: readonly Section[];
   readonly #outside: Outside;
   readonly #listeners = new Set<() => void>();
@@ -45,6 +50,8 @@ export class Navigator implements Host, Stage {
   #unsay: () => void = () => undefined;
   dialog: Dialog | undefined;
   prompt: Prompt | undefined;
+  /** What was typed before, by the sign of its prompt. */
+  readonly #typed = { ':': new History(), '/': new History() };
   message = '';
   /** Since when the server says nothing. */
   lostSince: number | undefined;
@@ -53,8 +60,10 @@ export class Navigator implements Host, Stage {
     this.#outside = outside;
     this.terminal = outside.terminal;
     this.sections = outside.sections;
+    this.faults = new Faults({ version: outside.version, env: outside.env, onReady: () => this.#sayAgain() });
     this.client = watchClient(outside.client, {
-      heard: () => {
+      heard: (operation, answer) => {
+        if (answer) this.faults.heard(operation, answer);
         this.#unsay();
         this.#unsay = () => undefined;
         this.#heard(undefined);
@@ -99,9 +108,10 @@ export class Navigator implements Host, Stage {
   };
 
   sayFault = (error: unknown, form?: FormDialog): void => {
-    const text = clean(inWords(error, form?.inItsWords));
+    const text = clean(this.faults.inWords(error, form?.inItsWords));
     this.say(form ? '' : text);
     form?.refuse(text);
+    if (text === LOOKING) void this.faults.ready(error).then(() => this.sayFault(error, form));
     // What may have been carried out all the same has to be looked at, whether or not the server is back.
     if (!(error instanceof NoAnswer) || error.isInDoubt) return;
     this.#unsay = () => {
@@ -110,6 +120,12 @@ export class Navigator implements Host, Stage {
       this.changed();
     };
   };
+
+  /** Whose fault it was is known by now. */
+  #sayAgain(): void {
+    if (this.message === LOOKING) this.message = this.faults.waiting();
+    this.changed();
+  }
 
   get left(): AbortSignal {
     return this.#stop.signal;
@@ -153,14 +169,13 @@ export class Navigator implements Host, Stage {
 
   key(key: string): void {
     if (key === 'ctrl-c') return this.#outside.quit();
-    orInWords(() => this.#dispatch(key), this.say);
+    this.faults.orInWords(() => this.#dispatch(key), this.say);
     this.changed();
   }
 
   paste(text: string): void {
-    const line = text.replaceAll(/\s+/g, ' ').trim();
-    if (this.prompt) this.prompt.line.insert(line);
-    else this.dialog?.paste?.(line);
+    if (this.prompt) this.prompt.line.insert(inOneLine(text));
+    else this.dialog?.paste?.(text);
     this.changed();
   }
 
@@ -172,6 +187,7 @@ export class Navigator implements Host, Stage {
     if (this.#keyOfAll(key) || this.screen?.key(key)) return;
     const found = this.#doings().find(({ doing }) => doing.key === key);
     if (found) return this.#doer.begin(found.doing, found.offer);
+    if (this.#sayWithheld((doing) => doing.key === key)) return;
     if (key === 'left' || key === 'h') return this.back();
   }
 
@@ -185,9 +201,8 @@ export class Navigator implements Host, Stage {
     const at = key === '0' ? 9 : /^[1-9]$/.test(key) ? Number(key) - 1 : -1;
     const section = this.sections[at];
     if (section) this.enter(section);
-    else if (key === ':') this.prompt = { sign: ':', line: new LineEdit() };
-    else if (key === '/' && this.screen?.filter)
-      this.prompt = { sign: '/', line: new LineEdit(this.screen.filter.text) };
+    else if (key === ':') this.#ask(':', '');
+    else if (key === '/' && this.screen?.filter) this.#ask('/', this.screen.filter.text);
     else if (key === '?') this.dialog = this.#help();
     else if (key === 'r') this.screen?.refresh();
     else if (key === 'y') this.#copy(this.screen?.copy());
@@ -198,6 +213,11 @@ export class Navigator implements Host, Stage {
     return true;
   }
 
+  #ask(sign: Prompt['sign'], text: string): void {
+    this.#typed[sign].rewind();
+    this.prompt = { sign, line: new LineEdit(text) };
+  }
+
   #help(): Dialog {
     const own = this.screen?.keys() ?? [];
     const { doings, sections } = this;
@@ -205,6 +225,7 @@ export class Navigator implements Host, Stage {
   }
 
   #escape(): void {
+    if (this.screen?.unmark?.()) return;
     const filter = this.screen?.filter;
     if (filter && filter.text !== '') return filter.apply('');
     this.back();
@@ -224,6 +245,13 @@ export class Navigator implements Host, Stage {
 
   #doings(): { doing: Doing; offer: Offer }[] {
     return (this.screen?.offers() ?? []).flatMap((offer) => offer.doings.map((doing) => ({ doing, offer })));
+  }
+
+  /** Says why something that is looked for cannot be done here; answers whether there is such a thing. */
+  #sayWithheld(isMeant: (doing: Doing) => boolean): boolean {
+    const found = (this.screen?.offers() ?? []).flatMap(({ withheld = [] }) => withheld).find(isMeant);
+    if (found) this.say(`${found.label}: ${found.action.only?.says ?? ''}.`);
+    return found !== undefined;
   }
 
   /** Those with a key of their own, for the last line. */
@@ -246,8 +274,10 @@ export class Navigator implements Host, Stage {
   #keyOfPrompt(prompt: Prompt, key: string): void {
     if (key === 'esc' || (key === 'backspace' && prompt.line.text === '')) this.prompt = undefined;
     else if (key === 'tab') prompt.line.set(this.#complete(prompt));
+    else if (key === 'up' || key === 'down') prompt.line.set(this.#typed[prompt.sign].step(key, prompt.line.text));
     else if (key === 'enter') {
       this.prompt = undefined;
+      this.#typed[prompt.sign].add(prompt.line.text);
       if (prompt.sign === '/') this.#applyFilter(this.screen, prompt.line.text);
       else this.#obey(prompt.line.text);
     } else prompt.line.key(key);
@@ -260,7 +290,7 @@ export class Navigator implements Host, Stage {
         this.sections,
         this.doings.map(({ label }) => label),
       );
-    return filterCompletions(text, Object.keys(this.screen?.filter?.names ?? {}));
+    return filterCompletions(text, this.screen?.filter?.names ?? {});
   }
 
   #complete(prompt: Prompt): string {
@@ -287,6 +317,7 @@ export class Navigator implements Host, Stage {
         return found && this.#doer.begin(found.doing, found.offer);
       }
       case 'unknown':
+        if (this.#sayWithheld(({ label }) => label === line.trim())) return;
         return this.say(`There is no ${command.word} here; Tab shows what there is.`);
       case 'ambiguous':
         return this.say(`${command.word} may be ${command.words.join(', ')}.`);

@@ -22,5 +22,7 @@ export function outcomeOf(
   // What is made of an item has an id of its own.
   const isIts = id === undefined || paths.some((path) => Object.values(path).includes(id));
   const what = answers.length > 1 ? named : (text ?? (isIts && named !== '' ? named : (id ?? '')));
+  // What is told stands for itself.
+  if (action.done === undefined && text !== undefined && answers.length === 1) return { text };
   return { text: `${action.done ?? 'Done'}  ${what}` };
 }

@@ -1,7 +1,14 @@
-import { NoAnswer, type Client } from '../cli/client/index.ts';
+import { ApiFault, NoAnswer, type Client, type OperationId } from '../cli/client/index.ts';
+
+export interface Heard {
+  /** Where it was a refusal. */
+  status?: number;
+  body: unknown;
+}
 
 export interface Watch {
-  heard: () => void;
+  /** With what was answered, where the server said it in the way of this API. */
+  heard: (operation: OperationId, answer?: Heard) => void;
   silent: (fault: NoAnswer) => void;
 }
 
@@ -9,14 +16,19 @@ export interface Watch {
 export function watchClient(client: Client, watch: Watch): Client {
   return {
     ...client,
+    // It may move.
+    get url() {
+      return client.url;
+    },
     async call(operation, call, signal) {
       try {
         const answer = await client.call(operation, call, signal);
-        watch.heard();
+        watch.heard(operation, { body: answer });
         return answer;
       } catch (error) {
         if (error instanceof NoAnswer) watch.silent(error);
-        else if (!signal?.aborted) watch.heard();
+        else if (error instanceof ApiFault) watch.heard(operation, error);
+        else if (!signal?.aborted) watch.heard(operation);
         throw error;
       }
     },

@@ -16,8 +16,10 @@ import {
   tellChange,
   type Terminal,
 } from '../cli/output/index.ts';
+import { asTyped } from './as-typed.ts';
 import type { Path, Progress } from './carry-out.ts';
-import type { Pairs } from './dialogs/form-dialog.ts';
+import type { Pairs } from './dialogs/form-field.ts';
+import { readSend } from './read-send.ts';
 
 export type Body = Readonly<Record<string, unknown>>;
 
@@ -47,6 +49,7 @@ export const planOf = (operation: Operation): (typeof PLANS)[Operation] => PLANS
 
 /** Fields that a form takes in a shorter way than the API. */
 const BODIES: Partial<Record<Operation, (body: Body, client: Client, path: Path) => Body | Promise<Body>>> = {
+  sendEmail: readSend,
   createContact: ({ properties, topics, ...body }) => ({
     ...body,
     ...(properties === undefined ? {} : { properties: valuesOf(properties as Pairs) }),
@@ -67,9 +70,6 @@ const BODIES: Partial<Record<Operation, (body: Body, client: Client, path: Path)
 /** What is filled in, as the operation takes it. */
 export const readBody = async (client: Client, operation: Operation, path: Path, body: Body): Promise<Body> =>
   BODIES[operation]?.(body, client, path) ?? body;
-
-/** A form has no dashes. */
-const asTyped = (option: string): string => option;
 
 const valuesOf = ({ set, gone }: Pairs): object => ({
   ...readProperties(set, asTyped),

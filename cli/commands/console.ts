@@ -29,7 +29,7 @@ export function addConsoleCommand(program: Command): void {
         const { loadTsx } = await import('./load-tsx.ts');
         await loadTsx();
         const { openConsole } = await import('../../console/main.tsx');
-        await openConsole({ client, target, terminal, version, stdin, stdout });
+        await openConsole({ client, target, terminal, version, stdin, stdout, env: process.env });
       },
       { key: true, screen: true },
     ),

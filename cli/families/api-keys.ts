@@ -1,6 +1,13 @@
-import { actionOf, currentAmong, listOf, nameAmong, type Family, type Key } from './family.ts';
+import { actionOf, currentAmong, listOf, nameAmong, type Family, type ItemOf, type Key } from './family.ts';
 
 const KEY: Key = { word: 'id', says: 'the id of the key, not the key itself' };
+
+const PERMISSIONS = ['full_access', 'sending_access'];
+
+const IN_USE = {
+  when: ({ status }: ItemOf<'listApiKeys'>): boolean => status !== 'revoked',
+  says: 'only a key that is not revoked yet',
+};
 
 export const apiKeys = {
   command: 'keys',
@@ -11,9 +18,13 @@ export const apiKeys = {
     summary: 'list keys, newest first',
     example: 'keys list --status all',
     filters: {
-      status: { value: '<status>', says: 'active, revoked or all (default: active)' },
+      status: {
+        value: '<status>',
+        says: 'active, revoked or all (default: active)',
+        choices: ['active', 'revoked', 'all'],
+      },
       search: { value: '<text>', says: 'only those whose name contains this' },
-      permission: { value: '<permission>', says: 'only those with this permission' },
+      permission: { value: '<permission>', says: 'only those with this permission', choices: PERMISSIONS },
     },
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
@@ -43,7 +54,7 @@ export const apiKeys = {
         permission: {
           value: '<permission>',
           says: 'full_access or sending_access (default: full_access)',
-          choices: ['full_access', 'sending_access'],
+          choices: PERMISSIONS,
         },
         domain_id: { value: '<id>', says: 'with sending_access: the one domain that it may send from' },
       },
@@ -60,6 +71,7 @@ export const apiKeys = {
       flags: { name: { value: '<name>', says: 'its new name', isRequired: true } },
       current: currentAmong('listApiKeys'),
       done: 'Renamed',
+      only: IN_USE,
     }),
     actionOf('deleteApiKey', {
       verb: 'revoke',
@@ -67,6 +79,7 @@ export const apiKeys = {
       example: 'keys revoke 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e02',
       path: { api_key_id: KEY },
       done: 'Revoked',
+      only: IN_USE,
       destroys: {
         says: 'revoke the key at once and for good; programs that use it are refused from then on',
         name: nameAmong('listApiKeys', (key) => key.name),

@@ -69,7 +69,13 @@ export const contactImports = {
     verb: 'imports',
     summary: 'list imports, newest first',
     example: 'contacts imports --status failed',
-    filters: { status: { value: '<status>', says: 'only those queued, in_progress, completed or failed' } },
+    filters: {
+      status: {
+        value: '<status>',
+        says: 'only those queued, in_progress, completed or failed',
+        choices: Object.keys(TONES),
+      },
+    },
     columns,
     empty: 'There are no such imports.',
   }),

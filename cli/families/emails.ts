@@ -54,10 +54,10 @@ const to: Field<Email> = {
       : [...copied.map((address) => `${address} (cc)`), ...hidden.map((address) => `${address} (bcc)`)],
 };
 const subject: Field<Email> = { name: 'subject', label: 'Subject' };
-const from: Field<Email> = { name: 'from', label: 'From' };
-const cc: Field<Email> = { name: 'cc', label: 'Cc' };
-const bcc: Field<Email> = { name: 'bcc', label: 'Bcc' };
-const replyTo: Field<Email> = { name: 'reply_to', label: 'Reply to' };
+const from: Field<Email> = { name: 'from', label: 'From', kind: 'name' };
+const cc: Field<Email> = { name: 'cc', label: 'Cc', kind: 'name' };
+const bcc: Field<Email> = { name: 'bcc', label: 'Bcc', kind: 'name' };
+const replyTo: Field<Email> = { name: 'reply_to', label: 'Reply to', kind: 'name' };
 const scheduled: Field<Email> = { name: 'scheduled_at', label: 'Scheduled', kind: 'time' };
 const messageId: Field<Email> = { name: 'message_id', label: 'Message-ID', kind: 'whole' };
 const tags: Field<Email> = {
@@ -69,6 +69,68 @@ const topic: Field<Email> = { name: 'topic_id', label: 'Topic', kind: 'id' };
 const text: Field<Email> = { name: 'text', label: 'Text', kind: 'body' };
 const html: Field<Email> = { name: 'html', label: 'HTML', kind: 'body' };
 
+const SCHEDULED = {
+  when: ({ last_event: now }: Email): boolean => now === 'scheduled',
+  says: 'only an email that is still scheduled',
+};
+
+/** What may stand in the place of a plain text. */
+const BODIES = ['text_file', 'html', 'html_file', 'template.id'] as const;
+
+/** What most sends do without. */
+const MORE_OF_SEND = {
+  html: { value: '<html>', says: 'the HTML', isMore: true, hasLines: true },
+  text_file: { value: '<file>', says: 'a file on this machine with the plain text', isMore: true },
+  html_file: { value: '<file>', says: 'a file on this machine with the HTML', isMore: true },
+  cc: {
+    value: '<address>',
+    says: 'recipients whom everybody sees, with commas between them',
+    isMore: true,
+    isList: true,
+  },
+  bcc: {
+    value: '<address>',
+    says: 'recipients whom nobody sees, with commas between them',
+    isMore: true,
+    isList: true,
+  },
+  reply_to: { value: '<address>', says: 'where answers go', isMore: true, isList: true },
+  attachments: {
+    flag: 'attach',
+    value: '<files>',
+    says: 'files on this machine, or https URLs for the server to fetch, with commas between them; logo.png;content_id=logo shows one as cid:logo',
+    isMore: true,
+    isFiles: true,
+  },
+  'template.id': {
+    flag: 'template',
+    value: '<id>',
+    says: 'a published template, by id or alias, instead of text and HTML; it may supply sender and subject',
+    isMore: true,
+  },
+  'template.variables': {
+    flag: 'variable',
+    value: '<values>',
+    says: 'variables of the template: KEY=value, or KEY:=5 for a number, with commas between them',
+    isMore: true,
+    isPairs: true,
+  },
+  scheduled_at: { value: '<time>', says: 'when to send: an ISO 8601 time, 1 minute to 30 days from now', isMore: true },
+  tags: {
+    flag: 'tag',
+    value: '<pairs>',
+    says: 'name=value, returned with every event, with commas between them',
+    isMore: true,
+    isPairs: true,
+  },
+  headers: {
+    flag: 'header',
+    value: '<fields>',
+    says: 'further headers: Name: value, with commas between them',
+    isMore: true,
+  },
+} as const;
+
 export const emails = {
   command: 'emails',
   summary: 'read, move and cancel what was sent',
@@ -78,7 +140,11 @@ export const emails = {
     description: 'Lists sent emails, newest first. Filters narrow the list together.',
     example: 'emails list --status bounced --limit 50',
     filters: {
-      status: { value: '<status>', says: 'only those whose furthest state is this one' },
+      status: {
+        value: '<status>',
+        says: 'only those whose furthest state is this one',
+        choices: Object.keys(TONES),
+      },
       api_key_id: { value: '<id>', says: 'only those sent with this key' },
       start_date: { value: '<time>', says: 'only those created at this ISO 8601 time or later' },
       end_date: { value: '<time>', says: 'only those created at this ISO 8601 time or earlier' },
@@ -109,10 +175,12 @@ export const emails = {
           value: '<address>',
           says: 'the sender, on a verified domain: address or Name <address>',
           isRequired: true,
+          orElse: ['template.id'],
         },
         to: { value: '<address>', says: 'the recipients, with commas between them', isRequired: true, isList: true },
-        subject: { value: '<text>', says: 'the subject', isRequired: true },
-        text: { value: '<text>', says: 'the plain text', isRequired: true },
+        subject: { value: '<text>', says: 'the subject', isRequired: true, orElse: ['template.id'] },
+        text: { value: '<text>', says: 'the plain text', isRequired: true, orElse: BODIES, hasLines: true },
+        ...MORE_OF_SEND,
       },
       done: 'Accepted',
       isSpecial: true,
@@ -145,6 +213,7 @@ export const emails = {
       },
       current: currentIn('getEmail'),
       done: 'Moved',
+      only: SCHEDULED,
     }),
     actionOf('cancelEmail', {
       verb: 'cancel',
@@ -152,6 +221,7 @@ export const emails = {
       example: 'emails cancel 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
       path: { email_id: EMAIL },
       done: 'Canceled',
+      only: SCHEDULED,
     }),
   ],
 } satisfies Family;

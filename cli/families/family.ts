@@ -64,6 +64,22 @@ export interface Flag {
   isClearable?: true;
   /** The field that it is inside of is replaced as a whole. */
   isPart?: true;
+  /** Several files, with commas between them. */
+  isFiles?: true;
+  /** It may have several lines. */
+  hasLines?: true;
+  /** A form shows it to whoever asks for more. */
+  isMore?: true;
+  /** One of those marked so is enough: a form that begins with one shows the others to whoever asks for more. */
+  isOneOf?: true;
+  /** Where one of these is filled, it need not be. */
+  orElse?: readonly string[];
+}
+
+/** What something can be done to, and how that is said where it cannot. */
+export interface Only {
+  when: (item: never) => boolean;
+  says: string;
 }
 
 /** What is set now, by the names of the flags that change it. */
@@ -149,11 +165,13 @@ type Doable = OperationId | 'createContactImport';
 export interface Action extends Spoken {
   operation: Doable;
   path: Readonly<Record<string, Key>>;
-  /** Fields of the body, `one.two` inside of another; `file` is a path on this machine where the body is in a file, and `permissive` a header. */
+  /** Fields of the body, `one.two` inside of another; `file` and those like it are paths on this machine, and `permissive` is a header. */
   flags: Readonly<Record<string, Flag>>;
   /** A form for one item begins with it. */
   current?: Current;
   lines?: Lines;
+  /** The console offers it where it applies. */
+  only?: Only;
   /** In a word, for a person; the id stands behind it. */
   done?: string;
   /** What was done, where an id does not say it. */
@@ -208,6 +226,8 @@ export type ItemOf<Id extends OperationId> = AnswerOf<Id> extends { data?: (infe
 type Paging = 'limit' | 'after' | 'before';
 type PathOf<Id extends OperationId> = CallOf<Id> extends { path: infer Path } ? keyof Path & string : never;
 type FilterOf<Id extends OperationId> = Exclude<keyof QueryOf<Id> & string, Paging>;
+/** What is read on this machine, and a header. */
+type Local = 'file' | 'text_file' | 'html_file' | 'permissive';
 /** Where the body is a list, it is in a file. */
 type BodyField<Id extends OperationId> = BodyOf<Id> extends readonly unknown[] ? never : keyof BodyOf<Id> & string;
 
@@ -264,7 +284,8 @@ export function reportOf<Id extends OperationId, Row extends object>(
 export function actionOf<Id extends OperationId>(
   operation: Id,
   declared: Saying & {
-    flags?: Readonly<Partial<Record<BodyField<Id> | `${BodyField<Id>}.${string}` | 'file' | 'permissive', Flag>>>;
+    flags?: Readonly<Partial<Record<BodyField<Id> | `${BodyField<Id>}.${string}` | Local, Flag>>>;
+    only?: Only;
     current?: Current;
     lines?: Lines;
     done?: string;

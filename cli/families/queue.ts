@@ -39,9 +39,9 @@ const destinationColumns: readonly Field<Destination>[] = [
 ];
 
 const ONE_OF: Readonly<Record<'destination' | 'team_id' | 'email_id', Flag>> = {
-  destination: { value: '<domain>', says: 'what goes to this domain' },
-  team_id: { flag: 'team', value: '<id>', says: 'what this team sends' },
-  email_id: { flag: 'email', value: '<id>', says: 'this email' },
+  destination: { value: '<domain>', says: 'what goes to this domain', isOneOf: true },
+  team_id: { flag: 'team', value: '<id>', says: 'what this team sends', isOneOf: true },
+  email_id: { flag: 'email', value: '<id>', says: 'this email', isOneOf: true },
 };
 
 const counted = (count: number): string => `${count} ${count === 1 ? 'delivery' : 'deliveries'}`;
@@ -98,6 +98,7 @@ export const queue = {
       state: {
         value: '<state>',
         says: 'only what is waiting, scheduled, retrying, awaits_domain, held, under_way or in_doubt',
+        choices: Object.keys(TONES),
       },
     },
     columns: [

@@ -29,9 +29,9 @@ const envelope = asked<Email>(
 );
 const subject: Field<Email> = { name: 'subject', label: 'Subject' };
 const dropped: Field<Email> = { name: 'dropped_reason', label: 'Dropped', kind: 'state', tone: () => 'bad' };
-const cc: Field<Email> = { name: 'cc', label: 'Cc' };
-const bcc: Field<Email> = { name: 'bcc', label: 'Bcc' };
-const replyTo: Field<Email> = { name: 'reply_to', label: 'Reply to' };
+const cc: Field<Email> = { name: 'cc', label: 'Cc', kind: 'name' };
+const bcc: Field<Email> = { name: 'bcc', label: 'Bcc', kind: 'name' };
+const replyTo: Field<Email> = { name: 'reply_to', label: 'Reply to', kind: 'name' };
 const messageId: Field<Email> = { name: 'message_id', label: 'Message-ID', kind: 'whole' };
 const files: Field<Email> = {
   name: 'attachments',

@@ -19,7 +19,11 @@ export const suppressions = {
     summary: 'list suppressed addresses, newest first',
     example: 'suppressions list --origin bounce',
     filters: {
-      origin: { value: '<origin>', says: 'only those suppressed by a bounce, by a complaint or as manual' },
+      origin: {
+        value: '<origin>',
+        says: 'only those suppressed by a bounce, by a complaint or as manual',
+        choices: ['bounce', 'complaint', 'manual'],
+      },
     },
     columns,
     empty: 'There are no such suppressions.',

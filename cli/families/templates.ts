@@ -82,9 +82,9 @@ export const templates = {
       example: "templates create 'Order confirmation' --html '<p>Thank you, {{{NAME|friend}}}.</p>'",
       flags: {
         name: { value: '<name>', says: 'what you call it', isRequired: true },
-        html: { value: '<html>', says: 'the HTML; {{{NAME}}} is a variable', isRequired: true },
+        html: { value: '<html>', says: 'the HTML; {{{NAME}}} is a variable', isRequired: true, hasLines: true },
         subject: { value: '<text>', says: 'the subject' },
-        text: { value: '<text>', says: 'the plain text' },
+        text: { value: '<text>', says: 'the plain text', hasLines: true },
         alias: { value: '<alias>', says: 'another name that sends may use' },
       },
       done: 'Created',
@@ -98,9 +98,9 @@ export const templates = {
       path: { template: TEMPLATE },
       flags: {
         name: { value: '<name>', says: 'what you call it' },
-        html: { value: '<html>', says: 'the HTML; {{{NAME}}} is a variable' },
+        html: { value: '<html>', says: 'the HTML; {{{NAME}}} is a variable', hasLines: true },
         subject: { value: '<text>', says: 'the subject', isClearable: true },
-        text: { value: '<text>', says: 'the plain text', isClearable: true },
+        text: { value: '<text>', says: 'the plain text', isClearable: true, hasLines: true },
         alias: { value: '<alias>', says: 'another name that sends may use', isClearable: true },
       },
       current: currentIn('getTemplate'),

@@ -161,7 +161,11 @@ export const webhookEvents = {
     example: 'webhooks events wh_019a9c1e7d527c3a9a540b8f4c1f2e01 --status failed',
     path: { webhook_id: OF_WEBHOOK },
     filters: {
-      status: { value: '<status>', says: 'only those that are pending, attempting, success or failed' },
+      status: {
+        value: '<status>',
+        says: 'only those that are pending, attempting, success or failed',
+        choices: Object.keys(TONES),
+      },
       type: { value: '<type>', says: 'only those of this type, such as email.bounced' },
       start_date: { value: '<time>', says: 'only those created at this ISO 8601 time or later' },
       end_date: { value: '<time>', says: 'only those created at this ISO 8601 time or earlier' },

@@ -3,9 +3,10 @@ import { CliFault } from './cli-fault.ts';
 /** What an option is called where it was typed. */
 export type NameOption = (option: string) => string;
 
-const onCommandLine: NameOption = (option) => `--${option}`;
+export const onCommandLine: NameOption = (option) => `--${option}`;
 
-const wrong = (says: string, text: string): CliFault => new CliFault(`${says}; got ${JSON.stringify(text)}`, 'usage');
+export const wrong = (says: string, text: string): CliFault =>
+  new CliFault(`${says}; got ${JSON.stringify(text)}`, 'usage');
 
 const FIELDS = [
   ...['email', 'first_name', 'last_name', 'unsubscribed'],

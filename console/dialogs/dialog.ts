@@ -1,5 +1,6 @@
 import { clean, cleanLines } from '../../cli/output/index.ts';
 import type { Doing } from '../catalog.ts';
+import { scrollOf } from '../draw/scroll.ts';
 import { bold, faint, fit, inverse, wrap } from '../draw/text.ts';
 import { LineEdit } from './line-edit.ts';
 
@@ -15,6 +16,9 @@ export interface Dialog {
   keys: string;
 }
 
+/** What is pasted where a line is written. */
+export const inOneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
+
 /** Yes or no, for what can be taken back. What would be done may be long: it is scrolled under the question. */
 export class AskDialog implements Dialog {
   readonly title: string;
@@ -22,7 +26,9 @@ export class AskDialog implements Dialog {
   readonly #yes: () => void;
   readonly #shows: (width: number) => readonly string[];
   #scroll = 0;
-  #below = 0;
+  /** How many lines there are to scroll, and how many of them are seen. */
+  #length = 0;
+  #space = 1;
   #isUnsure = false;
 
   constructor(
@@ -38,7 +44,7 @@ export class AskDialog implements Dialog {
   }
 
   get keys(): string {
-    return `y do it   n leave it${this.#below > 0 || this.#scroll > 0 ? '   ↑↓ scroll' : ''}`;
+    return `y do it   n leave it${this.#length > this.#space ? '   ↑↓ scroll' : ''}`;
   }
 
   draw(width: number, height: number): string[] {
@@ -46,15 +52,16 @@ export class AskDialog implements Dialog {
     const ask = [...this.#lines, ...unsure].flatMap((line) => wrap(line, width));
     const shown = this.#shows(width).flatMap((line) => wrap(line, width));
     if (shown.length === 0) return ask;
-    const space = Math.max(1, height - ask.length - 1);
-    this.#scroll = Math.max(0, Math.min(this.#scroll, shown.length - space));
-    this.#below = Math.max(0, shown.length - this.#scroll - space);
-    return [...ask, '', ...shown.slice(this.#scroll, this.#scroll + space)];
+    this.#length = shown.length;
+    this.#space = Math.max(1, height - ask.length - 1);
+    this.#scroll = Math.max(0, Math.min(this.#scroll, this.#length - this.#space));
+    return [...ask, '', ...shown.slice(this.#scroll, this.#scroll + this.#space)];
   }
 
   key(key: string): boolean {
-    if (['down', 'j', 'up', 'k', 'pagedown', 'pageup'].includes(key)) {
-      this.#scroll += (/^page/.test(key) ? 10 : 1) * (['down', 'j', 'pagedown'].includes(key) ? 1 : -1);
+    const to = scrollOf(key, this.#scroll, this.#space, this.#length);
+    if (to !== undefined) {
+      this.#scroll = to;
       return true;
     }
     if (key === 'y' || key === 'Y') this.#yes();
@@ -107,7 +114,7 @@ export class ConfirmDialog implements Dialog {
   }
 
   paste(text: string): void {
-    this.#line.insert(text);
+    this.#line.insert(inOneLine(text));
   }
 }
 
@@ -183,17 +190,9 @@ export class TextDialog implements Dialog {
   }
 
   key(key: string): boolean {
-    const step: Readonly<Record<string, number>> = {
-      up: -1,
-      k: -1,
-      down: 1,
-      j: 1,
-      pageup: -this.#height,
-      pagedown: this.#height,
-      ' ': this.#height,
-    };
-    if (step[key] === undefined) return !['esc', 'q', 'enter', '?'].includes(key);
-    this.#scroll = Math.max(0, Math.min(this.#length - this.#height, this.#scroll + step[key]));
+    const to = scrollOf(key, this.#scroll, this.#height, this.#length);
+    if (to === undefined) return !['esc', 'q', 'enter', '?'].includes(key);
+    this.#scroll = to;
     return true;
   }
 }

@@ -1,32 +1,22 @@
-import { inWords, readPart, type Action, type Flag, type Key, type Line } from '../../cli/families/index.ts';
-import { clean, splitPairs } from '../../cli/output/index.ts';
-import { faint, fit, shownWidth, wrap } from '../draw/text.ts';
-import type { Dialog } from './dialog.ts';
-import { LineEdit } from './line-edit.ts';
-
-/** What of `key=value` was changed, and which keys are there no more. */
-export interface Pairs {
-  set: string[];
-  gone: string[];
-}
+import { inWords, readPart, type Action, type Key, type Line } from '../../cli/families/index.ts';
+import { clean } from '../../cli/output/index.ts';
+import { faint, shownWidth, wrap } from '../draw/text.ts';
+import { inOneLine, type Dialog } from './dialog.ts';
+import {
+  choicesOf,
+  drawEntry,
+  entryOf,
+  faultOf,
+  isChanged,
+  isNeeded,
+  ofFlag,
+  valueOf,
+  type Entry,
+} from './form-field.ts';
 
 export interface Filled {
   path: Record<string, string>;
   body: Record<string, unknown>;
-}
-
-interface Entry {
-  name: string;
-  label: string;
-  says: string;
-  isRequired: boolean;
-  /** Without one it is a part of the path. */
-  flag: Flag | undefined;
-  edit: LineEdit;
-  /** What is set, where that is known. */
-  was: string | undefined;
-  /** What is too long for a line is changed elsewhere. */
-  isFixed: boolean;
 }
 
 export interface FormInput {
@@ -39,8 +29,6 @@ export interface FormInput {
   isAsking?: boolean;
 }
 
-const LONG = 4000;
-
 const FIELD = /(?<![\w.@-])[a-z]+(?:[_.][a-z0-9]+)*(?![\w@-])/g;
 
 /** A line for each field of a call. Of what is set already, only what was changed is handed in. */
@@ -48,7 +36,10 @@ export class FormDialog implements Dialog {
   readonly title: string;
   readonly #done: (filled: Filled) => void;
   readonly #note: string;
-  #entries: Entry[];
+  #all: Entry[];
+  /** The fields that most do without are shown too. */
+  #isOpen = false;
+  /** Which of those that are shown is in hand. */
   #at = 0;
   #fault = '';
   #isAsking: boolean;
@@ -64,18 +55,36 @@ export class FormDialog implements Dialog {
     this.#done = done;
     this.#note = note;
     this.#isAsking = isAsking;
-    this.#entries = [
+    // Whoever begins with one of several that exclude each other means that one.
+    const isChosen = Object.entries(flags).some(([name, { isOneOf }]) => isOneOf && given[name] !== undefined);
+    this.#all = [
       ...Object.entries(keys).map(([name, { word, says }]) =>
         entryOf({ name, label: word, says, isRequired: true, flag: undefined }),
       ),
-      ...Object.entries(flags).map(([name, flag]) => entryOf({ ...ofFlag(name, flag), text: given[name] })),
+      ...Object.entries(flags).map(([name, flag]) => {
+        const isOther = flag.isOneOf !== undefined && isChosen && given[name] === undefined;
+        return entryOf({ ...ofFlag(name, flag), text: given[name], isMore: flag.isMore ?? isOther });
+      }),
     ];
+    this.#at = Math.max(
+      0,
+      this.#entries.findIndex((entry) => entry.edit.text === '' && isNeeded(entry, this.#all)),
+    );
+  }
+
+  get #entries(): readonly Entry[] {
+    return this.#isOpen ? this.#all : this.#all.filter(({ isMore }) => !isMore);
+  }
+
+  /** What is there beside what is shown. */
+  get #hidden(): readonly Entry[] {
+    return this.#isOpen ? [] : this.#all.filter(({ isMore }) => isMore);
   }
 
   /** The fields begin with what is set. */
   begin(current: object): void {
     this.#isAsking = false;
-    this.#entries = this.#entries.map((entry) => {
+    this.#all = this.#all.map((entry) => {
       if (!entry.flag) return entry;
       const was = inWords(readPart(current, entry.name));
       return entryOf({ ...entry, was, text: was });
@@ -84,7 +93,7 @@ export class FormDialog implements Dialog {
 
   beginWith(lines: readonly Line[]): void {
     this.#isAsking = false;
-    this.#entries = lines.map(({ name, label, flag, current }) =>
+    this.#all = lines.map(({ name, label, flag, current }) =>
       entryOf({ ...ofFlag(name, flag), label: clean(label), was: current, text: current }),
     );
   }
@@ -93,8 +102,9 @@ export class FormDialog implements Dialog {
     if (this.#isAsking) return 'esc leave it';
     const choose = choicesOf(this.#entries[this.#at]).length > 0 ? '←→ choose   ' : '';
     const enter = this.#at === this.#entries.length - 1 ? 'enter' : 'enter next   ctrl-s';
+    const more = this.#hidden.length > 0 ? 'ctrl-o more   ' : '';
     const where = this.#isCut ? `${this.#at + 1} of ${this.#entries.length}   ` : '';
-    return `${where}${choose}${enter} do it   ↑↓ tab other fields   esc leave it`;
+    return `${where}${choose}${enter} do it   ${more}↑↓ tab other fields   esc leave it`;
   }
 
   draw(width: number, height: number): string[] {
@@ -103,7 +113,9 @@ export class FormDialog implements Dialog {
       Math.max(...this.#entries.map(({ label }) => shownWidth(label))) + 3,
       Math.floor(width / 2),
     );
-    const drawn = this.#entries.map((entry, at) => drawEntry(entry, at === this.#at, labels, width));
+    const drawn = this.#entries.map((entry, at) =>
+      drawEntry(entry, { isHere: at === this.#at, isNeeded: isNeeded(entry, this.#all), labels, width }),
+    );
     const below = this.#fault === '' ? this.#notes(width).map(faint) : wrap(this.#fault, width);
     const room = Math.max(drawn[this.#at]?.length ?? 1, height - below.length);
     // The one in hand stays in sight.
@@ -118,7 +130,8 @@ export class FormDialog implements Dialog {
     const isChange = this.#entries.some(({ was }) => was !== undefined);
     const notes = [
       ...(isChange ? ['Only what you change is sent.'] : []),
-      ...(!isChange && this.#entries.some(({ isRequired }) => isRequired) ? ['* has to be filled'] : []),
+      ...(!isChange && this.#entries.some((entry) => isNeeded(entry, this.#all)) ? ['* has to be filled'] : []),
+      ...(this.#hidden.length > 0 ? [`Ctrl-O: ${this.#hidden.map(({ label }) => label).join(', ')}`] : []),
       ...(this.#note === '' ? [] : [this.#note]),
     ];
     return notes.flatMap((note) => wrap(note, width));
@@ -127,11 +140,19 @@ export class FormDialog implements Dialog {
   key(key: string): boolean {
     if (key === 'esc') return false;
     if (this.#isAsking) return true;
+    if (key === 'ctrl-o') return this.#openMore();
     const last = this.#entries.length - 1;
     if (key === 'ctrl-s' || (key === 'enter' && this.#at === last)) return this.#submit();
     if (key === 'enter' || key === 'tab' || key === 'down') this.#at = this.#at === last ? 0 : this.#at + 1;
     else if (key === 'shift-tab' || key === 'up') this.#at = this.#at === 0 ? last : this.#at - 1;
     else this.#type(key);
+    return true;
+  }
+
+  #openMore(): true {
+    const [first] = this.#hidden;
+    this.#isOpen = true;
+    if (first) this.#at = this.#entries.indexOf(first);
     return true;
   }
 
@@ -156,12 +177,14 @@ export class FormDialog implements Dialog {
     if (!entry || entry.isFixed || this.#isAsking) return;
     this.#fault = '';
     if (choicesOf(entry).includes(entry.edit.text)) entry.edit.set('');
-    entry.edit.insert(text);
+    entry.edit.insert(entry.flag?.hasLines ? text : inOneLine(text));
   }
 
-  /** It was handed in, and is to be tried again. */
+  /** It was handed in, and is to be tried again, where it is wrong. */
   refuse(fault: string): void {
     this.#fault = fault;
+    const at = this.#entries.findIndex(({ label }) => isAbout(fault, label));
+    if (at !== -1) this.#at = at;
   }
 
   takeBack(fault: string): void {
@@ -173,7 +196,7 @@ export class FormDialog implements Dialog {
     message.replaceAll(FIELD, (path) => (paths.includes(path) || path.includes('_') ? this.#labelOf(path) : path));
 
   #labelOf(path: string): string {
-    const entry = this.#entries.find(({ name }) => path === name || path.startsWith(`${name}.`));
+    const entry = this.#all.find(({ name }) => path === name || path.startsWith(`${name}.`));
     if (!entry) return path;
     const at = /^\.(\d+)$/.exec(path.slice(entry.name.length))?.[1];
     const isOneOfMany = at !== undefined && /[\s,]/.test(entry.edit.text.trim());
@@ -181,7 +204,9 @@ export class FormDialog implements Dialog {
   }
 
   #submit(): boolean {
-    const fault = this.#entries.map((entry, at) => ({ at, says: faultOf(entry) })).find(({ says }) => says !== '');
+    const fault = this.#entries
+      .map((entry, at) => ({ at, says: faultOf(entry, this.#all) }))
+      .find(({ says }) => says !== '');
     if (fault) {
       this.#at = fault.at;
       this.#fault = `${this.#entries[fault.at]?.label} ${fault.says}.`;
@@ -205,49 +230,11 @@ export class FormDialog implements Dialog {
   }
 }
 
+/** It begins with the field, or says it with a colon. */
+const isAbout = (fault: string, label: string): boolean =>
+  fault.startsWith(`${label} `) || [`${label}: `, `${label} (number `].some((said) => ` ${fault}`.includes(` ${said}`));
+
 const outerOf = (name: string): string => name.split('.')[0] ?? '';
-
-function entryOf({
-  text = '',
-  ...line
-}: Omit<Entry, 'edit' | 'isFixed' | 'was'> & { was?: string | undefined; text?: string | undefined }): Entry {
-  return { ...line, was: line.was, edit: new LineEdit(text), isFixed: text.length > LONG };
-}
-
-const ofFlag = (name: string, flag: Flag) => ({
-  ...{ name, label: (flag.flag ?? name).replaceAll(/[-_]/g, ' '), says: flag.says },
-  ...{ isRequired: flag.isRequired ?? false, flag },
-});
-
-const choicesOf = (entry: Entry | undefined): readonly string[] =>
-  entry?.flag?.isBoolean ? ['true', 'false'] : (entry?.flag?.choices ?? []);
-
-function drawEntry(entry: Entry, isHere: boolean, labels: number, width: number): string[] {
-  const { label, says, isRequired, flag, edit, isFixed, was } = entry;
-  const room = width - labels - 2;
-  const seen = flag?.isSecret ? new LineEdit('•'.repeat(edit.text.length)) : edit;
-  const value = isHere ? seen.draw(room) : seen.drawAway(room);
-  const mark = isRequired && was === undefined ? ' *' : '';
-  const said = isHere ? wrap(clean(says), room).map((line) => `  ${' '.repeat(labels)}${faint(line)}`) : [];
-  return [`${isHere ? '› ' : '  '}${fit(label + mark, labels - 1)} ${isFixed ? tooLong(edit) : value}`, ...said];
-}
-
-const tooLong = ({ text }: LineEdit): string => faint(`${text.length} characters: changed on the command line`);
-
-const isChanged = ({ was, edit }: Entry): boolean =>
-  was === undefined ? edit.text.trim() !== '' : edit.text.trim() !== was.trim();
-
-/** What is wrong with a field before anything is asked; nothing, where it is left as it was. */
-function faultOf(entry: Entry): string {
-  const { flag, isRequired, was = '', edit } = entry;
-  const text = edit.text.trim();
-  if (text === '' && isRequired && was === '') return 'has to be filled';
-  if (!isChanged(entry)) return '';
-  if (text === '') return flag?.isClearable || flag?.isList ? '' : `cannot be empty; it was ${was}`;
-  if (flag?.isJson) return isJson(text) ? '' : 'must be JSON';
-  if (flag?.isBoolean) return /^(true|false)$/.test(text) ? '' : 'must be true or false';
-  return flag?.isNumber && !/^\d+$/.test(text) ? 'must be a whole number' : '';
-}
 
 /** `one.two` is a field inside of another. */
 function nest(fields: readonly (readonly [name: string, value: unknown])[]): Record<string, unknown> {
@@ -257,34 +244,4 @@ function nest(fields: readonly (readonly [name: string, value: unknown])[]): Rec
     body[outer] = inner === undefined ? value : { ...(body[outer] as object | undefined), [inner]: value };
   }
   return body;
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function valueOf({ edit, was = '' }: Entry, flag: Flag): unknown {
-  const text = edit.text.trim();
-  if (flag.isPairs) return pairsOf(text, was);
-  if (flag.isList) return text.split(/[\s,]+/).filter((part) => part !== '');
-  if (text === '') return null;
-  if (flag.isJson) return JSON.parse(text);
-  if (flag.isBoolean) return text === 'true';
-  return flag.isNumber ? Number(text) : text;
-}
-
-function pairsOf(text: string, was: string): Pairs {
-  const before = splitPairs(was);
-  const now = splitPairs(text);
-  const keyOf = (pair: string): string => pair.split(/:?=/)[0] ?? '';
-  const kept = new Set(now.map(keyOf));
-  return {
-    set: now.filter((pair) => !before.includes(pair)),
-    gone: before.map(keyOf).filter((key) => !kept.has(key)),
-  };
 }

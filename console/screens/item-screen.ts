@@ -1,7 +1,8 @@
 import { readHistory, type CallOf, type OperationId } from '../../cli/client/index.ts';
 import { valueOf, type Detail, type Family, type Field, type List, type Parts } from '../../cli/families/index.ts';
 import { cleanLines, formatItem, tellHistory } from '../../cli/output/index.ts';
-import { doingsOf } from '../catalog.ts';
+import { applicable, doingsOf } from '../catalog.ts';
+import { scrollOf } from '../draw/scroll.ts';
 import { bold, faint, fit, inverse, wrap } from '../draw/text.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
 import { TableBody } from './table-body.ts';
@@ -70,12 +71,16 @@ export class ItemScreen implements Screen {
 
   start(signal: AbortSignal): void {
     this.#signal = signal;
-    const load = (stop: AbortSignal): Promise<void> => this.#load(stop);
-    const tell = (fault: string): void => this.#tell(fault);
     // A row does not change under its reader.
-    void (this.#input.get ? follow(signal, load, tell) : tried(signal, load, tell));
+    const begin = this.#input.get ? follow : tried;
+    void begin(this.#host, signal, this.#following);
     this.#startSide();
   }
+
+  readonly #following = {
+    load: (signal: AbortSignal): Promise<void> => this.#load(signal),
+    tell: (fault: string): void => this.#tell(fault),
+  };
 
   #startSide(): void {
     this.#stopSide.abort();
@@ -106,11 +111,7 @@ export class ItemScreen implements Screen {
   }
 
   refresh(): void {
-    void tried(
-      this.#signal,
-      (signal) => this.#load(signal),
-      (fault) => this.#tell(fault),
-    );
+    void tried(this.#host, this.#signal, this.#following);
     this.#side()?.screen?.refresh();
   }
 
@@ -234,12 +235,14 @@ export class ItemScreen implements Screen {
     if (path === undefined) return [];
     const keys = Object.keys(path);
     const names = this.#item && keys.length > 0 ? [nameOf(this.#host.terminal, family, this.#item)] : [];
-    return [{ doings: doingsOf(family, keys, true), paths: [path], names }];
+    return [{ ...applicable(doingsOf(family, keys, true), this.#item ? [this.#item] : []), paths: [path], names }];
   }
 
   get filter(): ScreenFilter | undefined {
     return this.#side()?.screen?.filter;
   }
+
+  unmark = (): boolean => this.#side()?.screen?.unmark?.() ?? false;
 
   copy(): string | undefined {
     const inner = this.#side()?.screen;
@@ -250,15 +253,6 @@ export class ItemScreen implements Screen {
 
 /** `attachments list` are the attachments, `emails events` the events. */
 const labelOf = ({ family, list }: Inner): string => (list.verb === 'list' ? family.command : list.verb);
-
-function scrollOf(key: string, at: number, page: number, length: number): number | undefined {
-  const steps: Readonly<Record<string, number>> = {
-    ...{ up: -1, k: -1, down: 1, j: 1, pageup: -page, 'ctrl-b': -page, pagedown: page, 'ctrl-f': page, ' ': page },
-    ...{ 'ctrl-u': -Math.floor(page / 2), 'ctrl-d': Math.floor(page / 2), home: -at, g: -at, end: length, G: length },
-  };
-  const step = steps[key];
-  return step === undefined ? undefined : Math.max(0, Math.min(at + step, length - page));
-}
 
 /** What an item holds, as a table; `y` copies what there is to copy of one. */
 class PartsScreen implements Screen {

@@ -1,7 +1,7 @@
 import type { CallOf, OperationId } from '../../cli/client/index.ts';
 import { inWords as valueInWords, valueOf, type Family, type List } from '../../cli/families/index.ts';
 import { clean, CliFault } from '../../cli/output/index.ts';
-import { doingsOf, itemKeys, listsOf, pathOfRow } from '../catalog.ts';
+import { applicable, doingsOf, itemKeys, listsOf, pathOfRow } from '../catalog.ts';
 import { faint } from '../draw/text.ts';
 import { Pager, type Page } from '../pager.ts';
 import { readFilter, writeFilter, type ReadFilter } from '../read-filter.ts';
@@ -17,6 +17,15 @@ type Path = Readonly<Record<string, string>>;
 const PAGE = 100;
 const PAGES_SEARCHED = 20;
 
+interface ListInput {
+  family: Family;
+  list: List;
+  path: Path;
+  title: string;
+  /** What of the list is shown, beside what is filtered. */
+  narrowed?: Path;
+}
+
 /** A list of the API, as its family declares it: followed while its beginning is seen, paged as one walks. */
 export class ListScreen implements Screen {
   readonly title: string;
@@ -26,17 +35,19 @@ export class ListScreen implements Screen {
   readonly #path: Path;
   readonly #pager: Pager<Row>;
   readonly #body: TableBody<Row>;
+  readonly #narrowed: Path;
   #filter: ReadFilter = { query: {}, text: '' };
   #signal = AbortSignal.abort();
   #fault = '';
   /** Enter was pressed before there was anything to open. */
   #isOpening = false;
 
-  constructor(host: Host, { family, list, path, title }: { family: Family; list: List; path: Path; title: string }) {
+  constructor(host: Host, { family, list, path, title, narrowed = {} }: ListInput) {
     this.#host = host;
     this.#family = family;
     this.#list = list;
     this.#path = path;
+    this.#narrowed = narrowed;
     this.title = title;
     this.#body = new TableBody(list.columns, (row) => row.id);
     this.#pager = this.#newPager();
@@ -45,18 +56,14 @@ export class ListScreen implements Screen {
   #newPager(): Pager<Row> {
     const { operation, isForward = false } = this.#list;
     return new Pager<Row>(async (paging, signal) => {
-      const call = { path: this.#path, query: { ...this.#filter.query, ...paging } };
+      const call = { path: this.#path, query: { ...this.#narrowed, ...this.#filter.query, ...paging } };
       return (await this.#host.client.call(operation, call as CallOf<OperationId>, signal)) as unknown as Page<Row>;
     }, isForward);
   }
 
   start(signal: AbortSignal): void {
     this.#signal = signal;
-    void follow(
-      signal,
-      (stop) => this.#follow(stop),
-      (fault) => this.#tell(fault),
-    );
+    void follow(this.#host, signal, { load: (stop) => this.#follow(stop), tell: (fault) => this.#tell(fault) });
   }
 
   /** The beginning of a list is where things happen; whoever reads further down is left in peace. */
@@ -76,7 +83,8 @@ export class ListScreen implements Screen {
 
   #load(work: (signal: AbortSignal) => Promise<void>): void {
     this.#host.changed();
-    void tried(this.#signal, work, (fault) => this.#tell(fault)).then(() => this.#host.changed());
+    const tell = (fault: string): void => this.#tell(fault);
+    void tried(this.#host, this.#signal, { load: work, tell }).then(() => this.#host.changed());
   }
 
   refresh(): void {
@@ -100,16 +108,16 @@ export class ListScreen implements Screen {
   }
 
   get filter(): ScreenFilter {
-    const names = Object.entries(this.#list.filters).map(([field, { flag, says }]) => [
-      flag ?? field.replaceAll('_', '-'),
-      says,
+    const { filters } = this.#list;
+    const names = Object.entries(filters).map(([field, { flag = field.replaceAll('_', '-'), choices = [] }]) => [
+      flag,
+      choices,
     ]);
-    const since: Record<string, string> =
-      'start_date' in this.#list.filters ? { since: 'not older than 30m, 2h, 7d' } : {};
+    const since: Record<string, readonly string[]> = 'start_date' in filters ? { since: ['30m', '2h', '7d'] } : {};
     return {
-      names: { ...(Object.fromEntries(names) as Record<string, string>), ...since },
-      text: writeFilter(this.#list.filters, this.#filter),
-      apply: (text) => this.#apply(readFilter(this.#list.filters, text, Date.now())),
+      names: { ...(Object.fromEntries(names) as Record<string, readonly string[]>), ...since },
+      text: writeFilter(filters, this.#filter),
+      apply: (text) => this.#apply(readFilter(filters, text, Date.now())),
     };
   }
 
@@ -146,8 +154,9 @@ export class ListScreen implements Screen {
     const rows = this.#rows();
     const before = this.#body.at(rows);
     if (key === 'enter') return this.#open();
-    if (key === ' ') {
-      this.#body.mark(rows);
+    if (key === ' ' || key === '*') {
+      if (key === ' ') this.#body.mark(rows);
+      else this.#body.markAll(rows);
       return true;
     }
     this.#isOpening = false;
@@ -215,7 +224,7 @@ export class ListScreen implements Screen {
     const ids = columns.filter(({ kind }) => kind === 'id');
     let after: string | undefined;
     for (let page = 0; page < PAGES_SEARCHED; page++) {
-      const call = { path: this.#path, query: { limit: PAGE, after } } as CallOf<OperationId>;
+      const call = { path: this.#path, query: { ...this.#narrowed, limit: PAGE, after } } as CallOf<OperationId>;
       const { data } = (await this.#host.client.call(operation, call, signal)) as unknown as Page<Row>;
       const found = data.find((row) => row.id === id || ids.some((field) => valueOf(field, row) === id));
       if (found) return found;
@@ -225,14 +234,17 @@ export class ListScreen implements Screen {
     throw new CliFault(`The first ${PAGES_SEARCHED * PAGE} hold none with the id ${id}.`, 'notFound');
   }
 
-  unmark(): void {
+  unmark(): boolean {
+    const had = this.#body.marked.size > 0;
     this.#body.marked.clear();
+    return had;
   }
 
   keys(): readonly (readonly [string, string])[] {
     return [
       ['enter', 'open'],
       ['space', 'mark, to do something to several'],
+      ['*', 'mark all that are loaded; esc unmarks'],
     ];
   }
 
@@ -251,7 +263,7 @@ export class ListScreen implements Screen {
         paths: [this.#path],
         ...(inHand !== undefined && this.#list.given ? { given: this.#list.given(inHand as never) } : {}),
       },
-      ...(paths.length > 0 ? [{ doings: doings.filter(isOnItem), paths, names }] : []),
+      ...(paths.length > 0 ? [{ ...applicable(doings.filter(isOnItem), rows), paths, names }] : []),
     ];
   }
 

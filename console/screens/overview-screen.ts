@@ -40,13 +40,13 @@ export class OverviewScreen implements Screen {
 
   start(signal: AbortSignal): void {
     this.#signal = signal;
-    void follow(
-      signal,
-      (stop) => this.#load(stop),
-      (fault) => this.#tell(fault),
-      5000,
-    );
+    void follow(this.#host, signal, { ...this.#following, everyMs: 5000 });
   }
+
+  readonly #following = {
+    load: (signal: AbortSignal): Promise<void> => this.#load(signal),
+    tell: (fault: string): void => this.#tell(fault),
+  };
 
   /** One after the other: a screen must not use up what the team may ask in a second. */
   async #load(signal: AbortSignal): Promise<void> {
@@ -196,12 +196,7 @@ export class OverviewScreen implements Screen {
   }
 
   note = (): string => this.#fault;
-  refresh = (): void =>
-    void tried(
-      this.#signal,
-      (signal) => this.#load(signal),
-      (fault) => this.#tell(fault),
-    );
+  refresh = (): void => void tried(this.#host, this.#signal, this.#following);
   key = (): boolean => false;
   keys = (): readonly (readonly [string, string])[] => [];
   offers = (): readonly Offer[] => [];

@@ -3,6 +3,7 @@ import type { Family, Report } from '../../cli/families/index.ts';
 import { clean } from '../../cli/output/index.ts';
 import { doingsOf } from '../catalog.ts';
 import { faint, fit } from '../draw/text.ts';
+import { ListScreen } from './list-screen.ts';
 import { follow, tried, type Host, type Offer, type Screen, type Size } from './screen.ts';
 import { TableBody } from './table-body.ts';
 
@@ -30,12 +31,13 @@ export class ReportScreen implements Screen {
 
   start(signal: AbortSignal): void {
     this.#signal = signal;
-    void follow(
-      signal,
-      (stop) => this.#load(stop),
-      (fault) => this.#tell(fault),
-    );
+    void follow(this.#host, signal, this.#following);
   }
+
+  readonly #following = {
+    load: (signal: AbortSignal): Promise<void> => this.#load(signal),
+    tell: (fault: string): void => this.#tell(fault),
+  };
 
   async #load(signal: AbortSignal): Promise<void> {
     const answer = await this.#host.client.call(this.#report.operation, {} as CallOf<OperationId>, signal);
@@ -49,12 +51,7 @@ export class ReportScreen implements Screen {
     this.#fault = fault;
   }
 
-  refresh = (): void =>
-    void tried(
-      this.#signal,
-      (signal) => this.#load(signal),
-      (fault) => this.#tell(fault),
-    );
+  refresh = (): void => void tried(this.#host, this.#signal, this.#following);
   note = (): string => this.#fault;
   draw({ columns, rows }: Size): string[] {
     if (!this.#rows) return ['', faint('  Loading …')];
@@ -63,15 +60,27 @@ export class ReportScreen implements Screen {
     return [...told, ...this.#body.draw(this.#host.terminal, this.#rows, { columns, rows: rows - told.length })];
   }
 
-  key = (key: string): boolean => this.#body.key(key, this.#rows ?? []);
-  keys = (): readonly (readonly [string, string])[] => [];
+  keys = (): readonly (readonly [string, string])[] => (this.#given() ? [['enter', 'list it']] : []);
 
-  offers(): readonly Offer[] {
-    const { given } = this.#report;
-    const row = this.#body.row(this.#rows ?? []);
-    if (!given) return [];
-    return [{ doings: doingsOf(this.#family, [], false), paths: [{}], given: row ? given(row as never) : {} }];
+  key(key: string): boolean {
+    const { list } = this.#family;
+    const narrowed = this.#given();
+    if (key !== 'enter' || !list || !narrowed) return this.#body.key(key, this.#rows ?? []);
+    const title = clean(Object.values(narrowed).join(' '));
+    this.#host.open(new ListScreen(this.#host, { family: this.#family, list, path: {}, title, narrowed }));
+    return true;
   }
 
-  copy = (): string | undefined => undefined;
+  /** What a row is of, in the words of the list and of forms. */
+  #given(): Readonly<Record<string, string>> | undefined {
+    const row = this.#body.row(this.#rows ?? []);
+    return row && this.#report.given?.(row as never);
+  }
+
+  offers(): readonly Offer[] {
+    if (!this.#report.given) return [];
+    return [{ doings: doingsOf(this.#family, [], false), paths: [{}], given: this.#given() ?? {} }];
+  }
+
+  copy = (): string | undefined => Object.values(this.#given() ?? {})[0];
 }

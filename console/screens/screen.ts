@@ -1,7 +1,8 @@
 import type { Client } from '../../cli/client/index.ts';
-import { clean, explainFault, type Terminal, type Translate } from '../../cli/output/index.ts';
+import type { Terminal } from '../../cli/output/index.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Doing, Section } from '../catalog.ts';
+import type { Faults } from '../faults.ts';
 
 export interface Size {
   columns: number;
@@ -12,6 +13,7 @@ export interface Size {
 export interface Host {
   client: Client;
   terminal: Terminal;
+  faults: Faults;
   /** What is shown here. */
   sections: readonly Section[];
   /** Since when the server says nothing: what is shown is as old. */
@@ -24,6 +26,8 @@ export interface Host {
 /** What can be done here and now, and to what. */
 export interface Offer {
   doings: readonly Doing[];
+  /** What can be done to others of the kind, and not to these as they are. */
+  withheld?: readonly Doing[];
   /** The paths of the items that are meant; one empty path where none is. */
   paths: readonly Readonly<Record<string, string>>[];
   /** What these are called, in the order of their paths. */
@@ -49,12 +53,13 @@ export interface Screen {
   copy: () => string | undefined;
   filter?: ScreenFilter | undefined;
   refresh: () => void;
-  unmark?: () => void;
+  /** Answers whether anything was marked. */
+  unmark?: () => boolean;
 }
 
 export interface ScreenFilter {
-  /** What may stand before a `=`, with what it says. */
-  names: Readonly<Record<string, string>>;
+  /** What may stand before a `=`, with what may stand behind it, where that is known. */
+  names: Readonly<Record<string, readonly string[]>>;
   text: string;
   /** Throws an Error whose message says what is wrong. */
   apply: (text: string) => void;
@@ -65,54 +70,33 @@ export const FOLLOW_MS = 3000;
 
 /** Asks again and again until the signal fires; what goes wrong is told and asked again. */
 export async function follow(
+  { faults }: Pick<Host, 'faults'>,
   signal: AbortSignal,
-  work: (signal: AbortSignal) => Promise<void>,
-  tell: (fault: string) => void,
-  everyMs = FOLLOW_MS,
+  { load, tell, everyMs = FOLLOW_MS }: Followed & { everyMs?: number },
 ): Promise<void> {
   while (!signal.aborted) {
-    await tried(signal, work, tell);
+    await tried({ faults }, signal, { load, tell });
     await sleep(everyMs, undefined, { signal, ref: false }).catch(() => undefined);
   }
 }
 
+interface Followed {
+  load: (signal: AbortSignal) => Promise<void>;
+  tell: (fault: string) => void;
+}
+
 /** Tells the fault of some work, and the empty text where it went well. */
 export async function tried(
+  { faults }: Pick<Host, 'faults'>,
   signal: AbortSignal,
-  work: (signal: AbortSignal) => Promise<void>,
-  tell: (fault: string) => void,
+  { load, tell }: Followed,
 ): Promise<void> {
   try {
-    await work(signal);
+    await load(signal);
     if (!signal.aborted) tell('');
   } catch (error) {
     if (signal.aborted) return;
-    tell(inWords(error));
-  }
-}
-
-/** Any fault, for a line of the screen. What has no words of its own met an answer of another shape: no server ends the console. */
-export function inWords(error: unknown, inItsWords?: Translate): string {
-  const strange = (found: unknown): string =>
-    clean(
-      `The server answered something that is not rasket’s (${found instanceof Error ? found.message : String(found)}).`,
-    );
-  try {
-    const [first, ...more] = explainFault(error, inItsWords)?.lines ?? [strange(error)];
-    // The message of the whole may be that of its first field.
-    const isSaid = (line: string): boolean => first?.includes(line.trim().replace(/\.$/, '')) ?? false;
-    return [first, ...more.filter((line) => !isSaid(line))].join(' ');
-  } catch (found) {
-    // A refusal of another shape.
-    return strange(found);
-  }
-}
-
-/** What is made of answers, such as a drawing; what is told instead where they are of another shape. */
-export function orInWords<T>(make: () => T, instead: (fault: string) => T): T {
-  try {
-    return make();
-  } catch (error) {
-    return instead(inWords(error));
+    await faults.ready(error);
+    if (!signal.aborted) tell(faults.inWords(error));
   }
 }

@@ -1,6 +1,6 @@
 import type { Field } from '../../cli/families/index.ts';
 import type { Terminal } from '../../cli/output/index.ts';
-import { drawBelow, drawTable } from '../draw/table.ts';
+import { drawBelow, layTable } from '../draw/table.ts';
 import type { Size } from './screen.ts';
 
 /** Rows to walk through: which one is in hand, which are marked, which part is seen. */
@@ -11,6 +11,7 @@ export class TableBody<Row extends object> {
   /** The row in hand. Without one it is the first, whichever comes to stand there. */
   #selected: string | undefined;
   #top = 0;
+  /** How many rows are seen. */
   #height = 10;
   #lastAt = 0;
 
@@ -53,22 +54,46 @@ export class TableBody<Row extends object> {
     this.select(rows, this.at(rows) + 1);
   }
 
+  markAll(rows: readonly Row[]): void {
+    for (const row of rows) this.marked.set(this.#idOf(row), row);
+  }
+
   draw(terminal: Terminal, rows: readonly Row[], { columns, rows: height }: Size): string[] {
     // The table keeps eight lines, where it has as many.
     const most = height - Math.min(8, rows.length + 2);
     const below = height >= 12 ? drawBelow(this.fields, this.row(rows), columns, most) : [];
     const room = Math.max(2, height - below.length - (below.length > 0 ? 1 : 0));
-    this.#height = room - 1;
     const cursor = this.at(rows);
     this.#lastAt = cursor;
-    if (cursor < this.#top) this.#top = cursor;
-    if (cursor >= this.#top + this.#height) this.#top = cursor - this.#height + 1;
-    this.#top = Math.max(0, Math.min(this.#top, rows.length - this.#height));
     const isMarked = (row: object): boolean => this.marked.has(this.#idOf(row as Row));
-    const table = drawTable(terminal, { fields: this.fields, rows, cursor, top: this.#top, isMarked }, columns, room);
+    const { head, row } = layTable(terminal, { fields: this.fields, rows, cursor, isMarked }, columns);
+    const space = Math.max(1, room - head.length);
+    this.#top = firstSeen((at) => row(at).length, { top: this.#top, cursor, count: rows.length, space });
+    const seen: string[] = [];
+    let at = this.#top;
+    for (; at < rows.length && seen.length + row(at).length <= space; at++) seen.push(...row(at));
+    this.#height = Math.max(1, at - this.#top);
+    // One that is taller than the terminal is seen in part.
+    const table = [...head, ...(seen.length > 0 ? seen : row(cursor))].slice(0, room);
     if (below.length === 0) return table;
     return [...table, ...Array.from({ length: room - table.length + 1 }, () => ''), ...below].slice(0, height);
   }
+}
+
+/** The first row that is seen, for the one in hand to be seen whole and no space to be left below the last. */
+function firstSeen(
+  heightOf: (at: number) => number,
+  { top, cursor, count, space }: { top: number; cursor: number; count: number; space: number },
+): number {
+  const upFrom = (last: number): number => {
+    let first = last;
+    for (let used = heightOf(last); first > 0; first--) {
+      used += heightOf(first - 1);
+      if (used > space) break;
+    }
+    return first;
+  };
+  return Math.min(Math.max(Math.min(top, cursor), upFrom(cursor)), upFrom(Math.max(0, count - 1)));
 }
 
 function targetOf(key: string, at: number, length: number, page: number): number | undefined {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { loadContract } from './load.ts';
 import { compileValidators } from './validators.ts';
 
-const { validateResponse } = await compileValidators(loadContract());
+const { validateResponse, validateAnswer } = await compileValidators(loadContract());
 
 const headers = {
   'content-type': 'application/json; charset=utf-8',
@@ -25,6 +25,14 @@ test('an answer that keeps the contract has no problems', () => {
   expect(validateResponse('getDocs', page)).toEqual([]);
   const file = { status: 200, body: 'x', headers: { ...headers, 'content-type': 'application/pdf' } };
   expect(validateResponse('downloadAttachment', file)).toEqual([]);
+});
+
+test('of a body alone it is said whether the contract allows it, for a success or for a status', () => {
+  expect(validateAnswer('sendEmail', { body: sent })).toEqual([]);
+  expect(validateAnswer('createDomain', { body: {} }).join()).toContain("required property 'id'");
+  expect(validateAnswer('sendEmail', { status: 403, body: refusal(403, 'validation_error') })).toEqual([]);
+  expect(validateAnswer('sendEmail', { status: 403, body: null })).not.toEqual([]);
+  expect(validateAnswer('sendEmail', { status: 418, body: sent })).toEqual(['the status 418 is not declared']);
 });
 
 const { 'x-request-id': _, ...withoutRequestId } = headers;

@@ -35,6 +35,21 @@ export function checkResponse(
   return problems.map((problem) => `${operationId} ${answer.status}: ${problem}`);
 }
 
+/** The same of the body alone, for whoever has no more of an answer; without a status it is of a success. */
+export function checkAnswer(
+  document: OpenApiDocument,
+  { operation, path, method }: OperationEntry,
+  schemaAt: SchemaAt,
+  { status, body }: { status?: number | undefined; body: unknown },
+): string[] {
+  const known = Object.keys(operation.responses);
+  const code = status === undefined ? known.find((one) => one.startsWith('2')) : String(status);
+  const declared = operation.responses[code ?? ''];
+  if (code === undefined || !declared) return [`the status ${code} is not declared`];
+  const place = placeOf(declared, ['paths', path, method, 'responses', code]);
+  return checkBody(resolveRef(document, declared), place, schemaAt, { status: Number(code), body, headers: {} });
+}
+
 /** Most answers are shared, and so is what is compiled for them. */
 const placeOf = (declared: object, path: readonly string[]): string =>
   '$ref' in declared

@@ -3,7 +3,7 @@ import formats from 'ajv-formats';
 import { OpenAPIBackend, OpenAPIValidator, ValidationContext, type Document } from 'openapi-backend';
 import { listOperations, resolveRef, type OpenApiDocument, type OperationEntry, type Schema } from './document.ts';
 import { describeProblems, type Problem } from './problems.ts';
-import { checkResponse, type Answer, type SchemaAt } from './response-check.ts';
+import { checkAnswer, checkResponse, type Answer, type SchemaAt } from './response-check.ts';
 
 export interface RequestParameters {
   path: Record<string, unknown>;
@@ -29,6 +29,8 @@ export interface Validators {
   operations: Map<string, OperationValidators>;
   /** For tests: everything about an answer that the contract does not allow; empty when it keeps the contract. */
   validateResponse: (operationId: string, answer: Answer) => string[];
+  /** The same of a body alone, for clients; without a status it is of a success. */
+  validateAnswer: (operationId: string, answer: { status?: number | undefined; body: unknown }) => string[];
   /** Compiles at once what good requests to these need; all else waits for the first request that needs it. */
   compile: (operationIds: Iterable<string>) => void;
 }
@@ -53,6 +55,10 @@ export async function compileValidators(document: OpenApiDocument): Promise<Vali
       const entry = operations.get(operationId);
       if (!entry) return [`the contract has no operation ${operationId}`];
       return checkResponse(document, entry, answers, answer);
+    },
+    validateAnswer: (operationId, answer) => {
+      const entry = operations.get(operationId);
+      return entry ? checkAnswer(document, entry, answers.body, answer) : [];
     },
     compile: (operationIds) => {
       for (const id of operationIds) {

@@ -68,8 +68,8 @@ describeAtTerminal('an audience in the console', () => {
     await seat.type('n');
     await seat.press('C-u', 'Right', 'Right');
     await seat.press('C-s');
-    await seat.sees('fallback of a number takes a number; got "old"');
-    await seat.press('Down', 'C-u');
+    await seat.sees('fallback of a number takes a number; got "old"', '› fallback');
+    await seat.press('C-u');
     await seat.type('30');
     await seat.press('C-s');
     await seat.sees('Declared  ');

@@ -73,11 +73,12 @@ describeAtTerminal('the screens of the console', () => {
   }
 });
 
-/** The requests of the console itself are among the logs: how many there are differs. */
+/** The requests of the console itself are among the logs: how many there are differs, and how wide what they asked for. */
 const withoutRows = (frame: string): string =>
   frame
     .replace(/^( logs) +\d+.*$/m, '$1')
-    .replaceAll(/^[› ] 2030.*\n/gm, '')
+    .replace(/^ {2}RECEIVED .*$/m, (titles) => titles.replaceAll(/(?<=\S) {2,}/g, '  '))
+    .replaceAll(/^[› ] 2030.*\n|^ {4}\/.*\n/gm, '')
     .replace(/\n{3,}/, '\n\n');
 
 /** What stays when nothing more comes: two looks that are alike. */

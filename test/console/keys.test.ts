@@ -88,6 +88,40 @@ describeAtTerminal('the keys of the console', () => {
     await seat.sees('news.example.com');
   });
 
+  it('a filter is completed, with its values, and had again', async () => {
+    await seat.press('2');
+    await seat.sees('Your invoice');
+    await seat.type('/stat');
+    await seat.press('Tab');
+    await seat.sees(/^ \/status= +.*status=queued/m);
+    await seat.type('bou');
+    await seat.press('Tab', 'Enter');
+    await seat.sees(/\/status=bounced · 1$/m);
+    await seat.press('Escape');
+    await seat.sees(/^ emails +2$/m);
+    await seat.press('/', 'Up');
+    await seat.sees(/^ \/status=bounced/m);
+    await seat.press('Down');
+    await seat.sees(/^ \/ /m);
+    await seat.press('Escape');
+    await seat.type(':suppressions');
+    await seat.press('Enter');
+    await seat.sees(/^ suppressions/m);
+    await seat.press(':', 'Up');
+    await seat.sees(/^ :suppressions/m);
+    await seat.press('Escape');
+  });
+
+  it('all that is loaded is marked with one key, and Esc unmarks before it goes anywhere', async () => {
+    await go('emails your', /\/your · 2$/m);
+    await seat.press('*');
+    await seat.sees(/2 marked · \/your · 2$/m);
+    await seat.press('Escape');
+    await seat.sees(/^ emails +\/your · 2$/m);
+    await seat.press('Escape');
+    await seat.sees(/^ emails +2$/m);
+  });
+
   it('a record is copied with one key', async () => {
     await seat.press('3');
     await seat.sees('news.example.com');
@@ -189,7 +223,8 @@ describeAtTerminal('the keys of the console', () => {
     await seat.sees(/› receiving +enabled/);
     await seat.press('C-s');
     await seat.sees('is delivered to another server today', '(receiving_mx_in_use)');
-    await seat.press('Down', 'Right', 'C-s');
+    // What it is about is in hand.
+    await seat.press('Right', 'C-s');
     await seat.sees('Changed  ');
     const { data } = await ask('/domains');
     const news = data.find(({ name }: { name: string }) => name === 'news.example.com');
@@ -256,6 +291,23 @@ describeAtTerminal('the keys of the console', () => {
     await seat.sees(/HTTP/, /It broke/);
   });
 
+  it('what applies to some emails alone is offered there, and says so elsewhere', async () => {
+    await seat.press('2');
+    await seat.sees(/^› .*Your invoice/m, /^ \? keys.*s send +b batch +a create/m);
+    await seat.press('c');
+    await seat.sees('cancel: only an email that is still scheduled.');
+    await go('reschedule', 'reschedule: only an email that is still scheduled.');
+    const later = new Date(scene.clock.now() + 3_600_000).toISOString();
+    const body = { from: 'hello@mail.example.com', to: 'ada@example.org', subject: 'Later', text: 'T' };
+    await scene.api('POST', '/emails', { key: team.key, body: { ...body, scheduled_at: later } });
+    await seat.press('r');
+    await seat.sees(/^› .*scheduled.*Later/m, /^ \? keys.*e reschedule +c canc/m);
+    await seat.press('c');
+    await seat.sees('y do it');
+    await seat.press('y');
+    await seat.sees('Canceled  ', /^› .*canceled.*Later/m, /^ \? keys.*s send +b batch +a create/m);
+  });
+
   it('a form says of each field once what is wrong with it, by the name that it has there', async () => {
     await seat.press('2');
     await seat.sees('Your invoice');
@@ -269,6 +321,8 @@ describeAtTerminal('the keys of the console', () => {
     expect(said.match(/\bfrom: /g)).toHaveLength(1);
     expect(said).toContain('to (number 1): The address "b" has no @');
     expect(said).toContain('to (number 2): The address "c" has no @');
+    // The first of them is in hand.
+    expect(said).toContain('› from *');
     await seat.press('Escape');
   });
 

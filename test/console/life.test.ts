@@ -3,6 +3,8 @@ import { root } from '../cli/desk.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { startAnswering } from '../cli/contract-server.ts';
 import { execFile } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
 import { promisify } from 'node:util';
 import { describeAtTerminal, Seat, startLine } from './seat.ts';
 
@@ -76,6 +78,27 @@ describeAtTerminal('the life of the console', () => {
     server.close();
   });
 
+  it('a defect of its own is told as one, with its trace in a file, and all else goes on', async () => {
+    const preload = `const { padEnd } = String.prototype;
+String.prototype.padEnd = function (...given) {
+  if (String(this) === '24 h ago' || String(this) === 'c') throw new TypeError('a planted defect');
+  return padEnd.apply(this, given);
+};\n`;
+    await using seat = await Seat.take({ url: scene.url, key: team.key, columns: 120, preload });
+    await seat.sees('This is a defect of the console, not of the server (a planted defect).', '.local/state/rasket/');
+    await seat.press('3');
+    await seat.sees('mail.example.com');
+    await seat.press('x');
+    await seat.sees('a planted defect');
+    await seat.press('Escape', '2');
+    await seat.sees(/^ emails/m);
+    const trace = fs.readFileSync(path.join(seat.folder, '.local/state/rasket/console.log'), 'utf8');
+    expect(trace.match(/TypeError: a planted defect\n {4}at /g)).toHaveLength(2);
+    expect(trace).toContain('console/screens/overview-screen.ts');
+    await seat.press('q');
+    await seat.isGivenBack(0);
+  });
+
   it('goes on where the server is rasket’s again', async () => {
     let isStrange = false;
     const server = await startAnswering(async ({ path, query }) => {
@@ -140,7 +163,8 @@ describeAtTerminal('the life of the console', () => {
     await line.cut();
     await seat.sees('✗ no answer since');
     await seat.press('Up', 'Enter');
-    await seat.sees('create: issue a key', 'Typed once', 'Nothing answers at', /npm\s+start\)/);
+    const told = await seat.sees('create: issue a key', 'Typed once', 'Nothing answers at', /npm\s+start\)/);
+    expect(told.match(/Nothing answers at/g)).toHaveLength(1);
     await line.mend();
     const frame = await seat.sees('✓ connected', /^(?![^]*Nothing answers)/);
     expect(frame).toContain('Typed once');

@@ -141,9 +141,12 @@ describeAtTerminal('the console of an operator', () => {
     await go('destinations', /^› \S+ +/m);
     await seat.press('g');
     const first = /^› (\S+)/m.exec(await seat.sees(/^› \S+/m))?.[1] ?? '';
-    await go('hold', new RegExp(`destination +${first.replaceAll('.', '\\.')}`));
-    await seat.sees('one of destination, team and email');
-    await seat.press('Up');
+    await go('hold', new RegExp(`destination +${first.replaceAll('.', '\\.')}\\s`));
+    const frame = await seat.sees('one of destination, team and email', '› reason *');
+    expect(frame).not.toMatch(/│ {3}(team|email) /);
+    await seat.press('C-o');
+    await seat.sees(/│ › team /, /│ {3}email /, /│ {3}reason \* /);
+    await seat.press('Up', 'Up');
     await seat.press('Enter');
     await seat.sees('reason has to be filled.');
     await seat.type('On fire');
@@ -158,8 +161,22 @@ describeAtTerminal('the console of an operator', () => {
     expect((await ask('GET', '/holds')).data).toHaveLength(data.length);
     await go('release', 'y do it');
     await seat.press('y');
-    await seat.sees('Released; ');
+    await seat.sees(/^ Released; \d+ deliver/m);
     expect((await ask('GET', '/holds')).data).toHaveLength(data.length - 1);
+  });
+
+  it('a destination is opened as what waits for it, and copied', async () => {
+    await go('destinations', /example\.org/);
+    await seat.press('g');
+    while (!/^› example\.org/m.test(await seat.frame())) await seat.press('j');
+    await seat.press('y');
+    await seat.sees('Copied to the clipboard');
+    expect(await seat.clipboard()).toBe('example.org');
+    await seat.press('Enter');
+    const frame = await seat.sees(/^ destinations › example\.org +1$/m, /^› example\.org +! retrying/m);
+    expect(frame).not.toContain('example.net');
+    await seat.press('Escape');
+    await seat.sees(/^ destinations$/m, 'example.net');
   });
 
   it('what waits for another try is tried now', async () => {
@@ -167,7 +184,7 @@ describeAtTerminal('the console of an operator', () => {
     await go('queue destination=example.org', /example\.org/);
     const [before] = (await ask('GET', '/deliveries?destination=example.org')).data;
     await go('retry', /email +[0-9a-f]{8}-/);
-    await seat.press('Up', 'Enter');
+    await seat.press('Enter');
     await seat.sees(/1 delivery due now\./);
     await scene.settled();
     const [after] = (await ask('GET', '/deliveries?destination=example.org')).data;
@@ -179,7 +196,7 @@ describeAtTerminal('the console of an operator', () => {
     await seat.press('g');
     while (!/^› example\.net/m.test(await seat.frame())) await seat.press('j');
     await go('drop', /destination +example\.net/);
-    await seat.press('Up');
+    await seat.sees('› reason *');
     await seat.type('Sent by a stolen key');
     await seat.press('Enter');
     await seat.sees('This will drop all mail in the queue that is for example.net.', 'Type example.net to do it');

@@ -137,6 +137,39 @@ describeAtTerminal('what the console writes', () => {
     expect((await ask('/contacts')).data).toContainEqual(expect.objectContaining({ email: 'bob@example.org' }));
   });
 
+  it('a mail is sent with all that a mail can have, and what is wrong with a file is said at its field', async () => {
+    await team.domain('send.example.com');
+    const long = Array.from({ length: 300 }, (_, at) => `<p>Line ${at}</p>`).join('\n');
+    const page = write('page.html', long);
+    const invoice = write('an invoice.pdf', 'PDF');
+    await go('emails', /^ emails/m);
+    await go('send', 'Ctrl-O: html, text file, html file, cc, bcc');
+    await fill('a@send.example.com', 'b@example.org', 'With everything');
+    await seat.press('Down', 'C-o');
+    await keepFrame(seat, 'send-form', '› html ');
+    await seat.press('Down', 'Down');
+    await seat.type(page);
+    await fill('', 'c@example.org', 'd@example.org', 'e@example.org', `${invoice}, ${invoice}x`);
+    await seat.press('C-s');
+    await seat.sees(/attach \S+an invoice\.pdfx cannot be read: there\s/, /is no such file/, /› attach +/);
+    await seat.press('C-u');
+    await seat.type(`${invoice};filename=november.pdf`);
+    await fill('', '', '', '', 'kind=receipt, week=45', 'X-One: 1, 2, X-Two: b');
+    await seat.press('C-s');
+    await seat.sees('Accepted  ');
+    await scene.settled();
+    const [{ id }] = (await ask('/emails?search=everything')).data;
+    expect(await ask(`/emails/${id}`)).toMatchObject({
+      ...{ html: long, text: null, cc: ['c@example.org'], bcc: ['d@example.org'], reply_to: ['e@example.org'] },
+      tags: [
+        { name: 'kind', value: 'receipt' },
+        { name: 'week', value: '45' },
+      ],
+    });
+    const { data } = await ask(`/emails/${id}/attachments`);
+    expect(data).toMatchObject([{ filename: 'november.pdf', size: 3 }]);
+  });
+
   it('a batch is sent from a file of this machine', async () => {
     await team.domain('batch.example.com');
     const mail = { from: 'a@batch.example.com', to: 'b@example.org', subject: 'Many', text: 'x' };

@@ -1,7 +1,7 @@
 import type { BodyOf } from '../../client/index.ts';
-import { CliFault } from '../../output/index.ts';
+import { CliFault, readAttachment, readHeaders, readTag, readTemplate } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
-import { readAttachment, readHeaders, readTag, readTemplate, readText } from './read-content.ts';
+import { readText } from './read-content.ts';
 import { waitUntilSettled } from './wait.ts';
 
 export interface SendOptions {
@@ -87,7 +87,7 @@ async function readEmail(dash: string | undefined, options: SendOptions): Promis
     ...(options.replyTo ? { reply_to: options.replyTo } : {}),
     ...(options.scheduledAt === undefined ? {} : { scheduled_at: options.scheduledAt }),
     ...(options.header ? { headers: readHeaders(options.header) } : {}),
-    ...(options.tag ? { tags: options.tag.map(readTag) } : {}),
-    ...(options.attach ? { attachments: await Promise.all(options.attach.map(readAttachment)) } : {}),
+    ...(options.tag ? { tags: options.tag.map((pair) => readTag(pair)) } : {}),
+    ...(options.attach ? { attachments: await Promise.all(options.attach.map((file) => readAttachment(file))) } : {}),
   };
 }

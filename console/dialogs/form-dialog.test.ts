@@ -1,0 +1,98 @@
+import { expect, it } from 'vitest';
+import { emails, queue, type Action } from '../../cli/families/index.ts';
+import { unstyled } from '../draw/text.ts';
+import { FormDialog, type Filled, type FormInput } from './form-dialog.ts';
+
+function formOf(action: Action | undefined, input: Partial<FormInput> = {}) {
+  const filled: Filled[] = [];
+  const form = new FormDialog('title', { keys: {}, flags: action?.flags ?? {}, ...input }, (one) => filled.push(one));
+  const seen = (): string[] => form.draw(90, 40).map((line) => unstyled(line).trimEnd());
+  return {
+    form,
+    filled,
+    /** The fields that are shown, without what stands in them; the one in hand has its mark. */
+    fields: (): string[] =>
+      seen().flatMap((line) => /^(› |  )([a-z][a-z ]*?)( \*)?(?: {2,}.*|)$/.exec(line)?.slice(1, 3).join('') ?? []),
+    seen: () => seen().join('\n'),
+    press: (...keys: string[]): boolean => keys.map((key) => form.key(key)).at(-1) ?? true,
+    type: (text: string): void => [...text].forEach((key) => form.key(key)),
+  };
+}
+
+const actionOf = (verb: string, of: readonly Action[]): Action | undefined => of.find((one) => one.verb === verb);
+const send = actionOf('send', emails.actions);
+
+it('a form that begins with one of several that exclude each other shows that one, and begins at what is missing', () => {
+  const { fields, press, type, filled } = formOf(actionOf('hold', queue.actions), { given: { email_id: 'x' } });
+  expect(fields()).toEqual(['  email', '› reason']);
+  type('Stolen key');
+  expect(press('enter')).toBe(false);
+  expect(filled).toEqual([{ path: {}, body: { email_id: 'x', reason: 'Stolen key' } }]);
+});
+
+it('the others are there for whoever asks for more', () => {
+  const { fields, press } = formOf(actionOf('retry', queue.actions), { given: { destination: 'example.org' } });
+  expect(fields()).toEqual(['› destination']);
+  press('ctrl-o');
+  expect(fields()).toEqual(['  destination', '› team', '  email']);
+  expect(formOf(actionOf('retry', queue.actions)).fields()).toEqual(['› destination', '  team', '  email']);
+});
+
+it('a send is short, and longer for whoever asks for more, in the place where they are', () => {
+  const { fields, press, seen, form } = formOf(send);
+  expect(fields()).toEqual(['› from', '  to', '  subject', '  text']);
+  expect(form.keys).toContain('ctrl-o more');
+  expect(seen()).toContain('Ctrl-O: html, text file, html file, cc, bcc, reply to, attach, template, variable');
+  press('ctrl-o');
+  expect(fields()).toContain('› html');
+  expect(form.keys).not.toContain('ctrl-o');
+  expect(seen()).not.toContain('Ctrl-O');
+});
+
+it('what something else supplies need not be filled', () => {
+  const { press, type, seen, filled } = formOf(send);
+  press('ctrl-s');
+  expect(seen()).toContain('from has to be filled.');
+  type('a@example.com');
+  press('enter');
+  type('b@example.org, c@example.org');
+  press('enter', 'ctrl-s');
+  expect(seen()).toContain('subject has to be filled.');
+  press('ctrl-o', ...Array<string>(7).fill('enter'));
+  expect(seen()).toContain('› template');
+  type('welcome');
+  expect(seen()).not.toMatch(/(from|subject|text) \*/);
+  press('enter');
+  type('NAME=Ada, COUNT:=5');
+  expect(press('ctrl-s')).toBe(false);
+  expect(filled[0]?.body).toEqual({
+    from: 'a@example.com',
+    to: ['b@example.org', 'c@example.org'],
+    template: { id: 'welcome', variables: { set: ['NAME=Ada', 'COUNT:=5'], gone: [] } },
+  });
+});
+
+it.each([
+  ['to (number 2): The address "c" has no @', '› to'],
+  ['Some fields are wrong (validation_error). subject: must not be empty', '› subject'],
+  ['attach /x cannot be read: there is no such file', '› attach'],
+  ['Nothing answers at http://127.0.0.1:3000. Next: start it', '› html'],
+])('a refusal puts the cursor where it is wrong: %s', (fault, field) => {
+  const { form, fields, press } = formOf(send);
+  press('ctrl-o');
+  form.refuse(fault);
+  expect(fields()).toContain(field);
+});
+
+it('only what may have several lines keeps them when it is pasted', () => {
+  const { form, press, type, filled } = formOf(send);
+  form.paste(' a@example.com\n');
+  press('enter');
+  type('b@example.org');
+  press('enter');
+  form.paste('Two\nlines');
+  press('enter');
+  form.paste('One\n\nTwo\n');
+  press('ctrl-s');
+  expect(filled[0]?.body).toMatchObject({ from: 'a@example.com', subject: 'Two lines', text: 'One\n\nTwo' });
+});

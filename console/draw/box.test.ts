@@ -1,0 +1,14 @@
+import { expect, it } from 'vitest';
+import { boxed } from './box.ts';
+import { shownWidth, unstyled } from './text.ts';
+
+it.each([
+  ['short', 20, '┌─ short ──────────┐'],
+  ['it fits to the lt', 20 + 3, '┌─ it fits to the lt ─┐'],
+  ['one that is longer than its frame', 20, '┌─ one that is l… ─┐'],
+  ['日本語日本語日本語日本語', 20, '┌─ 日本語日本語… ──┐'],
+])('a frame titled %s, %i columns wide', (title, width, expected) => {
+  const lines = boxed(title, ['inside', 'x'.repeat(40)], width);
+  expect(unstyled(lines[0] ?? '')).toBe(expected);
+  expect(lines.map(shownWidth)).toEqual([width, width, width, width]);
+});

@@ -1,0 +1,12 @@
+import { shorten } from '../../cli/output/index.ts';
+import { bold, fit, shownWidth } from './text.ts';
+
+/** Lines in a frame of this width. Its title gives way where it is longer than the frame. */
+export function boxed(title: string, lines: readonly string[], width: number): string[] {
+  const shown = shorten(title, width - 6);
+  return [
+    `┌─ ${bold(shown)} ${'─'.repeat(width - shownWidth(shown) - 5)}┐`,
+    ...lines.map((line) => `│ ${fit(line, width - 4)} │`),
+    `└${'─'.repeat(width - 2)}┘`,
+  ];
+}

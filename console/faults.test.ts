@@ -1,0 +1,75 @@
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { CliFault } from '../cli/output/index.ts';
+import { Faults } from './faults.ts';
+
+const folders: string[] = [];
+const makeFolder = (): string => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rasket-faults-'));
+  folders.push(folder);
+  return folder;
+};
+afterAll(() => folders.forEach((folder) => fs.rmSync(folder, { recursive: true })));
+
+const KEYS = { object: 'list', has_more: false, data: [] };
+
+async function faultsAfter(answer: unknown, env = { XDG_STATE_HOME: makeFolder() }) {
+  const faults = new Faults({ version: '1.2.3', onReady: () => undefined, env });
+  faults.heard('listApiKeys', { body: answer });
+  await faults.ready(new Error('of no kind'));
+  return { faults, folder: env.XDG_STATE_HOME };
+}
+
+it('what has words of its own is told in them, and nothing is looked into', () => {
+  const faults = new Faults({ version: '1.2.3', onReady: () => expect.unreachable(), env: {} });
+  expect(faults.inWords(new CliFault('The file is empty.'))).toBe('The file is empty.');
+});
+
+it.each([{ object: 'list', has_more: false, data: [{}] }, null, { wrong: true }, [KEYS]])(
+  'where %j was answered, the server is at fault',
+  async (answer) => {
+    const { faults, folder } = await faultsAfter(answer);
+    expect(faults.inWords(new TypeError('x is undefined'))).toBe(
+      'The server answered something that is not rasket’s (x is undefined).',
+    );
+    expect(fs.readdirSync(folder)).toEqual([]);
+  },
+);
+
+it('where all answers are as the contract says, the console is, and keeps the trace once', async () => {
+  const { faults, folder } = await faultsAfter(KEYS);
+  const file = path.join(folder, 'rasket', 'console.log');
+  const defect = new TypeError('x is undefined');
+  const said = `This is a defect of the console, not of the server (x is undefined). Its trace is in ${file}; all else goes on.`;
+  expect([faults.inWords(defect), faults.inWords(defect)]).toEqual([said, said]);
+  const kept = fs.readFileSync(file, 'utf8');
+  expect(kept).toMatch(/^\S+Z rasket 1\.2\.3, Node\.js v24.*\nTypeError: x is undefined\n {4}at /);
+  expect(kept.match(/TypeError/g)).toHaveLength(1);
+  expect(fs.statSync(file).mode & 0o077).toBe(0);
+});
+
+it('a trace that cannot be kept is told as such', async () => {
+  const folder = makeFolder();
+  fs.writeFileSync(path.join(folder, 'rasket'), '');
+  const { faults } = await faultsAfter(KEYS, { XDG_STATE_HOME: folder });
+  expect(faults.inWords(new Error('planted'))).toMatch(/\(planted\)\. Its trace could not be kept: .*EEXIST|ENOTDIR/);
+});
+
+it('a drawing that fails before the contract is there is told again once it is', async () => {
+  const { promise: isReady, resolve: onReady } = Promise.withResolvers<void>();
+  const env = { XDG_STATE_HOME: makeFolder() };
+  const faults = new Faults({ version: '1.2.3', onReady, env });
+  const draw = (): string =>
+    faults.orInWords(
+      () => {
+        throw new RangeError('planted');
+      },
+      (fault) => fault,
+    );
+  expect(draw()).toBe('Something cannot be shown; looking why …');
+  await isReady;
+  expect(faults.waiting()).toContain('a defect of the console');
+  expect(draw()).toContain('(planted)');
+});

@@ -1,0 +1,138 @@
+import { appendFileSync, mkdirSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import type { OperationId } from '../cli/client/index.ts';
+import { clean, explainFault, type Translate } from '../cli/output/index.ts';
+import type { Heard } from './watched-client.ts';
+
+type Judge = (operation: OperationId, answer: Heard) => readonly string[];
+
+interface FaultsInput {
+  version: string;
+  /** Whose fault something was could not be said before. */
+  onReady: () => void;
+  env: Readonly<Record<string, string | undefined>>;
+}
+
+/** What is said until the contract is there, which only a fault has loaded. */
+export const LOOKING = 'Something cannot be shown; looking why …';
+
+/** For so long what is on the screen may come from an answer that was not rasket's. */
+const STRANGE_MS = 30_000;
+/** So many different traces are kept of one console. */
+const TRACES = 20;
+
+/**
+ * Puts any fault into words, for a line of the screen: none ends the console. What has no words of its own met an answer of
+ * another shape, or is a defect of the console. The contract decides, by the last answer to each operation; of a defect the
+ * trace is kept in a file.
+ */
+export class Faults {
+  readonly #input: FaultsInput;
+  readonly #answers = new Map<OperationId, Heard>();
+  readonly #kept = new Map<string, string>();
+  #judge: Judge | undefined;
+  #loading: Promise<void> | undefined;
+  #waiting: unknown;
+  #strangeUntil = 0;
+
+  constructor(input: FaultsInput) {
+    this.#input = input;
+  }
+
+  heard(operation: OperationId, answer: Heard): void {
+    this.#answers.set(operation, answer);
+  }
+
+  inWords(error: unknown, inItsWords?: Translate): string {
+    const { said, fault } = explain(error, inItsWords);
+    if (said !== undefined) return said;
+    if (this.#judge) return this.#strange(this.#judge, fault) ?? this.#ofOurs(fault);
+    this.#waiting = fault;
+    void this.#load();
+    return LOOKING;
+  }
+
+  /** What was to be said where `LOOKING` was. */
+  waiting(): string {
+    return this.inWords(this.#waiting);
+  }
+
+  /** Waits until it can be said whose fault this is. */
+  async ready(error: unknown): Promise<void> {
+    if (explain(error).said === undefined) await this.#load();
+  }
+
+  /** What is made of answers, such as a drawing; what is told instead where that fails. */
+  orInWords<T>(make: () => T, instead: (fault: string) => T): T {
+    try {
+      return make();
+    } catch (error) {
+      return instead(this.inWords(error));
+    }
+  }
+
+  #load(): Promise<void> {
+    return (this.#loading ??= this.#compile());
+  }
+
+  async #compile(): Promise<void> {
+    const { compileValidators, loadContract } = await import('../src/contract/index.ts');
+    const { validateAnswer } = await compileValidators(loadContract());
+    this.#judge = validateAnswer;
+    if (this.#waiting !== undefined) this.#input.onReady();
+  }
+
+  /** What the server answered that is not rasket's; nothing, where all that it said is. */
+  #strange(judge: Judge, fault: unknown): string | undefined {
+    for (const [operation, answer] of this.#answers) {
+      if (judge(operation, answer).length > 0) this.#strangeUntil = Date.now() + STRANGE_MS;
+    }
+    if (Date.now() > this.#strangeUntil) return undefined;
+    return clean(`The server answered something that is not rasket’s (${messageOf(fault)}).`);
+  }
+
+  #ofOurs(fault: unknown): string {
+    return clean(`This is a defect of the console, not of the server (${messageOf(fault)}). ${this.#keep(fault)}`);
+  }
+
+  /** What is drawn again and again fails again and again: once is enough. */
+  #keep(fault: unknown): string {
+    const trace = (fault instanceof Error ? fault.stack : undefined) ?? String(fault);
+    const known = this.#kept.get(trace);
+    if (known !== undefined) return known;
+    const said = this.#kept.size < TRACES ? this.#write(trace) : '';
+    this.#kept.set(trace, said);
+    return said;
+  }
+
+  #write(trace: string): string {
+    const file = path.join(stateFolder(this.#input.env), 'console.log');
+    try {
+      mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+      const head = `${new Date().toISOString()} rasket ${this.#input.version}, Node.js ${process.version}`;
+      appendFileSync(file, `${head}\n${trace}\n\n`, { mode: 0o600 });
+      return `Its trace is in ${file}; all else goes on.`;
+    } catch (error) {
+      return `Its trace could not be kept: ${messageOf(error)}.`;
+    }
+  }
+}
+
+const stateFolder = (env: Readonly<Record<string, string | undefined>>): string =>
+  path.join(env.XDG_STATE_HOME || path.join(env.HOME || os.homedir(), '.local', 'state'), 'rasket');
+
+const messageOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
+
+/** The words of a fault; without any, what is to be looked into: a refusal may be of another shape too. */
+function explain(error: unknown, inItsWords?: Translate): { said?: string; fault?: unknown } {
+  try {
+    const [first, ...more] = explainFault(error, inItsWords)?.lines ?? [];
+    if (first === undefined) return { fault: error };
+    // The message of the whole may be that of its first field.
+    const isSaid = (line: string): boolean => first.includes(line.trim().replace(/\.$/, ''));
+    return { said: [first, ...more.filter((line) => !isSaid(line))].join(' ') };
+  } catch (found) {
+    return { fault: found };
+  }
+}

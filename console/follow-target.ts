@@ -1,0 +1,66 @@
+import path from 'node:path';
+import {
+  ApiFault,
+  createClient,
+  findTarget,
+  NoAnswer,
+  routeOf,
+  type Client,
+  type Target,
+} from '../cli/client/index.ts';
+
+const DEVELOPMENT_FILE = path.join(path.sep, 'run', 'dev.json');
+
+/**
+ * A client that goes where its server goes. A development server writes its address and key into its folder at each of its
+ * starts, and may have other ones then; every other target was named by somebody, and is left by nobody but them.
+ */
+export function followTarget(first: Client, target: Target, version: string): Client {
+  const { urlFrom, keyFrom } = target;
+  if (!urlFrom.endsWith(DEVELOPMENT_FILE) || keyFrom !== urlFrom) return first;
+  const folder = urlFrom.slice(0, -DEVELOPMENT_FILE.length);
+  let now = first;
+  let known = target;
+  const look = (): void => {
+    const found = findAgain(folder);
+    if (found === undefined || isSame(found, known)) return;
+    known = found;
+    now = createClient({ ...found, version });
+  };
+  return {
+    get url() {
+      return now.url;
+    },
+    async call(operation, call, signal) {
+      const asked = now;
+      try {
+        return await asked.call(operation, call, signal);
+      } catch (error) {
+        if (isOfAnother(error)) look();
+        // What would change something was meant for the server that was named when it was asked for.
+        if (now === asked || routeOf(operation)[0] !== 'GET') throw error;
+        return now.call(operation, call, signal);
+      }
+    },
+    download: (link) => now.download(link),
+    upload: (to, form) => now.upload(to, form),
+    fetchFile: (from, query) => now.fetchFile(from, query),
+    stream: (from, call) => now.stream(from, call),
+  };
+}
+
+/** Nobody answers where it was, or somebody who does not know the key. */
+const isOfAnother = (error: unknown): boolean =>
+  error instanceof NoAnswer || (error instanceof ApiFault && error.status === 401);
+
+function findAgain(folder: string): Target | undefined {
+  try {
+    return findTarget({ data: folder, needsKey: false, env: {} });
+  } catch {
+    // It does not run now.
+    return undefined;
+  }
+}
+
+const isSame = (one: Target, other: Target): boolean =>
+  one.url === other.url && one.apiKey === other.apiKey && one.operatorToken === other.operatorToken;

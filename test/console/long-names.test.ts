@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { receiveMail } from '../rig/received-mail.ts';
+import { startScene, type Scene, type Team } from '../rig/scene.ts';
+import { normalise } from './normalise.ts';
+import { describeAtTerminal, Seat } from './seat.ts';
+
+const SIZES = [
+  { columns: 60, rows: 24 },
+  { columns: 80, rows: 24 },
+  { columns: 120, rows: 40 },
+];
+
+const LONG = 'customer-success-and-renewals@operations.northern-region.example.org';
+const MIDDLE = 'maria.fernandez-lopez@mail.example.org';
+
+describeAtTerminal('tables of the console with long names in them', () => {
+  let scene: Scene;
+  let team: Team;
+  let seat: Seat;
+  beforeAll(async () => {
+    scene = await startScene();
+    team = await scene.team('Example');
+    await team.domain('mail.example.com');
+    await make('/domains', { name: 'transactional.notifications.european-customers.example.com' });
+    for (const email of ['ada@example.org', MIDDLE, LONG]) {
+      const mail = { from: 'hello@mail.example.com', to: email, subject: 'Your receipt of November', text: 'Hi' };
+      await make('/emails', mail);
+      await scene.settled();
+      await make('/contacts', { email, first_name: 'Maria', last_name: 'Fernández López' });
+      await make('/suppressions', { email });
+    }
+    await receiveMail(scene, team);
+    seat = await Seat.take({ url: scene.url, key: team.key });
+    await seat.sees('bytes of received mail');
+  });
+  afterAll(async () => {
+    await seat?.[Symbol.asyncDispose]();
+    await scene?.close();
+  });
+
+  async function make(url: string, body: object): Promise<void> {
+    const { status } = await scene.api('POST', url, { key: team.key, body });
+    expect(status).toBeLessThan(300);
+    scene.clock.advance(1000);
+  }
+
+  for (const { columns, rows } of SIZES)
+    it.each([
+      ['emails', [LONG, MIDDLE, 'ada@example.org']],
+      ['contacts', [LONG, MIDDLE]],
+      ['suppressions', [LONG, MIDDLE]],
+      ['received', ['Someone <someone@', 'Support <support@']],
+      ['domains', ['transactional.notifications.european-customers.example.com']],
+    ] as const)(`%s at ${columns}×${rows} cut none`, async (name, whole) => {
+      await seat.resize(columns, rows);
+      await seat.type(`:${name}`);
+      await seat.sees(`:${name}`);
+      await seat.press('Enter');
+      const frame = await seat.sees(new RegExp(`^ ${name} +\\d+$`, 'm'), /^ \? keys/m);
+      expect(frame.split('\n').filter((line) => [...line].length > columns)).toEqual([]);
+      // What is longer than the terminal goes on in the next line.
+      const joined = frame.replaceAll(/\n {4}(?=\S)/g, '');
+      for (const one of whole) expect(frame + joined).toContain(one);
+      await expect(normalise(frame)).toMatchFileSnapshot(`frames/names/${name}-${columns}x${rows}.txt`);
+    });
+
+  it('a row of two lines is walked like any other, and seen whole', async () => {
+    await seat.resize(60, 12);
+    await seat.type(':contacts');
+    await seat.press('Enter');
+    await seat.sees(/^ contacts +3$/m);
+    await seat.press('g');
+    await seat.sees(/^› [^]*^ {4}customer-success/m);
+    await seat.press('G');
+    const frame = await seat.sees(/^› [^]*^ {4}ada@example\.org/m);
+    expect(frame).not.toContain('customer-success');
+    await seat.press('k');
+    await seat.sees(/^› [^]*^ {4}maria\.fernandez/m);
+  });
+});
