@@ -14,6 +14,7 @@ const PEAK = '/proc/self/clear_refs';
 const peakBytes = (): number =>
   Number(/^VmHWM:\s*(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) * 1024;
 
+// runs only where the system keeps the peak of a process.
 it.skipIf(!existsSync(PEAK))(
   'the first message of 50 MB that comes in costs less than 350 MB of memory, client included',
   async () => {
