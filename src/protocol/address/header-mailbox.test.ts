@@ -11,6 +11,8 @@ describe('one mailbox, in any form that RFC 5322 gives it', () => {
     [`<${OWN}>`, ''],
     [`  ${OWN}  `, ''],
     [`App <${OWN}>`, 'App'],
+    [`${OWN} <${OWN}>`, ''],
+    [`App@Ours.Example <${OWN}>`, ''],
     [`App<${OWN}>`, 'App'],
     [`"App, Inc." <${OWN}>`, 'App, Inc.'],
     [`"App \\"the\\" (one)" <${OWN}>`, 'App "the" (one)'],

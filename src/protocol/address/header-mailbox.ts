@@ -22,9 +22,15 @@ export function parseHeaderMailbox(value: string): MailboxResult {
     const fault = `The comment ${quoteValue(spoken)} looks like an address; leave it out.`;
     return { ok: false, fault };
   }
-  const parsed = parseMailbox(text);
+  const parsed = parseMailbox(withoutEcho(text));
   if (parsed.ok) return { ok: true, mailbox: named(parsed.mailbox, comments) };
   return parsed;
+}
+
+/** Many programs write the address where its name would be; whichever of the two a reader takes, it is the same sender. */
+function withoutEcho(text: string): string {
+  const [, name, address] = /^\s*([^\s"<>]+)\s*<([^\s<>]+)>\s*$/.exec(text) ?? [];
+  return address !== undefined && name?.toLowerCase() === address.toLowerCase() ? `<${address}>` : text;
 }
 
 /** Before there were names, they stood in a comment behind the address. */

@@ -27,17 +27,13 @@ const reserved = new Set([
   'authentication-results',
   'delivered-to',
 ]);
-const reservedFamilies = ['content-', 'arc-'];
-const broadcastFamily = 'list-unsubscribe';
+const reservedFamilies = ['content-', 'arc-', 'list-unsubscribe'];
 
 /** Headers that the composer, the signer or a receiving server writes; a caller may not. Reply-To and Sender are free. */
 export function isReservedHeader(name: string): boolean {
   const lower = name.toLowerCase();
-  return reserved.has(lower) || isForBroadcasts(lower) || reservedFamilies.some((family) => lower.startsWith(family));
+  return reserved.has(lower) || reservedFamilies.some((family) => lower.startsWith(family));
 }
-
-/** Those which only mail to many has, from us: a reader's button to unsubscribe has to do so (RFC 8058). */
-export const isForBroadcasts = (name: string): boolean => name.toLowerCase().startsWith(broadcastFamily);
 
 /** What is wrong with a header that a caller wants to add; undefined when it may be written. */
 export function headerFault(name: string, value: string): string | undefined {

@@ -8,7 +8,7 @@ export { isComposite } from './body-part.ts';
 export type { Attachment } from './body-part.ts';
 export type { ComposedMessage, MessageInput, MessageLayout } from './compose-message.ts';
 export { contentIdFault, contentTypeFault, guessContentType } from './content-type.ts';
-export { headerFault, isForBroadcasts, isReservedHeader } from './header-rules.ts';
+export { headerFault, isReservedHeader } from './header-rules.ts';
 export { serializeHeaders } from './header-field.ts';
 export type { HeaderField } from './header-field.ts';
 export { formatDate } from './date.ts';

@@ -8,7 +8,7 @@ import {
   type Mailbox,
 } from '../../../protocol/address/index.ts';
 import type { Asked } from '../../../protocol/dsn/index.ts';
-import { headerFault, isForBroadcasts } from '../../../protocol/mime/index.ts';
+import { headerFault } from '../../../protocol/mime/index.ts';
 import { decodeText, readFields, type RawField, type TextPart } from '../../../protocol/mime-read/index.ts';
 import { tagFault, type EmailDraft } from '../../../resources/emails/index.ts';
 import type { Idempotency } from './idempotency.ts';
@@ -126,8 +126,6 @@ function mustBeSendable(fields: readonly RawField[]): void {
     const count = fields.filter(({ lower }) => lower === name).length;
     if (count > 1) throw unreadable(`it has ${count} headers ${name}, and readers would differ on which counts`);
   }
-  const unsubscribes = fields.find(({ lower }) => isForBroadcasts(lower));
-  if (unsubscribes) throw unreadable(`its header ${unsubscribes.name} is reserved for broadcasts; remove it`);
   if (fields.filter(({ lower }) => lower === 'received').length > HOPS_MAX) {
     throw unreadable(`it has passed more than ${HOPS_MAX} servers, so that it seems to go in circles`);
   }
