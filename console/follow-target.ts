@@ -3,6 +3,7 @@ import {
   ApiFault,
   createClient,
   findTarget,
+  mustRun,
   NoAnswer,
   routeOf,
   type Client,
@@ -25,7 +26,7 @@ export function followTarget(first: Client, target: Target, version: string): Cl
     const found = findAgain(folder);
     if (found === undefined || isSame(found, known)) return;
     known = found;
-    now = createClient({ ...found, version });
+    now = createClient({ ...found, version, mustBeThere: mustRun(found.development) });
   };
   return {
     get url() {

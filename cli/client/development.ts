@@ -54,6 +54,11 @@ export const notRunning = ({ data, url = '' }: { data: string | undefined; url?:
     next: `${startOf(data)}, or name another server with --url or --profile`,
   });
 
+/** Before each call: whoever else answers at its address is not told its key. */
+export const mustRun = (development: Development | undefined) => (): void => {
+  if (development?.isRunning() === false) throw notRunning(development);
+};
+
 function readFile(file: string): DevFile | undefined {
   try {
     const held = JSON.parse(readFileSync(file, 'utf8')) as Partial<DevFile>;

@@ -6,7 +6,7 @@
 export { createClient, type Client, type ClientOptions, type StreamCall } from './client.ts';
 export type { StreamFrame } from './event-stream.ts';
 export { checkKey, dataOf, DEFAULT_URL, findTarget, readUrl, type Target, type TargetInput } from './credentials.ts';
-export { notRunning, startOf, type Development } from './development.ts';
+export { mustRun, startOf, type Development } from './development.ts';
 export { CredentialsFault } from './credentials-fault.ts';
 export { readHistory, type EmailHistory } from './email-history.ts';
 export { ApiFault, NoAnswer } from './faults.ts';

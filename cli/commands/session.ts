@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ApiFault, createClient, findTarget, notRunning, type Client, type Target } from '../client/index.ts';
+import { ApiFault, createClient, findTarget, mustRun, type Client, type Target } from '../client/index.ts';
 import { CliFault, EXIT, explainFault, openTerminal, type Explanation, type Terminal } from '../output/index.ts';
 import { nameOptions } from './name-options.ts';
 import { tellWaits } from './tell-waits.ts';
@@ -55,10 +55,7 @@ export async function inSession(
     // Whoever has several servers sees on which one something is about to change.
     const onWrite = (): void => terminal.hint(terminal.paint('dim', `On ${target.url} (${target.urlFrom})`));
     const { apiKey: key, operatorToken, development } = target;
-    const mustBeThere = (): void => {
-      if (development?.isRunning() === false) throw notRunning(development);
-    };
-    const to = { url: target.url, apiKey: key, operatorToken, version, mustBeThere };
+    const to = { url: target.url, apiKey: key, operatorToken, version, mustBeThere: mustRun(development) };
     const silent = createClient({ ...to, ...(hasScreen ? {} : { onWrite }) });
     const client = isJson || hasScreen ? silent : tellWaits(silent, terminal);
     const again = (more: readonly string[]): string => typeAgain(command, target, more);

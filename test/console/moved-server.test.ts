@@ -20,9 +20,7 @@ describeAtTerminal('a development server that comes back on another port', () =>
     await seat.sees(/^› .*Kept/m);
     await before.stop();
     await seat.sees('✗ no answer since', 'Kept');
-    // Somebody else has its port by now.
-    const other = net.createServer((socket) => void socket.destroy());
-    await new Promise<void>((resolve) => void other.listen(Number(new URL(before.url).port), '127.0.0.1', resolve));
+    const other = await takePort(before.url);
     const after = await start();
     expect(after.url).not.toBe(before.url);
     await seat.sees('✓ connected', after.url, /^› .*Kept/m);
@@ -34,5 +32,25 @@ describeAtTerminal('a development server that comes back on another port', () =>
     await seat.press('C-s');
     await seat.sees('This is the only time the key is shown');
     other.close();
+
+    after.kill('SIGKILL');
+    await after.ended;
+    const stranger = await takePort(after.url);
+    await seat.press('Escape');
+    await seat.press('5');
+    await seat.sees('✗ no answer since', 'No development server runs from');
+    expect(stranger.asked).toBe(0);
+    stranger.close();
   });
 });
+
+/** Somebody else who has the port of a server that is gone. */
+async function takePort(url: string): Promise<{ asked: number; close(): void }> {
+  const server = net.createServer((socket) => {
+    other.asked++;
+    socket.destroy();
+  });
+  const other = { asked: 0, close: () => void server.close() };
+  await new Promise<void>((resolve) => void server.listen(Number(new URL(url).port), '127.0.0.1', resolve));
+  return other;
+}
