@@ -15,6 +15,7 @@ export {
   forgetKey,
   keepKey,
   listProfiles,
+  type Profile,
   lookForStore,
   moveIntoKeyring,
   type Environment,

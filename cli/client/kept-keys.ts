@@ -60,14 +60,23 @@ export interface Profile extends Entry {
   name: string | undefined;
 }
 
-export function listProfiles(env: Environment): Profile[] {
+/** One that cannot be read takes no other from its reader. */
+export function listProfiles(env: Environment): { profiles: Profile[]; faults: CredentialsFault[] } {
   const folder = path.join(folderOf(env), 'profiles');
   const files = existsSync(folder) ? readdirSync(folder).filter((file) => file.endsWith('.json')) : [];
   const names = [undefined, ...files.map((file) => file.slice(0, -'.json'.length)).sort()];
-  return names.flatMap((name) => {
-    const entry = readEntry(env, name);
-    return entry ? [{ name, ...entry }] : [];
+  const faults: CredentialsFault[] = [];
+  const profiles = names.flatMap((name) => {
+    try {
+      const entry = readEntry(env, name);
+      return entry ? [{ name, ...entry }] : [];
+    } catch (error) {
+      if (!(error instanceof CredentialsFault)) throw error;
+      faults.push(error);
+      return [];
+    }
   });
+  return { profiles, faults };
 }
 
 export function readEntry(env: Environment, profile?: string): Entry | undefined {
@@ -78,10 +87,10 @@ export function readEntry(env: Environment, profile?: string): Entry | undefined
     throw new CredentialsFault(`${file} can be read by other users; close it with: chmod 600 ${file}`);
   }
   const held = readHeld(file);
-  if (typeof held?.url !== 'string' || !URL.canParse(held.url)) throw damaged(file);
+  if (typeof held?.url !== 'string' || !URL.canParse(held.url)) throw damaged(file, profile);
   if (typeof held.api_key === 'string') return { file, url: held.url, apiKey: held.api_key };
   if (isKeyring(held.keyring)) return { file, url: held.url, keyring: held.keyring };
-  throw damaged(file);
+  throw damaged(file, profile);
 }
 
 type Held = { url?: unknown; api_key?: unknown; keyring?: unknown };
@@ -94,8 +103,10 @@ function readHeld(file: string): Held | undefined {
   }
 }
 
-const damaged = (file: string): CredentialsFault =>
-  new CredentialsFault(`${file} does not hold a url and an api_key; write it anew with: rasket login --url URL`);
+const damaged = (file: string, profile: string | undefined): CredentialsFault =>
+  new CredentialsFault(
+    `${file} does not hold a url and an api_key; write it anew with: rasket login --url URL${profile ? ` --profile ${profile}` : ''}`,
+  );
 
 /**
  * The key of an entry, or a sentence that says why it cannot be had. The keyring's entry names its address as well: whoever
@@ -147,7 +158,7 @@ export function keepKey(env: Environment, { url, api_key }: Credentials, profile
 /** Takes keys of before out of their files; answers the profiles whose keys were moved. */
 export function moveIntoKeyring(env: Environment): (string | undefined)[] {
   return listProfiles(env)
-    .filter(({ url, apiKey, name }) => apiKey !== undefined && keepKey(env, { url, api_key: apiKey }, name).by)
+    .profiles.filter(({ url, apiKey, name }) => apiKey !== undefined && keepKey(env, { url, api_key: apiKey }, name).by)
     .map(({ name }) => name);
 }
 

@@ -1,8 +1,14 @@
-import { listProfiles, nameOfKeyring, type Environment } from '../client/index.ts';
+import { listProfiles, nameOfKeyring, type Environment, type Profile } from '../client/index.ts';
 import { formatTable, type Terminal } from '../output/index.ts';
 
 export async function showProfiles(terminal: Terminal, env: Environment, isJson: boolean): Promise<void> {
-  const profiles = listProfiles(env);
+  const { profiles, faults } = listProfiles(env);
+  showReadable(terminal, env, isJson, profiles);
+  // What can be read was shown all the same.
+  if (faults[0]) throw faults[0];
+}
+
+function showReadable(terminal: Terminal, env: Environment, isJson: boolean, profiles: readonly Profile[]): void {
   const inForce = env.RASKET_PROFILE || undefined;
   if (isJson) {
     return terminal.printJson(

@@ -2,6 +2,7 @@ import type { Field, Tone } from '../families/family.ts';
 import { inWords, readPart, valueOf } from '../families/field-value.ts';
 import { cleanLines } from './clean.ts';
 import { CliFault } from './cli-fault.ts';
+import { nearestTo } from './nearest.ts';
 import { formatPairs, type Column } from './table.ts';
 import type { Style, Terminal } from './terminal.ts';
 import { formatTime } from './time.ts';
@@ -67,7 +68,12 @@ export function namedFields(fields: Fields, names: readonly string[], noun: stri
     const [first = ''] = name.split('.');
     if (name !== first && fields.some((field) => field.name === first)) return { name, label: name };
     const known = [...new Set(fields.map((field) => field.name))];
-    throw new CliFault(`--fields: ${noun} has no ${JSON.stringify(name)}; it has ${known.join(', ')}`, 'usage');
+    const nearest = nearestTo(name, known);
+    const advice = nearest === undefined ? '' : `. Did you mean ${nearest}?`;
+    throw new CliFault(
+      `--fields: ${noun} has no ${JSON.stringify(name)}; it has ${known.join(', ')}${advice}`,
+      'usage',
+    );
   });
 }
 

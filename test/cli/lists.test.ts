@@ -173,6 +173,7 @@ describe('--fields', () => {
     const { code, stderr, asked } = await speak([...words, '--fields', 'id,stauts'], one);
     expect({ code, asked }).toEqual({ code: 64, asked: [] });
     expect(stderr).toMatch(/^rasket: --fields: an? (email|domain) has no "stauts"; it has .*\bid\b/);
+    expect(stderr.includes('Did you mean status?')).toBe(words[0] === 'domains');
   });
 
   it('takes names and no empty ones', async () => {

@@ -211,3 +211,18 @@ it.each(['../x', '', 'a/b', '-x', 'a'.repeat(65)])('a profile is not called %j',
 it.each(['-v', '-V', '--version', 'version'])('%s prints the version', async (word) => {
   expect(await desk.rasket([word])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
 });
+
+it('a profile that is damaged stops neither a login nor the list of the others', async () => {
+  const server = await serving();
+  await login(server, 'rk_good', '--profile', 'good');
+  desk.write('config/rasket/profiles/bad.json', '{"url":');
+  fs.chmodSync(desk.at('config/rasket/profiles/bad.json'), 0o600);
+  const says =
+    /bad\.json does not hold a url and an api_key; write it anew with: rasket login --url URL --profile bad\n$/;
+  expect(await login(server, 'rk_mine')).toMatchObject({ code: 0, stderr: '' });
+  const shown = await desk.rasket(['profiles']);
+  expect(shown).toMatchObject({ code: 77, stdout: expect.stringContaining(server.url) });
+  expect(shown.stderr).toMatch(says);
+  const listed = await desk.rasket(['profiles', '--json']);
+  expect((JSON.parse(listed.stdout) as { name: string }[]).map(({ name }) => name)).toEqual([null, 'good']);
+});

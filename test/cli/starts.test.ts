@@ -127,7 +127,7 @@ describe('rasket dev', () => {
     const blocker = await takePort(3000);
     const server = await desk.serve(['dev', '--data', 'dev'], { env: { ...env, RASKET_HTTP_PORT: undefined } });
     expect(server.url).not.toMatch(/:3000$/);
-    expect(server.stderr).toMatch(/port is in use; taking a free one/);
+    expect(server.stderr).toMatch(/port is in use; a free one is open instead/);
     await vi.waitFor(() => expect(server.stdout).toContain('Ctrl-C stops it'), { timeout: 10_000 });
     expect(server.stdout).toContain(server.url);
     const curl = /curl [\s\S]*?\}'\n/.exec(server.stdout)?.[0] ?? '';
