@@ -33,7 +33,7 @@ const onSqliteAlone = [
   'test/console/*.test.ts',
   'test/api/conventions/{bodies,bodies-in-hand,credentials,http-by-hand,parameters,paths-and-methods}.test.ts',
   'test/api/conventions/{rate-limit,reach,unread-answers}.test.ts',
-  'test/api/domains/{diagnosis,diagnosis-settings}.test.ts',
+  'test/api/domains/{diagnosis,diagnosis-settings,spf-includes}.test.ts',
   'test/api/emails/{attachment-paths,header-injection}.test.ts',
   'test/api/shares/share-page.test.ts',
   'test/api/webhooks/hostile-endpoints.test.ts',

@@ -1,6 +1,6 @@
 /**
- * Wires everything, and is the only file that does: config in, running ports out. What it starts it also stops, in the
- * opposite order: ports first, then the queue, then the database.
+ * Wires everything, and is the only file that does: config in, running ports out. What it starts it also stops:
+ * HTTP first, then the queue and the webhooks, then the SMTP ports, then the database.
  */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
@@ -111,8 +111,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     await migrateStore(world);
     const marks = openProcessMarks(options.dataDir);
     toStop.push(marks.close);
-    const accept = createAccept(world, () => mail?.queue.wake());
     const wakeQueue = (): void => mail?.queue.wake();
+    const accept = createAccept(world, wakeQueue);
     const { networkClock, trustedCa } = options;
     const mail = roles.has('delivery')
       ? await startDelivery(world, { runDir, marks, accept, networkClock, trustedCa })

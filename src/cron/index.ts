@@ -1,5 +1,5 @@
 /**
- * Cron: the table of what happens by itself and when. Each job is one verb of flow or resources; a job starts once per
+ * Cron: runs the jobs of the table in `app.ts`, each at its time. A job is one verb of flow or resources; it starts once per
  * slot among all nodes, and a failure waits for the next slot. One process never runs a job twice at a time; but a job
  * that outlasts its slot may meet the next run of it on another node, so each verb has to bear that.
  */

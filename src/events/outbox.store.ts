@@ -8,7 +8,7 @@ interface Recorded {
   at: number;
 }
 
-interface EndpointRow {
+interface Subscriber {
   id: string;
   team_id: string;
   events: string;
@@ -24,21 +24,21 @@ const LISTENER_COLUMNS = ['listener_id', 'event_id', 'type', 'created_at'] as co
  * event is lost between a state and its webhook. A disabled endpoint's events are kept, but nothing is due.
  */
 export async function fillOutbox(tx: Executor, events: readonly Recorded[]): Promise<void> {
-  // Accepting mail records nothing else, so it does not even look.
+  // Nobody can subscribe to it, so accepting mail that is not scheduled does not even look.
   const offered = events.filter((event) => event.type !== 'email.queued');
   if (offered.length === 0) return;
-  const endpoints = await endpointsOf(tx, [...new Set(offered.map((event) => event.teamId))]);
-  if (endpoints.length === 0) return;
-  const isListener = (endpoint: EndpointRow): boolean => endpoint.status === 'listening';
-  const rows = endpoints.flatMap((endpoint) => {
-    if (isListener(endpoint)) return [];
-    const isParked = endpoint.status === 'disabled';
-    return eventsFor(endpoint, offered).map(({ id, teamId, type, at }) => {
-      return [endpoint.id, id, teamId, type, 'pending', isParked ? 1 : 0, isParked ? null : at, at];
+  const subscribers = await subscribersOf(tx, [...new Set(offered.map((event) => event.teamId))]);
+  if (subscribers.length === 0) return;
+  const isListener = (subscriber: Subscriber): boolean => subscriber.status === 'listening';
+  const rows = subscribers.flatMap((subscriber) => {
+    if (isListener(subscriber)) return [];
+    const isParked = subscriber.status === 'disabled';
+    return eventsFor(subscriber, offered).map(({ id, teamId, type, at }) => {
+      return [subscriber.id, id, teamId, type, 'pending', isParked ? 1 : 0, isParked ? null : at, at];
     });
   });
   if (rows.length > 0) await tx.insertMany('webhook_events', COLUMNS, rows);
-  const heard = endpoints.filter(isListener).flatMap((listener) => {
+  const heard = subscribers.filter(isListener).flatMap((listener) => {
     return eventsFor(listener, offered).map(({ id, type, at }) => [listener.id, id, type, at]);
   });
   if (heard.length > 0) await tx.insertMany('webhook_listener_events', LISTENER_COLUMNS, heard);
@@ -55,14 +55,14 @@ export async function offerSample(
   sample: Recorded,
   only?: string,
 ): Promise<{ webhooks: string[]; listeners: number }> {
-  const takers = (await endpointsOf(tx, [sample.teamId])).filter(
-    (endpoint) =>
-      endpoint.status !== 'disabled' &&
-      (only === undefined || endpoint.id === only) &&
-      eventsFor(endpoint, [sample]).length > 0,
+  const takers = (await subscribersOf(tx, [sample.teamId])).filter(
+    (subscriber) =>
+      subscriber.status !== 'disabled' &&
+      (only === undefined || subscriber.id === only) &&
+      eventsFor(subscriber, [sample]).length > 0,
   );
-  const webhooks = takers.filter((endpoint) => endpoint.status === 'enabled').map((endpoint) => endpoint.id);
-  const listeners = takers.filter((endpoint) => endpoint.status === 'listening').map((endpoint) => endpoint.id);
+  const webhooks = takers.filter((subscriber) => subscriber.status === 'enabled').map((subscriber) => subscriber.id);
+  const listeners = takers.filter((subscriber) => subscriber.status === 'listening').map((subscriber) => subscriber.id);
   const { id, teamId, type, at } = sample;
   const rows = webhooks.map((webhook) => [webhook, id, teamId, type, 'pending', 0, at, at, 1]);
   if (rows.length > 0) await tx.insertMany('webhook_events', SAMPLE_COLUMNS, rows);
@@ -71,16 +71,16 @@ export async function offerSample(
   return { webhooks, listeners: listeners.length };
 }
 
-function eventsFor(endpoint: EndpointRow, offered: readonly Recorded[]): Recorded[] {
-  const types = typesIn(endpoint.events);
-  return offered.filter((event) => event.teamId === endpoint.team_id && types.has(event.type));
+function eventsFor(subscriber: Subscriber, offered: readonly Recorded[]): Recorded[] {
+  const types = typesIn(subscriber.events);
+  return offered.filter((event) => event.teamId === subscriber.team_id && types.has(event.type));
 }
 
-function endpointsOf(tx: Executor, teamIds: string[]): Promise<EndpointRow[]> {
+function subscribersOf(tx: Executor, teamIds: string[]): Promise<Subscriber[]> {
   const among = uuidsIn(tx.dialect, 'team_id', teamIds);
   const sql = `select id, team_id, events, status from webhooks where ${among.sql} and deleted_at is null
     union all select id, team_id, events, 'listening' from webhook_listeners where ${among.sql} order by id`;
-  return tx.all<EndpointRow>(sql, [among.value, among.value]);
+  return tx.all<Subscriber>(sql, [among.value, among.value]);
 }
 
 const LISTS_KEPT_MAX = 1000;

@@ -104,7 +104,7 @@ describe('what a life leaves behind', () => {
     const wire: string[] = [];
     const id = await mail.send('x@one.example');
     const first = openLife(scene, async (job, ctx) => {
-      await ctx.handOff.intend(job.recipients);
+      await ctx.handOff.intend();
       if (job.attempt > 1) return never();
       ctx.handOff.mark();
       wire.push('refused for now');
@@ -222,7 +222,7 @@ function dotThen(wire: string[], step: (name: Step) => Promise<void> | undefined
     await step('claimed');
     await ctx.message();
     await step('composed');
-    await ctx.handOff.intend(job.recipients);
+    await ctx.handOff.intend();
     await step('intent recorded');
     ctx.handOff.mark();
     await step('marked');

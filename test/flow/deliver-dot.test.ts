@@ -82,7 +82,7 @@ describe.each([
       { kind: 'bounced', address: 'permfail@y.example' },
       { kind: 'ambiguous', address: 'drop-after-dot@y.example', detail, mx: MX },
     ]);
-    expect(scene.order).toEqual(['intend drop-after-dot@y.example', 'durable', 'mark']);
+    expect(scene.order).toEqual(['intend permfail@y.example drop-after-dot@y.example', 'durable', 'mark']);
   });
 });
 

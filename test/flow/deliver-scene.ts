@@ -109,9 +109,9 @@ export async function setScene(options: SceneOptions = {}): Promise<Scene> {
         {
           message: message ?? (() => Promise.resolve({ content: chunks, size, needsSmtpUtf8 })),
           handOff: {
-            intend: async (addresses) => {
-              order.push(`intend ${addresses.join(' ')}`);
-              await handOff?.intend?.(addresses);
+            intend: async () => {
+              order.push(`intend ${recipients.join(' ')}`);
+              await handOff?.intend?.();
               order.push('durable');
             },
             mark: () => {

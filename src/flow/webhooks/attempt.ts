@@ -21,8 +21,8 @@ export interface Outcome {
 }
 
 /**
- * One attempt: a fresh timestamp and signature over the same id and bytes. Never rejects; `signal` ends it as if its time
- * were over.
+ * One attempt: a fresh timestamp and signature over the same id and bytes. Never rejects; `signal` ends it as the
+ * timeout does.
  */
 export async function makeAttempt(
   world: World,

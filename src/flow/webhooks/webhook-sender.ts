@@ -30,8 +30,8 @@ const WORK_TABLE = 'webhook_events';
 const ENDPOINT_TABLES = ['webhooks', 'teams'];
 
 /**
- * Sends what lies in the outboxes. Each endpoint is one process's at a time, under a lease; here is decided which of them have
- * work, and nothing is ever sent.
+ * Sends what lies in the outboxes. Each endpoint is one process's at a time, under a lease; which of them have work is
+ * decided here, and nothing is sent here.
  */
 export function createWebhookSender(world: World, accept: Pick<Accept, 'acceptEmail'>): WebhookSender {
   const { db } = world;

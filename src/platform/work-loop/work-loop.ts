@@ -51,7 +51,7 @@ export interface WorkLoopOptions<T> {
   carry(item: T, signal: AbortSignal): Promise<void>;
   /** What was claimed while the loop was being stopped. */
   giveBack?(items: readonly T[], signal: AbortSignal): Promise<void>;
-  /** Keeps leases from running out, every `renewMs`. Called also while nothing is under way, and while it is stopped. */
+  /** Keeps leases from running out, every `everyMs`. Called also while nothing is under way, and while it is stopped. */
   renew?: { everyMs: number; work(inFlight: readonly T[]): Promise<void> };
   /** How many more may be taken at this moment. Without it there is no limit. */
   capacity?(): number;

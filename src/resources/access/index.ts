@@ -28,7 +28,10 @@ export interface OperatorCtx<Held extends Store = Store> {
   requestId: string;
 }
 
-/** A call of one caller. Verbs of flow, which also ask DNS and make requests, take a `Ctx<World>`. */
+/**
+ * A call of one caller. Verbs of flow, which also ask DNS and make requests, take a `Ctx<World>`. A port hands all of them
+ * its World: `Ctx` is narrower by its type alone.
+ */
 export interface Ctx<Held extends Store = Store> {
   store: Held;
   teamId: string;

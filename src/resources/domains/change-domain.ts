@@ -15,7 +15,7 @@ import { presentDomainEvent } from './present.ts';
 import { checkOf, type RecordCheck } from './record-check.ts';
 import { recordsToCheck, saveRecords } from './records.store.ts';
 import { mustFitDns } from './register-domain.ts';
-import { judge } from './save-checks.ts';
+import { stateAfter } from './save-checks.ts';
 import { returnPathClash } from './tracking-record.ts';
 
 /** A change that is possible as the domain stands, with what it asks DNS for. */
@@ -107,7 +107,7 @@ async function applyChange(
   const stored = await recordsToCheck(tx, domain.id);
   const records = carryOver(expectedRecords(store, domain, await keysOf(tx, domain.id)), stored);
   // Somebody else may have changed the domain meanwhile: what was found at another name says nothing here.
-  const judged = judge(store, domain, records, (record) => checkOf(checks, record)?.verdict, now);
+  const judged = stateAfter(store, domain, records, (record) => checkOf(checks, record)?.verdict, now);
   // To check some of its records is no check of the domain: when that was stays as it is.
   const after: DomainRow = {
     ...judged.domain,

@@ -43,7 +43,7 @@ export interface DomainRow {
    * the domain has failed.
    */
   held_at: number | null;
-  /** When a record of the verified domain was first seen absent or wrong. */
+  /** Verified: when a record for sending was first seen absent or wrong. Not verified: when it was given up. */
   failing_since: number | null;
   receiving_since: number | null;
   receiving_verified_at: number | null;
@@ -66,7 +66,7 @@ export interface RecordRow {
 }
 
 /** A record before it has a place and a history. */
-export type Wanted = Pick<RecordRow, 'record' | 'name' | 'type' | 'value' | 'required'> &
+export type WantedRecord = Pick<RecordRow, 'record' | 'name' | 'type' | 'value' | 'required'> &
   Partial<Pick<RecordRow, 'priority' | 'key_status'>>;
 
 export interface DkimKeyRow {

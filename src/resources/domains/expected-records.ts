@@ -1,6 +1,6 @@
 import type { Store } from '../../platform/store/index.ts';
 import { publishedKey } from './dkim-key.ts';
-import { isSameRecord, type DkimKeyRow, type DomainRow, type RecordRow, type Wanted } from './domain-rows.ts';
+import { isSameRecord, type DkimKeyRow, type DomainRow, type RecordRow, type WantedRecord } from './domain-rows.ts';
 import { trackingRecords } from './tracking-record.ts';
 
 /**
@@ -9,7 +9,7 @@ import { trackingRecords } from './tracking-record.ts';
  */
 export function expectedRecords(store: Store, domain: DomainRow, keys: readonly DkimKeyRow[]): RecordRow[] {
   const isMain = (key: DkimKeyRow): boolean => key.status === 'active' && key.algorithm === 'rsa-sha256';
-  const records: Wanted[] = [
+  const records: WantedRecord[] = [
     ...keys.filter(isMain).map((key) => dkimRecord(store, domain, key)),
     ...returnPathRecords(store, domain),
     ...(domain.receiving === 'enabled' ? [receivingRecord(store, domain)] : []),
@@ -42,7 +42,7 @@ export function carryOver(wanted: readonly RecordRow[], known: readonly RecordRo
   });
 }
 
-function dkimRecord(store: Store, domain: DomainRow, key: DkimKeyRow): Wanted {
+function dkimRecord(store: Store, domain: DomainRow, key: DkimKeyRow): WantedRecord {
   return {
     record: 'DKIM',
     name: `${key.selector}._domainkey.${domain.name}`,
@@ -53,7 +53,7 @@ function dkimRecord(store: Store, domain: DomainRow, key: DkimKeyRow): Wanted {
   };
 }
 
-function returnPathRecords({ config }: Store, domain: DomainRow): Wanted[] {
+function returnPathRecords({ config }: Store, domain: DomainRow): WantedRecord[] {
   const name = `${domain.custom_return_path}.${domain.name}`;
   const { return_path_mx: mx, mx_priority: priority, spf } = config.domains;
   const { host } = config.instance;
@@ -63,7 +63,7 @@ function returnPathRecords({ config }: Store, domain: DomainRow): Wanted[] {
   ];
 }
 
-function receivingRecord({ config }: Store, domain: DomainRow): Wanted {
+function receivingRecord({ config }: Store, domain: DomainRow): WantedRecord {
   const { receiving_mx: mx, mx_priority: priority } = config.domains;
   const value = mx.replaceAll('{host}', config.instance.host);
   return { record: 'Receiving', name: domain.name, type: 'MX', value, priority, required: 1 };

@@ -12,7 +12,7 @@ export { regenerateDkim, replaceKeys } from './regenerate-dkim.ts';
 export { mustBeAddable, mustFitDns, planFull, readDomainName, registerDomain } from './register-domain.ts';
 export { beginRotation, isRotationDue, rotateDkim } from './rotate-dkim.ts';
 export { nameTaken, saveChecks } from './save-checks.ts';
-export { mustWaitItsTurn } from './ask-once.ts';
+export { mustWaitItsTurn } from './once-a-minute.ts';
 export { isVerifiedWithoutDns, maySend } from './capabilities.ts';
 export { addDomain, composeDomain, type MadeDomain } from './compose-domain.ts';
 export { newDkimKeys, openDkimKey, SEALED_DKIM_KEYS } from './dkim-key.ts';

@@ -3,7 +3,7 @@ import type { Executor } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { Ctx } from '../access/index.ts';
-import { mustWaitItsTurn } from './ask-once.ts';
+import { mustWaitItsTurn } from './once-a-minute.ts';
 import { isVerifiedWithoutDns } from './capabilities.ts';
 import { deleteKeys, insertKeys, keysOf } from './dkim-keys.store.ts';
 import { newDkimKeys, type RsaBits } from './dkim-key.ts';

@@ -65,7 +65,7 @@ async function decide(
     { now, retireMs: store.config.domains.retire_days * DAY_MS },
   );
   const records = carryOver(expectedRecords(store, domain, turned.keys), stored);
-  const after = judge(store, domain, records, verdictOf, now);
+  const after = stateAfter(store, domain, records, verdictOf, now);
   await saveTurn(tx, turned, now);
   await saveState(tx, after.domain);
   await saveRecords(tx, domain.id, stored, after.records);
@@ -85,7 +85,7 @@ export const nameTaken = (name: string) =>
   });
 
 /** The domain and its records as a check of DNS leaves them. A record that was not checked leaves its capability as it is. */
-export function judge(
+export function stateAfter(
   store: Store,
   domain: DomainRow,
   records: readonly RecordRow[],

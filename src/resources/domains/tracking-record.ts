@@ -1,12 +1,12 @@
 import type { Config } from '../../platform/config/index.ts';
 import { invalidFields, type Refusal } from '../../platform/refusal/index.ts';
-import type { DomainRow, Wanted } from './domain-rows.ts';
+import type { DomainRow, WantedRecord } from './domain-rows.ts';
 
 /**
  * The name that stands in tracked links, led to us by the domain's owner, and leave for an authority to certify it.
  * Nothing else of the domain hangs on them: while they are not published, mail goes out untouched.
  */
-export function trackingRecords(config: Config, domain: DomainRow): Wanted[] {
+export function trackingRecords(config: Config, domain: DomainRow): WantedRecord[] {
   if (!domain.open_tracking && !domain.click_tracking) return [];
   const value = config.tracking.host.replaceAll('{host}', config.instance.host).toLowerCase();
   const name = `${domain.tracking_subdomain}.${domain.name}`;

@@ -72,7 +72,9 @@ async function judge(
   if (wanted.type === 'CAA') return judgeCaa(world, wanted, records, options, hurried);
   const answer = await answerTo(world, wanted, options, hurried);
   const spf =
-    wanted.record === 'SPF' && wanted.type === 'TXT' ? await spfCost(world, wanted, answer, hurried) : undefined;
+    wanted.record === 'SPF' && wanted.type === 'TXT'
+      ? await spfCost(world, wanted, answer, options, hurried)
+      : undefined;
   return { wanted, answer, judgement: judgeAnswer(wanted, answer, { spf }), ...(spf ? { spf } : {}) };
 }
 
@@ -134,6 +136,7 @@ async function spfCost(
   { resolver }: World,
   { name }: Wanted,
   answer: Answer,
+  options: CheckOptions,
   hurried: Hurry,
 ): Promise<SpfCost | undefined> {
   const record = answer.kind === 'found' ? answer.records.find(isSpf) : undefined;
@@ -147,7 +150,7 @@ async function spfCost(
       next.map(async (include) => {
         texts.set(
           include,
-          answerOf(await hurried(resolver.txt(include)), (records) => records),
+          answerOf(await hurried(resolver.txt(include, options)), (records) => records),
         );
       }),
     );

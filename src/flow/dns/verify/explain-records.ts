@@ -15,7 +15,7 @@ import {
   type ZoneObservation,
 } from '../../../protocol/dns-diagnosis/index.ts';
 import type { Explained, JudgedRecord } from './judged-record.ts';
-import { rememberShortly } from './short-memory.ts';
+import { rememberShortly } from './explanation-memory.ts';
 
 /**
  * Says what is wrong with the records that are not as they should be: asks the zone's own name servers, and where else the

@@ -11,7 +11,7 @@ import { mustBeNoticedAtHome } from './notice.ts';
 import { createOnce } from './once.ts';
 import { createSendingGate } from './sending-gate.ts';
 import { prepareAll, prepareGood } from './prepare-batch.ts';
-import { createMaySend, type MaySend } from './may-send.ts';
+import { createSendingDomainOf, type SendingDomainOf } from './sending-domain.ts';
 import { createPrepare, type Prepared } from './prepare.ts';
 import { mustBeWithinQuota } from './quota.ts';
 import { readSubmitted, type SubmissionEnvelope } from './read-submitted.ts';
@@ -47,8 +47,8 @@ const GROWING = { atOnce: 2, waitingMax: 20 };
 /** `onAccepted` is told after the commit that there is mail to deliver. */
 export function createAccept(world: World, onAccepted: () => void): Accept {
   const commit = world.commits.lane<Acceptance, void>((tx, items) => writeAccepted(world, tx, items), rowsIn);
-  const maySend = createMaySend(world);
-  const prepare = createPrepare(world, maySend);
+  const sendingDomainOf = createSendingDomainOf(world);
+  const prepare = createPrepare(world, sendingDomainOf);
   const mustBeOn = createSendingGate(world);
   const { once, answered } = createOnce(world);
   const limited = createKeyedLimiter(GROWING);
@@ -109,7 +109,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
           return write(ctx, [prepared], { idempotency, answerOf: ([rows]) => ({ id: rows?.email.id ?? '' }) });
         }),
       ),
-    ...asTheyAre(world, { maySend, mustBeOn, once, write: (ctx, one, options) => write(ctx, [one], options) }),
+    ...asTheyAre(world, { sendingDomainOf, mustBeOn, once, write: (ctx, one, options) => write(ctx, [one], options) }),
     async mayBegin({ teamId }) {
       await mustBeOn();
       await mustBeWithinQuota(world, teamId, 1);
@@ -131,7 +131,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
 }
 
 interface Steps {
-  maySend: (ctx: Ctx) => MaySend;
+  sendingDomainOf: (ctx: Ctx) => SendingDomainOf;
   mustBeOn(): Promise<void>;
   once: ReturnType<typeof createOnce>['once'];
   write(
@@ -143,14 +143,14 @@ interface Steps {
 
 /** Messages that others have composed. */
 function asTheyAre(world: World, steps: Steps): Pick<Accept, 'acceptMessage' | 'acceptForward'> {
-  const { maySend, mustBeOn, once, write } = steps;
+  const { sendingDomainOf, mustBeOn, once, write } = steps;
   const answerOf = ([rows]: AcceptedRows[]): SentEmail => ({ id: rows?.email.id ?? '' });
   return {
     async acceptMessage(ctx, spooled, envelope) {
       const { draft, message, idempotency } = await readSubmitted(spooled, envelope);
       return once(ctx, idempotency, async () => {
         await mustBeOn();
-        const prepared = { draft, domain: await maySend(ctx)(draft), templateId: null, message };
+        const prepared = { draft, domain: await sendingDomainOf(ctx)(draft), templateId: null, message };
         if (envelope.asked) await mustBeNoticedAtHome(ctx, envelope.asked);
         return write(ctx, prepared, { idempotency, answerOf });
       });

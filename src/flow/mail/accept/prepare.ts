@@ -6,7 +6,7 @@ import type { Ctx } from '../../../resources/access/index.ts';
 import type { DomainRow } from '../../../resources/domains/index.ts';
 import { readEmail, type CompleteEmailInput, type EmailDraft } from '../../../resources/emails/index.ts';
 import { resolveTemplate, type ResolvedTemplate, type TemplateUse } from '../../../resources/templates/index.ts';
-import type { MaySend } from './may-send.ts';
+import type { SendingDomainOf } from './sending-domain.ts';
 import type { SubmittedMessage } from './submitted-message.ts';
 
 /** A send that its team may make, with nothing of it written yet. */
@@ -24,9 +24,9 @@ export type Prepare = (input: SendEmailRequest) => Promise<Prepared>;
  * For one request: reads a send and checks who it is from and where it goes; refuses by the first rule it breaks. What
  * the emails of a batch have in common is made once.
  */
-export function createPrepare(world: World, maySend: (ctx: Ctx) => MaySend): (ctx: Ctx) => Prepare {
+export function createPrepare(world: World, sendingDomainOf: (ctx: Ctx) => SendingDomainOf): (ctx: Ctx) => Prepare {
   return (ctx) => {
-    const domainOf = maySend(ctx);
+    const domainOf = sendingDomainOf(ctx);
     const rendered = new Map<string, Promise<ResolvedTemplate>>();
     /** The same words are made once, however many emails of the request say them. */
     const render = (use: TemplateUse): Promise<ResolvedTemplate> => {

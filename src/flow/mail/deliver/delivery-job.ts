@@ -32,8 +32,8 @@ export interface OutboundMessage {
 }
 
 export interface HandOff {
-  /** Resolves when the ledger entry "these addresses are about to be handed over" is durable. */
-  intend(addresses: string[]): Promise<void>;
+  /** Resolves when the ledger entry "this delivery is about to be handed over" is durable. */
+  intend(): Promise<void>;
   /** Called in the same tick in which the final dot is written: what follows can no longer be taken back. */
   mark(): void;
 }

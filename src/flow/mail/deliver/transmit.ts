@@ -45,12 +45,11 @@ export async function transmit(session: SmtpSession, job: DeliveryJob, ctx: Deli
       return { kind: 'stale' };
     }
     const outcomes = envelopeOutcomes(session, replies, job.recipients.length);
-    const accepted = job.recipients.filter((_, index) => outcomes[index] === undefined);
-    if (accepted.length === 0) {
+    if (outcomes.every((outcome) => outcome !== undefined)) {
       await leaveTransaction(session, replies);
       return done(dealOut(session, job, outcomes, undefined));
     }
-    const end = await sendContentAndDot(session, message, accepted, ctx, unwatch);
+    const end = await sendContentAndDot(session, message, ctx, unwatch);
     return done(dealOut(session, job, outcomes, end));
   } catch (defect) {
     // The caller's own message() or intend() failed: the peer waits for content that will not come.
@@ -157,7 +156,6 @@ const DOT = Buffer.from('.\r\n');
 async function sendContentAndDot(
   session: SmtpSession,
   message: OutboundMessage,
-  accepted: string[],
   { handOff }: DeliverContext,
   unwatch: () => void,
 ): Promise<End> {
@@ -170,7 +168,7 @@ async function sendContentAndDot(
     const stopped = stoppedBy(session);
     if (stopped) return stopped;
   }
-  await handOff.intend(accepted);
+  await handOff.intend();
   const stopped = stoppedBy(session);
   if (stopped) return stopped;
   unwatch();

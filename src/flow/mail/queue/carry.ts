@@ -3,7 +3,7 @@ import { readAsked } from '../../../protocol/dsn/index.ts';
 import { DomainRemoved, DomainUnverified, KeysChanged, type Batch } from '../compose/index.ts';
 import type { Conversation, Deliver, DeliveryJob, HandOff } from '../deliver/index.ts';
 import type { ClaimedDelivery } from './claim.ts';
-import type { Claim, DeliveryRow } from './deliveries.store.ts';
+import type { ClaimKey, DeliveryRow } from './deliveries.store.ts';
 import type { HandOffLog } from './hand-off-log.ts';
 import type { Outcome } from './outcome.ts';
 
@@ -23,7 +23,7 @@ export interface CarryOptions {
   settle: Settle;
   handOffLog: HandOffLog;
   /** Resolves when the ledger says that this delivery is about to be handed off; rejects with LeaseLost. */
-  intend(claim: Claim): Promise<void>;
+  intend(claim: ClaimKey): Promise<void>;
 }
 
 /** Somebody else holds the delivery now; it is theirs to deliver and to settle. */

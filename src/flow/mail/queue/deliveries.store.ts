@@ -172,11 +172,11 @@ export function renewLeases(db: Executor, owner: string, ids: string[], leaseUnt
  * One claim of a delivery. The attempt is part of it: a late word about an attempt that is over, from a commit whose
  * answer was lost, must not be taken for a word about the next one.
  */
-export type Claim = Pick<DeliveryRow, 'id' | 'attempt'>;
+export type ClaimKey = Pick<DeliveryRow, 'id' | 'attempt'>;
 
 /** Runs a statement over the claims of each attempt; most batches have one. Answers the ids it touched. */
 async function perAttempt(
-  claims: readonly Claim[],
+  claims: readonly ClaimKey[],
   run: (attempt: number, ids: string[]) => Promise<{ id: string }[]>,
 ): Promise<Set<string>> {
   const touched = new Set<string>();
@@ -197,7 +197,7 @@ async function perAttempt(
 export async function recordHandOffs(
   tx: Executor,
   owner: string,
-  claims: readonly Claim[],
+  claims: readonly ClaimKey[],
   at: { now: number; doubtUntil: number },
 ): Promise<Set<string>> {
   return perAttempt(claims, (attempt, ids) => {
@@ -209,7 +209,7 @@ export async function recordHandOffs(
 }
 
 /** Ends deliveries; answers those that `owner` still held. A claim ends once, whoever tries to end it again. */
-export function endClaims(tx: Executor, owner: string, claims: readonly Claim[]): Promise<Set<string>> {
+export function removeClaimed(tx: Executor, owner: string, claims: readonly ClaimKey[]): Promise<Set<string>> {
   return perAttempt(claims, (attempt, ids) => {
     const among = uuidsIn(tx.dialect, 'id', ids);
     const sql = `delete from deliveries where ${among.sql} and attempt = ? and lease_owner = ? returning id`;
@@ -221,7 +221,7 @@ export function endClaims(tx: Executor, owner: string, claims: readonly Claim[])
 export async function reschedule(
   tx: Executor,
   owner: string,
-  claim: Claim,
+  claim: ClaimKey,
   next: Pick<DeliveryRow, 'attempt' | 'due_at' | 'handed_off_at'> & {
     recipients: readonly string[];
     /** It is of no use to try before the domain is verified again. */

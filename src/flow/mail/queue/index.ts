@@ -1,7 +1,7 @@
 /**
  * The queue: what is to be delivered and when. Work is claimed with a lease; whatever happens to the claimant, a
  * delivery is either settled, offered again, or known to stand after its final dot and never sent a second time.
- * It knows `deliver(job) -> outcomes` and whom to ask for a message, and nothing of SMTP.
+ * It knows `deliver(job) -> outcomes` and whom to ask for a message, and nothing of the dialogue.
  */
 export { createQueue, type Queue, type QueueOptions } from './queue.ts';
 export type { Settle, Tried } from './carry.ts';
@@ -38,12 +38,12 @@ export {
   type WaitingRow,
 } from './waiting.store.ts';
 export {
-  endClaims,
   endDoubt,
   hasDeliveries,
   insertDeliveries,
   moveUnclaimed,
   releaseDeferred,
+  removeClaimed,
   removeUnclaimed,
   reschedule,
   type DeliveryRow,

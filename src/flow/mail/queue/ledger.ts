@@ -2,13 +2,13 @@ import { stopwatch } from '../../../platform/clock/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import { LeaseLost } from './carry.ts';
 import { claimDeliveries, type Claimed, type ClaimRequest } from './claim.ts';
-import { recordHandOffs, unclaim, unclaimAllBut, type Claim } from './deliveries.store.ts';
+import { recordHandOffs, unclaim, unclaimAllBut, type ClaimKey } from './deliveries.store.ts';
 
 /** What the queue writes about its own claims; everything that comes together is one commit. */
 export interface Ledger {
   /** `tookMs`: the statements alone, without the wait for a commit. */
   claim(request: Omit<ClaimRequest, 'owner'>): Promise<Claimed & { tookMs: number }>;
-  intend(claim: Claim): Promise<void>;
+  intend(claim: ClaimKey): Promise<void>;
   unclaim(deliveryIds: string[]): Promise<void>;
   /** Answers how many. */
   unclaimAllBut(deliveryIds: string[]): Promise<number>;
@@ -26,7 +26,7 @@ export function createLedger(world: World, owner: string): Ledger {
       }
       return claims;
     }),
-    intend: world.commits.lane<Claim, void>(async (tx, claims) => {
+    intend: world.commits.lane<ClaimKey, void>(async (tx, claims) => {
       const now = world.clock.now();
       const ours = await recordHandOffs(tx, owner, claims, { now, doubtUntil: now + ambiguousMs });
       return claims.map(({ id }) => (ours.has(id) ? undefined : new LeaseLost('another node holds this delivery now')));

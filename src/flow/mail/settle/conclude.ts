@@ -8,7 +8,7 @@ import type { DeliveryRow, Outcome } from '../queue/index.ts';
 
 type Of<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>;
 
-/** What an outcome is told as. */
+/** The events that an outcome can become. */
 type Concluded =
   | 'email.delivered'
   | 'email.complained'

@@ -4,8 +4,8 @@ import type { World } from '../../../platform/world/index.ts';
 import { advanceLastEvent, insertAttempts, type AttemptRow } from '../../../resources/emails/index.ts';
 import { suppress } from '../../../resources/suppressions/index.ts';
 import {
-  endClaims,
   insertDeliveries,
+  removeClaimed,
   reschedule,
   type DeliveryRow,
   type Outcome,
@@ -39,7 +39,7 @@ export function createSettle(world: World, owner: string): Settle {
   };
 }
 
-/** Writes down that the operator took these out of the queue, in the transaction that did; what it answers is to be told then. */
+/** Writes down that the operator took these out of the queue, in the transaction that did. Answers the log's lines, for when it has committed. */
 export async function settleDropped(
   world: World,
   tx: Executor,
@@ -63,7 +63,7 @@ export async function settleDropped(
 
 async function endTheirClaims(world: World, tx: Executor, owner: string, items: Settled[]): Promise<Settled[]> {
   const isOver = ({ conclusion }: Settled): boolean => !conclusion.retry && !conclusion.doubt;
-  const over = await endClaims(
+  const over = await removeClaimed(
     tx,
     owner,
     items.filter(isOver).map(({ row }) => row),

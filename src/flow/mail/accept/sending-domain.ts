@@ -7,10 +7,10 @@ import type { EmailDraft } from '../../../resources/emails/index.ts';
 import { mustBeAllowedBySandbox } from './sandbox.ts';
 
 /** For one request: the domain a draft is sent from; throws the refusal where it may not be, or not to there. */
-export type MaySend = (draft: EmailDraft) => Promise<DomainRow>;
+export type SendingDomainOf = (draft: EmailDraft) => Promise<DomainRow>;
 
 /** What the emails of a request have in common is looked up once. */
-export function createMaySend(world: World): (ctx: Ctx) => MaySend {
+export function createSendingDomainOf(world: World): (ctx: Ctx) => SendingDomainOf {
   const findSendingDomain = world.db.memo(['domains'], (key) => {
     const [teamId = '', name = ''] = key.split(' ');
     return findDomainByName(world.db, teamId, name);
