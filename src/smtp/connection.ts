@@ -4,6 +4,7 @@ import type { SMTPServer, SMTPServerSession } from 'smtp-server';
 import type { Clock } from '../platform/clock/index.ts';
 import { createCommandWait, type CommandWait, type CommandWaitOptions } from './command-wait.ts';
 import { inOurWords, type ReplyRules } from './library-replies.ts';
+import { parameterFault } from './path-parameters.ts';
 import { withoutQuotes } from './quoted-path.ts';
 import type { SmtpReply } from './smtp-reply.ts';
 
@@ -135,6 +136,22 @@ export class SmtpConnection extends SMTPConnection {
     if (!quoted) return super._parseAddressCommand(name, command);
     const parsed = super._parseAddressCommand(name, quoted.command);
     return parsed && { ...parsed, address: quoted.restore(parsed.address) };
+  }
+
+  override handler_MAIL(command: Buffer, callback: () => void): void {
+    if (this.#hasSoundParameters(command)) super.handler_MAIL(command, callback);
+    else callback();
+  }
+
+  override handler_RCPT(command: Buffer, callback: () => void): void {
+    if (this.#hasSoundParameters(command)) super.handler_RCPT(command, callback);
+    else callback();
+  }
+
+  #hasSoundParameters(command: Buffer): boolean {
+    const fault = parameterFault(command.toString());
+    if (fault !== undefined) this.send(501, `5.5.4 ${fault}`);
+    return fault === undefined;
   }
 
   override handler_HELP(_command: Buffer, callback: () => void): void {

@@ -27,9 +27,16 @@ export interface Door {
   closed(session: Session): void;
 }
 
+export interface Credentials {
+  username: string;
+  password: string;
+  /** The authorization identity of AUTH PLAIN (RFC 4616 §2); empty where none was given. */
+  actsFor: string;
+}
+
 /** For applications: nothing is taken from who has not logged in. */
 export interface SubmissionDoor extends Door {
-  login(session: Session, credentials: { username: string; password: string }): Promise<Login>;
+  login(session: Session, credentials: Credentials): Promise<Login>;
 }
 
 /** For the world: everybody may call. */

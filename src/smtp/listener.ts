@@ -276,8 +276,8 @@ interface LoginTry {
 
 function logIn({ submission }: Doors, { auth, session, log }: LoginTry, done: LoginDone): void {
   if (!submission) return done(new SmtpReply(502, '5.5.1', 'Nobody logs in on this port'));
-  const { username = '', password } = auth;
-  submission.login(session, { username, password: password ?? '' }).then(
+  const { username = '', password, authzid = '' } = auth;
+  submission.login(session, { username, password: password ?? '', actsFor: authzid }).then(
     (user) => done(null, { user }),
     (error: unknown) => done(replyOf(error, log)),
   );

@@ -2,7 +2,7 @@ import type { World } from '../platform/world/index.ts';
 import { Refusal } from '../platform/refusal/index.ts';
 import { mustReach } from '../resources/access/index.ts';
 import { createAuthentication } from '../resources/api-keys/index.ts';
-import type { Login, Session } from './door.ts';
+import type { Credentials, Login, Session } from './door.ts';
 import { createFailedLogins } from './failed-logins.ts';
 import { replyTo } from './refusal-reply.ts';
 import { SmtpReply } from './smtp-reply.ts';
@@ -10,12 +10,14 @@ import { SmtpReply } from './smtp-reply.ts';
 const USER_NAMES = new Set(['rasket', 'resend']);
 /** Of one connection; a program that goes on has the wrong key. */
 const FAILURES_MAX = 3;
+const FOR_ANOTHER =
+  'Nobody acts for somebody else here; leave the authorization identity empty, or give the user name there';
 /** What POST /emails asks for. */
 const SENDS = { permission: 'sending_access', scope: 'emails:send' } as const;
 
 export interface Logins {
   /** Throws the reply, after a while where it was not the first failure. */
-  logIn(session: Session, credentials: { username: string; password: string }): Promise<Login>;
+  logIn(session: Session, credentials: Credentials): Promise<Login>;
   /** Asks again: a key may be revoked, or its team suspended, at any time. */
   mustStillLive(login: Login): Promise<void>;
 }
@@ -46,13 +48,16 @@ export function createLogins(world: World): Logins {
   }
 
   return {
-    async logIn(session, { username, password }) {
+    async logIn(session, { username, password, actsFor }) {
       const found = await identify(password).catch((error: unknown) => asReply(error));
       // A key cannot be guessed, so one program with a wrong key keeps out no other one behind its address.
       if (found instanceof SmtpReply) failed.mayTry(session.remoteAddress);
       if (found instanceof SmtpReply) return refuseLogin(session, found);
-      if (USER_NAMES.has(username.toLowerCase()) || username === found.actor.keyId) return found;
-      return refuseLogin(session, new SmtpReply(535, '5.7.8', 'The user name is "rasket", or the id of the API key'));
+      if (!USER_NAMES.has(username.toLowerCase()) && username !== found.actor.keyId) {
+        return refuseLogin(session, new SmtpReply(535, '5.7.8', 'The user name is "rasket", or the id of the API key'));
+      }
+      if (actsFor === '' || actsFor.toLowerCase() === username.toLowerCase()) return found;
+      return refuseLogin(session, new SmtpReply(535, '5.7.8', FOR_ANOTHER));
     },
     async mustStillLive(login) {
       const found = await identify(passwords.get(login) ?? '').catch((error: unknown) => asReply(error));

@@ -132,7 +132,8 @@ export async function connect(scene: Scene, way: Way, before = ''): Promise<Dial
   return dialogue;
 }
 
-export const plainToken = (key: string, user = 'rasket'): string => Buffer.from(`\0${user}\0${key}`).toString('base64');
+export const plainToken = (key: string, user = 'rasket', actsFor = ''): string =>
+  Buffer.from(`${actsFor}\0${user}\0${key}`).toString('base64');
 
 export async function logIn(dialogue: Dialogue, key: string, user = 'rasket'): Promise<string> {
   await dialogue.say('EHLO client.example');

@@ -27,6 +27,8 @@ async function play(on: Scene, way: Way, { script, isBare }: Transcript): Promis
   const filled = script
     .replaceAll('{from}', from ?? '')
     .replaceAll('{plain}', plainToken(key))
+    .replaceAll('{plain-as-rasket}', plainToken(key, 'rasket', 'rasket'))
+    .replaceAll('{plain-as-other}', plainToken(key, 'rasket', 'other'))
     .replaceAll('{user64}', Buffer.from('resend').toString('base64'))
     .replaceAll('{key64}', Buffer.from(key).toString('base64'))
     .replaceAll('{long}', 'x'.repeat(257));

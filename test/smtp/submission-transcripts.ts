@@ -11,7 +11,7 @@ export interface Transcript {
 
 const ENCRYPTED = ['starttls', 'tls'] as const;
 
-/** `{from}` is an address of the team's domain, `{plain}` its key for AUTH PLAIN, `{key64}` and `{user64}` for LOGIN. */
+/** `{from}` is an address of the team's domain, `{plain}` its key for AUTH PLAIN, `{plain-as-…}` with an authorization identity, `{key64}` and `{user64}` for LOGIN. */
 export const transcripts: readonly Transcript[] = [
   {
     why: 'what asks for nothing',
@@ -92,6 +92,30 @@ export const transcripts: readonly Transcript[] = [
       S: 235 2.7.0 Logged in
       C: AUTH PLAIN {plain}
       S: 503 5.5.1 You are logged in…`,
+  },
+  {
+    why: 'AUTH PLAIN for oneself, by name',
+    isBare: true,
+    script: `
+      C: HELO client.example
+      S: 250 …
+      C: AUTH PLAIN {plain-as-rasket}
+      S: 235 2.7.0 Logged in`,
+  },
+  {
+    why: 'AUTH PLAIN for somebody else',
+    isBare: true,
+    // From the second failure of an address on, replies are held back.
+    ways: ['starttls'],
+    script: `
+      C: HELO client.example
+      S: 250 …
+      C: AUTH PLAIN {plain-as-other}
+      S: 535 5.7.8 Nobody acts for somebody else here; leave the authorization identity empty, or give the user name there
+      C: MAIL FROM:<{from}>
+      S: 530 5.7.0 …
+      C: AUTH PLAIN {plain}
+      S: 235 2.7.0 Logged in`,
   },
   {
     why: 'AUTH PLAIN in two lines',
@@ -330,9 +354,19 @@ export const transcripts: readonly Transcript[] = [
       C: MAIL FROM:<{from}> RET
       S: 501 …
       C: MAIL FROM:<{from}> ENVID=a+0D+0Ab
-      S: 501 …
+      S: 501 5.5.4 ENVID has other characters than printable ASCII
       C: MAIL FROM:<{from}> ENVID=a+80b
-      S: 501 …
+      S: 501 5.5.4 ENVID has other characters than printable ASCII
+      C: MAIL FROM:<{from}> ENVID=a+E9b
+      S: 501 5.5.4 ENVID has other characters than printable ASCII
+      C: MAIL FROM:<{from}> RET=HDRS envid=a+ZZ
+      S: 501 5.5.4 ENVID is not xtext: write what is no printable ASCII, "+" or "=" as "+" and two hexadecimal digits, as in +2B
+      C: MAIL FROM:<{from}> ENVID=a+
+      S: 501 5.5.4 ENVID is not xtext…
+      C: MAIL FROM:<{from}> ENVID=a+2b
+      S: 501 5.5.4 ENVID is not xtext…
+      C: MAIL FROM:<{from}> SIZE=1+0D
+      S: 501 5.5.4 SIZE has other characters than printable ASCII
       C: MAIL FROM:<{from}> ENVID={long}
       S: 501 5.5.4 ENVID has more than 100 characters`,
   },
@@ -349,6 +383,12 @@ export const transcripts: readonly Transcript[] = [
       S: 501 …
       C: RCPT TO:<someone@example.net> ORCPT=x@y.example
       S: 501 5.5.4 ORCPT is a type, a semicolon and an address…
+      C: RCPT TO:<someone@example.net> ORCPT=rfc822;a+0D+0Ab@y.example
+      S: 501 5.5.4 ORCPT has other characters than printable ASCII
+      C: RCPT TO:<someone@example.net> ORCPT=rfc822;a+ZZ@y.example
+      S: 501 5.5.4 ORCPT is not xtext…
+      C: RCPT TO:<"a b"@example.net> ORCPT=rfc822;a+ZZ@y.example
+      S: 501 5.5.4 ORCPT is not xtext…
       C: RCPT TO:<someone@example.net> ORCPT=rfc822;{long}{long}
       S: 501 5.5.4 ORCPT has more than 500 characters
       C: RCPT TO:<someone@example.net>

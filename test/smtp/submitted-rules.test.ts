@@ -5,12 +5,14 @@ import { connect, logIn, submit, type Dialogue } from './dialogue.ts';
 
 let scene: Scene;
 let team: Team;
+let domain: { id: string; name: string };
 let own: string;
 let client: Dialogue;
 beforeAll(async () => {
   scene = await startScene({ roles: ['http', 'delivery', 'submission'], sink: { smtpUtf8: true } });
   team = await scene.team();
-  own = `me@${(await team.domain()).name}`;
+  domain = await team.domain();
+  own = `me@${domain.name}`;
   client = await connect(scene, 'tls');
   await logIn(client, team.key);
 });
@@ -45,6 +47,59 @@ describe('From', () => {
         'The address "App" has no @; write it as local@example.com.',
     );
   });
+
+  it.each(['\u3002', '\uff0e', '\uff61'])(
+    'with %s in its domain is not what every reader takes for a dot',
+    async (dot) => {
+      const written = domain.name.replaceAll('.', dot);
+      expect(await send(message(`From: me@${written}`))).toBe(
+        '550 5.6.0 The message cannot be sent: its header From must be one mailbox, as in Name <local@example.com>. ' +
+          `Only some programs read the domain "${written}" as "${domain.name}"; write it so.`,
+      );
+      const body = { from: `me@${written}`, to: 'a@example.net', subject: 'x', text: 'x' };
+      expect(await scene.api('POST', '/emails', { key: team.key, body })).toMatchObject({ status: 200 });
+      await scene.settled();
+      expect(scene.sink.messages.at(-1)?.data.toString()).toContain(`\r\nFrom: ${own}\r\n`);
+    },
+  );
+
+  it('is one mailbox also to who decodes its words first', async () => {
+    expect(await send(message(`From: =?a?q?"?= <evil@example.org>, "=?a?q??= <${own}>`))).toBe(
+      '550 5.6.0 The message cannot be sent: its header From must be one mailbox, as in Name <local@example.com>. ' +
+        'A reader that decodes its encoded words (=?…?=) first would see another address; leave addresses out of the name.',
+    );
+  });
+});
+
+describe('Sender, of a key that may send from one domain alone,', () => {
+  let pinned: Dialogue;
+  beforeAll(async () => {
+    pinned = await connect(scene, 'tls');
+    await logIn(pinned, await team.sendingKey({ domain_id: domain.id }));
+  });
+  afterAll(() => pinned.end());
+  const submitAs = (sender: string): Promise<string> =>
+    submit(pinned, { from: own, to: ['a@example.net'], content: message(`From: ${own}`, `Sender: ${sender}`) });
+
+  it('may be of that domain', async () => {
+    expect(await submitAs(`"App, Inc." <${own}>`)).toMatch(/^250 /);
+  });
+
+  it.each([
+    ['another dot', () => own.replaceAll('.', '\u3002')],
+    ['words that hide an address', () => `=?a?q?"?= <evil@example.org>, "=?a?q??= <${own}>`],
+  ])('is of that domain to every reader: %s', async (_, sender) => {
+    expect(await submitAs(sender())).toMatch(/^550 5\.7\.1 .*headers\.Sender must be one address of that domain/);
+  });
+});
+
+it('a folded Bcc is left out as a whole', async () => {
+  const bcc = ['Bcc: one@example.net,', '\ttwo@example.net,\r\n three@example.net', ''].join('\r\n').trimEnd();
+  expect(await send(message(`From: ${own}`, bcc, 'RESENT-BCC:', ' four@example.net', 'Subject: x'))).toMatch(/^250 /);
+  await scene.settled();
+  const sent = scene.sink.messages.at(-1)?.data.toString() ?? '';
+  expect(sent).not.toMatch(/bcc|one@|two@|three@|four@/i);
+  expect(sent).toContain(`\r\nFrom: ${own}\r\nSubject: x\r\n`);
 });
 
 // GitLab, Discourse and their like bring a way out of their own; the API has broadcasts for that, and refuses it.

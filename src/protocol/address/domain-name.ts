@@ -1,9 +1,11 @@
-import { domainToASCII } from 'node:url';
+import { domainToASCII, domainToUnicode } from 'node:url';
 import { quoteValue } from './quote-value.ts';
 
 export type DomainOptions = {
   /** Accepts names without a dot, such as `localhost`. */
   allowSingleLabel?: boolean;
+  /** Refuses a name that mapping (UTS #46) changes beyond letter case: who does not map it reads another one. */
+  mustStandAsWritten?: boolean;
 };
 
 export type DomainResult = { ok: true; domain: string } | { ok: false; fault: string };
@@ -26,7 +28,12 @@ export function parseDomainName(text: string, options: DomainOptions = {}): Doma
     return { ok: false, fault: `The domain ${quoteValue(text)} is not a valid internationalised name (IDNA).` };
   }
   const fault = asciiDomainFault(domain, options);
-  return fault === undefined ? { ok: true, domain } : { ok: false, fault };
+  if (fault !== undefined) return { ok: false, fault };
+  if (options.mustStandAsWritten === true && !isAsWritten(text, domain)) {
+    const say = `Only some programs read the domain ${quoteValue(text)} as ${quoteValue(domain)}; write it so.`;
+    return { ok: false, fault: say };
+  }
+  return { ok: true, domain };
 }
 
 /** What is wrong with a name meant as a sending domain; undefined when it may be one. */
@@ -61,6 +68,15 @@ function toAscii(text: string): string | undefined {
   const lower = text.toLowerCase();
   if (!nonAscii.test(lower)) return lower;
   return domainToASCII(lower.normalize('NFC')) || undefined;
+}
+
+/** Label for label one of its two forms (RFC 5890 §2.3.2), in any letter case. */
+function isAsWritten(text: string, domain: string): boolean {
+  // Each character by itself: what a capital sigma becomes depends on where it stands.
+  const lower = Array.from(text, (char) => char.toLowerCase()).join('');
+  const labels = lower.split('.');
+  const isForm = (label: string, at: number): boolean => label === labels[at] || domainToUnicode(label) === labels[at];
+  return text === text.normalize('NFKC') && domain.split('.').every(isForm);
 }
 
 function asciiDomainFault(domain: string, options: DomainOptions): string | undefined {

@@ -1,4 +1,5 @@
 import type { Mailbox } from './address.ts';
+import { isSameDecodedFirst } from './decoded-first.ts';
 import { parseMailbox, type MailboxResult } from './mailbox.ts';
 import { quoteValue } from './quote-value.ts';
 
@@ -9,7 +10,8 @@ const escaped = (mark: string): string => `=${mark.charCodeAt(0).toString(16).to
 /**
  * Reads a header field such as From, folded as it came, that is to name one mailbox: what RFC 5322 §3.4 makes of it and
  * nothing else, because where readers differ each of them shows another sender. Comments may stand in it; one that holds
- * an address, or brackets around one, is taken for the sender by some. The name is left encoded (RFC 2047).
+ * an address, or brackets around one, is taken for the sender by some. The name is left encoded (RFC 2047). The header
+ * itself may go on as it is: also its domain is the one that stands there.
  */
 export function parseHeaderMailbox(value: string): MailboxResult {
   const line = value
@@ -22,16 +24,22 @@ export function parseHeaderMailbox(value: string): MailboxResult {
     const fault = `The comment ${quoteValue(spoken)} looks like an address; leave it out.`;
     return { ok: false, fault };
   }
-  const parsed = parseMailbox(withoutEcho(text));
-  if (parsed.ok) return { ok: true, mailbox: named(parsed.mailbox, comments) };
-  return parsed;
+  const parsed = parseMailbox(withoutEcho(text), { mustStandAsWritten: true });
+  if (!parsed.ok) return parsed;
+  if (isSameDecodedFirst(text)) return { ok: true, mailbox: named(parsed.mailbox, comments) };
+  const fault =
+    'A reader that decodes its encoded words (=?…?=) first would see another address; leave addresses out of the name.';
+  return { ok: false, fault };
 }
 
 /** Many programs write the address where its name would be; whichever of the two a reader takes, it is the same sender. */
 function withoutEcho(text: string): string {
   const [, name, address] = /^\s*([^\s"<>]+)\s*<([^\s<>]+)>\s*$/.exec(text) ?? [];
-  return address !== undefined && name?.toLowerCase() === address.toLowerCase() ? `<${address}>` : text;
+  return address !== undefined && name !== undefined && lowered(name) === lowered(address) ? `<${address}>` : text;
 }
+
+/** Letters beyond ASCII may become others by it. */
+const lowered = (address: string): string => address.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 
 /** Before there were names, they stood in a comment behind the address. */
 function named(mailbox: Mailbox, comments: readonly string[]): Mailbox {

@@ -1,6 +1,6 @@
 import { refuse } from '../../../platform/refusal/index.ts';
 import type { World } from '../../../platform/world/index.ts';
-import { parseMailbox } from '../../../protocol/address/index.ts';
+import { parseHeaderMailbox } from '../../../protocol/address/index.ts';
 import { pinnedDomainOf, type Ctx } from '../../../resources/access/index.ts';
 import { findDomain, findDomainByName, maySend, type DomainRow } from '../../../resources/domains/index.ts';
 import type { EmailDraft } from '../../../resources/emails/index.ts';
@@ -65,7 +65,7 @@ const SENDER_HEADERS = new Set(['sender', 'resent-from', 'resent-sender']);
 function mustSpeakFor(name: string, headers: EmailDraft['headers']): void {
   for (const [field, value] of headers) {
     if (!SENDER_HEADERS.has(field.toLowerCase())) continue;
-    const parsed = parseMailbox(value);
+    const parsed = parseHeaderMailbox(value);
     if (parsed.ok && parsed.mailbox.domain === name) continue;
     throw refuse('validation_error', {
       status: 403,
