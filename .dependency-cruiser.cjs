@@ -12,7 +12,7 @@ const layers = {
   flow: 'mail takes the same path whichever port it came through',
   operations: 'they are the verbs of the API, which every door calls alike',
 };
-const ports = ['http', 'smtp', 'mcp', 'cron'];
+const ports = ['http', 'smtp', 'cron'];
 const order = Object.keys(layers);
 
 const layerRules = order.map((layer, at) => {
@@ -28,6 +28,9 @@ const layerRules = order.map((layer, at) => {
   };
 });
 
+const NETWORK = '^(node:)?(net|tls|http|https|http2|dns|dgram)(/|$)';
+const packages = (...names) => `(^|/)node_modules/(${names.join('|')})/`;
+
 // These folders are one module each; inside the others every folder is a module of its own.
 /** A folder with a door. The stages of mail stand together in src/flow/mail, which has none. */
 const folder = 'src/(?:flow/mail/[^/]+|(?!flow/mail/)[^/]+/[^/]+)';
@@ -42,7 +45,7 @@ module.exports = {
       name: 'ports-never-meet',
       severity: 'error',
       comment:
-        'One port imports another. HTTP, SMTP, MCP and cron are separate doors to the same verbs; a door that leads through another ' +
+        'One port imports another. HTTP, SMTP and cron are separate doors to the same verbs; a door that leads through another ' +
         'inherits its limits and its errors. Move what both need to flow, resources or platform.',
       from: { path: `^src/(${ports.join('|')})/` },
       to: { path: `^src/(${ports.join('|')})/`, pathNot: '^src/$1/' },
@@ -51,11 +54,21 @@ module.exports = {
       name: 'operations-know-no-transport',
       severity: 'error',
       comment:
-        'An operation, or something below it, imports fastify or an HTTP server. Operations take a checked call and answer a value, so ' +
-        'that every door and every test can call them. Headers, status codes and streams belong to src/http; an answer with another ' +
-        'status is an Answered.',
+        'An operation, or something below it, imports fastify or smtp-server. Operations take a checked call and answer a value, so ' +
+        'that every door and every test can call them. Headers, status codes and streams belong to src/http, replies of SMTP to ' +
+        'src/smtp; an answer with another status is an Answered.',
       from: { path: `^src/(${order.join('|')})/` },
-      to: { path: ['(^|/)node_modules/(fastify|@fastify)/'] },
+      to: { path: [packages('fastify', '@fastify', 'smtp-server')] },
+    },
+    {
+      name: 'protocol-is-pure',
+      severity: 'error',
+      comment:
+        'src/protocol imports what reads a file, opens a connection or starts something. It is bytes and strings in, values out: of ' +
+        'Node it takes hashing, URLs and what tells one kind of address from another. Take what was read as a parameter; ask for it in ' +
+        'src/platform or src/flow.',
+      from: { path: '^src/protocol/', pathNot: '\\.test\\.ts$' },
+      to: { path: '^(node:)?(fs|tls|http|https|http2|dns|dgram|child_process|worker_threads|cluster)(/|$)' },
     },
     {
       name: 'resources-see-no-network',
@@ -66,8 +79,24 @@ module.exports = {
         'src/flow and hand the resource what was answered.',
       from: { path: '^src/resources/' },
       to: {
-        path: ['^src/platform/(world|resolver|fetch|api-call)/', '^(node:)?(net|tls|http|https|http2|dns|dgram)(/|$)'],
+        path: [
+          ...['^src/platform/(world|resolver|fetch|api-call)/', NETWORK],
+          packages('undici', 'mailauth', 'smtp-server'),
+        ],
       },
+    },
+    {
+      name: 'few-stages-open-connections',
+      severity: 'error',
+      comment:
+        'This opens connections of its own, and is neither the delivery, nor what is received (clamd, rspamd, mailauth), nor what ' +
+        'publishes records: there, limits, turns and what a stranger may do to a connection are thought of. Ask through the World, ' +
+        'or move the exchange to one of these.',
+      from: {
+        path: '^src/(contract|events|flow|operations|cron)/',
+        pathNot: ['\\.test\\.ts$', '^src/flow/(mail/(deliver|receive)|dns/publish)/'],
+      },
+      to: { path: [NETWORK, packages('undici', 'mailauth')] },
     },
     {
       name: 'only-bin-starts-the-app',

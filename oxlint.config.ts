@@ -59,6 +59,18 @@ const diceModule = {
   message: dice.message,
 };
 
+const pureImports = [processModule, diceModule, ...timerModules(timersInRules)];
+const waysOut = ['fetch', 'WebSocket', 'EventSource'].map((name) => ({
+  name,
+  message:
+    'Other machines are reached through platform/fetch, which looks at their addresses; a resource reaches none.',
+}));
+const addressKinds = {
+  name: 'node:net',
+  allowImportNames: ['isIP', 'isIPv4', 'isIPv6'],
+  message: 'src/protocol opens no connection: of node:net it takes what tells one kind of address from another.',
+};
+
 export default defineConfig({
   plugins: ['typescript'],
   jsPlugins: ['./test/tidy/restricted-syntax.ts'],
@@ -110,11 +122,15 @@ export default defineConfig({
     {
       files: ['src/{contract,protocol,events,resources,flow}/**/*.ts'],
       rules: {
-        'no-restricted-globals': ['error', ...timers(timersInRules)],
+        'no-restricted-globals': ['error', ...timers(timersInRules), ...waysOut],
         'no-restricted-properties': ['error', environment, clock, stopwatch, dice],
-        'no-restricted-imports': ['error', { paths: [processModule, diceModule, ...timerModules(timersInRules)] }],
+        'no-restricted-imports': ['error', { paths: pureImports }],
         'shape/restricted': ['error', defaultExport, reexportAll, clockConstructor],
       },
+    },
+    {
+      files: ['src/protocol/**/*.ts'],
+      rules: { 'no-restricted-imports': ['error', { paths: [...pureImports, addressKinds] }] },
     },
     {
       // The generator is a command of the workshop: it prints, and it runs on the machine's clock.

@@ -126,8 +126,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     toStop.push(async (graceMs) => void (await endSending(graceMs * PART_FOR_SENDING)));
     const imports = roles.has('delivery') ? createImports(world) : undefined;
     if (imports) toStop.push(imports.stop);
-    const confirmations = imports && createConfirmations(world, accept);
-    if (confirmations) toStop.push(confirmations.close);
+    const confirmations = roles.has('delivery') ? createConfirmations(world, accept) : undefined;
+    if (confirmations) toStop.push(confirmations.stop);
     const jobs = cronTable(world);
     const cron = roles.has('scheduler') ? startCron(world, jobs) : undefined;
     if (cron) toStop.push(cron.stop);

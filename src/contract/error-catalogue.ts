@@ -29,6 +29,3 @@ export const errorCatalogue = {
 } as const satisfies Record<string, readonly number[]>;
 
 export type ErrorName = keyof typeof errorCatalogue;
-
-/** The statuses a name may stand under: `ErrorStatus<'restricted_api_key'>` is 401 | 403. */
-export type ErrorStatus<Name extends ErrorName = ErrorName> = (typeof errorCatalogue)[Name][number];

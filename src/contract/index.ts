@@ -39,7 +39,7 @@ export type { OperationValidators, RequestParameters, Validators } from './valid
 export type { Problem } from './problems.ts';
 export type { Answer } from './response-check.ts';
 export { errorCatalogue } from './error-catalogue.ts';
-export type { ErrorName, ErrorStatus } from './error-catalogue.ts';
+export type { ErrorName } from './error-catalogue.ts';
 export type { components, operations, paths } from './types.gen.ts';
 
 type Schemas = components['schemas'];
@@ -94,7 +94,6 @@ export type UsageObject = Schemas['Usage'];
 
 export type CreateContactRequest = Schemas['CreateContactRequest'];
 export type UpdateContactRequest = Schemas['UpdateContactRequest'];
-export type ContactObject = Schemas['Contact'];
 export type CreateContactPropertyRequest = Schemas['CreateContactPropertyRequest'];
 export type UpdateContactPropertyRequest = Schemas['UpdateContactPropertyRequest'];
 export type CreateSegmentRequest = Schemas['CreateSegmentRequest'];

@@ -4,8 +4,8 @@
  * that outlasts its slot may meet the next run of it on another node, so each verb has to bear that.
  */
 import cron from 'node-cron';
-import { takeSlot } from '../flow/upkeep/index.ts';
 import type { World } from '../platform/world/index.ts';
+import { takeSlot } from './cron-runs.store.ts';
 
 export interface CronJob {
   name: string;

@@ -1,8 +1,8 @@
 /**
  * The append-only record of what happened. An event is written in the transaction that changed the state, so neither
- * can stand without the other, counted there, because metrics are sums of those counts, and put there into the outbox of
- * every webhook that subscribes to it. Events are never changed; they go when the plan of
- * their team keeps them no longer.
+ * can stand without the other. It is counted there as well, because metrics are sums of those counts, and put into the
+ * outbox of every webhook that subscribes to it. Events are never changed; they go when the plan of their team keeps
+ * them no longer.
  */
 export {
   eraseEventsOf,
@@ -22,7 +22,7 @@ export { eventIdOf, publicEventId } from './event-id.ts';
 export type { NewEvent } from './new-event.ts';
 export type { ContactData, DomainData, EventData, Happening, ReceivedData, SuppressionData } from './event-data.ts';
 export { COUNTERS, countedAs, countersOf, noCounts, type Counter, type Counts } from './counters.ts';
-export { broadcastScope, DAY_MINUTES, domainScope, QUARTER_MINUTES, TEAM_SCOPE } from './metric-counts.ts';
+export { DAY_MINUTES, domainScope, QUARTER_MINUTES, TEAM_SCOPE } from './metric-counts.ts';
 export { LAST_EVENTS, statesBefore, foldLastEvent } from './last-event.ts';
 export type { LastEvent } from './last-event.ts';
 export { EVENT_TYPES } from './vocabulary.ts';

@@ -7,7 +7,7 @@ export const DAY_MINUTES = 1440;
 /** The rows an event is counted in. */
 export const TEAM_SCOPE = 'team';
 export const domainScope = (domainId: string): string => `d:${domainId}`;
-export const broadcastScope = (broadcastId: string, domainId: string): string => `b:${broadcastId}:${domainId}`;
+const broadcastScope = (broadcastId: string, domainId: string): string => `b:${broadcastId}:${domainId}`;
 
 export interface CountRow {
   teamId: string;

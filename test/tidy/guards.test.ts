@@ -23,6 +23,8 @@ describe('the import rules', () => {
     'flow-imports-nothing-above-it': 'src/flow/mail/queue/f.ts -> ../../../operations/index.ts',
     'operations-imports-nothing-above-it': 'src/operations/x.ts -> ../http/index.ts',
     'operations-know-no-transport': 'src/operations/y.ts -> fastify',
+    'protocol-is-pure': 'src/protocol/text/aa.ts -> node:fs',
+    'few-stages-open-connections': 'src/flow/mail/queue/ab.ts -> node:net',
     'resources-see-no-network': 'src/resources/emails/z.ts -> ../../platform/resolver/index.ts',
     'ports-never-meet': 'src/http/g.ts -> ../smtp/index.ts',
     'only-bin-starts-the-app': 'src/http/h.ts -> ../app.ts',
@@ -110,17 +112,51 @@ describe('the import rules', () => {
     expect(forbidden.filter(({ comment }) => comment.length < 60)).toEqual([]);
   });
 
+  /** Plants an import of each target beside each other, and answers how often the rule found one. */
+  const foundBy = async (rule: string, folder: string, targets: string[], more: Record<string, string> = {}) => {
+    const plants = targets.map((target, i) => [`${folder}/a${i}.ts`, `export type * as taken from '${target}';\n`]);
+    const { violations } = await cruiseTree({ ...more, ...Object.fromEntries(plants) });
+    return violations.filter((violation) => violation.startsWith(rule)).map((violation) => violation.split('\n')[0]);
+  };
+
   it('find every way in which a resource might reach another machine', async () => {
     const ways = ['world', 'resolver', 'fetch', 'api-call'].map((name) => `../../platform/${name}/index.ts`);
-    const targets = [...ways, 'node:net', 'node:tls', 'node:https', 'node:dns/promises', 'http2'];
-    const result = await cruiseTree({
-      ...Object.fromEntries(ways.map((way) => [`src/${way.replace('../../', '')}`, 'export interface X { x: 1 }\n'])),
-      ...Object.fromEntries(
-        targets.map((target, i) => [`src/resources/emails/a${i}.ts`, `export type * as taken from '${target}';\n`]),
-      ),
-    });
-    const found = result.violations.filter((violation) => violation.startsWith('resources-see-no-network'));
-    expect(found.length, result.violations.join('\n')).toBe(targets.length);
+    const modules = ['node:net', 'node:tls', 'node:https', 'node:dns/promises', 'http2'];
+    const targets = [...ways, ...modules, 'undici', 'mailauth', 'smtp-server'];
+    const doors = ways.map((way) => [`src/${way.replace('../../', '')}`, 'export interface X { x: 1 }\n']);
+    const found = await foundBy(
+      ...(['resources-see-no-network', 'src/resources/emails', targets, Object.fromEntries(doors)] as const),
+    );
+    expect(found, found.join('\n')).toHaveLength(targets.length);
+  });
+
+  it('find smtp-server in an operation, and node:http', async () => {
+    expect(
+      await foundBy('operations-know-no-transport', 'src/operations', ['smtp-server', '@fastify/multipart']),
+    ).toHaveLength(2);
+    expect(await foundBy('few-stages-open-connections', 'src/operations', ['node:http', 'undici'])).toHaveLength(2);
+  });
+
+  it('let the stages that open connections do so, and no other', async () => {
+    const [rule, targets] = ['few-stages-open-connections', ['node:net', 'node:tls', 'https', 'node:dns', 'mailauth']];
+    for (const stage of ['mail/deliver', 'mail/receive', 'dns/publish']) {
+      expect(await foundBy(rule, `src/flow/${stage}`, targets)).toEqual([]);
+    }
+    expect(await foundBy(rule, 'src/flow/audience', targets)).toHaveLength(targets.length);
+  });
+
+  it('let protocol hash and tell addresses apart, and no more', async () => {
+    const allowed = ['node:crypto', 'node:url', 'node:net', 'node:buffer'];
+    expect(await foundBy('protocol-is-pure', 'src/protocol/text', allowed)).toEqual([]);
+    const forbidden = [
+      'fs',
+      'node:fs/promises',
+      'node:tls',
+      'node:dns/promises',
+      'child_process',
+      'node:worker_threads',
+    ];
+    expect(await foundBy('protocol-is-pure', 'src/protocol/text', forbidden)).toHaveLength(forbidden.length);
   });
 });
 
@@ -179,6 +215,14 @@ describe('types and lint', () => {
     { file: 'src/events/e.ts', code: 'export const x = performance.now();', rule: 'no-restricted-properties' },
     { file: 'src/resources/emails/f.ts', code: 'export const x = new Date();', rule: 'restricted' },
     { file: 'src/flow/mail/queue/g.ts', code: 'export const x = Math.random();', rule: 'no-restricted-properties' },
+    { file: 'src/resources/emails/g.ts', code: "export const x = fetch('/');", rule: 'no-restricted-globals' },
+    { file: 'src/resources/emails/h.ts', code: 'export const x = WebSocket;', rule: 'no-restricted-globals' },
+    { file: 'src/protocol/dkim/g.ts', code: "export { connect } from 'node:net';", rule: 'no-restricted-imports' },
+    {
+      file: 'src/protocol/dkim/h.ts',
+      code: "export { randomUUID } from 'node:crypto';",
+      rule: 'no-restricted-imports',
+    },
     { file: 'src/flow/mail/queue/h.ts', code: 'setTimeout(() => {}, 1);\nexport {};', rule: 'no-restricted-globals' },
     {
       file: 'src/flow/mail/queue/i.ts',
@@ -271,6 +315,7 @@ describe('types and lint', () => {
     'src/platform/clock/index.ts': 'export const now = (): number => Date.now();\n',
     'src/platform/config/index.ts': 'export const env = process.env;\n',
     'src/http/z.ts': 'export const z = 1;\n',
+    'src/protocol/dkim/z.ts': "export { isIPv6 } from 'node:net';\n",
     'src/contract/generate.ts': "console.log('x');\nexport {};\n",
     'migrations/0001_a.ts': 'export default { up: 1 };\n',
     'cli/index.ts': "console.log(process.env['HOME']);\nexport {};\n",

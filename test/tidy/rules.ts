@@ -11,7 +11,7 @@ import type { Problem } from './tree.ts';
 
 export type Rule = { promise: string; find: (root: string) => Problem[] };
 
-/** Every rule of this folder; guards.test.ts has one planted violation for each. */
+/** Every rule of this folder; rules.test.ts has one planted violation for each. */
 export const rules: Rule[] = [
   { promise: 'no file is longer than 400 lines without a reason on its first line', find: findLongFiles },
   { promise: 'no function is longer than 70 lines, and the known long ones only shrink', find: findLongFunctions },

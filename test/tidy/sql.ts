@@ -32,20 +32,23 @@ const rendersSql: Record<string, string> = {
     'a filter becomes a condition by pure rules, beside the evaluator that must agree with it',
 };
 
+/** Databases laid over another, which hand on an insertMany whoever called it. */
+const handsOnInserts = ['src/events/unheard.ts', 'src/resources/audit/audited-store.ts'];
+
 export function findSqlOutsideStores(root: string): Problem[] {
   return sources(root)
     .filter(({ path }) => !isStore(path) && !isDatabaseItself(path))
     .filter(({ path }) => !Object.keys(rendersSql).some((folder) => path.startsWith(folder)))
-    .flatMap(({ path, text }) =>
-      textsIn(path, text)
-        .filter((part) => STATEMENTS.some((statement) => statement.test(part.text)))
-        .map(({ line }) => ({
-          at: `${path}:${line}`,
-          says:
-            'has SQL. Statements stand in *.store.ts alone, where both databases are thought of. Write a function named by intent in ' +
-            'the store of this folder, and call that.',
-        })),
-    );
+    .flatMap(({ path, text }) => {
+      const statements = textsIn(path, text).filter((part) => STATEMENTS.some((one) => one.test(part.text)));
+      const inserts = handsOnInserts.includes(path) ? [] : insertsIn(path, text);
+      return [...statements, ...inserts].map(({ line }) => ({
+        at: `${path}:${line}`,
+        says:
+          'has SQL. Statements, and insertMany, stand in *.store.ts alone, where both databases are thought of. Write a function ' +
+          'named by intent in the store of this folder, and call that.',
+      }));
+    });
 }
 
 /** Tables that another folder may write too, and why. Whoever adds one says what the owner cannot do for it. */
@@ -70,13 +73,13 @@ const writesAnyTable: Record<string, string> = {
   'src/resources/contacts/values.store.ts': 'one of contact_texts and contact_numbers, which are written nowhere else',
 };
 
+/** `insert into`, `update … set` and `delete from` in SQL; insertMany is found as a call. */
 const WRITES = [
   /\binsert\s+(?:or\s+\w+\s+)?into\s+([\w$]+)/gi,
   /\bdelete\s+from\s+([\w$]+)/gi,
   /\bupdate\s+(?:only\s+)?(?!set\b|of\b)([\w$]+)(?:\s+as\s+\w+)?\s+(?:set\s|\$)/gi,
 ];
 
-/** `insert into`, `update … set` and `delete from` in SQL, and the first argument of insertMany. */
 /** What the database tells listeners and memories of a write is the table in its first words (`platform/db/memo.ts`). */
 const NAMES_ITS_TABLE = /^\s*(?:insert\s+into|update|delete\s+from)\s+(?!only\b)[\w$]/i;
 
@@ -85,7 +88,7 @@ export function findUnheardWrites(root: string): Problem[] {
   return sources(root)
     .filter(({ path }) => isStore(path))
     .flatMap(({ path, text }) => textsIn(path, text).map((part) => ({ path, ...part })))
-    .filter(({ text, isTableName }) => !isTableName && WRITES.some((pattern) => text.search(pattern) >= 0))
+    .filter(({ text }) => WRITES.some((pattern) => text.search(pattern) >= 0))
     .filter(({ text }) => !NAMES_ITS_TABLE.test(text))
     .map(({ path, line }) => ({
       at: `${path}:${line}`,
@@ -148,15 +151,13 @@ interface Write {
 
 function writesIn(path: string, source: string): Write[] {
   const folder = folderOf(path);
-  return textsIn(path, source).flatMap(({ text, line, isTableName }) => {
-    if (isTableName) return [{ path, line, folder, table: text.toLowerCase() }];
-    return WRITES.flatMap((pattern) => [...text.matchAll(pattern)]).map((match) => ({
-      path,
-      line,
-      folder,
-      table: (match[1] ?? '').toLowerCase(),
-    }));
-  });
+  const statements = textsIn(path, source).flatMap(({ text, line }) =>
+    WRITES.flatMap((pattern) => [...text.matchAll(pattern)]).map((match) => ({ line, table: match[1] ?? '' })),
+  );
+  return [...statements, ...insertsIn(path, source)].map(({ line, table }) => ({
+    ...{ path, line, folder },
+    table: table.toLowerCase(),
+  }));
 }
 
 /** Inside these, every folder owns tables; elsewhere the layer does. */
@@ -167,23 +168,28 @@ function folderOf(path: string): string {
   return parts.slice(0, isGroup ? 4 : depth).join('/');
 }
 
-interface Text {
-  text: string;
-  line: number;
-  /** It is the first argument of insertMany. */
-  isTableName: boolean;
+/** Every text of a file, a template with a $ in place of each expression. */
+const textsIn = (path: string, source: string): { text: string; line: number }[] =>
+  nodesOf(path, source).flatMap(({ node, line }) => {
+    const text = textOf(node);
+    return text === undefined ? [] : [{ text, line }];
+  });
+
+/** Every call of insertMany; a table that is no plain text is a $. */
+function insertsIn(path: string, source: string): { table: string; line: number }[] {
+  if (!source.includes('insertMany')) return [];
+  return nodesOf(path, source).flatMap(({ node, line }) => {
+    if (!ts.isCallExpression(node) || !/(^|\.)insertMany$/.test(node.expression.getText())) return [];
+    const [table] = node.arguments;
+    return [{ table: table && ts.isStringLiteralLike(table) ? table.text : '$', line }];
+  });
 }
 
-/** Every text of a file, a template with a $ in place of each expression. */
-function textsIn(path: string, source: string): Text[] {
+function nodesOf(path: string, source: string): { node: ts.Node; line: number }[] {
   const file = ts.createSourceFile(path, source, ts.ScriptTarget.Latest, true);
-  const found: Text[] = [];
+  const found: { node: ts.Node; line: number }[] = [];
   const visit = (node: ts.Node): void => {
-    const text = textOf(node);
-    if (text !== undefined) {
-      const line = file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1;
-      found.push({ text, line, isTableName: isTableName(node) });
-    }
+    found.push({ node, line: file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1 });
     ts.forEachChild(node, visit);
   };
   visit(file);
@@ -201,8 +207,3 @@ function textOf(node: ts.Node): string | undefined {
 
 /** What an expression is called stands in its place: a table whose name is a parameter shows by it. */
 const nameOf = (expression: ts.Expression): string => (ts.isIdentifier(expression) ? expression.text : '');
-
-function isTableName(node: ts.Node): boolean {
-  const call = node.parent;
-  return ts.isCallExpression(call) && call.arguments[0] === node && /(^|\.)insertMany$/.test(call.expression.getText());
-}

@@ -1,8 +1,6 @@
-import { Refusal } from '../../platform/refusal/index.ts';
 import { createWorkLoop, type WorkLoop } from '../../platform/work-loop/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { parseMailbox } from '../../protocol/address/index.ts';
-import type { Ctx } from '../../resources/access/index.ts';
 import {
   confirmationUrl,
   findContactsByIds,
@@ -21,16 +19,14 @@ import {
   type ConfirmationRow,
   type TopicRow,
 } from '../../resources/topics/index.ts';
-import { hashRequest, type Accept } from '../mail/accept/index.ts';
+import { mailOnce, type Accept } from '../mail/accept/index.ts';
 
-/** Nothing tells us of what another process was asked for. */
+/** Another process's requests do not wake us. */
 const POLL_MS = 10_000;
 const AT_ONCE = 20;
 
-export type Confirmations = WorkLoop & { close(graceMs: number): Promise<void> };
-
-/** Asks contacts by mail whether they want a topic, through the same door as all mail, each asking once. */
-export function createConfirmations(world: World, accept: Pick<Accept, 'acceptEmail'>): Confirmations {
+/** Asks contacts by mail whether they want a topic, through the same door as all mail, once per request. */
+export function createConfirmations(world: World, accept: Pick<Accept, 'acceptEmail'>): WorkLoop {
   const loop: WorkLoop<ConfirmationRow> = createWorkLoop<ConfirmationRow>({
     ...{ name: 'confirmations of topics', clock: world.clock, log: world.log, pollMs: POLL_MS },
     capacity: () => AT_ONCE - loop.inFlight(),
@@ -44,10 +40,11 @@ export function createConfirmations(world: World, accept: Pick<Accept, 'acceptEm
     describe: ({ contact_id: contactId, topic_id: topicId }) => ({ contactId, topicId }),
   });
   const stopListening = world.db.onCommit('topic_confirmations', () => loop.wake());
+  const stop = loop.stop.bind(loop);
   return Object.assign(loop, {
-    async close(graceMs: number) {
+    async stop(graceMs: number) {
       stopListening();
-      await loop.stop(graceMs);
+      await stop(graceMs);
     },
   });
 }
@@ -75,18 +72,11 @@ async function send(
   if (excluded !== undefined || !contact) return WHY_NOT[excluded ?? 'deleted'];
   const use = topic && (await templateOf(world, { contact, topic }));
   if (!use) return 'the topic has no published template to ask with';
-  const requestId = world.ids.prefixed('req_');
-  const ctx: Ctx = { store: world, teamId, actor: { kind: 'job', name: 'confirmations' }, requestId };
-  // A crash between the mail and its note sends nothing twice.
-  const key = `topic-confirmation ${asking.id}`;
-  try {
-    const input = { to: contact.email, template: use };
-    await accept.acceptEmail(ctx, input, { key, requestHash: hashRequest('topic-confirmation', key) });
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof Refusal) || error.errorName === 'service_unavailable') throw error;
-    return error.message;
-  }
+  const input = { to: contact.email, template: use };
+  return mailOnce(world, accept, {
+    ...{ teamId, job: 'confirmations', input },
+    ...{ kind: 'topic-confirmation', occasion: asking.id },
+  });
 }
 
 const WHY_NOT: Record<Exclusion, string> = {

@@ -3,7 +3,7 @@
  * it promises that a row is counted once, whatever dies in between, and that nothing but a batch of rows is ever held in
  * memory. Contacts whose topic waits for their word are asked by mail, once for each asking.
  */
-export { createConfirmations, type Confirmations } from './confirmations.ts';
+export { createConfirmations } from './confirmations.ts';
 export { createImports, type Imports } from './imports.ts';
 export { receiveFile, type ReceivedFile } from './receive-file.ts';
 export { removeImportFiles } from './remove-import-files.ts';

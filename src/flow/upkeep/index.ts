@@ -1,5 +1,5 @@
 /**
- * Sweep: what has to go when its time is over. Each verb removes in small steps, may be interrupted anywhere, and never
+ * Upkeep: what has to go when its time is over. Each verb removes in small steps, may be interrupted anywhere, and never
  * touches anything that is not sent yet.
  */
 export { forgetIdempotencyKeys } from './forget-idempotency-keys.ts';
@@ -8,4 +8,3 @@ export { removeOldAudit } from './remove-old-audit.ts';
 export { createLogRemoval } from './remove-old-logs.ts';
 export { createWebhookRemoval, type WebhooksRemoved } from './remove-old-webhook-events.ts';
 export { removeOrphanBlobs, sweepBlobs, type BlobSweep } from './remove-orphan-blobs.ts';
-export { takeSlot } from './cron-runs.store.ts';

@@ -1,14 +1,17 @@
 import { rest, stopwatch } from '../../platform/clock/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import {
+  deletedWebhooks,
+  halfParkedWebhooks,
   parkWhatIsDue,
   removeEmptyWebhook,
   removePayloads,
   removeWebhookEvents,
+  teamsWithOldWebhookEvents,
+  webhooksOf,
 } from '../../resources/webhooks/index.ts';
 import { expiriesOf, type Expiry } from './expiries.ts';
 import { createTurns, pickTeams } from './take-turns.ts';
-import { deletedWebhooks, halfParkedWebhooks, teamsWithOldWebhookEvents, webhooksOf } from './webhook-events.store.ts';
 
 export interface WebhooksRemoved {
   /** Endpoints that were deleted and are empty now. */

@@ -1,10 +1,8 @@
 import { isoTime } from '../../platform/clock/index.ts';
-import { Refusal } from '../../platform/refusal/index.ts';
 import { createWorkLoop, type WorkLoop } from '../../platform/work-loop/index.ts';
 import type { World } from '../../platform/world/index.ts';
-import type { Ctx } from '../../resources/access/index.ts';
 import { noteTold } from '../../resources/webhooks/index.ts';
-import { hashRequest, type Accept } from '../mail/accept/index.ts';
+import { mailOnce, type Accept } from '../mail/accept/index.ts';
 import { senderDomain, untold, type DisabledEndpoint } from './admin-notices.store.ts';
 
 /** Nothing tells us of an endpoint that another process disabled. */
@@ -50,17 +48,10 @@ async function send(
   const domain = await senderDomain(world.db, endpoint.team_id);
   if (domain === undefined) return 'the team has no verified domain to send from';
   const input = { from: `rasket <notifications@${domain}>`, to, ...wordsFor(endpoint) };
-  const requestId = world.ids.prefixed('req_');
-  const ctx: Ctx = { store: world, teamId: endpoint.team_id, actor: { kind: 'job', name: 'admin-notices' }, requestId };
-  // A crash between the mail and the note below sends nothing twice.
-  const key = `webhook-disabled ${endpoint.id} ${endpoint.disabled_at}`;
-  try {
-    await accept.acceptEmail(ctx, input, { key, requestHash: hashRequest('webhook-disabled', key) });
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof Refusal) || error.errorName === 'service_unavailable') throw error;
-    return error.message;
-  }
+  return mailOnce(world, accept, {
+    ...{ teamId: endpoint.team_id, job: 'admin-notices', input },
+    ...{ kind: 'webhook-disabled', occasion: `${endpoint.id} ${endpoint.disabled_at}` },
+  });
 }
 
 /** Paths and query strings of webhooks hold secrets: what is mailed and logged names the host alone. */

@@ -22,7 +22,7 @@ export interface Claim<T> {
   limit: number;
   /** What is being carried: it is not to be claimed again. */
   inFlight: readonly T[];
-  /** The one that ends the patience of what is carried. */
+  /** Aborts what is being carried. */
   signal: AbortSignal;
 }
 

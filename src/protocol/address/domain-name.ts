@@ -36,16 +36,6 @@ export function parseDomainName(text: string, options: DomainOptions = {}): Doma
   return { ok: true, domain };
 }
 
-/** What is wrong with a name meant as a sending domain; undefined when it may be one. */
-export function domainFault(text: string): string | undefined {
-  const result = parseDomainName(text);
-  return result.ok ? undefined : result.fault;
-}
-
-export function isDomainName(text: string): boolean {
-  return parseDomainName(text).ok;
-}
-
 function spellingFault(text: string): string | undefined {
   if (text === '') return 'The domain is empty; write a name such as example.com.';
   const shown = quoteValue(text);

@@ -13,6 +13,6 @@ export {
   type ColumnsResult,
 } from './columns.ts';
 export { createSniffer, type Encoding, type Sniffed, type Sniffer } from './sniff.ts';
-export { defused, quoted, undefused } from './defuse.ts';
+export { defused, quoted } from './defuse.ts';
 export { allEnds, endsOutside } from './row-ends.ts';
 export { readRow, rowFault, type ReadRow, type RowFault } from './read-row.ts';

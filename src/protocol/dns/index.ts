@@ -8,12 +8,12 @@ export { canonicalName, canonicalOfRead, isWithin, isWithinCanonical, nameFromBy
 export { CLASSES, RECORD_TYPES, typeName, typeNumber } from './record-types.ts';
 export type { RecordTypeName } from './record-types.ts';
 export type { DnsRecord, RecordData } from './record.ts';
-export { decodeMessage, encodeMessage, ednsRecord, OPCODES, questionMessage, RCODES, rcodeName } from './message.ts';
+export { decodeMessage, encodeMessage, OPCODES, questionMessage, RCODES, rcodeName } from './message.ts';
 export type { DnsMessage, Question } from './message.ts';
 export { isSamePlain, plainRecord, recordDataOf, sameNames, type PlainRecord } from './plain-record.ts';
 export { textOfStrings } from './text-strings.ts';
-export { addRecord, deleteRecord, deleteRecordSet, updateMessage, type Prerequisite } from './update.ts';
+export { addRecord, deleteRecord, updateMessage, type Prerequisite } from './update.ts';
 export { nameIsUnused, recordSetIs, recordSetIsAbsent } from './update.ts';
-export { signatureError, signMessage, TSIG_ALGORITHMS, verifyMessage } from './tsig.ts';
+export { signatureError, signMessage, verifyMessage } from './tsig.ts';
 export type { SignedMessage, TsigAlgorithm, TsigKey, TsigVerdict } from './tsig.ts';
-export { byteStrings, recordValue, zoneLine } from './zone-text.ts';
+export { recordValue, zoneLine } from './zone-text.ts';

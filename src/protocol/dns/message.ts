@@ -87,7 +87,7 @@ export const emptyMessage = (id: number, opcode: number): DnsMessage => ({
 });
 
 /** RFC 6891 §6.1.2: how large an answer may be over UDP; without it, 512 bytes. */
-export const ednsRecord = (udpBytesMax: number): DnsRecord => ({
+const ednsRecord = (udpBytesMax: number): DnsRecord => ({
   name: '.',
   class: udpBytesMax,
   ttl: 0,

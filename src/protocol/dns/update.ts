@@ -42,14 +42,6 @@ export const addRecord = (name: string, ttl: number, data: RecordData): DnsRecor
   data,
 });
 
-/** §2.5.2. */
-export const deleteRecordSet = (name: string, type: RecordTypeName | number): DnsRecord => ({
-  name,
-  class: CLASSES.ANY,
-  ttl: 0,
-  data: noData(type),
-});
-
 /** §2.5.4: this record alone; others of its set stay. */
 export const deleteRecord = (name: string, data: RecordData): DnsRecord => ({
   name,

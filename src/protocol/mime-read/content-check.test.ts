@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ContentCheck, contentFault } from './content-check.ts';
+import { ContentCheck } from './index.ts';
+
+function faultOf(...pieces: string[]): string | undefined {
+  const check = new ContentCheck();
+  for (const piece of pieces) check.update(Buffer.from(piece));
+  check.end();
+  return check.fault;
+}
 
 describe('content', () => {
   it.each([
@@ -17,7 +24,7 @@ describe('content', () => {
     ['a\r\n\n', 'line 2 has a LF'],
     ['a\0', 'it has a NUL byte'],
   ])('%j: %s', (text, says) => {
-    const fault = contentFault(Buffer.from(text));
+    const fault = faultOf(text);
     if (says === undefined) expect(fault).toBeUndefined();
     else expect(fault).toMatch(new RegExp(`^${says}`));
   });
@@ -27,12 +34,10 @@ describe('content', () => {
     fc.assert(
       fc.property(bytes, fc.nat(), (text, at) => {
         const cut = at % (text.length + 1);
-        const check = new ContentCheck();
-        for (const piece of [text.slice(0, cut), text.slice(cut)]) check.update(Buffer.from(piece));
-        check.end();
+        const fault = faultOf(text.slice(0, cut), text.slice(cut));
         const isBare = /(^|[^\r])\n|\r(?!\n)/.test(text);
-        expect(check.fault !== undefined).toBe(isBare);
-        expect(contentFault(Buffer.from(text))).toBe(check.fault);
+        expect(fault !== undefined).toBe(isBare);
+        expect(faultOf(text)).toBe(fault);
       }),
     );
   });

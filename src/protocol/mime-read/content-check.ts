@@ -82,11 +82,3 @@ const tooLong = (line: number, bytes: number): string =>
 
 const bare = (what: 'CR' | 'LF', line: number): string =>
   `line ${line} has a ${what} that is not part of a CRLF; end every line with CRLF`;
-
-/** The same for content that stands in memory. */
-export function contentFault(content: Buffer): string | undefined {
-  const check = new ContentCheck();
-  check.update(content);
-  check.end();
-  return check.fault;
-}

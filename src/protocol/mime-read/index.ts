@@ -3,7 +3,7 @@
  * as they stand, and where the texts of the body begin and end. It decodes nothing, holds no body, and changes nothing.
  */
 export { decodeText } from './decode-text.ts';
-export { contentFault, ContentCheck } from './content-check.ts';
+export { ContentCheck } from './content-check.ts';
 export { readFields, type RawField } from './fields.ts';
 export { readStructured, type Structured } from './structured.ts';
 export { fileName } from './file-name.ts';

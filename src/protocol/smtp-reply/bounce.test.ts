@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { ReplyParser, bounceOf, bounceRules } from './index.ts';
+import { bounceRules } from './bounce.ts';
+import { ReplyParser, bounceOf } from './index.ts';
 
 test.each([
   ['550 5.1.1 The email account that you tried to reach does not exist', 'Permanent', 'NoEmail'],

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { dotStuff, needsDotStuffing } from './index.ts';
+import { dotStuff } from './index.ts';
 
 test('dots at line starts are doubled, and no others', () => {
   expect(Buffer.concat(dotStuff(Buffer.from('.a\r\n.\r\n..b\r\nc.\r\n'))).toString()).toBe(
@@ -22,7 +22,6 @@ test('a receiver that removes one dot per line gets the body back', () => {
       const stuffed = Buffer.concat(dotStuff(body)).toString();
       expect(stuffed.replace(/(^|\n)\./g, '$1')).toBe(body.toString());
       expect(/(^|\n)\.(?!\.)/.test(stuffed)).toBe(false);
-      expect(needsDotStuffing(body)).toBe(stuffed.length !== body.length);
     }),
   );
 });

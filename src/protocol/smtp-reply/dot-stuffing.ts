@@ -15,7 +15,3 @@ export function dotStuff(body: Buffer): Buffer[] {
   parts.push(start === 0 ? body : body.subarray(start));
   return parts;
 }
-
-export function needsDotStuffing(body: Buffer): boolean {
-  return body[0] === 46 || body.includes(lineStartDot);
-}

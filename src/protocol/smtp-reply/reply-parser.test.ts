@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { MalformedReply, ReplyParser, classifyReply, parseReplyLine, replyText } from './index.ts';
+import { MalformedReply, ReplyParser, replyText } from './index.ts';
+import { parseReplyLine } from './reply.ts';
 
 const read = (text: string | Buffer) => new ReplyParser().push(Buffer.from(text as string));
 
@@ -97,10 +98,3 @@ test('a reply is shown on one line', () => {
   );
   expect(replyText({ code: 250, lines: [''] })).toBe('250');
 });
-
-test.each([
-  [250, 'accepted'],
-  [354, 'accepted'],
-  [421, 'transient'],
-  [550, 'permanent'],
-] as const)('%i means %s', (code, expected) => expect(classifyReply({ code })).toBe(expected));

@@ -8,8 +8,6 @@ export type Reply = {
 
 export type ReplyLine = { code: number; isLast: boolean; enhanced?: string; text: string };
 
-export type ReplyClass = 'accepted' | 'transient' | 'permanent';
-
 export type ReplyFaultKind = 'malformed' | 'line_too_long' | 'too_many_lines' | 'too_many_replies' | 'code_changed';
 
 /** The peer broke the protocol: nothing more that it says on this connection can be trusted. */
@@ -44,10 +42,4 @@ export function parseReplyLine(line: string): ReplyLine | undefined {
 export function replyText(reply: Reply): string {
   const words = [String(reply.code), reply.enhanced, ...reply.lines.map((line) => line.trim())];
   return words.filter((word) => word !== undefined && word !== '').join(' ');
-}
-
-/** What a reply says about the command it answers; 3yz asks to go on and so accepts it. */
-export function classifyReply(reply: Pick<Reply, 'code'>): ReplyClass {
-  if (reply.code >= 500) return 'permanent';
-  return reply.code >= 400 ? 'transient' : 'accepted';
 }

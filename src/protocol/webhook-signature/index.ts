@@ -4,5 +4,5 @@
  * a clock, never makes randomness and never keeps a secret.
  */
 export { newWebhookSecret, webhookKey, webhookSecretBytes } from './secret.ts';
-export { signWebhook, webhookHeaders } from './sign-webhook.ts';
+export { webhookHeaders } from './sign-webhook.ts';
 export type { WebhookHeaders, WebhookMessage } from './sign-webhook.ts';

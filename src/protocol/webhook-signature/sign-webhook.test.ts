@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
 import { expect, test } from 'vitest';
-import { newWebhookSecret, signWebhook, webhookHeaders, webhookKey } from './index.ts';
+import { newWebhookSecret, webhookHeaders, webhookKey } from './index.ts';
+import { signWebhook } from './sign-webhook.ts';
 
 const secret = newWebhookSecret(Buffer.from('0123456789abcdef01234567'));
 const nowSeconds = () => Math.floor(Date.now() / 1000);

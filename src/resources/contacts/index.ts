@@ -19,7 +19,7 @@ export { countFilter, getSegmentMetrics } from './count-audience.ts';
 export { importRows, ImportRaced, type ImportedRows } from './import-rows.ts';
 export { listContactTopics, updateContactTopics } from './contact-topics.ts';
 export { listContactActivity } from './contact-activity.ts';
-export { mayMail, whyNotMailed, type Exclusion } from './may-mail.ts';
+export { mayMail, type Exclusion } from './may-mail.ts';
 export {
   choiceToken,
   confirmationUrl,

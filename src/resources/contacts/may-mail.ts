@@ -15,7 +15,7 @@ export interface MailedContact {
 }
 
 /** The one rule: the person's own word goes first, then what is known of the address. */
-export function whyNotMailed(contact: MailedContact | undefined): Exclusion | undefined {
+function whyNotMailed(contact: MailedContact | undefined): Exclusion | undefined {
   if (!contact) return 'deleted';
   if (contact.isUnsubscribed) return 'unsubscribed';
   if (contact.subscription === 'opt_out') return 'topic_opt_out';

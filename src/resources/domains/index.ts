@@ -8,14 +8,14 @@ export { deleteDomain } from './delete-domain.ts';
 export { listDomains } from './list-domains.ts';
 export type { DomainPatch, NewDomain } from './new-domain.ts';
 export { checkOf, type Found, type RecordCheck } from './record-check.ts';
-export { regenerateDkim, replaceKeys } from './regenerate-dkim.ts';
-export { mustBeAddable, mustFitDns, planFull, readDomainName, registerDomain } from './register-domain.ts';
+export { regenerateDkim } from './regenerate-dkim.ts';
+export { mustBeAddable, planFull, readDomainName, registerDomain } from './register-domain.ts';
 export { beginRotation, isRotationDue, rotateDkim } from './rotate-dkim.ts';
 export { nameTaken, saveChecks } from './save-checks.ts';
 export { mustWaitItsTurn } from './once-a-minute.ts';
 export { isVerifiedWithoutDns, maySend } from './capabilities.ts';
-export { addDomain, composeDomain, type MadeDomain } from './compose-domain.ts';
-export { newDkimKeys, openDkimKey, SEALED_DKIM_KEYS } from './dkim-key.ts';
+export { addDomain, type MadeDomain } from './compose-domain.ts';
+export { openDkimKey, SEALED_DKIM_KEYS } from './dkim-key.ts';
 export { dkimKeysOf, keysOf } from './dkim-keys.store.ts';
 export type { DkimKeyRow, DomainRow, DomainStatus, RecordKind, RecordRow, RecordStatus } from './domain-rows.ts';
 export {
@@ -38,5 +38,5 @@ export { trackingOwner, trackingOwnerAlone, type TrackingOwner } from './trackin
 export { composeClaimantCopy, composeSwitchedOff, switchOff, takeName, type SwitchedOff } from './transfer-domain.ts';
 export { findOwner, lockOwner } from './transfer-domain.store.ts';
 export { takesMailHere } from './takes-mail-here.ts';
-export { presentDomain, presentDomainEvent } from './present.ts';
+export { presentDomain } from './present.ts';
 export { recordsOf, recordsToCheck } from './records.store.ts';

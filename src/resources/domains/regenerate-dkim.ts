@@ -36,7 +36,7 @@ export async function regenerateDkim(ctx: Ctx, id: string, input: { key_bits: Rs
 }
 
 /** Takes every key of a locked domain out of use. It may not be sent from until the record of the new one is seen. */
-export async function replaceKeys(
+async function replaceKeys(
   store: Store,
   tx: Executor,
   domain: DomainRow,

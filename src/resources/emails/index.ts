@@ -29,7 +29,7 @@ export {
   type EmailRow,
   type NewEmailRows,
 } from './emails.store.ts';
-export { deleteMessages, findMessage, MESSAGE_BLOB, type MessageRow } from './email-messages.store.ts';
+export { findMessage, MESSAGE_BLOB, type MessageRow } from './email-messages.store.ts';
 export { indexEmails } from './index-emails.ts';
 export { removeEmailRows } from './remove-emails.store.ts';
 export { readScheduledAt } from './read-scheduled-at.ts';

@@ -16,6 +16,12 @@ export {
 export { payloadsOf, type PayloadOrder, type WritePayloads } from './payloads.ts';
 export { leaseEndpoints, releaseEndpoints, releaseEveryEndpoint } from './leases.store.ts';
 export { erasePayloads, insertPayloads, type PayloadRow } from './payloads.store.ts';
+export {
+  deletedWebhooks,
+  halfParkedWebhooks,
+  teamsWithOldWebhookEvents,
+  webhooksOf,
+} from './old-webhook-events.store.ts';
 export { readEndpoint } from './read-endpoint.ts';
 export { getWebhook, listWebhooks } from './read-webhooks.ts';
 export { removeEmptyWebhook, removePayloads, removeWebhookEvents } from './remove-webhooks.store.ts';

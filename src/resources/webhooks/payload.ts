@@ -1,19 +1,7 @@
-import type { EventType, RecordedEvent } from '../../events/index.ts';
+import type { DomainData, EventData, EventType, RecordedEvent } from '../../events/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import { timeOfId } from '../../platform/ids/index.ts';
 import type { EmailRow } from '../emails/index.ts';
-
-/** What an endpoint is told besides the envelope, by type of event. */
-const EXTRAS: Record<string, string> = {
-  'email.bounced': 'bounce',
-  'email.opened': 'open',
-  'email.clicked': 'click',
-  'email.failed': 'failed',
-  'email.suppressed': 'suppressed',
-  'email.delivery_delayed': 'delay',
-};
-
-const DOMAIN_KEYS = ['id', 'name', 'status', 'created_at', 'region', 'records'] as const;
 
 /** Of an event that has outlived everything else that was known of it, its type and its time are left. */
 export type PayloadEvent = RecordedEvent | { type: EventType; at: number; subjectId?: undefined };
@@ -35,6 +23,37 @@ export type ToldEmail = Pick<
 /** Of mail that was sent; what was received says itself what there is to say. */
 type EmailEvent = Exclude<Extract<RecordedEvent, { type: `email.${string}` }>, { type: 'email.received' }>;
 type DomainEvent = Extract<RecordedEvent, { type: `domain.${string}` }>;
+
+type ExtraOf<Type extends EmailEvent['type']> = EventData[Type] extends undefined
+  ? never
+  : Exclude<keyof NonNullable<EventData[Type]>, 'to'>;
+/** What an endpoint is told besides the envelope: whatever the event of that type has, or it does not compile. */
+const EXTRAS: { [Type in EmailEvent['type']]: Record<ExtraOf<Type>, true> } = {
+  'email.queued': {},
+  'email.scheduled': {},
+  'email.sent': {},
+  'email.canceled': {},
+  'email.delivered': {},
+  'email.complained': {},
+  'email.bounced': { bounce: true },
+  'email.opened': { open: true },
+  'email.clicked': { click: true },
+  'email.failed': { failed: true },
+  'email.suppressed': { suppressed: true },
+  'email.delivery_delayed': { delay: true },
+};
+
+/** In the order in which they are told. */
+const DOMAIN_FIELDS: Record<keyof DomainData, true> = {
+  id: true,
+  name: true,
+  status: true,
+  created_at: true,
+  region: true,
+  records: true,
+};
+const DOMAIN_KEYS = Object.keys(DOMAIN_FIELDS) as (keyof DomainData)[];
+
 const isEmailEvent = (event: RecordedEvent): event is EmailEvent =>
   event.type.startsWith('email.') && event.type !== 'email.received';
 const isDomainEvent = (event: RecordedEvent): event is DomainEvent => event.type.startsWith('domain.');
@@ -49,7 +68,6 @@ function dataOf(event: PayloadEvent, email: ToldEmail | undefined): object {
 function emailData({ type, subjectId, data }: EmailEvent, email: ToldEmail | undefined): object {
   const { template_id: templateId = null, tags = null, headers = null } = email ?? {};
   const told: Record<string, unknown> = { ...data };
-  const extra = EXTRAS[type];
   return {
     email_id: subjectId,
     from: email?.sender ?? '',
@@ -61,7 +79,7 @@ function emailData({ type, subjectId, data }: EmailEvent, email: ToldEmail | und
     ...(templateId === null ? {} : { template_id: templateId }),
     ...(tags === null ? {} : { tags: tagsOf(tags) }),
     ...(headers === null ? {} : { headers: headersOf(headers) }),
-    ...(extra === undefined ? {} : { [extra]: told[extra] }),
+    ...Object.fromEntries(Object.keys(EXTRAS[type]).map((extra) => [extra, told[extra]])),
   };
 }
 

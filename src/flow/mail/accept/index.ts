@@ -4,6 +4,7 @@
  */
 export { createAccept, type Accept } from './accept-email.ts';
 export { hashRequest, type Idempotency } from './idempotency.ts';
+export { mailOnce } from './mail-once.ts';
 export { deleteExpiredAnswers } from './idempotency.store.ts';
 export { spoolMessage, type Spooled } from './spool-message.ts';
 export { writeNotices, type NoticeOrder } from './notice.ts';

@@ -84,7 +84,7 @@ export interface Delivery {
   stats(): DeliverStats;
 }
 
-export const DEFAULT_LIMITS: DeliverLimits = {
+const DEFAULT_LIMITS: DeliverLimits = {
   connectionsPerDestinationMax: 20,
   connectionsPerAddressMax: 40,
   connectionsTotalMax: 500,

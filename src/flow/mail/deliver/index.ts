@@ -2,7 +2,7 @@
 // final dot is never written before the hand-off is durable, that what follows the dot is never taken for retryable,
 // and that trouble of the world comes back as an outcome, not as an exception. It never decides when to try again.
 export { createCapture } from './capture.ts';
-export { createDeliver, DEFAULT_LIMITS } from './create-deliver.ts';
+export { createDeliver } from './create-deliver.ts';
 export { deliverOptionsOf } from './deliver-options.ts';
 export type { DeliverLimits, DeliverOptions, DeliverStats, Delivery, Egress } from './create-deliver.ts';
 export type {
@@ -17,5 +17,4 @@ export type {
   RecipientOutcome,
   TlsInfo,
 } from './delivery-job.ts';
-export { RFC_TIMEOUTS } from './timeouts.ts';
 export type { SmtpTimeouts } from './timeouts.ts';

@@ -29,7 +29,7 @@ const STATE = `case when handed_off_at is not null then 'in_doubt' when lease_ow
   when hold_id is not null then 'held' when awaits_domain = 1 then 'awaits_domain' when attempt > 0 then 'retrying'
   when due_at > ? then 'scheduled' else 'waiting' end`;
 
-/** Nobody has it in hand, and nobody may have got it. */
+/** Nobody has it in hand, and nobody can have received it. */
 const UNTOUCHED = 'lease_owner is null and handed_off_at is null';
 
 interface Piece {

@@ -1,4 +1,4 @@
-import type { Executor } from '../../platform/db/index.ts';
+import type { Executor } from '../platform/db/index.ts';
 
 /** Answers whether this caller is the first to run `job` in `slot`, decided by the database. */
 export async function takeSlot(db: Executor, job: string, slot: number): Promise<boolean> {

@@ -1,11 +1,13 @@
 import type { Executor } from '../../platform/db/index.ts';
-import type { Expiry } from './expiries.ts';
 
 /** Old enough, and nothing is to come of it: a replay may have made an old event due again. */
 const EXPIRED = 'event_id < t.before_id and due_at is null';
 
 /** Of these teams, those that have webhook events or bodies past their time. */
-export async function teamsWithOldWebhookEvents(db: Executor, expiries: readonly Expiry[]): Promise<string[]> {
+export async function teamsWithOldWebhookEvents(
+  db: Executor,
+  expiries: readonly { teamId: string; beforeId: string }[],
+): Promise<string[]> {
   const list = expiries.map(({ teamId, beforeId }) => ({ team: teamId, before_id: beforeId }));
   const rows = await db.all<{ team: string }>(
     `select t.team from ${db.dialect === 'pg' ? TEAMS_ON_PG : TEAMS_ON_SQLITE} as t
