@@ -11,6 +11,8 @@ export interface MessageReaders {
 
 /** A line costs the parser some 20 µs: these take longer than anybody should wait for who brings less. */
 const LINES_MAX = 25_000;
+/** A machine with much else to do gives a thread a part of each second: so many times the limit may go by. */
+const PATIENCE = 6;
 
 const NOTHING_KNOWN = { from: '', to: [], cc: [], bcc: [], replyTo: [], subject: '', messageId: '' };
 
@@ -19,7 +21,7 @@ export function createMessageReaders(options: { clock: Clock; readMs: number; li
   const startReader = () =>
     createMessageThread<ReadOrder, MessageReading>({
       url: new URL('./reader-thread.ts', import.meta.url),
-      ...{ clock, limitMs: readMs, atOnce: 1 },
+      ...{ clock, limitMs: readMs, patience: PATIENCE, atOnce: 1 },
       late: (because) => ({ isRead: false, because, ...NOTHING_KNOWN }),
     });
   const [quick, slow] = [startReader(), startReader()];
