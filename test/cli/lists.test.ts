@@ -140,6 +140,16 @@ describe('--fields', () => {
     expect(stdout).toBe('STATE\tID\ndelivered\tid-0\ndelivered\tid-1\n');
   });
 
+  it.each(['status', 'state', 'STATE', 'last_event', 'state,status'])(
+    'takes a field by its name, its title or its filter: %s',
+    async (word) => {
+      const { stdout } = await speak(['emails', 'list', '--fields', `id,${word}`], holding(1));
+      expect(stdout).toBe('ID\tSTATE\nid-0\tdelivered\n');
+      const json = await speak(['emails', 'get', 'id-1', '--json', '--fields', word], one);
+      expect(JSON.parse(json.stdout)).toEqual({ last_event: 'delivered' });
+    },
+  );
+
   it('finds those that no table shows by itself', async () => {
     const { stdout } = await speak(['emails', 'list', '--fields', 'id,text'], holding(1));
     expect(stdout).toBe('ID\tTEXT\nid-0\tText\n');
@@ -173,7 +183,7 @@ describe('--fields', () => {
     const { code, stderr, asked } = await speak([...words, '--fields', 'id,stauts'], one);
     expect({ code, asked }).toEqual({ code: 64, asked: [] });
     expect(stderr).toMatch(/^rasket: --fields: an? (email|domain) has no "stauts"; it has .*\bid\b/);
-    expect(stderr.includes('Did you mean status?')).toBe(words[0] === 'domains');
+    expect(stderr).toContain(words[0] === 'domains' ? 'Did you mean status?' : 'Did you mean last_event?');
   });
 
   it('takes names and no empty ones', async () => {
