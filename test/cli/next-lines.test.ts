@@ -126,7 +126,7 @@ const PLACES: [words: string[], answer: (asked: Asked) => Reply, command: string
 
 describe('a line that says what to type next', () => {
   it.each(PLACES)('names the server that was chosen: %j', async (words, answer, command) => {
-    const { stdout, stderr, url } = await speak(words, answer, { columns: 100 });
+    const { stdout, stderr, url } = await speak(words, answer, { columns: 500 });
     const said = `${stdout}\n${stderr}`.replaceAll(/\u001B\[[\d;]*m/g, '');
     const next =
       command === 'rasket login' && words[0] === 'health' ? `${command} --url URL` : `${command} --url ${url}`;
@@ -150,7 +150,7 @@ describe('a line that says what to type next', () => {
 
   it('says that the key was typed, and not which', async () => {
     const words = ['templates', 'create', 'T', '--html', 'x', '--api-key', 'rk_secret'];
-    const { stderr, url } = await speak(words, ok({ id: ID }), { columns: 100 });
+    const { stderr, url } = await speak(words, ok({ id: ID }), { columns: 500 });
     expect(stderr).toContain(`rasket templates publish --url ${url} ${ID} (with the key of --api-key)`);
     expect(stderr).not.toContain('rk_secret');
   });

@@ -66,7 +66,7 @@ async function replayAll(session: Session, kinds: readonly Kind[], options: Repl
   if (found.length + left === 0) {
     const where = options.webhook === undefined ? 'at any enabled endpoint' : `at ${options.webhook}`;
     const looked = kinds.map((kind) => `no ${kind} events${since[kind] === undefined ? '' : ` since ${since[kind]}`}`);
-    process.stderr.write(`rasket: Nothing to replay: ${looked.join(' and ')} ${where}.\n`);
+    terminal.warn(`rasket: Nothing to replay: ${looked.join(' and ')} ${where}.`);
   }
   if (options.dryRun) {
     if (isJson) return terminal.printJson(found.map(({ webhook, id, type }) => ({ webhook_id: webhook, id, type })));
@@ -109,7 +109,7 @@ async function replayWhenAllowed(session: Session, event: Undelivered, show: (no
       // Removed or disabled since it was listed.
       if (error.status !== 404 && error.status !== 422) throw error;
       terminal.progress('');
-      process.stderr.write(`rasket: ${event.id} was not replayed: ${error.message}\n`);
+      terminal.warn(`rasket: ${event.id} was not replayed: ${error.message}`);
       return false;
     }
   }
@@ -137,9 +137,9 @@ async function listUndelivered(
     else if (events.length > 0) {
       session.terminal.progress('');
       left += events.length;
-      process.stderr.write(
+      session.terminal.warn(
         `rasket: ${id} (${endpoint}) is disabled, ${count(events.length, kinds)} not replayed. ` +
-          `${session.here(`Enable it first: rasket webhooks update ${id} --status enabled`)}\n`,
+          `${session.here(`Enable it first: rasket webhooks update ${id} --status enabled`)}`,
       );
     }
   }
