@@ -103,7 +103,10 @@ async function start(
     const file = options.config ?? process.env.RASKET_CONFIG;
     const isChosen = file !== undefined || process.env.RASKET_HTTP_PORT !== undefined;
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || isChosen) throw error;
-    log.warn({ taken: config.http.port }, 'the port is in use; a free one is open instead (set RASKET_HTTP_PORT to choose)');
+    log.warn(
+      { taken: config.http.port },
+      'the port is in use; a free one is open instead (set RASKET_HTTP_PORT to choose)',
+    );
     return startApp({ ...app, config: { ...config, http: { ...config.http, port: 0 } } });
   }
 }

@@ -42,7 +42,8 @@ export async function readRemoved(
   { action, subject_id: id }: Pick<AuditRow, 'action' | 'subject_id'>,
 ): Promise<object | undefined> {
   const sql = REMOVED[action];
-  return sql === undefined || id === null ? undefined : await tx.get(sql, [id]);
+  if (sql === undefined || id === null) return undefined;
+  return tx.get(sql, [id]);
 }
 
 /** Of one team, or of everybody. */
