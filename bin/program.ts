@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { fitProse } from '../cli/output/prose.ts';
 import { fitHelp } from './fit-help.ts';
 import { addDescriptions, addOperatorCommands } from './operator-commands.ts';
 import { guardOutput } from './output.ts';
@@ -16,11 +17,11 @@ export async function runProgram(argv: string[], version: string): Promise<numbe
       if (error.exitCode === 0) return 0;
       const { adviceFor, EXIT } = await import('../cli/index.ts');
       const advice = adviceFor(program, argv.slice(2), error);
-      if (advice !== undefined) process.stderr.write(`${advice}\n`);
+      if (advice !== undefined) blame(`${advice}\n`);
       return EXIT.usage;
     }
     const { exitCodeOf, explain } = await import('./explain.ts');
-    for (const line of explain(error)) process.stderr.write(`rasket: ${line}\n`);
+    for (const line of explain(error)) blame(`rasket: ${line}\n`);
     return exitCodeOf(error);
   }
 }
@@ -35,8 +36,9 @@ export async function makeProgram(version: string, called?: string): Promise<Com
     .showSuggestionAfterError()
     .exitOverride()
     .configureOutput({
-      outputError: (text, write) => write(text.replace(/^error: /, 'rasket: ')),
-      writeOut: (text) => void process.stdout.write(fitHelp(text, process.stdout.columns ?? HELP_COLUMNS)),
+      outputError: (text) => blame(text.replace(/^error: /, 'rasket: ')),
+      writeErr: (text) => void process.stderr.write(fitHelp(text, process.stderr.columns || HELP_COLUMNS)),
+      writeOut: (text) => void process.stdout.write(fitHelp(text, process.stdout.columns || HELP_COLUMNS)),
     });
   addOperatorCommands(program, version);
   // What a server or a command on the data folder is called by says that nothing of the API's half is needed.
@@ -46,6 +48,9 @@ export async function makeProgram(version: string, called?: string): Promise<Com
 }
 
 const HELP_COLUMNS = 80;
+
+const blame = (text: string): void =>
+  void process.stderr.write(process.stderr.isTTY ? fitProse(text, process.stderr.columns || HELP_COLUMNS) : text);
 
 /** With what the help of the whole program says. */
 async function addClientHalf(program: Command, first: string | undefined): Promise<void> {

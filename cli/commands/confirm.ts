@@ -10,7 +10,7 @@ export interface Doubt {
 
 /** What cannot be undone is done after its name was typed, or with --yes. */
 export async function mustBeConfirmed(
-  { target, again }: Session,
+  { target, terminal, again }: Session,
   options: { yes?: boolean | undefined },
   { says, name }: Doubt,
 ): Promise<void> {
@@ -21,7 +21,7 @@ export async function mustBeConfirmed(
   }
   const { readLine } = await import('./stdin.ts');
   const typed = clean(await name());
-  process.stderr.write(`This will ${says}. It cannot be undone.\n`);
+  terminal.warn(`This will ${says}. It cannot be undone.`);
   const answer = await readLine(`Type ${typed} to do it on ${target.url}: `);
   if (answer.trim() !== typed) throw new CliFault('nothing was changed');
 }

@@ -120,5 +120,5 @@ function countFromOne(text: string): number {
 function namesIn(text: string): string[] {
   const names = text.split(',').map((name) => name.trim());
   if (names.every((name) => name !== '')) return [...new Set(names)];
-  throw new InvalidArgumentError('It takes names with commas between them, such as id,status.');
+  throw new InvalidArgumentError('It takes names with commas between them, such as id,created_at.');
 }

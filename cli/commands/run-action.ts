@@ -19,7 +19,7 @@ export async function runAction(
   const body = Object.keys(action.flags).length === 0 ? {} : { body: readFlags(action.flags, options) };
   const answer = await call(client, action.operation as OperationId, { path, ...body });
   if (isJson) return terminal.printJson(answer);
-  terminal.print(tellOf(session, action, answer));
+  terminal.tell(tellOf(session, action, answer));
   if (action.hint) terminal.hint(action.hint(answer as never));
 }
 

@@ -19,7 +19,7 @@ export async function getItem<Id extends OperationId>(
   const named = names && namedFields(get.fields, names, noun);
   const path = await readPath(client, get.path, words);
   const item = await client.call(get.operation, { path } as CallOf<Id>);
-  if (isJson) terminal.printJson(names ? pickFields(item as object, names) : item);
+  if (isJson) terminal.printJson(named ? pickFields(item as object, named) : item);
   else if (named) terminal.print(formatItem(terminal, named, item as object));
   else return item;
   return undefined;

@@ -54,7 +54,7 @@ export async function runList(
     last = page;
     count += page.data.length;
     if (isJson) {
-      terminal.printJson(names ? { ...page, data: page.data.map((item) => pickFields(item, names)) } : page);
+      terminal.printJson(names ? { ...page, data: page.data.map((item) => pickFields(item, fields)) } : page);
     } else if (page.data.length > 0 || (count === 0 && !terminal.isTty)) terminal.print(table.write(page.data));
   }
   if (isJson) return;

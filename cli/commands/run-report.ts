@@ -6,7 +6,7 @@ import type { Session } from './session.ts';
 export async function runReport({ client, terminal, isJson, here }: Session, report: Report): Promise<void> {
   const answer = await client.call(report.operation, {} as CallOf<OperationId>);
   if (isJson) return terminal.printJson(answer);
-  if (report.tell) terminal.print(here(report.tell(answer as never)));
+  if (report.tell) terminal.tell(here(report.tell(answer as never)));
   if (report.tell && report.rows(answer as never).length === 0) return;
   const columns = tableColumns(terminal, shownFields(report.columns));
   terminal.print(formatTable(terminal, report.rows(answer as never), columns));

@@ -89,7 +89,7 @@ async function report(
     if (!explanation) throw error;
     if (isJson && error instanceof ApiFault) terminal.printJson(error.body);
     const [first = '', ...more] = explanation.lines.map(here);
-    for (const line of [`rasket: ${first}`, ...more]) process.stderr.write(`${line}\n`);
+    for (const line of [`rasket: ${first}`, ...more]) terminal.warn(line);
     process.exitCode = explanation.exitCode;
   }
 }

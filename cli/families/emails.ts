@@ -40,6 +40,7 @@ const created: Field<Email> = { name: 'created_at', label: 'Created', kind: 'tim
 const state: Field<Email> = {
   name: 'last_event',
   label: 'State',
+  filter: 'status',
   kind: 'state',
   tone: (email) => toneOfEmail(email.last_event),
 };

@@ -17,6 +17,8 @@ export interface Field<Item> {
   /** The contract's name, as `--fields` takes it. */
   name: NameIn<Item> | `${NameIn<Item>}.${string}`;
   label: string;
+  /** What the filter that looks at it is called, where that is neither name nor label: `--fields` takes all three. */
+  filter?: string;
   /** A text, where nothing is said. */
   kind?: Kind;
   /** What is shown, where it is not the field itself. */

@@ -133,7 +133,10 @@ export const queue = {
       example: "queue hold --destination example.org --reason 'Their server is being moved'",
       flags: { ...ONE_OF, reason: { value: '<text>', says: 'why, on one line', isRequired: true } },
       done: 'Held',
-      hint: ({ id }) => `Release it with: rasket queue release ${id}`,
+      hint: ({ id, destination, team_id: team, email_id: email }) => {
+        const what = destination === null ? (team === null ? `the email ${email}` : `the team ${team}`) : destination;
+        return `It holds back ${what} until it is released: rasket queue release ${id}`;
+      },
     }),
     actionOf('retryQueue', {
       verb: 'retry',

@@ -74,6 +74,11 @@ export const webhooks = {
     example: 'webhooks get wh_019a9c1e7d527c3a9a540b8f4c1f2e01',
     path: { webhook_id: WEBHOOK },
     fields: [id, endpoint, status, events, secret, created],
+    hint: ({ id: webhook, status: now }) =>
+      now === 'enabled'
+        ? undefined
+        : `What happens meanwhile is parked. Enable it with: rasket webhooks update ${webhook} --status enabled\n` +
+          `Then send what was parked: rasket webhooks replay --parked --webhook ${webhook}`,
   }),
   actions: [
     actionOf('createWebhook', {
@@ -201,7 +206,10 @@ export const parkedWebhookEvents = {
     example: 'webhooks parked wh_019a9c1e7d527c3a9a540b8f4c1f2e01',
     path: { webhook_id: OF_WEBHOOK },
     filters: { start_date: { value: '<time>', says: 'only those created at this ISO 8601 time or later' } },
-    columns: eventColumns,
+    // In the API it keeps the state that it was parked in.
+    columns: eventColumns.map((column) =>
+      column === eventStatus ? { ...column, value: () => 'parked', tone: () => 'attention' } : column,
+    ),
     empty: 'Nothing is parked.',
     isForward: true,
   }),

@@ -31,6 +31,7 @@ export {
 export { readColumns, readFallback, readProperties, readTopics, splitPairs, type NameOption } from './read-pairs.ts';
 export { formatPairs, formatTable, openTable, type Column, type Table } from './table.ts';
 export { listFor } from './next-steps.ts';
+export { fitProse } from './prose.ts';
 export { openTerminal, type Style, type Terminal, type TerminalInput } from './terminal.ts';
 export { formatTime } from './time.ts';
 export { shorten, widthOf } from './width.ts';

@@ -60,23 +60,33 @@ const fieldStyle = (field: Field<never>, item: Item): Style => styleOf(field.ton
 export const shownFields = (fields: Fields, isWide = false): Fields =>
   fields.filter(({ shown }) => shown === undefined || (isWide && shown === 'wide'));
 
-/** Those that `--fields` names, in its order. A field of a field needs no declaration of its own. */
+/**
+ * Those that `--fields` names, in its order: by the name in the API, or as a title or a filter of the list calls them. A field
+ * of a field needs no declaration of its own.
+ */
 export function namedFields(fields: Fields, names: readonly string[], noun: string): Fields {
-  return names.map((name): Field<never> => {
-    const found = fields.find((field) => field.name === name);
-    if (found) return found;
+  const found = names.map((name): Field<never> => {
+    const field = fields.find((one) => one.name === name) ?? fields.find((one) => wordsFor(one).includes(plain(name)));
+    if (field) return field;
     const [first = ''] = name.split('.');
-    if (name !== first && fields.some((field) => field.name === first)) return { name, label: name };
-    const known = [...new Set(fields.map((field) => field.name))];
-    const nearest = nearestTo(name, known);
-    const advice = nearest === undefined ? '' : `. Did you mean ${nearest}?`;
-    throw new CliFault(
-      `--fields: ${noun} has no ${JSON.stringify(name)}; it has ${known.join(', ')}${advice}`,
-      'usage',
+    if (name !== first && fields.some((one) => one.name === first)) return { name, label: name };
+    const words = fields.flatMap((one) => wordsFor(one).map((word) => [word, one.name] as const));
+    const nearest = nearestTo(
+      plain(name),
+      words.map(([word]) => word),
     );
+    const advice = nearest === undefined ? '' : `. Did you mean ${words.find(([word]) => word === nearest)?.[1]}?`;
+    const known = [...new Set(fields.map((one) => one.name))].join(', ');
+    throw new CliFault(`--fields: ${noun} has no ${JSON.stringify(name)}; it has ${known}${advice}`, 'usage');
   });
+  return [...new Set(found)];
 }
 
-/** An item with the named fields alone, as the API gave them. */
-export const pickFields = (item: Item, names: readonly string[]): object =>
-  Object.fromEntries(names.map((name) => [name, readPart(item, name) ?? null]));
+const wordsFor = ({ name, label, filter }: Field<never>): string[] =>
+  [name, label, ...(filter === undefined ? [] : [filter])].map(plain);
+
+const plain = (name: string): string => name.toLowerCase().replaceAll(/[ -]/g, '_');
+
+/** An item with these fields alone, as the API gave them. */
+export const pickFields = (item: Item, fields: Fields): object =>
+  Object.fromEntries(fields.map(({ name }) => [name, readPart(item, name) ?? null]));

@@ -1,5 +1,6 @@
 import { clean } from './clean.ts';
 import { GAP, INDENT, isFilled, layOut, SEE_BELOW, tooLong, type Fit, type Line } from './layout.ts';
+import { fitProse } from './prose.ts';
 import type { Style, Terminal } from './terminal.ts';
 import { shorten, widthOf } from './width.ts';
 
@@ -60,7 +61,10 @@ export function openTable<Row>(
       const body = cells.flatMap((texts, at) => {
         const row = rows[at] as Row;
         const paint: Paint = (text, column) => terminal.paint(columns[column]?.style?.(row) ?? 'plain', text);
-        return [...draw(texts, paint, onCut), ...(remarks?.(row) ?? []).map((remark) => INDENT + remark)];
+        return [
+          ...draw(texts, paint, onCut),
+          ...(remarks?.(row) ?? []).map((remark) => fitProse(INDENT + remark, terminal.columns)),
+        ];
       });
       return [...head, ...body].join('\n');
     },

@@ -1,4 +1,5 @@
 import { cleanJson } from './clean.ts';
+import { fitProse } from './prose.ts';
 
 export type Style = 'plain' | 'bold' | 'dim' | 'red' | 'green' | 'yellow';
 
@@ -8,10 +9,14 @@ export interface Terminal {
   columns: number;
   /** Answers, to standard output. */
   print(text: string): void;
+  /** Sentences among the answers: for a person, in lines that end between words. */
+  tell(text: string): void;
   /** What the API answered, whole: indented for a person, on one line for a program. */
   printJson(value: unknown): void;
   /** What a person may like to know, to standard error; a program that reads a pipe is not told. */
   hint(text: string): void;
+  /** What everybody is told beside the answers, to standard error. */
+  warn(text: string): void;
   /** Replaces the line of progress, where somebody is watching; the empty text removes it. */
   progress(text: string): void;
   /** Whether there is such a line now. */
@@ -31,16 +36,19 @@ const COLUMNS = 80;
 
 export function openTerminal({ out, err, env }: TerminalInput): Terminal {
   const isTty = out.isTTY === true;
+  const columns = (isTty && out.columns) || COLUMNS;
   const isPlain = Boolean(env.NO_COLOR) || env.TERM === 'dumb' || !isTty;
   let isProgressShown = false;
   return {
     isTty,
-    columns: (isTty && out.columns) || COLUMNS,
+    columns,
     print: (text) => void out.write(`${text}\n`),
+    tell: (text) => void out.write(`${isTty ? fitProse(text, columns) : text}\n`),
     printJson: (value) => void out.write(`${cleanJson(value, isTty ? 2 : 0)}\n`),
     hint(text) {
-      if (isTty && err.isTTY) err.write(`${text}\n`);
+      if (isTty && err.isTTY) err.write(`${fitProse(text, columns)}\n`);
     },
+    warn: (text) => void err.write(`${err.isTTY ? fitProse(text, err.columns || COLUMNS) : text}\n`),
     progress(text) {
       if (!err.isTTY || env.TERM === 'dumb' || (text === '' && !isProgressShown)) return;
       isProgressShown = text !== '';

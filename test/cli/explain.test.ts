@@ -176,7 +176,7 @@ it.each([
   ['delivered', false],
 ])('emails get of one that is %s tells a person where the reason stands: %s', async (last_event, isTold) => {
   const answer = telling(email({ last_event }), [], { data: [], pending: [] });
-  const told = await speak(['emails', 'get', ID], answer, { columns: 100 });
+  const told = await speak(['emails', 'get', ID], answer, { columns: 500 });
   expect(told.stderr.includes(`Why, and what comes next: rasket explain --url ${told.url} ${ID}`)).toBe(isTold);
   expect((await speak(['emails', 'get', ID], answer)).stderr).toBe('');
 });

@@ -95,7 +95,7 @@ describe('--limit and --all', () => {
 
   it('a person is told how to go on, with the filters they had', async () => {
     const words = ['emails', 'list', '--status', 'delivered', '--search', 'two words', '--limit', '2'];
-    const { stderr, url } = await speak(words, holding(30), { columns: 100 });
+    const { stderr, url } = await speak(words, holding(30), { columns: 500 });
     expect(stderr).toBe(
       `There are more; go on with: rasket emails list --url ${url} --limit 2 --status delivered --search 'two words' --after id-1 (with the key of RASKET_API_KEY)\n`,
     );
@@ -114,18 +114,18 @@ describe('--limit and --all', () => {
 
   it.each(LISTED_AND_MADE)('%s, where there is none, says how the first one is made', async (words, command) => {
     const none = { status: 200, body: { object: 'list', has_more: false, data: [] } };
-    const { stderr, url } = await speak(words.split(' '), () => none, { columns: 100 });
+    const { stderr, url } = await speak(words.split(' '), () => none, { columns: 500 });
     expect(stderr).toMatch(/^[^\n]+\n$/);
     expect(stderr).toContain(`${command} --url ${url} `);
   });
 
   it('a person is told of an empty list, a program finds the titles', async () => {
-    const person = await speak(['emails', 'list'], holding(0), { columns: 100 });
+    const person = await speak(['emails', 'list'], holding(0), { columns: 500 });
     expect(person).toMatchObject({ stdout: '' });
     expect(person.stderr).toMatch(
       /^There are no such emails\. Send one with: rasket send --url \S+ --from .*'It works\.'\n$/,
     );
-    const narrowed = await speak(['emails', 'list', '--status', 'bounced'], holding(0), { columns: 100 });
+    const narrowed = await speak(['emails', 'list', '--status', 'bounced'], holding(0), { columns: 500 });
     expect(narrowed.stderr).toBe(
       `There are no such emails. See all there are with: rasket emails list --url ${narrowed.url}\n`,
     );
@@ -139,6 +139,16 @@ describe('--fields', () => {
     const { stdout } = await speak(['emails', 'list', '--fields', 'last_event,id'], holding(2));
     expect(stdout).toBe('STATE\tID\ndelivered\tid-0\ndelivered\tid-1\n');
   });
+
+  it.each(['status', 'state', 'STATE', 'last_event', 'state,status'])(
+    'takes a field by its name, its title or its filter: %s',
+    async (word) => {
+      const { stdout } = await speak(['emails', 'list', '--fields', `id,${word}`], holding(1));
+      expect(stdout).toBe('ID\tSTATE\nid-0\tdelivered\n');
+      const json = await speak(['emails', 'get', 'id-1', '--json', '--fields', word], one);
+      expect(JSON.parse(json.stdout)).toEqual({ last_event: 'delivered' });
+    },
+  );
 
   it('finds those that no table shows by itself', async () => {
     const { stdout } = await speak(['emails', 'list', '--fields', 'id,text'], holding(1));
@@ -173,7 +183,7 @@ describe('--fields', () => {
     const { code, stderr, asked } = await speak([...words, '--fields', 'id,stauts'], one);
     expect({ code, asked }).toEqual({ code: 64, asked: [] });
     expect(stderr).toMatch(/^rasket: --fields: an? (email|domain) has no "stauts"; it has .*\bid\b/);
-    expect(stderr.includes('Did you mean status?')).toBe(words[0] === 'domains');
+    expect(stderr).toContain(words[0] === 'domains' ? 'Did you mean status?' : 'Did you mean last_event?');
   });
 
   it('takes names and no empty ones', async () => {

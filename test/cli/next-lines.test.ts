@@ -45,7 +45,7 @@ const PLACES: [words: string[], answer: (asked: Asked) => Reply, command: string
   [
     ['send', '--from', 'a@x.example', '--to', 'b@y.example', '--subject', 'x', '--text', 'x'],
     ok({ id: ID }),
-    'rasket emails get',
+    'rasket explain',
   ],
   [['domains', 'list'], () => listed(), 'rasket domains create'],
   [['queue', 'hold', '--email', ID, '--reason', 'x'], ok({ id: ID }), 'rasket queue release'],
@@ -65,6 +65,9 @@ const PLACES: [words: string[], answer: (asked: Asked) => Reply, command: string
     () => refused(403, 'resource_locked', 'Another team has it.', { claimable: true }),
     'rasket domains claim',
   ],
+  [['domains', 'update', ID, '--receiving', 'enabled'], ok({ id: ID }), 'rasket domains get'],
+  [['webhooks', 'get', 'wh_1'], ok({ id: 'wh_1', status: 'disabled', events: [] }), 'rasket webhooks update'],
+  [['webhooks', 'get', 'wh_1'], ok({ id: 'wh_1', status: 'disabled', events: [] }), 'rasket webhooks replay'],
   [
     ['webhooks', 'trigger', 'email.bounced'],
     () => refused(422, 'validation_error', 'No enabled webhook and no listener takes email.bounced; nobody would.'),
@@ -126,7 +129,7 @@ const PLACES: [words: string[], answer: (asked: Asked) => Reply, command: string
 
 describe('a line that says what to type next', () => {
   it.each(PLACES)('names the server that was chosen: %j', async (words, answer, command) => {
-    const { stdout, stderr, url } = await speak(words, answer, { columns: 100 });
+    const { stdout, stderr, url } = await speak(words, answer, { columns: 500 });
     const said = `${stdout}\n${stderr}`.replaceAll(/\u001B\[[\d;]*m/g, '');
     const next =
       command === 'rasket login' && words[0] === 'health' ? `${command} --url URL` : `${command} --url ${url}`;
@@ -148,9 +151,24 @@ describe('a line that says what to type next', () => {
     expect(stderr).toBe(`rasket: --${says} (invalid_parameter).${next}\n`);
   });
 
+  it('what is parked is called so, whatever state it was parked in', async () => {
+    const event = {
+      id: 'msg_1',
+      type: 'email.sent',
+      status: 'pending',
+      attempt_count: 0,
+      created_at: email.created_at,
+    };
+    const list = ok({ object: 'list', has_more: false, data: [event] });
+    const { stdout } = await speak(['webhooks', 'parked', 'wh_1', '--fields', 'id,status'], list);
+    expect(stdout).toBe('ID\tSTATUS\nmsg_1\tparked\n');
+    const json = await speak(['webhooks', 'parked', 'wh_1', '--json'], list);
+    expect(JSON.parse(json.stdout)).toMatchObject({ data: [{ status: 'pending' }] });
+  });
+
   it('says that the key was typed, and not which', async () => {
     const words = ['templates', 'create', 'T', '--html', 'x', '--api-key', 'rk_secret'];
-    const { stderr, url } = await speak(words, ok({ id: ID }), { columns: 100 });
+    const { stderr, url } = await speak(words, ok({ id: ID }), { columns: 500 });
     expect(stderr).toContain(`rasket templates publish --url ${url} ${ID} (with the key of --api-key)`);
     expect(stderr).not.toContain('rk_secret');
   });

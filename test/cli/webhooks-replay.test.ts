@@ -160,6 +160,25 @@ describe('rasket webhooks replay', () => {
     ]);
   });
 
+  it('--parked takes all that are parked, however old, and --failed those of a day', async () => {
+    server = await office({ [hook(1)]: [4] }, done, { [hook(1)]: [1, 2, 3] });
+    expect(await replay(['--parked'])).toMatchObject({ code: 0, stderr: '' });
+    expect(replayed()).toEqual([1, 2, 3].map(event));
+    await replay(['--parked', '--failed', '--dry-run']);
+    const starts = server.asked
+      .filter(({ path }) => /\/(events|parked)$/.test(path))
+      .map(({ path, query }) => [path.split('/').at(-1), query.start_date !== undefined]);
+    expect(starts).toContainEqual(['events', true]);
+    expect(starts).toContainEqual(['parked', false]);
+    expect(starts).not.toContainEqual(['parked', true]);
+    server.close();
+    server = await office({}, done);
+    expect(await replay(['--parked', '--webhook', hook(1)])).toMatchObject({
+      code: 0,
+      stderr: `rasket: Nothing to replay: no parked events at ${hook(1)}.\n`,
+    });
+  });
+
   it('nothing that failed is nothing to do, and says so', async () => {
     server = await office({}, done);
     expect(await replay(['--failed', '--since', '2026-01-01T00:00:00Z'])).toMatchObject({

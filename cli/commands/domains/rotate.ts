@@ -55,7 +55,7 @@ export async function rotateDkim(
   if (isActive(last, awaited)) return tell(session, last, awaited);
   session.fail();
   if (isJson) return terminal.printJson(last);
-  terminal.print(`Not seen yet: ${awaited.name}. The old key signs on, and the server goes on looking.`);
+  terminal.tell(`Not seen yet: ${awaited.name}. The old key signs on, and the server goes on looking.`);
 }
 
 /** The domain as it is now. The server switches by itself at its next look; asked to look, it does so at once. */

@@ -12,4 +12,7 @@ export async function updateDomain(session: Session, domain: string, options: Se
   const changed = await client.call('updateDomain', { path: { domain_id: await findDomainId(client, domain) }, body });
   if (isJson) return terminal.printJson(changed);
   terminal.print(terminal.isTty ? `Changed  ${changed.id}` : changed.id);
+  if (body.capabilities?.receiving === 'enabled') {
+    terminal.hint(`Mail comes in once its MX record is published; see it with: rasket domains get ${domain}`);
+  }
 }

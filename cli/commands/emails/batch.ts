@@ -22,5 +22,5 @@ export async function sendBatch(session: Session, file: string, options: BatchOp
   for (const { id } of sent.data) terminal.print(terminal.isTty ? `Accepted  ${id}` : id);
   // To standard error, also where the ids go into a pipe.
   for (const { index, message } of errors)
-    process.stderr.write(`Email ${index + 1} of ${body.length} was refused: ${clean(message)}\n`);
+    terminal.warn(`Email ${index + 1} of ${body.length} was refused: ${clean(message)}`);
 }

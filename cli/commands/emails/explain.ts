@@ -9,6 +9,6 @@ export async function explainEmail(session: Session, id: string, options: { tran
   const { email, events, attempts, pending } = history;
   if (isJson) return terminal.printJson({ email, events, attempts, pending });
   const told = tellHistory(terminal, history, { withTranscript: options.transcript ?? false, here });
-  for (const text of told) terminal.print(text);
-  if (options.transcript && attempts.length === 0) terminal.print('There is no dialogue: no delivery was tried.');
+  for (const text of told) terminal.tell(text);
+  if (options.transcript && attempts.length === 0) terminal.tell('There is no dialogue: no delivery was tried.');
 }

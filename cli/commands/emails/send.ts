@@ -39,7 +39,7 @@ export async function sendEmail(session: Session, dash: string | undefined, opti
   }
   if (isJson) return terminal.printJson(sent);
   terminal.print(terminal.isTty ? `Accepted  ${sent.id}` : sent.id);
-  terminal.hint(`Follow it with: rasket emails get ${sent.id}`);
+  terminal.hint(`What became of it: rasket explain ${sent.id}`);
 }
 
 /** Two sources for one body, or standard input for both, would leave one of them out without a word. */

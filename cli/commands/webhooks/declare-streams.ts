@@ -24,7 +24,10 @@ export function declareStreams(webhooks: Command): void {
     .argument('[event]', 'the id of the event (msg_…)')
     .option('--failed', 'all events whose ten attempts failed')
     .option('--parked', 'all events that happened or were waiting while their endpoint was disabled')
-    .option('--since <time>', 'of these, not older than 30m, 2h, 7d or an ISO 8601 time (default: 24h)')
+    .option(
+      '--since <time>',
+      'of these, not older than 30m, 2h, 7d or an ISO 8601 time (default: 24h of what failed, all that is parked)',
+    )
     .option('--webhook <id>', 'of these, only those of this endpoint')
     .option('--dry-run', 'only show what would be sent again')
     .action(

@@ -42,6 +42,14 @@ const misuse = (message: string): CliFault => new CliFault(message, 'usage');
 const KINDS = ['failed', 'parked'] as const;
 type Kind = (typeof KINDS)[number];
 
+type Since = Readonly<Record<Kind, string | undefined>>;
+
+/** What failed was told of when it did, and may be meant to stay; what is parked waits for the one replay. */
+function sinceOf(given: string | undefined): Since {
+  const failed = readSince(given ?? '24h', Date.now());
+  return { failed, parked: given === undefined ? undefined : failed };
+}
+
 interface Undelivered {
   webhook: string;
   id: string;
@@ -51,13 +59,14 @@ interface Undelivered {
 
 async function replayAll(session: Session, kinds: readonly Kind[], options: ReplayOptions): Promise<void> {
   const { terminal, isJson } = session;
-  const since = readSince(options.since ?? '24h', Date.now());
+  const since = sinceOf(options.since);
   const { found, left } = await listUndelivered(session, kinds, { since, only: options.webhook });
   terminal.progress('');
   if (left > 0 && options.webhook !== undefined) session.fail();
   if (found.length + left === 0) {
     const where = options.webhook === undefined ? 'at any enabled endpoint' : `at ${options.webhook}`;
-    process.stderr.write(`rasket: Nothing to replay: no ${kinds.join(' or ')} events since ${since} ${where}.\n`);
+    const looked = kinds.map((kind) => `no ${kind} events${since[kind] === undefined ? '' : ` since ${since[kind]}`}`);
+    terminal.warn(`rasket: Nothing to replay: ${looked.join(' and ')} ${where}.`);
   }
   if (options.dryRun) {
     if (isJson) return terminal.printJson(found.map(({ webhook, id, type }) => ({ webhook_id: webhook, id, type })));
@@ -100,7 +109,7 @@ async function replayWhenAllowed(session: Session, event: Undelivered, show: (no
       // Removed or disabled since it was listed.
       if (error.status !== 404 && error.status !== 422) throw error;
       terminal.progress('');
-      process.stderr.write(`rasket: ${event.id} was not replayed: ${error.message}\n`);
+      terminal.warn(`rasket: ${event.id} was not replayed: ${error.message}`);
       return false;
     }
   }
@@ -117,20 +126,20 @@ async function waitFor(seconds: number, show: (note: string) => void): Promise<v
 async function listUndelivered(
   session: Session,
   kinds: readonly Kind[],
-  { since, only }: { since: string; only: string | undefined },
+  { since, only }: { since: Since; only: string | undefined },
 ): Promise<{ found: Undelivered[]; left: number }> {
   const found: Undelivered[] = [];
   let left = 0;
   for (const { id, status, endpoint } of await endpointsOf(session, only)) {
     const events: Undelivered[] = [];
-    for (const kind of kinds) events.push(...(await eventsOf(session, kind, { webhook: id, since })));
+    for (const kind of kinds) events.push(...(await eventsOf(session, kind, { webhook: id, since: since[kind] })));
     if (status === 'enabled') found.push(...events);
     else if (events.length > 0) {
       session.terminal.progress('');
       left += events.length;
-      process.stderr.write(
+      session.terminal.warn(
         `rasket: ${id} (${endpoint}) is disabled, ${count(events.length, kinds)} not replayed. ` +
-          `${session.here(`Enable it first: rasket webhooks update ${id} --status enabled`)}\n`,
+          `${session.here(`Enable it first: rasket webhooks update ${id} --status enabled`)}`,
       );
     }
   }
@@ -155,12 +164,12 @@ async function endpointsOf({ client }: Session, only: string | undefined) {
 async function eventsOf(
   { client, terminal }: Session,
   kind: Kind,
-  { webhook, since }: { webhook: string; since: string },
+  { webhook, since }: { webhook: string; since: string | undefined },
 ): Promise<Undelivered[]> {
   const path = { webhook_id: webhook };
   const found: Undelivered[] = [];
   for (let after: string | undefined; ;) {
-    const query = { start_date: since, limit: PAGE, ...(after === undefined ? {} : { after }) };
+    const query = { start_date: since, limit: PAGE, after };
     const page =
       kind === 'failed'
         ? await client.call('listWebhookEvents', { path, query: { ...query, status: 'failed' } })

@@ -30,6 +30,22 @@ export async function insertAudit(tx: Executor, row: AuditRow): Promise<void> {
   );
 }
 
+/** By what people know a thing that is removed: its id says nothing once it is gone. */
+const REMOVED: Readonly<Record<string, string>> = {
+  'api_key.revoked': 'select name from api_keys where id = ?',
+  'domain.deleted': 'select name from domains where id = ?',
+  'webhook.deleted': 'select endpoint from webhooks where id = ?',
+};
+
+export async function readRemoved(
+  tx: Executor,
+  { action, subject_id: id }: Pick<AuditRow, 'action' | 'subject_id'>,
+): Promise<object | undefined> {
+  const sql = REMOVED[action];
+  if (sql === undefined || id === null) return undefined;
+  return tx.get(sql, [id]);
+}
+
 /** Of one team, or of everybody. */
 export async function auditPage(
   db: Executor,

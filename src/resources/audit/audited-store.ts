@@ -1,6 +1,6 @@
 import type { Db, Executor, Row, Value } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store/index.ts';
-import { insertAudit, type AuditRow } from './audit.store.ts';
+import { insertAudit, readRemoved, type AuditRow } from './audit.store.ts';
 
 /** What is about to be done, by whom and from where. */
 export type AuditNote = Omit<AuditRow, 'id'>;
@@ -33,9 +33,10 @@ export function audited<Held extends Store>(store: Held, given: AuditNote): Audi
   const { db } = store;
   let isWritten = false;
 
-  const enter = (tx: Executor, made: Made | undefined): Promise<void> =>
+  const enter = (tx: Executor, made: Made | undefined, removed?: object): Promise<void> =>
     insertAudit(tx, {
       ...given,
+      details: removed === undefined ? given.details : JSON.stringify(removed),
       id: store.ids.uuid(),
       team_id: made?.table === 'teams' ? made.id : given.team_id,
       subject_id: given.subject_id ?? made?.id ?? null,
@@ -45,9 +46,10 @@ export function audited<Held extends Store>(store: Held, given: AuditNote): Audi
     let isEntered = false;
     const value = await begin(async (tx) => {
       const watch = watched(tx);
+      const removed = isWritten ? undefined : await readRemoved(tx, given);
       const result = await change(watch.executor);
       isEntered = !isWritten && watch.isChanged();
-      if (isEntered) await enter(tx, watch.made());
+      if (isEntered) await enter(tx, watch.made(), removed);
       return result;
     });
     isWritten ||= isEntered;

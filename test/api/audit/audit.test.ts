@@ -31,22 +31,28 @@ const audited = contractOperations().filter(({ operation }) => operation['x-serv
 /** How each is called so that it changes something; answers the id that the entry has to name. */
 const changes: Record<
   string,
-  () => Promise<{ path: string; body?: Record<string, unknown>; subject?: string | null }>
+  () => Promise<{ path: string; body?: Record<string, unknown>; subject?: string | null; removes?: object }>
 > = {
   createApiKey: async () => ({ path: '/api-keys', body: { name: 'Billing', permission: 'sending_access' } }),
   updateApiKey: async () => ({ path: `/api-keys/${await newKey()}`, body: { name: 'Other' } }),
-  deleteApiKey: async () => ({ path: `/api-keys/${await newKey()}` }),
+  deleteApiKey: async () => ({ path: `/api-keys/${await newKey()}`, removes: { name: 'Old' } }),
   createDomain: async () => ({ path: '/domains', body: { name: 'made.example.com' } }),
   updateDomain: async () => ({
     path: `/domains/${await newDomain()}`,
     body: { open_tracking: true, tracking_subdomain: 'links' },
   }),
-  deleteDomain: async () => ({ path: `/domains/${await newDomain()}` }),
+  deleteDomain: async () => ({
+    path: `/domains/${await newDomain()}`,
+    removes: { name: `audit${domains}.example.com` },
+  }),
   regenerateDkim: async () => ({ path: `/domains/${await newDomain()}/dkim/regenerate`, body: { key_bits: 2048 } }),
   rotateDkim: async () => ({ path: `/domains/${(await team.domain()).id}/dkim/rotate` }),
   updateTeam: async () => ({ path: '/team', body: { ai_assist_enabled: true }, subject: team.id }),
   updateWebhook: async () => ({ path: `/webhooks/${await plantWebhook(scene, team)}`, body: { status: 'disabled' } }),
-  deleteWebhook: async () => ({ path: `/webhooks/${await plantWebhook(scene, team)}` }),
+  deleteWebhook: async () => ({
+    path: `/webhooks/${await plantWebhook(scene, team)}`,
+    removes: { endpoint: expect.stringMatching(/^https:/) as string },
+  }),
   rotateWebhookSecret: async () => ({ path: `/webhooks/${await plantWebhook(scene, team)}/rotate-secret` }),
   rotateWebhookSigningSecret: async () => ({
     path: `/webhooks/${await plantWebhook(scene, team)}/signing-secret/rotate`,
@@ -94,7 +100,7 @@ describe('every change that the contract says is audited', () => {
   it.each(audited.filter(({ operationId }) => operationId in changes).map((one) => [labelOf(one), one] as const))(
     '%s has one entry, in the words of the contract',
     async (_, { operationId, method, operation }) => {
-      const { path, body, subject } = (await changes[operationId]?.()) ?? { path: '' };
+      const { path, body, subject, removes = null } = (await changes[operationId]?.()) ?? { path: '' };
       const before = (await entries('/operator/audit', operator)).length;
       const isOperators = path.startsWith('/operator');
       const key = isOperators ? operator : team.key;
@@ -110,7 +116,7 @@ describe('every change that the contract says is audited', () => {
         actor: isOperators ? { kind: 'operator', name: 'Grace' } : { kind: 'api_key' },
         address: '127.0.0.1',
         request_id: answer.headers.get('x-request-id'),
-        details: body && Object.keys(body).length > 0 ? body : null,
+        details: body && Object.keys(body).length > 0 ? body : removes,
       });
       const own = await entries();
       if (isOperators) expect(own.map(({ id }) => id)).not.toContain(all[0]?.id);
