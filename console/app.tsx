@@ -138,7 +138,8 @@ function lowerLines(navigator: Navigator, columns: number): string[] {
   const typed = prompt.sign + prompt.line.draw(columns - 3);
   const left = columns - shownWidth(typed) - 5;
   const offered = fit(navigator.candidates(prompt).join('  '), Math.max(0, left)).trimEnd();
-  return [` ${typed}  ${faint(offered)}`];
+  const wrong = prompt.fault === '' ? [] : wrap(prompt.fault, columns - 2).slice(0, LOWER_MAX - 1);
+  return [...wrong.map((line) => ` ${line}`), ` ${typed}  ${faint(offered)}`];
 }
 
 function keysLine({ dialog, prompt, screen, doings }: Navigator): string {

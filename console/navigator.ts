@@ -17,6 +17,8 @@ import { watchClient } from './watched-client.ts';
 export interface Prompt {
   sign: ':' | '/';
   line: LineEdit;
+  /** What is wrong with what was typed before. */
+  fault: string;
 }
 
 interface Outside {
@@ -163,9 +165,17 @@ export class Navigator implements Host, Stage {
       if (screen?.filter) screen.filter.apply(text);
       else this.say('Nothing is to be filtered here.');
     } catch (error) {
-      this.say((error as Error).message);
+      this.#ask('/', text, clean((error as Error).message));
     }
   }
+
+  typeAgain = (filter: string, fault: unknown): void => {
+    const said = clean(this.faults.inWords(fault));
+    // Whoever has gone on to something else is not interrupted.
+    if (this.dialog || this.prompt) return this.say(said);
+    this.#ask('/', filter, said);
+    this.changed();
+  };
 
   key(key: string): void {
     if (key === 'ctrl-c') return this.#outside.quit();
@@ -213,9 +223,9 @@ export class Navigator implements Host, Stage {
     return true;
   }
 
-  #ask(sign: Prompt['sign'], text: string): void {
+  #ask(sign: Prompt['sign'], text: string, fault = ''): void {
     this.#typed[sign].rewind();
-    this.prompt = { sign, line: new LineEdit(text) };
+    this.prompt = { sign, line: new LineEdit(text), fault };
   }
 
   #help(): Dialog {

@@ -1,4 +1,4 @@
-import type { CallOf, OperationId } from '../../cli/client/index.ts';
+import { ApiFault, type CallOf, type OperationId } from '../../cli/client/index.ts';
 import { inWords as valueInWords, valueOf, type Family, type List } from '../../cli/families/index.ts';
 import { clean, CliFault } from '../../cli/output/index.ts';
 import { applicable, doingsOf, itemKeys, listsOf, pathOfRow } from '../catalog.ts';
@@ -33,10 +33,12 @@ export class ListScreen implements Screen {
   readonly #family: Family;
   readonly #list: List;
   readonly #path: Path;
-  readonly #pager: Pager<Row>;
+  #pager: Pager<Row>;
   readonly #body: TableBody<Row>;
   readonly #narrowed: Path;
   #filter: ReadFilter = { query: {}, text: '' };
+  /** What was shown before the filter in use, until the API has taken that. */
+  #former: { filter: ReadFilter; pager: Pager<Row>; typed: string } | undefined;
   #signal = AbortSignal.abort();
   #fault = '';
   /** Enter was pressed before there was anything to open. */
@@ -63,7 +65,8 @@ export class ListScreen implements Screen {
 
   start(signal: AbortSignal): void {
     this.#signal = signal;
-    void follow(this.#host, signal, { load: (stop) => this.#follow(stop), tell: (fault) => this.#tell(fault) });
+    const load = (stop: AbortSignal): Promise<void> => this.#unlessRefused(stop, (until) => this.#follow(until));
+    void follow(this.#host, signal, { load, tell: (fault) => this.#tell(fault) });
   }
 
   /** The beginning of a list is where things happen; whoever reads further down is left in peace. */
@@ -84,7 +87,27 @@ export class ListScreen implements Screen {
   #load(work: (signal: AbortSignal) => Promise<void>): void {
     this.#host.changed();
     const tell = (fault: string): void => this.#tell(fault);
-    void tried(this.#host, this.#signal, { load: work, tell }).then(() => this.#host.changed());
+    const load = (stop: AbortSignal): Promise<void> => this.#unlessRefused(stop, work);
+    void tried(this.#host, this.#signal, { load, tell }).then(() => this.#host.changed());
+  }
+
+  /** A filter that the API does not know is typed again, and what was there before it is shown. */
+  async #unlessRefused(signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const former = this.#former;
+    try {
+      await work(signal);
+      if (this.#pager.isLoaded) this.#former = undefined;
+    } catch (error) {
+      const isRefused = error instanceof ApiFault && [400, 422].includes(error.status);
+      if (signal.aborted || !isRefused || former === undefined) throw error;
+      // Of two questions under one filter the second is refused like the first.
+      if (this.#former !== former) return;
+      this.#former = undefined;
+      this.#filter = former.filter;
+      this.#pager = former.pager;
+      this.#host.typeAgain(former.typed, error);
+      await this.#pager.refresh(signal);
+    }
   }
 
   refresh(): void {
@@ -117,17 +140,18 @@ export class ListScreen implements Screen {
     return {
       names: { ...(Object.fromEntries(names) as Record<string, readonly string[]>), ...since },
       text: writeFilter(filters, this.#filter),
-      apply: (text) => this.#apply(readFilter(filters, text, Date.now())),
+      apply: (text) => this.#apply(readFilter(filters, text, Date.now()), text),
     };
   }
 
-  #apply(filter: ReadFilter): void {
+  #apply(filter: ReadFilter, typed: string): void {
     const isSame = JSON.stringify(filter.query) === JSON.stringify(this.#filter.query);
+    if (!isSame) this.#former = { ...(this.#former ?? { filter: this.#filter, pager: this.#pager }), typed };
     this.#filter = filter;
     this.#body.marked.clear();
     this.#body.select([], 0);
     if (isSame) return this.#host.changed();
-    this.#pager.forget();
+    this.#pager = this.#newPager();
     this.refresh();
   }
 

@@ -79,6 +79,8 @@ describeAtTerminal('the keys of the console', () => {
     await seat.type('/nothing=1');
     await seat.press('Enter');
     await seat.sees('there are: status, api-key-id');
+    await seat.press('Escape');
+    await seat.sees(/^(?![^]*there are:)/);
     await seat.press('3');
     await seat.sees('news.example.com');
     await seat.type('/mail.ex');
