@@ -1,9 +1,10 @@
 import { ApiFault, type CallOf, type OperationId } from '../../cli/client/index.ts';
-import { inWords as valueInWords, valueOf, type Family, type List } from '../../cli/families/index.ts';
+import { inWords as valueInWords, valueOf, type Action, type Family, type List } from '../../cli/families/index.ts';
 import { clean, CliFault } from '../../cli/output/index.ts';
-import { applicable, doingsOf, itemKeys, listsOf, pathOfRow } from '../catalog.ts';
+import { applicable, detailOfRow, doingsOf, itemKeys, listsOf, pathOfRow } from '../catalog.ts';
 import { faint } from '../draw/text.ts';
 import { Pager, type Page } from '../pager.ts';
+import { callAndSee } from '../parked-events.ts';
 import { readFilter, writeFilter, type ReadFilter } from '../read-filter.ts';
 import { ItemScreen } from './item-screen.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
@@ -59,7 +60,7 @@ export class ListScreen implements Screen {
     const { operation, isForward = false } = this.#list;
     return new Pager<Row>(async (paging, signal) => {
       const call = { path: this.#path, query: { ...this.#narrowed, ...this.#filter.query, ...paging } };
-      return (await this.#host.client.call(operation, call as CallOf<OperationId>, signal)) as unknown as Page<Row>;
+      return (await callAndSee(this.#host.client, operation, call as CallOf<OperationId>, signal)) as Page<Row>;
     }, isForward);
   }
 
@@ -223,18 +224,25 @@ export class ListScreen implements Screen {
     this.#openAt(id, undefined);
   }
 
-  #openAt(id: string, row: Row | undefined): void {
+  /** What was made here, where there is more of it than its row; begins with what it holds. */
+  openMade({ operation }: Action, { id }: { id: string }): void {
+    const isMine = this.#family.actions?.some((action) => action.operation === operation);
     const path = pathOfRow(this.#family, this.#path, id);
-    const { get } = this.#family;
+    if (isMine && path && detailOfRow(this.#family, path)) this.#openAt(id, undefined, true);
+  }
+
+  #openAt(id: string, row: Row | undefined, isNew = false): void {
+    const path = pathOfRow(this.#family, this.#path, id);
     const { columns } = this.#list;
-    const isMine = get !== undefined && path !== undefined && Object.keys(get.path).every((key) => key in path);
+    const get = path && detailOfRow(this.#family, path);
     const item = new ItemScreen(this.#host, {
       family: this.#family,
       title: (item) => clean(titleOf(row ?? item ?? { id })),
       path,
       row: row && { item: row, fields: columns },
-      fields: isMine ? get.fields : columns,
-      get: isMine ? get : undefined,
+      fields: get?.fields ?? columns,
+      get,
+      isNew,
       find: (signal) => this.#find(id, signal),
       lists: path === undefined ? [] : listsOf(Object.keys(path)).map((inner) => ({ ...inner, path })),
       list: (inner) => new ListScreen(this.#host, { ...inner, title: '' }),

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, it } from 'vitest';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { makeBelievableTeam } from './believable-team.ts';
+import { plantWebhook, plantWebhookEvent } from '../rig/webhooks.ts';
 import { describeAtTerminal, Seat } from './seat.ts';
 
 describeAtTerminal('whoever sits at the console for the first time', () => {
@@ -46,5 +47,43 @@ describeAtTerminal('whoever sits at the console for the first time', () => {
     await seat.press('Escape');
     await seat.sees(/^(?![^]*There is no filter)/);
     await go('emails status=bouncd', /^ emails +2$/m, 'Your invoice', /status must be one of/, /^ \/status=bouncd/m);
+  });
+
+  it('a new domain opens at the records that are to be published, with what comes next', async () => {
+    await go('domains', 'news.example.com');
+    await seat.press('c');
+    await seat.sees('create: register a domain');
+    await seat.type('new.example.com');
+    await seat.press('C-s');
+    await seat.sees('domains › new.example.com', /^› DKIM/m, 'Registered  new.example.com');
+    await seat.press('j');
+    await seat.sees('publish its records where its DNS is kept; then v looks them up', /^› SPF/m);
+    await seat.press('v');
+    await seat.sees('y do it');
+    await seat.press('n', 'Escape');
+    await seat.sees(/^ domains +3$/m);
+    await go('segments', 'Customers');
+    await seat.press('c');
+    await seat.sees('what you call it');
+    await seat.type('Known');
+    await seat.press('C-s');
+    await seat.sees('segments › Known', 'Created  ');
+  });
+
+  it('a disabled endpoint says what to do, its events that they are parked, and each its payload', async () => {
+    const id = await plantWebhook(scene, team, { endpoint: 'https://off.example.com/', status: 'disabled' });
+    await plantWebhookEvent(scene, team, id, { status: 'success', attempts: 1, lastStatus: 200 });
+    await plantWebhookEvent(scene, team, id, { status: 'pending', parked: true });
+    await plantWebhookEvent(scene, team, id, { status: 'pending', dueAt: scene.clock.now() + 3_600_000 });
+    await go('webhooks', 'off.example.com');
+    await go(`webhooks ${id}`, 'Disabled: it is sent nothing', /Next: u enables it/);
+    await seat.press('h');
+    await seat.sees(/· pending/, /! parked/, /✓ success/);
+    await seat.press('h');
+    await seat.sees(/^› .*! parked/m, / 1$/m);
+    await seat.press('Enter');
+    await seat.sees('› email.sent', /Status +parked/);
+    await seat.press('l');
+    await seat.sees('"subject": "Planted"');
   });
 });
