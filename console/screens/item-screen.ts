@@ -3,7 +3,7 @@ import { valueOf, type Detail, type Family, type Field, type List, type Parts } 
 import { cleanLines, formatItem, tellHistory } from '../../cli/output/index.ts';
 import { applicable, doingsOf } from '../catalog.ts';
 import { scrollOf } from '../draw/scroll.ts';
-import { bold, faint, fit, inverse, wrap } from '../draw/text.ts';
+import { faint, inHand, wholes, wrap } from '../draw/text.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
 import { TableBody } from './table-body.ts';
 import { nameOf } from './title-of.ts';
@@ -190,10 +190,10 @@ export class ItemScreen implements Screen {
 
   draw({ columns, rows }: Size): string[] {
     const side = this.#side();
-    const bar = this.#sides()
-      .map(({ label }) => (label === side?.label ? inverse(bold(` ${label} `)) : faint(` ${label} `)))
-      .join(' ');
-    const head = [fit(bar, columns), ...this.#next(columns), ''];
+    const sides = this.#sides();
+    const bar = sides.map(({ label }) => (label === side?.label ? inHand(label) : faint(` ${label} `)));
+    const at = sides.findIndex(({ label }) => label === side?.label);
+    const head = [wholes(bar, Math.max(0, at), columns), ...this.#next(columns), ''];
     this.#height = rows - head.length;
     const size = { columns, rows: this.#height };
     if (side?.screen) return [...head, ...side.screen.draw(size)];
