@@ -1,5 +1,5 @@
 import { NoAnswer, type Client } from '../cli/client/index.ts';
-import { clean, type Terminal } from '../cli/output/index.ts';
+import { clean, type KeyInUse, type Terminal } from '../cli/output/index.ts';
 import type { Doing, Section } from './catalog.ts';
 import { commonStart, completions, filterCompletions, readCommand } from './command-line.ts';
 import { inOneLine, MenuDialog, TextDialog, type Dialog } from './dialogs/dialog.ts';
@@ -23,6 +23,8 @@ export interface Prompt {
 
 interface Outside {
   client: Client;
+  /** The server and the key in use; a development server may have moved. */
+  target: () => KeyInUse;
   terminal: Terminal;
   version: string;
   env: Readonly<Record<string, string | undefined>>;
@@ -62,7 +64,8 @@ export class Navigator implements Host, Stage {
     this.#outside = outside;
     this.terminal = outside.terminal;
     this.sections = outside.sections;
-    this.faults = new Faults({ version: outside.version, env: outside.env, onReady: () => this.#sayAgain() });
+    const { version, env, target: key } = outside;
+    this.faults = new Faults({ version, env, key, onReady: () => this.#sayAgain() });
     this.client = watchClient(outside.client, {
       heard: (operation, answer) => {
         if (answer) this.faults.heard(operation, answer);

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { makeBelievableTeam } from './believable-team.ts';
 import { plantWebhook, plantWebhookEvent } from '../rig/webhooks.ts';
@@ -85,5 +85,24 @@ describeAtTerminal('whoever sits at the console for the first time', () => {
     await seat.sees('› email.sent', /Status +parked/);
     await seat.press('l');
     await seat.sees('"subject": "Planted"');
+  });
+
+  it('of text, HTML and a template one is enough, and the form says so', async () => {
+    await go('emails', 'Your invoice');
+    await go('send', /\(\*\) one of text, html, text file, html file,/, /from \* /, /text \(\*\) /);
+    for (const text of ['hello@mail.example.com', 'ada@example.org', 'HTML alone']) {
+      await seat.type(text);
+      await seat.press('Enter');
+    }
+    await seat.press('C-o');
+    await seat.sees(/› html +/);
+    await seat.type('<p>Hello</p>');
+    await seat.sees(/^(?![^]*\(\*\))/);
+    await seat.press('C-s');
+    await seat.sees('Accepted  ', 'HTML alone');
+    await scene.settled();
+    const { data } = (await scene.api('GET', '/emails?search=alone', { key: team.key })).body;
+    const { body } = await scene.api('GET', `/emails/${data[0].id}`, { key: team.key });
+    expect(body).toMatchObject({ html: '<p>Hello</p>', text: null });
   });
 });
