@@ -178,7 +178,7 @@ export class ListScreen implements Screen {
   key(key: string): boolean {
     const rows = this.#rows();
     const before = this.#body.at(rows);
-    if (key === 'enter') return this.#open();
+    if (['enter', 'right', 'l'].includes(key)) return this.#open();
     if (key === ' ' || key === '*') {
       if (key === ' ') this.#body.mark(rows);
       else this.#body.markAll(rows);

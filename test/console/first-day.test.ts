@@ -105,4 +105,13 @@ describeAtTerminal('whoever sits at the console for the first time', () => {
     const { body } = await scene.api('GET', `/emails/${data[0].id}`, { key: team.key });
     expect(body).toMatchObject({ html: '<p>Hello</p>', text: null });
   });
+
+  it('→ opens a row as Enter does', async () => {
+    await go('emails', /^› .*HTML alone|^› .*Your invoice/m);
+    await seat.type('/receipt');
+    await seat.press('Enter');
+    await seat.sees(/^› .*Your receipt/m);
+    await seat.press('Right');
+    await seat.sees('emails › Your receipt', 'Its first delivery began');
+  });
 });
