@@ -2,7 +2,7 @@ import { Box, Text, useInput, usePaste, useWindowSize } from 'ink';
 import { Component, useSyncExternalStore, type ReactNode } from 'react';
 import { clean } from '../cli/output/index.ts';
 import { boxed } from './draw/box.ts';
-import { bold, clockOf, faint, fit, inverse, shownWidth, wrap } from './draw/text.ts';
+import { bold, clockOf, faint, fit, inHand, shownWidth, wholes, wrap } from './draw/text.ts';
 import { keysIn, type InkKey } from './keys.ts';
 import type { Navigator } from './navigator.ts';
 
@@ -44,7 +44,7 @@ export function App({ navigator, version, urlFrom }: AppInput): ReactNode {
       <Lines lines={lower.map((line) => fit(line, columns))} height={lower.length} />
       <Line
         text={fit(
-          faults.orInWords(() => keysLine(navigator), inALine),
+          faults.orInWords(() => keysLine(navigator, columns), inALine),
           columns,
         )}
       />
@@ -84,15 +84,10 @@ function header({ client, lostSince, terminal }: Navigator, version: string, url
 function tabs({ sectionName: current, sections }: Navigator, columns: number): string {
   const texts = sections.map(({ name }, at) => {
     const label = at < 10 ? `${(at + 1) % 10} ${name}` : name;
-    return name === current ? inverse(` ${label} `) : ` ${label} `;
+    return name === current ? inHand(label) : ` ${label} `;
   });
   const at = sections.findIndex(({ name }) => name === current);
-  // As many as fit, the current one among them.
-  for (let first = 0; ; first++) {
-    const shown = (first > 0 ? '…' : '') + texts.slice(first).join('');
-    const upTo = texts.slice(first, at + 1).reduce((sum, text) => sum + shownWidth(text), first > 0 ? 2 : 1);
-    if (upTo <= columns || first >= at) return fit(shown, columns);
-  }
+  return wholes(texts, Math.max(0, at), columns);
 }
 
 /** Beside the crumbs, which keep as much as tells where one is. */
@@ -138,10 +133,12 @@ function lowerLines(navigator: Navigator, columns: number): string[] {
   const typed = prompt.sign + prompt.line.draw(columns - 3);
   const left = columns - shownWidth(typed) - 5;
   const offered = fit(navigator.candidates(prompt).join('  '), Math.max(0, left)).trimEnd();
-  return [` ${typed}  ${faint(offered)}`];
+  const wrong = prompt.fault === '' ? [] : wrap(prompt.fault, columns - 2).slice(0, LOWER_MAX - 1);
+  return [...wrong.map((line) => ` ${line}`), ` ${typed}  ${faint(offered)}`];
 }
 
-function keysLine({ dialog, prompt, screen, doings }: Navigator): string {
+/** Each key whole; where there are more than fit, the first one says so. */
+function keysLine({ dialog, prompt, screen, doings }: Navigator, columns: number): string {
   if (dialog) return ` ${dialog.keys}`;
   if (prompt) return ' enter do it   tab complete   ↑↓ what was typed before   esc leave it';
   const own = screen?.keys().filter(([, says]) => says.length < 16) ?? [];
@@ -155,7 +152,12 @@ function keysLine({ dialog, prompt, screen, doings }: Navigator): string {
     ...own,
     ...doings.map(({ key, label }) => [key, label] as const),
   ];
-  return ` ${pairs.map(([key, says]) => `${bold(key)} ${faint(says)}`).join('   ')}`;
+  const drawn = (all: readonly (readonly [string, string])[]): string =>
+    ` ${all.map(([key, says]) => `${bold(key)} ${faint(says)}`).join('   ')}`;
+  if (shownWidth(drawn(pairs)) <= columns) return drawn(pairs);
+  const cut = [['?', 'more keys'] as const, ...pairs.slice(1)];
+  while (cut.length > 1 && shownWidth(drawn(cut)) > columns) cut.pop();
+  return drawn(cut);
 }
 
 /** Whatever is wrong in drawing ends the console, with its terminal restored and the fault told. */

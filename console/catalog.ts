@@ -84,6 +84,14 @@ export function pathOfRow(
   return own === undefined ? undefined : { ...outer, [own]: id };
 }
 
+/** What shows all of an item; of a family without one of its own, that of another list of the same things. */
+export function detailOfRow(family: Family, path: Readonly<Record<string, string>>): Detail | undefined {
+  const isOf = ({ get }: Family): boolean => get !== undefined && Object.keys(get.path).every((key) => key in path);
+  if (family.get) return isOf(family) ? family.get : undefined;
+  const isAlike = (other: Family): boolean => other.command === family.command && other.noun === family.noun;
+  return families.find((other) => isAlike(other) && isOf(other))?.get;
+}
+
 const isSame = (one: readonly string[], other: readonly string[]): boolean =>
   one.length === other.length && one.every((key) => other.includes(key));
 

@@ -7,6 +7,7 @@ import { AskDialog, ConfirmDialog, type Dialog } from './dialogs/dialog.ts';
 import { FormDialog, type Filled } from './dialogs/form-dialog.ts';
 import { outcomeOf } from './outcome.ts';
 import { ItemScreen } from './screens/item-screen.ts';
+import { ListScreen } from './screens/list-screen.ts';
 import type { Offer, Screen } from './screens/screen.ts';
 import { inALine } from './screens/title-of.ts';
 import { planOf, readBody, workOf, type Plan, type Work } from './works.ts';
@@ -189,6 +190,7 @@ export class Doer {
       screen?.unmark?.();
       const { text, dialog } = outcomeOf(action, answers, { paths, names });
       stage.dialog = dialog ?? stage.dialog;
+      if (stage.screen === screen && !dialog && !special) openMade(screen, action, answers);
       stage.say(text);
       if (/^delete/.test(action.operation) && screen instanceof ItemScreen && screen === stage.screen) stage.back();
       else screen?.refresh();
@@ -210,4 +212,10 @@ export class Doer {
     stage.sayFault(error, form);
     stage.dialog = form;
   }
+}
+
+function openMade(screen: Screen | undefined, action: Action, [answer]: readonly unknown[]): void {
+  const made = answer as { id?: string } | undefined;
+  if (!(screen instanceof ListScreen) || !/^create/.test(action.operation) || typeof made?.id !== 'string') return;
+  screen.openMade(action, { id: made.id });
 }

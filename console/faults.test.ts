@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, expect, it } from 'vitest';
+import { ApiFault, NoAnswer } from '../cli/client/index.ts';
 import { CliFault } from '../cli/output/index.ts';
 import { Faults } from './faults.ts';
 
@@ -72,4 +73,29 @@ it('a drawing that fails before the contract is there is told again once it is',
   await isReady;
   expect(faults.waiting()).toContain('a defect of the console');
   expect(draw()).toContain('(planted)');
+});
+
+it('a server that is gone is not to be replaced by what cannot be typed here', () => {
+  const faults = new Faults({ version: '1.2.3', onReady: () => expect.unreachable(), env: {} });
+  const gone = { url: 'https://mail.example.com', cause: 'Nothing answers there.' };
+  for (const [next, said] of [
+    ['start the server there, or name another with --url or --profile', 'start the server there'],
+    ['rasket dev, or name another server with --url or --profile', 'rasket dev'],
+  ] as const)
+    expect(faults.inWords(new NoAnswer({ ...gone, next }))).toBe(`Nothing answers there. Next: ${said}`);
+});
+
+it('a refused key is named by where it stands, also where the server moved', () => {
+  let url = 'https://mail.example.com';
+  const key = () => ({ url, keyFrom: 'RASKET_API_KEY' });
+  const faults = new Faults({ version: '1.2.3', onReady: () => expect.unreachable(), env: {}, key });
+  const refused = new ApiFault({
+    ...{ operation: 'listApiKeys', status: 401, requestId: 'one', retryAfterSeconds: undefined },
+    body: { name: 'invalid_api_key', message: 'API key is invalid' } as never,
+  });
+  expect(faults.inWords(refused)).toMatch(
+    /^The API key in RASKET_API_KEY was not accepted by https:\/\/mail\.example\.com /,
+  );
+  url = 'https://other.example.com';
+  expect(faults.inWords(refused)).toContain('was not accepted by https://other.example.com');
 });

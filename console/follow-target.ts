@@ -16,9 +16,9 @@ const DEVELOPMENT_FILE = path.join(path.sep, 'run', 'dev.json');
  * A client that goes where its server goes. A development server writes its address and key into its folder at each of its
  * starts, and may have other ones then; every other target was named by somebody, and is left by nobody but them.
  */
-export function followTarget(first: Client, target: Target, version: string): Client {
+export function followTarget(first: Client, target: Target, version: string): { client: Client; target: () => Target } {
   const { urlFrom, keyFrom } = target;
-  if (!urlFrom.endsWith(DEVELOPMENT_FILE) || keyFrom !== urlFrom) return first;
+  if (!urlFrom.endsWith(DEVELOPMENT_FILE) || keyFrom !== urlFrom) return { client: first, target: () => target };
   const folder = urlFrom.slice(0, -DEVELOPMENT_FILE.length);
   let now = first;
   let known = target;
@@ -28,7 +28,7 @@ export function followTarget(first: Client, target: Target, version: string): Cl
     known = found;
     now = createClient({ ...found, version, mustBeThere: mustRun(found.development) });
   };
-  return {
+  const client: Client = {
     get url() {
       return now.url;
     },
@@ -48,6 +48,7 @@ export function followTarget(first: Client, target: Target, version: string): Cl
     fetchFile: (from, query) => now.fetchFile(from, query),
     stream: (from, call) => now.stream(from, call),
   };
+  return { client, target: () => known };
 }
 
 /** Nobody answers where it was, or somebody who does not know the key. */

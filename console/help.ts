@@ -11,6 +11,7 @@ const EVERYWHERE = [
   ['y', 'copy the id, or the value of a record'],
   ['↑ ↓', 'behind : and /: what was typed before'],
   ['r', 'ask again now'],
+  ['Enter  →  l', 'open the row in hand; on what is open → leads to its other sides'],
   ['Esc  ←  h', 'back; Esc takes marks and a filter away first'],
   ['q', 'back, and out of the console from a first screen'],
   ['Ctrl-C', 'out of the console'],

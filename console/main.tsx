@@ -33,7 +33,7 @@ export async function openConsole(input: ConsoleInput): Promise<void> {
   const guard = guardTerminal(stdin, stdout);
   const shown = sectionsFor(target);
   const navigator = new Navigator({
-    client: followTarget(client, target, version),
+    ...followTarget(client, target, version),
     ...{ terminal, version, env, sections: shown },
     toClipboard: (text) => void stdout.write(`\u001B]52;c;${Buffer.from(text).toString('base64')}\u0007`),
     quit: () => guard.end(),

@@ -1,5 +1,5 @@
 import { NoAnswer, type Client } from '../cli/client/index.ts';
-import { clean, type Terminal } from '../cli/output/index.ts';
+import { clean, type KeyInUse, type Terminal } from '../cli/output/index.ts';
 import type { Doing, Section } from './catalog.ts';
 import { commonStart, completions, filterCompletions, readCommand } from './command-line.ts';
 import { inOneLine, MenuDialog, TextDialog, type Dialog } from './dialogs/dialog.ts';
@@ -17,10 +17,14 @@ import { watchClient } from './watched-client.ts';
 export interface Prompt {
   sign: ':' | '/';
   line: LineEdit;
+  /** What is wrong with what was typed before. */
+  fault: string;
 }
 
 interface Outside {
   client: Client;
+  /** The server and the key in use; a development server may have moved. */
+  target: () => KeyInUse;
   terminal: Terminal;
   version: string;
   env: Readonly<Record<string, string | undefined>>;
@@ -60,7 +64,8 @@ export class Navigator implements Host, Stage {
     this.#outside = outside;
     this.terminal = outside.terminal;
     this.sections = outside.sections;
-    this.faults = new Faults({ version: outside.version, env: outside.env, onReady: () => this.#sayAgain() });
+    const { version, env, target: key } = outside;
+    this.faults = new Faults({ version, env, key, onReady: () => this.#sayAgain() });
     this.client = watchClient(outside.client, {
       heard: (operation, answer) => {
         if (answer) this.faults.heard(operation, answer);
@@ -163,9 +168,17 @@ export class Navigator implements Host, Stage {
       if (screen?.filter) screen.filter.apply(text);
       else this.say('Nothing is to be filtered here.');
     } catch (error) {
-      this.say((error as Error).message);
+      this.#ask('/', text, clean((error as Error).message));
     }
   }
+
+  typeAgain = (filter: string, fault: unknown): void => {
+    const said = clean(this.faults.inWords(fault));
+    // Whoever has gone on to something else is not interrupted.
+    if (this.dialog || this.prompt) return this.say(said);
+    this.#ask('/', filter, said);
+    this.changed();
+  };
 
   key(key: string): void {
     if (key === 'ctrl-c') return this.#outside.quit();
@@ -213,9 +226,9 @@ export class Navigator implements Host, Stage {
     return true;
   }
 
-  #ask(sign: Prompt['sign'], text: string): void {
+  #ask(sign: Prompt['sign'], text: string, fault = ''): void {
     this.#typed[sign].rewind();
-    this.prompt = { sign, line: new LineEdit(text) };
+    this.prompt = { sign, line: new LineEdit(text), fault };
   }
 
   #help(): Dialog {

@@ -17,11 +17,11 @@ export function outcomeOf(
     return { text: '', dialog: new TextDialog(action.verb, hint ? `${text}\n\n${hint}` : text, copied) };
   }
   if (typeof answer === 'string') return { text: text ?? '' };
-  const { id } = answer as { id?: string };
+  const { id, name, email } = answer as { id?: string; name?: string; email?: string };
   const named = inALine(names);
   // What is made of an item has an id of its own.
   const isIts = id === undefined || paths.some((path) => Object.values(path).includes(id));
-  const what = answers.length > 1 ? named : (text ?? (isIts && named !== '' ? named : (id ?? '')));
+  const what = answers.length > 1 ? named : (text ?? (isIts && named !== '' ? named : (name ?? email ?? id ?? '')));
   // What is told stands for itself.
   if (action.done === undefined && text !== undefined && answers.length === 1) return { text };
   return { text: `${action.done ?? 'Done'}  ${what}` };

@@ -55,14 +55,6 @@ export class Pager<Row extends { id: string }> {
     this.#trim('behind');
   }
 
-  /** For another list. */
-  forget(): void {
-    this.rows = [];
-    this.hasBefore = false;
-    this.hasBehind = false;
-    this.isLoaded = false;
-  }
-
   /** From the beginning, wherever one is. */
   async first(signal: AbortSignal): Promise<void> {
     this.hasBefore = false;

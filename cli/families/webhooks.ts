@@ -124,6 +124,8 @@ export const webhooks = {
   ],
 } satisfies Family;
 
+/** Parked is what waits for a replay; the API says of it how far it had come, the console that it is parked. */
+const PARKED: Readonly<Record<string, Tone>> = { parked: 'attention' };
 const TONES: Record<Event['status'], Tone> = {
   pending: 'plain',
   attempting: 'attention',
@@ -138,7 +140,7 @@ const eventStatus: Field<Event> = {
   name: 'status',
   label: 'Status',
   kind: 'state',
-  tone: (event) => TONES[event.status],
+  tone: (event) => PARKED[event.status] ?? TONES[event.status],
 };
 const attempts: Field<Event> = { name: 'attempt_count', label: 'Attempts', kind: 'whole' };
 const lastAnswer: Field<Event> = { name: 'last_http_status', label: 'HTTP', kind: 'whole' };

@@ -9,6 +9,7 @@ import {
   faultOf,
   isChanged,
   isNeeded,
+  isOneOfSeveral,
   ofFlag,
   valueOf,
   type Entry,
@@ -130,11 +131,22 @@ export class FormDialog implements Dialog {
     const isChange = this.#entries.some(({ was }) => was !== undefined);
     const notes = [
       ...(isChange ? ['Only what you change is sent.'] : []),
-      ...(!isChange && this.#entries.some((entry) => isNeeded(entry, this.#all)) ? ['* has to be filled'] : []),
+      ...(isChange ? [] : this.#missing()),
       ...(this.#hidden.length > 0 ? [`Ctrl-O: ${this.#hidden.map(({ label }) => label).join(', ')}`] : []),
       ...(this.#note === '' ? [] : [this.#note]),
     ];
     return notes.flatMap((note) => wrap(note, width));
+  }
+
+  /** What has to be filled, and of which fields one is enough. */
+  #missing(): string[] {
+    const needed = this.#entries.filter((entry) => isNeeded(entry, this.#all));
+    const either = needed.filter(isOneOfSeveral).map(({ label, flag }) => {
+      const others = this.#all.filter(({ name }) => flag?.orElse?.includes(name));
+      return `(*) one of ${[label, ...others.map((other) => other.label)].join(', ')}`;
+    });
+    const all = needed.length > either.length ? ['* has to be filled'] : [];
+    return [[...all, ...either].join('; ')].filter((said) => said !== '');
   }
 
   key(key: string): boolean {

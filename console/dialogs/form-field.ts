@@ -52,6 +52,9 @@ export const isNeeded = ({ isRequired, flag, was }: Entry, all: readonly Entry[]
   (was ?? '') === '' &&
   !all.some((other) => flag?.orElse?.includes(other.name) === true && isFilled(other));
 
+/** One of several would do as well as it. */
+export const isOneOfSeveral = ({ flag }: Entry): boolean => (flag?.orElse?.length ?? 0) > 1;
+
 export function drawEntry(
   entry: Entry,
   { isHere, isNeeded: isMissing, labels, width }: { isHere: boolean; isNeeded: boolean; labels: number; width: number },
@@ -60,7 +63,7 @@ export function drawEntry(
   const room = width - labels - 2;
   const seen = flag?.isSecret ? new LineEdit('•'.repeat(edit.text.length)) : edit;
   const value = isHere ? seen.draw(room) : seen.drawAway(room);
-  const mark = isMissing && was === undefined ? ' *' : '';
+  const mark = isMissing && was === undefined ? (isOneOfSeveral(entry) ? ' (*)' : ' *') : '';
   const said = isHere ? wrap(clean(says), room).map((line) => `  ${' '.repeat(labels)}${faint(line)}`) : [];
   return [`${isHere ? '› ' : '  '}${fit(label + mark, labels - 1)} ${isFixed ? tooLong(edit) : value}`, ...said];
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { bars, bold, fit, gauge, shownWidth, unstyled, wrap } from './text.ts';
+import { bars, bold, fit, gauge, shownWidth, unstyled, wholes, wrap } from './text.ts';
 
 it.each([
   ['short', 8, 'short   '],
@@ -27,4 +27,16 @@ it('bars fill their height with the largest, and show whatever is not nothing', 
 
 it('a gauge reads without colours', () => {
   expect([gauge(0, 4), gauge(0.5, 4), gauge(7, 4)]).toEqual(['[····]', '[■■··]', '[■■■■]']);
+});
+
+it.each([
+  [0, 30, ' one  two  three  four '],
+  [0, 16, ' one  two …'],
+  [2, 16, '… two  three …'],
+  [3, 16, '… three  four '],
+  [3, 4, ' fo…'],
+])('of four the one at %i is among those that have room, each of them whole, on %i columns', (at, width, expected) => {
+  const drawn = wholes([' one ', ' two ', ' three ', ' four '], at, width);
+  expect(unstyled(drawn).trimEnd()).toBe(expected.trimEnd());
+  expect(shownWidth(drawn)).toBe(width);
 });

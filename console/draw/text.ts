@@ -23,6 +23,9 @@ const isStyle = (piece: string): boolean => piece.startsWith(SGR);
 
 export const unstyled = (text: string): string => text.replaceAll(/\u001B\[[\d;]*m/g, '');
 
+/** The one of several that is in hand: marked by more than by how it is drawn. */
+export const inHand = (label: string): string => inverse(bold(`[${label}]`));
+
 export const shownWidth = (text: string): number => widthOf(unstyled(text));
 
 /** The text on exactly so many columns: cut with an ellipsis, or filled up with blanks. */
@@ -45,6 +48,24 @@ export function fit(text: string, width: number): string {
     }
   }
   return shown;
+}
+
+/** As many of these as there is room for, each of them whole, from the first that leaves the one in hand among them. */
+export function wholes(texts: readonly string[], inHand: number, width: number): string {
+  for (let first = 0; ; first++) {
+    let upTo = first;
+    let used = first > 0 ? 1 : 0;
+    for (; upTo < texts.length; upTo++) {
+      const wide = shownWidth(texts[upTo] ?? '');
+      // What is left out takes a mark.
+      if (used + wide > width - (upTo === texts.length - 1 ? 0 : 1)) break;
+      used += wide;
+    }
+    // One that has no room whole is cut.
+    if (upTo === first && first >= inHand) return fit(texts[first] ?? '', width);
+    if (upTo > inHand || first >= inHand)
+      return fit((first > 0 ? '…' : '') + texts.slice(first, upTo).join('') + (upTo < texts.length ? '…' : ''), width);
+  }
 }
 
 /** The lines of a text, none wider than `width`; broken between words where there are any. */

@@ -3,10 +3,12 @@ import { valueOf, type Detail, type Family, type Field, type List, type Parts } 
 import { cleanLines, formatItem, tellHistory } from '../../cli/output/index.ts';
 import { applicable, doingsOf } from '../catalog.ts';
 import { scrollOf } from '../draw/scroll.ts';
-import { bold, faint, fit, inverse, wrap } from '../draw/text.ts';
+import { faint, inHand, wholes, wrap } from '../draw/text.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
 import { TableBody } from './table-body.ts';
 import { nameOf } from './title-of.ts';
+import { callAndSee } from '../parked-events.ts';
+import { nextStepOf } from '../next-step.ts';
 
 type Path = Readonly<Record<string, string>>;
 
@@ -24,6 +26,8 @@ export interface ItemInput {
   row?: { item: object; fields: readonly Field<never>[] } | undefined;
   fields: readonly Field<never>[];
   get: Detail | undefined;
+  /** It was just made: what it holds is shown first. */
+  isNew?: boolean;
   /** Where the API has no more of it than its row. */
   find?: (signal: AbortSignal) => Promise<object>;
   lists: readonly Inner[];
@@ -62,6 +66,7 @@ export class ItemScreen implements Screen {
     this.#isLoaded = input.get === undefined && input.row !== undefined;
     this.#lists = input.lists.map((inner) => ({ label: labelOf(inner), screen: input.list(inner) }));
     const parts = input.get?.parts;
+    if (parts && input.isNew) this.#label = parts.label.toLowerCase();
     if (parts) this.#parts = new PartsScreen(host, parts, () => this.#item);
   }
 
@@ -99,7 +104,7 @@ export class ItemScreen implements Screen {
       this.#item = history.email;
       this.#story = tellHistory({ ...terminal, isTty: true }, history, { withTranscript: true });
     } else {
-      this.#item = (await client.call(get.operation, { path } as CallOf<OperationId>, signal)) as object;
+      this.#item = (await callAndSee(client, get.operation, { path } as CallOf<OperationId>, signal)) as object;
     }
     this.#isLoaded = true;
     this.#host.changed();
@@ -185,17 +190,28 @@ export class ItemScreen implements Screen {
 
   draw({ columns, rows }: Size): string[] {
     const side = this.#side();
-    const bar = this.#sides()
-      .map(({ label }) => (label === side?.label ? inverse(bold(` ${label} `)) : faint(` ${label} `)))
-      .join(' ');
-    this.#height = rows - 2;
+    const sides = this.#sides();
+    const bar = sides.map(({ label }) => (label === side?.label ? inHand(label) : faint(` ${label} `)));
+    const at = sides.findIndex(({ label }) => label === side?.label);
+    const head = [wholes(bar, Math.max(0, at), columns), ...this.#next(columns), ''];
+    this.#height = rows - head.length;
     const size = { columns, rows: this.#height };
-    if (side?.screen) return [fit(bar, columns), '', ...side.screen.draw(size)];
+    if (side?.screen) return [...head, ...side.screen.draw(size)];
     const lines = side?.lines?.(columns - 2) ?? [];
     this.#length = lines.length;
     this.#scroll = Math.max(0, Math.min(this.#scroll, lines.length - this.#height));
     const seen = lines.slice(this.#scroll, this.#scroll + this.#height).map((line) => ` ${line}`);
-    return [fit(bar, columns), '', ...(lines.length === 0 ? this.#none(columns) : seen)];
+    return [...head, ...(lines.length === 0 ? this.#none(columns) : seen)];
+  }
+
+  /** What is done next with the item as it stands, with its key. */
+  #next(columns: number): string[] {
+    const { get, family, path = {} } = this.#input;
+    const next = get && this.#isLoaded && this.#item ? nextStepOf(get.operation, this.#item) : undefined;
+    const doing = doingsOf(family, Object.keys(path), true).find(({ action }) => action.operation === next?.operation);
+    // On a side that is a list, keys are for its rows.
+    const isHere = this.#side()?.screen === undefined || this.#side()?.screen === this.#parts;
+    return next && doing && isHere ? wrap(` ${next.says(doing.key)}`, columns - 1) : [];
   }
 
   #none(columns: number): string[] {

@@ -1,9 +1,10 @@
-import type { CallOf, OperationId } from '../../cli/client/index.ts';
-import { inWords as valueInWords, valueOf, type Family, type List } from '../../cli/families/index.ts';
+import { ApiFault, type CallOf, type OperationId } from '../../cli/client/index.ts';
+import { inWords as valueInWords, valueOf, type Action, type Family, type List } from '../../cli/families/index.ts';
 import { clean, CliFault } from '../../cli/output/index.ts';
-import { applicable, doingsOf, itemKeys, listsOf, pathOfRow } from '../catalog.ts';
+import { applicable, detailOfRow, doingsOf, itemKeys, listsOf, pathOfRow } from '../catalog.ts';
 import { faint } from '../draw/text.ts';
 import { Pager, type Page } from '../pager.ts';
+import { callAndSee } from '../parked-events.ts';
 import { readFilter, writeFilter, type ReadFilter } from '../read-filter.ts';
 import { ItemScreen } from './item-screen.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
@@ -33,10 +34,12 @@ export class ListScreen implements Screen {
   readonly #family: Family;
   readonly #list: List;
   readonly #path: Path;
-  readonly #pager: Pager<Row>;
+  #pager: Pager<Row>;
   readonly #body: TableBody<Row>;
   readonly #narrowed: Path;
   #filter: ReadFilter = { query: {}, text: '' };
+  /** What was shown before the filter in use, until the API has taken that. */
+  #former: { filter: ReadFilter; pager: Pager<Row>; typed: string } | undefined;
   #signal = AbortSignal.abort();
   #fault = '';
   /** Enter was pressed before there was anything to open. */
@@ -57,13 +60,14 @@ export class ListScreen implements Screen {
     const { operation, isForward = false } = this.#list;
     return new Pager<Row>(async (paging, signal) => {
       const call = { path: this.#path, query: { ...this.#narrowed, ...this.#filter.query, ...paging } };
-      return (await this.#host.client.call(operation, call as CallOf<OperationId>, signal)) as unknown as Page<Row>;
+      return (await callAndSee(this.#host.client, operation, call as CallOf<OperationId>, signal)) as Page<Row>;
     }, isForward);
   }
 
   start(signal: AbortSignal): void {
     this.#signal = signal;
-    void follow(this.#host, signal, { load: (stop) => this.#follow(stop), tell: (fault) => this.#tell(fault) });
+    const load = (stop: AbortSignal): Promise<void> => this.#unlessRefused(stop, (until) => this.#follow(until));
+    void follow(this.#host, signal, { load, tell: (fault) => this.#tell(fault) });
   }
 
   /** The beginning of a list is where things happen; whoever reads further down is left in peace. */
@@ -84,7 +88,27 @@ export class ListScreen implements Screen {
   #load(work: (signal: AbortSignal) => Promise<void>): void {
     this.#host.changed();
     const tell = (fault: string): void => this.#tell(fault);
-    void tried(this.#host, this.#signal, { load: work, tell }).then(() => this.#host.changed());
+    const load = (stop: AbortSignal): Promise<void> => this.#unlessRefused(stop, work);
+    void tried(this.#host, this.#signal, { load, tell }).then(() => this.#host.changed());
+  }
+
+  /** A filter that the API does not know is typed again, and what was there before it is shown. */
+  async #unlessRefused(signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const former = this.#former;
+    try {
+      await work(signal);
+      if (this.#pager.isLoaded) this.#former = undefined;
+    } catch (error) {
+      const isRefused = error instanceof ApiFault && [400, 422].includes(error.status);
+      if (signal.aborted || !isRefused || former === undefined) throw error;
+      // Of two questions under one filter the second is refused like the first.
+      if (this.#former !== former) return;
+      this.#former = undefined;
+      this.#filter = former.filter;
+      this.#pager = former.pager;
+      this.#host.typeAgain(former.typed, error);
+      await this.#pager.refresh(signal);
+    }
   }
 
   refresh(): void {
@@ -117,17 +141,18 @@ export class ListScreen implements Screen {
     return {
       names: { ...(Object.fromEntries(names) as Record<string, readonly string[]>), ...since },
       text: writeFilter(filters, this.#filter),
-      apply: (text) => this.#apply(readFilter(filters, text, Date.now())),
+      apply: (text) => this.#apply(readFilter(filters, text, Date.now()), text),
     };
   }
 
-  #apply(filter: ReadFilter): void {
+  #apply(filter: ReadFilter, typed: string): void {
     const isSame = JSON.stringify(filter.query) === JSON.stringify(this.#filter.query);
+    if (!isSame) this.#former = { ...(this.#former ?? { filter: this.#filter, pager: this.#pager }), typed };
     this.#filter = filter;
     this.#body.marked.clear();
     this.#body.select([], 0);
     if (isSame) return this.#host.changed();
-    this.#pager.forget();
+    this.#pager = this.#newPager();
     this.refresh();
   }
 
@@ -153,7 +178,7 @@ export class ListScreen implements Screen {
   key(key: string): boolean {
     const rows = this.#rows();
     const before = this.#body.at(rows);
-    if (key === 'enter') return this.#open();
+    if (['enter', 'right', 'l'].includes(key)) return this.#open();
     if (key === ' ' || key === '*') {
       if (key === ' ') this.#body.mark(rows);
       else this.#body.markAll(rows);
@@ -199,18 +224,25 @@ export class ListScreen implements Screen {
     this.#openAt(id, undefined);
   }
 
-  #openAt(id: string, row: Row | undefined): void {
+  /** What was made here, where there is more of it than its row; begins with what it holds. */
+  openMade({ operation }: Action, { id }: { id: string }): void {
+    const isMine = this.#family.actions?.some((action) => action.operation === operation);
     const path = pathOfRow(this.#family, this.#path, id);
-    const { get } = this.#family;
+    if (isMine && path && detailOfRow(this.#family, path)) this.#openAt(id, undefined, true);
+  }
+
+  #openAt(id: string, row: Row | undefined, isNew = false): void {
+    const path = pathOfRow(this.#family, this.#path, id);
     const { columns } = this.#list;
-    const isMine = get !== undefined && path !== undefined && Object.keys(get.path).every((key) => key in path);
+    const get = path && detailOfRow(this.#family, path);
     const item = new ItemScreen(this.#host, {
       family: this.#family,
       title: (item) => clean(titleOf(row ?? item ?? { id })),
       path,
       row: row && { item: row, fields: columns },
-      fields: isMine ? get.fields : columns,
-      get: isMine ? get : undefined,
+      fields: get?.fields ?? columns,
+      get,
+      isNew,
       find: (signal) => this.#find(id, signal),
       lists: path === undefined ? [] : listsOf(Object.keys(path)).map((inner) => ({ ...inner, path })),
       list: (inner) => new ListScreen(this.#host, { ...inner, title: '' }),

@@ -21,6 +21,8 @@ export interface Host {
   changed: () => void;
   open: (screen: Screen) => void;
   say: (text: string) => void;
+  /** A filter was refused: it is there to be corrected, below what is wrong with it. */
+  typeAgain: (filter: string, fault: unknown) => void;
 }
 
 /** What can be done here and now, and to what. */

@@ -50,7 +50,7 @@ describeAtTerminal('the screens of the console', () => {
         name === 'overview'
           ? /Webhooks 1 of 1[^]*bytes of received mail/
           : new RegExp(`^ ${name}(?: +\\d+( …)?)?$`, 'm');
-      const frame = await seat.sees(isThere, /^ \? keys {3}: go to/m);
+      const frame = await seat.sees(isThere, /^ \? (more )?keys {3}: go to/m);
       expect(frame.split('\n').filter((line) => [...line].length > columns)).toEqual([]);
       await keep(name, size, await settled(seat));
     });

@@ -245,7 +245,7 @@ String.prototype.padEnd = function (...given) {
       expect([lines[0], lines[1], lines[23]]).toEqual([
         expect.stringMatching(/^ rasket /),
         expect.stringMatching(/overview/),
-        expect.stringMatching(/^ \? keys/),
+        expect.stringMatching(/^ \? (?:more )?keys/),
       ]);
       expect(lines.filter((line) => line.trim() === '…')).toEqual([]);
     }

@@ -56,7 +56,7 @@ describeAtTerminal('tables of the console with long names in them', () => {
       await seat.type(`:${name}`);
       await seat.sees(`:${name}`);
       await seat.press('Enter');
-      const frame = await seat.sees(new RegExp(`^ ${name} +\\d+$`, 'm'), /^ \? keys/m);
+      const frame = await seat.sees(new RegExp(`^ ${name} +\\d+$`, 'm'), /^ \? (?:more )?keys/m);
       expect(frame.split('\n').filter((line) => [...line].length > columns)).toEqual([]);
       // What is longer than the terminal goes on in the next line.
       const joined = frame.replaceAll(/\n {4}(?=\S)/g, '');

@@ -1,0 +1,117 @@
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { startScene, type Scene, type Team } from '../rig/scene.ts';
+import { makeBelievableTeam } from './believable-team.ts';
+import { plantWebhook, plantWebhookEvent } from '../rig/webhooks.ts';
+import { describeAtTerminal, Seat } from './seat.ts';
+
+describeAtTerminal('whoever sits at the console for the first time', () => {
+  let scene: Scene;
+  let team: Team;
+  let seat: Seat;
+  beforeAll(async () => {
+    scene = await startScene();
+    team = await makeBelievableTeam(scene);
+    seat = await Seat.take({ url: scene.url, key: team.key });
+    await seat.sees('bytes of received mail');
+  });
+  afterEach(async () => {
+    await seat.press('Escape');
+    await go('overview', 'Mail of the last');
+  });
+  afterAll(async () => {
+    await seat?.[Symbol.asyncDispose]();
+    await scene?.close();
+  });
+
+  const go = async (command: string, ...sees: (string | RegExp)[]): Promise<void> => {
+    await seat.type(`:${command}`);
+    await seat.sees(`:${command}`);
+    await seat.press('Enter');
+    await seat.sees(...sees);
+  };
+
+  it('a filter that is refused leaves the list as it was, and stands there to be corrected', async () => {
+    await go('emails', 'Your invoice', 'Your receipt');
+    await seat.type('/status=bouncd');
+    await seat.press('Enter');
+    await seat.sees(/^ emails +2$/m, 'Your invoice', /status must be one of/, /^ \/status=bouncd/m);
+    await seat.press('BSpace');
+    await seat.type('ed');
+    await seat.sees(/status must be one of/, /^ \/status=bounced/m);
+    await seat.press('Enter');
+    await seat.sees(/\/status=bounced · 1$/m, /^(?![^]*must be one of)/);
+    await seat.press('/', 'C-u');
+    await seat.type('nothing=1');
+    await seat.press('Enter');
+    await seat.sees('There is no filter nothing', /\/status=bounced · 1$/m, /^ \/nothing=1/m);
+    await seat.press('Escape');
+    await seat.sees(/^(?![^]*There is no filter)/);
+    await go('emails status=bouncd', /^ emails +2$/m, 'Your invoice', /status must be one of/, /^ \/status=bouncd/m);
+  });
+
+  it('a new domain opens at the records that are to be published, with what comes next', async () => {
+    await go('domains', 'news.example.com');
+    await seat.press('c');
+    await seat.sees('create: register a domain');
+    await seat.type('new.example.com');
+    await seat.press('C-s');
+    await seat.sees('domains › new.example.com', /^› DKIM/m, 'Registered  new.example.com');
+    await seat.press('j');
+    await seat.sees('publish its records where its DNS is kept; then v looks them up', /^› SPF/m);
+    await seat.press('v');
+    await seat.sees('y do it');
+    await seat.press('n', 'Escape');
+    await seat.sees(/^ domains +3$/m);
+    await go('segments', 'Customers');
+    await seat.press('c');
+    await seat.sees('what you call it');
+    await seat.type('Known');
+    await seat.press('C-s');
+    await seat.sees('segments › Known', 'Created  ');
+  });
+
+  it('a disabled endpoint says what to do, its events that they are parked, and each its payload', async () => {
+    const id = await plantWebhook(scene, team, { endpoint: 'https://off.example.com/', status: 'disabled' });
+    await plantWebhookEvent(scene, team, id, { status: 'success', attempts: 1, lastStatus: 200 });
+    await plantWebhookEvent(scene, team, id, { status: 'pending', parked: true });
+    await plantWebhookEvent(scene, team, id, { status: 'pending', dueAt: scene.clock.now() + 3_600_000 });
+    await go('webhooks', 'off.example.com');
+    await go(`webhooks ${id}`, 'Disabled: it is sent nothing', /Next: u enables it/);
+    await seat.press('h');
+    await seat.sees(/· pending/, /! parked/, /✓ success/);
+    await seat.press('h');
+    await seat.sees(/^› .*! parked/m, / 1$/m);
+    await seat.press('Enter');
+    await seat.sees('› email.sent', /Status +parked/);
+    await seat.press('l');
+    await seat.sees('"subject": "Planted"');
+  });
+
+  it('of text, HTML and a template one is enough, and the form says so', async () => {
+    await go('emails', 'Your invoice');
+    await go('send', /\(\*\) one of text, html, text file, html file,/, /from \* /, /text \(\*\) /);
+    for (const text of ['hello@mail.example.com', 'ada@example.org', 'HTML alone']) {
+      await seat.type(text);
+      await seat.press('Enter');
+    }
+    await seat.press('C-o');
+    await seat.sees(/› html +/);
+    await seat.type('<p>Hello</p>');
+    await seat.sees(/^(?![^]*\(\*\))/);
+    await seat.press('C-s');
+    await seat.sees('Accepted  ', 'HTML alone');
+    await scene.settled();
+    const { data } = (await scene.api('GET', '/emails?search=alone', { key: team.key })).body;
+    const { body } = await scene.api('GET', `/emails/${data[0].id}`, { key: team.key });
+    expect(body).toMatchObject({ html: '<p>Hello</p>', text: null });
+  });
+
+  it('→ opens a row as Enter does', async () => {
+    await go('emails', /^› .*HTML alone|^› .*Your invoice/m);
+    await seat.type('/receipt');
+    await seat.press('Enter');
+    await seat.sees(/^› .*Your receipt/m);
+    await seat.press('Right');
+    await seat.sees('emails › Your receipt', 'Its first delivery began');
+  });
+});
