@@ -53,11 +53,29 @@ describe('a message', () => {
 
   test('has no NUL in any text, and no header that is none', async () => {
     const reading = await read('Subject: a\0b', '__proto__: x', '', 'c\0d');
-    expect(reading).toMatchObject({ subject: 'a\uFFFDb' });
+    expect(reading).toMatchObject({ subject: 'a b', text: 'c\uFFFDd\n' });
     expect(reading.isRead && [reading.text?.includes('\0'), Object.keys(reading.headers)]).toEqual([
       false,
       ['subject', '__proto__'],
     ]);
+  });
+
+  test('has names, a subject and an id of one line each, whatever they decode to', async () => {
+    const word = (text: string): string => `=?utf-8?b?${Buffer.from(text).toString('base64')}?=`;
+    const reading = await read(
+      `From: ${word('a\r\nBcc: b')} <a@example.org>`,
+      `Subject: ${word('hi\r\nBcc: x@y\u001b[2J\tand\u2028on')}`,
+      'Message-ID: <a\u0007b@example.org>',
+      ...multipart(
+        "Content-Disposition: attachment; filename*=utf-8''a%0d%0aX:%20y%E2%80%AEfdp.exe\r\nContent-ID: <a\u001bb>\r\n\r\nx",
+      ),
+    );
+    expect(reading).toMatchObject({
+      from: expect.stringMatching(/^"?a Bcc: b"? <a@example\.org>$/) as string,
+      subject: 'hi Bcc: x@y [2J and on',
+      messageId: '<a b@example.org>',
+      parts: [{ filename: 'a X: y fdp.exe', contentId: 'a b' }],
+    });
   });
 
   test.each([

@@ -1,5 +1,6 @@
 import PostalMime, { decodeWords, type Address, type Attachment, type Email } from 'postal-mime';
 import { countParts } from './count-parts.ts';
+import { fileNameLine, oneLine } from '../mime-read/index.ts';
 import { headOf } from './head-of.ts';
 import { withoutLargeFiles } from './large-files.ts';
 
@@ -103,8 +104,8 @@ const headFrom = (email: Email): MessageHead => ({
   cc: mailboxesOf(email.cc),
   bcc: mailboxesOf(email.bcc),
   replyTo: mailboxesOf(email.replyTo),
-  subject: storable(email.subject ?? ''),
-  messageId: storable(email.messageId ?? ''),
+  subject: oneLine(email.subject ?? ''),
+  messageId: oneLine(email.messageId ?? ''),
 });
 
 /** Groups (RFC 5322 §3.4) are their members. */
@@ -113,7 +114,7 @@ function mailboxesOf(addresses: readonly Address[] = []): string[] {
   return mailboxes
     .filter(({ name, address }) => name !== '' || address !== '')
     .slice(0, ADDRESSES_MAX)
-    .map(({ name, address }) => storable(name === '' ? address : address === '' ? name : `${name} <${address}>`));
+    .map(({ name, address }) => oneLine(name === '' ? address : address === '' ? name : `${name} <${address}>`));
 }
 
 /** Null-prototype, or a header called `__proto__` would be none. */
@@ -134,9 +135,10 @@ function headersOf(email: Email): Record<string, string> {
 function partOf(part: Attachment): MessagePart {
   const { filename, mimeType, disposition, contentId, content } = part;
   const type = mimeType.toLowerCase();
-  const id = contentId === undefined ? '' : bounded(decodeWords(contentId).trim().replace(/^<|>$/g, ''));
+  const name = bounded(fileNameLine(filename ?? ''));
+  const id = contentId === undefined ? '' : bounded(oneLine(decodeWords(contentId)).replace(/^<|>$/g, ''));
   return {
-    filename: filename === null || filename === '' ? null : bounded(filename),
+    filename: name === '' ? null : name,
     contentType: TYPE_FORM.test(type) ? type : 'application/octet-stream',
     disposition: disposition === 'inline' || disposition === 'attachment' ? disposition : null,
     ...(id === '' ? {} : { contentId: id }),
@@ -147,7 +149,7 @@ function partOf(part: Attachment): MessagePart {
 const bytesOf = (content: Attachment['content']): Uint8Array =>
   typeof content === 'string' ? new TextEncoder().encode(content) : new Uint8Array(content);
 
-const bounded = (text: string): string => storable(text).slice(0, NAME_CHARS_MAX).toWellFormed();
+const bounded = (text: string): string => text.slice(0, NAME_CHARS_MAX).toWellFormed();
 
 /** PostgreSQL takes no NUL in a text, and UTF-8 no half of a surrogate pair. */
 const storable = (text: string): string => text.replaceAll('\0', '\uFFFD').toWellFormed();
