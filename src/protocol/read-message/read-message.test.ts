@@ -1,4 +1,6 @@
+import { addressParser } from 'postal-mime';
 import { describe, expect, test } from 'vitest';
+import { parseMailbox } from '../address/index.ts';
 import { readMessage } from './index.ts';
 
 const LIMITS = { depthMax: 20, headerBytesMax: 10_000, partsMax: 10 };
@@ -27,7 +29,7 @@ describe('a message', () => {
     expect(reading).toMatchObject({
       isRead: true,
       from: 'Jürgen <j@example.org>',
-      to: ['Doe, Jane <jane@example.com>', 'a@example.com', 'b@example.com'],
+      to: ['"Doe, Jane" <jane@example.com>', 'a@example.com', 'b@example.com'],
       cc: ['c@example.com'],
       bcc: [],
       replyTo: ['answers@example.org'],
@@ -76,6 +78,39 @@ describe('a message', () => {
       messageId: '<a b@example.org>',
       parts: [{ filename: 'a X: y fdp.exe', contentId: 'a b' }],
     });
+  });
+
+  const encoded = `=?utf-8?b?${Buffer.from('ceo@bank.example <ceo@bank.example>, "z"').toString('base64')}?=`;
+  test.each([
+    ['"Boss <boss@bank.example>" <evil@x.example>', '"Boss <boss@bank.example>" <evil@x.example>'],
+    [`${encoded} <evil@x.example>`, '"ceo@bank.example <ceo@bank.example>, \\\"z\\\"" <evil@x.example>'],
+    ['"A, B" <h@example.com>', '"A, B" <h@example.com>'],
+    ['"a, b"@example.com', '"a, b"@example.com'],
+    ['X <"a,b"@example.com>', 'X <"a,b"@example.com>'],
+    ['Plain Name <P@Example.COM>', 'Plain Name <P@Example.COM>'],
+    ['Jürgen <j@bücher.example>', 'Jürgen <j@bücher.example>'],
+    ['root@localhost', 'root@localhost'],
+    ['Printer <scan@[192.0.2.1]>', 'Printer <scan@[192.0.2.1]>'],
+  ])('%s is one mailbox, as everybody reads it', async (given, shown) => {
+    const reading = await readMessage(Buffer.from(`From: ${given}\r\nTo: ${given}\r\n\r\nx`), LIMITS);
+    expect(reading).toMatchObject({ from: shown, to: [shown] });
+    const read = addressParser(reading.from);
+    expect(read).toEqual([{ name: expect.any(String) as string, address: addressParser(given)[0]?.address }]);
+    const isOurs = !reading.from.includes('[');
+    expect(parseMailbox(reading.from, { allowSingleLabel: true }).ok).toBe(isOurs);
+  });
+
+  test('a name that is too long for a line is cut', async () => {
+    const { from } = await read(`From: "${'n\\"'.repeat(1000)}" <a@example.org>`, '', 'x');
+    expect(parseMailbox(from)).toMatchObject({ ok: true, mailbox: { address: 'a@example.org' } });
+  });
+
+  test.each([
+    ['"<ceo@bank.example>"', '"<ceo@bank.example>"'],
+    ['Just A Name', 'Just A Name'],
+    ['undisclosed recipients:;', ''],
+  ])('%s is no address', async (given, shown) => {
+    expect((await read(`From: ${given}`, '', 'x')).from).toBe(shown);
   });
 
   test.each([

@@ -1,8 +1,9 @@
-import PostalMime, { decodeWords, type Address, type Attachment, type Email } from 'postal-mime';
+import PostalMime, { decodeWords, type Attachment, type Email } from 'postal-mime';
 import { countParts } from './count-parts.ts';
 import { fileNameLine, oneLine } from '../mime-read/index.ts';
 import { headOf } from './head-of.ts';
 import { withoutLargeFiles } from './large-files.ts';
+import { mailboxesOf } from './mailboxes.ts';
 
 export interface ReadLimits {
   /** Parts within parts. */
@@ -38,8 +39,6 @@ export type MessageReading = MessageHead &
     | { isRead: false; because: string }
   );
 
-/** Of one header field; who writes to more has them in the source. */
-const ADDRESSES_MAX = 1000;
 const NAME_CHARS_MAX = 1000;
 const TYPE_FORM = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
 
@@ -107,15 +106,6 @@ const headFrom = (email: Email): MessageHead => ({
   subject: oneLine(email.subject ?? ''),
   messageId: oneLine(email.messageId ?? ''),
 });
-
-/** Groups (RFC 5322 §3.4) are their members. */
-function mailboxesOf(addresses: readonly Address[] = []): string[] {
-  const mailboxes = addresses.flatMap((entry) => (entry.group === undefined ? [entry] : entry.group));
-  return mailboxes
-    .filter(({ name, address }) => name !== '' || address !== '')
-    .slice(0, ADDRESSES_MAX)
-    .map(({ name, address }) => oneLine(name === '' ? address : address === '' ? name : `${name} <${address}>`));
-}
 
 /** Null-prototype, or a header called `__proto__` would be none. */
 function headersOf(email: Email): Record<string, string> {
