@@ -125,6 +125,49 @@ describe('a message', () => {
   });
 });
 
+describe('a part with a file name is a file', () => {
+  const inline = (type: string, name: string): string =>
+    `Content-Type: ${type}; name=${name}\r\nContent-Disposition: inline; filename=${name}\r\n\r\nof ${name}`;
+  const [TEXT, HTML] = ['\r\nthe text', 'Content-Type: text/html\r\n\r\n<p>the text</p>'];
+  const named = (type: string): string => `Content-Type: ${type}; name=x\r\n\r\nnamed`;
+  const hidden = (type: string): string =>
+    `Content-Type: ${type}\r\nContent-Disposition: attachment; filename=v.exe\r\n\r\nMZ hidden`;
+  test.each([
+    ['a text that is shown in place', [TEXT, inline('text/plain', 'notes.txt')], ['notes.txt text/plain']],
+    ['HTML that is shown in place', [TEXT, inline('text/html', 'p.html')], ['p.html text/html']],
+    ['HTML whose type has the name', [TEXT, named('text/html')], ['x text/html']],
+    ['the first part', [inline('text/plain', 'a.txt'), TEXT], ['a.txt text/plain']],
+    ['a multipart without a boundary', [hidden('multipart/mixed'), TEXT], ['v.exe application/octet-stream']],
+    ['one whose boundary never comes', [TEXT, hidden('multipart/x; boundary=z')], ['v.exe application/octet-stream']],
+  ])('%s', async (_, parts, files) => {
+    const reading = await read(...multipart(...parts));
+    if (!reading.isRead) throw new Error(reading.because);
+    expect([reading.text?.trim(), reading.html]).toEqual(['the text', null]);
+    expect(reading.parts.map(({ filename, contentType }) => `${filename} ${contentType}`)).toEqual(files);
+    expect(reading.parts.map(({ content }) => content.byteLength > 0)).toEqual([true]);
+  });
+
+  test.each([
+    ['the message itself', ['Content-Type: text/plain; name=a.txt', 'Content-Disposition: inline', '', 'the text']],
+    ['the text it begins with', multipart(`Content-Type: text/plain; name=a.txt\r\n${TEXT}`)],
+    [
+      'one of two forms of a text',
+      [
+        'Content-Type: multipart/alternative; boundary=b',
+        '',
+        '--b',
+        TEXT,
+        '--b',
+        HTML.replace('\r\n', '; name=a.html\r\n'),
+      ],
+    ],
+    ['an unnamed multipart without a boundary', multipart('Content-Type: multipart/mixed\r\n\r\nthe text')],
+  ])('but not %s', async (_, lines) => {
+    const reading = await read(...lines);
+    expect(reading).toMatchObject({ text: expect.stringContaining('the text') as string, parts: [] });
+  });
+});
+
 describe('a multipart in which no part is found shows its body as it stands', () => {
   test.each([
     ['its boundary never comes', 'Content-Type: multipart/mixed; boundary=other', '--b', '', 'Hé\0', '--b--'],

@@ -4,6 +4,7 @@ import { fileNameLine, oneLine } from '../mime-read/index.ts';
 import { headOf } from './head-of.ts';
 import { withoutLargeFiles } from './large-files.ts';
 import { mailboxesOf } from './mailboxes.ts';
+import { MessageParser } from './message-parser.ts';
 
 export interface ReadLimits {
   /** Parts within parts. */
@@ -55,12 +56,12 @@ async function readWhole(raw: Uint8Array, limits: ReadLimits): Promise<MessageRe
     return unread(raw, `it has more than ${limits.partsMax} parts`);
   }
   try {
-    const email = await PostalMime.parse(raw, {
+    const email = await new MessageParser({
       // A message inside a message is a file of it: its text is not what the sender of the outer one says.
       forceRfc822Attachments: true,
       maxNestingDepth: limits.depthMax,
       maxHeadersSize: limits.headerBytesMax,
-    });
+    }).parse(raw);
     if (email.attachments.length > limits.partsMax) {
       return await unread(raw, `it has more than ${limits.partsMax} parts`);
     }
