@@ -138,6 +138,8 @@ export class Navigator implements Host, Stage {
 
   open = (screen: Screen): void => this.#show([...this.#stack, screen]);
 
+  openInstead = (screen: Screen): void => this.#show([...this.#stack.slice(0, -1), screen]);
+
   close(): void {
     this.#stop.abort();
     this.#doer.stop();

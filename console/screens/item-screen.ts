@@ -26,8 +26,10 @@ export interface ItemInput {
   row?: { item: object; fields: readonly Field<never>[] } | undefined;
   fields: readonly Field<never>[];
   get: Detail | undefined;
-  /** It was just made: what it holds is shown first. */
-  isNew?: boolean;
+  /** Which side is shown first, by its label. */
+  side?: string | undefined;
+  /** To the item before or behind it in the list that it was opened from, on the same side. */
+  walk?: ((step: 1 | -1, from: { side: string; signal: AbortSignal }) => void) | undefined;
   /** Where the API has no more of it than its row. */
   find?: (signal: AbortSignal) => Promise<object>;
   lists: readonly Inner[];
@@ -66,7 +68,7 @@ export class ItemScreen implements Screen {
     this.#isLoaded = input.get === undefined && input.row !== undefined;
     this.#lists = input.lists.map((inner) => ({ label: labelOf(inner), screen: input.list(inner) }));
     const parts = input.get?.parts;
-    if (parts && input.isNew) this.#label = parts.label.toLowerCase();
+    this.#label = input.side ?? '';
     if (parts) this.#parts = new PartsScreen(host, parts, () => this.#item);
   }
 
@@ -228,6 +230,11 @@ export class ItemScreen implements Screen {
       this.#startSide();
       return true;
     }
+    const { walk } = this.#input;
+    if (walk && (key === ']' || key === '[')) {
+      walk(key === ']' ? 1 : -1, { side: this.#label, signal: this.#signal });
+      return true;
+    }
     const inner = this.#side()?.screen;
     if (inner) return inner.key(key);
     const to = scrollOf(key, this.#scroll, this.#height, this.#length);
@@ -238,7 +245,8 @@ export class ItemScreen implements Screen {
 
   keys(): readonly (readonly [string, string])[] {
     const inner = this.#side()?.screen?.keys() ?? [];
-    return [['←→', 'other sides'], ...inner];
+    const walked = [['] [', 'the next and the previous item of the list']] as const;
+    return [['←→', 'other sides'], ...(this.#input.walk ? walked : []), ...inner];
   }
 
   offers(): readonly Offer[] {

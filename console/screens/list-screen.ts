@@ -216,38 +216,55 @@ export class ListScreen implements Screen {
   }
 
   openItem(row: Row): void {
-    this.#openAt(row.id, row);
+    this.#host.open(this.#itemAt(row.id, row));
   }
 
   /** One that is in no page yet. */
   openById(id: string): void {
-    this.#openAt(id, undefined);
+    this.#host.open(this.#itemAt(id, undefined));
   }
 
-  /** What was made here, where there is more of it than its row; begins with what it holds. */
+  /** Nobody sees the list meanwhile: what more of it is needed is asked for by the signal of the item. */
+  async #walk(step: 1 | -1, { side, signal }: { side: string; signal: AbortSignal }): Promise<void> {
+    const isAtEnd = (): boolean => this.#rows()[this.#body.at(this.#rows()) + step] === undefined;
+    const { hasBefore, hasBehind } = this.#pager;
+    if (isAtEnd() && (step === 1 ? hasBehind : hasBefore)) {
+      const load = (stop: AbortSignal): Promise<void> => this.#pager[step === 1 ? 'behind' : 'before'](stop);
+      await tried(this.#host, signal, { load, tell: (fault) => this.#host.say(fault) });
+      if (signal.aborted) return;
+    }
+    const rows = this.#rows();
+    const row = rows[this.#body.at(rows) + step];
+    if (row === undefined) return this.#host.say(`This is the ${step === 1 ? 'last' : 'first'} of the list.`);
+    this.#body.select(rows, this.#body.at(rows) + step);
+    this.#host.openInstead(this.#itemAt(row.id, row, side));
+  }
+
+  /** What was made here, where there is more of it than its row; what it holds is shown first. */
   openMade({ operation }: Action, { id }: { id: string }): void {
     const isMine = this.#family.actions?.some((action) => action.operation === operation);
     const path = pathOfRow(this.#family, this.#path, id);
-    if (isMine && path && detailOfRow(this.#family, path)) this.#openAt(id, undefined, true);
+    const get = path && detailOfRow(this.#family, path);
+    if (isMine && get) this.#host.open(this.#itemAt(id, undefined, get.parts?.label.toLowerCase()));
   }
 
-  #openAt(id: string, row: Row | undefined, isNew = false): void {
+  #itemAt(id: string, row: Row | undefined, side?: string): ItemScreen {
     const path = pathOfRow(this.#family, this.#path, id);
     const { columns } = this.#list;
     const get = path && detailOfRow(this.#family, path);
-    const item = new ItemScreen(this.#host, {
+    return new ItemScreen(this.#host, {
       family: this.#family,
       title: (item) => clean(titleOf(row ?? item ?? { id })),
       path,
       row: row && { item: row, fields: columns },
       fields: get?.fields ?? columns,
       get,
-      isNew,
+      side,
+      walk: row && ((step, from) => void this.#walk(step, from)),
       find: (signal) => this.#find(id, signal),
       lists: path === undefined ? [] : listsOf(Object.keys(path)).map((inner) => ({ ...inner, path })),
       list: (inner) => new ListScreen(this.#host, { ...inner, title: '' }),
     });
-    this.#host.open(item);
   }
 
   /** By whichever of the ids of its row somebody copied. */

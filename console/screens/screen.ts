@@ -20,6 +20,8 @@ export interface Host {
   lostSince: number | undefined;
   changed: () => void;
   open: (screen: Screen) => void;
+  /** In the place of the one that is seen. */
+  openInstead: (screen: Screen) => void;
   say: (text: string) => void;
   /** A filter was refused: it is there to be corrected, below what is wrong with it. */
   typeAgain: (filter: string, fault: unknown) => void;

@@ -114,4 +114,38 @@ describeAtTerminal('whoever sits at the console for the first time', () => {
     await seat.press('Right');
     await seat.sees('emails › Your receipt', 'Its first delivery began');
   });
+
+  it('] and [ lead from what is open to the next and the previous item of its list, on the same side', async () => {
+    await go('emails', 'Your invoice');
+    await seat.type('/Your');
+    await seat.press('Enter');
+    await seat.sees(/\/Your · 2$/m, /^› .*Your invoice/m);
+    await seat.press('Enter', 'l', 'l');
+    await seat.sees('emails › Your invoice', /\[text\]/, 'See you.');
+    await seat.press('[');
+    await seat.sees('emails › Your invoice', 'This is the first of the list.');
+    await seat.press(']');
+    await seat.sees('emails › Your receipt', /\[text\]/, 'See you.');
+    await seat.press(']');
+    await seat.sees('emails › Your receipt', 'This is the last of the list.');
+    await seat.press('?');
+    await seat.sees(/\] +\[ +the next and the previous item of the list/);
+    await seat.press('Escape');
+    await seat.sees('emails › Your receipt', /^(?![^]*previous item)/);
+    await seat.press('Escape');
+    await seat.sees(/^› .*Your receipt/m, /\/Your · 2$/m);
+    await seat.press('Enter', '[');
+    await seat.sees('emails › Your invoice', /\[timeline\]/);
+  });
+
+  it('] goes on where the list is loaded page by page', async () => {
+    const emails = Array.from({ length: 60 }, (_, at) => `c${String(at).padStart(2, '0')}@example.org`);
+    for (const email of emails) await scene.api('POST', '/contacts', { key: team.key, body: { email } });
+    await go('contacts', /^› c59@example\.org/m, /^ contacts +50 …$/m);
+    await seat.press('Enter');
+    for (let at = 58; at >= 5; at--) {
+      await seat.press(']');
+      await seat.sees(`contacts › ${emails[at]}`);
+    }
+  });
 });
