@@ -74,6 +74,7 @@ export function createSubmission(world: World, accept: Accept): SubmissionDoor {
       try {
         const message = (spooled = await spoolMessage(world, timedContent(content, contentLimitsOf(world))));
         const { id } = await inReplies(() =>
+        if (session.user) await logins.mustStillLive(session.user);
           accept.acceptMessage(ctx, message, { recipients, protocol: protocolOf(session), asked: askedOf(session) }),
         );
         return `2.6.0 Accepted as ${id}`;
