@@ -5,7 +5,9 @@ import {
   revokeOperator,
   type OperatorRow,
 } from '../../src/resources/operators/index.ts';
+import { formatTime, type Column, type Terminal } from '../../cli/output/index.ts';
 import { dataFolder, readConfig, whereListed, withStore, type DataOptions } from './open.ts';
+import { printRows } from './print-rows.ts';
 import { addressOf } from './ready-file.ts';
 
 type Options = DataOptions & { json?: boolean };
@@ -22,11 +24,22 @@ export async function createNamedOperator(name: string, options: Options): Promi
 
 export async function printOperators(options: Options): Promise<void> {
   const rows = await withStore(readConfig(options), dataFolder(options), (store) => listOperators(store.db));
-  if (options.json) return console.log(JSON.stringify(rows.map(shown)));
-  for (const row of rows.map(shown)) {
-    console.log([row.id, row.created_at.slice(0, 10), row.token_prefix, row.state, row.name].join('\t'));
-  }
+  const none = 'There are no operators yet. Make one with: rasket operators create NAME';
+  printRows(rows.map(shown), columnsFor, { json: options.json, none });
 }
+
+const columnsFor = (terminal: Terminal): Column<ReturnType<typeof shown>>[] => [
+  { title: 'ID', value: ({ id }) => id, fit: 'whole' },
+  { title: 'NAME', value: ({ name }) => name, fit: 'name' },
+  {
+    title: 'STATE',
+    value: ({ state }) => state,
+    style: ({ state }) => (state === 'active' ? 'plain' : 'dim'),
+    fit: 'whole',
+  },
+  { title: 'TOKEN', value: ({ token_prefix: prefix }) => `${prefix}…`, fit: 'whole' },
+  { title: 'CREATED', value: ({ created_at: created }) => formatTime(terminal, created), fit: 'whole' },
+];
 
 export async function revokeNamedOperator(operator: string, options: Options): Promise<void> {
   const about = async (store: Parameters<typeof findOperator>[0]) => ({

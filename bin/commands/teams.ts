@@ -7,9 +7,11 @@ import {
   type TeamRow,
 } from '../../src/resources/teams/index.ts';
 import type { Store } from '../../src/platform/store/index.ts';
+import { formatTime, openTerminal, type Column, type Terminal } from '../../cli/output/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { printTeam } from './init.ts';
 import { dataFolder, readConfig, whereListed, withStore, type DataOptions } from './open.ts';
+import { printRows } from './print-rows.ts';
 
 type Options = DataOptions & { json?: boolean };
 
@@ -26,9 +28,8 @@ export async function createNamedTeam(name: string, options: Options & { admin?:
 
 export async function printTeams(options: Options): Promise<void> {
   const teams = await withStore(readConfig(options), dataFolder(options), (store) => listTeams(store.db));
-  const rows = teams.map(rowOf);
-  if (options.json) console.log(JSON.stringify(rows));
-  else for (const row of rows) console.log(lineOf(row));
+  const none = 'There are no teams yet. Make one with: rasket init, or rasket teams create NAME';
+  printRows(teams.map(rowOf), columnsFor, { json: options.json, none });
 }
 
 export async function updateNamedTeam(
@@ -40,17 +41,40 @@ export async function updateNamedTeam(
     throw new OperatorFault('name what to change: --name, --plan, --admin or --no-admin', 'usage');
   }
   const wanted = { name, plan, adminEmails: admin === false ? [] : admin };
-  await change(team, 'team.administered', wanted, options);
+  await change(team, { action: 'team.administered', wanted, tell: changedInWords }, options);
 }
 
 /** Its keys are refused from the next request on, and mail that was accepted before rests until the team is resumed. */
 export const suspendTeam = (team: string, options: Options): Promise<void> =>
-  change(team, 'team.suspended', { riskState: 'suspended' }, options);
+  change(
+    team,
+    {
+      action: 'team.suspended',
+      wanted: { riskState: 'suspended' },
+      tell: ({ name }) =>
+        `${name} is suspended: its keys are refused, and its accepted mail rests until it is resumed.`,
+    },
+    options,
+  );
 
 export const resumeTeam = (team: string, options: Options): Promise<void> =>
-  change(team, 'team.resumed', { riskState: 'normal' }, options);
+  change(
+    team,
+    {
+      action: 'team.resumed',
+      wanted: { riskState: 'normal' },
+      tell: ({ name }) => `${name} is resumed: its keys are accepted, and its mail goes on.`,
+    },
+    options,
+  );
 
-async function change(team: string, action: string, wanted: TeamChange, options: Options): Promise<void> {
+interface Change {
+  action: string;
+  wanted: TeamChange;
+  tell: (row: Row) => string;
+}
+
+async function change(team: string, { action, wanted, tell }: Change, options: Options): Promise<void> {
   const config = readConfig(options);
   const about = async ({ db }: Store) => {
     const id = (await findNamedTeam(db, team))?.id;
@@ -60,8 +84,11 @@ async function change(team: string, action: string, wanted: TeamChange, options:
   const audit = { action, about, details: { ...wanted } };
   const changed = () => withStore(config, dataFolder(options), administer, { audit });
   const row = rowOf(await whereListed(LIST, options, changed));
-  console.log(options.json ? JSON.stringify(row) : lineOf(row));
+  if (options.json) return console.log(JSON.stringify(row));
+  openTerminal({ out: process.stdout, err: process.stderr, env: process.env }).tell(tell(row));
 }
+
+type Row = ReturnType<typeof rowOf>;
 
 const rowOf = (team: TeamRow) => ({
   id: team.id,
@@ -73,8 +100,22 @@ const rowOf = (team: TeamRow) => ({
   admin_emails: team.admin_emails === null ? [] : (JSON.parse(team.admin_emails) as string[]),
 });
 
-const lineOf = (row: ReturnType<typeof rowOf>): string =>
-  [
-    ...[row.id, row.created_at.slice(0, 10), row.slug, row.plan, row.risk_state, row.name],
-    row.admin_emails.join(' ') || '-',
-  ].join('\t');
+const adminsOf = ({ admin_emails: admins }: Row): string => admins.join(', ');
+
+const changedInWords = (row: Row): string =>
+  `${row.name} (${row.slug}) has the plan ${row.plan}, and ${adminsOf(row) || 'nobody'} as its admin addresses.`;
+
+const columnsFor = (terminal: Terminal): Column<Row>[] => [
+  { title: 'ID', value: ({ id }) => id, fit: 'whole' },
+  { title: 'SLUG', value: ({ slug }) => slug, fit: 'name' },
+  { title: 'NAME', value: ({ name }) => name },
+  { title: 'PLAN', value: ({ plan }) => plan },
+  {
+    title: 'STATE',
+    value: ({ risk_state: state }) => state,
+    style: ({ risk_state: state }) => (state === 'normal' ? 'plain' : 'red'),
+    fit: 'whole',
+  },
+  { title: 'ADMINS', value: adminsOf },
+  { title: 'CREATED', value: ({ created_at: created }) => formatTime(terminal, created), fit: 'whole' },
+];

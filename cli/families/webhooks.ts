@@ -29,6 +29,13 @@ const status: Field<Webhook> = {
 const endpoint: Field<Webhook> = { name: 'endpoint', label: 'Endpoint', kind: 'name' };
 const events: Field<Webhook> = { name: 'events', label: 'Events', value: (webhook) => webhook.events.join(' ') };
 const created: Field<Webhook> = { name: 'created_at', label: 'Created', kind: 'time' };
+const disabled: Field<Webhook> = { name: 'disabled_at', label: 'Disabled', kind: 'time' };
+const because: Field<Webhook> = {
+  name: 'disabled_reason',
+  label: 'Because',
+  value: ({ disabled_reason: reason }) => reason && REASONS[reason],
+};
+const REASONS = { manual: 'somebody disabled it', failing: 'nothing was delivered to it in five days' } as const;
 const secret: Field<Webhook> = { name: 'signing_secret', label: 'Signing secret', kind: 'whole' };
 
 export const rotateSecret = actionOf('rotateWebhookSecret', {
@@ -73,7 +80,7 @@ export const webhooks = {
     summary: 'show an endpoint',
     example: 'webhooks get wh_019a9c1e7d527c3a9a540b8f4c1f2e01',
     path: { webhook_id: WEBHOOK },
-    fields: [id, endpoint, status, events, secret, created],
+    fields: [id, endpoint, status, disabled, because, events, secret, created],
     hint: ({ id: webhook, status: now }) =>
       now === 'enabled'
         ? undefined

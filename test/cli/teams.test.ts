@@ -52,7 +52,7 @@ describe('rasket teams, beside a server that runs', () => {
     expect(suspended).toMatchObject({
       code: 0,
       stderr: '',
-      stdout: expect.stringMatching(/\tmy-team\tstandard\tsuspended\t/),
+      stdout: 'My team is suspended: its keys are refused, and its accepted mail rests until it is resumed.\n',
     });
     const refused = await api(server.url, 'team', 'get');
     expect(refused.code).toBe(77);
@@ -69,7 +69,9 @@ describe('rasket teams, beside a server that runs', () => {
       plan: { code: 'small', name: 'Small', limits: { daily_cap: 7 } },
     });
     const listed = await rasket('teams', 'list');
-    expect(listed.stdout).toMatch(/^[0-9a-f-]{36}\t\d{4}-\d\d-\d\d\tmy-team\tsmall\tnormal\tOurs\t-\n$/);
+    const [titles, ...rows] = listed.stdout.split('\n');
+    expect(titles?.split('\t')).toEqual(['ID', 'SLUG', 'NAME', 'PLAN', 'STATE', 'ADMINS', 'CREATED']);
+    expect(rows).toEqual([expect.stringMatching(/^[0-9a-f-]{36}\tmy-team\tOurs\tsmall\tnormal\t\t\d{4}-.*Z$/), '']);
   }
 });
 
@@ -88,11 +90,13 @@ describe('rasket teams', () => {
       'a@example.com',
       'b@example.com',
     ]);
-    expect((await rasket('teams', 'list')).stdout).toMatch(/\tMy team\ta@example\.com b@example\.com\n$/);
+    expect((await rasket('teams', 'list')).stdout).toMatch(
+      /\tMy team\tstandard\tnormal\ta@example\.com, b@example\.com\t/,
+    );
     expect(await admins('--admin', 'c@example.com')).toEqual(['c@example.com']);
     expect(await admins('--no-admin')).toEqual([]);
     await rasket('teams', 'create', 'Other', '--admin', 'o@example.com');
-    expect((await rasket('teams', 'list')).stdout).toMatch(/\tOther\to@example\.com\n/);
+    expect((await rasket('teams', 'list')).stdout).toMatch(/\tOther\tstandard\tnormal\to@example\.com\t/);
   });
 
   it('takes up to 20 admins, each a bare address', async () => {

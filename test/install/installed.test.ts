@@ -21,7 +21,7 @@ describe.runIf(isPossible)('before anything is installed', () => {
     const ready = '/opt/rasket/.rasket/run/ready.json';
     await vi.waitFor(() => typed(`test -e ${ready}`), { timeout: 120_000 });
     for (const at of ['/opt/rasket', '/opt/rasket/src']) {
-      expect(typed(`cd ${at} && /opt/rasket/bin/rasket teams list`).stdout.trim().split('\n')).toHaveLength(1);
+      expect(typed(`cd ${at} && /opt/rasket/bin/rasket teams list`).stdout.trim().split('\n')).toHaveLength(2);
     }
     const elsewhere = machine.type('cd / && /opt/rasket/bin/rasket teams list');
     expect(elsewhere).toMatchObject({ status: 1, stderr: expect.stringContaining('/data is no data folder') });
@@ -101,9 +101,9 @@ describe.runIf(isPossible)('what install.sh says at its end', () => {
     typed('rasket init --data /var/lib/other --json');
     const settings = '[instance]\\nhost = "other.example.net"\\n';
     typed(`printf '${settings}' >/etc/other.toml`);
-    expect(typed('rasket teams list --data /var/lib/other').stdout.trim().split('\n')).toHaveLength(1);
-    expect(typed('RASKET_DATA=/var/lib/other rasket teams list').stdout.trim().split('\n')).toHaveLength(1);
-    expect(typed('rasket teams list').stdout.trim().split('\n')).toHaveLength(3);
+    expect(typed('rasket teams list --data /var/lib/other').stdout.trim().split('\n')).toHaveLength(2);
+    expect(typed('RASKET_DATA=/var/lib/other rasket teams list').stdout.trim().split('\n')).toHaveLength(2);
+    expect(typed('rasket teams list').stdout.trim().split('\n')).toHaveLength(4);
     expect(typed('rasket config show --config /etc/other.toml').stdout).toContain('host = "other.example.net"');
     expect(typed('RASKET_CONFIG=/etc/other.toml rasket config show').stdout).toContain('host = "other.example.net"');
     // The settings of an installation are those of its own data folder.

@@ -6,7 +6,7 @@
 export { parseDomainName } from './domain-name.ts';
 export type { DomainOptions, DomainResult } from './domain-name.ts';
 export { parseHeaderMailbox } from './header-mailbox.ts';
-export { formatMailbox, parseMailbox } from './mailbox.ts';
+export { formatMailbox, formatPhrase, parseMailbox } from './mailbox.ts';
 export type { MailboxResult } from './mailbox.ts';
 export { normalizeAddress, parseAddress, quoteString, splitAddress } from './address.ts';
 export type { AddressResult, Mailbox } from './address.ts';

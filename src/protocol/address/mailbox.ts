@@ -39,9 +39,11 @@ export function parseMailbox(text: string, options: DomainOptions = {}): Mailbox
 /** The header form in plain Unicode; encoding for the wire is the MIME writer's. `parseMailbox` reads it back. */
 export function formatMailbox(mailbox: Pick<Mailbox, 'name' | 'address'>): string {
   if (mailbox.name === '') return mailbox.address;
-  const phrase = plainPhrase.test(mailbox.name) ? mailbox.name : quoteString(mailbox.name);
-  return `${phrase} <${mailbox.address}>`;
+  return `${formatPhrase(mailbox.name)} <${mailbox.address}>`;
 }
+
+/** A display name as it stands in a header, quoted where it would be read as something else. */
+export const formatPhrase = (name: string): string => (plainPhrase.test(name) ? name : quoteString(name));
 
 function parseBare(text: string, options: DomainOptions): MailboxResult {
   for (const mark of ',;:(>') {

@@ -15,6 +15,7 @@ it.each([
   ['inline', 'image/png; name=dot.png', 'dot.png'],
   ['attachment', 'image/png', null],
   ['attachment; filename="a\r\n b"', '', 'a b'],
+  ["attachment; filename*=utf-8''invoice%E2%80%AEfdp.exe", '', 'invoice fdp.exe'],
 ])('%j, %j is %j', (disposition, type, expected) => {
   expect(name(disposition, type)).toBe(expected);
 });

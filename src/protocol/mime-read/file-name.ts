@@ -1,4 +1,5 @@
 import { decodeText } from './decode-text.ts';
+import { fileNameLine, shortLine } from './one-line.ts';
 import { readStructured } from './structured.ts';
 
 const BYTES_MAX = 255;
@@ -6,13 +7,8 @@ const BYTES_MAX = 255;
 /** What a part calls its file: by RFC 2231, by an encoded word as many programs write it, or plainly; null for nothing. */
 export function fileName(disposition: string, type: string, decodeWords: (text: string) => string): string | null {
   const name = parameter(disposition, 'filename', decodeWords) ?? parameter(type, 'name', decodeWords);
-  const line = name?.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]+/gu, ' ').trim() ?? '';
-  if (line === '') return null;
-  if (Buffer.byteLength(line) <= BYTES_MAX) return line;
-  return Buffer.from(line)
-    .subarray(0, BYTES_MAX)
-    .toString('utf8')
-    .replace(/\ufffd+$/u, '');
+  const line = shortLine(fileNameLine(name ?? ''), BYTES_MAX);
+  return line === '' ? null : line;
 }
 
 function parameter(field: string, name: string, decodeWords: (text: string) => string): string | undefined {

@@ -7,5 +7,6 @@ export { ContentCheck } from './content-check.ts';
 export { readFields, type RawField } from './fields.ts';
 export { readStructured, type Structured } from './structured.ts';
 export { fileName } from './file-name.ts';
+export { fileNameLine, oneLine, shortLine } from './one-line.ts';
 export { transferDecoder, type TransferDecoder } from './transfer-decoder.ts';
 export { MimeScanner, type FilePart, type TextPart } from './mime-scanner.ts';

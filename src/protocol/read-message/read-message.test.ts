@@ -1,4 +1,6 @@
+import { addressParser } from 'postal-mime';
 import { describe, expect, test } from 'vitest';
+import { parseMailbox } from '../address/index.ts';
 import { readMessage } from './index.ts';
 
 const LIMITS = { depthMax: 20, headerBytesMax: 10_000, partsMax: 10 };
@@ -27,7 +29,7 @@ describe('a message', () => {
     expect(reading).toMatchObject({
       isRead: true,
       from: 'Jürgen <j@example.org>',
-      to: ['Doe, Jane <jane@example.com>', 'a@example.com', 'b@example.com'],
+      to: ['"Doe, Jane" <jane@example.com>', 'a@example.com', 'b@example.com'],
       cc: ['c@example.com'],
       bcc: [],
       replyTo: ['answers@example.org'],
@@ -53,11 +55,62 @@ describe('a message', () => {
 
   test('has no NUL in any text, and no header that is none', async () => {
     const reading = await read('Subject: a\0b', '__proto__: x', '', 'c\0d');
-    expect(reading).toMatchObject({ subject: 'a\uFFFDb' });
+    expect(reading).toMatchObject({ subject: 'a b', text: 'c\uFFFDd\n' });
     expect(reading.isRead && [reading.text?.includes('\0'), Object.keys(reading.headers)]).toEqual([
       false,
       ['subject', '__proto__'],
     ]);
+  });
+
+  test('has names, a subject and an id of one line each, whatever they decode to', async () => {
+    const word = (text: string): string => `=?utf-8?b?${Buffer.from(text).toString('base64')}?=`;
+    const reading = await read(
+      `From: ${word('a\r\nBcc: b')} <a@example.org>`,
+      `Subject: ${word('hi\r\nBcc: x@y\u001b[2J\tand\u2028on')}`,
+      'Message-ID: <a\u0007b@example.org>',
+      ...multipart(
+        "Content-Disposition: attachment; filename*=utf-8''a%0d%0aX:%20y%E2%80%AEfdp.exe\r\nContent-ID: <a\u001bb>\r\n\r\nx",
+      ),
+    );
+    expect(reading).toMatchObject({
+      from: expect.stringMatching(/^"?a Bcc: b"? <a@example\.org>$/) as string,
+      subject: 'hi Bcc: x@y [2J and on',
+      messageId: '<a b@example.org>',
+      parts: [{ filename: 'a X: y fdp.exe', contentId: 'a b' }],
+    });
+  });
+
+  const encoded = `=?utf-8?b?${Buffer.from('ceo@bank.example <ceo@bank.example>, "z"').toString('base64')}?=`;
+  test.each([
+    ['"Boss <boss@bank.example>" <evil@x.example>', '"Boss <boss@bank.example>" <evil@x.example>'],
+    [`${encoded} <evil@x.example>`, '"ceo@bank.example <ceo@bank.example>, \\\"z\\\"" <evil@x.example>'],
+    ['"A, B" <h@example.com>', '"A, B" <h@example.com>'],
+    ['"a, b"@example.com', '"a, b"@example.com'],
+    ['X <"a,b"@example.com>', 'X <"a,b"@example.com>'],
+    ['Plain Name <P@Example.COM>', 'Plain Name <P@Example.COM>'],
+    ['Jürgen <j@bücher.example>', 'Jürgen <j@bücher.example>'],
+    ['root@localhost', 'root@localhost'],
+    ['Printer <scan@[192.0.2.1]>', 'Printer <scan@[192.0.2.1]>'],
+  ])('%s is one mailbox, as everybody reads it', async (given, shown) => {
+    const reading = await readMessage(Buffer.from(`From: ${given}\r\nTo: ${given}\r\n\r\nx`), LIMITS);
+    expect(reading).toMatchObject({ from: shown, to: [shown] });
+    const read = addressParser(reading.from);
+    expect(read).toEqual([{ name: expect.any(String) as string, address: addressParser(given)[0]?.address }]);
+    const isOurs = !reading.from.includes('[');
+    expect(parseMailbox(reading.from, { allowSingleLabel: true }).ok).toBe(isOurs);
+  });
+
+  test('a name that is too long for a line is cut', async () => {
+    const { from } = await read(`From: "${'n\\"'.repeat(1000)}" <a@example.org>`, '', 'x');
+    expect(parseMailbox(from)).toMatchObject({ ok: true, mailbox: { address: 'a@example.org' } });
+  });
+
+  test.each([
+    ['"<ceo@bank.example>"', '"<ceo@bank.example>"'],
+    ['Just A Name', 'Just A Name'],
+    ['undisclosed recipients:;', ''],
+  ])('%s is no address', async (given, shown) => {
+    expect((await read(`From: ${given}`, '', 'x')).from).toBe(shown);
   });
 
   test.each([
@@ -69,6 +122,49 @@ describe('a message', () => {
   ])('a part of type %s is one of %s', async (given, type) => {
     const reading = await read(...multipart(`Content-Type: ${given}\r\nContent-Disposition: attachment\r\n\r\nx`));
     expect(reading.isRead && reading.parts[0]?.contentType).toBe(type);
+  });
+});
+
+describe('a part with a file name is a file', () => {
+  const inline = (type: string, name: string): string =>
+    `Content-Type: ${type}; name=${name}\r\nContent-Disposition: inline; filename=${name}\r\n\r\nof ${name}`;
+  const [TEXT, HTML] = ['\r\nthe text', 'Content-Type: text/html\r\n\r\n<p>the text</p>'];
+  const named = (type: string): string => `Content-Type: ${type}; name=x\r\n\r\nnamed`;
+  const hidden = (type: string): string =>
+    `Content-Type: ${type}\r\nContent-Disposition: attachment; filename=v.exe\r\n\r\nMZ hidden`;
+  test.each([
+    ['a text that is shown in place', [TEXT, inline('text/plain', 'notes.txt')], ['notes.txt text/plain']],
+    ['HTML that is shown in place', [TEXT, inline('text/html', 'p.html')], ['p.html text/html']],
+    ['HTML whose type has the name', [TEXT, named('text/html')], ['x text/html']],
+    ['the first part', [inline('text/plain', 'a.txt'), TEXT], ['a.txt text/plain']],
+    ['a multipart without a boundary', [hidden('multipart/mixed'), TEXT], ['v.exe application/octet-stream']],
+    ['one whose boundary never comes', [TEXT, hidden('multipart/x; boundary=z')], ['v.exe application/octet-stream']],
+  ])('%s', async (_, parts, files) => {
+    const reading = await read(...multipart(...parts));
+    if (!reading.isRead) throw new Error(reading.because);
+    expect([reading.text?.trim(), reading.html]).toEqual(['the text', null]);
+    expect(reading.parts.map(({ filename, contentType }) => `${filename} ${contentType}`)).toEqual(files);
+    expect(reading.parts.map(({ content }) => content.byteLength > 0)).toEqual([true]);
+  });
+
+  test.each([
+    ['the message itself', ['Content-Type: text/plain; name=a.txt', 'Content-Disposition: inline', '', 'the text']],
+    ['the text it begins with', multipart(`Content-Type: text/plain; name=a.txt\r\n${TEXT}`)],
+    [
+      'one of two forms of a text',
+      [
+        'Content-Type: multipart/alternative; boundary=b',
+        '',
+        '--b',
+        TEXT,
+        '--b',
+        HTML.replace('\r\n', '; name=a.html\r\n'),
+      ],
+    ],
+    ['an unnamed multipart without a boundary', multipart('Content-Type: multipart/mixed\r\n\r\nthe text')],
+  ])('but not %s', async (_, lines) => {
+    const reading = await read(...lines);
+    expect(reading).toMatchObject({ text: expect.stringContaining('the text') as string, parts: [] });
   });
 });
 

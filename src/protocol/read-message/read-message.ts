@@ -1,7 +1,10 @@
-import PostalMime, { decodeWords, type Address, type Attachment, type Email } from 'postal-mime';
+import PostalMime, { decodeWords, type Attachment, type Email } from 'postal-mime';
 import { countParts } from './count-parts.ts';
+import { fileNameLine, oneLine } from '../mime-read/index.ts';
 import { headOf } from './head-of.ts';
 import { withoutLargeFiles } from './large-files.ts';
+import { mailboxesOf } from './mailboxes.ts';
+import { MessageParser } from './message-parser.ts';
 
 export interface ReadLimits {
   /** Parts within parts. */
@@ -37,8 +40,6 @@ export type MessageReading = MessageHead &
     | { isRead: false; because: string }
   );
 
-/** Of one header field; who writes to more has them in the source. */
-const ADDRESSES_MAX = 1000;
 const NAME_CHARS_MAX = 1000;
 const TYPE_FORM = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
 
@@ -55,12 +56,12 @@ async function readWhole(raw: Uint8Array, limits: ReadLimits): Promise<MessageRe
     return unread(raw, `it has more than ${limits.partsMax} parts`);
   }
   try {
-    const email = await PostalMime.parse(raw, {
+    const email = await new MessageParser({
       // A message inside a message is a file of it: its text is not what the sender of the outer one says.
       forceRfc822Attachments: true,
       maxNestingDepth: limits.depthMax,
       maxHeadersSize: limits.headerBytesMax,
-    });
+    }).parse(raw);
     if (email.attachments.length > limits.partsMax) {
       return await unread(raw, `it has more than ${limits.partsMax} parts`);
     }
@@ -103,18 +104,9 @@ const headFrom = (email: Email): MessageHead => ({
   cc: mailboxesOf(email.cc),
   bcc: mailboxesOf(email.bcc),
   replyTo: mailboxesOf(email.replyTo),
-  subject: storable(email.subject ?? ''),
-  messageId: storable(email.messageId ?? ''),
+  subject: oneLine(email.subject ?? ''),
+  messageId: oneLine(email.messageId ?? ''),
 });
-
-/** Groups (RFC 5322 §3.4) are their members. */
-function mailboxesOf(addresses: readonly Address[] = []): string[] {
-  const mailboxes = addresses.flatMap((entry) => (entry.group === undefined ? [entry] : entry.group));
-  return mailboxes
-    .filter(({ name, address }) => name !== '' || address !== '')
-    .slice(0, ADDRESSES_MAX)
-    .map(({ name, address }) => storable(name === '' ? address : address === '' ? name : `${name} <${address}>`));
-}
 
 /** Null-prototype, or a header called `__proto__` would be none. */
 function headersOf(email: Email): Record<string, string> {
@@ -134,9 +126,10 @@ function headersOf(email: Email): Record<string, string> {
 function partOf(part: Attachment): MessagePart {
   const { filename, mimeType, disposition, contentId, content } = part;
   const type = mimeType.toLowerCase();
-  const id = contentId === undefined ? '' : bounded(decodeWords(contentId).trim().replace(/^<|>$/g, ''));
+  const name = bounded(fileNameLine(filename ?? ''));
+  const id = contentId === undefined ? '' : bounded(oneLine(decodeWords(contentId)).replace(/^<|>$/g, ''));
   return {
-    filename: filename === null || filename === '' ? null : bounded(filename),
+    filename: name === '' ? null : name,
     contentType: TYPE_FORM.test(type) ? type : 'application/octet-stream',
     disposition: disposition === 'inline' || disposition === 'attachment' ? disposition : null,
     ...(id === '' ? {} : { contentId: id }),
@@ -147,7 +140,7 @@ function partOf(part: Attachment): MessagePart {
 const bytesOf = (content: Attachment['content']): Uint8Array =>
   typeof content === 'string' ? new TextEncoder().encode(content) : new Uint8Array(content);
 
-const bounded = (text: string): string => storable(text).slice(0, NAME_CHARS_MAX).toWellFormed();
+const bounded = (text: string): string => text.slice(0, NAME_CHARS_MAX).toWellFormed();
 
 /** PostgreSQL takes no NUL in a text, and UTF-8 no half of a surrogate pair. */
 const storable = (text: string): string => text.replaceAll('\0', '\uFFFD').toWellFormed();

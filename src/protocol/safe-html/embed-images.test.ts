@@ -1,12 +1,13 @@
 import { expect, it } from 'vitest';
 import { contentIdsIn, embedImages } from './embed-images.ts';
+import { escapeHtml } from './escape-html.ts';
 
 it('an id is read in percent-encoding, and one that is none is itself', () => {
-  expect([...contentIdsIn('cid:a%2Bb cid:%ff cid:plain')]).toEqual(['a+b', '%ff', 'plain']);
+  expect([...contentIdsIn('<img src=cid:a%2Bb><img src=cid:%ff><img src=cid:plain>')]).toEqual(['a+b', '%ff', 'plain']);
 });
 
 it('of a hundred thousand addresses the first thousand are looked at', () => {
-  const html = Array.from({ length: 100_000 }, (_, i) => `cid:%ff${i} `).join('');
+  const html = Array.from({ length: 100_000 }, (_, i) => `<img src="cid:%ff${i}">`).join('');
   expect(contentIdsIn(html).size).toBe(1000);
   let looks = 0;
   const images = new Map([['x', 'data:']]);
@@ -14,3 +15,31 @@ it('of a hundred thousand addresses the first thousand are looked at', () => {
   expect(embedImages(html, images, 1000)).toBe(html);
   expect(looks).toBe(1000);
 });
+
+it.each([
+  ['<img src="CID:p">', 1],
+  ["<img src = 'cid:p'>", 1],
+  ['<img alt=x src=cid:p>', 1],
+  ['<img srcset="cid:p 1x, cid:p 2x">', 2],
+  ['<td background="cid:p">', 1],
+  ['<image href="cid:p"/><image xlink:href="cid:p"/>', 2],
+  ['<video poster="cid:p">', 1],
+  ['<p style="background: url(cid:p), url( \'cid:p\' ), url(&quot;cid:p&quot;)">', 3],
+  ['<style>p { background: URL("cid:p") }</style>', 1],
+  ['<p>see cid:p, or "cid:p"</p>', 0],
+  ['<script>load("cid:p")</script>', 0],
+  ['<img alt="cid:p" data-src="cid:p">', 0],
+])('%s names %d pictures, as it is and escaped', (html, count) => {
+  const images = new Map([['p', 'data:']]);
+  for (const one of [html, escapeHtml(html)]) {
+    expect(contentIdsIn(one).size).toBe(Math.min(count, 1));
+    expect(embedImages(one, images, 1000)).toBe(count === 0 ? one : one.replaceAll(/cid:p/gi, 'data:'));
+  }
+});
+
+it.each(['cid:', 'src=cid:', 'srcset="cid:a ', 'url(cid:', `src=${' '.repeat(40)}`, `url(${' '.repeat(20)}'cid:`])(
+  'however broken, a text of a megabyte ends: %j',
+  (piece) => {
+    expect(contentIdsIn(piece.repeat(1_000_000 / piece.length)).size).toBeLessThanOrEqual(1000);
+  },
+);

@@ -1,7 +1,15 @@
 import { firstMatches } from './first-matches.ts';
 
+const QUOTE = String.raw`(?:["']|&(?:amp;)?(?:quot|#39);)`;
+const SPACE = String.raw`\s{0,20}`;
+/** Where HTML names a picture, as it is or escaped; in a `srcset`, others stand behind a width or a density. */
+const BEFORE = [
+  `(?<![\\w-])(?:src|srcset|background|href|poster)${SPACE}=${SPACE}${QUOTE}?${SPACE}`,
+  `\\s\\d[\\d.]{0,8}[wx],${SPACE}`,
+  `url\\(${SPACE}${QUOTE}?${SPACE}`,
+].join('|');
 // RFC 2392: the id is percent-encoded in the URL.
-const CONTENT_ID_URL = /cid:([^\s"'<>()&]+)/gi;
+const CONTENT_ID_URL = new RegExp(String.raw`(?<=${BEFORE})cid:([^\s"'<>()&]+)`, 'gi');
 
 /** An email shows a few dozen pictures; one that names a hundred thousand shows the first of them. */
 const ADDRESSES_MAX = 1000;

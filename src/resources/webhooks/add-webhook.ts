@@ -26,6 +26,8 @@ export async function addWebhook(ctx: Ctx, input: NewWebhook) {
     secret_sealed: sealed,
     previous_secret_sealed: null,
     previous_secret_until: null,
+    disabled_at: null,
+    disabled_reason: null,
     created_at: store.clock.now(),
   };
   await store.db.tx(async (tx) => {

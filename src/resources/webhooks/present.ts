@@ -17,6 +17,8 @@ export function presentWebhook(store: Store, row: WebhookRow, secret = maskedSec
     status: row.status,
     signing_secret: secret,
     created_at: isoTime(row.created_at),
+    ...(row.disabled_at === null ? {} : { disabled_at: isoTime(row.disabled_at) }),
+    ...(row.disabled_reason === null ? {} : { disabled_reason: row.disabled_reason }),
   };
 }
 

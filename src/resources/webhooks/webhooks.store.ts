@@ -11,6 +11,8 @@ export interface WebhookRow {
   previous_secret_sealed: string | null;
   previous_secret_until: number | null;
   created_at: number;
+  disabled_at: number | null;
+  disabled_reason: 'manual' | 'failing' | null;
 }
 
 const COLUMNS = [
@@ -23,6 +25,8 @@ const COLUMNS = [
   'previous_secret_sealed',
   'previous_secret_until',
   'created_at',
+  'disabled_at',
+  'disabled_reason',
 ] as const;
 const SELECTED = COLUMNS.join(', ');
 

@@ -81,6 +81,22 @@ describe('received mail', () => {
     expect(body).toMatchObject({ from: '', to: [], subject: '', message_id: '', headers: {}, dropped_reason: null });
   });
 
+  it('answers mailboxes that mail can be sent to, whatever their names hold', async () => {
+    const from = '"Boss <boss@bank.example>" <evil@example.org>';
+    const to = ['"A, B" <h@example.com>', 'Ünder <u@example.com>'];
+    const raw = lines(`From: ${from}`, `To: ${to.join(', ')}`, 'Reply-To: "r: s"@example.org', '', 'x');
+    const { body } = await get(`/${await receive({ raw })}`);
+    expect(body).toMatchObject({ from, to, reply_to: ['"r: s"@example.org'] });
+    const domain = await team.domain();
+    const answer = {
+      from: `a@${domain.name}`,
+      to: [body.from, ...body.to, ...body.reply_to],
+      subject: 'Re',
+      text: 'x',
+    };
+    expect(await scene.api('POST', '/emails', { key: team.key, body: answer })).toMatchObject({ status: 200 });
+  });
+
   it('keeps texts and headers that are too large for a row', async () => {
     const text = 'large '.repeat(10_000);
     const raw = lines(`X-Long: ${'x'.repeat(40_000)}`, 'Content-Type: text/html', '', text);

@@ -156,7 +156,11 @@ describe('PATCH /webhooks/{webhook_id}', () => {
     scene.clock.advance(1000);
     await call(team, 'PATCH', `/webhooks/${id}`, { status: 'disabled' });
     expect((await columnsOf(id)).disabled_at).toBe(now);
+    const disabled = { disabled_at: new Date(now).toISOString(), disabled_reason: 'manual' };
+    expect(await read(team, id)).toMatchObject(disabled);
+    expect((await call(team, 'GET', '/webhooks')).body).toMatchObject({ data: [disabled] });
     await call(team, 'PATCH', `/webhooks/${id}`, { status: 'enabled' });
+    expect(await read(team, id)).not.toHaveProperty('disabled_at');
     // Its five days of failing begin anew.
     expect(await columnsOf(id)).toMatchObject({ status: 'enabled', disabled_at: null, failing_since: null });
     expect(await eventOf(id, due)).toEqual({ status: 'pending', parked: 1, due_at: null });

@@ -56,18 +56,36 @@ it('reports that are costly to read keep nobody else waiting', { timeout: 120_00
   }
 });
 
+it('texts and files of 5 MB in short lines are read', { timeout: 120_000 }, async () => {
+  await using scene = await startScene({ roles: ['http', 'receiving'] });
+  const team = await scene.team();
+  const to = [`a@${(await receivingDomainOf(scene, team)).name}`];
+  const log = '1234,\r\n'.repeat(700_000);
+  const part = `--b\r\nContent-Type: text/csv\r\nContent-Disposition: attachment\r\n\r\n${log}--b--\r\n`;
+  for (const [what, raw] of Object.entries({
+    text: `From: a@example.org\r\n\r\n${log}`,
+    file: `From: a@example.org\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n${part}`,
+  })) {
+    const id = /^250 .* as ([0-9a-f-]{36})/.exec(await bringMail(scene, { to, raw }))?.[1];
+    const { body } = await scene.api('GET', `/emails/receiving/${id}`, { key: team.key });
+    expect(body.dropped_reason, what).toBeNull();
+    expect(what === 'text' ? body.text : 'x'.repeat(body.attachments[0].size), what).toHaveLength(6 * 700_000);
+  }
+});
+
 it('messages of very many lines keep no other message waiting', { timeout: 120_000 }, async () => {
   await using scene = await startScene({ roles: ['http', 'receiving'], config: { receiving: { read_seconds: 4 } } });
   const { name } = await receivingDomainOf(scene, await scene.team());
   const to = [`a@${name}`];
   await bringMail(scene, { to, raw: 'From: a@example.org\r\n\r\nx\r\n' });
   const ended: string[] = [];
-  const bring = async (what: string, body: string): Promise<void> => {
-    expect(await bringMail(scene, { to, raw: `From: a@example.org\r\n\r\n${body}` }), what).toMatch(/^250 /);
+  const bring = async (what: string, rest: string): Promise<void> => {
+    expect(await bringMail(scene, { to, raw: `From: a@example.org\r\n${rest}` }), what).toMatch(/^250 /);
     ended.push(what);
   };
-  const costly = ['one', 'two', 'three', 'four'].map((what) => bring(what, '\r\n'.repeat(200_000)));
-  for (let n = 0; n < 5; n++) await bring('small', 'x\r\n');
+  const many = `Content-Transfer-Encoding: quoted-printable\r\n\r\n${'\r\n'.repeat(1_000_000)}`;
+  const costly = ['one', 'two', 'three', 'four'].map((what) => bring(what, many));
+  for (let n = 0; n < 5; n++) await bring('small', '\r\nx\r\n');
   await Promise.all(costly);
   expect(ended.slice(0, 5)).toEqual(Array(5).fill('small'));
 });

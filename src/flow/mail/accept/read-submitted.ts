@@ -9,7 +9,14 @@ import {
 } from '../../../protocol/address/index.ts';
 import type { Asked } from '../../../protocol/dsn/index.ts';
 import { headerFault } from '../../../protocol/mime/index.ts';
-import { decodeText, readFields, type RawField, type TextPart } from '../../../protocol/mime-read/index.ts';
+import {
+  decodeText,
+  oneLine,
+  readFields,
+  shortLine,
+  type RawField,
+  type TextPart,
+} from '../../../protocol/mime-read/index.ts';
 import { tagFault, type EmailDraft } from '../../../resources/emails/index.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { Spooled } from './spool-message.ts';
@@ -86,7 +93,7 @@ export async function readSubmitted(
     written: { from: formatMailbox(from), ...readVisible(valueOf, recipients) },
     from,
     recipients: [...recipients],
-    subject: shortened(unfolded(valueOf('subject') ?? ''), SUBJECT_BYTES_MAX),
+    subject: shortLine(unfolded(valueOf('subject') ?? ''), SUBJECT_BYTES_MAX),
     html,
     text,
     headers: shownHeaders(kept),
@@ -136,16 +143,13 @@ function readFrom(value: string | undefined): Mailbox {
   const parsed = parseHeaderMailbox(value);
   if (!parsed.ok)
     throw unreadable(`its header From must be one mailbox, as in Name <local@example.com>. ${parsed.fault}`);
-  return { ...parsed.mailbox, name: printable(decodeWords(parsed.mailbox.name)) };
+  return { ...parsed.mailbox, name: oneLine(decodeWords(parsed.mailbox.name)) };
 }
 
 const readAddresses = (value: string): { name: string; address: string }[] =>
   addressParser(value.replaceAll('\r\n', ''), { flatten: true }).flatMap(({ name, address }) =>
     address === undefined ? [] : [{ name, address }],
   );
-
-/** A name is shown, stored and written into other mail: it is one line. */
-const printable = (name: string): string => name.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]+/gu, ' ').trim();
 
 /** To compare what the parser of headers takes the quotes off with what stands in the envelope. */
 const unquoted = (address: string): string =>
@@ -165,12 +169,12 @@ function readVisible(
       const mailbox = left.get(key);
       if (!mailbox) return [];
       left.delete(key);
-      return [formatMailbox({ name: printable(name), address: mailbox.address })];
+      return [formatMailbox({ name: oneLine(name), address: mailbox.address })];
     });
   const [to, cc] = [take('to'), take('cc')];
   const replyTo = readAddresses(valueOf('reply-to') ?? '').flatMap(({ name, address }) => {
     const parsed = parseMailbox(address);
-    return parsed.ok ? [formatMailbox({ name: printable(name), address: parsed.mailbox.address })] : [];
+    return parsed.ok ? [formatMailbox({ name: oneLine(name), address: parsed.mailbox.address })] : [];
   });
   return { to, cc, bcc: [...left.values()].map(({ address }) => address), replyTo };
 }
@@ -218,12 +222,3 @@ async function readTexts(spooled: Spooled): Promise<Pick<EmailDraft, 'html' | 't
 
 const tooMuchText = (): Refusal =>
   unreadable(`its text and HTML have more than ${TEXT_BYTES_MAX} bytes together; attach what is long`);
-
-function shortened(text: string, bytesMax: number): string {
-  const line = printable(text);
-  if (Buffer.byteLength(line) <= bytesMax) return line;
-  return Buffer.from(line)
-    .subarray(0, bytesMax)
-    .toString('utf8')
-    .replace(/\ufffd+$/u, '');
-}

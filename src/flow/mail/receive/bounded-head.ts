@@ -64,9 +64,12 @@ const nameOrNull = (name: string | null): string | null => (name === null || nam
 /** Half an address is another one: the name goes before it, and what is still too long is left out. */
 function boundedMailbox(mailbox: string, charsMax: number): string {
   if (mailbox.length <= charsMax) return mailbox;
-  const address = mailbox.endsWith('>') ? mailbox.slice(mailbox.lastIndexOf('<') + 1, -1) : '';
+  const address = BEHIND_A_NAME.exec(mailbox)?.[1] ?? '';
   return address.length <= charsMax ? address : '';
 }
+
+/** A local part in quotes may hold a < as well. */
+const BEHIND_A_NAME = /^(?:"(?:[^"\\]|\\.)*"|[^"<]*) <(.+)>$/;
 
 function cut(text: string, charsMax: number): string {
   const kept = text.slice(0, charsMax);

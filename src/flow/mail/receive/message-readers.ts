@@ -9,8 +9,8 @@ export interface MessageReaders {
   close(): Promise<void>;
 }
 
-/** A line costs the parser some 20 µs: these take longer than anybody should wait for who brings less. */
-const LINES_MAX = 25_000;
+/** A line costs the parser up to 4 µs: these take longer than anybody should wait for who brings less. */
+const LINES_MAX = 100_000;
 /** A machine with much else to do gives a thread a part of each second: so many times the limit may go by. */
 const PATIENCE = 6;
 
