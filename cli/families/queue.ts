@@ -12,6 +12,7 @@ const TONES: Record<State, Tone> = {
   retrying: 'attention',
   awaits_domain: 'attention',
   held: 'attention',
+  team_suspended: 'attention',
   under_way: 'good',
   in_doubt: 'bad',
 };
@@ -20,6 +21,11 @@ export const toneOfDelivery = (state: State): Tone => TONES[state];
 
 const whyOf = ({ hold_reason: held, last_attempt: last }: Destination | Delivery): string =>
   held === null ? (last?.reply ?? last?.explanation ?? '') : `Held: ${held}`;
+
+const whyOfDelivery = (delivery: Delivery): string =>
+  delivery.state === 'team_suspended'
+    ? `Until: rasket teams resume ${delivery.team_id}, on the server's machine`
+    : whyOf(delivery);
 
 /** The states that anything is in, with how much. */
 const inStates = ({ states }: Destination): string =>
@@ -97,7 +103,7 @@ export const queue = {
       email_id: { ...ONE_OF.email_id, says: `only ${ONE_OF.email_id.says}` },
       state: {
         value: '<state>',
-        says: 'only what is waiting, scheduled, retrying, awaits_domain, held, under_way or in_doubt',
+        says: 'only what is waiting, scheduled, retrying, awaits_domain, held, team_suspended, under_way or in_doubt',
         choices: Object.keys(TONES),
       },
     },
@@ -113,7 +119,7 @@ export const queue = {
         value: ({ state, since }) => (state === 'scheduled' ? null : since),
       },
       { name: 'until', label: 'Next try', kind: 'time' },
-      { name: 'last_attempt', label: 'Why', kind: 'long', value: whyOf },
+      { name: 'last_attempt', label: 'Why', kind: 'long', value: whyOfDelivery },
       ...wide<Delivery>(
         { name: 'recipients', label: 'Recipients', value: ({ recipients }) => recipients.join(' ') },
         { name: 'team_id', label: 'Team', kind: 'id' },

@@ -6,6 +6,7 @@ import {
   detailOf,
   listOf,
   nameIn,
+  wide,
   type Family,
   type Field,
   type Key,
@@ -73,7 +74,7 @@ export const webhooks = {
   list: listOf('listWebhooks', {
     summary: 'list endpoints, newest first',
     example: 'webhooks list',
-    columns: [id, status, endpoint, events, created, { ...secret, shown: 'wide' }],
+    columns: [id, status, endpoint, events, created, ...wide<Webhook>(disabled, because, secret)],
     empty: 'There are no endpoints yet.',
   }),
   get: detailOf('getWebhook', {

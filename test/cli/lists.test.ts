@@ -236,7 +236,16 @@ describe('mail that does not say whom it is from or to', () => {
 describe('the queue', () => {
   const held = { hold_id: 'hold-1', hold_reason: 'Their server moves', last_attempt: { reply: '450 4.2.0 Later' } };
   const free = { hold_id: null, hold_reason: null, last_attempt: { reply: '450 4.2.0 Later' } };
-  const states = { waiting: 1, scheduled: 0, retrying: 0, awaits_domain: 0, held: 0, under_way: 0, in_doubt: 0 };
+  const states = {
+    waiting: 1,
+    scheduled: 0,
+    retrying: 0,
+    awaits_domain: 0,
+    held: 0,
+    team_suspended: 0,
+    under_way: 0,
+    in_doubt: 0,
+  };
   const times = { oldest_at: '2026-11-20T09:30:00.000Z', next_attempt_at: null };
   const whole = {
     ...{ object: 'queue', as_of: times.oldest_at, deliveries: 2, destination_count: 2, holds: 1 },

@@ -6,4 +6,12 @@ export { createTeam, type NewTeam } from './create-team.ts';
 export { getTeam } from './get-team.ts';
 export { updateTeam } from './update-team.ts';
 export { administerTeam, type TeamChange } from './administer-team.ts';
-export { findNamedTeam, findTeam, listTeams, suspendedAmong, type RiskState, type TeamRow } from './teams.store.ts';
+export {
+  findNamedTeam,
+  findTeam,
+  listTeams,
+  suspendedAmong,
+  suspendedTeams,
+  type RiskState,
+  type TeamRow,
+} from './teams.store.ts';

@@ -44,6 +44,11 @@ export async function suspendedAmong(db: Executor, ids: readonly string[]): Prom
   return (await db.all<{ id: string }>(sql, [among.value])).map((row) => row.id);
 }
 
+export async function suspendedTeams(db: Executor): Promise<string[]> {
+  const sql = "select id from teams where risk_state = 'suspended'";
+  return (await db.all<{ id: string }>(sql)).map((row) => row.id);
+}
+
 /** By its slug or its id; a slug that looks like an id comes first, because its team has no other name. */
 export async function findNamedTeam(db: Executor, slugOrId: string): Promise<TeamRow | undefined> {
   const named = await db.get<TeamRow>('select * from teams where slug = ?', [slugOrId]);

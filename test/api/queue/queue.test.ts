@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { administerTeam } from '../../../src/resources/teams/index.ts';
 import { advanceToNextAttempt, HOUR, mailIn, messagesOf, MINUTE, type Mail } from '../../flow/mail.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { keyed, labelOf, operatorOperations, sampleCall } from '../conventions/sample-calls.ts';
@@ -12,6 +13,11 @@ beforeAll(async () => {
   token = await scene.operator();
 });
 afterAll(() => scene.close());
+
+const NO_STATES = {
+  ...{ waiting: 0, scheduled: 0, retrying: 0, awaits_domain: 0, held: 0 },
+  ...{ team_suspended: 0, under_way: 0, in_doubt: 0 },
+};
 
 let count = 0;
 const freshName = (): string => `q${++count}.example`;
@@ -63,7 +69,7 @@ describe('what waits', () => {
     expect(row).toMatchObject({
       deliveries: 2,
       oldest_at: new Date(at).toISOString(),
-      states: { waiting: 0, scheduled: 1, retrying: 1, awaits_domain: 0, held: 0, under_way: 0, in_doubt: 0 },
+      states: { ...NO_STATES, scheduled: 1, retrying: 1 },
       hold_id: null,
       last_attempt: { outcome: 'deferred', reason: 'refused_for_now', reply: '451 4.3.0 Try again later' },
     });
@@ -82,6 +88,25 @@ describe('what waits', () => {
     expect(await listed(`email_id=${id}`)).toEqual([tried]);
     expect((await listed(`team_id=${mail.team.id}`)).length).toBeGreaterThan(1);
     expect(await listed(`team_id=${id}`)).toEqual([]);
+  });
+
+  it('rests while its team is suspended, and says so', async () => {
+    const destination = freshName();
+    await deferred(destination);
+    const { world } = scene.app;
+    await administerTeam(world, mail.team.id, { riskState: 'suspended' });
+    try {
+      expect(await rowOf(destination)).toMatchObject({
+        next_attempt_at: null,
+        states: { ...NO_STATES, team_suspended: 1 },
+      });
+      const rests = { state: 'team_suspended', until: null, team_id: mail.team.id };
+      expect(await listed(`destination=${destination}`)).toEqual([expect.objectContaining(rests)]);
+      expect(await listed(`destination=${destination}&state=retrying`)).toEqual([]);
+    } finally {
+      await administerTeam(world, mail.team.id, { riskState: 'normal' });
+    }
+    expect(await listed(`destination=${destination}&state=retrying`)).toHaveLength(1);
   });
 
   it('is paged in both directions', async () => {

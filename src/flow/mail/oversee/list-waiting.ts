@@ -1,9 +1,12 @@
 import { isoTime } from '../../../platform/clock/index.ts';
 import type { Page } from '../../../platform/db/index.ts';
 import type { Store } from '../../../platform/store/index.ts';
+import { suspendedTeams } from '../../../resources/teams/index.ts';
 import { holdsInForce, waitingPage, type WaitingFilter, type WaitingRow } from '../queue/index.ts';
 import { lastAttempts } from './last-attempts.ts';
 import { asStored } from './selection.ts';
+
+const HAS_NO_TIME: ReadonlySet<WaitingRow['state']> = new Set(['held', 'team_suspended', 'under_way']);
 
 export async function listWaiting({ db, clock }: Store, filter: WaitingFilter, page: Page) {
   const { destination, team_id: team, email_id: email, state } = filter;
@@ -11,7 +14,8 @@ export async function listWaiting({ db, clock }: Store, filter: WaitingFilter, p
     ...{ destination: destination === undefined ? undefined : asStored(destination), state },
     ...{ team_id: team?.toLowerCase(), email_id: email?.toLowerCase() },
   };
-  const { rows, hasMore } = await waitingPage(db, narrowed, { now: clock.now(), page });
+  const moment = { now: clock.now(), suspendedTeams: await suspendedTeams(db) };
+  const { rows, hasMore } = await waitingPage(db, narrowed, { ...moment, page });
   const last = await lastAttempts(db, rows);
   const reasons = new Map((await holdsInForce(db)).map(({ id, reason }) => [id, reason]));
   const present = (row: WaitingRow) => ({
@@ -23,7 +27,7 @@ export async function listWaiting({ db, clock }: Store, filter: WaitingFilter, p
     state: row.state,
     attempts: row.attempt,
     since: isoTime(row.accepted_at),
-    until: row.state === 'held' || row.state === 'under_way' ? null : isoTime(row.due_at),
+    until: HAS_NO_TIME.has(row.state) ? null : isoTime(row.due_at),
     hold_id: row.hold_id,
     hold_reason: reasons.get(row.hold_id ?? '') ?? null,
     last_attempt: last(row),

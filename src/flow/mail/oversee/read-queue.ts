@@ -1,6 +1,7 @@
 import { isoTime, stopwatch } from '../../../platform/clock/index.ts';
 import type { Store } from '../../../platform/store/index.ts';
 import { createSendSwitch } from '../../../resources/instance/index.ts';
+import { suspendedTeams } from '../../../resources/teams/index.ts';
 import {
   countStates,
   holdsInForce,
@@ -98,11 +99,12 @@ function countOnce(store: Store): Promise<Counted> {
 async function count({ db, clock }: Store): Promise<Counted> {
   const at = clock.now();
   const byDestination = new Map<string, Destination>();
-  for await (const rows of countStates(db, at)) for (const row of rows) add(byDestination, row);
+  const moment = { now: at, suspendedTeams: await suspendedTeams(db) };
+  for await (const rows of countStates(db, moment)) for (const row of rows) add(byDestination, row);
   return { at, byDestination };
 }
 
-/** What is scheduled, held, under way or in doubt is not tried at a time of its own. */
+/** What is held, rests with its team, is under way or in doubt is not tried at a time of its own. */
 const IS_TRIED: ReadonlySet<QueueState> = new Set(['waiting', 'retrying', 'scheduled', 'awaits_domain']);
 
 function add(byDestination: Map<string, Destination>, row: StateCount): void {

@@ -1,5 +1,5 @@
 import { nextTurn } from '../../../platform/clock/index.ts';
-import { uuidsIn, type Executor, type Page, type Value } from '../../../platform/db/index.ts';
+import { uuidsIn, type Dialect, type Executor, type Page, type Value } from '../../../platform/db/index.ts';
 import type { DeliveryRow } from './deliveries.store.ts';
 import type { Selection } from './holds.store.ts';
 
@@ -17,6 +17,7 @@ export const QUEUE_STATES = [
   'retrying',
   'awaits_domain',
   'held',
+  'team_suspended',
   'under_way',
   'in_doubt',
 ] as const;
@@ -24,10 +25,20 @@ export type QueueState = (typeof QUEUE_STATES)[number];
 
 export type WaitingRow = DeliveryRow & { hold_id: string | null; state: QueueState };
 
-/** Takes the time that it is now. */
-const STATE = `case when handed_off_at is not null then 'in_doubt' when lease_owner is not null then 'under_way'
-  when hold_id is not null then 'held' when awaits_domain = 1 then 'awaits_domain' when attempt > 0 then 'retrying'
-  when due_at > ? then 'scheduled' else 'waiting' end`;
+/** When a state is asked for, and whose mail rests then. */
+export interface Moment {
+  now: number;
+  suspendedTeams: readonly string[];
+}
+
+function stateAt(dialect: Dialect, { now, suspendedTeams }: Moment): { sql: string; values: Value[] } {
+  const isSuspended = uuidsIn(dialect, 'team_id', suspendedTeams);
+  const sql = `case when handed_off_at is not null then 'in_doubt' when lease_owner is not null then 'under_way'
+    when hold_id is not null then 'held' when ${isSuspended.sql} then 'team_suspended'
+    when awaits_domain = 1 then 'awaits_domain' when attempt > 0 then 'retrying' when due_at > ? then 'scheduled'
+    else 'waiting' end`;
+  return { sql, values: [isSuspended.value, now] };
+}
 
 /** Nobody has it in hand, and nobody can have received it. */
 const UNTOUCHED = 'lease_owner is null and handed_off_at is null';
@@ -72,14 +83,15 @@ export interface StateCount {
 }
 
 /** How much is in each state at each destination, in parts to be added up. */
-export async function* countStates(db: Executor, now: number): AsyncGenerator<StateCount[]> {
+export async function* countStates(db: Executor, moment: Moment): AsyncGenerator<StateCount[]> {
+  const state = stateAt(db.dialect, moment);
   for await (const { after, upTo } of pieces(db, 'asc', { after: FIRST, upTo: LAST })) {
     yield await db.all<StateCount>(
       `select destination, state, count(*) as count, min(accepted_at) as oldest, min(due_at) as next,
           min(case when attempt > 0 then cast(id as text) end) as tried_id
-        from (select id, destination, accepted_at, due_at, attempt, ${STATE} as state from deliveries where ${IN_PIECE}) as d
+        from (select id, destination, accepted_at, due_at, attempt, ${state.sql} as state from deliveries where ${IN_PIECE}) as d
         group by destination, state`,
-      [now, after, upTo],
+      [...state.values, after, upTo],
     );
   }
 }
@@ -100,7 +112,7 @@ export interface WaitingFilter {
 export async function waitingPage(
   db: Executor,
   filter: WaitingFilter,
-  { now, page }: { now: number; page: Page },
+  { page, ...moment }: Moment & { page: Page },
 ): Promise<{ rows: WaitingRow[]; hasMore: boolean }> {
   const named = Object.entries(filter).filter((entry): entry is [string, string] => entry[1] !== undefined);
   const where = named.map(([column]) => `and ${column} = ?`).join(' ');
@@ -108,12 +120,20 @@ export async function waitingPage(
   const order = page.before === undefined ? 'desc' : 'asc';
   const before = page.after === undefined ? '' : 'and id <> ?';
   const within = { after: page.before ?? FIRST, upTo: page.after ?? LAST };
+  const state = stateAt(db.dialect, moment);
   const rows: WaitingRow[] = [];
   for await (const { after, upTo } of pieces(db, order, within)) {
     const found = await db.all<WaitingRow>(
-      `select * from (select deliveries.*, ${STATE} as state from deliveries where ${IN_PIECE} ${before}) as d
+      `select * from (select deliveries.*, ${state.sql} as state from deliveries where ${IN_PIECE} ${before}) as d
         where 1 = 1 ${where} order by id ${order} limit ?`,
-      [now, after, upTo, ...(page.after === undefined ? [] : [page.after]), ...values, page.limit + 1 - rows.length],
+      [
+        ...state.values,
+        after,
+        upTo,
+        ...(page.after === undefined ? [] : [page.after]),
+        ...values,
+        page.limit + 1 - rows.length,
+      ],
     );
     rows.push(...found);
     if (rows.length > page.limit) break;
