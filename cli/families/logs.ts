@@ -34,7 +34,7 @@ export const logs = {
       end_date: { value: '<time>', says: 'only those received at this ISO 8601 time or earlier' },
     },
     columns: [id, received, status, method, endpoint, agent],
-    empty: 'There are no such requests.',
+    empty: 'There are no requests yet.',
   }),
   get: detailOf('getLog', {
     summary: 'show a request and its answer',
