@@ -33,7 +33,7 @@ export const logs = {
       start_date: { value: '<time>', says: 'only those received at this ISO 8601 time or later' },
       end_date: { value: '<time>', says: 'only those received at this ISO 8601 time or earlier' },
     },
-    columns: [id, received, status, method, endpoint, agent],
+    columns: [id, received, status, method, endpoint, { ...agent, shown: 'wide' }],
     empty: 'There are no requests yet.',
   }),
   get: detailOf('getLog', {
