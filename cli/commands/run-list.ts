@@ -75,7 +75,7 @@ function sayEmpty(
 ): string {
   if (isNarrowed) {
     const all = [command, list.verb, ...words.filter((word) => word !== undefined).map(quoted)];
-    return `${list.empty} See all there are with: rasket ${all.join(' ')}`;
+    return `Nothing matches. See all there are with: rasket ${all.join(' ')}`;
   }
   const maker = actions.find(({ verb, path }) => MAKERS[verb] !== undefined && Object.keys(path).length === 0);
   return maker ? `${list.empty} ${MAKERS[maker.verb]} with: rasket ${maker.example}` : list.empty;

@@ -42,7 +42,7 @@ export const apiKeys = {
       { name: 'domain_id', label: 'Domain', kind: 'id', shown: 'wide' },
       { name: 'last_used_request_log_id', label: 'Last request', kind: 'id', shown: 'wide' },
     ],
-    empty: 'There are no such keys.',
+    empty: 'There are no keys yet.',
   }),
   actions: [
     actionOf('createApiKey', {

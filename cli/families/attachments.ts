@@ -1,3 +1,4 @@
+import { bytesInWords } from './bytes-in-words.ts';
 import type { AnswerOf } from '../client/index.ts';
 import type { ItemOf } from './family.ts';
 import { detailOf, listOf, wide, type Family, type Field, type Key } from './family.ts';
@@ -8,7 +9,10 @@ const ATTACHMENT: Key = { word: 'attachment', says: 'the id of the attachment (a
 type Attachment = ItemOf<'listAttachments'> | AnswerOf<'getAttachment'>;
 
 const id: Field<Attachment> = { name: 'id', label: 'Id', kind: 'id' };
-const bytes: Field<Attachment> = { name: 'size', label: 'Bytes', kind: 'whole' };
+const bytes: Field<Attachment> = {
+  ...{ name: 'size', label: 'Size', kind: 'whole' },
+  words: ({ size }) => bytesInWords(size),
+};
 const type: Field<Attachment> = { name: 'content_type', label: 'Type' };
 const filename: Field<Attachment> = { name: 'filename', label: 'Filename', kind: 'name' };
 const contentId: Field<Attachment> = { name: 'content_id', label: 'Content-ID' };
@@ -25,7 +29,7 @@ export const attachments = {
     example: 'attachments list 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
     path: { email_id: EMAIL },
     columns: [...[id, bytes, type, filename, { ...contentId, label: 'Cid' }], ...wide(disposition, expires, link)],
-    empty: 'There are no such attachments.',
+    empty: 'It has no attachments.',
   }),
   get: detailOf('getAttachment', {
     summary: 'show one attachment and a link to it that is good for 15 minutes',

@@ -1,7 +1,13 @@
 import type { Field, ItemOf } from './family.ts';
 import { listOf, wide, type Family } from './family.ts';
+import { inWords } from './field-value.ts';
 
 type Entry = ItemOf<'listAudit'> | ItemOf<'listOperatorAudit'>;
+
+const detailsInWords = (details: object): string =>
+  Object.entries(details)
+    .map(([name, value]) => `${name}: ${inWords(value)}`)
+    .join('; ');
 
 const columns: readonly Field<Entry>[] = [
   { name: 'created_at', label: 'When', kind: 'moment' },
@@ -15,7 +21,7 @@ const columns: readonly Field<Entry>[] = [
     { name: 'user_agent', label: 'User agent' },
     { name: 'request_id', label: 'Request', kind: 'id' },
   ),
-  { name: 'details', label: 'Details', kind: 'long' },
+  { name: 'details', label: 'Details', kind: 'long', words: ({ details }) => detailsInWords(details ?? {}) },
 ];
 
 export const audit = {

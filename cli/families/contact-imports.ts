@@ -77,7 +77,7 @@ export const contactImports = {
       },
     },
     columns,
-    empty: 'There are no such imports.',
+    empty: 'There are no imports yet.',
   }),
   get: detailOf('getContactImport', {
     verb: 'import-status',

@@ -54,7 +54,7 @@ export const contacts = {
     example: 'contacts list --segment-id 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e31',
     filters: { segment_id: { value: '<segment>', says: 'only those who are in this segment now, by its id' } },
     columns: contactColumns,
-    empty: 'There are no such contacts.',
+    empty: 'There are no contacts yet.',
   }),
   get: detailOf('getContact', {
     summary: 'show a contact with its properties',

@@ -156,7 +156,7 @@ export const emails = {
       ...wide(from, cc, bcc, replyTo, scheduled, messageId, tags, topic),
       ...asked(text, html),
     ],
-    empty: 'There are no such emails.',
+    empty: 'There are no emails yet.',
   }),
   get: detailOf('getEmail', {
     summary: 'show one email and how far it has come',
@@ -265,7 +265,7 @@ export const emailEvents = {
       },
       ...asked<Event>({ name: 'explanation', label: 'Explanation' }, { name: 'advice', label: 'Advice' }),
     ],
-    empty: 'There are no such events.',
+    empty: 'There are no events yet.',
   }),
 } satisfies Family;
 

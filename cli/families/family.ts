@@ -23,6 +23,8 @@ export interface Field<Item> {
   kind?: Kind;
   /** What is shown, where it is not the field itself. */
   value?: (item: Item) => unknown;
+  /** What a person sees in its place; a program gets the value. */
+  words?: (item: Item) => string;
   tone?: (item: Item) => Tone;
   /** Not shown unless there is space for everything, or unless it is asked for by name. */
   shown?: 'wide' | 'asked';

@@ -33,8 +33,8 @@ export const logs = {
       start_date: { value: '<time>', says: 'only those received at this ISO 8601 time or later' },
       end_date: { value: '<time>', says: 'only those received at this ISO 8601 time or earlier' },
     },
-    columns: [id, received, status, method, endpoint, agent],
-    empty: 'There are no such requests.',
+    columns: [id, received, status, method, endpoint, { ...agent, shown: 'wide' }],
+    empty: 'There are no requests yet.',
   }),
   get: detailOf('getLog', {
     summary: 'show a request and its answer',

@@ -127,7 +127,7 @@ export const queue = {
       ),
       ...asked<Delivery>({ name: 'hold_reason', label: 'Held for' }),
     ],
-    empty: 'Nothing of this kind waits.',
+    empty: 'Nothing waits.',
     given: ({ email_id }) => ({ email_id }),
   }),
   actions: [

@@ -1,3 +1,4 @@
+import { bytesInWords } from './bytes-in-words.ts';
 import type { AnswerOf } from '../client/index.ts';
 import type { ItemOf } from './family.ts';
 import { actionOf, asked, detailOf, listOf, nameIn, wide, type Family, type Field, type Key } from './family.ts';
@@ -52,7 +53,7 @@ export const receivedEmails = {
       ...envelope,
       ...asked(files),
     ],
-    empty: 'There are no such emails.',
+    empty: 'There are no emails yet.',
   }),
   get: detailOf('getReceivedEmail', {
     summary: 'show one received email',
@@ -89,7 +90,10 @@ export const receivedEmails = {
 type Attachment = ItemOf<'listReceivedAttachments'> | AnswerOf<'getReceivedAttachment'>;
 
 const fileId: Field<Attachment> = { name: 'id', label: 'Id', kind: 'id' };
-const bytes: Field<Attachment> = { name: 'size', label: 'Bytes', kind: 'whole' };
+const bytes: Field<Attachment> = {
+  ...{ name: 'size', label: 'Size', kind: 'whole' },
+  words: ({ size }) => bytesInWords(size),
+};
 const type: Field<Attachment> = { name: 'content_type', label: 'Type' };
 const filename: Field<Attachment> = { name: 'filename', label: 'Filename', kind: 'name' };
 const contentId: Field<Attachment> = { name: 'content_id', label: 'Content-ID' };
@@ -107,7 +111,7 @@ export const receivedAttachments = {
     example: 'received attachments 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e91',
     path: { received_email_id: EMAIL },
     columns: [...[fileId, bytes, type, filename, { ...contentId, label: 'Cid' }], ...wide(disposition, expires, link)],
-    empty: 'There are no such attachments.',
+    empty: 'It has no attachments.',
   }),
   get: detailOf('getReceivedAttachment', {
     verb: 'attachment',

@@ -26,7 +26,7 @@ export const suppressions = {
       },
     },
     columns,
-    empty: 'There are no such suppressions.',
+    empty: 'There are no suppressions yet.',
   }),
   get: detailOf('getSuppression', {
     summary: 'show why and since when an address is suppressed',

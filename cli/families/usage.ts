@@ -1,11 +1,27 @@
-import { reportOf, type Family } from './family.ts';
+import { bytesInWords } from './bytes-in-words.ts';
+import { reportOf, type Family, type Field } from './family.ts';
 
 interface Line {
   what: string;
   used: number;
   limit: number | null;
   resets_at?: string;
+  isBytes?: true;
 }
+
+const amount = (line: Pick<Line, 'isBytes'>, count: number | null): string =>
+  count === null ? 'none' : line.isBytes ? bytesInWords(count) : String(count);
+
+const columns: readonly Field<Line>[] = [
+  { name: 'what', label: 'What', kind: 'whole', words: ({ what }) => what.replace(/^bytes of /, '') },
+  { name: 'used', label: 'Used', kind: 'whole', words: (line) => amount(line, line.used) },
+  {
+    ...{ name: 'limit', label: 'Limit', kind: 'whole' },
+    value: (line) => line.limit ?? 'none',
+    words: (line) => amount(line, line.limit),
+  },
+  { name: 'resets_at', label: 'Resets', kind: 'time' },
+];
 
 export const usage = {
   command: 'usage',
@@ -19,13 +35,8 @@ export const usage = {
       { what: 'emails this month', ...emails.monthly },
       { what: 'domains', ...domains },
       { what: 'contacts', ...contacts },
-      { what: 'bytes of received mail', ...stored },
+      { what: 'bytes of received mail', ...stored, isBytes: true },
     ],
-    columns: [
-      { name: 'what', label: 'What', kind: 'whole' },
-      { name: 'used', label: 'Used', kind: 'whole' },
-      { name: 'limit', label: 'Limit', kind: 'whole', value: (line) => line.limit ?? 'none' },
-      { name: 'resets_at', label: 'Resets', kind: 'time' },
-    ],
+    columns,
   }),
 } satisfies Family;

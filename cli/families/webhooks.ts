@@ -186,7 +186,7 @@ export const webhookEvents = {
       end_date: { value: '<time>', says: 'only those created at this ISO 8601 time or earlier' },
     },
     columns: eventColumns,
-    empty: 'There are no such events.',
+    empty: 'There are no events yet.',
   }),
   get: detailOf('getWebhookEvent', {
     verb: 'event',
@@ -244,6 +244,6 @@ export const webhookAttempts = {
       { name: 'response', label: 'Answer', value: (attempt) => attempt.error ?? attempt.response },
       { name: 'error', label: 'Error', shown: 'asked' },
     ],
-    empty: 'There are no such attempts.',
+    empty: 'There are no attempts yet.',
   }),
 } satisfies Family;

@@ -49,6 +49,7 @@ export const cellText = (terminal: Terminal, field: Field<never>, item: Item): s
   textOf(terminal, field, item, field.kind === 'moment' ? 'second' : 'minute');
 
 function textOf(terminal: Terminal, field: Field<never>, item: Item, precision: 'minute' | 'second'): string {
+  if (field.words && terminal.isTty) return field.words(item as never);
   const value = valueOf(field, item);
   const isTime = field.kind === 'time' || field.kind === 'moment';
   return isTime && typeof value === 'string' ? formatTime(terminal, value, precision) : inWords(value);

@@ -1,6 +1,8 @@
 import type { Arrival, Receive, Route, Verdict } from '../flow/mail/receive/index.ts';
 import type { World } from '../platform/world/index.ts';
 import { clientKey } from '../platform/network/index.ts';
+import { parseAddress } from '../protocol/address/index.ts';
+import { mustFitCharset } from './address-charset.ts';
 import { contentLimitsOf } from './content-rate.ts';
 import { deferralReply } from './deferral-reply.ts';
 import { protocolOf, type PathCommand, type ReceivingDoor, type Session } from './door.ts';
@@ -37,13 +39,13 @@ export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor 
   return {
     greetingDelayMs: receiving.greeting_delay_ms,
     async mail(session, from) {
-      mustBeKnown(from, MAIL_PARAMETERS);
+      mustBeSound(session, from, MAIL_PARAMETERS);
       if (isOwn(session) || mayCome(clientKey(session.remoteAddress))) return Promise.resolve();
       const say = `Your address has sent ${receiving.messages_per_minute_per_address} messages this minute; try again in one`;
       throw new SmtpReply(451, '4.7.1', say);
     },
     async rcpt(session, to) {
-      mustBeKnown(to, NONE);
+      mustBeSound(session, to, NONE);
       const routes = taken.get(session.envelope) ?? new Map<string, Taken>();
       taken.set(session.envelope, routes);
       if (routes.size >= receiving.recipients_max && !routes.has(to.address)) {
@@ -67,6 +69,7 @@ export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor 
       try {
         const mailFrom = mailFromOf(session);
         for (const route of routes) if (!isOwn(session)) mustNotFlood(mayReturn, route);
+        await mustStillBeTheirs(flow, routes);
         const verdict = await flow.receive({
           mailFrom,
           routes,
@@ -93,9 +96,9 @@ const ownSessions =
 const MAIL_PARAMETERS: ReadonlySet<string> = new Set(['SIZE', 'BODY', 'SMTPUTF8']);
 const NONE: ReadonlySet<string> = new Set();
 
-function mustBeKnown({ args }: PathCommand, known: ReadonlySet<string>): void {
+function mustBeSound(session: Session, { address, args }: PathCommand, known: ReadonlySet<string>): void {
   const unknown = Object.keys(args || {}).find((name) => !known.has(name));
-  if (unknown === undefined) return;
+  if (unknown === undefined) return mustFitCharset(session, address);
   throw new SmtpReply(555, '5.5.4', `The parameter ${unknown.slice(0, 40)} was not offered; leave it out`);
 }
 
@@ -147,6 +150,18 @@ function mustGoAlone(routes: ReadonlyMap<string, Taken>, address: string, route:
   throw new SmtpReply(452, '4.5.3', 'A bounce of forwarded mail has one recipient; send this one next');
 }
 
+/** A domain may be deleted, or a team suspended, while the content comes; whoever sends it again hears so at RCPT. */
+async function mustStillBeTheirs(flow: Receive, routes: readonly Taken[]): Promise<void> {
+  const byDomain = new Map(
+    routes.flatMap((route) => (route.kind === 'team' ? [[domainOf(route.address), route] as const] : [])),
+  );
+  for (const { address, teamId } of byDomain.values()) {
+    const now = await flow.route(address);
+    if (now.kind === 'team' && now.teamId === teamId) continue;
+    throw new SmtpReply(451, '4.3.0', `Where mail for ${domainOf(address)} goes has just changed; send it again`);
+  }
+}
+
 function mustNotFlood(mayReturn: (address: string) => boolean, route: Taken): void {
   if (route.kind !== 'rewritten' || mayReturn(route.address.toLowerCase())) return;
   const say = `${RETURNS_PER_HOUR} bounces have come to this address within an hour; send it again in one`;
@@ -158,7 +173,7 @@ function refusalOf(because: Extract<Route, { kind: 'none' }>['because'], { addre
     case 'malformed':
       return new SmtpReply(553, '5.1.3', 'That is no address that mail can be delivered to');
     case 'elsewhere':
-      return new SmtpReply(550, '5.7.1', `No mail is taken for ${domainOf(address)} here, and none is passed on`);
+      return new SmtpReply(550, '5.7.1', `No mail is taken for ${domainIn(address)} here, and none is passed on`);
     case 'unknown':
       return new SmtpReply(550, '5.1.1', 'There is no such address here');
     case 'closed':
@@ -167,3 +182,9 @@ function refusalOf(because: Extract<Route, { kind: 'none' }>['because'], { addre
 }
 
 const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1).slice(0, 253);
+
+/** As every client can read it. */
+function domainIn(given: string): string {
+  const parsed = parseAddress(given, { allowSingleLabel: true });
+  return domainOf(parsed.ok ? parsed.mailbox.address : given).replaceAll(/[^ -~]/g, '?');
+}

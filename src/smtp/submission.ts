@@ -5,6 +5,7 @@ import { normalizeAddress, parseAddress, type Mailbox } from '../protocol/addres
 import type { Asked, AskedOfRecipient, Notify } from '../protocol/dsn/index.ts';
 import type { Ctx } from '../resources/access/index.ts';
 import { createKeyUse } from '../resources/api-keys/index.ts';
+import { mustFitCharset } from './address-charset.ts';
 import { ofKindMax } from './connection-limits.ts';
 import { contentLimitsOf } from './content-rate.ts';
 import { protocolOf, type PathCommand, type Session, type SubmissionDoor } from './door.ts';
@@ -73,6 +74,7 @@ export function createSubmission(world: World, accept: Accept): SubmissionDoor {
       let spooled: Spooled | undefined;
       try {
         const message = (spooled = await spoolMessage(world, timedContent(content, contentLimitsOf(world))));
+        if (session.user) await logins.mustStillLive(session.user);
         const { id } = await inReplies(() =>
           accept.acceptMessage(ctx, message, { recipients, protocol: protocolOf(session), asked: askedOf(session) }),
         );
@@ -144,13 +146,6 @@ function askedOf({ envelope }: Session): Asked | undefined {
 
 const NOTIFY = ['SUCCESS', 'FAILURE', 'DELAY'] as const;
 const notifyOf = (list: string): Notify[] => NOTIFY.filter((one) => list.toUpperCase().split(',').includes(one));
-
-function mustFitCharset({ envelope }: Session, address: string): void {
-  if (address.includes('\ufffd')) throw new SmtpReply(501, '5.1.3', 'The address is not UTF-8');
-  const local = address.slice(0, address.lastIndexOf('@'));
-  if (envelope.smtpUtf8 || !/[^\0-\x7f]/.test(local)) return;
-  throw new SmtpReply(553, '5.6.7', 'An address beyond ASCII needs the parameter SMTPUTF8 at MAIL');
-}
 
 function readRecipient(address: string): Mailbox {
   const parsed = parseAddress(address);

@@ -123,12 +123,10 @@ describe('--limit and --all', () => {
     const person = await speak(['emails', 'list'], holding(0), { columns: 500 });
     expect(person).toMatchObject({ stdout: '' });
     expect(person.stderr).toMatch(
-      /^There are no such emails\. Send one with: rasket send --url \S+ --from .*'It works\.'\n$/,
+      /^There are no emails yet\. Send one with: rasket send --url \S+ --from .*'It works\.'\n$/,
     );
     const narrowed = await speak(['emails', 'list', '--status', 'bounced'], holding(0), { columns: 500 });
-    expect(narrowed.stderr).toBe(
-      `There are no such emails. See all there are with: rasket emails list --url ${narrowed.url}\n`,
-    );
+    expect(narrowed.stderr).toBe(`Nothing matches. See all there are with: rasket emails list --url ${narrowed.url}\n`);
     const { stdout, stderr } = await speak(['emails', 'list'], holding(0));
     expect({ stdout, stderr }).toEqual({ stdout: 'ID\tCREATED\tSTATE\tTO\tSUBJECT\n', stderr: '' });
   });

@@ -150,7 +150,7 @@ describeAtTerminal('an audience in the console', () => {
   it('an import takes the columns that are named, properties and topics too', async () => {
     const [, news] = (await ask('/topics')).data;
     const file = write('people.csv', 'Mail,"Name, first",Plätze\nbob@example.org,Bob,7\n');
-    await go('imports', 'There are no such imports.');
+    await go('imports', 'There are no imports yet.');
     await go('import', 'a CSV file on this machine');
     await fill(file, 'email=Mail, nickname=X');
     await keepFrame(seat, 'import-form', 'nickname=X');

@@ -121,7 +121,7 @@ describeAtTerminal('what the console writes', () => {
   });
 
   it('contacts are imported from a file of this machine, with the rows that failed', async () => {
-    await go('imports', 'There are no such imports.');
+    await go('imports', 'There are no imports yet.');
     await go('import', 'a CSV file on this machine');
     await fill(path.join(seat.folder, 'absent.csv'));
     await seat.press('C-s');

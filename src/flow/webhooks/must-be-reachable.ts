@@ -25,13 +25,23 @@ function unreachable(fault: FetchFault, because: unknown): Refusal {
   return refuse('validation_error', { status: 422, say: message, errors: [{ path: PATH, message }], because });
 }
 
+/** What Node.js says of a certificate that nobody whom it trusts has signed. */
+const UNKNOWN_ISSUERS: ReadonlySet<string> = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+const TRUSTED =
+  ' One of an issuer of your own is trusted when the server is started with NODE_EXTRA_CA_CERTS=/path/ca.pem.';
+
 /** A name that does not exist and one that leads into a private network read alike, or that network could be mapped. */
 function inWords(fault: FetchFault): string {
   switch (fault.kind) {
     case 'blocked':
       return 'its host has no public address; it must resolve to one that the internet can reach.';
     case 'tls':
-      return `its server has no TLS certificate that is valid for this host (${fault.code}).`;
+      return `its server has no TLS certificate that is valid for this host (${fault.code}).${UNKNOWN_ISSUERS.has(fault.code) ? TRUSTED : ''}`;
     case 'timeout':
       return `its server accepted no TLS connection within ${CONNECT_SECONDS} seconds.`;
     default:

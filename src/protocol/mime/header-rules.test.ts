@@ -7,6 +7,7 @@ describe('a caller may not set', () => {
     'To',
     'cc',
     'BCC',
+    'Resent-Bcc',
     'Subject',
     'date',
     'Message-ID',

@@ -14,6 +14,8 @@ const reserved = new Set([
   'to',
   'cc',
   'bcc',
+  // Whoever it names got it unseen by the others.
+  'resent-bcc',
   'subject',
   'date',
   'message-id',

@@ -5,6 +5,7 @@
 export type { Authentication } from './authentication.ts';
 export { deleteReceivedEmail } from './delete-received-email.ts';
 export { downloadReceived, type ReceivedDownload } from './download-received.ts';
+export { readList } from './present.ts';
 export { getReceivedAttachment, listReceivedAttachments } from './read-received-attachments.ts';
 export { getReceivedEmail, listReceivedEmails } from './read-received-emails.ts';
 export {

@@ -18,7 +18,7 @@ const BREAKS = {
 };
 
 const RESERVED = [
-  ...['From', 'To', 'Cc', 'Bcc', 'Subject', 'Date', 'Message-ID', 'Return-Path'],
+  ...['From', 'To', 'Cc', 'Bcc', 'Resent-Bcc', 'Subject', 'Date', 'Message-ID', 'Return-Path'],
   ...[
     'MIME-Version',
     'Content-Type',

@@ -160,6 +160,31 @@ describe('received mail', () => {
     expect((await get(`/${id}/attachments/att_0`)).status).toBe(404);
   });
 
+  it('leaves nothing of what it said when it is deleted, and endpoints hear that it came', async () => {
+    const own = await scene.team();
+    const webhook = await plantWebhook(scene, own, { events: ['email.received'] });
+    const [told, untold] = [
+      await receiveMail(scene, own, { raw: fresh() }),
+      await receiveMail(scene, own, { raw: fresh() }),
+    ];
+    const path = `/webhooks/${webhook}/events`;
+    const { data: events } = (await scene.api('GET', path, { key: own.key })).body;
+    const payloadOf = async (n: number) =>
+      (await scene.api('GET', `${path}/${events[n].id}`, { key: own.key })).body.payload;
+    expect((await payloadOf(1)).data.subject).toBe('A question');
+    for (const id of [told, untold]) {
+      expect((await scene.api('DELETE', `/emails/receiving/${id}`, { key: own.key })).status).toBe(200);
+      expect(await scene.events(id)).toEqual([]);
+    }
+    for (const n of [0, 1]) {
+      expect(await payloadOf(n)).toEqual({
+        type: 'email.received',
+        created_at: expect.any(String) as string,
+        data: {},
+      });
+    }
+  });
+
   it('tells endpoints, with everything there is to say', async () => {
     const own = await scene.team();
     await plantWebhook(scene, own, { events: ['email.received'] });

@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRemoval } from '../../../src/flow/upkeep/index.ts';
+import type { AnyBody } from '../../rig/api.ts';
+import type { SeenEvent } from '../../rig/events.ts';
 import { MESSAGE, receiveMail } from '../../rig/received-mail.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
@@ -21,6 +23,27 @@ describe('what a team may receive', () => {
   const read = async (team: Team, id: string) =>
     (await scene.api('GET', `/emails/receiving/${id}`, { key: team.key })).body;
   const storage = async (team: Team) => (await scene.api('GET', '/usage', { key: team.key })).body.received_storage;
+  const crowded = (bytes: number): string => {
+    const readers = Array.from({ length: 900 }, (_, n) => `Reader ${n} <reader-${n}@example.net>`);
+    return [
+      `From: ${'N'.repeat(2000)} <"some one"@example.org>`,
+      'Reply-To: back@example.org',
+      `To: ${readers.join(',\r\n ')}`,
+      `Cc: ${'c'.repeat(bytes)}@example.net`,
+      `Subject: ${'s'.repeat(bytes)}`,
+      `Message-ID: <crowded-${++count}-${'m'.repeat(bytes)}@example.org>`,
+      '',
+      'Does it work?',
+      '',
+    ].join('\r\n');
+  };
+  let event: SeenEvent | undefined;
+  async function arrived(team: Team, raw: string): Promise<AnyBody> {
+    const id = await receiveMail(scene, team, { raw });
+    [event] = await scene.events(id);
+    const { body } = await scene.api('GET', '/emails/receiving?limit=100', { key: team.key });
+    return body.data.find((one: { id: string }) => one.id === id);
+  }
   async function hasContents(id: string): Promise<boolean> {
     const row = await scene.app.world.db.get('select name from contents where owner_id = ? limit 1', [id]);
     return row !== undefined || existsSync(path.join(scene.dataDir, 'blobs', id.slice(-2), id));
@@ -61,6 +84,38 @@ describe('what a team may receive', () => {
     expect((await scene.api('DELETE', `/emails/receiving/${first}`, { key: team.key })).status).toBe(404);
     scene.clock.advance(DAY_MS);
     expect((await read(team, await receiveMail(scene, team, { raw: fresh(300_000) }))).dropped_reason).toBeNull();
+  });
+
+  it('what the sender wrote at the top is kept to a bound, and counted', async () => {
+    const team = await scene.team();
+    const listed = await arrived(team, crowded(100_000));
+    const { used } = await storage(team);
+    expect(listed).toMatchObject({ dropped_reason: null, reply_to: ['back@example.org'] });
+    expect(listed.from).toMatch(/^N{350} <"some one"@example\.org>$/);
+    expect([listed.subject.length, listed.message_id.length, listed.cc.length]).toEqual([998, 998, 0]);
+    expect(listed.to[0]).toBe('Reader 0 <reader-0@example.net>');
+    expect(listed.to.length).toBeGreaterThan(300);
+    expect(listed.to.length).toBeLessThan(900);
+    expect(event?.data).toMatchObject({ subject: listed.subject, to: listed.to, message_id: listed.message_id });
+    const { raw } = await read(team, listed.id);
+    const source = (await (await fetch(raw.download_url)).arrayBuffer()).byteLength;
+    const { headers } = await read(team, listed.id);
+    const others = source + Buffer.byteLength(JSON.stringify(headers)) + 'Does it work?\n'.length;
+    expect(used - others).toBeGreaterThan(2 * JSON.stringify(listed.to).length);
+  });
+
+  it('what is dropped is small, whatever its header says', async () => {
+    const team = await scene.team();
+    await receiveMail(scene, team, { raw: fresh(400_000) });
+    const { used } = await storage(team);
+    const listed = await arrived(team, crowded(100_000));
+    expect(listed).toMatchObject({ dropped_reason: 'storage_quota', from: '"some one"@example.org' });
+    expect(listed.subject).toBe('s'.repeat(200));
+    expect(listed.to[0]).toBe('Reader 0 <reader-0@example.net>');
+    expect(JSON.stringify(listed).length).toBeLessThan(4096);
+    expect(JSON.stringify(event).length).toBeLessThan(4096);
+    expect(await read(team, listed.id)).toMatchObject({ received_for: ['support@example.com'] });
+    expect(await storage(team)).toMatchObject({ used });
   });
 
   it('many at the same moment never take more than there is', async () => {

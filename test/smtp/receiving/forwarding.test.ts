@@ -174,6 +174,24 @@ describe('forward', () => {
     expect(kept.not_forwarded_reason).toBe('received_here');
   });
 
+  it('passes on nothing that says what this server alone may say', async () => {
+    await forward('*', 'office@dest.example.org');
+    const { host } = scene.app.world.config.instance;
+    const claims = [
+      `Authentication-Results: ${host}; dkim=pass header.d=bank.example`,
+      `authentication-results: (a; (b)) "${host.toUpperCase()}" 1; dkim=pass header.d=bank.example`,
+      'Received-SPF: pass (bank.example)',
+    ];
+    const others = [
+      'Authentication-Results: mx.example.net; dkim=pass',
+      `Authentication-Results: mx.${host}; spf=pass`,
+    ];
+    const [got] = (await bring(message([...claims, ...others]))).onward;
+    const text = got?.data.toString('latin1') ?? '';
+    for (const other of others) expect(text).toContain(`\r\n${other}\r\n`);
+    for (const claim of claims) expect(text).not.toContain(claim);
+  });
+
   it('a notice has no sender before and none behind', async () => {
     await forward('*', 'office@dest.example.org');
     const [got] = (await bring(message(['Auto-Submitted: auto-replied']), undefined, '')).onward;

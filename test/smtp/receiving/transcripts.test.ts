@@ -58,6 +58,23 @@ describe('dialogues with the MX port', () => {
   it('there are at least eighty', () =>
     expect(Object.keys(TRANSCRIPTS).length + overTls.length).toBeGreaterThanOrEqual(80));
 
+  it('of a domain that is deleted while a message comes, the message is put off', async () => {
+    const own = await scene.team();
+    const { id, name } = await receivingDomainOf(scene, own);
+    const client = await callMx(scene);
+    await client.hear();
+    await client.say('EHLO mx.example.org');
+    await client.say('MAIL FROM:<a@example.org>');
+    await client.say(`RCPT TO:<b@${name}>`);
+    expect(await client.say('DATA')).toMatch(/^354 /);
+    expect((await scene.api('DELETE', `/domains/${id}`, { key: own.key })).status).toBe(200);
+    expect(await client.say(Buffer.from('Subject: x\r\n\r\nHello\r\n.\r\n'))).toBe(
+      `451 4.3.0 Where mail for ${name} goes has just changed; send it again`,
+    );
+    client.end();
+    expect((await scene.api('GET', '/emails/receiving', { key: own.key })).body.data).toEqual([]);
+  });
+
   it('what was taken is there, byte for byte and for whom it was', async () => {
     const own = await scene.team();
     const { name } = await receivingDomainOf(scene, own);

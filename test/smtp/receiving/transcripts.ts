@@ -498,4 +498,30 @@ export const TRANSCRIPTS: Record<string, string> = {
     < 250
     > RCPT TO:<@relay.example.net:b@DOMAIN>
     < 250`,
+  'a domain beyond ASCII is named as every client can read it': `
+    < 220
+    > EHLO a.example
+    < 250
+    > MAIL FROM:<a@example.org>
+    < 250
+    > RCPT TO:<b@jörg.example>
+    < 550 5.7.1 No mail is taken for xn--jrg-sna.example here`,
+  'a sender beyond ASCII without SMTPUTF8': `
+    < 220
+    > EHLO a.example
+    < 250
+    > MAIL FROM:<jörg@example.org>
+    < 553 5.6.7 An address beyond ASCII needs the parameter SMTPUTF8 at MAIL
+    > MAIL FROM:<jörg@example.org> SMTPUTF8
+    < 250 2.1.0`,
+  'a recipient beyond ASCII without SMTPUTF8': `
+    < 220
+    > EHLO a.example
+    < 250
+    > MAIL FROM:<a@example.org>
+    < 250
+    > RCPT TO:<jörg@DOMAIN>
+    < 553 5.6.7 An address beyond ASCII needs the parameter SMTPUTF8 at MAIL
+    > RCPT TO:<b@DOMAIN>
+    < 250 2.1.5`,
 };

@@ -11,6 +11,7 @@ import type { Ctx } from '../../../resources/access/index.ts';
 import { spoolMessage, type Accept, type Forward } from '../accept/index.ts';
 import type { Arrival } from './inbound-message.ts';
 import type { Checks } from './authenticate.ts';
+import { claimsToBeOurs } from './own-claims.ts';
 import { loopIn, mailboxesOf, RECEIVED_HERE, recipientsOf } from './standstill.ts';
 
 /** What came in, and what was found out about it. */
@@ -128,19 +129,19 @@ async function* piecesOf(raw: Buffer): AsyncIterable<Buffer> {
   yield raw;
 }
 
-/** What came is behind it unchanged but for Return-Path, which is for the last server alone to write. */
+/** What came is behind it unchanged but for what the last server alone may write, and this one. */
 function headOf(
   world: World,
   { arrival, checks }: Passing,
   { address, key }: Onward,
   fields: readonly RawField[],
 ): { chain: Forward['chain']; head: string } {
-  const kept = fields.filter(({ lower }) => lower !== 'return-path');
+  const { host } = world.config.instance;
+  const kept = fields.filter((field) => field.lower !== 'return-path' && !claimsToBeOurs(field, host));
   const state = arcState(
     kept.map(({ name, value }): HeaderField => [name, value]),
     checks,
   );
-  const { host } = world.config.instance;
   const hop = receivedField({
     from: { helo: arrival.client.name, address: arrival.client.address },
     by: host,

@@ -8,11 +8,21 @@ import type { PlaceContents } from '../../../resources/contents/index.ts';
 import {
   RAW_BLOB,
   RECEIVED_ATTACHMENT_BLOB,
+  readList,
   receivedBody,
+  type Authentication,
   type DroppedReason,
   type NewReceivedEmail,
   type ReceivedAttachmentRow,
+  type ReceivedEmailRow,
 } from '../../../resources/received-emails/index.ts';
+import {
+  boundedAuthentication,
+  boundedHead,
+  LIMITS_OF_DROPPED,
+  LIMITS_OF_KEPT,
+  type HeadLimits,
+} from './bounded-head.ts';
 import type { InboundMessage } from './inbound-message.ts';
 
 /** What a message becomes for one team: rows, and the files that are written before them. */
@@ -45,19 +55,23 @@ export function receivedRows(
   });
   const raw = message.hasVirus ? [] : [{ key: RAW_BLOB(id), content: message.raw }];
   const besideTexts = [...raw, ...files].reduce((sum, { content }) => sum + content.length, 0);
+  const limits = message.hasVirus ? LIMITS_OF_DROPPED : LIMITS_OF_KEPT;
+  const head = {
+    ...headRow(boundedHead(reading, limits)),
+    received_for: JSON.stringify(receivedFor),
+    authentication: authenticationText(message.authentication, limits),
+  };
   const email = {
-    ...headRow(reading),
+    ...head,
     id,
     team_id: teamId,
-    received_for: JSON.stringify(receivedFor),
     dropped_reason: dropped,
     attachment_count: attachments.length,
     has_raw: raw.length,
-    stored_bytes: besideTexts + body.bytes,
+    stored_bytes: message.hasVirus ? 0 : besideTexts + body.bytes + twice([head, attachments]),
     mail_from: message.mailFrom,
     client_address: message.client.address,
     client_name: message.client.name,
-    authentication: message.authentication === null ? null : JSON.stringify(message.authentication),
     fingerprint: reading.messageId === '' ? null : fingerprintOf(message, receivedFor),
     created_at: world.clock.now(),
     not_forwarded: message.notForwarded?.get(teamId) ?? null,
@@ -66,10 +80,19 @@ export function receivedRows(
   return { rows: { email, body: body.row, attachments, contents: placed.rows }, files: placed.files };
 }
 
-/** The same message without its content: that it came is all that is kept of it. */
+/** The same message without its content: that it came is all that is kept of it. It counts nowhere, and is small. */
 export function droppedRows({ email, body }: NewReceivedEmail, reason: DroppedReason): NewReceivedEmail {
+  const authentication = email.authentication === null ? null : (JSON.parse(email.authentication) as Authentication);
   return {
-    email: { ...email, dropped_reason: reason, attachment_count: 0, has_raw: 0, stored_bytes: 0 },
+    email: {
+      ...email,
+      ...headRow(boundedHead(headOfRow(email), LIMITS_OF_DROPPED)),
+      authentication: authenticationText(authentication, LIMITS_OF_DROPPED),
+      dropped_reason: reason,
+      attachment_count: 0,
+      has_raw: 0,
+      stored_bytes: 0,
+    },
     body: { ...body, ...NO_CONTENT, html_in_blob: 0, text_in_blob: 0, headers_in_blob: 0 },
     attachments: [],
     contents: [],
@@ -91,6 +114,24 @@ function headRow(head: MessageHead) {
     message_id: head.messageId,
   };
 }
+
+function headOfRow(row: ReceivedEmailRow): MessageHead {
+  return {
+    from: row.sender,
+    to: readList(row.to_list),
+    cc: readList(row.cc_list),
+    bcc: readList(row.bcc_list),
+    replyTo: readList(row.reply_to_list),
+    subject: row.subject,
+    messageId: row.message_id,
+  };
+}
+
+const authenticationText = (authentication: Authentication | null, limits: HeadLimits): string | null =>
+  authentication === null ? null : JSON.stringify(boundedAuthentication(authentication, limits));
+
+/** The event has it once more. */
+const twice = (rows: unknown): number => 2 * Buffer.byteLength(JSON.stringify(rows));
 
 function attachmentRow(
   world: World,
@@ -123,15 +164,14 @@ function fingerprintOf({ mailFrom, raw }: InboundMessage, receivedFor: readonly 
 }
 
 export function receivedData({ email, attachments }: NewReceivedEmail): ReceivedData {
-  const list = (json: string | null): string[] => JSON.parse(json ?? '[]') as string[];
   return {
     email_id: email.id,
     created_at: isoTime(email.created_at),
     from: email.sender,
-    to: list(email.to_list),
-    cc: list(email.cc_list),
-    bcc: list(email.bcc_list),
-    received_for: list(email.received_for),
+    to: readList(email.to_list),
+    cc: readList(email.cc_list),
+    bcc: readList(email.bcc_list),
+    received_for: readList(email.received_for),
     message_id: email.message_id,
     subject: email.subject,
     attachments: attachments.map((row) => ({
