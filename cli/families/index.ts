@@ -41,5 +41,5 @@ export { suppressions } from './suppressions.ts';
 export { teams } from './teams.ts';
 export { templates } from './templates.ts';
 export { contactTopics, topics } from './topics.ts';
-export { usage } from './usage.ts';
+export { usage, usageInWords } from './usage.ts';
 export { parkedWebhookEvents, webhookAttempts, webhookEvents, webhooks } from './webhooks.ts';

@@ -12,13 +12,20 @@ interface Line {
 const amount = (line: Pick<Line, 'isBytes'>, count: number | null): string =>
   count === null ? 'none' : line.isBytes ? bytesInWords(count) : String(count);
 
+/** As a person reads it. */
+export const usageInWords = (line: Line) => ({
+  what: line.what.replace(/^bytes of /, ''),
+  used: amount(line, line.used),
+  limit: amount(line, line.limit),
+});
+
 const columns: readonly Field<Line>[] = [
-  { name: 'what', label: 'What', kind: 'whole', words: ({ what }) => what.replace(/^bytes of /, '') },
-  { name: 'used', label: 'Used', kind: 'whole', words: (line) => amount(line, line.used) },
+  { name: 'what', label: 'What', kind: 'whole', words: (line) => usageInWords(line).what },
+  { name: 'used', label: 'Used', kind: 'whole', words: (line) => usageInWords(line).used },
   {
     ...{ name: 'limit', label: 'Limit', kind: 'whole' },
     value: (line) => line.limit ?? 'none',
-    words: (line) => amount(line, line.limit),
+    words: (line) => usageInWords(line).limit,
   },
   { name: 'resets_at', label: 'Resets', kind: 'time' },
 ];

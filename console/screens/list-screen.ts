@@ -172,7 +172,8 @@ export class ListScreen implements Screen {
     const rows = this.#rows();
     if (rows.length > 0) return this.#body.draw(this.#host.terminal, rows, size);
     if (!this.#pager.isLoaded) return ['', faint(this.#fault === '' ? '  Loading …' : '  Nothing was loaded yet.')];
-    return ['', `  ${clean(this.#list.empty)}`];
+    const isNarrowed = writeFilter(this.#list.filters, this.#filter) !== '';
+    return ['', `  ${isNarrowed ? 'Nothing matches.' : clean(this.#list.empty)}`];
   }
 
   key(key: string): boolean {

@@ -1,5 +1,5 @@
 import { ApiFault, type AnswerOf } from '../../cli/client/index.ts';
-import { usage, type Tone } from '../../cli/families/index.ts';
+import { usage, usageInWords, type Tone } from '../../cli/families/index.ts';
 import { clean, styleOf } from '../../cli/output/index.ts';
 import { bars, bold, clockOf, faint, gauge, shownWidth, wrap } from '../draw/text.ts';
 import { follow, tried, type Host, type Offer, type Screen, type Size } from './screen.ts';
@@ -14,7 +14,7 @@ interface Seen {
   at?: number;
   metrics?: Metrics;
   queue?: AnswerOf<'getQueue'>;
-  used?: readonly { what: string; used: number; limit: number | null }[];
+  used?: readonly Parameters<typeof usageInWords>[0][];
   domains?: readonly { name: string; status: string }[];
   endpoints?: readonly { endpoint: string; status: string }[];
 }
@@ -157,7 +157,8 @@ export class OverviewScreen implements Screen {
       return `${clean(destination)} ${waits}${age}`;
     });
     const more = count > told.length ? `, ${count - told.length} more destinations` : '';
-    return [`  ${bold('Queue')}    ${deliveries} to ${count}: ${told.join(', ')}${more}`];
+    const where = count === 1 ? '1 destination' : `${count} destinations`;
+    return [`  ${bold('Queue')}    ${deliveries} waiting, for ${where}: ${told.join(', ')}${more}`];
   }
 
   /** What waits for somebody to do something. */
@@ -186,10 +187,11 @@ export class OverviewScreen implements Screen {
 
   #usage(columns: number): string[] {
     const width = Math.min(30, Math.max(10, columns - 60));
-    return (this.#seen.used ?? []).map(({ what, used, limit }) => {
-      const label = `  ${what.padEnd(24)}`;
-      if (limit === null) return `${label}${used} ${faint('no limit')}`;
-      const share = used / limit;
+    return (this.#seen.used ?? []).map((line) => {
+      const { what, used, limit } = usageInWords(line);
+      const label = `  ${what.padEnd(19)}`;
+      if (line.limit === null) return `${label}${used} ${faint('no limit')}`;
+      const share = line.used / line.limit;
       const tone: Tone = share >= 1 ? 'bad' : share >= 0.8 ? 'attention' : 'plain';
       return `${label}${this.#tone(tone, gauge(share, width))} ${used} of ${limit}${share >= 0.8 ? this.#tone(tone, ' !') : ''}`;
     });

@@ -17,7 +17,7 @@ describeAtTerminal('an audience in the console', () => {
     await make('/topics', { name: 'News', default_subscription: 'opt_in', description: 'What is new' });
     await make('/topics', { name: '週報 weekly', default_subscription: 'opt_out' });
     seat = await Seat.take({ url: scene.url, key: team.key });
-    await seat.sees('bytes of received mail');
+    await seat.sees('received mail');
   });
   afterEach(async () => {
     await seat.press('Escape');

@@ -18,7 +18,7 @@ describeAtTerminal('an item that is opened by its id', () => {
     });
     await scene.settled();
     seat = await Seat.take({ url: scene.url, key: team.key, columns: 120, rows: 40 });
-    await seat.sees('bytes of received mail');
+    await seat.sees('received mail');
   });
   afterAll(async () => {
     await seat?.[Symbol.asyncDispose]();

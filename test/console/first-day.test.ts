@@ -12,7 +12,7 @@ describeAtTerminal('whoever sits at the console for the first time', () => {
     scene = await startScene();
     team = await makeBelievableTeam(scene);
     seat = await Seat.take({ url: scene.url, key: team.key });
-    await seat.sees('bytes of received mail');
+    await seat.sees('received mail');
   });
   afterEach(async () => {
     await seat.press('Escape');

@@ -11,7 +11,7 @@ describeAtTerminal('the keys of the console', () => {
     scene = await startScene();
     team = await makeBelievableTeam(scene);
     seat = await Seat.take({ url: scene.url, key: team.key, columns: 100, rows: 30 });
-    await seat.sees('bytes of received mail');
+    await seat.sees('received mail');
   });
   afterEach(async () => {
     await seat.press('Escape');

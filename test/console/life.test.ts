@@ -10,7 +10,7 @@ import { describeAtTerminal, Seat, startLine } from './seat.ts';
 
 const run = promisify(execFile);
 const SECTIONS = ['emails', 'domains', 'keys', 'suppressions', 'webhooks', 'received', 'templates', 'logs', 'contacts'];
-const IS_THERE = 'bytes of received mail';
+const IS_THERE = 'received mail';
 
 describeAtTerminal('the life of the console', () => {
   let scene: Scene;

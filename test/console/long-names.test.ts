@@ -31,7 +31,7 @@ describeAtTerminal('tables of the console with long names in them', () => {
     }
     await receiveMail(scene, team);
     seat = await Seat.take({ url: scene.url, key: team.key });
-    await seat.sees('bytes of received mail');
+    await seat.sees('received mail');
   });
   afterAll(async () => {
     await seat?.[Symbol.asyncDispose]();

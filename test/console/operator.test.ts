@@ -22,7 +22,7 @@ describeAtTerminal('the console of a development server', () => {
     await seat.sees('Mail of the last', '1 overview', 'dev.json', /Queue +nothing waits/);
     for (const [name, sees] of [
       ['destinations', 'Nothing waits.'],
-      ['queue', 'Nothing of this kind waits.'],
+      ['queue', 'Nothing waits.'],
       ['operator-audit', /^ operator-audit/m],
       ['domains', 'playground.test'],
     ] as const) {
@@ -63,7 +63,7 @@ describeAtTerminal('the overview beside the token of an operator', () => {
     const mail = ['--from', 'hello@playground.test', '--to', 'ada@example.org', '--subject', 'Hi', '--text', 'Hi'];
     expect(await desk.rasket(['send', ...mail], typed)).toMatchObject({ code: 0 });
     await using seat = await Seat.take({ url: '', key: '', env });
-    await seat.sees('Mail of the last', /Queue +1 to 1: example\.org 1 \(\d+ min\)/);
+    await seat.sees('Mail of the last', /Queue +1 waiting, for 1 destination: example\.org 1 \(\d+ min\)/);
   });
 });
 

@@ -27,7 +27,7 @@ describeAtTerminal('what the console writes', () => {
     await scene.api('POST', '/domains', { key: team.key, body: { name: 'mail.example.com' } });
     await scene.api('POST', '/contacts', { key: team.key, body: { email: 'ada@example.org', first_name: 'Ada' } });
     seat = await Seat.take({ url: scene.url, key: team.key });
-    await seat.sees('bytes of received mail');
+    await seat.sees('received mail');
   });
   afterEach(async () => {
     await seat.press('Escape');
