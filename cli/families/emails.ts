@@ -32,6 +32,8 @@ const TONES: Record<EmailStatus, Tone> = {
 export const toneOfEmail = (state: EmailStatus): Tone => TONES[state];
 
 const EMAIL: Key = { word: 'id', says: 'the id that sending answered' };
+/** To look at; what is changed is named. */
+export const EMAIL_OR_LATEST: Key = { ...EMAIL, says: `${EMAIL.says}, or latest`, latest: 'listEmails' };
 
 type Email = ItemOf<'listEmails'> | AnswerOf<'getEmail'>;
 
@@ -161,7 +163,7 @@ export const emails = {
   get: detailOf('getEmail', {
     summary: 'show one email and how far it has come',
     example: 'emails get 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
-    path: { email_id: EMAIL },
+    path: { email_id: EMAIL_OR_LATEST },
     fields: [id, state, created, scheduled, from, to, cc, bcc, replyTo, subject, messageId, tags, topic, text, html],
     hint: ({ id: email, last_event }) =>
       ['plain', 'good'].includes(TONES[last_event]) ? undefined : `Why, and what comes next: rasket explain ${email}`,
@@ -252,7 +254,7 @@ export const emailEvents = {
     verb: 'events',
     summary: 'list what happened to an email, newest first',
     example: 'emails events 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
-    path: { email_id: EMAIL },
+    path: { email_id: EMAIL_OR_LATEST },
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
       { name: 'created_at', label: 'Created', kind: 'moment' },
@@ -279,7 +281,7 @@ export const emailAttempts = {
     description:
       'Lists the tries to deliver an email, newest first. For the same in whole sentences, with what comes next: rasket explain ID',
     example: 'emails attempts 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
-    path: { email_id: EMAIL },
+    path: { email_id: EMAIL_OR_LATEST },
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
       { name: 'created_at', label: 'Tried', kind: 'moment' },

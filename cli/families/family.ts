@@ -44,6 +44,8 @@ export interface Key {
   says: string;
   /** For what people know by name and the API by id: the list in which the name is looked up. */
   named?: { list: 'listDomains'; field: 'name' };
+  /** The list whose first item `latest` stands for. */
+  latest?: 'listEmails';
 }
 
 /** An option that fills a field of a query or a body. Its name is the field's, unless `flag` says another. */

@@ -47,9 +47,7 @@ describeAtTerminal('the screens of the console', () => {
       await seat.sees(`:${name}`);
       await seat.press('Enter');
       const isThere =
-        name === 'overview'
-          ? /Webhooks 1 of 1[^]*received mail/
-          : new RegExp(`^ ${name}(?: +\\d+( …)?)?$`, 'm');
+        name === 'overview' ? /Webhooks 1 of 1[^]*received mail/ : new RegExp(`^ ${name}(?: +\\d+( …)?)?$`, 'm');
       const frame = await seat.sees(isThere, /^ \? (more )?keys {3}: go to/m);
       expect(frame.split('\n').filter((line) => [...line].length > columns)).toEqual([]);
       await keep(name, size, await settled(seat));

@@ -48,6 +48,7 @@ export const trees: Tree[] = [
     besides: {
       family: 'what a family has to say about itself, for all of them',
       'field-value': 'what a declared field shows of an item, for all of them',
+      'bytes-in-words': 'how a size is read, of whatever family',
     },
   },
   {

@@ -1,11 +1,13 @@
 import { readHistory } from '../../client/index.ts';
+import { EMAIL_OR_LATEST } from '../../families/emails.ts';
 import { tellHistory } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
+import { findId } from '../find-id.ts';
 
 /** What became of an email, from its acceptance to what comes next, in whole sentences. */
 export async function explainEmail(session: Session, id: string, options: { transcript?: boolean }): Promise<void> {
   const { client, terminal, isJson, here } = session;
-  const history = await readHistory(client, id);
+  const history = await readHistory(client, await findId(client, EMAIL_OR_LATEST, id));
   const { email, events, attempts, pending } = history;
   if (isJson) return terminal.printJson({ email, events, attempts, pending });
   const told = tellHistory(terminal, history, { withTranscript: options.transcript ?? false, here });

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { emailAttempts, emailEvents, emails } from '../../families/emails.ts';
+import { EMAIL_OR_LATEST, emailAttempts, emailEvents, emails } from '../../families/emails.ts';
 import { act, collect, declareCommand, wholeNumber } from '../declare.ts';
 import { declareFamily, declareTail } from '../declare-family.ts';
 import { nameFields } from '../field-names.ts';
@@ -20,7 +20,7 @@ function declareExplain(program: Command): void {
     summary: 'say what became of an email, why, and what comes next',
     example: 'explain 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
   })
-    .argument('<id>', 'the id that sending answered')
+    .argument('<id>', EMAIL_OR_LATEST.says)
     .option('--transcript', 'with what was said to each mail server')
     .action(
       act(async (session, [id = ''], options) => (await import('./explain.ts')).explainEmail(session, id, options)),
