@@ -10,4 +10,6 @@ export async function runReport({ client, terminal, isJson, here }: Session, rep
   if (report.tell && report.rows(answer as never).length === 0) return;
   const columns = tableColumns(terminal, shownFields(report.columns));
   terminal.print(formatTable(terminal, report.rows(answer as never), columns));
+  const hint = report.hint?.(answer as never);
+  if (hint) terminal.hint(here(hint));
 }

@@ -161,6 +161,8 @@ export interface Report extends Spoken {
   columns: readonly Field<never>[];
   /** The whole in a sentence, before the rows. */
   tell?: (answer: never) => string;
+  /** What a person at the command line is told behind the rows. */
+  hint?: (answer: never) => string | undefined;
   /** What a form begins with that is opened on a row. */
   given?: (row: never) => Readonly<Record<string, string>>;
 }
@@ -281,6 +283,7 @@ export function reportOf<Id extends OperationId, Row extends object>(
     rows: (answer: AnswerOf<Id>) => readonly Row[];
     columns: readonly Field<Row>[];
     tell?: (answer: AnswerOf<Id>) => string;
+    hint?: (answer: AnswerOf<Id>) => string | undefined;
     given?: (row: Row) => Readonly<Record<string, string>>;
   },
 ): Report {

@@ -4,6 +4,10 @@ import type { Field } from './family.ts';
 export const valueOf = (field: Field<never>, item: object): unknown =>
   field.value ? field.value(item as never) : readPart(item, field.name);
 
+/** What a person reads of it, where it is looked for and told in lines of its own. */
+export const readWords = (field: Field<never>, item: object): string =>
+  field.words ? field.words(item as never) : inWords(valueOf(field, item));
+
 export const readPart = (item: object, name: string): unknown =>
   name.split('.').reduce<unknown>((value, key) => (value as Record<string, unknown> | null | undefined)?.[key], item);
 

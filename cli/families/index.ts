@@ -29,7 +29,7 @@ export type {
   Report,
   Tone,
 } from './family.ts';
-export { inWords, readPart, valueOf } from './field-value.ts';
+export { inWords, readPart, readWords, valueOf } from './field-value.ts';
 export { inboundRules } from './inbound-rules.ts';
 export { logs } from './logs.ts';
 export { queue, queueHolds, toneOfDelivery } from './queue.ts';

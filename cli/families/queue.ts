@@ -90,9 +90,10 @@ export const queue = {
         deliveries === 0
           ? 'Nothing waits.'
           : `${counted(deliveries)} to ${destinations} ${destinations === 1 ? 'destination' : 'destinations'}.`,
-        ...(holds > 0 ? [`${holds} ${holds === 1 ? 'hold' : 'holds'} in force; see with: rasket queue holds`] : []),
+        ...(holds > 0 ? [`${holds} ${holds === 1 ? 'hold' : 'holds'} in force.`] : []),
         ...(sending.is_on ? [] : [`Sending is off${sending.reason === null ? '' : ` (${sending.reason})`}.`]),
       ].join(' '),
+    hint: ({ holds }) => (holds > 0 ? 'See what is held with: rasket queue holds' : undefined),
   }),
   list: listOf('listQueuedDeliveries', {
     summary: 'list what waits, newest first',

@@ -1,4 +1,4 @@
-import { inWords, valueOf, type Field, type Tone } from '../../cli/families/index.ts';
+import { readWords, type Field, type Tone } from '../../cli/families/index.ts';
 import { cellText, clean, styleOf, type Terminal } from '../../cli/output/index.ts';
 import { placeColumns, type Columns } from './columns.ts';
 import { shownWidth, wrap, bold, faint, fit, inverse, unstyled } from './text.ts';
@@ -85,7 +85,7 @@ export function drawBelow(fields: Fields, row: object | undefined, width: number
   if (row === undefined) return [];
   const long = fields
     .filter(({ kind, shown }) => kind === 'long' && shown === undefined)
-    .map((field) => ({ label: field.label, text: clean(inWords(valueOf(field, row))) }))
+    .map((field) => ({ label: field.label, text: clean(readWords(field, row)) }))
     .filter(({ text }) => text !== '');
   // Of each its label and a line.
   let left = height - 2 * long.length;

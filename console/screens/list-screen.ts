@@ -1,5 +1,5 @@
 import { ApiFault, type CallOf, type OperationId } from '../../cli/client/index.ts';
-import { inWords as valueInWords, valueOf, type Action, type Family, type List } from '../../cli/families/index.ts';
+import { readWords, valueOf, type Action, type Family, type List } from '../../cli/families/index.ts';
 import { clean, CliFault } from '../../cli/output/index.ts';
 import { applicable, detailOfRow, doingsOf, itemKeys, listsOf, pathOfRow } from '../catalog.ts';
 import { faint } from '../draw/text.ts';
@@ -127,7 +127,7 @@ export class ListScreen implements Screen {
     if (text === '' || 'search' in this.#filter.query) return this.#pager.rows;
     const wanted = text.toLowerCase();
     return this.#pager.rows.filter((row) =>
-      this.#list.columns.some((field) => valueInWords(valueOf(field, row)).toLowerCase().includes(wanted)),
+      this.#list.columns.some((field) => readWords(field, row).toLowerCase().includes(wanted)),
     );
   }
 
@@ -227,16 +227,27 @@ export class ListScreen implements Screen {
 
   /** Nobody sees the list meanwhile: what more of it is needed is asked for by the signal of the item. */
   async #walk(step: 1 | -1, { side, signal }: { side: string; signal: AbortSignal }): Promise<void> {
-    const isAtEnd = (): boolean => this.#rows()[this.#body.at(this.#rows()) + step] === undefined;
-    const { hasBefore, hasBehind } = this.#pager;
-    if (isAtEnd() && (step === 1 ? hasBehind : hasBefore)) {
-      const load = (stop: AbortSignal): Promise<void> => this.#pager[step === 1 ? 'behind' : 'before'](stop);
-      await tried(this.#host, signal, { load, tell: (fault) => this.#host.say(fault) });
+    const pager = this.#pager;
+    const next = (): Row | undefined => this.#rows()[this.#body.at(this.#rows()) + step];
+    const hasMore = (): boolean => (step === 1 ? pager.hasBehind : pager.hasBefore);
+    const load = (stop: AbortSignal): Promise<void> => pager[step === 1 ? 'behind' : 'before'](stop);
+    // A filter may leave nothing of a page.
+    for (let pages = 0; next() === undefined && hasMore() && pages < PAGES_SEARCHED; pages++) {
+      let fault = '';
+      await tried(this.#host, signal, { load, tell: (text) => void (fault = text) });
       if (signal.aborted) return;
+      if (fault !== '') return this.#host.say(fault);
+    }
+    const row = next();
+    if (row === undefined) {
+      const where = step === 1 ? 'last' : 'first';
+      return this.#host.say(
+        hasMore()
+          ? 'The next pages hold none that matches; Esc is back in the list.'
+          : `This is the ${where} of the list.`,
+      );
     }
     const rows = this.#rows();
-    const row = rows[this.#body.at(rows) + step];
-    if (row === undefined) return this.#host.say(`This is the ${step === 1 ? 'last' : 'first'} of the list.`);
     this.#body.select(rows, this.#body.at(rows) + step);
     this.#host.openInstead(this.#itemAt(row.id, row, side));
   }

@@ -138,6 +138,21 @@ describeAtTerminal('whoever sits at the console for the first time', () => {
     await seat.sees('emails › Your invoice', /\[timeline\]/);
   });
 
+  it('] goes on over pages of which a filter leaves nothing', async () => {
+    const add = (email: string) => scene.api('POST', '/contacts', { key: team.key, body: { email } });
+    await add('marked-first@example.org');
+    for (let at = 0; at < 110; at++) await add(`between-${at}@example.org`);
+    await add('marked-last@example.org');
+    await go('contacts', /^› marked-last@example\.org/m, /^ contacts +50 …$/m);
+    await seat.type('/marked');
+    await seat.press('Enter');
+    await seat.sees(/\/marked · 1 of 50 …$/m);
+    await seat.press('Enter', ']');
+    await seat.sees('contacts › marked-first@example.org');
+    await seat.press('[');
+    await seat.sees('contacts › marked-last@example.org');
+  });
+
   it('] goes on where the list is loaded page by page', async () => {
     const emails = Array.from({ length: 60 }, (_, at) => `c${String(at).padStart(2, '0')}@example.org`);
     for (const email of emails) await scene.api('POST', '/contacts', { key: team.key, body: { email } });
