@@ -89,7 +89,7 @@ export const queue = {
       [
         deliveries === 0
           ? 'Nothing waits.'
-          : `${counted(deliveries)} to ${destinations} ${destinations === 1 ? 'destination' : 'destinations'}.`,
+          : `${deliveries} waiting, for ${destinations} ${destinations === 1 ? 'destination' : 'destinations'}.`,
         ...(holds > 0 ? [`${holds} ${holds === 1 ? 'hold' : 'holds'} in force.`] : []),
         ...(sending.is_on ? [] : [`Sending is off${sending.reason === null ? '' : ` (${sending.reason})`}.`]),
       ].join(' '),

@@ -74,7 +74,7 @@ describeAtTerminal('an item that is opened by its id', () => {
   it('of what waits, with the token of an operator, by either id of its row', async () => {
     const token = await scene.operator();
     await using desk = await Seat.take({ url: scene.url, key: token, columns: 120, rows: 40 });
-    await desk.sees('1 delivery to 1 destination.');
+    await desk.sees('1 waiting, for 1 destination.');
     const [waits] = (await scene.api('GET', '/operator/queue/deliveries', { key: token })).body.data;
     for (const id of [waits.id, waits.email_id] as string[]) {
       await go(desk, `queue ${id}`, 'queue › example.net', /Destination +example\.net/);

@@ -83,7 +83,7 @@ describeAtTerminal('the console of an operator', () => {
       await send(to);
     await ask('POST', '/holds', { destination: 'example.com', reason: 'Their server is being moved' });
     seat = await Seat.take({ url: scene.url, key: token });
-    await seat.sees('4 deliveries to 3 destinations.');
+    await seat.sees('4 waiting, for 3 destinations.');
   });
   afterAll(async () => {
     await seat?.[Symbol.asyncDispose]();
