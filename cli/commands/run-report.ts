@@ -7,9 +7,10 @@ export async function runReport({ client, terminal, isJson, here }: Session, rep
   const answer = await client.call(report.operation, {} as CallOf<OperationId>);
   if (isJson) return terminal.printJson(answer);
   if (report.tell) terminal.tell(here(report.tell(answer as never)));
-  if (report.tell && report.rows(answer as never).length === 0) return;
-  const columns = tableColumns(terminal, shownFields(report.columns));
-  terminal.print(formatTable(terminal, report.rows(answer as never), columns));
+  const rows = report.rows(answer as never);
+  if (rows.length > 0 || !report.tell) {
+    terminal.print(formatTable(terminal, rows, tableColumns(terminal, shownFields(report.columns))));
+  }
   const hint = report.hint?.(answer as never);
   if (hint) terminal.hint(here(hint));
 }
