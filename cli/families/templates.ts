@@ -39,6 +39,16 @@ const created: Field<Template> = { name: 'created_at', label: 'Created', kind: '
 const changed: Field<Template> = { name: 'updated_at', label: 'Changed', kind: 'time' };
 const published: Field<Template> = { name: 'published_at', label: 'Published', kind: 'time' };
 
+/** A new name is a change as well: the list, which does not say more, offers then what changes nothing. */
+const TO_PUBLISH = {
+  when: (template: Template): boolean =>
+    template.status !== 'published' ||
+    ('has_unpublished_versions' in template
+      ? template.has_unpublished_versions
+      : template.updated_at > (template.published_at ?? '')),
+  says: 'only a template with changes that are not published',
+};
+
 export const templates = {
   command: 'templates',
   summary: 'write and publish messages that are sent by name',
@@ -112,6 +122,7 @@ export const templates = {
       summary: 'let sends use a template as it is now',
       example: 'templates publish order-confirmation',
       path: { template: TEMPLATE },
+      only: TO_PUBLISH,
       done: 'Published',
     }),
     actionOf('duplicateTemplate', {
