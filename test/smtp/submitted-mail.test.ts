@@ -1,6 +1,7 @@
 import { Resolver } from 'node:dns/promises';
 import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DAY, removeExpired } from '../flow/expiry.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import type { SinkMessage } from '../rig/sink.ts';
 import { connect, logIn, submit, type Dialogue } from './dialogue.ts';
@@ -378,4 +379,15 @@ describe('a domain that tracks', () => {
     const { got } = await send(Buffer.from(content));
     expect(unsigned(got[0])).toBe(Buffer.from(content).toString('latin1'));
   });
+});
+
+it('what its client composed goes with the email when its time is over', async () => {
+  const { id } = await send(lines(`From: ${from}`, 'To: someone@example.net', 'Subject: Old', '', 'Text'));
+  const { db } = scene.app.world;
+  const kept = async (): Promise<number> =>
+    (await db.all('select 1 from email_messages where email_id = ?', [id])).length;
+  expect(await kept()).toBe(1);
+  scene.clock.advance(31 * DAY);
+  await removeExpired(scene);
+  expect(await kept()).toBe(0);
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { claimImports, renewImports } from '../../../src/resources/contact-imports/index.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { importedIn, uploadIn, type Given } from './importing.ts';
 
@@ -299,4 +300,20 @@ describe('afterwards', () => {
       counts: { total: 3001, created: 3000, updated: 0, skipped: 1, failed: 0 },
     });
   });
+});
+
+it('a lease of an import is taken by one, renewed by that one alone, and taken by another when it ends', async () => {
+  await using quiet = await startScene({ roles: ['http'] });
+  const team = await quiet.team();
+  const { db } = quiet.app.world;
+  const id = (await uploadIn(quiet, team, 'email\na@b.example\n')).body.id as string;
+  const [one, other] = [quiet.app.world.ids.uuid(), quiet.app.world.ids.uuid()];
+  const claim = async (owner: string, now: number): Promise<number> =>
+    (await claimImports(db, { owner, now, until: now + 1000 }, [id])).length;
+  expect(await claim(one, 1000)).toBe(1);
+  expect(await claim(other, 1999)).toBe(0);
+  await renewImports(db, [id], one, 3000);
+  await renewImports(db, [id], other, 9000);
+  expect(await claim(other, 2999)).toBe(0);
+  expect(await claim(other, 3000)).toBe(1);
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { claimsToCheck, noteTried } from '../../../src/resources/domain-claims/index.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { claimingOf, HOUR_MS, MINUTE_MS } from './claimed.ts';
 
@@ -306,4 +307,16 @@ describe('the name changes hands', () => {
     expect((await domainOf(claimant, opened.domain_id)).status).toBe('failed');
     expect((await read(claimant, opened)).status).toBe('completed');
   });
+});
+
+it('a claim that could not be checked goes behind the others of the hour', async () => {
+  const [first, second] = [await claimed(), await claimed()];
+  const { db, clock } = scene.app.world;
+  const ids = [first, second].map(({ opened }) => opened.id as string);
+  const order = async (): Promise<string[]> =>
+    (await claimsToCheck(db, clock.now() + HOUR_MS, 1000)).map(({ id }) => id).filter((id) => ids.includes(id));
+  expect(await order()).toEqual(ids);
+  scene.clock.advance(MINUTE_MS);
+  await noteTried(db, ids[0] ?? '', clock.now());
+  expect(await order()).toEqual(ids.toReversed());
 });

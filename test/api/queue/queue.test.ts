@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createOperator, listOperators, revokeOperator } from '../../../src/resources/operators/index.ts';
 import { administerTeam } from '../../../src/resources/teams/index.ts';
 import { advanceToNextAttempt, HOUR, mailIn, messagesOf, MINUTE, type Mail } from '../../flow/mail.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
@@ -35,6 +36,16 @@ async function deferred(destination: string): Promise<string> {
 }
 
 describe('who may', () => {
+  it('an operator who is revoked is let in no more, and is listed with the time', async () => {
+    const { world } = scene.app;
+    const bob = await createOperator(world, 'Bob');
+    expect((await ask('GET', '', undefined, bob.token)).status).toBe(200);
+    await revokeOperator(world, bob.id);
+    expect((await ask('GET', '', undefined, bob.token)).status).toBe(403);
+    const listedAs = (await listOperators(world.db)).find(({ id }) => id === bob.id);
+    expect(listedAs).toMatchObject({ name: 'Bob', revoked_at: scene.clock.now() });
+  });
+
   it('an operator reaches what is an operator’s, a team what is the team’s, and neither the other’s', async () => {
     const sending = await mail.team.sendingKey();
     for (const operation of operatorOperations) {

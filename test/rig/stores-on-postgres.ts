@@ -1,0 +1,69 @@
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import type { Reporter, TestModule, Vitest } from 'vitest/node';
+import { readSources } from '../tidy/tree.ts';
+import { coverageFolder, type Functions } from './function-coverage.ts';
+import { functionsOf } from './store-functions.ts';
+
+const ROOT = path.resolve(import.meta.dirname, '../..');
+
+/** Functions that only ever run on SQLite, and why. */
+const ONE_PROCESS = 'only SQLite’s data folder is one process’s alone, so that every other lease is over';
+const ON_SQLITE_ALONE: Record<string, string> = {
+  'src/flow/mail/queue/deliveries.store.ts leaseOwners': ONE_PROCESS,
+  'src/resources/contact-imports/contact-imports.store.ts releaseAllImports': ONE_PROCESS,
+  'src/resources/webhooks/leases.store.ts releaseEveryEndpoint': ONE_PROCESS,
+  'src/resources/contacts/audience.store.ts pieceAfter':
+    'SQLite reads an audience piece by piece, PostgreSQL in one statement',
+  'src/resources/contacts/audience.store.ts endOf':
+    'SQLite reads an audience piece by piece, PostgreSQL in one statement',
+  'src/resources/emails/search-blocks.store.ts wordsOf': 'words of FTS5; PostgreSQL has an index of integers',
+};
+
+/**
+ * `npm test` runs only a part of the test files on PostgreSQL. That part has to run every function of every store there:
+ * what the other files would find is then a matter of rules, which no database changes.
+ */
+export class StoresOnPostgres implements Reporter {
+  #vitest: Vitest | undefined;
+
+  onInit(vitest: Vitest): void {
+    this.#vitest = vitest;
+    rmSync(coverageFolder(process.pid), { recursive: true, force: true });
+  }
+
+  async onTestRunEnd(modules: readonly TestModule[]): Promise<void> {
+    const project = this.#vitest?.projects.find(({ name }) => name === 'pg');
+    if (!project) return;
+    const ran = new Set(modules.filter((module) => module.project === project).map(({ moduleId }) => moduleId));
+    const { testFiles } = await project.globTestFiles();
+    // A run of some files says nothing about the part as a whole.
+    if (ran.size === 0 || testFiles.some((file) => !ran.has(file))) return;
+    const missing = neverRun(readRun());
+    rmSync(coverageFolder(process.pid), { recursive: true, force: true });
+    if (missing.length === 0) return;
+    console.error(
+      `\n The project pg runs these functions of stores never, so that nothing shows what they do on PostgreSQL. Add a file that runs\n` +
+        ` them to onBoth in vitest.config.ts:\n${missing.map((line) => `   ${line}`).join('\n')}\n`,
+    );
+    process.exitCode = 1;
+  }
+}
+
+function readRun(): Map<string, Set<string>> {
+  const folder = coverageFolder(process.pid);
+  const ran = new Map<string, Set<string>>();
+  for (const name of readdirSync(folder)) {
+    const functions = JSON.parse(readFileSync(path.join(folder, name), 'utf8')) as Functions;
+    for (const [file, names] of Object.entries(functions)) ran.set(file, new Set([...(ran.get(file) ?? []), ...names]));
+  }
+  return ran;
+}
+
+function neverRun(ran: Map<string, Set<string>>): string[] {
+  return readSources(ROOT, (file) => file.endsWith('.store.ts')).flatMap((source) =>
+    functionsOf(source)
+      .filter((name) => !ran.get(source.path)?.has(name) && !(`${source.path} ${name}` in ON_SQLITE_ALONE))
+      .map((name) => `${source.path} ${name}`),
+  );
+}

@@ -1,0 +1,26 @@
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { listFiles } from '../tidy/tree.ts';
+import { rowsWithoutTests, testsOfChange } from './tests-of-change.ts';
+
+const root = path.resolve(import.meta.dirname, '../..');
+const filtersOf = (...changed: string[]): string[] => testsOfChange(root, changed).filters;
+
+it('every row of the table chooses tests that are there', () => {
+  const files = listFiles(root);
+  expect(rowsWithoutTests(files)).toEqual([]);
+  expect(rowsWithoutTests(files.filter((file) => !file.startsWith('test/api/queue/')))).toContain('test/api/queue/');
+});
+
+it('a change in one family chooses that family’s tests, in whichever tree it stands', () => {
+  expect(filtersOf('src/resources/topics/create-topic.ts')).toEqual(['test/api/topics/']);
+  expect(filtersOf('src/contract/topics.yaml')).toEqual(['src/contract/', 'test/api/topics/']);
+  expect(filtersOf('src/operations/topics.ts')).toEqual(['test/api/topics/']);
+  expect(filtersOf('cli/families/topics.ts')).toContain('test/api/topics/');
+  expect(filtersOf('cli/families/topics.ts')).toContain('test/cli/parity');
+});
+
+it('a changed test runs itself, and what nothing is known of is named', () => {
+  expect(filtersOf('test/flow/retries.test.ts')).toEqual(['test/flow/retries.test.ts']);
+  expect(testsOfChange(root, ['elsewhere/new.ts']).unknown).toEqual(['elsewhere/new.ts']);
+});

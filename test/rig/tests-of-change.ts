@@ -1,0 +1,87 @@
+import { existsSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+
+/** Folders whose tests do not stand under their name: the start of a path of sources, and starts of paths of tests. */
+const TESTS_OF: [source: string, tests: string[]][] = [
+  ['src/flow/mail/accept/', ['test/api/emails/', 'test/smtp/submitted-']],
+  ['src/flow/mail/schedule/', ['test/api/emails/schedule']],
+  ['src/flow/mail/queue/', ['test/flow/claim', 'test/flow/fair-claims', 'test/flow/falls-due', 'test/fault/steps']],
+  ['src/flow/mail/queue-admin/', ['test/api/queue/']],
+  ['src/flow/mail/oversee/', ['test/api/queue/']],
+  ['src/flow/mail/compose/', ['test/api/emails/what-arrives', 'test/flow/signing-keys', 'test/smtp/submitted-mail']],
+  ['src/flow/mail/deliver/', ['test/flow/deliver-', 'test/flow/outcomes', 'test/flow/retries']],
+  ['src/flow/mail/settle/', ['test/flow/outcomes', 'test/flow/retries', 'test/smtp/receiving/return-traffic']],
+  ['src/flow/mail/receive/', ['test/smtp/receiving/', 'test/api/received-emails/']],
+  ['src/flow/mail/capture/', ['test/flow/playground-page']],
+  ['src/flow/mail/playground/', ['test/flow/playground-page']],
+  ['src/flow/webhooks/', ['test/flow/webhooks', 'test/api/webhooks/']],
+  ['src/flow/tracking/', ['test/flow/tracking']],
+  ['src/flow/dns/', ['test/api/domains/', 'test/api/dns/', 'test/api/domain-claims/']],
+  ['src/flow/audience/', ['test/api/contact-imports/', 'test/api/contacts/', 'test/api/topics/']],
+  ['src/flow/upkeep/', ['test/flow/retention', 'test/flow/sweep', 'test/api/logs/retention']],
+  ['src/resources/access/', ['test/api/conventions/']],
+  ['src/resources/contents/', ['test/api/attachments/']],
+  ['src/resources/instance/', ['test/cli/wrong-database', 'test/flow/send-switch']],
+  ['src/resources/operators/', ['test/cli/operators']],
+  ['src/events/', ['test/api/emails/history', 'test/api/webhooks/webhook-events', 'test/api/metrics/']],
+  ['src/platform/db/', ['test/platform/', 'test/driver/']],
+  ['src/platform/config/', ['test/config/']],
+  ['src/platform/', ['test/platform/']],
+  ['src/protocol/', []],
+  ['src/contract/', ['test/contract/', 'test/api/conventions/']],
+  ['src/operations/', []],
+  ['src/http/', ['test/api/conventions/']],
+  ['src/smtp/', ['test/smtp/']],
+  ['src/', ['test/api/emails/send-email', 'test/api/system/']],
+  ['config/', ['test/config/']],
+  ['migrations/', ['test/platform/migrate', 'test/api/conventions/']],
+  ['cli/', ['test/cli/parity', 'test/cli/families', 'test/cli/lists', 'test/cli/sessions.test']],
+  ['console/', ['test/console/frames', 'test/console/keys']],
+  ['bin/', ['test/cli/starts', 'test/cli/operators', 'test/install/launcher']],
+  ['install.sh', ['test/install/install']],
+  ['test/tidy/', ['test/tidy/']],
+];
+
+/** Filters for vitest that choose the tests of changed files, and the files of which no test is known. */
+export function testsOfChange(root: string, changed: readonly string[]): { filters: string[]; unknown: string[] } {
+  const filters = new Set<string>();
+  const unknown: string[] = [];
+  for (const file of changed) {
+    const tests = testsOf(root, file);
+    for (const test of tests) filters.add(test);
+    if (tests.length === 0 && /\.(tsx?|yaml|toml|sh)$/.test(file)) unknown.push(file);
+  }
+  return { filters: [...filters].sort(), unknown };
+}
+
+function testsOf(root: string, file: string): string[] {
+  if (/\.test\.tsx?$/.test(file)) return [file];
+  const tests = besides(root, file);
+  const family =
+    /^(?:src\/resources|cli\/commands)\/([^/]+)\/|^(?:src\/contract|src\/operations|cli\/families)\/([^/.]+)\./.exec(
+      file,
+    );
+  const name = family?.[1] ?? family?.[2];
+  if (name !== undefined && existsSync(path.join(root, `test/api/${name}`))) tests.push(`test/api/${name}/`);
+  // The first row that fits is the nearest: longer paths stand before the folders that hold them.
+  const row = TESTS_OF.find(([source]) => file.startsWith(source));
+  // A family has its own tests; those of the whole tree would be most of the suite.
+  if (row && (name === undefined || !['src/', 'src/contract/', 'cli/'].includes(row[0]) || file.startsWith('cli/')))
+    tests.push(...row[1]);
+  return tests;
+}
+
+/** Unit tests stand beside the file; what a test file shares with others stands in its folder. */
+function besides(root: string, file: string): string[] {
+  const folder = path.dirname(file);
+  const at = path.join(root, folder);
+  if (folder === '.' || file.startsWith('test/rig/') || !existsSync(at)) return [];
+  return readdirSync(at).some((name) => /\.test\.tsx?$/.test(name)) ? [`${folder}/`] : [];
+}
+
+/** Rows that choose no test: what they name was moved. */
+export function rowsWithoutTests(files: readonly string[]): string[] {
+  return TESTS_OF.flatMap(([, tests]) => tests).filter(
+    (test) => !files.some((file) => file.startsWith(test) && /\.test\.tsx?$/.test(file)),
+  );
+}
