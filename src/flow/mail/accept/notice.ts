@@ -72,9 +72,8 @@ const SUCCESSES: readonly NoticeAction[] = ['relayed', 'delivered', 'expanded'];
 const REPORTED_MS = 7 * 24 * 3_600_000;
 
 /**
- * The recipients that have not been reported. Each success is reported once per recipient. Events tell whether a
- * failure or delay was reported; but a delivery has its event since the 250, whether or not it was reported to the
- * sender.
+ * The recipients that are still to be reported. For failures and delays the events show what was reported; a delivery
+ * has its event since the 250, whether or not its sender had a report, so each reported success is recorded here.
  */
 async function untold(
   world: World,

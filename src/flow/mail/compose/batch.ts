@@ -83,7 +83,7 @@ function emailsOf(rows: readonly EmailRow[], deliveries: readonly BatchDelivery[
 export function openBatch({ deliveries, rows, domains, returnPathMac, make }: BatchOptions): Batch {
   const emails = emailsOf(rows, deliveries);
   /** The keys that signed the message of each delivery. */
-  const given = new Map<string, string>();
+  const signedWith = new Map<string, string>();
 
   return {
     returnPath(emailId, destination) {
@@ -98,7 +98,7 @@ export function openBatch({ deliveries, rows, domains, returnPathMac, make }: Ba
       for (;;) {
         if (!domains.isFresh()) await domains.refresh();
         const { made, signedBy } = compose(emailId, signal);
-        given.set(id, signedBy);
+        signedWith.set(id, signedBy);
         const { message } = await made;
         // Composing may have waited for memory, and the keys may have changed.
         if (!domains.isFresh()) await domains.refresh();
@@ -110,7 +110,7 @@ export function openBatch({ deliveries, rows, domains, returnPathMac, make }: Ba
       return domains.refresh().then(() => mustStand(delivery));
     },
     release({ id, email_id: emailId }) {
-      given.delete(id);
+      signedWith.delete(id);
       const email = emails.get(emailId);
       if (!email?.pending.delete(id) || email.pending.size > 0) return;
       for (const { made } of email.composed.splice(0)) {
@@ -146,7 +146,7 @@ export function openBatch({ deliveries, rows, domains, returnPathMac, make }: Ba
 
   function mustStand({ id, email_id: emailId }: BatchDelivery): undefined {
     const { signedBy } = mustSign(emailId).domain;
-    if ((given.get(id) ?? signedBy) === signedBy) return;
+    if ((signedWith.get(id) ?? signedBy) === signedBy) return;
     throw new KeysChanged(`the keys of email ${emailId} have changed`);
   }
 }
