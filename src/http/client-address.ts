@@ -11,7 +11,7 @@ export function createClientAddress(trustedProxies: readonly string[]): (request
     const hops = String(request.headers['x-forwarded-for'] ?? '').split(',');
     for (let hop = hops.pop(); hop !== undefined && isTrusted(address); hop = hops.pop()) {
       const next = plainAddress(hop.trim());
-      // Proxies that are trusted write only addresses: the rest of the header is not theirs.
+      // A trusted proxy writes addresses only: the rest of the header comes from an untrusted client.
       if (isIP(next) === 0) break;
       address = next;
     }

@@ -49,10 +49,10 @@ const COMPILED_AT_START = ['sendEmail', 'sendBatch'];
 /** More than Node accepts as a request line, so that ids that are too long are refused by the contract's check. */
 const PATH_SEGMENT_CHARS_MAX = 64 * 1024;
 
-export async function startHttp(given: Omit<HttpServices, 'requestLog' | 'turns'>): Promise<HttpPort> {
-  const { world } = given;
+export async function startHttp(parts: Omit<HttpServices, 'requestLog' | 'turns'>): Promise<HttpPort> {
+  const { world } = parts;
   const requestLog = createRequestLog(world);
-  const services: HttpServices = { ...given, requestLog, turns: createCostlyTurns() };
+  const services: HttpServices = { ...parts, requestLog, turns: createCostlyTurns() };
   const noteAnswer = createAnswerNote(world, requestLog);
   const { config } = world;
   const validators = await compileValidators(services.document);
@@ -63,7 +63,7 @@ export async function startHttp(given: Omit<HttpServices, 'requestLog' | 'turns'
   const authenticate = bearerOf(createCredentials(world), (request) => rateLimit.take(addressBucket(request)));
   const knownPaths = knownPathsOf([...validators.operations.values()]);
 
-  const answersReaders = readersOf(world, given.tracking);
+  const answersPublic = publicRoutesOf(world, parts.tracking);
   const server: FastifyInstance = fastify({
     genReqId: () => world.ids.uuid(),
     bodyLimit: config.http.body_limit_bytes,
@@ -78,7 +78,7 @@ export async function startHttp(given: Omit<HttpServices, 'requestLog' | 'turns'
       const times = { requireHostHeader: false, requestTimeout: 120_000, keepAliveTimeout: 72_000 };
       const listener = createServer(times, (request, response) => {
         if (!listener.listening) response.shouldKeepAlive = false;
-        if (!answersReaders(request, response)) api(request, response);
+        if (!answersPublic(request, response)) api(request, response);
       });
       return listener;
     },
@@ -193,7 +193,7 @@ export async function startHttp(given: Omit<HttpServices, 'requestLog' | 'turns'
 type Answers = (...exchange: Parameters<ReturnType<typeof createTrackingRoutes>>) => boolean;
 
 /** The pages that run before the API, for people without a key. */
-function readersOf(world: World, tracking: HttpServices['tracking']): Answers {
+function publicRoutesOf(world: World, tracking: HttpServices['tracking']): Answers {
   const all = [createTrackingRoutes(world, tracking), createPreferencePages(world), createPlaygroundPages(world)];
   return (request, response) => all.some((answers) => answers(request, response));
 }

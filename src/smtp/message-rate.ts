@@ -1,7 +1,7 @@
 import type { Clock } from '../platform/clock/index.ts';
 
 const MINUTE_MS = 60_000;
-/** More than call within a minute at any installation of this size; beyond, the counts are reset. */
+/** More callers than there are within a minute at any installation of this size; beyond, the counts are reset. */
 const CALLERS_MAX = 100_000;
 
 /**

@@ -113,7 +113,7 @@ function mustKnow({ args }: PathCommand, known: readonly string[]): void {
   throw new SmtpReply(555, '5.5.4', `The parameter ${unknown.slice(0, 40)} is not known here; leave it out`);
 }
 
-/** For values that are passed on in commands and notices; the library has decoded them. */
+/** Checks a value that is passed on in commands and notices; the library has decoded it. */
 function mustFit({ args }: PathCommand, name: string, charsMax: number): void {
   const value = args ? args[name] : undefined;
   if (typeof value !== 'string') return;

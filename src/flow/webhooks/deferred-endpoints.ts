@@ -24,7 +24,7 @@ export class DeferredEndpoints {
     return (this.#deferred.get(id)?.until ?? 0) > this.#world.clock.now();
   }
 
-  /** Tries them all again, as a change may have mended them. */
+  /** Has them all tried again, as a change may have fixed them. */
   retry(): void {
     for (const entry of this.#deferred.values()) entry.until = 0;
   }

@@ -3,7 +3,7 @@ import type { World } from '../../platform/world/index.ts';
 import type { RenderedEmail } from './rendered-email.ts';
 import { renderedOnce } from './rendered-emails.ts';
 
-// Emails are kept per world, and nothing of the world is looked at.
+// Rendered emails are kept per world object, and nothing in it is used.
 const world = (): World => ({}) as World;
 
 const MIB = 1024 * 1024;

@@ -4,10 +4,13 @@ import type { World } from '../../../platform/world/index.ts';
 import { callerGone } from '../../../resources/access/index.ts';
 import { invalidAttachment, type DraftAttachment, type EmailDraft } from '../../../resources/emails/index.ts';
 
-/** Fetches at a time for one request; a server with many of its files should not feel attacked. */
+/** Concurrent fetches of one request; a server with many of its files should not feel attacked. */
 const AT_ONCE_MAX = 6;
 
-/** One call must not cause thousands of fetches; as many as the attachments of one email. */
+/**
+ * Different URLs that one request may name, as many as one email may have attachments: a call must not cause thousands
+ * of fetches.
+ */
 const SOURCES_MAX = 100;
 
 /** A URL that many emails of a batch name is fetched once. */

@@ -48,7 +48,7 @@ export async function mustBeNoticedAtHome(ctx: Ctx, asked: Asked): Promise<void>
 /** Writes each notice as a send, in the transaction that records the outcome it reports. */
 export async function writeNotices(world: World, tx: Executor, orders: readonly NoticeOrder[]): Promise<void> {
   for (const given of orders) {
-    const order = { ...given, recipients: await untold(world, tx, given) };
+    const order = { ...given, recipients: await stillToReport(world, tx, given) };
     if (order.recipients.length === 0) continue;
     const [email] = await emailRowsByIds(tx, [order.emailId]);
     const domain = email && (await findDomain(tx, order.teamId, email.domain_id));
@@ -75,7 +75,7 @@ const REPORTED_MS = 7 * 24 * 3_600_000;
  * The recipients that are still to be reported. For failures and delays the events show what was reported; a delivery
  * has its event since the 250, whether or not its sender had a report, so each reported success is recorded here.
  */
-async function untold(
+async function stillToReport(
   world: World,
   tx: Executor,
   { emailId, teamId, action, recipients }: NoticeOrder,

@@ -15,7 +15,7 @@ export class BackOff<Why> {
   #options: BackOffOptions;
   #failuresInARow = 0;
   #forgetAt = -Infinity;
-  /** Since the last failure. */
+  /** Whether it has answered since the last failure. */
   #hasAnswered = true;
   #down: { until: number; why: Why } | undefined;
 

@@ -85,7 +85,7 @@ export class Destination implements ShareWaiter {
       }
       const { why } = this.#failures.all;
       if (why) {
-        // A peer that limits connections still serves those that stand: the waiters may wait for them.
+        // A peer that limits connections still serves the established ones: the waiters may wait for those.
         if (this.#sessions.size + this.#wantedCount === 0) refuse(this.#waiting.takeAllOf(team), asDown(why));
         else if (this.#sessions.size === this.#idle.length) this.#refuseFresh(team, asDown(why));
         continue;
@@ -98,7 +98,7 @@ export class Destination implements ShareWaiter {
     }
   }
 
-  /** Refuses the waiters that need a fresh connection: all that stand are idle, and none is being opened. */
+  /** Refuses the waiters that need a fresh connection: all established ones are idle, and none is being opened. */
   #refuseFresh(team: string, outcome: JobOutcome): void {
     if (this.#wantedCount > 0) return;
     for (let first = this.#waiting.first(team); first?.needsFresh; first = this.#waiting.first(team))

@@ -74,7 +74,7 @@ export class SmtpConnection {
     this.#listen(this.#socket);
   }
 
-  /** Resolves when the connection stands or failed. */
+  /** Resolves when the connection is established or has failed. */
   async connected(connectMs: number): Promise<void> {
     const failure: Failure = { kind: 'unreachable', detail: `no connection after ${connectMs} ms` };
     await this.#within(connectMs, failure, (settled) => this.#socket.once('connect', settled));
