@@ -13,10 +13,7 @@ export function checkIdempotencyKey(key: string | undefined): void {
   });
 }
 
-/**
- * Fault 7: path, query and header parameters; names the first at fault. Operations that are reached by signed links
- * answer 404 instead.
- */
+/** Fault 7: the first path, query or header parameter at fault. Operations behind signed links answer 404 instead. */
 export function checkParameters(operation: OperationValidators, parameters: RequestParameters): void {
   const fault = parameterFault(operation, parameters);
   if (!fault) return lowerUuids(operation, parameters);
@@ -93,10 +90,7 @@ export function checkBody(operation: OperationValidators, { value: body, hasEsca
 
 const ALSO_MAX = 5;
 
-/**
- * The first is the fault; the others are named with it, so that the caller does not learn of them one call after
- * another.
- */
+/** The first is the fault; the others are named with it, so that the caller does not learn of them one call after another. */
 function sayMissing([first, ...others]: string[]): string {
   if (others.length === 0) return `Missing required field: ${first}.`;
   const more = others.length > ALSO_MAX ? ` and ${others.length - ALSO_MAX} more` : '';

@@ -23,10 +23,7 @@ function harmlessName(filename: string): string {
   return name === '' ? 'attachment' : name.replace(DEVICE, '_$&');
 }
 
-/**
- * Control and format characters, path separators, and characters with a special meaning on Windows. ZWJ is kept: it
- * makes emoji.
- */
+/** Control and format characters, path separators, and characters that are special on Windows. ZWJ makes emoji. */
 const UNSAFE = /[\p{Cc}\p{Co}\p{Cn}\u2028\u2029\uFFFD"*/:<>?\\|]|(?![\u200c\u200d])\p{Cf}/gu;
 const DEVICE = /^(?:con|prn|aux|nul|com\d|lpt\d)(?=\.|$)/i;
 

@@ -3,10 +3,7 @@
  * request needs that many values; lists of plain numbers, such as the bytes of a file, are not counted.
  */
 const VALUES_MAX = 200_000;
-/**
- * A field name costs many times a value: objects of many names are slow to make and slow to check. The largest batch
- * has some 20,000.
- */
+/** A name costs many times a value: objects of many names are slow to make and check. The largest batch has some 20,000. */
 const NAMES_MAX = 40_000;
 const DEPTH_MAX = 64;
 /** Smaller bodies are not scanned: their objects do no harm. */
@@ -44,10 +41,7 @@ const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/**
- * So many bytes are read one by one before the native search takes over: in a text full of quotes it would be called at
- * each.
- */
+/** Bytes read one by one before the native search takes over: in a text full of quotes it would be called at each. */
 const SHORT_TEXT = 256;
 
 function endOfString(bytes: Buffer, from: number): number {

@@ -32,9 +32,7 @@ export interface Answered {
   payload: unknown;
 }
 
-/**
- * Logs an answer that is about to be written. The entry's id is the request's, which the caller sees in x-request-id.
- */
+/** Logs an answer that is about to be written. The entry's id is the request's, which the caller sees in x-request-id. */
 export function createAnswerNote(
   world: World,
   requestLog: RequestLog,
@@ -66,9 +64,7 @@ export function createAnswerNote(
   };
 }
 
-/**
- * Reads by our own command line are not logged: otherwise a user who follows the logs with it would see little else.
- */
+/** Reads by our own command line are not logged: otherwise a user who follows the logs with it would see little else. */
 const isLookOfOurs = ({ method, headers }: FastifyRequest, { statusCode }: FastifyReply): boolean =>
   method === 'GET' && statusCode < 400 && (headers['user-agent'] ?? '').startsWith('rasket-cli/');
 

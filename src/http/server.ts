@@ -208,10 +208,7 @@ function createCredentials(world: World): (token: string) => Promise<Caller> {
 const bucketOf = (caller: Caller | undefined): string | undefined =>
   caller?.actor.kind === 'operator' ? `operator:${caller.actor.operatorId}` : caller && `team:${caller.teamId}`;
 
-/**
- * Without a valid credential, a request counts towards its address's rate limit; the fault of the credential is
- * reported first.
- */
+/** Counts a request without a valid credential for its address; the fault of the credential is reported first. */
 function bearerOf(authenticate: ReturnType<typeof createCredentials>, onRefused: (request: FastifyRequest) => unknown) {
   return async (request: FastifyRequest): Promise<Caller> => {
     try {

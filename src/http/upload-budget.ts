@@ -27,10 +27,7 @@ export function createUploadBudget(
   return ({ raw }, reply, owner) => {
     let bytes = 0;
     let counted = 0;
-    /**
-     * Listens on the socket too: an answer that waits for an earlier one's end gets no `close` when the connection
-     * breaks.
-     */
+    /** Listens on the socket too: an answer that waits for an earlier one's end gets no `close` when the connection breaks. */
     const release = (): void => {
       reply.raw.off('close', release);
       raw.socket.off('close', release);

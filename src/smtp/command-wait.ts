@@ -21,9 +21,7 @@ export interface CommandWait {
   stop(): void;
 }
 
-/**
- * Time for a command when connections are short; Postfix allows ten seconds then, which a far and busy server may miss.
- */
+/** Time for a command when connections are short; Postfix allows ten seconds then, which a far and busy server may miss. */
 const SHORT_COMMAND_MS = 20_000;
 /** Time for a message when connections are short: a connection without one, whatever its commands, keeps others out. */
 const SHORT_MESSAGE_MS = 120_000;

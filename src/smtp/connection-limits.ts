@@ -19,10 +19,7 @@ export interface ConnectionLimits {
   isGone(kind: PortKind): void;
 }
 
-/**
- * The part of all connections that each kind may use: strangers leave some to our own programs, and those some to the
- * world.
- */
+/** The part that each kind may use: strangers leave connections to our own programs, and those some to the world. */
 const PART_OF_TOTAL = 3 / 4;
 export const ofKindMax = (total: number): number => Math.ceil(total * PART_OF_TOTAL);
 const PART_WITHOUT_NEED = 4 / 5;

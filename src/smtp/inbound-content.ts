@@ -16,9 +16,7 @@ export interface MessageMemory {
   giveBack(): void;
 }
 
-/**
- * The first bytes of a message, which is the whole of an ordinary one; a quarter of the memory is reserved for them.
- */
+/** The first bytes of a message, which is the whole of an ordinary one; a quarter of the memory is reserved for them. */
 const BEGINNING_BYTES = 128 * 1024;
 
 /**

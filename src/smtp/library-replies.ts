@@ -9,9 +9,7 @@ type Words = string | ((rules: ReplyRules) => string);
 const TOO_LARGE = ({ messageBytesMax }: Pick<ReplyRules, 'messageBytesMax'>): string =>
   `5.3.4 The message is larger than the ${messageBytesMax} bytes that are taken; send less, or a link`;
 
-/**
- * The library's replies name what is wrong; ours say what to do about it. A key is the beginning of a library reply.
- */
+/** The library's replies name what is wrong; ours say what to do about it. A key is the beginning of a library reply. */
 const WORDS: readonly [says: string, ours: Words][] = [
   ['Error: send HELO/EHLO first', '5.5.1 Say EHLO first'],
   [

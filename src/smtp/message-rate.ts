@@ -4,10 +4,7 @@ const MINUTE_MS = 60_000;
 /** More callers than there are within a minute at any installation of this size; beyond, the counts are reset. */
 const CALLERS_MAX = 100_000;
 
-/**
- * Counts the calls of each caller within a minute of the clock, or within `windowMs`; true while a caller is within
- * `max`.
- */
+/** Counts the calls of each caller within a minute of the clock, or within `windowMs`; true while a caller is within `max`. */
 export function createMessageRate(clock: Clock, max: number, windowMs = MINUTE_MS): (caller: string) => boolean {
   let window = -1;
   const counts = new Map<string, number>();

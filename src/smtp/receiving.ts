@@ -140,10 +140,7 @@ async function mustNotComeAgain(flow: Receive, session: Session, recipient: stri
 const ONLY_RETURNS = 'This address takes bounces of forwarded mail alone';
 /** Bounces have no sender; accepting anything else would make us write to its sender. */
 const ONLY_BOUNCES = new SmtpReply(550, '5.7.1', ONLY_RETURNS);
-/**
- * Bounces to one sender of a day's mail: more than any failing mail causes, and little for an attacker who has seen the
- * address.
- */
+/** Bounces to one sender of a day's mail: more than failing mail causes, and little for an attacker who knows the address. */
 const RETURNS_PER_HOUR = 60;
 
 /** A notice has one recipient, so that refusing it never refuses mail for others with it. */
@@ -153,10 +150,7 @@ function mustGoAlone(routes: ReadonlyMap<string, Taken>, address: string, route:
   throw new SmtpReply(452, '4.5.3', 'A bounce of forwarded mail has one recipient; send this one next');
 }
 
-/**
- * A domain may be deleted, or a team suspended, while the content comes; the client that sends it again is refused at
- * RCPT.
- */
+/** While content comes, a domain may be deleted or a team suspended; a client that sends again is refused at RCPT. */
 async function mustStillBeTheirs(flow: Receive, routes: readonly Taken[]): Promise<void> {
   const byDomain = new Map(
     routes.flatMap((route) => (route.kind === 'team' ? [[domainOf(route.address), route] as const] : [])),

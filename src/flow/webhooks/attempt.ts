@@ -20,10 +20,7 @@ export interface Outcome {
   sentAt: number;
 }
 
-/**
- * Makes one attempt: a fresh timestamp and signature over the same id and bytes. Never rejects; `signal` ends it as the
- * timeout does.
- */
+/** Makes one attempt: a fresh timestamp and signature, the same id and bytes. Never rejects; `signal` ends it early. */
 export async function makeAttempt(
   world: World,
   { pool, path, keys }: OpenEndpoint,

@@ -22,10 +22,7 @@ export interface SenderParts {
   disableFailing: DisableFailing;
 }
 
-/**
- * Events read at once: as many as occupy a slow endpoint for a while, and enough to make a commit for a quick one
- * worthwhile.
- */
+/** Events read at once: what occupies a slow endpoint for a while, and makes a commit for a quick one worthwhile. */
 const READ_MAX = 64;
 /** An endpoint with more events waiting is behind. */
 const BEHIND = 16;

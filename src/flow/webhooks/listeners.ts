@@ -98,10 +98,7 @@ export function createListeners(world: World): Listeners {
   };
 }
 
-/**
- * Sends a heartbeat on each stream and notes it in the database; ends streams that have lost their listener or their
- * key.
- */
+/** Sends a heartbeat on each stream and notes it in the database; ends streams that have lost their listener or their key. */
 async function tend(world: World, streams: ReadonlyMap<string, OpenStream>): Promise<void> {
   const now = world.clock.now();
   for (const { stream } of streams.values()) {

@@ -1,7 +1,4 @@
-/**
- * How many requests one endpoint may have under way. It begins with one, so that an endpoint that keeps up gets events
- * in order.
- */
+/** One endpoint's limit of requests under way. It begins with one: an endpoint that keeps up gets events in order. */
 export interface SendWindow {
   readonly size: number;
   /** A success after `tookMs`; `isBehind` says that more events are waiting than are read ahead. */
@@ -11,10 +8,7 @@ export interface SendWindow {
 
 /** An endpoint that takes this long is busy; more requests at once would only hold places that others could use. */
 const SLOW_MS = 1000;
-/**
- * Answers that take this much longer than the quickest one are queued, by us or by the endpoint, and a larger window
- * only makes the queue longer.
- */
+/** Answers this much slower than the quickest one are queued somewhere, and a larger window makes the queue longer. */
 const LINE_FACTOR = 2;
 const LINE_MS = 10;
 

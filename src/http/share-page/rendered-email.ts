@@ -17,10 +17,7 @@ export interface RenderedEmail {
   bytes: number;
 }
 
-/**
- * Renders an email's content. Each step takes some ten milliseconds for a body of 2 MB: it has a turn of its own, if
- * there are turns.
- */
+/** Renders an email's content. For a body of 2 MB each step takes some ten milliseconds: a turn, if there are turns. */
 export async function renderEmail({ html, text, images }: SharedContent, turns?: Turns): Promise<RenderedEmail> {
   const step = async <T>(work: () => T): Promise<T> => (turns ? turns.take<T>(ANYBODY, work) : work());
   const escapedText = text === null ? undefined : await step(() => Buffer.from(escapeHtml(text)));

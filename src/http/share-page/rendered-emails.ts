@@ -1,9 +1,7 @@
 import type { World } from '../../platform/world/index.ts';
 import type { RenderedEmail } from './rendered-email.ts';
 
-/**
- * Rendered emails that are kept: links are opened again and again, and a hostile body of 2 MB becomes one of twelve.
- */
+/** Rendered emails that are kept: links are opened again and again, and a hostile body of 2 MB becomes one of twelve. */
 const EMAILS_MAX = 256;
 const BYTES_MAX = 64 * 1024 * 1024;
 /** Renderings that may wait for the one under way; further requests are refused, to be repeated later. */

@@ -31,10 +31,7 @@ export interface Accept {
   acceptEmail(ctx: Ctx, input: SendEmailRequest, idempotency?: Idempotency): Promise<SentEmail>;
   /** Accepts all of them in one commit, in the order given; `inputs` has a gap where `refused` names an index. */
   acceptBatch(ctx: Ctx, inputs: (SendEmailRequest | undefined)[], options: BatchOptions): Promise<SentBatch>;
-  /**
-   * Accepts a message that a client composed: sent as it is, signed, without the headers that are for us, to the
-   * recipients of the envelope.
-   */
+  /** Accepts a message that a client composed: sent as it is, signed, without headers for us, to the envelope's recipients. */
   acceptMessage(ctx: Ctx, spooled: Spooled, envelope: SubmissionEnvelope): Promise<SentEmail>;
   /** Accepts a received message to be forwarded, byte for byte behind headers of ours; once for each key. */
   acceptForward(ctx: Ctx, forward: Forward, key: string): Promise<SentEmail>;

@@ -7,10 +7,7 @@ import { invalidAttachment, type DraftAttachment, type EmailDraft } from '../../
 /** Concurrent fetches of one request; a server with many of its files should not feel attacked. */
 const AT_ONCE_MAX = 6;
 
-/**
- * Different URLs that one request may name, as many as one email may have attachments: a call must not cause thousands
- * of fetches.
- */
+/** URLs that one request may name: a call must not cause thousands of fetches. As many as one email may have files. */
 const SOURCES_MAX = 100;
 
 /** A URL that many emails of a batch name is fetched once. */

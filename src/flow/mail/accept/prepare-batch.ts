@@ -73,10 +73,7 @@ export async function prepareGood(
 /** Their files are fetched and written before the commit that would refuse them, so the quota is checked early. */
 const hasFiles = ({ attachments }: EmailDraft): boolean => attachments.length > 0;
 
-/**
- * Limits the texts of a batch to the size of a request: a request of a few bytes may name a large template a hundred
- * times.
- */
+/** Limits the texts of a batch to the size of a request: a request of a few bytes may name a large template a hundred times. */
 function createBodyLimit({ config }: World): (prepared: Prepared) => Prepared {
   const bytesMax = config.http.email_body_limit_bytes;
   let left = bytesMax;

@@ -41,8 +41,8 @@ export interface SubmissionEnvelope {
 
 const TAG_HEADER = 'x-rasket-tag';
 /**
- * Headers that are not sent on: the recipients are in the envelope and must not be disclosed, and the others only a
- * receiving server may write.
+ * Headers that are dropped: some would disclose recipients of the envelope, the others only a receiving server may
+ * write.
  */
 const DROPPED = new Set([
   'bcc',

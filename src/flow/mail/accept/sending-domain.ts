@@ -6,10 +6,7 @@ import { findDomain, findDomainByName, maySend, type DomainRow } from '../../../
 import type { EmailDraft } from '../../../resources/emails/index.ts';
 import { mustBeAllowedBySandbox } from './sandbox.ts';
 
-/**
- * For one request: finds the domain that a draft is sent from; refuses if it may not be sent from there, or to its
- * recipients.
- */
+/** For one request: finds the domain that a draft is sent from; refuses if it may not send this, or to its recipients. */
 export type SendingDomainOf = (draft: EmailDraft) => Promise<DomainRow>;
 
 /** Each domain is looked up once for all emails of a request. */

@@ -50,10 +50,7 @@ async function sizeOf(spooled: Spooled, part: FilePart): Promise<number> {
   return size;
 }
 
-/**
- * Identifies the file by name, type and content, whatever boundaries and line lengths a library wrote around it this
- * time.
- */
+/** Identifies the file by name, type and content, whatever boundaries and line lengths a library wrote around it this time. */
 export async function identify(spooled: Spooled, file: SubmittedFile): Promise<readonly string[]> {
   const hash = createHash('sha256');
   for await (const piece of decoded(spooled, file)) hash.update(piece);

@@ -26,8 +26,7 @@ export interface SubmittedMessage {
 }
 
 /**
- * How a message is forwarded: its return path, and what the ARC seal says of earlier hops; `chain` is null where it is
- * signed instead.
+ * How a message is forwarded: its return path, and the state of its ARC chain (null: it is signed instead of sealed).
  */
 export interface Passage {
   /** Null where bounces come to a return path of ours. */

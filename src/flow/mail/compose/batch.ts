@@ -19,14 +19,9 @@ export interface BatchDelivery {
 export interface Batch {
   /** The envelope sender, one for each destination of an email; undefined when the email's domain is gone. */
   returnPath(emailId: string, destination: string): string | undefined;
-  /**
-   * The email's domain if DNS does not verify it at present, so that the email cannot be signed; otherwise undefined.
-   */
+  /** The email's domain if DNS does not verify it at present, so that the email cannot be signed; otherwise undefined. */
   unverifiedDomain(emailId: string): string | undefined;
-  /**
-   * The message, signed with the domain's present keys; throws DomainRemoved or DomainUnverified where it can sign no
-   * more.
-   */
+  /** The message, signed with the domain's present keys; throws DomainRemoved or DomainUnverified where it can sign no more. */
   message(delivery: BatchDelivery, signal: AbortSignal): Promise<OutboundMessage>;
   /**
    * Throws if the message that was handed out must not be sent any more; also KeysChanged. Returns undefined, with
@@ -76,10 +71,7 @@ function emailsOf(rows: readonly EmailRow[], deliveries: readonly BatchDelivery[
   );
 }
 
-/**
- * Opens a batch. It may be under way for minutes, so each message is signed with the keys that its domain has when it
- * is asked for.
- */
+/** A batch may be under way for minutes: each message is signed with the keys that its domain has when it is asked for. */
 export function openBatch({ deliveries, rows, domains, returnPathMac, make }: BatchOptions): Batch {
   const emails = emailsOf(rows, deliveries);
   /** The keys that signed the message of each delivery. */

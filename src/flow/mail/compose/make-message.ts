@@ -28,9 +28,7 @@ const MIB = 1024 * 1024;
 
 /** Memory for messages that are kept as they were made: ordinary mail under way, and attachments as far as it goes. */
 const KEPT_BYTES_TOTAL = 96 * MIB;
-/**
- * The largest message that is kept, of about 200 KB of content: reading and encoding a smaller one again costs more.
- */
+/** The largest message that is kept, of about 200 KB of content: reading and encoding a smaller one again costs more. */
 const KEPT_BYTES_MAX = MIB / 2;
 /** Memory for larger messages while they are signed and sent. */
 const WORKING_BYTES_TOTAL = 96 * MIB;

@@ -129,9 +129,7 @@ export function createSigningDomains(world: World): (domainIds: string[]) => Pro
   }
 }
 
-/**
- * Links to a host that does not lead to us would be dead, so nothing is tracked until DNS has confirmed that it does.
- */
+/** Links to a host that does not lead to us would be dead, so nothing is tracked until DNS has confirmed that it does. */
 function trackingOf(world: World, name: SendingName): TrackingLinks | undefined {
   const [opens, clicks] = [name.open_tracking === 1, name.click_tracking === 1];
   if (!opens && !clicks) return undefined;

@@ -117,10 +117,7 @@ export class ConnectionSlots {
     return undefined;
   }
 
-  /**
-   * Whether closing a connection to one address makes room for one to the other; not while another is being closed
-   * already.
-   */
+  /** Whether closing a connection to one address makes room for one to the other; not while another is being closed already. */
   #makesRoomFor(closed: MxAddress, wanted: MxAddress, team: string): boolean {
     if (!this.#openings.fits(team)) return false;
     if (wanted === closed) return wanted.isFull && wanted.leaving === 0;

@@ -55,9 +55,7 @@ export interface DeliverOptions {
   now?: () => number;
   /** Shuffles equal hosts and spreads second tries. */
   random: () => number;
-  /**
-   * Called when a transaction did not deliver to all its recipients, with the last steps of the session, never content.
-   */
+  /** Called when a transaction did not deliver to all its recipients, with the last steps of the session, never content. */
   onTrouble?: (trouble: { job: DeliveryJob; mx: string; outcomes: RecipientOutcome[]; transcript: string[] }) => void;
 }
 

@@ -118,10 +118,7 @@ export interface DeliverContext {
   onConversation?: (conversation: Conversation) => void;
 }
 
-/**
- * Returns exactly one outcome for each of the job's recipients, in their order. Errors of message() and intend() pass
- * through.
- */
+/** Returns one outcome for each of the job's recipients, in their order. Errors of message() and intend() pass through. */
 export type Deliver = (job: DeliveryJob, ctx: DeliverContext) => Promise<RecipientOutcome[]>;
 
 /** An outcome that is the same for all recipients of a job, before it is dealt out to them. */

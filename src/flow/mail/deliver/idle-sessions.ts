@@ -5,9 +5,7 @@ import type { SmtpSession } from './smtp-session.ts';
 /** A mail server, and how we reach it. */
 export interface Peer {
   address: MxAddress;
-  /**
-   * Connections with the same key are interchangeable: from one egress, to one host and address, under one TLS policy.
-   */
+  /** Connections with the same key are interchangeable: from one egress, to one host and address, under one TLS policy. */
   key: string;
 }
 

@@ -28,10 +28,7 @@ export function asDown<V extends JobOutcome>(outcome: V): V {
   return { ...outcome, reason: 'destination_down', detail: `Not tried, since a moment ago: ${outcome.detail}` };
 }
 
-/**
- * What a failure says about all names behind the address; undefined where it was about TLS, or the host takes no mail
- * at all.
- */
+/** What a failure says about all names behind the address; undefined if it was about TLS, or the host takes no mail. */
 export function addressOutcome({ mx, ...failure }: FailedTarget): Deferral | undefined {
   const { reason, detail, reply, takesNoMail } = failure;
   if (takesNoMail || reason === 'tls_unavailable' || reason === 'stopping') return undefined;

@@ -8,10 +8,7 @@ export interface OpeningRequest {
   peer: Peer;
   /** Whether the destination's own limits allow one more opening. */
   isReady(): boolean;
-  /**
-   * Permits the opening, whose end the destination reports to the slots; or refuses it, because the address failed
-   * meanwhile.
-   */
+  /** Permits the opening, whose end is to be reported to the slots; or refuses it, because the address failed meanwhile. */
   answer(permission: 'open' | NonNullable<MxAddress['refusal']>): void;
   /** Whether an existing connection would do as well; one that was idle may be dead. */
   mayAdopt(wasIdle: boolean): boolean;
@@ -72,10 +69,7 @@ export class TeamRequests {
  * all for each mail.
  */
 export class OpeningRequests {
-  /**
-   * Teams that were given nothing since the queue was last empty; the latest is served first, as most of them want
-   * little.
-   */
+  /** Teams that were given nothing since the queue was last empty; the latest is served first, as most of them want little. */
   #newcomers = new Map<string, TeamRequests>();
   #others = new Map<string, TeamRequests>();
   #hadTurn = new Set<string>();

@@ -6,10 +6,7 @@ import type { SmtpTimeouts } from './timeouts.ts';
 
 const WRITE_BYTES = 64 * 1024;
 
-/**
- * Resolves when all content has left this process: only then is the dot written, so that a break during the content is
- * never ambiguous.
- */
+/** Resolves when all content has left this process: the dot comes after that, so no break in the content is ambiguous. */
 export async function sendContent({ connection, timeouts }: SmtpSession, message: OutboundMessage): Promise<void> {
   const blocks = new MessageBlocks();
   let callOff: (() => void) | undefined;

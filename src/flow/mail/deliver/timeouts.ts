@@ -7,10 +7,7 @@ export interface SmtpTimeouts {
   mailMs: number;
   rcptMs: number;
   dataMs: number;
-  /**
-   * In all, from MAIL to the answer to DATA: a peer that answers each command just in time cannot hold a transaction
-   * for hours.
-   */
+  /** From MAIL to the answer to DATA: answers that each come just in time cannot hold a transaction for hours. */
   envelopeMs: number;
   dataBlockMs: number;
   /** The time for content of any size … */

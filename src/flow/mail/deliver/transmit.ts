@@ -19,9 +19,7 @@ import type { Failure } from './smtp-connection.ts';
 import type { SmtpSession } from './smtp-session.ts';
 import { REASONS } from './smtp-session.ts';
 
-/**
- * stale: a reused connection turned out to be closed before the peer answered; the job is as if it had not been tried.
- */
+/** stale: a reused connection turned out to be closed before the peer answered; the job is as if it had not been tried. */
 export type Transmission = { kind: 'done'; outcomes: RecipientOutcome[] } | { kind: 'stale' };
 
 /** One mail transaction (RFC 5321 §3.3). Afterwards the session is ready for the next one or its connection failed. */
