@@ -14,8 +14,8 @@ import { noteOf } from './audit-note.ts';
 export type Answerer = (checked: CheckedRequest) => unknown;
 
 /**
- * The contract has been checked at run time, operation by operation, and the compiler cannot follow: what has passed the
- * checks of an operation is a call of that operation. Nowhere else is a call taken for one without the compiler's word.
+ * Requests are checked against the contract at run time, per operation, which the compiler cannot follow: a request
+ * that passed an operation's checks is a call of that operation. Only here are calls cast without the compiler's proof.
  */
 type AnyCall = { path: unknown; query: unknown; header: unknown; body: unknown };
 type Table<Run> = Readonly<Record<string, Run | undefined>>;
@@ -25,7 +25,7 @@ const byAnybody = publicOperations as unknown as Table<(services: HttpServices, 
 const pagesByKey = keyPages as unknown as Table<(ctx: Ctx, page: PageCall, call: AnyCall) => unknown>;
 const pagesByAnybody = publicPages as unknown as Table<(page: PageCall, call: AnyCall) => unknown>;
 
-/** How an operation is answered over HTTP. Throws when the program has none for it. */
+/** Makes the HTTP answerer of an operation; throws when the program has none for it. */
 export function answererOf(operation: OperationValidators, validators: Validators, services: HttpServices): Answerer {
   const { operationId } = operation;
   const headerNames = operation.parameters.filter((parameter) => parameter.in === 'header').map(({ name }) => name);

@@ -26,7 +26,7 @@ export const rateHeaders = (state: RateState) => ({
 export const setRateHeaders = (reply: FastifyReply, state: RateState): void => void reply.headers(rateHeaders(state));
 
 /**
- * The one place where a failure becomes an answer: refusals as they are, setbacks of the world as 503, and anything
+ * The one place where an error becomes an answer: refusals as they are, an unavailable database as 503, and anything
  * else as our own defect, whose cause goes to the log under the request's id and nowhere else.
  */
 export function refusalFor(error: unknown, request: FastifyRequest, log: Log): Refusal {
@@ -47,9 +47,9 @@ export function refusalFor(error: unknown, request: FastifyRequest, log: Log): R
   return refuse('application_error', { say: `Something went wrong on our side. The request id is ${request.id}.` });
 }
 
-/** What fastify itself refuses while it reads a request. */
+/** Errors that fastify throws while it reads a request. */
 function fastifyRefusal(error: unknown, request: FastifyRequest): Refusal | undefined {
-  // The caller went away; nobody hears this, and no store of ours has failed.
+  // The caller closed the connection: the answer reaches no one, and it is no failure of our storage.
   if (request.raw.destroyed && !request.raw.complete) {
     return refuse('validation_error', { status: 400, say: 'The connection ended before the request body did.' });
   }
@@ -71,7 +71,7 @@ function fastifyRefusal(error: unknown, request: FastifyRequest): Refusal | unde
   }
 }
 
-/** `retry-after` stands on this refusal alone, and is never 0. */
+/** `retry-after` is sent with this refusal alone, and is never 0. */
 export function rateLimited(state: RateState): Refusal {
   return refuse('rate_limit_exceeded', {
     say: `Too many requests: at most ${state.limit} at once (rate_limit.burst of this server). Try again in ${state.retryAfterSeconds} s.`,

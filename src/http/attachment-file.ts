@@ -5,7 +5,7 @@ import type { PublicPage } from './page.ts';
 export const sendAttachmentFile: PublicPage<'downloadAttachment'> = async ({ services, reply }, { path, query }) => {
   const target = { emailId: path.email_id, attachmentId: path.attachment_id, expires: query.expires };
   const file = await downloadAttachment(services.world, target, query.token);
-  // The content is a stranger's: a browser is to keep it, and never to run it under our origin.
+  // The content is untrusted: a browser must save it, and never run it under our origin.
   reply.headers({
     'content-type': file.contentType,
     'content-length': file.size,

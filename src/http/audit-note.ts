@@ -7,7 +7,7 @@ import type { CheckedRequest } from './checked-request.ts';
 const DETAILS_BYTES = 2000;
 const USER_AGENT_CHARS_MAX = 500;
 
-/** What the audit log says of a request: who, from where, to what, and what was asked for. */
+/** The audit log's entry for a request: who called, from where, what was changed, and with which fields. */
 export function noteOf(
   { operation }: OperationValidators,
   { request, caller, body, parameters }: CheckedRequest,

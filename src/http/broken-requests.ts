@@ -5,8 +5,8 @@ import { errorBody, rateHeaders } from './answers.ts';
 import type { RateState } from './rate-limit.ts';
 
 /**
- * Answers what is no HTTP request, or not a whole one, in the form of every other answer, and closes: where such a
- * request ends and the next begins is anybody's guess.
+ * Answers bytes that are not a complete HTTP request, in the form of every other answer, and closes the connection: it
+ * is unknown where such a request ends and the next begins.
  */
 export function createBrokenRequests(
   world: World,

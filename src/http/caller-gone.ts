@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** Aborted when the caller's connection ends before the answer. Made only where somebody asks for it. */
+/** A signal that aborts when the caller's connection ends before the answer. Made only on request. */
 export function whenCallerGone({ raw: { socket } }: FastifyRequest, reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
   const abort = (): void => controller.abort();

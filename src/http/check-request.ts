@@ -5,7 +5,7 @@ import { complexityFault } from './json-complexity.ts';
 
 const KEY_CHARS_MAX = 256;
 
-/** Fault 6 of the documented order. An absent header is none. */
+/** Fault 6 of the documented order. An absent header is no fault. */
 export function checkIdempotencyKey(key: string | undefined): void {
   if (key === undefined || (key.length >= 1 && key.length <= KEY_CHARS_MAX)) return;
   throw refuse('invalid_idempotency_key', {
@@ -13,7 +13,7 @@ export function checkIdempotencyKey(key: string | undefined): void {
   });
 }
 
-/** Fault 7: path, query and header parameters; the first one at fault is named, but for what only a signed link leads to. */
+/** Fault 7: the first path, query or header parameter at fault. Operations behind signed links answer 404 instead. */
 export function checkParameters(operation: OperationValidators, parameters: RequestParameters): void {
   const fault = parameterFault(operation, parameters);
   if (!fault) return lowerUuids(operation, parameters);
@@ -23,7 +23,7 @@ export function checkParameters(operation: OperationValidators, parameters: Requ
 
 function parameterFault(operation: OperationValidators, parameters: RequestParameters): Refusal | undefined {
   for (const text of [...Object.values(parameters.path), ...Object.values(parameters.query)]) {
-    // U+FFFD stands where escapes were not UTF-8.
+    // U+FFFD replaces escapes that are not UTF-8.
     if (typeof text === 'string' && (!isStorable(text) || text.includes('\uFFFD'))) {
       return refuse('invalid_parameter', {
         say: 'A path or query parameter contains a NUL character or is not UTF-8; write it percent-encoded in UTF-8.',
@@ -37,7 +37,7 @@ function parameterFault(operation: OperationValidators, parameters: RequestParam
   });
 }
 
-/** RFC 9562 §4: UUIDs are read in either letter case; SQLite, which keeps them as text, knows only the one. */
+/** RFC 9562 §4: UUIDs are read in either letter case; SQLite keeps them as text, in lower case. */
 function lowerUuids(operation: OperationValidators, { path, query }: RequestParameters): void {
   for (const { name, in: place, schema } of operation.parameters) {
     const values = place === 'path' ? path : query;
@@ -48,11 +48,11 @@ function lowerUuids(operation: OperationValidators, { path, query }: RequestPara
 
 export interface ParsedBody {
   value: unknown;
-  /** Only by an escape can JSON in UTF-8 say a NUL or half of a surrogate pair. */
+  /** Whether the text has \u escapes: only they can produce a NUL or half a surrogate pair from JSON in UTF-8. */
   hasEscapes: boolean;
 }
 
-/** Fault 8: zero bytes are an empty body, whatever the media type says. */
+/** Fault 8: zero bytes are an empty body, whatever the media type is. */
 export function parseBody(bytes: Buffer | undefined, contentType: string | undefined): ParsedBody {
   if (bytes === undefined || bytes.length === 0) return { value: {}, hasEscapes: false };
   if (!/^application\/json\s*(;|$)/i.test(contentType ?? '')) {
@@ -70,7 +70,7 @@ export function parseBody(bytes: Buffer | undefined, contentType: string | undef
   }
 }
 
-/** A body as its operation takes it: a bare list stands for the one field that may be sent so. */
+/** The body as its operation expects it: a bare list stands for the one field that may be sent so. */
 export function unwrapped(operation: OperationValidators, body: ParsedBody): ParsedBody {
   const field = operation.operation['x-bare-list'];
   return field === undefined || !Array.isArray(body.value) ? body : { ...body, value: { [field]: body.value } };
@@ -78,7 +78,7 @@ export function unwrapped(operation: OperationValidators, body: ParsedBody): Par
 
 const badBody = (say: string) => refuse('validation_error', { status: 400, say });
 
-/** Faults 9 and 10: the first required field that is absent, or every other field at fault. */
+/** Faults 9 and 10: the required fields that are absent, otherwise all other fields at fault. */
 export function checkBody(operation: OperationValidators, { value: body, hasEscapes }: ParsedBody): void {
   refuseFields(operation.operation, body);
   const problems = operation.checkBody?.(body) ?? unexpectedFields(operation, body);
@@ -90,14 +90,14 @@ export function checkBody(operation: OperationValidators, { value: body, hasEsca
 
 const ALSO_MAX = 5;
 
-/** The first is the fault; the others are named with it, so that nobody learns of them one call after another. */
+/** The first is the fault; the others are named with it, so that the caller does not learn of them one call after another. */
 function sayMissing([first, ...others]: string[]): string {
   if (others.length === 0) return `Missing required field: ${first}.`;
   const more = others.length > ALSO_MAX ? ` and ${others.length - ALSO_MAX} more` : '';
   return `Missing required field: ${first}. Also missing: ${others.slice(0, ALSO_MAX).join(', ')}${more}.`;
 }
 
-/** A field that exists but is not this operation's to change is a rule of the resource, not a fault of form. */
+/** Fields that exist but that this operation may not change: a rule of the resource, not a fault of form. */
 function refuseFields(operation: OperationValidators['operation'], body: unknown): void {
   const { 'x-refused-fields': refused, 'x-refused-as': name = 'validation_error' } = operation;
   if (refused === undefined || typeof body !== 'object' || body === null || Array.isArray(body)) return;
@@ -105,7 +105,7 @@ function refuseFields(operation: OperationValidators['operation'], body: unknown
   if (named !== undefined) throw refuse(name, { status: 422, say: `${refused[named]}.` });
 }
 
-/** An operation without a body takes an empty object, because clients send one. */
+/** An operation without a body accepts an empty object, because clients send one. */
 function unexpectedFields(operation: OperationValidators, body: unknown): Problem[] {
   if (operation.checkBody) return [];
   if (body === null || typeof body !== 'object' || Array.isArray(body)) {
@@ -118,7 +118,7 @@ function unexpectedFields(operation: OperationValidators, body: unknown): Proble
   }));
 }
 
-/** NUL cannot be stored by every database, and a lone surrogate by none: refused once, for every field there is. */
+/** Not every database can store NUL, and none a lone surrogate: refused here, for all fields of all operations. */
 function unstorable(body: unknown): Problem[] {
   const problems: Problem[] = [];
   const look = (value: unknown, path: string): void => {

@@ -7,7 +7,7 @@ import type { Caller } from './request-log.ts';
 export interface CheckedRequest {
   request: FastifyRequest;
   reply: FastifyReply;
-  /** Absent where the operation asks for no credential. */
+  /** Undefined where the operation needs no credential. */
   caller: Caller | undefined;
   body: ParsedBody;
   parameters: RequestParameters;

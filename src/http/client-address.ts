@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { createRangeCheck, plainAddress } from '../platform/network/index.ts';
 
-/** Who asks, past the proxies that are believed: the rule by which fastify knows the address of an API call. */
+/** The client's address behind the trusted proxies: the rule by which fastify finds the address of an API call. */
 export function createClientAddress(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
   const isTrusted = createRangeCheck(trustedProxies);
   return (request) => {
@@ -11,7 +11,7 @@ export function createClientAddress(trustedProxies: readonly string[]): (request
     const hops = String(request.headers['x-forwarded-for'] ?? '').split(',');
     for (let hop = hops.pop(); hop !== undefined && isTrusted(address); hop = hops.pop()) {
       const next = plainAddress(hop.trim());
-      // What is no address was written by somebody who is not to be believed.
+      // A trusted proxy writes addresses only: the rest of the header comes from an untrusted client.
       if (isIP(next) === 0) break;
       address = next;
     }
@@ -19,7 +19,7 @@ export function createClientAddress(trustedProxies: readonly string[]): (request
   };
 }
 
-/** Which host was asked for: what a proxy that is believed says of it, and otherwise what the request says. */
+/** The requested host: as a trusted proxy forwards it, otherwise as the request names it. */
 export function createRequestedHost(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
   const isTrusted = createRangeCheck(trustedProxies);
   return ({ headers, socket }) => {

@@ -4,7 +4,7 @@ import type { KeyPage } from './page.ts';
 
 const TYPES = { csv: 'text/csv; charset=utf-8', ndjson: 'application/x-ndjson; charset=utf-8' } as const;
 
-/** Answers with a file that is made while it is sent, as fast as the caller takes it. */
+/** Answers with a file that is made while it is sent, as fast as the caller reads it. */
 export const exportContacts: KeyPage<'exportContacts'> = async (ctx, { reply }, { query }) => {
   const format = query?.format ?? 'csv';
   const lines = await linesOf(ctx, { format, segmentId: query?.segment_id });

@@ -3,34 +3,34 @@ import { nextTurn, rest } from '../platform/clock/index.ts';
 import { createTurns, type Turns } from '../platform/fair-share/index.ts';
 import { callerGone } from '../resources/access/index.ts';
 
-/** All who come without a key, as one party: their addresses are as many as they like. */
+/** The one party of all callers without a key: by address, one caller could be any number of parties. */
 export const ANYBODY = 'anybody';
-/** Smaller bodies hold up nobody. */
+/** Smaller bodies are not delayed, as they do not block the event loop for long. */
 export const COSTLY_BYTES = 64 * 1024;
 
-/** Of larger ones, what is stored holds up others as well: the next one waits until this one is answered … */
+/** Storing a larger body blocks others as well, so that its turn lasts until it is answered … */
 const LARGE_BYTES = 1024 * 1024;
-/** … but not for a caller whose files are fetched from elsewhere. */
+/** … but not for long: its attachments may have to be fetched from elsewhere. */
 const ANSWERED_MS_MAX = 250;
 
 const RESTS_PER_WORK = 2;
-/** Less than this is over before a rest would be. */
+/** Shorter work is over before a rest would be. */
 const WORTH_A_REST_MS = 2;
 const PAGES_WAITING_MAX = 16;
 
 /**
- * What holds the one thread that answers everybody: large bodies and pages for people without a key are worked at one
- * after the other, in turns of the teams, and take a third of the time at most, however many come.
+ * Turns for work that blocks the event loop: large bodies, and pages for people without a key. It is done one piece
+ * after the other, in turns of the teams, and takes a third of the time at most, however much there is.
  */
 export const createCostlyTurns = (): Turns =>
   createTurns(1, ({ tookMs }) => (tookMs < WORTH_A_REST_MS ? nextTurn() : rest(tookMs * RESTS_PER_WORK)));
 
-/** Who opens one more page is asked to come back at once. */
+/** When true, a further page is refused, to be opened again later. */
 export const arePagesCrowded = (turns: Turns): boolean => turns.waitingOf(ANYBODY) >= PAGES_WAITING_MAX;
 
 /**
- * Reads a body and begins its answer, in a turn if the body is large. What is done at once is the turn's, such as what an
- * operation checks itself; the answer is waited for afterwards.
+ * Reads a body and begins its answer, in a turn if the body is large. The turn covers synchronous work, such as an
+ * operation's own checks; the answer is awaited after it.
  */
 export async function inTurn(
   turns: Turns,

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { OpenApiDocument } from '../contract/index.ts';
 
-/** Where the page finds its script; the contract has it as an operation. */
+/** The URL of the page's script, which is an operation of the contract. */
 const SCRIPT_PATH = '/docs/scalar.js';
 
 /**
- * Nothing is fetched from or told to anybody else: no fonts, no proxy for calls that are tried out, no telemetry, no
- * assistant. Calls go to the server that the page came from. A call that is tried out would carry every parameter that has
- * an example, `after` beside `before`: those that may be left out are left out.
+ * The page exchanges no data with other hosts: no fonts, no proxy for calls that are tried out, no telemetry, no
+ * assistant. Calls go to the server that the page came from. A call that is tried out would send every parameter that
+ * has an example, `after` beside `before`: so optional parameters lose their examples.
  */
 const START = `fetch('/openapi.json').then((answer) => answer.json()).then((document) => {
   for (const item of Object.values(document.paths)) {
@@ -32,7 +32,7 @@ const START = `fetch('/openapi.json').then((answer) => answer.json()).then((docu
   });
 });`;
 
-/** The API reference: search, every call to try out, and how curl, the official client and Python make it. */
+/** The API reference: search, every call to try out, and examples for curl, the official client and Python. */
 export function renderDocsPage({ info }: OpenApiDocument): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -44,7 +44,7 @@ export function renderDocsPage({ info }: OpenApiDocument): string {
 
 const startHash = createHash('sha256').update(START).digest('base64');
 
-/** `default-src` covers neither the base, nor where forms go, nor who may put the page into a frame. */
+/** `default-src` does not cover the base URL, form targets, or which sites may frame the page. */
 export const docsPolicy = [
   "default-src 'none'",
   `script-src 'self' 'sha256-${startHash}'`,
@@ -59,12 +59,12 @@ export const docsPolicy = [
 
 let script: Promise<Buffer> | undefined;
 
-/** Five megabytes that most servers never give out: read when they are first asked for. */
+/** Five megabytes that most servers never serve: read at the first request. */
 export function loadDocsScript(): Promise<Buffer> {
   return (script ??= readScript());
 }
 
-/** The package of Scalar that holds the whole script, and nothing else of it, answers it as a plugin of fastify. */
+/** The Scalar package serves the script only through its fastify plugin, so we ask that once. */
 async function readScript(): Promise<Buffer> {
   const [{ fastify }, { default: scalar }] = await Promise.all([
     import('fastify'),

@@ -6,22 +6,22 @@ import type { KeyPage } from './page.ts';
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-store',
-  // nginx would collect frames until its buffer is full.
+  // nginx would buffer frames until its buffer is full.
   'x-accel-buffering': 'no',
 };
 
-/** Answers with a stream that goes on until one side ends it. */
+/** Answers with a stream that stays open until one side ends it. */
 export const listenWebhooks: KeyPage<'listenWebhooks'> = async (ctx, { services, reply }, { query, header }) => {
   const lastId = header?.['Last-Event-ID'];
   const events = readTypes(query?.events, services.document);
   reply.headers(HEADERS);
-  // RFC 9110 §9.3.2: HEAD answers the headers alone, and a stream that nobody reads would never end.
+  // RFC 9110 §9.3.2: HEAD answers the headers alone. A stream that is never read would never end.
   if (reply.request.method === 'HEAD') return '';
   const stream = await services.listeners.open(ctx, {
     events,
     position: lastId === undefined ? undefined : readPosition(lastId),
   });
-  // Whoever went away while the listener was being opened is noticed by nobody else.
+  // If the caller closed the connection while the listener was being opened, no later event ends the stream.
   if (reply.raw.destroyed) stream.destroy();
   return stream;
 };

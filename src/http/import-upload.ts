@@ -12,16 +12,16 @@ import type { KeyPage } from './page.ts';
 
 const FIELDS = ['column_map', 'on_conflict', 'segments', 'topics'] as const;
 const FIELD_BYTES_MAX = 256 * 1024;
-/** The reader of forms throws at boundaries that are longer; RFC 2046 §5.1.1 allows 70 characters. */
+/** The form parser throws at longer boundaries; RFC 2046 §5.1.1 allows 70 characters. */
 const TYPE_CHARS_MAX = 255;
 const TYPE_TOO_LONG = `Content-Type is longer than ${TYPE_CHARS_MAX} characters`;
 
 /** Lets the routes of `server` read forms piece by piece, as no other route does. */
 export async function readForms(server: FastifyInstance): Promise<void> {
   server.removeAllContentTypeParsers();
-  // The size of a file is counted where it is stored.
+  // The file's size is limited where it is stored.
   await server.register(multipart, {
-    // One file more than is taken, and fields enough to name the one that is too many.
+    // One file more than allowed, and enough fields to name the one that is too many.
     limits: { fileSize: Infinity, fieldSize: FIELD_BYTES_MAX, files: 2, fields: FIELDS.length + 2, parts: 20 },
   });
   server.addContentTypeParser('*', (_request, _payload, done) => done(noForm()));
@@ -33,7 +33,7 @@ const noForm = () =>
     say: 'Content-Type must be multipart/form-data, with the CSV as its file.',
   });
 
-/** Stores the file while it comes in and puts the import in line; nothing of a refused one is left. */
+/** Stores the file as it comes in and queues the import; a refused import leaves nothing behind. */
 export const createContactImport: KeyPage<'createContactImport'> = async (ctx, { reply }) => {
   const { request } = reply;
   if (!request.isMultipart()) throw noForm();
@@ -55,7 +55,8 @@ export const createContactImport: KeyPage<'createContactImport'> = async (ctx, {
     reply.code(201);
     return made;
   } catch (error) {
-    // The rest is dropped, so that a sender who listens only after its last byte hears why; it has as long as any request.
+    // The rest of the body is read and dropped, so that a sender who reads only after its last byte gets the answer;
+    // the time limit of any request ends that.
     request.raw.unpipe().resume();
     await ctx.store.blobs.remove(id);
     throw formFault(error);
@@ -72,9 +73,9 @@ function readField(
   const bad = (says: string) => invalidFields([{ path: name, message: `${name} ${says}.` }]);
   if (form[name] !== undefined) throw bad('stands twice in the form');
   if (valueTruncated) throw bad(`is larger than ${FIELD_BYTES_MAX / 1024} KB`);
-  // A part that says it is JSON comes parsed.
+  // A part with the type JSON comes parsed.
   form[name] = typeof value === 'string' ? value : JSON.stringify(value);
-  // What is wrong with the form is said before a file of 50 MB has come in, where it stands before it.
+  // Checked after each field: a fault is told before a file of 50 MB that follows has come in.
   checkImport(form);
 }
 
@@ -91,7 +92,7 @@ const unknown = (name: string) =>
     },
   ]);
 
-/** What the reader of forms says is about the form; anything else is passed on. */
+/** Errors of the form parser become refusals of the form; all others are passed on. */
 function formFault(error: unknown): unknown {
   const { code = '', message = '', statusCode } = error as { code?: string; message?: string; statusCode?: number };
   if (error instanceof Refusal) return error;

@@ -1,15 +1,15 @@
 /**
- * A body of a few megabytes can spell millions of objects, which cost a hundred times their text once parsed. Nobody
- * needs that many values in one request; the bytes of a file, a list of plain numbers, are not counted.
+ * A body of a few megabytes can contain millions of objects, which take a hundred times its size once parsed. No
+ * request needs that many values; lists of plain numbers, such as the bytes of a file, are not counted.
  */
 const VALUES_MAX = 200_000;
-/** A name costs many times a value: objects of many names are slow to make and slow to check. The largest batch has some 20,000. */
+/** A name costs many times a value: objects of many names are slow to make and check. The largest batch has some 20,000. */
 const NAMES_MAX = 40_000;
 const DEPTH_MAX = 64;
-/** What a smaller body can spell does no harm, and is not worth reading twice. */
+/** Smaller bodies are not scanned: their objects do no harm. */
 const UNREAD_BYTES_MAX = 64 * 1024;
 
-/** What makes a JSON text too much to parse; undefined when it may be. One pass over the bytes, without any allocation. */
+/** Why a JSON text is too complex to parse; undefined if it is not. One pass over the bytes, without any allocation. */
 export function complexityFault(bytes: Buffer): string | undefined {
   if (bytes.length <= UNREAD_BYTES_MAX) return undefined;
   let values = 0;
@@ -41,7 +41,7 @@ const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** How far is read byte by byte before the native search takes over: a text full of quotes would call it at each. */
+/** Bytes read one by one before the native search takes over: in a text full of quotes it would be called at each. */
 const SHORT_TEXT = 256;
 
 function endOfString(bytes: Buffer, from: number): number {

@@ -9,7 +9,7 @@ import type { Ctx } from '../resources/access/index.ts';
 export interface HttpServices extends Services {
   tracking: Tracking;
   listeners: Listeners;
-  /** For what holds the thread for long. */
+  /** For work that blocks the event loop for long. */
   turns: Turns;
 }
 

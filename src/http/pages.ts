@@ -1,4 +1,4 @@
-/** What HTTP alone answers: pages, files and streams. Every other operation is in operations/. */
+/** Answers that only HTTP gives: pages, files and streams. Every other operation is in operations/. */
 import { formatContractYaml, type PageId } from '../contract/index.ts';
 import { sendAttachmentFile } from './attachment-file.ts';
 import { docsPolicy, loadDocsScript, renderDocsPage } from './docs-page.ts';
@@ -37,7 +37,7 @@ export const publicPages: { [Id in Exclude<PageId, KeyPageId>]: PublicPage<Id> }
 
 export const keyPages: { [Id in KeyPageId]: KeyPage<Id> } = { listenWebhooks, createContactImport, exportContacts };
 
-/** The document does not change while the program runs. */
+/** Made once: the document does not change while the program runs. */
 let json: Buffer | undefined;
 let yaml: Promise<Buffer> | undefined;
 let page: string | undefined;

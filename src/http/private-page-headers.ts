@@ -6,7 +6,7 @@ const UNUSED_FEATURES = [
   ...['shared-storage', 'usb', 'web-share', 'xr-spatial-tracking'],
 ];
 
-/** Of a page whose address is what lets its reader in: nothing may store, pass on or frame it. */
+/** Headers of a page whose URL alone grants access: it must not be stored, passed on or framed. */
 export const privatePageHeaders = (policy: string): Record<string, string> => ({
   'content-security-policy': `${policy}; frame-ancestors 'none'`,
   'cache-control': 'no-store',

@@ -1,8 +1,8 @@
 import type { Executor } from '../platform/db/index.ts';
 
 /**
- * Refills and takes in one statement; the row's lock orders the nodes. Nothing is written when there is no token to
- * take, so that a caller who goes on asking does not keep the bucket empty.
+ * Refills the bucket and takes a token in one statement; the row lock orders the nodes. Nothing is written when there
+ * is no token, so that a caller who goes on asking does not keep the bucket empty.
  */
 export async function takeFromSharedBucket(
   db: Executor,

@@ -2,7 +2,7 @@ import { clientKey } from '../platform/network/index.ts';
 import type { World } from '../platform/world/index.ts';
 import { takeFromSharedBucket } from './rate-limit.store.ts';
 
-/** What the three headers say. */
+/** The values of the three rate limit headers. */
 export interface RateState {
   limit: number;
   remaining: number;
@@ -15,7 +15,7 @@ export interface RateState {
 export interface RateLimit {
   /** Takes a token, if there is one. */
   take(bucket: string): Promise<RateState> | RateState;
-  /** The state without taking anything. */
+  /** The state, without taking a token. */
   peek(bucket: string): RateState;
 }
 
@@ -24,14 +24,14 @@ interface Bucket {
   at: number;
 }
 
-/** Of who has no credential: one customer has a whole network of IPv6 addresses. */
+/** The bucket of callers without a credential, by network for IPv6: one customer has a whole network of addresses. */
 export const bucketOfAddress = (address: string): string => `address:${clientKey(address)}`;
 
 const BUCKETS_MAX = 50_000;
 
 /**
- * A token bucket for each team, and for each address of callers without a credential. On PostgreSQL the teams' buckets
- * are shared by all nodes; addresses are each node's own business.
+ * A token bucket for each team, and for each address of callers without a credential. On PostgreSQL all nodes share the
+ * teams' buckets; those of addresses are local to a node.
  */
 export function createRateLimit(world: World): RateLimit {
   const { requests_per_second: perSecond, burst } = world.config.rate_limit;
@@ -62,7 +62,7 @@ export function createRateLimit(world: World): RateLimit {
     return stateOf(left, allowed);
   }
 
-  /** A full bucket is what an unknown one is; if none is full, the oldest entries go. */
+  /** Full buckets are forgotten, as a new one is full too; if none is full, the oldest are. */
   function forgetFull(now: number): void {
     for (const [name, bucket] of buckets) if (filled(bucket, now) >= burst) buckets.delete(name);
     for (const name of buckets.keys()) {

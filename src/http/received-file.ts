@@ -12,7 +12,7 @@ export const sendReceivedRaw: PublicPage<'downloadReceivedRaw'> = async (call, {
   return send(call, await downloadReceived(call.services.world, link, query.token));
 };
 
-/** The content is a stranger's: a browser is to keep it, and never to run it under our origin. */
+/** The content is untrusted: a browser must save it, and never run it under our origin. */
 function send({ reply }: PageCall, file: ReceivedDownload) {
   reply.headers({
     'content-type': file.contentType,

@@ -4,12 +4,12 @@ import type { World } from '../platform/world/index.ts';
 import { keyIdOf, type Actor } from '../resources/access/index.ts';
 import { markerText, redactBody, redactPath, redactTokens, type RequestLog } from '../resources/logs/index.ts';
 
-/** What is known of a request whose credential was good. */
+/** The caller of a request with a valid credential. */
 export interface Caller {
-  /** null: an operator, who belongs to none. */
+  /** null for an operator, who belongs to no team. */
   teamId: string | null;
   actor: Actor;
-  /** The body as it was read; undefined while it was not, or where there is none. */
+  /** The parsed body; undefined before that, or without a body. */
   body?: unknown;
 }
 
@@ -18,11 +18,11 @@ type Operation = Pick<OperationValidators, 'operationId' | 'path'>;
 const USER_AGENT_CHARS_MAX = 500;
 const ENDPOINT_CHARS_MAX = 500;
 
-/** Routes whose bodies are secrets through and through, as the contract writes them: a caller may encode any letter. */
+/** Routes whose whole bodies are secrets, as the contract writes them: in the URL, a caller may encode any letter. */
 const SECRET_ROUTES = /^\/(?:auth|oauth)\//;
-/** What the log answers is in the log already. */
+/** Answers of these routes are in the log already. */
 const LOG_ROUTES = /^\/logs(?:\/|$)/;
-/** Its answer is a link that opens by itself. */
+/** The operation whose answer is a link that needs no login. */
 const SHARE = 'createShare';
 
 export interface Answered {
@@ -32,7 +32,7 @@ export interface Answered {
   payload: unknown;
 }
 
-/** Notes an answer that is about to be written. The log's id is the request's, which the caller sees in x-request-id. */
+/** Logs an answer that is about to be written. The entry's id is the request's, which the caller sees in x-request-id. */
 export function createAnswerNote(
   world: World,
   requestLog: RequestLog,
@@ -41,7 +41,7 @@ export function createAnswerNote(
   const isOneTooMany = createFlood(world);
   return (operation, { request, reply, caller, payload }) => {
     const { teamId } = caller;
-    // These are the logs of teams; what an operator changes stands in the audit log.
+    // These are the logs of teams; changes by operators are in the audit log.
     if (teamId === null || isLookOfOurs(request, reply) || (reply.hasHeader('retry-after') && isOneTooMany(teamId)))
       return;
     const path = request.url.split('?', 1)[0] ?? '';
@@ -64,14 +64,14 @@ export function createAnswerNote(
   };
 }
 
-/** Whoever looks at the logs by our own command line, or follows them, would find little else in them. */
+/** Reads by our own command line are not logged: otherwise a user who follows the logs with it would see little else. */
 const isLookOfOurs = ({ method, headers }: FastifyRequest, { statusCode }: FastifyReply): boolean =>
   method === 'GET' && statusCode < 400 && (headers['user-agent'] ?? '').startsWith('rasket-cli/');
 
 const FLOOD_MS = 1000;
 const TEAMS_MAX = 10_000;
 
-/** Of what is refused for its number, one a second and team is kept: the limit is to hold for the log too. */
+/** Keeps one rate-limited request per second and team: the rate limit also limits the log. */
 function createFlood(world: World): (teamId: string) => boolean {
   const keptAt = new Map<string, number>();
   return (teamId) => {
@@ -90,22 +90,23 @@ interface Kept {
   isSecret: boolean;
   isShare: boolean;
   isDone: boolean;
-  /** There was a body and it was no JSON. */
+  /** There was a body and it was not JSON. */
   isUnread: boolean;
   bytesMax: number;
 }
 
 function requestBody(request: FastifyRequest, caller: Caller, kept: Kept): string | null {
-  // A form is no buffer, and nobody has its bytes.
+  // The body of a form is not kept as a buffer.
   const received = Buffer.isBuffer(request.body) ? request.body : undefined;
   const bytes = received?.length ?? bytesAnnounced(request);
   if (bytes === 0) return null;
   if (kept.isSecret) return markerText({ redacted: true, bytes });
-  // It was refused before it was read: its size is all that is known.
+  // The request was refused before its body was read: only the size is known.
   if (received === undefined) return markerText({ truncated: true, bytes });
-  // What is no JSON cannot be searched for secrets.
+  // Secrets can be found and removed only in JSON.
   if (kept.isUnread) return markerText({ unreadable: true, bytes });
-  // What was done holds its texts itself, and writing each of them twice would cost every send a tenth of its time.
+  // What a successful request created holds its texts already; writing them twice would cost each send a tenth of its
+  // time.
   return redactBody(caller.body, { bytesMax: kept.bytesMax, bytes, isClipped: kept.isDone });
 }
 
@@ -118,7 +119,7 @@ function responseBody(payload: unknown, { isSecret, isShare, isUnread, bytesMax 
   if (typeof payload !== 'string' || payload === '') return null;
   const bytes = Buffer.byteLength(payload);
   if (isSecret) return markerText({ redacted: true, bytes });
-  // Reading a long list again, to keep its beginning, would cost as much as making it.
+  // Parsing a long list again, to keep its beginning, would cost as much as making it.
   if (bytes > bytesMax) return markerText({ truncated: true, bytes });
   try {
     const value: unknown = JSON.parse(payload);
@@ -129,7 +130,7 @@ function responseBody(payload: unknown, { isSecret, isShare, isUnread, bytesMax 
   }
 }
 
-/** Why JSON could not be read is told with the place where it broke, which may be the middle of a secret. */
+/** Removes the excerpt from a JSON error: it quotes the place where parsing stopped, which may be within a secret. */
 function withoutQuote(error: unknown): void {
   const said = error as { message?: unknown };
   if (typeof said.message === 'string') said.message = said.message.replace(/(?:\.\.\.)?".*"(?:\.\.\.)?/s, '…');

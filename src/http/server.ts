@@ -36,23 +36,23 @@ export interface HttpPort {
   host: string;
   port: number;
   url: string;
-  /** Takes no new request and answers those under way, for `graceMs` at the most. */
+  /** Takes no new requests, and gives those under way `graceMs` to be answered. */
   close(graceMs: number): Promise<void>;
 }
 
-/** Bodies and attachments of email travel in these, so they may be as large as an email. */
+/** Operations whose bodies carry an email, and so may be as large as one. */
 const holdsEmail: ReadonlySet<string> = new Set(['sendEmail', 'sendBatch', 'createTemplate', 'updateTemplate']);
 
-/** Compiling all of the contract takes longer than everything else at a start, and most programs use little of it. */
+/** Compiling the whole contract takes longer than everything else at start, and most programs use little of it. */
 const COMPILED_AT_START = ['sendEmail', 'sendBatch'];
 
-/** More than Node takes for a request line: what is too long for an id is the contract's to say. */
+/** More than Node accepts as a request line, so that ids that are too long are refused by the contract's check. */
 const PATH_SEGMENT_CHARS_MAX = 64 * 1024;
 
-export async function startHttp(given: Omit<HttpServices, 'requestLog' | 'turns'>): Promise<HttpPort> {
-  const { world } = given;
+export async function startHttp(parts: Omit<HttpServices, 'requestLog' | 'turns'>): Promise<HttpPort> {
+  const { world } = parts;
   const requestLog = createRequestLog(world);
-  const services: HttpServices = { ...given, requestLog, turns: createCostlyTurns() };
+  const services: HttpServices = { ...parts, requestLog, turns: createCostlyTurns() };
   const noteAnswer = createAnswerNote(world, requestLog);
   const { config } = world;
   const validators = await compileValidators(services.document);
@@ -63,7 +63,7 @@ export async function startHttp(given: Omit<HttpServices, 'requestLog' | 'turns'
   const authenticate = bearerOf(createCredentials(world), (request) => rateLimit.take(addressBucket(request)));
   const knownPaths = knownPathsOf([...validators.operations.values()]);
 
-  const answersReaders = readersOf(world, given.tracking);
+  const answersPublic = publicRoutesOf(world, parts.tracking);
   const server: FastifyInstance = fastify({
     genReqId: () => world.ids.uuid(),
     bodyLimit: config.http.body_limit_bytes,
@@ -74,17 +74,17 @@ export async function startHttp(given: Omit<HttpServices, 'requestLog' | 'turns'
     clientErrorHandler: createBrokenRequests(world, (address) => rateLimit.peek(bucketOfAddress(address))),
     forceCloseConnections: 'idle',
     serverFactory(api) {
-      // Node's own refusal carries none of our headers; the hook below says the same.
+      // Node's own refusal of a missing Host has none of our headers; the hook below refuses it instead.
       const times = { requireHostHeader: false, requestTimeout: 120_000, keepAliveTimeout: 72_000 };
       const listener = createServer(times, (request, response) => {
         if (!listener.listening) response.shouldKeepAlive = false;
-        if (!answersReaders(request, response)) api(request, response);
+        if (!answersPublic(request, response)) api(request, response);
       });
       return listener;
     },
   });
 
-  // The body is only collected here; it is read after everything that is named before it has been checked.
+  // The body is only collected here; it is parsed after all checks that come before it in the documented order.
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes));
 
@@ -102,7 +102,7 @@ export async function startHttp(given: Omit<HttpServices, 'requestLog' | 'turns'
     done();
   });
   server.setErrorHandler((error, request, reply) => answerRefusal(request, reply, error));
-  // An expectation may be ignored (RFC 9110 §10.1.1); Node would answer a bare 417.
+  // RFC 9110 §10.1.1: an expectation may be ignored; Node would answer a bare 417.
   server.server.on('checkExpectation', (request, response) => server.server.emit('request', request, response));
   await addAll(server, [...validators.operations.values()], addOperation);
 
@@ -120,7 +120,7 @@ export async function startHttp(given: Omit<HttpServices, 'requestLog' | 'turns'
     },
   };
 
-  /** Named before the credential, and before any byte of a body is read. */
+  /** Unknown paths and methods: refused before the credential is checked and before any byte of a body is read. */
   function targetFault(request: FastifyRequest, reply: FastifyReply): Refusal | undefined {
     const isEmptySegment = Object.values((request.params ?? {}) as Record<string, string>).includes('');
     const fixed = knownPaths.methodsOfFixed(request.url);
@@ -139,7 +139,7 @@ export async function startHttp(given: Omit<HttpServices, 'requestLog' | 'turns'
     if (!reply.hasHeader('ratelimit-limit')) setRateHeaders(reply, rateLimit.peek(addressBucket(request)));
     if (!reply.hasHeader('x-request-id')) reply.header('x-request-id', request.id);
     if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', refusal.retryAfterSeconds);
-    // What is left of a body that was refused while it was read would be taken for the next request.
+    // The unread rest of a refused body would be taken for the next request.
     if ([400, 503].includes(refusal.status) && !request.raw.complete) reply.header('connection', 'close');
     reply.code(refusal.status).type('application/json; charset=utf-8').send(errorBody(refusal));
   }
@@ -192,13 +192,13 @@ export async function startHttp(given: Omit<HttpServices, 'requestLog' | 'turns'
 
 type Answers = (...exchange: Parameters<ReturnType<typeof createTrackingRoutes>>) => boolean;
 
-/** What stands before the API, for people without a key. */
-function readersOf(world: World, tracking: HttpServices['tracking']): Answers {
+/** The pages that run before the API, for people without a key. */
+function publicRoutesOf(world: World, tracking: HttpServices['tracking']): Answers {
   const all = [createTrackingRoutes(world, tracking), createPreferencePages(world), createPlaygroundPages(world)];
   return (request, response) => all.some((answers) => answers(request, response));
 }
 
-/** The token says by its beginning whose it would be. */
+/** The prefix of a token tells an operator's from an API key. */
 function createCredentials(world: World): (token: string) => Promise<Caller> {
   const byKey = createAuthentication(world);
   const byOperator = createOperatorAuthentication(world);
@@ -208,7 +208,7 @@ function createCredentials(world: World): (token: string) => Promise<Caller> {
 const bucketOf = (caller: Caller | undefined): string | undefined =>
   caller?.actor.kind === 'operator' ? `operator:${caller.actor.operatorId}` : caller && `team:${caller.teamId}`;
 
-/** Who has no usable credential is limited by address, and hears first what is wrong with the credential. */
+/** Counts a request without a valid credential for its address; the fault of the credential is reported first. */
 function bearerOf(authenticate: ReturnType<typeof createCredentials>, onRefused: (request: FastifyRequest) => unknown) {
   return async (request: FastifyRequest): Promise<Caller> => {
     try {
@@ -224,11 +224,11 @@ function bearerOf(authenticate: ReturnType<typeof createCredentials>, onRefused:
   };
 }
 
-/** A form is read by its operation, piece by piece. */
+/** Whether the operation reads its body itself, piece by piece, as a form. */
 const takesForm = ({ operation }: OperationValidators): boolean =>
   operation.requestBody?.content['multipart/form-data'] !== undefined;
 
-/** Forms are read in a corner of their own: everywhere else a form is a body of the wrong kind. */
+/** Form parsing is registered in a scope of its own: for all other routes, a form is a body of the wrong type. */
 async function addAll(
   server: FastifyInstance,
   operations: readonly OperationValidators[],

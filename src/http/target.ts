@@ -4,18 +4,18 @@ const ESCAPES = /(?:%[0-9a-f]{2})+/gi;
 const STRAY_PERCENT = /%(?![0-9a-f]{2})/gi;
 const REPLACEMENT = '%EF%BF%BD';
 
-// The second server of the contract: every path stands below it too, for clients that know only that base.
+// The second server of the contract: all paths exist below it too, for clients that know only that base.
 const DEPLOYMENT_BASE = '/api/v1';
 
-/** The path as the contract writes it, whichever of its servers the caller uses. */
+/** The path as the contract writes it, whichever of the two servers the caller uses. */
 export function contractTarget(target: string): string {
   const isBelow = target.startsWith(`${DEPLOYMENT_BASE}/`);
   return decodableTarget(isBelow ? target.slice(DEPLOYMENT_BASE.length) : target);
 }
 
 /**
- * Makes every path one that can be decoded, so that a broken escape is a fault of its parameter and is named in its
- * turn: a percent sign that begins no escape stands for itself, and escapes that are not UTF-8 for U+FFFD.
+ * Makes every path decodable, so that a broken escape is reported as a fault of its parameter, when that is checked: a
+ * percent sign without an escape stands for itself, and escapes that are not UTF-8 become U+FFFD.
  */
 function decodableTarget(target: string): string {
   if (!target.includes('%')) return target;
@@ -33,7 +33,7 @@ function utf8OrReplacement(escapes: string): string {
   }
 }
 
-/** A parameter given twice becomes a list, which no parameter of ours is: the contract's check names it. */
+/** A parameter that is given twice becomes a list, which no parameter of ours is: the contract's check names it. */
 export function parseQuery(text: string): Record<string, unknown> {
   const query: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   for (const [name, value] of new URLSearchParams(text)) {
@@ -45,13 +45,13 @@ export function parseQuery(text: string): Record<string, unknown> {
 }
 
 export interface KnownPaths {
-  /** The methods of the path that the target stands for; none where there is no such path. */
+  /** The methods of the path that the target stands for; empty for an unknown path. */
   methodsOf(target: string): string[];
-  /** The same for paths without a parameter: /emails/batch is never an email whose id is "batch". */
+  /** The same for paths without a parameter: /emails/batch is never an email with the id "batch". */
   methodsOfFixed(target: string): string[] | undefined;
 }
 
-/** Which methods a path has, for telling an unknown path from a wrong method. HEAD is answered wherever GET is. */
+/** The methods of each path, to tell an unknown path from a wrong method. HEAD is answered wherever GET is. */
 export function knownPathsOf(operationList: OperationValidators[]): KnownPaths {
   const paths = Map.groupBy(operationList, (operation) => operation.path);
   const matchers = [...paths].map(([path, ofPath]) => ({

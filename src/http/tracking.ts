@@ -4,13 +4,13 @@ import type { World } from '../platform/world/index.ts';
 import { automatedReader, type TrackedMail } from '../protocol/track-links/index.ts';
 import { createClientAddress, createRequestedHost } from './client-address.ts';
 
-/** The smallest picture there is: one transparent dot. */
+/** The smallest image there is: one transparent dot. */
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==', 'base64');
 const NOT_FOUND = Buffer.from(
   'This link does not work: it is not one of ours, was cut short on its way, or has been switched off.\n',
 );
 
-/** Nobody may keep an answer, or the next reader of the same mail would not be seen. */
+/** A cached answer would hide the next reader of the same mail. */
 const EVERY_ANSWER = [
   ...['cache-control', 'no-store'],
   ...['referrer-policy', 'no-referrer'],
@@ -31,14 +31,14 @@ const NOT_FOUND_HEADERS = [
   ...['content-type', 'text/plain; charset=utf-8', 'content-length', String(NOT_FOUND.length)],
 ];
 
-/** Whatever stands in it is a token, and most are none: they are answered alike. */
+/** Any text in the place of the token matches: most are no tokens, and all of those get the same answer. */
 const FORM = /^\/([co])\/([^?]*?)(\.gif)?(?:\?|$)/;
 
 /**
- * Answers the pixels and links of tracked mail, each on the tracking host of its domain, and leaves everything else to
- * the API: false says so. They stand before the API's hooks, because a reader has no key, and a proxy that fetches for
- * thousands of readers must not meet the limit of one caller. There is no limit on what is forged: to look at a token
- * costs less than to count it, and 96 bits are not guessed.
+ * Answers the pixels and links of tracked mail, each on the tracking host of its domain; returns false to leave a
+ * request to the API. It runs before the API's hooks, because a reader has no key, and because a proxy that fetches for
+ * thousands of readers must not meet the rate limit of one caller. Forged tokens are not limited: checking one costs
+ * less than counting it, and 96 bits are not guessed.
  */
 export function createTrackingRoutes(
   world: World,
@@ -49,7 +49,7 @@ export function createTrackingRoutes(
   const hosts = createLinkHosts(world);
   return (request, response) => {
     const { url = '', method } = request;
-    // All but these pass with one look at two letters.
+    // Other requests are passed on after a look at one character.
     if (url.charAt(2) !== '/' || (method !== 'GET' && method !== 'HEAD')) return false;
     const [, kind, token = '', suffix] = FORM.exec(url) ?? [];
     if (kind === undefined || (request.headers.host === undefined && request.httpVersion !== '1.0')) return false;
@@ -57,7 +57,7 @@ export function createTrackingRoutes(
       response.writeHead(status, headers).end(method === 'HEAD' ? undefined : body);
     };
     const answerNotFound = (): void => answer(404, NOT_FOUND_HEADERS, NOT_FOUND);
-    /** Nobody is answered before what he did is noted. */
+    /** Answers only after the open or click is recorded. */
     const note = (what: { emailId: string; link?: string }, answerNow: () => void): void => {
       if (method === 'HEAD' || automatedReader(request.headers)) return answerNow();
       const reader = { ipAddress: clientAddress(request), userAgent: request.headers['user-agent'] ?? '' };
@@ -80,7 +80,7 @@ export function createTrackingRoutes(
       return true;
     }
     return whereItWorks(click, () => {
-      // Written as a browser writes it: in ASCII, with nothing in it that a header cannot hold.
+      // Normalised as a browser does it: ASCII, without anything that a header cannot hold.
       const headers = [...EVERY_ANSWER, 'location', new URL(click.target).href, 'content-length', '0'];
       note({ emailId: click.emailId, link: click.target }, () => answer(302, headers));
     });

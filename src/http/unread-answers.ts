@@ -4,32 +4,33 @@ import { refuse } from '../platform/refusal/index.ts';
 import type { World } from '../platform/world/index.ts';
 
 const LOOK_MS = 15_000;
-/** A mobile network may be away for some seconds; who takes no byte for this long is not reading. */
+/** A connection that takes no byte for this long is not being read; a mobile network may be away for some seconds. */
 const STALLED_MS = 30_000;
-/** Without room, who has taken nothing since this long makes way. */
+/** When the memory for answers is used up, connections that have taken nothing for this long are closed first. */
 const IDLE_MS = 2000;
-/** What may wait to be taken in all: the largest answers there are, twenty times. */
+/** Limit of all unread answers together: the largest answers there are, twenty times. */
 const WAITING_BYTES_MAX = 256 * 1024 * 1024;
-/** Smaller answers are not counted before they are sent. */
+/** Smaller answers are sent without a check. */
 const LARGE_BYTES = 64 * 1024;
 
 interface Connection {
-  /** Bytes that the system took over from us, as of the last time that this was more, or that nothing waited. */
+  /** Bytes that the system has taken over from us. */
   taken: number;
+  /** When `taken` last grew, or when last nothing was waiting. */
   since: number;
   large: Set<ServerResponse>;
 }
 
 export interface UnreadAnswers {
-  /** Before a large answer is written: makes room for it, or throws the refusal. */
+  /** Called before a large answer is written: makes room for it, or throws the refusal. */
   admit(response: ServerResponse, bytes: number): void;
   close(): void;
 }
 
 /**
- * An answer stays in memory until its reader takes it, so a reader who does not is cut off. Connections on which
- * nothing waits, such as those of callers who wait for us, are left alone however long that takes, and so is a slow
- * reader who goes on reading.
+ * An answer stays in memory until the client has read it, so connections that stop reading are closed. Connections
+ * without unread bytes, such as those of callers who wait for us, are left alone for any time, and so is a slow client
+ * that goes on reading.
  */
 export function createUnreadAnswers(
   world: Pick<World, 'clock'>,
@@ -50,7 +51,7 @@ export function createUnreadAnswers(
     cancel = connections.size > 0 ? world.clock.timer(LOOK_MS, lookAgain) : undefined;
   }
 
-  /** The connections on which something waits, with when each of them last took something. */
+  /** The connections with unread bytes, and when each of them last took some. */
   function look(): [Socket, Connection][] {
     const now = world.clock.now();
     return [...connections].filter(([socket, connection]) => {
@@ -84,7 +85,7 @@ export function createUnreadAnswers(
   };
 }
 
-/** An answer to one of several requests that came at once waits without a socket until its turn comes. */
+/** With pipelined requests, an answer has no socket until those before it are sent. */
 function waitingOn(socket: Socket, { large }: Connection): number {
   let bytes = socket.writableLength;
   for (const response of large) if (response.socket === null) bytes += response.writableLength;
@@ -92,10 +93,10 @@ function waitingOn(socket: Socket, { large }: Connection): number {
 }
 
 /**
- * `bytesWritten` counts a buffer of megabytes as soon as it is handed over, and would show no progress until the whole
- * of it is gone; the handle knows how much of it is still to be taken, and node's own socket timeout asks it as well. Of an
- * answer of 22 MB the public figures show nothing before its reader has taken 15 MB: who reads less than 500 KB a second
- * would be cut off while reading.
+ * `bytesWritten` counts a buffer of megabytes as soon as it is handed over, and would show no progress until all of it
+ * is gone; the handle knows how much of it is still to be taken, and Node's own socket timeout asks it as well. Of an
+ * answer of 22 MB the public figures show nothing before the client has taken 15 MB: a client that reads less than 500
+ * KB a second would be cut off while reading.
  */
 function takenOf(socket: Socket): number {
   const { _handle: handle } = socket as Socket & {

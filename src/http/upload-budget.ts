@@ -1,14 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { refuse } from '../platform/refusal/index.ts';
 
-/** What every request may hold, whoever else holds how much: nearly all mail is smaller. */
+/** Bytes of each request that are not counted: nearly all mail is smaller. */
 const FREE_BYTES = 64 * 1024;
-/** The largest bodies that there may be, this many at a time over all connections, and half as many of one team. */
+/** So many bodies of the largest size may be in memory over all connections, and half as many of one team. */
 const LARGEST_AT_ONCE = 6;
 
 /**
- * A body is in memory from its first byte until its answer, so what all of them hold is bounded: an upload that would
- * pass the bound is refused, and may be repeated.
+ * A body is in memory from its first byte until it is answered, so the total is bounded: an upload that would exceed
+ * the bound is refused, and may be repeated.
  */
 export function createUploadBudget(
   largestBytes: number,
@@ -27,7 +27,7 @@ export function createUploadBudget(
   return ({ raw }, reply, owner) => {
     let bytes = 0;
     let counted = 0;
-    /** An answer that waits for an earlier one's end is not told that the connection broke. */
+    /** Listens on the socket too: an answer that waits for an earlier one's end gets no `close` when the connection breaks. */
     const release = (): void => {
       reply.raw.off('close', release);
       raw.socket.off('close', release);
@@ -46,7 +46,7 @@ export function createUploadBudget(
       counted = bytes - FREE_BYTES;
       if (total <= bytesMax && (bytesOf.get(owner) ?? 0) <= bytesMax / 2) return;
       release();
-      // Whoever collects the body hears of it in this way; a body that is refused already is collected by nobody.
+      // The error event fails the reading of the body; a body that is refused already has no reader, and no listener.
       if (raw.listenerCount('error') > 0) raw.emit('error', tooMany());
     };
     raw.on('data', count);

@@ -1,7 +1,7 @@
 import type { Session } from './door.ts';
 import { SmtpReply } from './smtp-reply.ts';
 
-/** RFC 6531 §3.4: an address beyond ASCII is for who has said SMTPUTF8 at MAIL; of a domain there is another form. */
+/** RFC 6531 §3.4: an address with a local part beyond ASCII needs SMTPUTF8 at MAIL; a domain can be written in ASCII. */
 export function mustFitCharset({ envelope }: Session, address: string): void {
   if (address.includes('\ufffd')) throw new SmtpReply(501, '5.1.3', 'The address is not UTF-8');
   const local = address.slice(0, address.lastIndexOf('@'));

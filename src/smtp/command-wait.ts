@@ -3,32 +3,32 @@ import { SmtpReply } from './smtp-reply.ts';
 
 export interface CommandWaitOptions {
   clock: Clock;
-  /** A command has this long to come, whole, whatever bytes of it come meanwhile. */
+  /** Time for a command to come, whole, whatever bytes of it come meanwhile. */
   commandMs: number;
-  /** Whether others may soon find no place. */
+  /** Whether connections are running short for others. */
   isShort(): boolean;
-  /** Told once, with what to say. */
+  /** Called once, with the reply to end the connection with. */
   tooLong(reply: SmtpReply): void;
 }
 
 export interface CommandWait {
-  /** From now on the client is to speak. */
+  /** The client is to speak from now on. */
   begins(): void;
-  /** A command has come; what is done about it takes as long as it takes. */
+  /** A command has come; the time to carry it out is not limited here. */
   came(): void;
-  /** A message was brought. */
+  /** A message was accepted. */
   brought(): void;
   stop(): void;
 }
 
-/** Where places are short; Postfix asks for ten seconds then, which a far and busy server may miss. */
+/** Time for a command when connections are short; Postfix allows ten seconds then, which a far and busy server may miss. */
 const SHORT_COMMAND_MS = 20_000;
-/** Where places are short: a connection that brings nothing, with whatever commands, keeps others out. */
+/** Time for a message when connections are short: a connection without one, whatever its commands, keeps others out. */
 const SHORT_MESSAGE_MS = 120_000;
 
 /**
- * How long a connection may keep us waiting. Counted from our last reply, so that a byte now and then holds no place; and
- * by less while places are short, so that one always comes free.
+ * Limits how long a connection may keep us waiting: counted from our last reply, so that a byte now and then does not
+ * extend it, and shorter while connections are short, so that one always comes free.
  */
 export function createCommandWait({ clock, commandMs, isShort, tooLong }: CommandWaitOptions): CommandWait {
   const shortMs = Math.min(commandMs, SHORT_COMMAND_MS);
@@ -51,7 +51,7 @@ export function createCommandWait({ clock, commandMs, isShort, tooLong }: Comman
     const waited = since === undefined ? 0 : now - since;
     const fault = since === undefined ? undefined : faultAt(now, waited);
     if (fault) return tooLong(fault);
-    // Whether places are short is asked again after as long as it then matters.
+    // Looks again when the answer to `isShort` matters next.
     const next = waited < shortMs ? shortMs - waited : Math.min(shortMs, commandMs - waited);
     cancel = clock.timer(next, look);
   };

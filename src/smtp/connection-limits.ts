@@ -1,30 +1,30 @@
 import { clientKey } from '../platform/network/index.ts';
 import { SmtpReply } from './smtp-reply.ts';
 
-/** Whether anybody calls at a port, or only programs that log in. */
+/** Whether a port is open to the world, or only to programs that log in. */
 export type PortKind = 'world' | 'submission';
 
 export interface ConnectionLimits {
-  /** Counts a connection in; throws the reply for one too many. */
+  /** Counts a new connection; throws the refusal of one too many. */
   enter(address: string, kind: PortKind): void;
-  /** One of ours, which takes no place of others at its address. */
+  /** Counts a connection from ourselves, which uses up nothing of its address's limit. */
   enterOwn(kind: PortKind): void;
-  /** `address` is absent for one of ours. */
+  /** `address` is undefined for a connection from ourselves. */
   leave(address: string | undefined, kind: PortKind): void;
-  /** Whether so few places are left that those who take theirs without need should go. */
+  /** Whether so few connections are free that those held without need should be ended. */
   isShort(kind: PortKind): boolean;
-  /** One that is counted in was told to go: its place will be free, and no other has to go for it. */
+  /** Notes that a connection was told to end: as its place will be free, no other has to end for it. */
   isGoing(kind: PortKind): void;
-  /** It has gone. */
+  /** Such a connection has ended. */
   isGone(kind: PortKind): void;
 }
 
-/** Of either kind; so that strangers who hold connections leave some to our own programs, and those some to the world. */
+/** The part that each kind may use: strangers leave connections to our own programs, and those some to the world. */
 const PART_OF_TOTAL = 3 / 4;
 export const ofKindMax = (total: number): number => Math.ceil(total * PART_OF_TOTAL);
 const PART_WITHOUT_NEED = 4 / 5;
 
-/** Shared by all SMTP ports of the process. */
+/** One for all SMTP ports of the process. */
 export function createConnectionLimits(limits: { total: number; perAddress: number }): ConnectionLimits {
   const open = new Map<string, number>();
   const totals = { world: 0, submission: 0 };

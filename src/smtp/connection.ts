@@ -11,10 +11,10 @@ import type { SmtpReply } from './smtp-reply.ts';
 export interface ListenerRules extends ReplyRules {
   clock: Clock;
   maySubmit: boolean;
-  /** Whoever has not logged in may bring mail. */
+  /** Mail is accepted without a login too. */
   isForWorld: boolean;
   greetingDelayMs: number;
-  /** In which a connection has to log in; undefined where nobody has to. */
+  /** Time for a connection to log in; undefined where it need not. */
   loginMs: number | undefined;
 }
 
@@ -26,9 +26,9 @@ interface Listener extends SMTPServer {
 }
 
 /**
- * One connection. The dialogue is the library's; ours are the greeting without its fixed delay of 100 ms, the list of
- * extensions, the words of replies, and the end of a connection when the port closes, nobody logs in or a command does not
- * come.
+ * One connection. The library runs the dialogue; ours are the greeting without its fixed delay of 100 ms, the list of
+ * extensions, the words of replies, and ending a connection when the port closes, the login is not made in time or a
+ * command does not come.
  */
 export class SmtpConnection extends SMTPConnection {
   readonly #listener: Listener;
@@ -36,10 +36,10 @@ export class SmtpConnection extends SMTPConnection {
   #cancelDeadline: () => void = () => undefined;
   #verb = '';
   #isContent = false;
-  /** Replies since the last content, recipients that were added apart. */
+  /** Replies since the last content, without those that added a recipient. */
   #replies = 0;
   #recipients = 0;
-  /** That of a handshake, or of its end. */
+  /** The TLS socket, during and after the handshake. */
   #secureSocket: Socket | undefined;
 
   constructor(listener: Listener, socket: Socket, options?: SMTPConnectionOptions | null) {
@@ -70,13 +70,13 @@ export class SmtpConnection extends SMTPConnection {
   }
 
   override _onCommand(command: Buffer, callback?: () => void): void {
-    // What was sent in clear behind STARTTLS is thrown away.
+    // Clear text behind STARTTLS is thrown away, so it is no command.
     if (!this._upgrading) this.#wait.came();
     this.#verb = command.toString('latin1', 0, 4).toUpperCase();
     super._onCommand(command, callback);
   }
 
-  /** A reply of ours brings its enhanced code along; what the library says is put into our words. */
+  /** Our own replies have their enhanced code; the library's are put into our words. */
   override send(code: number, data?: string | string[] | null, context?: string | false): void {
     this.#count(code);
     if (this.#replies > REPLIES_MAX && code !== 421)
@@ -90,7 +90,7 @@ export class SmtpConnection extends SMTPConnection {
     if (this.#listener.isClosing && code !== 354) setImmediate(() => this.endIfIdle());
   }
 
-  /** How far the client has come, and from when on it is to speak: content has limits of its own. */
+  /** Notes the client's progress, and from when on it is to speak: content has limits of its own. */
   #count(code: number): void {
     const recipients = this._ready ? this.session.envelope.rcptTo.length : 0;
     const isAdded = this.#verb === 'RCPT' && code === 250 && recipients > this.#recipients;
@@ -103,8 +103,8 @@ export class SmtpConnection extends SMTPConnection {
   }
 
   /**
-   * Says which extensions there are; CHUNKING is not. Who brings mail from the world is offered neither DSN nor REQUIRETLS,
-   * so that on a port for both they are there from the login on.
+   * Lists the extensions, without CHUNKING. DSN and REQUIRETLS are not offered to the world: on a port for both, they
+   * are offered after the login.
    */
   override handler_EHLO(command: Buffer, callback: () => void): void {
     const words = command.toString().trim().split(/\s+/);
@@ -127,7 +127,7 @@ export class SmtpConnection extends SMTPConnection {
     callback();
   }
 
-  /** The library takes a space for the end of an address also where it is quoted. */
+  /** The library ends an address at a space, even a quoted one. */
   override _parseAddressCommand(
     name: string,
     command: Buffer | string,
@@ -160,7 +160,7 @@ export class SmtpConnection extends SMTPConnection {
     callback();
   }
 
-  /** There is such a command, and who sends to a list would be told to everybody (RFC 5321 §7.3). */
+  /** EXPN exists, but would disclose a list's members to any client (RFC 5321 §7.3). */
   handler_EXPN(_command: Buffer, callback: () => void): void {
     this.send(502, '5.5.1 Lists are not told here; send to their address');
     callback();
@@ -182,15 +182,15 @@ export class SmtpConnection extends SMTPConnection {
     return words.length === 0;
   }
 
-  /** Nothing of it is under way: the client would lose nothing but the connection. */
+  /** Ends the connection if nothing is under way: the client loses nothing but the connection. */
   endIfIdle(): void {
     if (this._closing || this._closed || this._dataStream || this._handlerPending) return;
     this.send(421, '4.3.2 The server is shutting down; connect again in a minute');
   }
 
-  /** Without a word to anybody, whatever is under way. */
+  /** Ends the connection without a reply, whatever is under way. */
   cut(): void {
-    // To take the socket below away from a handshake brings Node.js down.
+    // To destroy the socket below a handshake brings Node.js down.
     ((this._upgrading && this.#secureSocket) || this._socket).destroy();
   }
 
@@ -207,7 +207,7 @@ export class SmtpConnection extends SMTPConnection {
   }
 }
 
-/** A kept connection says NOOP or RSET now and then; to answer a flood of them would keep others waiting. */
+/** A kept connection sends NOOP or RSET now and then; answering a flood of them would keep others waiting. */
 const REPLIES_MAX = 100;
 const ENHANCED = /^[245]\.\d{1,3}\.\d{1,3} /;
 const CONTROL = /\p{Cc}/u;

@@ -3,7 +3,7 @@ import type { World } from '../platform/world/index.ts';
 
 export interface ContentLimits {
   clock: Clock;
-  /** Content has to come at `bytesPerSecond`, and may fall behind by this much. */
+  /** Content must come at `bytesPerSecond`, and may fall behind by this much. */
   timeoutMs: number;
   bytesPerSecond: number;
   bytesMax: number;
@@ -17,8 +17,8 @@ export const contentLimitsOf = ({ clock, config: { smtp } }: World): ContentLimi
 });
 
 /**
- * Calls `tooSlow` once when fewer bytes have come than should have by then. Nobody gets ahead by more than `timeoutMs`:
- * what came fast at first does not pay for hours of silence.
+ * Calls `tooSlow` once when fewer bytes have come than should have by then. Credit is at most `timeoutMs`: content that
+ * came fast at first does not pay for hours of silence.
  */
 export function watchRate(
   { clock, timeoutMs, bytesPerSecond }: Omit<ContentLimits, 'bytesMax'>,

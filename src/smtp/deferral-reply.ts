@@ -9,7 +9,7 @@ const UNLOOKED: Record<Exclude<Deferral['why'], 'not_passed_on'>, Words> = {
   unchecked: ['4.7.0', 'What SPF, DKIM and DMARC say of the message cannot be found out now; send it again later'],
 };
 
-/** The refusals speak to a team about its own sends; whoever calls here is told about the address. */
+/** Refusals are written for a team about its own sends; these words tell the client about the recipient's address. */
 const NOT_PASSED_ON: Partial<Record<ErrorName, Words>> = {
   service_unavailable: ['4.3.2', 'sending is switched off on this installation; send it again later'],
   daily_quota_exceeded: ['4.7.1', 'its owner may send no more today; send it again tomorrow'],
@@ -18,7 +18,7 @@ const NOT_PASSED_ON: Partial<Record<ErrorName, Words>> = {
 };
 const TROUBLE: Words = ['4.3.0', 'that fails for a trouble of this server; send it again later'];
 
-/** Each says what is wrong, and when to come again. */
+/** The reply to a deferral: what is wrong, and when to try again. */
 export function deferralReply(deferral: Deferral): SmtpReply {
   if (deferral.why !== 'not_passed_on') return new SmtpReply(451, ...UNLOOKED[deferral.why]);
   const [enhanced, because] = NOT_PASSED_ON[deferral.refusal.errorName] ?? TROUBLE;

@@ -3,7 +3,7 @@ import type { Actor } from '../resources/access/index.ts';
 
 export type DoorName = 'submission' | 'receiving';
 
-/** Who has logged in. */
+/** The API key that a client has logged in with. */
 export interface Login {
   teamId: string;
   actor: Actor & { kind: 'smtp_credential' };
@@ -15,33 +15,33 @@ export type PathCommand = SMTPServerAddress;
 export type Content = SMTPServerDataStream;
 
 /**
- * What a port does with the dialogue. Each step resolves to take the command and throws an SmtpReply to refuse it; any
- * other error is a trouble of ours, which the client hears as a temporary one.
+ * Handles the dialogue of a port. A step resolves to accept the command and throws an SmtpReply to refuse it; any other
+ * error is ours, and the client gets a temporary refusal.
  */
 export interface Door {
   mail(session: Session, from: PathCommand): Promise<void>;
   rcpt(session: Session, to: PathCommand): Promise<void>;
-  /** Reads the content, which is without dots and up to `smtp.message_bytes` long, and answers the text of the 250. */
+  /** Reads the content, dots removed and up to `smtp.message_bytes` long, and returns the text of the 250. */
   data(session: Session, content: Content): Promise<string>;
-  /** Called once for a connection that has ended, whatever it did. */
+  /** Called once when a connection has ended, whatever it did. */
   closed(session: Session): void;
 }
 
 export interface Credentials {
   username: string;
   password: string;
-  /** The authorization identity of AUTH PLAIN (RFC 4616 §2); empty where none was given. */
+  /** The authorization identity of AUTH PLAIN (RFC 4616 §2); empty if none was given. */
   actsFor: string;
 }
 
-/** For applications: nothing is taken from who has not logged in. */
+/** For applications: accepts nothing from a client that has not logged in. */
 export interface SubmissionDoor extends Door {
   login(session: Session, credentials: Credentials): Promise<Login>;
 }
 
-/** For the world: everybody may call. */
+/** For the world: clients need no login. */
 export interface ReceivingDoor extends Door {
-  /** How long the greeting is held back, so that who cannot wait for it gives itself away. */
+  /** How long the greeting is delayed: spam programs that do not wait for it give themselves away. */
   greetingDelayMs: number;
 }
 
@@ -50,6 +50,6 @@ export interface Doors {
   receiving?: ReceivingDoor | undefined;
 }
 
-/** By which a message comes, as RFC 3848 names it. */
+/** The protocol of the connection, as RFC 3848 names it. */
 export const protocolOf = ({ transmissionType }: Session): string =>
   typeof transmissionType === 'string' ? transmissionType : 'ESMTP';

@@ -3,9 +3,9 @@ import { clientKey } from '../platform/network/index.ts';
 import { SmtpReply } from './smtp-reply.ts';
 
 export interface FailedLogins {
-  /** Throws the reply for an address that has failed too often. */
+  /** Throws the refusal of an address with too many failed logins. */
   mayTry(address: string): void;
-  /** Resolves when the answer may be given: later with each failure. */
+  /** Counts a failure and resolves when it may be answered: later with each failure. */
   note(address: string): Promise<void>;
 }
 
@@ -13,7 +13,7 @@ const WINDOW_MS = 600_000;
 const DELAY_MS_MAX = 8000;
 const ADDRESSES_MAX = 50_000;
 
-/** Whoever guesses is slowed down, connection by connection, and turned away for a while in the end. */
+/** Slows down guessing of keys, by address, and in the end refuses the address for a while. */
 export function createFailedLogins(clock: Clock, max: number): FailedLogins {
   const failures = new Map<string, { count: number; since: number }>();
   const recent = (address: string): { count: number; since: number } => {
@@ -36,7 +36,7 @@ export function createFailedLogins(clock: Clock, max: number): FailedLogins {
         if (oldest !== undefined) failures.delete(oldest);
       }
       failures.set(key, { count: count + 1, since });
-      // The first one is a slip.
+      // The first failure is taken for a slip, and answered at once.
       if (count === 0) return Promise.resolve();
       return new Promise((answer) => void clock.timer(Math.min(1000 * 2 ** (count - 1), DELAY_MS_MAX), answer));
     },

@@ -1,14 +1,14 @@
-/** Most messages are smaller, and are joined from the pieces that they came in. */
+/** Most messages are smaller, and are joined from the pieces in which they came. */
 const BLOCK_BYTES = 1024 * 1024;
 
 export interface GatheredContent {
   add(piece: Buffer): void;
-  /** Everything as one, once. */
+  /** Returns everything as one buffer; may be called once. */
   join(): Buffer;
   drop(): void;
 }
 
-/** Content that is to be one in the end, of which no more than a block is ever held twice. */
+/** Gathers content into one buffer, while at most one block of it is held twice. */
 export function gatherContent(): GatheredContent {
   let pieces: Buffer[] = [];
   let blocks: Buffer[] = [];
@@ -52,5 +52,5 @@ export function gatherContent(): GatheredContent {
   };
 }
 
-/** Its memory goes back at once, and not when much else is needed. */
+/** Frees the block's memory at once, instead of when garbage is next collected. */
 const letGo = ({ buffer }: Buffer): void => void (buffer as ArrayBuffer).transfer(0);

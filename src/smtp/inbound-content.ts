@@ -4,24 +4,24 @@ import type { Content } from './door.ts';
 import { gatherContent } from './gathered-content.ts';
 import { SmtpReply } from './smtp-reply.ts';
 
-/** The memory that messages take while they are in hand, all connections together. */
+/** The memory for messages that are being received, over all connections. */
 export interface ContentMemory {
-  /** What one message of `party` takes. */
+  /** The memory of one message from `party`. */
   begin(party: string): MessageMemory;
 }
 
 export interface MessageMemory {
-  /** Answers false where there is no more. */
+  /** False when there is no more memory. */
   take(bytes: number): boolean;
   giveBack(): void;
 }
 
-/** The beginning of a message, which is all of an ordinary one; a quarter of the memory is for nothing else. */
+/** The first bytes of a message, which is the whole of an ordinary one; a quarter of the memory is reserved for them. */
 const BEGINNING_BYTES = 128 * 1024;
 
 /**
- * Ordinary messages have a part to themselves. Of the rest each party may take as much as it leaves to others, so that
- * whoever keeps large messages open refuses them to nobody else.
+ * Ordinary messages have a part of the memory to themselves. Of the rest each party may take as much as it leaves to
+ * others, so that a party that keeps large messages open blocks only its own.
  */
 export function createContentMemory(bytesMax: number): ContentMemory {
   const beginnings = { free: Math.floor(bytesMax / 4) };
@@ -59,9 +59,8 @@ export function createContentMemory(bytesMax: number): ContentMemory {
 }
 
 /**
- * Reads the content of a message to its end and answers it byte for byte; whoever gets it gives its memory back. Content
- * that is refused is read to its end as well, because the client hears nothing before; content that does not come is not
- * waited for.
+ * Reads the content of a message to its end and returns it byte for byte; the caller gives its memory back. Refused
+ * content is read to its end too, because the client does not listen before; content that stops coming is given up.
  */
 export async function readContent(
   content: Content,

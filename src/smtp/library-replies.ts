@@ -1,4 +1,4 @@
-/** What replies depend on. */
+/** What the replies depend on. */
 export interface ReplyRules {
   mayLogInPlain: boolean;
   messageBytesMax: number;
@@ -9,7 +9,7 @@ type Words = string | ((rules: ReplyRules) => string);
 const TOO_LARGE = ({ messageBytesMax }: Pick<ReplyRules, 'messageBytesMax'>): string =>
   `5.3.4 The message is larger than the ${messageBytesMax} bytes that are taken; send less, or a link`;
 
-/** The library names what is wrong; ours say what to do about it. Keys begin what the library says. */
+/** The library's replies name what is wrong; ours say what to do about it. A key is the beginning of a library reply. */
 const WORDS: readonly [says: string, ours: Words][] = [
   ['Error: send HELO/EHLO first', '5.5.1 Say EHLO first'],
   [

@@ -29,31 +29,31 @@ export interface ListenerOptions {
   connectionsMax: number;
   perAddressMax: number;
   idleMs: number;
-  /** Measures how long clients take, which is real time whatever a test's day is. */
+  /** Measures how long clients take, in real time even where a test sets the date. */
   waitClock: Clock;
   isTrustedProxy: (address: string) => boolean;
   ownConnections: OwnConnections;
   log: Log;
 }
 
-/** A client says hello at once; who is silent holds a place that others wait for. */
+/** A TLS client speaks at once; a silent one holds a place that others wait for. */
 const HANDSHAKE_MS = 30_000;
 
 /**
- * One port. What smtp-server 3.21 does well is its own: only CRLF "." CRLF ends content, what was sent in clear before a
- * TLS handshake is thrown away, early talkers are sent off, nothing is read while replies are not taken. Ours are the
- * doors behind it, PROXY headers of both versions from networks, and whatever `SmtpConnection` says. A bare CR or LF in
- * content is handed on by it as it came, so each door has to refuse it.
+ * One port. Left to smtp-server 3.21: only CRLF "." CRLF ends content, clear text sent before a TLS handshake is thrown
+ * away, clients that talk before the greeting are refused, and nothing is read while replies are not taken. Our own:
+ * the doors behind it, PROXY headers of both versions from trusted networks, and what `SmtpConnection` overrides. The
+ * library passes a bare CR or LF in content on unchanged, so each door has to refuse it.
  */
 export class SmtpListener extends SMTPServer {
   readonly rules: ListenerRules;
   readonly waits: Pick<CommandWaitOptions, 'clock' | 'commandMs' | 'isShort'>;
   readonly #counts: ConnectionCounts;
-  /** Until their sockets are gone; the library forgets those that it has said goodbye to. */
+  /** Connections until their sockets are gone; the library forgets those that it has ended. */
   readonly #open = new Set<SmtpConnection>();
   readonly #isTrustedProxy: (address: string) => boolean;
   readonly #perAddressMax: number;
-  /** By address, those whose TLS handshake is not over: neither our counts nor our deadlines know them yet. */
+  /** Connections in a TLS handshake, by address: neither our counts nor our deadlines know them yet. */
   readonly #handshakes = new Map<string, number>();
   #isClosing = false;
 
@@ -73,7 +73,7 @@ export class SmtpListener extends SMTPServer {
     return this.#isClosing;
   }
 
-  /** Resolves with what it listens on. */
+  /** Resolves with the address that it listens on. */
   open(host: string, port: number): Promise<AddressInfo> {
     return new Promise((resolve, reject) => {
       this.server.once('error', reject);
@@ -86,7 +86,7 @@ export class SmtpListener extends SMTPServer {
     });
   }
 
-  /** Takes no new connection, ends those that rest, and lets the others end what is under way, for `graceMs` at the most. */
+  /** Takes no new connections, ends idle ones, and gives the others `graceMs` to end what is under way. */
   async end(graceMs: number): Promise<void> {
     this.#isClosing = true;
     const closed = new Promise<void>((done) => this.close(() => done()));
@@ -98,7 +98,7 @@ export class SmtpListener extends SMTPServer {
     clearTimeout(cut);
   }
 
-  /** It was told to go, so that no other has to. */
+  /** The connection was told to end, so that no other has to. */
   sendsOff(session: SMTPServerSession): void {
     this.#counts.isGoing(session);
   }
@@ -123,7 +123,7 @@ export class SmtpListener extends SMTPServer {
       return false;
     }
     this.#handshakes.set(key, others + 1);
-    // The socket of the handshake, where that has begun: to take the one below away from it brings Node.js down.
+    // During a handshake, destroys the TLS socket: to destroy the one below it brings Node.js down.
     const cut = (): void => void (this._pendingSockets.get(socket) ?? socket).destroy();
     const cancel = this.rules.clock.timer(HANDSHAKE_MS, cut);
     let isOver = false;
@@ -189,7 +189,7 @@ function libraryOptions(options: ListenerOptions, connections: ConnectionCounts)
     logger: false,
     disableReverseLookup: true,
     hideENHANCEDSTATUSCODES: false,
-    // It checks the parameters then; which of them are offered, `SmtpConnection` says.
+    // Lets the library check the DSN parameters; `SmtpConnection` says where DSN is offered.
     hideDSN: false,
     authMethods: ['PLAIN', 'LOGIN'],
     authOptional: doors.receiving !== undefined,
@@ -238,10 +238,10 @@ interface ConnectionCounts {
   isShort(): boolean;
 }
 
-/** One that was refused is not counted, and leaves nothing. */
+/** Counts connections; one that was refused is not counted, and so not counted out. */
 function countConnections({ doors, limits, ownConnections }: ListenerOptions): ConnectionCounts {
   const kind = doors.receiving ? 'world' : 'submission';
-  /** With the address that each is counted for. */
+  /** The counted connections, each with the address it is counted for. */
   const counted = new Map<string, string | undefined>();
   const going = new Set<string>();
   return {

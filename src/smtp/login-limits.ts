@@ -4,22 +4,22 @@ import type { Login } from './door.ts';
 import { SmtpReply } from './smtp-reply.ts';
 
 export interface LoginLimits {
-  /** Counts a connection that has logged in; throws the reply for one too many. */
+  /** Counts a connection that has logged in; throws the refusal of one too many. */
   enter(sessionId: string, login: Login): void;
   leave(sessionId: string): void;
-  /** Counts a message; throws the reply that says how long to wait. */
+  /** Counts a message; throws the refusal, which says how long to wait. */
   take(login: Login): void;
 }
 
 export interface LoginLimitsMax {
-  /** Of all teams: each may hold as many as are free, however many keys it has. */
+  /** For all teams together: each may hold as many as are free, however many keys it has. */
   connections: number;
   connectionsPerKey: number;
   messagesPerMinutePerKey: number;
   messagesPerMinutePerTeam: number;
 }
 
-/** Of one process; nodes that share a database each have their own. */
+/** Limits of one process; nodes that share a database each have their own. */
 export function createLoginLimits(clock: Clock, max: LoginLimitsMax): LoginLimits {
   const logins = new Map<string, Login>();
   const ofKeys = new Map<string, number>();
@@ -41,7 +41,7 @@ export function createLoginLimits(clock: Clock, max: LoginLimitsMax): LoginLimit
   return {
     leave,
     enter(sessionId, login) {
-      // A login that STARTTLS has undone counts no more.
+      // STARTTLS ends a login: the earlier one counts no more.
       leave(sessionId);
       const { keyId } = login.actor;
       const open = ofKeys.get(keyId) ?? 0;
@@ -62,11 +62,11 @@ export function createLoginLimits(clock: Clock, max: LoginLimitsMax): LoginLimit
   };
 }
 
-/** Beyond, what is full again is not told from what has been used. */
+/** With more holders than this, all buckets are forgotten. */
 const HOLDERS_MAX = 10_000;
 
 interface Buckets {
-  /** Until the holder may take one; 0 when it may now. */
+  /** Time until the holder may take one; 0 when it may now. */
   waitMs(holder: string): number;
   take(holder: string): void;
 }
@@ -83,7 +83,7 @@ function createBuckets(clock: Clock, perMinute: number): Buckets {
     waitMs: (holder) => Math.max(0, (1 - tokensOf(holder)) / perMs),
     take(holder) {
       const tokens = tokensOf(holder) - 1;
-      // What is full again is what is not known.
+      // Forgetting a bucket refills it.
       if (buckets.size > HOLDERS_MAX) buckets.clear();
       buckets.set(holder, { tokens, at: clock.now() });
     },

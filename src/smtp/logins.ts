@@ -8,21 +8,21 @@ import { replyTo } from './refusal-reply.ts';
 import { SmtpReply } from './smtp-reply.ts';
 
 const USER_NAMES = new Set(['rasket', 'resend']);
-/** Of one connection; a program that goes on has the wrong key. */
+/** Failed logins of one connection; a program that goes on has the wrong key. */
 const FAILURES_MAX = 3;
 const FOR_ANOTHER =
   'Nobody acts for somebody else here; leave the authorization identity empty, or give the user name there';
-/** What POST /emails asks for. */
+/** What POST /emails requires. */
 const SENDS = { permission: 'sending_access', scope: 'emails:send' } as const;
 
 export interface Logins {
-  /** Throws the reply, after a while where it was not the first failure. */
+  /** Throws the refusal, after a delay unless it is the first failure. */
   logIn(session: Session, credentials: Credentials): Promise<Login>;
-  /** Asks again: a key may be revoked, or its team suspended, at any time. */
+  /** Checks the login again: a key may be revoked, or its team suspended, at any time. */
   mustStillLive(login: Login): Promise<void>;
 }
 
-/** The password is the API key. */
+/** Logins with an API key as the password. */
 export function createLogins(world: World): Logins {
   const authenticate = createAuthentication(world);
   const failed = createFailedLogins(world.clock, world.config.submission.failed_logins_max);
@@ -50,7 +50,8 @@ export function createLogins(world: World): Logins {
   return {
     async logIn(session, { username, password, actsFor }) {
       const found = await identify(password).catch((error: unknown) => asReply(error));
-      // A key cannot be guessed, so one program with a wrong key keeps out no other one behind its address.
+      // Only failures are limited by address: a key cannot be guessed, so a program with a wrong key must not keep out
+      // others behind the same address.
       if (found instanceof SmtpReply) failed.mayTry(session.remoteAddress);
       if (found instanceof SmtpReply) return refuseLogin(session, found);
       if (!USER_NAMES.has(username.toLowerCase()) && username !== found.actor.keyId) {

@@ -1,10 +1,10 @@
 import type { Clock } from '../platform/clock/index.ts';
 
 const MINUTE_MS = 60_000;
-/** More callers than a minute has at any installation of this size; beyond, the counts begin anew. */
+/** More callers than there are within a minute at any installation of this size; beyond, the counts are reset. */
 const CALLERS_MAX = 100_000;
 
-/** Counts what each caller does in a minute of the clock, or as long as is said; answers whether it is still within `max`. */
+/** Counts the calls of each caller within a minute of the clock, or within `windowMs`; true while a caller is within `max`. */
 export function createMessageRate(clock: Clock, max: number, windowMs = MINUTE_MS): (caller: string) => boolean {
   let window = -1;
   const counts = new Map<string, number>();

@@ -1,12 +1,12 @@
 import { withoutQuotes } from './quoted-path.ts';
 
-/** RFC 3461 §4: an octet that is no printable ASCII, "+" or "=" is "+" and two hexadecimal digits in capitals. */
+/** RFC 3461 §4: any octet other than printable ASCII, "+" or "=" is "+" and two hexadecimal digits in capitals. */
 const XTEXT = /^(?:[!-*,-<>-~]|\+[\dA-F]{2})*$/;
 const HEX = /\+([\dA-F]{2})/g;
 const NAME = /^[A-Z\d][A-Z\d-]*$/;
 
 /**
- * What is wrong with the parameters of MAIL or RCPT as they were written. The library takes malformed xtext for plain text,
+ * The fault in the parameters of MAIL or RCPT as they were written. The library takes malformed xtext for plain text,
  * and a control character in any of them for a fault of the address.
  */
 export function parameterFault(command: string): string | undefined {

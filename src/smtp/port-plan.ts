@@ -8,7 +8,7 @@ export interface PortPlan {
   doors: DoorName[];
 }
 
-/** Which ports are opened, and for what. A port that two settings name is one listener for both. */
+/** The ports to open, and their doors. A port that two settings name is one listener for both. */
 export function planPorts({ submission, receiving }: Config, open: readonly DoorName[]): PortPlan[] {
   const wanted = [
     { name: 'submission' as const, isImplicit: false, ports: submission.ports },
@@ -27,6 +27,6 @@ export function planPorts({ submission, receiving }: Config, open: readonly Door
   return plans;
 }
 
-/** The settings in which a port stands, for whoever has to change it. */
+/** The settings that name the port, for error messages. */
 export const settingsOf = ({ isImplicit, doors }: PortPlan): string =>
   doors.map((door) => `${door}.${isImplicit ? 'tls_ports' : 'ports'}`).join(' and ');

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { readProxyHeader } from '../protocol/proxy-header/index.ts';
 
-/** Takes the PROXY header off a connection and answers who made it; a connection without one is destroyed. */
+/** Takes the PROXY header off a connection and returns the client that it names; destroys a connection without one. */
 export function takeProxyHeader(socket: Socket): Promise<{ address: string; port: number } | undefined> {
   return new Promise((resolve, reject) => {
     let held: Buffer = Buffer.alloc(0);

@@ -13,8 +13,8 @@ import { SmtpReply } from './smtp-reply.ts';
 type Taken = Exclude<Route, { kind: 'none' }>;
 
 /**
- * The door for the world. It takes what is for a domain of ours that receives, for our return paths and for where
- * complaints are reported to, and refuses everything else at RCPT, so that there is never anything to send back.
+ * The door for the world. It accepts mail for our domains that receive, for our return paths and for the address of
+ * complaints, and refuses everything else at RCPT, so that no message ever has to be sent back.
  */
 export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor {
   const { clock, config } = world;
@@ -22,7 +22,7 @@ export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor 
   const memory = createContentMemory(receiving.memory_bytes);
   const mayCome = createMessageRate(clock, receiving.messages_per_minute_per_address);
   const mayReturn = createMessageRate(clock, RETURNS_PER_HOUR, 3_600_000);
-  /** Of the transaction under way, which has an envelope of its own. */
+  /** The recipients of the transaction under way, by its envelope. */
   const taken = new WeakMap<object, Map<string, Taken>>();
   const refusals = new WeakMap<Session, number>();
   const isOwn = ownSessions(world);
@@ -86,13 +86,13 @@ export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor 
   };
 }
 
-/** What we bring to ourselves is of all teams, and none of them may use up what a stranger's address may do. */
+/** Mail that we deliver to ourselves is of all teams, so it does not count towards the limits of a foreign address. */
 const ownSessions =
   ({ ownConnections }: World) =>
   ({ remoteAddress, remotePort }: Session): boolean =>
     ownConnections.has(remoteAddress, remotePort);
 
-/** Of the extensions that EHLO offers (RFC 5321 §4.1.1.11); none of them has a parameter of RCPT. */
+/** The parameters that EHLO offers (RFC 5321 §4.1.1.11); there is none for RCPT. */
 const MAIL_PARAMETERS: ReadonlySet<string> = new Set(['SIZE', 'BODY', 'SMTPUTF8']);
 const NONE: ReadonlySet<string> = new Set();
 
@@ -130,7 +130,7 @@ function clientOf(session: Session): Arrival['client'] {
 
 const mailFromOf = ({ envelope: { mailFrom } }: Session): string => (mailFrom ? mailFrom.address : '');
 
-/** What comes back to us is awaited, and nobody has to come again with it. */
+/** Greylists mail for teams. Bounces and complaints to us are expected: they are never asked to come again. */
 async function mustNotComeAgain(flow: Receive, session: Session, recipient: string): Promise<void> {
   const seconds = await flow.greylist({ address: session.remoteAddress, mailFrom: mailFromOf(session), recipient });
   if (seconds === undefined) return;
@@ -138,19 +138,19 @@ async function mustNotComeAgain(flow: Receive, session: Session, recipient: stri
 }
 
 const ONLY_RETURNS = 'This address takes bounces of forwarded mail alone';
-/** They have no sender; anything else would make us write to whoever sent the message. */
+/** Bounces have no sender; accepting anything else would make us write to its sender. */
 const ONLY_BOUNCES = new SmtpReply(550, '5.7.1', ONLY_RETURNS);
-/** To one sender of a day's mail; more than any that fails bounces, and little for who has seen the address. */
+/** Bounces to one sender of a day's mail: more than failing mail causes, and little for an attacker who knows the address. */
 const RETURNS_PER_HOUR = 60;
 
-/** A notice has one recipient, so that what is none is never refused together with mail for others. */
+/** A notice has one recipient, so that refusing it never refuses mail for others with it. */
 function mustGoAlone(routes: ReadonlyMap<string, Taken>, address: string, route: Taken): void {
   const others = [...routes].filter(([known]) => known !== address).map(([, other]) => other);
   if (others.length === 0 || ![route, ...others].some(({ kind }) => kind === 'rewritten')) return;
   throw new SmtpReply(452, '4.5.3', 'A bounce of forwarded mail has one recipient; send this one next');
 }
 
-/** A domain may be deleted, or a team suspended, while the content comes; whoever sends it again hears so at RCPT. */
+/** While content comes, a domain may be deleted or a team suspended; a client that sends again is refused at RCPT. */
 async function mustStillBeTheirs(flow: Receive, routes: readonly Taken[]): Promise<void> {
   const byDomain = new Map(
     routes.flatMap((route) => (route.kind === 'team' ? [[domainOf(route.address), route] as const] : [])),
@@ -183,7 +183,7 @@ function refusalOf(because: Extract<Route, { kind: 'none' }>['because'], { addre
 
 const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1).slice(0, 253);
 
-/** As every client can read it. */
+/** The domain in ASCII, as every client can read it. */
 function domainIn(given: string): string {
   const parsed = parseAddress(given, { allowSingleLabel: true });
   return domainOf(parsed.ok ? parsed.mailbox.address : given).replaceAll(/[^ -~]/g, '?');

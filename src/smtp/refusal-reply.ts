@@ -4,7 +4,7 @@ import { SmtpReply } from './smtp-reply.ts';
 
 type Code = readonly [code: number, enhanced: string];
 
-/** A limit that time lifts is a 4yz, so that clients keep the message and come again. */
+/** A limit that passes with time gets a 4yz, so that clients keep the message and try again. */
 const BY_NAME: Partial<Record<ErrorName, Code>> = {
   invalid_api_key: [535, '5.7.8'],
   restricted_api_key: [535, '5.7.8'],
@@ -17,7 +17,7 @@ const BY_NAME: Partial<Record<ErrorName, Code>> = {
   service_unavailable: [451, '4.3.2'],
 };
 
-/** The one table from refusals to replies. */
+/** The only translation of refusals to replies. */
 export function replyTo(refusal: Refusal): SmtpReply {
   const [code, enhanced] = BY_NAME[refusal.errorName] ?? byStatus(refusal.status);
   return new SmtpReply(code, enhanced, refusal.message, refusal);

@@ -1,4 +1,4 @@
-/** A reply that ends a step of the dialogue with a refusal: code, enhanced code (RFC 3463), and one clause with a way out. */
+/** A reply that refuses a step of the dialogue: code, enhanced code (RFC 3463), and one clause with a way out. */
 export class SmtpReply extends Error {
   readonly responseCode: number;
 
@@ -8,6 +8,6 @@ export class SmtpReply extends Error {
   }
 }
 
-/** What the client may not know: the cause is in the log. */
+/** For errors that the client must not see: the cause is in the log. */
 export const temporaryTrouble = (because?: unknown): SmtpReply =>
   new SmtpReply(451, '4.3.0', 'Temporary local problem; nothing was accepted, send it again later', because);

@@ -17,7 +17,7 @@ export interface SmtpListening {
 
 export interface SmtpPorts {
   listening: readonly SmtpListening[];
-  /** Takes no new connection and lets what is under way end, for `graceMs` at the most. */
+  /** Takes no new connections, and gives what is under way `graceMs` to end. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -25,15 +25,15 @@ export interface SmtpOptions {
   world: World;
   doors: Doors;
   tls: ServerTls;
-  /** Measures how long clients take; the system's unless given. */
+  /** Measures how long clients take; the system clock unless given. */
   waitClock?: Clock | undefined;
-  /** A port that is taken is replaced by any free one, for trying things out. */
+  /** Opens any free port instead of one in use, for trying things out. */
   mayMove?: boolean | undefined;
 }
 
 /**
- * Opens the ports. One that cannot be opened is named in the log and keeps neither the others nor HTTP from their work:
- * after an update, mail must not stop because another mail server has port 25.
+ * Opens the ports. A port that cannot be opened is logged, and stops neither the others nor HTTP: after an update, mail
+ * must not stop because another mail server has port 25.
  */
 export async function startSmtp(options: SmtpOptions): Promise<SmtpPorts> {
   const { world, doors, tls, mayMove = false } = options;
@@ -116,7 +116,7 @@ function optionsFor({ isImplicit, doors: names }: PortPlan, all: Doors, shared: 
     ...shared.rules,
     maySubmit: doors.submission !== undefined,
     isForWorld: doors.receiving !== undefined,
-    // Programs of our own are not made to wait for strangers.
+    // Only the greeting of a port for the world is delayed.
     greetingDelayMs: doors.receiving ? shared.rules.greetingDelayMs : 0,
     loginMs: doors.receiving ? undefined : shared.rules.loginMs,
   };

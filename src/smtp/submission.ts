@@ -15,15 +15,15 @@ import { replyTo } from './refusal-reply.ts';
 import { SmtpReply } from './smtp-reply.ts';
 import { timedContent } from './timed-content.ts';
 
-/** POST /emails names as many. */
+/** As many as in POST /emails. */
 const RECIPIENTS_MAX = 50;
 /** RFC 3461 §4.2 and §4.4. */
 const ORCPT_MAX = 500;
 const ENVID_MAX = 100;
-/** Up to here a message is read before it is known whether there is room for it. */
+/** A message announced as larger is refused at MAIL where its team may not send; smaller ones are read first. */
 const LARGE_BYTES = 1024 * 1024;
 
-/** Applications that speak SMTP: a login with an API key, and the accept stage of POST /emails behind it. */
+/** The door for applications: a login with an API key, and behind it the accept stage of POST /emails. */
 export function createSubmission(world: World, accept: Accept): SubmissionDoor {
   const { clock, mailLog } = world;
   const { smtp, submission } = world.config;
@@ -113,7 +113,7 @@ function mustKnow({ args }: PathCommand, known: readonly string[]): void {
   throw new SmtpReply(555, '5.5.4', `The parameter ${unknown.slice(0, 40)} is not known here; leave it out`);
 }
 
-/** What is handed on in commands and notices; the library has taken it out of its encoding. */
+/** Checks a value that is passed on in commands and notices; the library has decoded it. */
 function mustFit({ args }: PathCommand, name: string, charsMax: number): void {
   const value = args ? args[name] : undefined;
   if (typeof value !== 'string') return;
@@ -121,7 +121,7 @@ function mustFit({ args }: PathCommand, name: string, charsMax: number): void {
   if (/[^ -~]/.test(value)) throw new SmtpReply(501, '5.5.4', `${name} has other characters than printable ASCII`);
 }
 
-/** RFC 3461 §4 and RFC 8689 §2; undefined where nothing was asked for. */
+/** RFC 3461 §4 and RFC 8689 §2; undefined when the client asked for nothing. */
 function askedOf({ envelope }: Session): Asked | undefined {
   const { mailFrom, rcptTo } = envelope;
   const { RET: ret, ENVID: envelopeId, REQUIRETLS: requiresTls } = (mailFrom && mailFrom.args) || {};

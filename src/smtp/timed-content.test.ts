@@ -5,7 +5,7 @@ import { timedContent } from './timed-content.ts';
 
 const turn = (): Promise<void> => new Promise((next) => setImmediate(next));
 
-/** Content by hand, under a clock by hand. */
+/** Content that a test feeds by hand, under a manual clock. */
 function arrival() {
   let now = 0;
   let due: { at: number; fire: () => void } | undefined;

@@ -4,8 +4,8 @@ import { tooLarge } from './library-replies.ts';
 import { SmtpReply } from './smtp-reply.ts';
 
 /**
- * The content, for as long as it comes fast enough. What is too large is read to its end, because clients do not listen
- * before, but only as much again; then the connection is ended.
+ * Passes the content on, as long as it comes fast enough. Content that is too large is read to its end, because clients
+ * do not listen before, but only up to twice the limit; then the connection is ended.
  */
 export async function* timedContent(content: Content, { bytesMax, ...pace }: ContentLimits): AsyncGenerator<Buffer> {
   const slow = new SmtpReply(421, '4.4.2', `Content comes too slowly; at least ${pace.bytesPerSecond} bytes a second`);
@@ -24,5 +24,5 @@ export async function* timedContent(content: Content, { bytesMax, ...pace }: Con
   if (content.sizeExceeded) throw new SmtpReply(552, '5.3.4', tooLarge({ messageBytesMax: bytesMax }).slice(6));
 }
 
-/** What the library breaks content off with. */
+/** The error with which the library ends content when the client hangs up. */
 const hasHungUp = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ECONNECTION';

@@ -5,13 +5,13 @@ import { noteTold } from '../../resources/webhooks/index.ts';
 import { mailOnce, type Accept } from '../mail/accept/index.ts';
 import { senderDomain, untold, type DisabledEndpoint } from './admin-notices.store.ts';
 
-/** Nothing tells us of an endpoint that another process disabled. */
+/** Endpoints that another process disabled are found by polling alone. */
 const POLL_MS = 10_000;
 
 /**
- * Mails a team's admins that an endpoint was disabled, once, through the same door as all mail and from a domain of the
- * team's own: whoever owns the domain of a mail reads it in the API, and one team must not learn of another's endpoints.
- * What cannot be mailed stands in the log, because somebody has to learn of it.
+ * Mails a team's admins that an endpoint was disabled, once, through accept like all mail and from a domain of the
+ * team's own: the owner of a mail's domain can read it in the API, and a team must not learn of another's endpoints. A
+ * notice that cannot be mailed is logged, so that the operator learns of it.
  */
 export function createAdminNotices(world: World, accept: Pick<Accept, 'acceptEmail'>): WorkLoop {
   return createWorkLoop<DisabledEndpoint>({
@@ -37,7 +37,7 @@ async function tell(world: World, accept: Pick<Accept, 'acceptEmail'>, endpoint:
   await noteTold(world.db, endpoint.id, world.clock.now());
 }
 
-/** Answers why nobody could be told. */
+/** Returns why no admin could be told. */
 async function send(
   world: World,
   accept: Pick<Accept, 'acceptEmail'>,
@@ -54,7 +54,7 @@ async function send(
   });
 }
 
-/** Paths and query strings of webhooks hold secrets: what is mailed and logged names the host alone. */
+/** Paths and query strings of webhooks hold secrets: mail and log name the host alone. */
 const hostOf = ({ endpoint }: DisabledEndpoint): string => URL.parse(endpoint)?.host ?? '';
 
 function wordsFor(endpoint: DisabledEndpoint) {

@@ -3,14 +3,14 @@ import type { GroupCommit } from '../../platform/db/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { recordAttempts, recordHealth, type Attempt } from '../../resources/webhooks/index.ts';
 
-/** Writes an attempt down, however long that takes; answers false when it cannot be written and `signal` has fired. */
+/** Records an attempt, however long that takes; false when it cannot be written and `signal` has fired. */
 export type WriteAttempt = (attempt: Attempt, signal: AbortSignal) => Promise<boolean>;
 
 const TRY_AGAIN_MS = 1000;
 
 /**
- * Writes attempts, those of all endpoints together. One that was made is not made again because the database is away
- * for a while: it is written when the database is back.
+ * Records the attempts of all endpoints together. An attempt is not repeated because the database is away for a while:
+ * it is recorded when the database is back.
  */
 export function createAttemptWriter({ clock, log }: World, commits: GroupCommit): WriteAttempt {
   const write = commits.lane<Attempt, void>(async (tx, attempts) => {
@@ -20,7 +20,7 @@ export function createAttemptWriter({ clock, log }: World, commits: GroupCommit)
   });
   let saidAt = -Infinity;
 
-  /** A full disk refuses hundreds of them: the log has a line a second. */
+  /** Logs at most once a second: a full disk fails hundreds of writes. */
   function say(error: unknown, { webhookId, eventId }: Attempt): void {
     if (clock.now() - saidAt < TRY_AGAIN_MS) return;
     saidAt = clock.now();

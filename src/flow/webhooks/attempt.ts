@@ -6,12 +6,12 @@ import { sentenceOf } from './fault-sentences.ts';
 import { TIMEOUT_MS, type OpenEndpoint } from './open-endpoint.ts';
 
 const ANSWER_BYTES_MAX = 8192;
-/** What the contract promises, whatever version this is. */
+/** As the contract promises, in every version. */
 const USER_AGENT = 'rasket-Webhooks/1.0';
 
 export interface Outcome {
   isSuccess: boolean;
-  /** The body of its answer did not end, and the connection was given up with it. */
+  /** The body of the answer did not end, so the connection was closed. */
   isCut: boolean;
   status: number | null;
   response: string | null;
@@ -20,10 +20,7 @@ export interface Outcome {
   sentAt: number;
 }
 
-/**
- * One attempt: a fresh timestamp and signature over the same id and bytes. Never rejects; `signal` ends it as the
- * timeout does.
- */
+/** Makes one attempt: a fresh timestamp and signature, the same id and bytes. Never rejects; `signal` ends it early. */
 export async function makeAttempt(
   world: World,
   { pool, path, keys }: OpenEndpoint,

@@ -6,7 +6,7 @@ import { mustBeReachable } from './must-be-reachable.ts';
 export async function createWebhook(ctx: Ctx<World>, input: NewWebhook) {
   const { store: world, teamId } = ctx;
   const url = readEndpoint(input.endpoint);
-  // Asked before a connection takes its time; it is asked again when the endpoint is added.
+  // Checked before the slow connection, and again when the endpoint is added.
   await mustAllowWebhook(world, world.db, teamId);
   await mustBeReachable(world, url);
   return addWebhook(ctx, input);

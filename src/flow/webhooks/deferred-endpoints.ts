@@ -3,7 +3,7 @@ import type { World } from '../../platform/world/index.ts';
 const DEFER_MS = 60_000;
 const FORGET_MS = 10 * DEFER_MS;
 
-/** Endpoints that cannot be sent to for a reason of ours: each is tried again after a minute, and said once. */
+/** Endpoints that cannot be used because of an internal error: each is tried again after a minute, and logged once. */
 export class DeferredEndpoints {
   readonly #world: Pick<World, 'clock' | 'log'>;
   readonly #deferred = new Map<string, { until: number; reason: string }>();
@@ -24,7 +24,7 @@ export class DeferredEndpoints {
     return (this.#deferred.get(id)?.until ?? 0) > this.#world.clock.now();
   }
 
-  /** What changed may have mended them. */
+  /** Has them all tried again, as a change may have fixed them. */
   retry(): void {
     for (const entry of this.#deferred.values()) entry.until = 0;
   }

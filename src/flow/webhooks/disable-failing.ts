@@ -2,7 +2,7 @@ import type { World } from '../../platform/world/index.ts';
 import { disableWebhook } from '../../resources/webhooks/index.ts';
 import { failingSinceBefore } from './endpoints.store.ts';
 
-/** How long an endpoint may go without a success although it is tried. */
+/** How long an endpoint may be tried without a success. */
 export const FAILING_MS_MAX = 5 * 24 * 3_600_000;
 
 /** Disables the endpoints that have failed for too long: all of them, or the one given. Never rejects. */
@@ -17,7 +17,7 @@ export function createDisableFailing(world: World, onDisabled: () => void): Disa
         onDisabled();
       }
     } catch (error) {
-      // Looked at again with the next renewal of leases.
+      // Tried again with the next renewal of leases.
       world.log.error({ err: error, webhookId: only }, 'could not disable a webhook that fails');
     }
   };

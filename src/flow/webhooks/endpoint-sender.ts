@@ -10,7 +10,7 @@ import type { Payloads } from './payloads.ts';
 import { nextTryAt } from './retry-schedule.ts';
 import { createSendWindow } from './send-window.ts';
 
-/** What all senders of a process have in common. */
+/** What all senders of a process share. */
 export interface SenderParts {
   world: World;
   /** The name under which this process leases endpoints. */
@@ -22,31 +22,31 @@ export interface SenderParts {
   disableFailing: DisableFailing;
 }
 
-/** Events read at once: what a slow endpoint needs in a while, and enough for a quick one to be worth a commit. */
+/** Events read at once: what occupies a slow endpoint for a while, and makes a commit for a quick one worthwhile. */
 const READ_MAX = 64;
-/** An endpoint with more than these waiting is behind. */
+/** An endpoint with more events waiting is behind. */
 const BEHIND = 16;
-/** What another process does to an endpoint or its events is known after this long. */
+/** After this long, the endpoint and its events are read again, as another process may have changed them. */
 const FRESH_MS = 1000;
-/** Attempts that are over and not written yet: what is not written when the process dies is made again. */
+/** Attempts that are over and not yet recorded: if the process dies, they are made again. */
 const UNWRITTEN_MAX = 512;
-/** What is being written when we stop has this long to end: a statement that waits for a lock keeps nobody from stopping. */
+/** When we stop, writes under way have this long to end: a statement that waits for a lock must not delay the stop. */
 const GIVE_UP_MS = 1000;
 
 type Ready = DueEvent & { payload: string };
 
 /**
- * Sends what is due to one endpoint that this process has leased: it reads some, makes as many attempts at once as the
- * window and the fair share allow, and reads again until nothing is left. It waits for no other endpoint. What it has not
- * sent stays due in the database.
+ * Sends the due events of one endpoint that this process has leased: it reads some, makes as many attempts at once as
+ * the window and the fair share allow, and reads again until none is left. It waits for no other endpoint. Unsent
+ * events stay due in the database.
  */
 export class EndpointSender {
   readonly id: string;
-  /** Until then nobody else sends to it. */
+  /** Until then no other process sends to it. */
   leasedUntil: number;
   readonly #parts: SenderParts;
   readonly #window;
-  /** Sent and not written yet, by event: the database still offers them. */
+  /** Events that are sent and whose attempts are not yet recorded: the database still offers them. */
   readonly #sent = new Set<string>();
   #inFlight = 0;
   #isWoken = false;
@@ -54,7 +54,7 @@ export class EndpointSender {
   /** The endpoint or its team may have changed since they were read. */
   #isStale = false;
   #readAt = -Infinity;
-  /** Of ours, in the middle of sending. */
+  /** An internal error while sending, not the endpoint's; `run` throws it when the attempts under way have ended. */
   #fault: UnusableEndpoint | undefined;
   #change: (() => void) | undefined;
 
@@ -65,19 +65,19 @@ export class EndpointSender {
     this.#window = createSendWindow(parts.world.config.webhooks.max_in_flight_per_endpoint);
   }
 
-  /** There may be more that is due. Answers whether it will see to that. */
+  /** Says that more events may be due; false if this sender has ended and will not see to them. */
   wake(): boolean {
     this.#isWoken = true;
     this.#changed();
     return !this.#hasEnded;
   }
 
-  /** The endpoint is read again before anything more is sent. */
+  /** Has the endpoint read again before anything more is sent. */
   reread(): void {
     this.#isStale = true;
   }
 
-  /** Sends what is due, and ends when nothing is or `isStopping` says so, and all that was sent is written. */
+  /** Sends the due events; ends when none is due or `isStopping` says so, and all attempts are recorded. */
   async run(isStopping: () => boolean, signal: AbortSignal): Promise<void> {
     const goesOn = (): boolean => !isStopping() && !this.#fault && this.leasedUntil > this.#now();
     signal.addEventListener('abort', this.#giveUpWriting);
@@ -96,15 +96,15 @@ export class EndpointSender {
     if (this.#fault) throw this.#fault;
   }
 
-  /** Sends what is read at once; answers whether there may be more. */
+  /** Sends the events of one reading; true if there may be more. */
   async #sendSome(goesOn: () => boolean, signal: AbortSignal): Promise<boolean> {
     const due = await this.#read();
     if (!due) return false;
     const { endpoint, events, isMore } = due;
     for (const [i, event] of events.entries()) {
-      await this.#turn(endpoint.row.team_id);
+      await this.#acquireSlot(endpoint.row.team_id);
       if (!goesOn() || this.#isStale || this.#now() - this.#readAt >= FRESH_MS) {
-        this.#leave();
+        this.#releaseSlot();
         return true;
       }
       void this.#send(endpoint, { ...event, isBehind: isMore || events.length - i > BEHIND }, signal);
@@ -112,7 +112,7 @@ export class EndpointSender {
     return isMore;
   }
 
-  /** Reads the endpoint and what is due to it; the bodies stand in the database before the first of them is sent. */
+  /** Reads the endpoint and its due events; their bodies are stored before the first of them is sent. */
   async #read(): Promise<{ endpoint: OpenEndpoint; events: Ready[]; isMore: boolean } | undefined> {
     const { world, owner, open, payloads } = this.#parts;
     this.#isStale = false;
@@ -120,20 +120,21 @@ export class EndpointSender {
     if (row?.status === 'disabled') await parkWhatIsDue(world, this.id);
     if (row?.status !== 'enabled' || row.risk_state === 'suspended') return undefined;
     const endpoint = open(row);
-    // An answer that is on its way may still offer what is written meanwhile.
+    // Copied now: the result of the query may still offer events that are recorded meanwhile.
     const sent = new Set(this.#sent);
     const limit = READ_MAX + sent.size;
     const due = await dueEvents(world.db, this.id, { now: this.#now(), limit });
     const fresh = due.filter((event) => !sent.has(event.event_id));
     const bodies = await payloads(row.team_id, fresh);
     const events = fresh.map((event) => ({ ...event, payload: bodies.get(event.event_id) ?? '' }));
-    // When it is over: a database that takes a second to answer would otherwise be asked for ever.
+    // Taken after the query: with a database that takes a second to answer, it would otherwise be stale at once, for
+    // ever.
     this.#readAt = this.#now();
     return { endpoint, events, isMore: due.length === limit };
   }
 
-  /** Resolves when one more attempt may be made; whoever does not make it leaves. */
-  async #turn(teamId: string): Promise<void> {
+  /** Resolves when one more attempt may be made; a slot that is not used must be released. */
+  async #acquireSlot(teamId: string): Promise<void> {
     const { places } = this.#parts;
     for (;;) {
       while (!this.#hasFreeSlot()) await this.#untilChange();
@@ -141,11 +142,11 @@ export class EndpointSender {
       this.#inFlight++;
       // A failure may have made the window smaller meanwhile.
       if (this.#inFlight <= this.#window.size) return;
-      this.#leave();
+      this.#releaseSlot();
     }
   }
 
-  #leave(): void {
+  #releaseSlot(): void {
     this.#inFlight--;
     this.#parts.places.release(this.id);
     this.#changed();
@@ -155,16 +156,16 @@ export class EndpointSender {
     return this.#inFlight < this.#window.size && this.#sent.size - this.#inFlight < UNWRITTEN_MAX;
   }
 
-  /** Makes one attempt and writes it down; what is sent next waits for the attempt alone. Never rejects. */
+  /** Makes one attempt and records it; the slot is free once the attempt is over. Never rejects. */
   async #send(endpoint: OpenEndpoint, event: Ready & { isBehind: boolean }, signal: AbortSignal): Promise<void> {
     const { world, write, disableFailing } = this.#parts;
     this.#sent.add(event.event_id);
     try {
       const { event_id: id, payload } = event;
-      const outcome = await makeAttempt(world, endpoint, { id, payload }, signal).finally(() => this.#leave());
-      // It ends as if it had not been made.
+      const outcome = await makeAttempt(world, endpoint, { id, payload }, signal).finally(() => this.#releaseSlot());
+      // Aborted without an answer: as if it had not been made.
       if (signal.aborted && outcome.status === null) return;
-      // An answer without end costs a connection each time: such an endpoint is asked one thing at a time.
+      // An answer without end costs a connection each time: such an endpoint gets one request at a time.
       if (outcome.isSuccess && !outcome.isCut) this.#window.succeeded(outcome.durationMs, event.isBehind);
       else this.#window.failed();
       const isWritten = await write(attemptOf(world, this.id, event, outcome), signal);

@@ -1,6 +1,6 @@
 import type { Executor } from '../../platform/db/index.ts';
 
-/** An endpoint as far as sending to it goes. */
+/** The columns of an endpoint that sending needs. */
 export interface EndpointRow {
   id: string;
   team_id: string;
@@ -23,11 +23,11 @@ export interface DueEvent {
   created_at: number;
 }
 
-/** Endpoints that somebody sends to: of no suspended team, and not another process's at `now`. */
+/** Endpoints that this process may lease at `now`: of no suspended team, and not leased by another process. */
 const FREE = `webhooks.deleted_at is null and (lease_owner is null or lease_owner = ? or lease_until <= ?)
   and not exists (select 1 from teams where teams.id = webhooks.team_id and risk_state = 'suspended')`;
 
-/** What is due is found by one step into an index for each endpoint, however much is waiting. */
+/** The endpoints with due events: one step into an index for each, however many events are waiting. */
 export async function endpointsWithWork(
   db: Executor,
   { owner, now, limit }: { owner: string; now: number; limit: number },
@@ -41,7 +41,7 @@ export async function endpointsWithWork(
   return rows.map((row) => row.id);
 }
 
-/** When the next event of any endpoint that could be sent to falls due after `now`. */
+/** When the next event falls due after `now`, of all endpoints that this process may lease. */
 export async function nextDueAt(db: Executor, { owner, now }: { owner: string; now: number }) {
   const row = await db.get<{ at: number | null }>(
     `select min((select due_at from webhook_events
@@ -56,11 +56,11 @@ const ENDPOINT = `select webhooks.id, team_id, endpoint, status, secret_sealed, 
   previous_secret_until, last_success_at, failing_since, risk_state
   from webhooks join teams on teams.id = team_id`;
 
-/** Undefined when it was deleted, or is another process's by now. */
+/** Undefined when the endpoint was deleted, or is leased by another process by now. */
 export const ownedEndpoint = (db: Executor, id: string, owner: string): Promise<EndpointRow | undefined> =>
   db.get<EndpointRow>(`${ENDPOINT} where webhooks.id = ? and deleted_at is null and lease_owner = ?`, [id, owner]);
 
-/** The oldest first, as they fall due; a retry stands where its time has put it. */
+/** The due events in the order in which they fell due; a retry by its new time. */
 export function dueEvents(
   db: Executor,
   id: string,
@@ -71,7 +71,7 @@ export function dueEvents(
   return db.all<DueEvent>(sql, [id, now, limit]);
 }
 
-/** Enabled endpoints that nothing has reached since `before` although it was tried; of one of them, or of all. */
+/** Enabled endpoints, or only one, that were tried without a success since `before`. */
 export async function failingSinceBefore(db: Executor, before: number, only?: string): Promise<string[]> {
   const sql = `select id from webhooks where failing_since <= ? and status = 'enabled' and deleted_at is null
     ${only === undefined ? '' : 'and id = ?'} order by id limit 100`;

@@ -1,6 +1,9 @@
 import type { PostFault } from '../../platform/fetch/index.ts';
 
-/** What a team reads. A name that does not exist and one that leads into a private network read alike, or that network could be mapped. */
+/**
+ * The text for the team. A name that does not exist and one that leads into a private network read alike, or that
+ * network could be mapped.
+ */
 export function sentenceOf(fault: PostFault, timeoutMs: number): string {
   switch (fault.kind) {
     case 'blocked':

@@ -1,15 +1,15 @@
 import type { World } from '../../platform/world/index.ts';
 import { listAbandoned, listOverfull, removeEventsOfNobody, removeListeners, removeSent } from './listeners.store.ts';
 
-/** How long a listener waits for its reader to come back, and goes on collecting. */
+/** How long a listener waits for its client to come back, and goes on collecting events. */
 export const RESUME_MS_MAX = 300_000;
-/** Longer than a stream can be stuck and a reader be away, together. */
+/** Longer than a stream can be stuck and a client be away, together. */
 const SENT_KEPT_MS = 600_000;
-/** What waits for one listener, however slow its reader is. */
+/** Events that may wait for one listener, however slow its client is. */
 const WAITING_MAX = 100_000;
 const ROWS_AT_ONCE = 1000;
 
-/** Forgets listeners nobody came back to, those too far behind, and what need not be sent again. */
+/** Removes abandoned listeners, those with too many events waiting, and sent events that need not be sent again. */
 export async function forgetListeners(world: World): Promise<void> {
   const { db, clock } = world;
   const abandoned = await listAbandoned(db, clock.now() - RESUME_MS_MAX, ROWS_AT_ONCE);

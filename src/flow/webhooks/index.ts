@@ -1,7 +1,8 @@
 /**
- * Tells the outside what was recorded. The sender posts what lies in the outbox of each webhook, signed: at least once, with
- * the same id and bytes each time, no endpoint waiting for another one, and never to an address inside. Listeners stream
- * a team's events to whoever has no public address: all that are recorded meanwhile, with few of them in memory.
+ * Tells the outside what was recorded. The sender posts the events in the outbox of each webhook, signed: at least
+ * once, with the same id and bytes each time, without one endpoint waiting for another, and never to an internal
+ * address. Listeners stream a team's events to clients without a public address: all that are recorded meanwhile, with
+ * few of them in memory.
  */
 export { createWebhook } from './create-webhook.ts';
 export { createListeners, type Listeners } from './listeners.ts';

@@ -1,11 +1,11 @@
 import type { KeyObject } from 'node:crypto';
 import { webhookHeaders } from '../../protocol/webhook-signature/index.ts';
 
-/** Where a stream broke off, as its reader says in `Last-Event-ID`. */
+/** Where a stream broke off, as its client says in `Last-Event-ID`. */
 export interface StreamPosition {
   listenerId: string;
   batch: number;
-  /** The last event of the batch that was seen, as its id; the zero id where none was. */
+  /** The id of the last event of the batch that the client saw; the zero id if it saw none. */
   eventId: string;
 }
 
@@ -13,7 +13,7 @@ export const NO_EVENT = '00000000-0000-0000-0000-000000000000';
 
 const POSITION = /^(lsn_[0-9a-f]{32})\.(\d{1,15})\.([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$/;
 
-/** Undefined when the text is no position of ours. */
+/** Undefined when the text is not a position of ours. */
 export function readPosition(text: string): StreamPosition | undefined {
   const [, listenerId = '', batch = '', ...uuid] = POSITION.exec(text) ?? [];
   return listenerId === '' ? undefined : { listenerId, batch: Number(batch), eventId: uuid.join('-') };
@@ -22,7 +22,7 @@ export function readPosition(text: string): StreamPosition | undefined {
 export const writePosition = ({ listenerId, batch, eventId }: StreamPosition): string =>
   `${listenerId}.${batch}.${eventId.replaceAll('-', '')}`;
 
-/** Why a stream ends that its reader did not end. Only after `shutting_down` is there a point in coming back at once. */
+/** Why the server ends a stream. Only after `shutting_down` does it help to reconnect at once. */
 export type ClosedReason = 'shutting_down' | 'key_revoked' | 'lost';
 
 const CLOSED: Record<ClosedReason, string> = {
@@ -31,19 +31,19 @@ const CLOSED: Record<ClosedReason, string> = {
   lost: 'Another stream took this listener over, or more events were waiting for it than are kept; listen anew.',
 };
 
-/** Keeps the line open through proxies that close what is silent. */
+/** Keeps the connection open through proxies that close silent ones. */
 export const HEARTBEAT = ':\n\n';
 const RECONNECT_MS = 2000;
 
 export interface Listening {
   position: StreamPosition;
-  /** Null where it was shown before. */
+  /** Null if it was shown before. */
   secret: string | null;
   events: readonly string[];
   resumed: boolean;
 }
 
-/** The first frame: who is listening, and the secret to verify with. */
+/** The first frame: the listener, and the secret to verify with. */
 export function listeningFrame({ position, secret, events, resumed }: Listening): string {
   const data = { object: 'webhook_listener', id: position.listenerId, signing_secret: secret, events, resumed };
   return `retry: ${RECONNECT_MS}\n${frame('listening', data, writePosition(position))}`;
@@ -53,11 +53,14 @@ export interface StreamedEvent {
   /** The public id, which is the `svix-id`. */
   id: string;
   type: string;
-  /** The exact body a webhook would get. */
+  /** The exact body that a webhook would get. */
   payload: string;
 }
 
-/** One event as a webhook delivery: its body as one string, so that no JSON parser changes a byte, and its headers. */
+/**
+ * One event as it is delivered to a webhook: its headers, and its body as one string, so that no JSON parser changes a
+ * byte.
+ */
 export function eventFrame(
   position: StreamPosition,
   event: StreamedEvent,
@@ -71,7 +74,7 @@ export function eventFrame(
 
 export const closedFrame = (reason: ClosedReason): string => frame('closed', { reason, message: CLOSED[reason] });
 
-/** JSON has no line breaks of its own, so one `data` line holds it. */
+/** One `data` line is enough: serialised JSON has no line breaks. */
 function frame(event: string, data: unknown, id?: string): string {
   return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }

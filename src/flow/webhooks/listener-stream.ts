@@ -7,7 +7,7 @@ import { closedFrame, eventFrame, HEARTBEAT, listeningFrame, type ClosedReason }
 import type { OpenListener } from './open-listener.ts';
 import { takeNext } from './listeners.store.ts';
 
-/** What is in memory of one stream: these, and what Node has taken of them and the other side has not. */
+/** What one stream keeps in memory: these events, and what Node has taken of them and the client has not. */
 const EVENTS_PER_BATCH = 20;
 const BUFFER_BYTES = 64 * 1024;
 
@@ -15,18 +15,18 @@ export interface ListenerStream {
   listenerId: string;
   holder: string;
   readable: Readable;
-  /** There are events waiting. */
+  /** Says that events are waiting. */
   wake(): void;
-  /** Writes a sign of life if nothing else is being written. */
+  /** Writes a heartbeat if nothing else is being written. */
   beat(): void;
   end(reason: ClosedReason): void;
-  /** Since when the other side has taken nothing although there was something; undefined while there is nothing. */
+  /** Since when the client has taken nothing of what is waiting; undefined while nothing is. */
   stuckSince(): number | undefined;
 }
 
 /**
- * The bytes of one stream, made only as fast as they are read: what waits, waits in the database. Each event is signed
- * when it leaves, so that its timestamp is fresh.
+ * The bytes of one stream, made only as fast as they are read: waiting events stay in the database. Each event is
+ * signed when it leaves, so that its timestamp is fresh.
  */
 export function createStream(ctx: Ctx, listener: OpenListener): ListenerStream {
   const { store } = ctx;
@@ -49,7 +49,7 @@ export function createStream(ctx: Ctx, listener: OpenListener): ListenerStream {
 
   async function* waiting(): AsyncGenerator<string> {
     isAwake = false;
-    // Asked for each batch: not one event goes out on a key that has been revoked.
+    // Checked for each batch: no event is sent to a key that has been revoked.
     if (!(await keyLives(store, ctx.actor))) return void (ending = 'key_revoked');
     const taken = await takeNext(store.db, listener, EVENTS_PER_BATCH, store.clock.now());
     if (!taken) return void (ending ??= 'lost');
@@ -94,7 +94,7 @@ export function createStream(ctx: Ctx, listener: OpenListener): ListenerStream {
   };
 }
 
-/** Asks for the next frame when there is room for it, and wakes whoever waits for one when the stream is closed. */
+/** Asks for the next frame when there is room for it; closing the stream wakes a generator that waits for events. */
 function readableOf(frames: AsyncGenerator<string>, onClose: () => void): Readable {
   const iterator: AsyncIterableIterator<string> = {
     next: () => frames.next(),

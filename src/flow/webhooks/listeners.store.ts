@@ -8,12 +8,18 @@ export interface ListenerRow {
   last_batch: number;
 }
 
-/** Two openings at once must not both find the last free place; on SQLite a transaction that writes is alone anyway. */
+/**
+ * Serialises the openings of a team, so that two do not both find the last free place; on SQLite a writing transaction
+ * is alone anyway.
+ */
 export async function lockListenersOf(tx: Executor, teamId: string): Promise<void> {
   if (tx.dialect === 'pg') await tx.get('select id from teams where id = ? for no key update', [teamId]);
 }
 
-/** Streams beside `but` that gave a sign of life since `since`: one whose process died does not count for long. */
+/**
+ * The number of streams beside `but` that gave a sign of life since `since`, so that a stream whose process died soon
+ * counts no more.
+ */
 export async function countOpen(tx: Executor, teamId: string, since: number, but: string): Promise<number> {
   const sql = `select count(*) as open from webhook_listeners
     where team_id = ? and holder is not null and seen_at > ? and id <> ?`;
@@ -33,8 +39,8 @@ export async function insertListener(tx: Executor, row: ListenerRow, holder: str
 }
 
 /**
- * Gives a listener to another stream. What the other side has not seen, by its own word, waits again; a number of ours
- * that a power cut took back is taken from there as well.
+ * Gives a listener to another stream. Events that the client has not seen, by its own word, wait again; if a power cut
+ * took back our batch number, the client's counts.
  */
 export async function resumeListener(
   tx: Executor,
@@ -69,7 +75,7 @@ export async function takeNext(
   at: number,
 ): Promise<{ batch: number; events: WaitingEvent[] } | undefined> {
   const { id, holder } = listener;
-  // A power cut may take this back: what was sent is then sent once more.
+  // A power cut may take this back: the events are then sent once more.
   return db.txUnsynced(async (tx) => {
     const mine = await tx.run(
       'update webhook_listeners set last_batch = last_batch + 1, seen_at = ? where id = ? and holder = ?',
@@ -99,7 +105,7 @@ export async function takeNext(
   });
 }
 
-/** Which of these listeners have something to send. */
+/** Those of the listeners that have events to send. */
 export async function withEvents(db: Executor, ids: readonly string[]): Promise<Set<string>> {
   const among = textsIn(db.dialect, 'id', ids);
   const rows = await db.all<{ id: string }>(
@@ -110,7 +116,7 @@ export async function withEvents(db: Executor, ids: readonly string[]): Promise<
   return new Set(rows.map((row) => row.id));
 }
 
-/** A sign of life of these streams; answers those that still have their listener. */
+/** Notes a sign of life of these streams; returns those that still have their listener. */
 export async function keepAlive(db: Executor, holders: readonly string[], at: number): Promise<Set<string>> {
   const among = textsIn(db.dialect, 'holder', holders);
   await db.run(`update webhook_listeners set seen_at = ? where ${among.sql}`, [at, among.value]);
@@ -124,7 +130,7 @@ export async function releaseListener(db: Executor, holder: string, at: number):
   await db.run('update webhook_listeners set holder = null, seen_at = ? where holder = ?', [at, holder]);
 }
 
-/** Listeners nobody came back to. */
+/** Listeners whose clients have not come back. */
 export async function listAbandoned(db: Executor, seenBefore: number, limit: number): Promise<string[]> {
   const rows = await db.all<{ id: string }>('select id from webhook_listeners where seen_at < ? limit ?', [
     seenBefore,
@@ -133,7 +139,7 @@ export async function listAbandoned(db: Executor, seenBefore: number, limit: num
   return rows.map((row) => row.id);
 }
 
-/** The listeners of a team that no stream is open for, the one left last first. */
+/** The listeners of a team without an open stream, the most recently left first. */
 export async function listIdle(tx: Executor, teamId: string): Promise<string[]> {
   const rows = await tx.all<{ id: string }>(
     'select id from webhook_listeners where team_id = ? and holder is null order by seen_at desc, id desc',
@@ -152,14 +158,14 @@ export async function listOverfull(db: Executor, most: number): Promise<string[]
   return rows.map((row) => row.id);
 }
 
-/** From here on events pass these listeners by; their rows follow with `removeEventsOfNobody`. */
+/** Events are no longer recorded for these listeners; those recorded so far are removed by `removeEventsOfNobody`. */
 export async function removeListeners(tx: Executor, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   const among = textsIn(tx.dialect, 'id', ids);
   await tx.run(`delete from webhook_listeners where ${among.sql}`, [among.value]);
 }
 
-/** Removes up to `limit` events of listeners that are gone; answers how many. */
+/** Removes up to `limit` events of listeners that are gone; returns how many. */
 export const removeEventsOfNobody = (db: Executor, limit: number): Promise<number> =>
   db.run(
     `delete from webhook_listener_events where (listener_id, event_id) in (
@@ -168,7 +174,7 @@ export const removeEventsOfNobody = (db: Executor, limit: number): Promise<numbe
     [limit],
   );
 
-/** Removes up to `limit` events that were sent before `before`; answers how many. */
+/** Removes up to `limit` events that were sent before `before`; returns how many. */
 export const removeSent = (db: Executor, before: number, limit: number): Promise<number> =>
   db.run(
     `delete from webhook_listener_events where (listener_id, event_id) in (
@@ -178,8 +184,9 @@ export const removeSent = (db: Executor, before: number, limit: number): Promise
   );
 
 /**
- * A transaction that looked for listeners before this one was committed, and commits later, would pass it by. Resolves
- * when none such is left or `isTooLong` says so. SQLite has one writer: none can be under way.
+ * Waits for older transactions: one that looked for listeners before this one was committed would miss it when it
+ * records events later. Resolves when none is left or `isTooLong` says so. SQLite has one writer: none can be under
+ * way.
  */
 export async function olderTransactionsOver(db: Db, isTooLong: () => boolean): Promise<void> {
   if (db.dialect !== 'pg') return;
@@ -190,7 +197,7 @@ export async function olderTransactionsOver(db: Db, isTooLong: () => boolean): P
       [now?.next ?? '0'],
     );
     if (oldest?.is_over || isTooLong()) return;
-    // The database keeps the time: no clock of ours is asked, and no connection is kept beyond this.
+    // Sleeps in the database: it needs no clock of ours, and keeps no connection beyond this.
     await db.all('select pg_sleep(0.02)');
   }
 }

@@ -10,17 +10,17 @@ import { keepAlive, releaseListener, withEvents } from './listeners.store.ts';
 
 /** Less than the silence after which proxies commonly close a connection. */
 const BEAT_MS = 15_000;
-/** How late an event of another node may be: PostgreSQL's other writers do not tell us. */
+/** How late an event of another node may be: on PostgreSQL we are not told of other nodes' writes. */
 const POLL_MS = 500;
-/** A reader that takes nothing for so long is cut off; what waits for it waits in the database. */
+/** A client that takes nothing for so long is cut off; its events wait in the database. */
 const STUCK_MS_MAX = 60_000;
 /** Each is a connection and 64 KB. */
 const STREAMS_MAX = 1000;
 
 export interface Listeners {
-  /** One stream of the team's events; it ends when it is destroyed, when its key is revoked, or with the server. */
+  /** Opens a stream of the team's events; it ends when it is destroyed, when its key is revoked, or with the server. */
   open(ctx: Ctx, input: ListenInput): Promise<Readable>;
-  /** Tells every stream that it ends, and waits `graceMs` for their readers to take that in. */
+  /** Ends every stream with a closing frame, and gives the clients `graceMs` to read it. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export function createListeners(world: World): Listeners {
   const leaving = new Set<Promise<void>>();
   let opening = 0;
   let isClosing = false;
-  // A stream carries its events itself, as fast as they are read: here it is only told that there are some.
+  // A stream sends its events itself, as fast as they are read: the loop only wakes it.
   const loop = createWorkLoop<never>({
     ...{ name: 'listeners', clock, log, pollMs: POLL_MS, carry: () => Promise.resolve() },
     async claim() {
@@ -98,7 +98,7 @@ export function createListeners(world: World): Listeners {
   };
 }
 
-/** A sign of life for each stream, to its reader and to the database, and an end for those that have lost their right. */
+/** Sends a heartbeat on each stream and notes it in the database; ends streams that have lost their listener or their key. */
 async function tend(world: World, streams: ReadonlyMap<string, OpenStream>): Promise<void> {
   const now = world.clock.now();
   for (const { stream } of streams.values()) {
@@ -106,7 +106,7 @@ async function tend(world: World, streams: ReadonlyMap<string, OpenStream>): Pro
     if (since !== undefined && now - since > STUCK_MS_MAX) stream.readable.destroy();
     else stream.beat();
   }
-  // Of those that are opened meanwhile nothing is asked, and nothing told.
+  // Streams that are opened meanwhile are left to the next time.
   const asked = [...streams];
   if (asked.length === 0) return;
   const holders = asked.map(([holder]) => holder);

@@ -6,8 +6,8 @@ const PATH = 'endpoint';
 const CONNECT_SECONDS = 5;
 
 /**
- * Connects to an endpoint, as far as its TLS goes and no further: nothing is posted before there is an event. The same
- * is checked again at every delivery, for a name may lead elsewhere by then.
+ * Connects to an endpoint, up to the TLS handshake: nothing is posted before there is an event. Every delivery checks
+ * the address again, for a name may lead elsewhere by then.
  */
 export async function mustBeReachable(world: World, url: URL): Promise<void> {
   const stop = new AbortController();
@@ -25,7 +25,7 @@ function unreachable(fault: FetchFault, because: unknown): Refusal {
   return refuse('validation_error', { status: 422, say: message, errors: [{ path: PATH, message }], because });
 }
 
-/** What Node.js says of a certificate that nobody whom it trusts has signed. */
+/** Node.js's codes for a certificate whose issuer it does not trust. */
 const UNKNOWN_ISSUERS: ReadonlySet<string> = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',

@@ -5,7 +5,7 @@ import { webhookKey } from '../../protocol/webhook-signature/index.ts';
 import { signingSecretsOf } from '../../resources/webhooks/index.ts';
 import type { EndpointRow } from './endpoints.store.ts';
 
-/** What one attempt may take, from the connection to the end of the answer. */
+/** The time of one attempt, from the connection to the end of the answer. */
 export const TIMEOUT_MS = 10_000;
 
 /** An endpoint with its connections and keys. */
@@ -13,22 +13,22 @@ export interface OpenEndpoint {
   row: EndpointRow;
   path: string;
   pool: PostPool;
-  /** Those that sign now, its own first. */
+  /** The keys that sign now, the endpoint's present one first. */
   keys: readonly KeyObject[];
 }
 
 export interface Endpoints {
-  /** Opens what a row says; connections are kept as long as the address is the same. */
+  /** Opens the endpoint of a row; connections are kept as long as its URL is the same. */
   open(row: EndpointRow): OpenEndpoint;
-  /** Closes the connections of all others. */
+  /** Closes the connections of all other endpoints. */
   closeAllBut(ids: ReadonlySet<string>): void;
   close(): Promise<void>;
 }
 
-/** It cannot be sent to for a reason of ours, such as a secret that was sealed with another key. */
+/** The endpoint cannot be used because of an internal error, such as a secret that was sealed with another key. */
 export class UnusableEndpoint extends Error {}
 
-/** Whoever is told of one event after the other is told over one connection. */
+/** Keeps the connections of each endpoint, so that successive events share one. */
 export function createEndpoints(world: World): Endpoints {
   const pools = new Map<string, { url: URL; pool: PostPool }>();
 
@@ -38,7 +38,7 @@ export function createEndpoints(world: World): Endpoints {
     if (known?.url.href === url.href) return known;
     const connectionsMax = world.config.webhooks.max_in_flight_per_endpoint;
     const opened = { url, pool: world.fetch.pool(url, { connectionsMax, closeMs: TIMEOUT_MS }) };
-    // What is under way there still ends.
+    // Requests under way on the old connections still end.
     void known?.pool.close();
     pools.set(id, opened);
     return opened;

@@ -16,11 +16,11 @@ import {
 } from './listeners.store.ts';
 import { stopwatch } from '../../platform/clock/index.ts';
 
-/** Every one costs a connection, and a row for each event of the team. */
+/** Each stream costs a connection, and a row for each event of the team. */
 export const STREAMS_PER_TEAM_MAX = 10;
-/** Whose process died without a word stops counting after this: three signs of life were missed. */
+/** A stream whose process died counts no more after this: three signs of life were missed. */
 export const SILENCE_MS_MAX = 45_000;
-/** Transactions that began before the listener stood are waited for, but not one that never ends. */
+/** Limit for waiting for transactions that began before the listener existed: one might never end. */
 const OLDER_MS_MAX = 5000;
 const PURPOSE = 'webhook listener secret';
 
@@ -36,21 +36,21 @@ export interface ListenInput {
   position?: StreamPosition | undefined;
 }
 
-/** A listener in the hands of one stream. */
+/** A listener that one stream holds. */
 export interface OpenListener {
   id: string;
   holder: string;
   events: readonly string[];
   key: KeyObject;
-  /** Null where it was shown before. */
+  /** Null if it was shown before. */
   secret: string | null;
   position: StreamPosition;
   resumed: boolean;
 }
 
 /**
- * Takes a listener up again where its reader left it, or makes a new one. From here on every event of the team that is
- * recorded waits for it, in the transaction that records it.
+ * Resumes a listener where its client left it, or makes a new one. From then on each event of the team is recorded for
+ * it, in the event's own transaction.
  */
 export async function openListener(ctx: Ctx, input: ListenInput): Promise<OpenListener> {
   const { store, teamId } = ctx;

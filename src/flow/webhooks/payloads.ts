@@ -3,13 +3,13 @@ import type { World } from '../../platform/world/index.ts';
 import { insertPayloads, payloadsOf, type PayloadRow } from '../../resources/webhooks/index.ts';
 import type { DueEvent } from './endpoints.store.ts';
 
-/** The exact bodies of a team's events, by event; they stand in the database before they are answered. */
+/** The exact bodies of a team's events, by event; they are stored before they are returned. */
 export type Payloads = (teamId: string, events: readonly DueEvent[]) => Promise<Map<string, string>>;
 
 export function createPayloads(world: World, commits: GroupCommit): Payloads {
   const write = commits.lane<readonly PayloadRow[], number>(
     async (tx, items) => {
-      // Two endpoints may have rendered the same event: each is told how many of its own are new.
+      // Two endpoints may have rendered the same event: each gets the number of its own that are new.
       const counts: number[] = [];
       for (const rows of items) counts.push(await insertPayloads(tx, rows));
       return counts;

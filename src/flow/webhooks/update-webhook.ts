@@ -8,7 +8,7 @@ export async function updateWebhook(ctx: Ctx<World>, id: string, input: WebhookU
   if (input.endpoint !== undefined) {
     const { store: world, teamId } = ctx;
     const url = readEndpoint(input.endpoint);
-    // Nobody has us connect to anything for an endpoint that is not theirs.
+    // Checked first: no caller can make us connect for an endpoint that is not its own.
     if (!(await findWebhook(world.db, teamId, id))) throw notFound('Webhook');
     await mustBeReachable(world, url);
   }

@@ -15,27 +15,28 @@ import { createPayloads } from './payloads.ts';
 
 export interface WebhookSender {
   start(): Promise<void>;
-  /** Sends nothing more, gives what is under way `graceMs` to end, and lets go of every endpoint. */
+  /** Sends nothing more, gives attempts under way `graceMs` to end, and releases every endpoint. */
   stop(graceMs: number): Promise<void>;
   /** Resolves when nothing that can be sent is due and nothing is under way. */
   idle(): Promise<void>;
 }
 
 const ENDPOINTS_PER_LOOK = 5000;
-/** A look steps into the index once for each endpoint: with thousands of them it is not made at every commit. */
+/** A look steps into the index once for each endpoint: with thousands of endpoints, not every commit causes one. */
 const REST = { perLook: 4, msMax: 250 };
-/** Whoever writes to it may make something due; mail that no endpoint hears of wakes nobody. */
+/** A commit that writes this table wakes the loop; events that no endpoint subscribes to do not. */
 const WORK_TABLE = 'webhook_events';
-/** What writes to these may change who is sent what. */
+/** A commit that writes these tables may change what is sent, and to which endpoint. */
 const ENDPOINT_TABLES = ['webhooks', 'teams'];
 
 /**
- * Sends what lies in the outboxes. Each endpoint is one process's at a time, under a lease; which of them have work is
- * decided here, and nothing is sent here.
+ * Sends the events in the outboxes. Each endpoint is leased by one process at a time; this loop finds those with work
+ * and leases them, and an EndpointSender sends to each.
  */
 export function createWebhookSender(world: World, accept: Pick<Accept, 'acceptEmail'>): WebhookSender {
   const { db } = world;
-  // No commit of these waits for the disk: what a power cut takes back is made again, under the same id and with the same bytes.
+  // These commits do not wait for the disk: after a power cut, payloads and attempts are made again, under the same id
+  // and with the same bytes.
   const commits = createGroupCommit({ tx: db.txUnsynced });
   const endpoints = createEndpoints(world);
   const deferred = new DeferredEndpoints(world);
@@ -59,7 +60,7 @@ export function createWebhookSender(world: World, accept: Pick<Accept, 'acceptEm
   let stopListening: (() => void)[] = [];
   return {
     async start() {
-      // The data folder of SQLite is this process's alone: whoever leased something is gone.
+      // A SQLite data folder belongs to this process alone: leases in it are of processes that are gone.
       if (db.dialect === 'sqlite') await releaseEveryEndpoint(db);
       stopListening = [
         db.onCommit(WORK_TABLE, () => loop.wake()),
@@ -75,7 +76,7 @@ export function createWebhookSender(world: World, accept: Pick<Accept, 'acceptEm
     },
     async idle() {
       await loop.idle();
-      // Who is told of what was disabled gets mail, of which endpoints may hear.
+      // A notice of a disabled endpoint is an email, and its events may be due to other endpoints.
       await notices.idle();
       await loop.idle();
     },
@@ -98,7 +99,7 @@ function createEndpointLoop(
   });
   return loop;
 
-  /** What is being sent to is told that there is more; what is nobody's is leased. */
+  /** Wakes the senders under way, and leases endpoints that are free. */
   async function claim({ inFlight }: Claim<EndpointSender>): Promise<Claimed<EndpointSender>> {
     const now = clock.now();
     const until = now + leaseMs;
@@ -106,7 +107,7 @@ function createEndpointLoop(
     const running = new Map(inFlight.map((sender) => [sender.id, sender]));
     const free = ids.filter((id) => !running.has(id) && !deferred.has(id));
     const leased = await leaseEndpoints(db, free, { owner, now, until });
-    // One that has just ended is claimed when it is out of the way.
+    // An endpoint whose sender has just ended is claimed when that is gone.
     const ended = ids.filter((id) => running.get(id)?.wake() === false);
     const items = [...leased].map((id) => new EndpointSender(id, until, parts));
     return { items, left: ended.length > 0 ? 'crowded' : 'nothing', nextAt: () => nextDueAt(db, { owner, now }) };
@@ -117,14 +118,14 @@ function createEndpointLoop(
       await sender.run(() => loop.state() === 'stopping', signal);
     } catch (error) {
       if (!(error instanceof UnusableEndpoint)) throw error;
-      // Another process may be able to send to it: one whose instance key is the right one.
+      // Another process may be able to send to it: one with the right instance key.
       deferred.add(sender.id, error);
     } finally {
       await release(sender.id);
     }
   }
 
-  /** Leases end by themselves. */
+  /** Releases the lease; if that fails, it expires. */
   async function release(id: string): Promise<void> {
     try {
       await releaseEndpoints(db, [id], owner);
@@ -133,7 +134,7 @@ function createEndpointLoop(
     }
   }
 
-  /** As long as anything is sent, nobody else is offered the endpoint. */
+  /** Renews the leases of endpoints under way, so that no other process sends to them. */
   async function renew(inFlight: readonly EndpointSender[]): Promise<void> {
     const now = clock.now();
     const until = now + leaseMs;
@@ -141,7 +142,7 @@ function createEndpointLoop(
     endpoints.closeAllBut(new Set(ids));
     const kept = await leaseEndpoints(db, ids, { owner, now, until });
     for (const sender of inFlight) sender.leasedUntil = kept.has(sender.id) ? until : 0;
-    // An endpoint whose events have all had their ten attempts fails no more, and still nothing has reached it.
+    // An endpoint whose events have all had their ten attempts fails no more, but is still without a success.
     await disableFailing();
   }
 }

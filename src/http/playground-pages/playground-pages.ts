@@ -18,8 +18,9 @@ interface Answer {
 }
 
 /**
- * Answers the pages and leaves everything else to the API: false says so, as does whatever installation sends mail. There
- * is no key; so only names of this machine are answered, since any page in its browser may call it by another.
+ * Answers the pages; returns false to leave a request to the API, as always where the installation sends mail. The
+ * pages need no key, so only names of this machine are answered: any website open in its browser may send requests
+ * under another name.
  */
 export function createPlaygroundPages(world: World): (request: IncomingMessage, response: ServerResponse) => boolean {
   if (!world.config.delivery.capture) return () => false;

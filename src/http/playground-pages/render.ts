@@ -87,7 +87,7 @@ function renderFiles(reading: MessageReading): string {
   return `<section aria-labelledby="files"><h2 id="files">Attachments</h2><ul>${items.join('')}</ul></section>`;
 }
 
-/** A mark and a word, never a colour alone. */
+/** A mark and a word: never a colour alone. */
 const verdict = (result: string): string =>
   `${result === 'pass' ? '✓' : result === 'none' ? '·' : '✗'} ${escapeHtml(result)}`;
 

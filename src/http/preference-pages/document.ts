@@ -30,7 +30,7 @@ address{font-style:normal}
 
 const STYLE_HASH = `sha256-${createHash('sha256').update(style).digest('base64')}`;
 
-/** `form-action` leads nowhere but to the page's own host, which is also all that a scanner may be led to. */
+/** `form-action` allows the page's own host alone, so a scanner that follows a form goes nowhere else. */
 export const preferencePageHeaders = {
   ...privatePageHeaders(`default-src 'none'; style-src '${STYLE_HASH}'; base-uri 'none'; form-action 'self'`),
   'content-type': 'text/html; charset=utf-8',
@@ -45,5 +45,5 @@ export const renderPage = (title: string, main: string, footer = ''): string => 
 ${main}</main>${footer === '' ? '' : `\n<footer>${footer}</footer>`}</body></html>
 `;
 
-/** Words of others, in whichever direction they run. */
+/** Text of others, isolated because it may run in either direction. */
 export const bdi = (text: string): string => `<bdi>${escapeHtml(text)}</bdi>`;

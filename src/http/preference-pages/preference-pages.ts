@@ -25,7 +25,7 @@ import {
   type Done,
 } from './render.ts';
 
-/** Mail programs write things behind an address that they take for part of it; a query is one of them. */
+/** The token ends at a query: some mail programs append one to the URL. */
 const FORM = /^\/(unsubscribe|preferences|confirm)\/([^?]*?)\/?(?:\?|$)/;
 type PageName = 'unsubscribe' | 'preferences' | 'confirm';
 
@@ -42,9 +42,10 @@ interface Answer {
 }
 
 /**
- * Answers preference links, on every host that leads to us, and leaves everything else to the API: false says so. They
- * stand before the API's hooks, because a reader has no key and a mail program may send no User-Agent. A link has the rate
- * of a team, and so has an address that asks for what is no link: providers press buttons for thousands of readers.
+ * Answers preference links on every host that leads to us; returns false to leave a request to the API. It runs before
+ * the API's hooks, because a reader has no key and a mail program may send no User-Agent. Each valid link has the rate
+ * limit of a team, because providers press buttons for thousands of readers from one address; without a valid link, the
+ * client's address has that limit.
  */
 export function createPreferencePages(world: World): (request: IncomingMessage, response: ServerResponse) => boolean {
   const clientAddress = createClientAddress(world.config.http.trusted_proxies);
@@ -55,7 +56,7 @@ export function createPreferencePages(world: World): (request: IncomingMessage, 
     void answerTo(request, name as PageName, token)
       .catch((error: unknown) => failed(world, name, error))
       .then(({ status, html, headers = {} }) => {
-        // What is left of a body would be taken for the next request.
+        // An unread rest of the body would be taken for the next request.
         if (!request.complete) response.shouldKeepAlive = false;
         const bytes = Buffer.from(html);
         response.writeHead(status, { ...preferencePageHeaders, ...headers, 'content-length': bytes.length });
@@ -101,11 +102,11 @@ export function createPreferencePages(world: World): (request: IncomingMessage, 
 
 const RENDER = { unsubscribe: renderUnsubscribe, preferences: renderPreferences, confirm: renderConfirmation };
 
-/** RFC 8058 §3.1, and as less careful senders write it: with a line end, or in other letters. */
+/** RFC 8058 §3.1; also with a line end or in other letter case, as careless senders write it. */
 const saysOneClick = (fields: URLSearchParams): boolean =>
   [...fields].some(([name, value]) => /^list-unsubscribe$/i.test(name) && /^one-click\s*$/i.test(value));
 
-/** Which buttons stand on which page. */
+/** The buttons of each page. */
 const BUTTONS: Record<PageName, readonly string[]> = {
   unsubscribe: ['unsubscribe', 'subscribe'],
   preferences: ['save', 'unsubscribe_all', 'subscribe_all'],

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 
-/** The largest form of ours has two ids for each of two hundred topics. */
+/** Our largest form has two ids for each of two hundred topics. */
 const FORM_BYTES_MAX = 64 * 1024;
 
-/** A form in either encoding that browsers and mail programs have for it; undefined for one that is too large, or broken off. */
+/** Reads a form in either encoding of browsers and mail programs; undefined if it is too large or broken off. */
 export async function readForm(request: IncomingMessage): Promise<URLSearchParams | undefined> {
   const body = await bodyOf(request);
   if (!body) return undefined;
@@ -13,7 +13,7 @@ export async function readForm(request: IncomingMessage): Promise<URLSearchParam
   return boundary ? partsOf(text, boundary[1] ?? boundary[2] ?? '') : new URLSearchParams(text);
 }
 
-/** What is beyond the limit is read and dropped, so that the sender hears the answer. */
+/** Bytes beyond the limit are read and dropped, so that the sender gets to the answer. */
 function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];

@@ -3,18 +3,18 @@ import type { Preferences, TopicPreference } from '../../resources/contacts/inde
 import { escapeHtml } from '../../protocol/safe-html/index.ts';
 import { bdi, renderPage } from './document.ts';
 
-/** What was just done, to be said first; undefined for a look. */
+/** The change that was just made, shown first; undefined for a GET. */
 export type Done = 'unsubscribed' | 'subscribed' | 'saved' | undefined;
 
 export interface Shown extends Preferences {
-  /** Where the page's forms go. */
+  /** The URL that the page's forms post to. */
   action: string;
-  /** The address of the preference page. */
+  /** The URL of the preference page. */
   choices: string;
   done: Done;
 }
 
-/** The page of one link: leave the topic of its mail, or everything. */
+/** The page of an unsubscribe link: to leave the topic of its mail, or everything. */
 export function renderUnsubscribe(shown: Shown): string {
   const { contact, topic, done } = shown;
   if (!contact) return renderErased(shown);
@@ -28,7 +28,7 @@ export function renderUnsubscribe(shown: Shown): string {
       toChoices(shown, more),
     ]);
   }
-  // Who left everything comes back where everything stands.
+  // A contact who left everything subscribes again on the page that lists everything.
   const isOneStepBack = shown.mayJoin && !(topic && shown.isUnsubscribed);
   return page(shown, 'You are unsubscribed', [
     status(done === 'unsubscribed' ? 'Done.' : ''),

@@ -1,6 +1,6 @@
 import { escapeHtml } from '../../protocol/safe-html/index.ts';
 
-/** The page around what is shown; `content` is HTML already. */
+/** The page around its content; `content` is HTML already. */
 export const renderDocument = (title: string, content: string): string =>
   renderDocumentStart(title) + content + DOCUMENT_END;
 

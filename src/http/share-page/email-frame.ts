@@ -2,9 +2,10 @@ import { escapeHtml } from '../../protocol/safe-html/index.ts';
 import { framePolicy } from './headers.ts';
 
 /**
- * What stands around the email's HTML: a frame that can do nothing. An empty `sandbox` takes away scripts, forms,
- * popups, the page's origin and every way to leave the frame. `srcdoc` rather than an address of its own, because an
- * address could be opened without the frame around it. The policy is said again inside, should a browser not hand it down.
+ * The frame around the email's HTML, which cannot do anything. An empty `sandbox` takes away scripts, forms, popups,
+ * the page's origin and every way to leave the frame. `srcdoc` rather than a URL of its own, because a URL could be
+ * opened without the frame around it. The policy is repeated inside, in case a browser does not pass it on to the
+ * frame.
  */
 export function frameStart(withRemoteImages: boolean): string {
   const policy = `<meta http-equiv="Content-Security-Policy" content="${framePolicy(withRemoteImages)}">`;
@@ -14,7 +15,7 @@ export function frameStart(withRemoteImages: boolean): string {
 
 export const FRAME_END = '"></iframe>';
 
-// What `disarmHtml` renamed and what never shows anything of its own in an email is not shown either.
+// Elements that `disarmHtml` renamed, or that show nothing of their own in an email, are hidden.
 const NOT_SHOWN = 'applet audio iframe math noembed noframes object script svg template video'.split(' ');
 
 const frameStyle = `:root{color-scheme:light;color:#111}

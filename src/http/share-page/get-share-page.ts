@@ -14,7 +14,7 @@ export const getSharePage: PublicPage<'getSharePage'> = async (
 ) => {
   const withRemoteImages = query?.images === '1';
   reply.headers(sharePageHeaders(withRemoteImages));
-  // People follow links, so that they get a page; a program gets the error it gets everywhere.
+  // A browser gets a page; a program gets the error body of every other route.
   const isPerson = /\btext\/html\b/i.test(accept);
   const answerBusy = (): string => {
     if (!isPerson) throw refuse('service_unavailable', { say: TOO_MANY });
@@ -36,7 +36,7 @@ export const getSharePage: PublicPage<'getSharePage'> = async (
   reply.type('text/html; charset=utf-8');
   if (content.bytes <= COSTLY_BYTES) return renderSharePage({ email, content, withRemoteImages });
   if (arePagesCrowded(turns)) return answerBusy();
-  // Sent within the turn: to hand megabytes to the system takes as long as to put them together.
+  // Sent within the turn: handing megabytes to the system takes as long as putting them together.
   await turns.take(ANYBODY, () => void reply.send(renderSharePage({ email, content, withRemoteImages })));
   return reply;
 };

@@ -1,6 +1,6 @@
 import { privatePageHeaders } from '../private-page-headers.ts';
 
-/** What the policy of the page and of the frame inside it have in common. */
+/** The policy that the page and the frame inside it have in common. */
 export const framePolicy = (withRemoteImages: boolean): string =>
   [
     "default-src 'none'",
@@ -11,9 +11,9 @@ export const framePolicy = (withRemoteImages: boolean): string =>
   ].join('; ');
 
 /**
- * A document of `srcdoc` lives under the policy of the page around it, so the page's own policy is what holds the
- * email: that is why it allows inline styles, and why `default-src` leaves a frame nowhere to go. Of all sources only
- * images are ever opened. The token stands in the address, so nothing may store or pass on the address either.
+ * A `srcdoc` document is under the policy of the page around it, so the page's own policy is what confines the email:
+ * that is why it allows inline styles, and why its `default-src` gives a frame nowhere to go. The reader can only allow
+ * images. The token is in the URL, so the URL must not be stored or passed on either.
  */
 export const sharePageHeaders = (withRemoteImages: boolean): Record<string, string> => ({
   ...privatePageHeaders(framePolicy(withRemoteImages)),

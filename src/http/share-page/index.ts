@@ -1,6 +1,6 @@
 /**
  * The page behind a share link: one email, read-only, for people without an account. It runs no script, loads nothing
- * from elsewhere until remote images are asked for, and never shows who stands in bcc.
+ * from other hosts until the reader asks for remote images, and never shows the bcc recipients.
  */
 export { getSharePage } from './get-share-page.ts';
 export { renderDocument } from './document.ts';

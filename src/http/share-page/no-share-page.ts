@@ -1,6 +1,6 @@
 import { renderDocument } from './document.ts';
 
-/** The same for links that never were, are over, or were revoked. */
+/** The same page for links that never existed, have expired, or were revoked. */
 export const renderNoSharePage = (): string =>
   renderDocument(
     'Link not found',
@@ -8,7 +8,7 @@ export const renderNoSharePage = (): string =>
 <p>It may have expired, or somebody may have revoked it. Ask the person who gave it to you for a new one.</p></main>`,
   );
 
-/** For a link that works, while many others are being opened. */
+/** For a valid link, while too many others are being opened. */
 export const renderBusyPage = (): string =>
   renderDocument(
     'Try again soon',

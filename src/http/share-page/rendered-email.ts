@@ -6,25 +6,25 @@ import { ANYBODY } from '../costly-turns.ts';
 const INLINE_IMAGE_CHARS_MAX = 16 * 1024 * 1024;
 const LINKS_MAX = 100;
 
-/** The part of a page that is long to make and never changes: the email's own content, escaped. */
+/** The part of a page that is costly to make and never changes: the email's own content, escaped. */
 export interface RenderedEmail {
-  /** The HTML as it stands in the frame's attribute; undefined where there is none. */
+  /** The HTML as written into the frame's `srcdoc`; undefined for an email without HTML. */
   frame: Buffer | undefined;
   mayLoadImages: boolean;
-  /** Addresses that the HTML links to, as they are. */
+  /** The URLs that the HTML links to, unchanged. */
   links: string[];
   text: Buffer | undefined;
   bytes: number;
 }
 
-/** Each step of a body of 2 MB takes some ten milliseconds: a turn of its own, where there are turns. */
+/** Renders an email's content. For a body of 2 MB each step takes some ten milliseconds: a turn, if there are turns. */
 export async function renderEmail({ html, text, images }: SharedContent, turns?: Turns): Promise<RenderedEmail> {
   const step = async <T>(work: () => T): Promise<T> => (turns ? turns.take<T>(ANYBODY, work) : work());
   const escapedText = text === null ? undefined : await step(() => Buffer.from(escapeHtml(text)));
   if (html === null) return sized({ frame: undefined, mayLoadImages: false, links: [], text: escapedText });
   const disarmed = await step(() => disarmHtml(html));
   const escaped = await step(() => escapeHtml(disarmed));
-  // The pictures come last: base64 needs no escaping, and there may be megabytes of it.
+  // Images come last: base64 needs no escaping, and there may be megabytes of it.
   const frame = await step(() => Buffer.from(embedImages(escaped, images, INLINE_IMAGE_CHARS_MAX)));
   const read = await step(() => ({ mayLoadImages: mayLoadImages(html), links: linksIn(html, LINKS_MAX) }));
   return sized({ frame, ...read, text: escapedText });

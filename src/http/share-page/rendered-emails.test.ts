@@ -3,7 +3,7 @@ import type { World } from '../../platform/world/index.ts';
 import type { RenderedEmail } from './rendered-email.ts';
 import { renderedOnce } from './rendered-emails.ts';
 
-// Emails are kept per world, and nothing of the world is looked at.
+// Rendered emails are kept per world object, and nothing in it is used.
 const world = (): World => ({}) as World;
 
 const MIB = 1024 * 1024;
@@ -70,7 +70,7 @@ it('large emails are rendered one after the other, sixteen may wait, and small o
   const never = () => Promise.reject(new Error('it was refused'));
   expect(renderedOnce(here, large('one too many'), never)).toBeUndefined();
   expect(await renderedOnce(here, small('s'), () => Promise.resolve(rendered()))).toEqual(rendered());
-  // Whoever opens one that waits already adds nothing to the line.
+  // Opening an email that waits already adds nothing to the queue.
   expect(renderedOnce(here, large('l16'), never)).toBe(openings[16]);
   for (const [n, gate] of gates.entries()) {
     expect(started).toHaveLength(n + 1);

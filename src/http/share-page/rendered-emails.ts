@@ -1,10 +1,10 @@
 import type { World } from '../../platform/world/index.ts';
 import type { RenderedEmail } from './rendered-email.ts';
 
-/** A link is opened again and again, and a hostile body of 2 MB becomes one of twelve. */
+/** Rendered emails that are kept: links are opened again and again, and a hostile body of 2 MB becomes one of twelve. */
 const EMAILS_MAX = 256;
 const BYTES_MAX = 64 * 1024 * 1024;
-/** Renderings that wait for the one under way; whoever opens one more is asked to come back. */
+/** Renderings that may wait for the one under way; further requests are refused, to be repeated later. */
 const WAITING_MAX = 16;
 
 interface Entry {
@@ -21,8 +21,8 @@ interface Kept {
 const keptOf = new WeakMap<World, Kept>();
 
 /**
- * What was rendered of the email, or is being rendered just now, or will be: large ones are rendered one after the
- * other, since nobody needs a key to ask for them. Undefined when too many wait already.
+ * The rendering of the email, whether done, under way or queued: large ones are rendered one after the other, since
+ * they can be requested without a key. Undefined when too many wait already.
  */
 export function renderedOnce(
   world: World,
@@ -35,7 +35,7 @@ export function renderedOnce(
   const known = entries.get(email.id);
   if (!known && email.isLarge && kept.waiting > WAITING_MAX) return undefined;
   const entry = known ?? { rendered: email.isLarge ? inLine(kept, render) : render(), bytes: 0 };
-  // Last in the order of the map is the one used last.
+  // Keeps the map in the order of use, the latest last.
   entries.delete(email.id);
   entries.set(email.id, entry);
   if (!known) {
@@ -52,7 +52,7 @@ export function renderedOnce(
   return entry.rendered;
 }
 
-/** `waiting` counts the one under way as well. */
+/** `waiting` includes the rendering under way. */
 function inLine<T>(kept: Kept, work: () => Promise<T>): Promise<T> {
   kept.waiting++;
   const done = kept.line.then(work);

@@ -11,7 +11,7 @@ export interface SharePage {
   withRemoteImages: boolean;
 }
 
-/** The content is put in as it was rendered once: of megabytes nothing but a copy is made for each reader. */
+/** Inserts the content as it was rendered once: megabytes of it are only copied for each reader. */
 export function renderSharePage({ email, content, withRemoteImages }: SharePage): Buffer {
   const subject = email.subject.trim() === '' ? '(no subject)' : email.subject;
   const parts: (string | Buffer)[] = [
@@ -64,7 +64,7 @@ export function renderContent({ frame, text, ...rest }: RenderedEmail, withRemot
   ];
 }
 
-/** An image that is loaded tells its owner that somebody looks, so it is asked for first. */
+/** Loading an image tells its owner that the email was opened, so the reader is asked first. */
 function renderImageNotice(withRemoteImages: boolean): string {
   return withRemoteImages
     ? '<p class="notice">Remote images are shown. <a href="?images=0">Hide remote images</a></p>'

@@ -1,8 +1,8 @@
 let format: Intl.DateTimeFormat | undefined;
 
-/** The page has no script that could know the reader's time zone. */
+/** In UTC: without a script, the page cannot know the reader's time zone. */
 export function timeInWords(ms: number): string {
-  // With the first page: to make it takes longer than to load all modules of the pages.
+  // Made with the first page: it takes longer to make than all modules of the pages take to load.
   format ??= new Intl.DateTimeFormat('en-GB', {
     day: 'numeric',
     month: 'long',

@@ -22,29 +22,29 @@ import { createKeyedLimiter } from './keyed-limiter.ts';
 import { rowsIn, writeAccepted, type Acceptance } from './write-accepted.ts';
 
 export interface BatchOptions {
-  /** One bad email refuses itself alone; `refused` are those whose fields were at fault already. */
+  /** A bad email is refused alone; `refused` are those whose fields were at fault already. */
   permissive?: { refused: BatchError[] };
   idempotency?: Idempotency | undefined;
 }
 
 export interface Accept {
   acceptEmail(ctx: Ctx, input: SendEmailRequest, idempotency?: Idempotency): Promise<SentEmail>;
-  /** All of them in one commit, in the order given; `inputs` has a gap where `refused` names an index. */
+  /** Accepts all of them in one commit, in the order given; `inputs` has a gap where `refused` names an index. */
   acceptBatch(ctx: Ctx, inputs: (SendEmailRequest | undefined)[], options: BatchOptions): Promise<SentBatch>;
-  /** What a client composed: sent as it is, signed, without the headers that are for us. The envelope says to whom. */
+  /** Accepts a message that a client composed: sent as it is, signed, without headers for us, to the envelope's recipients. */
   acceptMessage(ctx: Ctx, spooled: Spooled, envelope: SubmissionEnvelope): Promise<SentEmail>;
-  /** What came in and is passed on, byte for byte behind a head of ours; once for each key. */
+  /** Accepts a received message to be forwarded, byte for byte behind headers of ours; once for each key. */
   acceptForward(ctx: Ctx, forward: Forward, key: string): Promise<SentEmail>;
-  /** Refuses what would not be accepted whatever it says, before a large message is read. */
+  /** Refuses a send that could not be accepted whatever it contains, before a large message is read. */
   mayBegin(ctx: Ctx): Promise<void>;
-  /** Whether callers wait in a crowd; delivery asks before each claim, and makes way for them. */
+  /** Whether many callers are waiting; delivery asks before each claim, and makes way for them. */
   isPressed(): boolean;
 }
 
-/** Of requests of one team that become much larger than they came; each that waits holds its body. */
+/** Limits, by team, the requests that become much larger than they came; each that waits holds its body. */
 const GROWING = { atOnce: 2, waitingMax: 20 };
 
-/** `onAccepted` is told after the commit that there is mail to deliver. */
+/** `onAccepted` is called after a commit that brought mail to deliver. */
 export function createAccept(world: World, onAccepted: () => void): Accept {
   const commit = world.commits.lane<Acceptance, void>((tx, items) => writeAccepted(world, tx, items), rowsIn);
   const sendingDomainOf = createSendingDomainOf(world);
@@ -54,7 +54,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
   const limited = createKeyedLimiter(GROWING);
   const crowd = createCrowd();
 
-  /** Writes prepared sends in one commit. Blobs come first, so that no row ever names one that is not there. */
+  /** Writes prepared sends in one commit. Blobs come first, so that no row ever names one that does not exist. */
   async function write<Answer>(
     ctx: Ctx,
     prepared: Prepared[],
@@ -69,9 +69,9 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
       const item: Acceptance = { teamId: ctx.teamId, kind: 'transactional', emails, idempotency, answer };
       await crowd.waitFor(commit(item));
     } catch (error) {
-      // Of any other failure nobody knows whether the rows stand.
+      // After any other failure it is unknown whether the rows were written.
       if (error instanceof Refusal) await removeFiles(world, emails);
-      // Another node took the same key in the meantime: its answer is the answer.
+      // Another node accepted the same key in the meantime: its answer is the answer.
       const stored = isUniqueViolation(error) ? await answered<Answer>(ctx, idempotency) : undefined;
       if (stored === undefined) throw error;
       return stored;
@@ -84,7 +84,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
     return answer;
   }
 
-  /** Refuses what cannot be accepted whatever it says; what is expensive to read waits for its turn. */
+  /** Refuses while sending is switched off; requests that are expensive to read wait for their turn. */
   async function admit<Answer>(
     ctx: Ctx,
     inputs: (SendEmailRequest | undefined)[],
@@ -141,7 +141,7 @@ interface Steps {
   ): Promise<SentEmail>;
 }
 
-/** Messages that others have composed. */
+/** Accepts messages that others have composed. */
 function asTheyAre(world: World, steps: Steps): Pick<Accept, 'acceptMessage' | 'acceptForward'> {
   const { sendingDomainOf, mustBeOn, once, write } = steps;
   const answerOf = ([rows]: AcceptedRows[]): SentEmail => ({ id: rows?.email.id ?? '' });
@@ -168,7 +168,7 @@ function asTheyAre(world: World, steps: Steps): Pick<Accept, 'acceptMessage' | '
 const hasPath = (input: SendEmailRequest | undefined): boolean =>
   input?.attachments?.some(({ path }) => path !== undefined) ?? false;
 
-/** All of them together: to sync files one after the other takes many times longer. */
+/** Writes all files together: syncing one after the other takes many times longer. */
 async function writeFiles(world: World, emails: AcceptedRows[]): Promise<void> {
   const files = emails.flatMap((email) => email.files);
   if (files.length > 0) await world.blobs.putAll(files);

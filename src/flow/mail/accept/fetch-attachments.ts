@@ -4,10 +4,10 @@ import type { World } from '../../../platform/world/index.ts';
 import { callerGone } from '../../../resources/access/index.ts';
 import { invalidAttachment, type DraftAttachment, type EmailDraft } from '../../../resources/emails/index.ts';
 
-/** At one time for one request; a server that many of them lie on is not to feel attacked. */
+/** Concurrent fetches of one request; a server with many of its files should not feel attacked. */
 const AT_ONCE_MAX = 6;
 
-/** One call must not become thousands of ours; as many as one email may have. */
+/** URLs that one request may name: a call must not cause thousands of fetches. As many as one email may have files. */
 const SOURCES_MAX = 100;
 
 /** A URL that many emails of a batch name is fetched once. */
@@ -17,8 +17,9 @@ interface Source {
 }
 
 /**
- * Fills in what has still to be fetched, for all emails of one request together: one limit of bytes, which files that
- * came with the request count towards, and one limit of time. Throws the first refusal; what is under way is called off.
+ * Fetches the files that are named by URLs, for all emails of one request together: under one limit of bytes, which
+ * also counts files sent with the request, and one limit of time. Throws the first refusal; the other fetches are then
+ * aborted.
  */
 export async function fetchAttachments(
   world: World,
@@ -31,8 +32,8 @@ export async function fetchAttachments(
 }
 
 /**
- * The same, answering which emails are refused, one entry for each; the others have what they need. Throws where the
- * caller has gone: nobody waits for the files any more.
+ * The same, but returns the refusal of each email, if any; the others have all their files. Throws when the caller has
+ * gone, as the files are no longer needed.
  */
 export async function fetchAttachmentsOfEach(
   world: World,

@@ -10,14 +10,14 @@ import { mustBeAllowedBySandbox } from './sandbox.ts';
 import type { Spooled } from './spool-message.ts';
 import type { Passage } from './submitted-message.ts';
 
-/** A message that came in and goes on as it is, with a head of ours before it. */
+/** A received message that is forwarded unchanged, behind headers of ours. */
 export interface Forward extends Passage {
-  /** The domain of the team that it goes through. */
+  /** The team's domain that it was received for. */
   domainId: string;
   spooled: Spooled;
   /** All headers, each with its line end. */
   head: string;
-  /** What the team is shown of it. */
+  /** What the team sees of it. */
   from: Mailbox;
   subject: string;
   messageId: string;
@@ -25,7 +25,7 @@ export interface Forward extends Passage {
   recipients: readonly Mailbox[];
 }
 
-/** Whoever wrote it need not be of a domain of the team; where it may go to, and whether it may go, is as for a send. */
+/** Its author need not be of a domain of the team; the rules for recipients and for the domain are those of a send. */
 export async function prepareForward(world: World, ctx: Ctx, forward: Forward): Promise<Prepared> {
   const { domainId, spooled, head, from, subject, messageId, tags, recipients, mailFrom, chain } = forward;
   const domain = await findDomain(world.db, ctx.teamId, domainId);
@@ -47,10 +47,10 @@ export async function prepareForward(world: World, ctx: Ctx, forward: Forward): 
   const find = (name: string): Promise<DomainRow | undefined> => findDomainByName(world.db, ctx.teamId, name);
   await mustBeAllowedBySandbox(ctx, { draft, domain, find });
   const message = {
-    // Nothing of it is tracked: it is somebody else's.
+    // Not tracked: it is another author's message.
     spooled: { ...spooled, texts: [] },
     head,
-    // They are those of the received email.
+    // Its files are attachments of the received email already.
     files: [],
     messageId,
     hasDate: true,

@@ -10,12 +10,12 @@ export interface Idempotency {
 
 const KEPT_MS = 24 * 3_600_000;
 
-/** Two requests are the same when they say the same, whatever the order of their fields. */
+/** Two requests are the same if they have the same content, in whatever order of fields. */
 export function hashRequest(operation: string, body: unknown): string {
   return createHash('sha256').update(operation).update('\n').update(canonicalJson(body)).digest('hex');
 }
 
-/** Deeper than any send; what is refused entry by entry is hashed before its depth has been looked at. */
+/** Deeper than any send; a batch whose entries are refused one by one is hashed before its depth is checked. */
 const DEPTH_MAX = 100;
 
 function canonicalJson(value: unknown, depth = 0): string {
@@ -29,7 +29,7 @@ function canonicalJson(value: unknown, depth = 0): string {
   return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${inside(field)}`).join(',')}}`;
 }
 
-/** The stored answer to this very request, a refusal if the key was used for another, nothing if the key is new. */
+/** The stored answer to this request; refuses if the key was used for another; undefined if the key is new. */
 export async function storedAnswer<T>(
   db: Executor,
   teamId: string,

@@ -1,6 +1,7 @@
 /**
  * Accept: the first stage. It checks that a team may send as it asks and writes the email, its queue rows and its first
- * event in one commit; the id is answered only after that commit is synced. It touches the network for one thing: files that a send names by a URL.
+ * event in one commit; the id is answered only after that commit is synced. It uses the network only to fetch files
+ * that a send names by a URL.
  */
 export { createAccept, type Accept } from './accept-email.ts';
 export { hashRequest, type Idempotency } from './idempotency.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createKeyedLimiter } from './keyed-limiter.ts';
 
-/** Lets everything that can go on go on. */
+/** Lets all work that is ready go on. */
 const turn = (): Promise<void> => new Promise((next) => setImmediate(next));
 
 it('as many as allowed run at a time under a key, the others in their order, and a failure frees its place', async () => {

@@ -15,8 +15,8 @@ interface Queue {
 const RETRY_AFTER_SECONDS = 5;
 
 /**
- * At most `atOnce` at a time under each key; the others wait in the order in which they came, and no more than
- * `waitingMax` of them. Whoever gives up while waiting frees the place.
+ * Runs at most `atOnce` at a time under each key; at most `waitingMax` others wait, in the order in which they came. A
+ * caller that gives up while waiting frees its place.
  */
 export function createKeyedLimiter({
   atOnce,
@@ -40,7 +40,7 @@ export function createKeyedLimiter({
       return await work();
     } finally {
       const [next] = queue.waiting;
-      // The place goes on to the next one, without being free in between.
+      // The place passes to the next one, without being free in between.
       if (next) next();
       else if (--queue.running === 0) queues.delete(key);
     }

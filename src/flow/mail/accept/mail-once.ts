@@ -8,13 +8,13 @@ export interface OwnMail {
   teamId: string;
   /** The job that sends it. */
   job: string;
-  /** What is sent, and to which occasion: one such mail goes out, whatever dies between it and the note of it. */
+  /** What is sent, and for which occasion: one mail goes out, even if the process dies before that is noted. */
   kind: string;
   occasion: string;
   input: Parameters<Accept['acceptEmail']>[1];
 }
 
-/** Mails on behalf of a team, through the same door as all mail; answers why it was refused, if it was. */
+/** Sends mail on behalf of a team, through accept like all mail; returns the reason if it was refused. */
 export async function mailOnce(
   world: World,
   accept: Pick<Accept, 'acceptEmail'>,

@@ -20,7 +20,7 @@ import type { Prepared } from './prepare.ts';
 import { rowsOf } from './rows.ts';
 import { writeEmails } from './write-accepted.ts';
 
-/** What the sender of an email is to be told. */
+/** A delivery notice that the sender of an email is to get. */
 export interface NoticeOrder {
   emailId: string;
   teamId: string;
@@ -31,8 +31,8 @@ export interface NoticeOrder {
 }
 
 /**
- * Whoever may send could have notices sent to anybody, in our name and with words of theirs in it; to a verified domain of
- * the team, they are its own business.
+ * Delivery notices go to a verified domain of the team alone: otherwise any sender could have notices sent to third
+ * parties, in our name and with text of its own.
  */
 export async function mustBeNoticedAtHome(ctx: Ctx, asked: Asked): Promise<void> {
   if (!hasNotices(asked)) return;
@@ -45,15 +45,15 @@ export async function mustBeNoticedAtHome(ctx: Ctx, asked: Asked): Promise<void>
   });
 }
 
-/** Makes a send of each notice, in the transaction that wrote down what it tells of. */
+/** Writes each notice as a send, in the transaction that records the outcome it reports. */
 export async function writeNotices(world: World, tx: Executor, orders: readonly NoticeOrder[]): Promise<void> {
   for (const given of orders) {
-    const order = { ...given, recipients: await untold(world, tx, given) };
+    const order = { ...given, recipients: await stillToReport(world, tx, given) };
     if (order.recipients.length === 0) continue;
     const [email] = await emailRowsByIds(tx, [order.emailId]);
     const domain = email && (await findDomain(tx, order.teamId, email.domain_id));
     const parsed = parseAddress(order.asked.sender);
-    // Of what is gone with its domain nobody can speak any more.
+    // Without the email or its domain, there is nothing to send the notice from.
     if (!email || !domain || !parsed.ok) continue;
     const message = await findMessage(tx, email.id);
     const prepared = prepareNotice(world, order, { email, domain, to: parsed.mailbox, message });
@@ -72,10 +72,10 @@ const SUCCESSES: readonly NoticeAction[] = ['relayed', 'delivered', 'expanded'];
 const REPORTED_MS = 7 * 24 * 3_600_000;
 
 /**
- * A success is reported once for each recipient. Of failures and delays the events know what was told; that a message was
- * delivered they know since its 250, whether or not its sender has heard of it.
+ * The recipients that are still to be reported. For failures and delays the events show what was reported; a delivery
+ * has its event since the 250, whether or not its sender had a report, so each reported success is recorded here.
  */
-async function untold(
+async function stillToReport(
   world: World,
   tx: Executor,
   { emailId, teamId, action, recipients }: NoticeOrder,
@@ -114,7 +114,7 @@ function prepareNotice(world: World, order: NoticeOrder, { email, domain, to, me
     original: {
       subject: email.subject,
       head: Buffer.from(message?.head ?? ''),
-      // What is over `storage.inline_bytes` does not stand in its row, and is more than a notice should bring back.
+      // A body over `storage.inline_bytes` is not in its row, and is more than a notice should return.
       ...(isWhole && message?.body ? { body: Buffer.from(message.body, 'latin1') } : {}),
     },
   });
@@ -159,7 +159,7 @@ function prepareNotice(world: World, order: NoticeOrder, { email, domain, to, me
       hasDate: true,
       needsSmtpUtf8: false,
       files: [],
-      // Without a sender, so that nothing ever comes back for it; what required TLS does so in its notice too.
+      // The null sender: nothing ever comes back for a notice. If the message required TLS, so does its notice.
       forwarded: { mailFrom: '', chain: null },
       ...(asked.requiresTls ? { asked: { sender: '', requiresTls: true, recipients: {} } } : {}),
     },

@@ -3,7 +3,7 @@ import type { World } from '../../../platform/world/index.ts';
 import type { Ctx } from '../../../resources/access/index.ts';
 import { storedAnswer, type Idempotency } from './idempotency.ts';
 
-/** One request at a time for an idempotency key; a repeated one gets the first one's answer. */
+/** One request at a time for each idempotency key; a repeated request gets the answer of the first. */
 export function createOnce(world: World) {
   const inFlight = new Set<string>();
 

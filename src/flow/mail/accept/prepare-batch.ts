@@ -9,11 +9,11 @@ import { mustBeWithinQuota } from './quota.ts';
 
 export interface PreparedBatch {
   good: Prepared[];
-  /** Only where one bad email does not refuse the others. */
+  /** Set only where a bad email is refused alone. */
   errors: BatchError[] | undefined;
 }
 
-/** Every email of a strict batch, or the refusal of the first that is bad. A gap stands where one was refused before. */
+/** Every email of a strict batch, or the refusal of the first bad one. A gap is one that was refused before. */
 export async function prepareAll(
   world: World,
   ctx: Ctx,
@@ -37,7 +37,7 @@ export async function prepareAll(
   return { good: all, errors: undefined };
 }
 
-/** The good ones, and what was wrong with each of the others. A trouble of ours is nobody's fault and stops them all. */
+/** The good emails, and the faults of the others. An error of ours is no email's fault, and fails the whole batch. */
 export async function prepareGood(
   world: World,
   ctx: Ctx,
@@ -58,7 +58,7 @@ export async function prepareGood(
     }
   }
   const drafts = read.map(({ prepared }) => prepared.draft);
-  // How many will be left is not known before their files are.
+  // How many are good is not known before their files are.
   if (drafts.some(hasFiles)) await mustBeWithinQuota(world, ctx.teamId, 1);
   const faults = await fetchAttachmentsOfEach(world, drafts, { whenGone: ctx.whenGone });
   const good = read.filter(({ index }, i) => {
@@ -70,10 +70,10 @@ export async function prepareGood(
   return { good: good.map(({ prepared }) => prepared), errors };
 }
 
-/** Files are fetched and written before the commit that would refuse them. */
+/** Their files are fetched and written before the commit that would refuse them, so the quota is checked early. */
 const hasFiles = ({ attachments }: EmailDraft): boolean => attachments.length > 0;
 
-/** A request of a few bytes may name a large template a hundred times: together they hold what a request may. */
+/** Limits the texts of a batch to the size of a request: a request of a few bytes may name a large template a hundred times. */
 function createBodyLimit({ config }: World): (prepared: Prepared) => Prepared {
   const bytesMax = config.http.email_body_limit_bytes;
   let left = bytesMax;
@@ -91,13 +91,13 @@ function createBodyLimit({ config }: World): (prepared: Prepared) => Prepared {
   };
 }
 
-/** Most messages begin with the field, which is named in full then. */
+/** Most messages begin with the field, whose full path is named then. */
 const faultAtIndex = ({ path, message }: FieldFault, index: number): FieldFault => ({
   path: `${index}.${path}`,
   message: message.startsWith(path) ? `${index}.${message}` : message,
 });
 
-/** The same refusal, saying which email of the batch it is about. */
+/** The same refusal, naming the email of the batch. */
 function atIndex(refusal: Refusal, index: number): Refusal {
   const { errors, details } = refusal;
   return refuse(refusal.errorName, {

@@ -9,26 +9,26 @@ import { resolveTemplate, type ResolvedTemplate, type TemplateUse } from '../../
 import type { SendingDomainOf } from './sending-domain.ts';
 import type { SubmittedMessage } from './submitted-message.ts';
 
-/** A send that its team may make, with nothing of it written yet. */
+/** A send that its team may make, before any of it is written. */
 export interface Prepared {
   draft: EmailDraft;
   domain: DomainRow;
   templateId: string | null;
-  /** What its client composed, which is sent instead of a message of ours. */
+  /** The message that a client composed, sent instead of one that we compose. */
   message?: SubmittedMessage | undefined;
 }
 
 export type Prepare = (input: SendEmailRequest) => Promise<Prepared>;
 
 /**
- * For one request: reads a send and checks who it is from and where it goes; refuses by the first rule it breaks. What
- * the emails of a batch have in common is made once.
+ * For one request: reads a send, checks its sender and its recipients, and refuses by the first rule it breaks. Work
+ * that the emails of a batch share is done once.
  */
 export function createPrepare(world: World, sendingDomainOf: (ctx: Ctx) => SendingDomainOf): (ctx: Ctx) => Prepare {
   return (ctx) => {
     const domainOf = sendingDomainOf(ctx);
     const rendered = new Map<string, Promise<ResolvedTemplate>>();
-    /** The same words are made once, however many emails of the request say them. */
+    /** Renders equal uses of a template once, however many emails of the request have them. */
     const render = (use: TemplateUse): Promise<ResolvedTemplate> => {
       const key = JSON.stringify(use);
       let found = rendered.get(key);
@@ -37,14 +37,14 @@ export function createPrepare(world: World, sendingDomainOf: (ctx: Ctx) => Sendi
     };
     return async (input) => {
       const { templateId, ...complete } = await withTemplate(input, render);
-      // A batch of large emails must not keep everybody else waiting until its last one is read.
+      // A batch of large emails must not block other requests until its last one is read.
       if ((complete.html?.length ?? 0) + (complete.text?.length ?? 0) > LARGE_CHARS) await nextTurn();
       const draft = readEmail(complete, world.clock.now());
       return { draft, domain: await domainOf(draft), templateId };
     };
   };
 
-  /** A template brings the bodies, and what else the send leaves out. */
+  /** The template supplies the bodies, and other fields that the send leaves out. */
   async function withTemplate(
     input: SendEmailRequest,
     render: (use: TemplateUse) => Promise<ResolvedTemplate>,

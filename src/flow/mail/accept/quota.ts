@@ -3,7 +3,7 @@ import { refuse, type Refusal } from '../../../platform/refusal/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import { countUsage, planOf, usageOf, type UsageKind } from '../../../resources/usage/index.ts';
 
-/** Something that counts towards a team's quota. */
+/** Emails that count towards a team's quota. */
 export interface Counted {
   teamId: string;
   kind: Exclude<UsageKind, 'received'>;
@@ -11,8 +11,8 @@ export interface Counted {
 }
 
 /**
- * Counts what is being accepted, and refuses what goes beyond it. It is counted first and given back after: the
- * counter's row is locked from then on, so nodes that accept at the same time cannot pass a limit together.
+ * Counts the emails that are being accepted, and refuses those beyond the quota. They are counted first and given back
+ * after: counting locks the counter's row, so nodes that accept at the same time cannot exceed a limit together.
  */
 export async function refuseOverQuota<Item extends Counted>(
   world: World,
@@ -21,7 +21,7 @@ export async function refuseOverQuota<Item extends Counted>(
   now: number,
 ): Promise<Map<Item, Refusal>> {
   const refusals = new Map<Item, Refusal>();
-  // In one order everywhere: two nodes that locked two teams' counters crosswise would wait for each other.
+  // In one order everywhere: two nodes that locked two teams' counters in opposite orders would deadlock.
   const groups = [...Map.groupBy(items, ({ teamId, kind }) => `${teamId} ${kind}`)].sort(([a], [b]) =>
     a < b ? -1 : 1,
   );
@@ -44,7 +44,7 @@ export async function refuseOverQuota<Item extends Counted>(
   return refusals;
 }
 
-/** Refuses what is beyond the quota already, for requests that would cost much before they are counted. Nothing is counted here. */
+/** Refuses a request that is beyond the quota already, before its expensive work. Counts nothing. */
 export async function mustBeWithinQuota(world: World, teamId: string, count: number): Promise<void> {
   const used = await usageOf(world.db, teamId, world.clock.now());
   for (const limit of await limitsOf(world, world.db, teamId, 'transactional')) {
@@ -62,7 +62,7 @@ interface Limit {
   what: string;
 }
 
-/** The month is named before the day: waiting until tomorrow would not help. */
+/** The month comes first: when both are used up, waiting until tomorrow would not help. */
 async function limitsOf(world: World, tx: Executor, teamId: string, kind: Counted['kind']): Promise<Limit[]> {
   const plan = await planOf(world, tx, teamId);
   if (kind === 'marketing') {

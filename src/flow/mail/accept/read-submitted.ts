@@ -33,14 +33,17 @@ export interface Submission {
 
 export interface SubmissionEnvelope {
   recipients: readonly Mailbox[];
-  /** By which it came, as RFC 3848 names it. */
+  /** The protocol by which it came, as RFC 3848 names it. */
   protocol: string;
-  /** What was asked for beside whom it goes to. */
+  /** What the client asked for beside the recipients (DSN, REQUIRETLS). */
   asked?: Asked | undefined;
 }
 
 const TAG_HEADER = 'x-rasket-tag';
-/** The envelope says who gets it, and the others may not be told; the rest only a receiving server may say. */
+/**
+ * Headers that are dropped: some would disclose recipients of the envelope, the others only a receiving server may
+ * write.
+ */
 const DROPPED = new Set([
   'bcc',
   'resent-bcc',
@@ -51,7 +54,7 @@ const DROPPED = new Set([
   TAG_HEADER,
   ...KEY_HEADERS,
 ]);
-/** RFC 5322 §3.6: of two, each reader would choose another to believe. */
+/** RFC 5322 §3.6: allowed once, since readers would differ on which of two they believe. */
 const ONCE = [
   'from',
   'sender',
@@ -65,7 +68,7 @@ const ONCE = [
   'content-type',
   'content-transfer-encoding',
 ];
-/** More than any route has; a message with more of them goes in circles (RFC 5321 §6.3). */
+/** More hops than any route has: a message with more is in a loop (RFC 5321 §6.3). */
 const HOPS_MAX = 50;
 const SENDERS = new Set(['sender', 'resent-from', 'resent-sender']);
 const TAGS_MAX = 50;
@@ -75,7 +78,7 @@ const SUBJECT_BYTES_MAX = 998;
 const MESSAGE_ID_MAX = 998;
 const HEADERS_SHOWN_MAX = 100;
 
-/** Reads what a client composed as a send; refuses what would not be read by everybody as it was meant. */
+/** Reads a message that a client composed as a send; refuses what different readers would understand differently. */
 export async function readSubmitted(
   spooled: Spooled,
   { recipients, protocol, asked }: SubmissionEnvelope,
@@ -151,13 +154,13 @@ const readAddresses = (value: string): { name: string; address: string }[] =>
     address === undefined ? [] : [{ name, address }],
   );
 
-/** To compare what the parser of headers takes the quotes off with what stands in the envelope. */
+/** Normalises an address for comparison: the header parser removes quotes that the envelope keeps. */
 const unquoted = (address: string): string =>
   normalizeAddress(
     address.replace(/^"(.*)"(@[^@]*)$/s, (_, local: string, rest: string) => local.replace(/\\(.)/gs, '$1') + rest),
   );
 
-/** Who gets it is in the envelope. Of To and Cc counts who is in it; whoever is in neither of them is in bcc. */
+/** To and Cc as far as they are in the envelope; recipients of the envelope that are in neither are bcc. */
 function readVisible(
   valueOf: (name: string) => string | undefined,
   recipients: readonly Mailbox[],
@@ -179,7 +182,7 @@ function readVisible(
   return { to, cc, bcc: [...left.values()].map(({ address }) => address), replyTo };
 }
 
-/** What the team is told of in its events, as of the headers of a send; who it is said to be sent by is never left out. */
+/** The headers that the team sees in its events, as of a send; those that name a sender are never left out. */
 function shownHeaders(fields: readonly RawField[]): [string, string][] {
   const all = fields.map(({ lower, name, value }) => ({ lower, name, value: value.replaceAll('\r\n', '').trim() }));
   const senders = all.filter(({ lower }) => SENDERS.has(lower));
@@ -202,7 +205,7 @@ function readTags(fields: readonly RawField[]): EmailDraft['tags'] {
   });
 }
 
-/** One text and one HTML, as a reader would see them; several of a kind stand one behind the other. */
+/** One text and one HTML, as a mail program shows them; several of a kind are joined. */
 async function readTexts(spooled: Spooled): Promise<Pick<EmailDraft, 'html' | 'text'>> {
   const encoded = spooled.texts.reduce((sum, { start, end }) => sum + end - start, 0);
   // Quoted-printable triples what it encodes.
@@ -212,7 +215,7 @@ async function readTexts(spooled: Spooled): Promise<Pick<EmailDraft, 'html' | 't
     for (const part of spooled.texts) {
       if (part.type === type) parts.push(decodeText(await spooled.read(part.start, part.end), part));
     }
-    // NUL cannot stand in PostgreSQL, and means nothing to a reader.
+    // PostgreSQL cannot store NUL, which means nothing to a reader.
     return parts.length === 0 ? null : parts.join('\n').replaceAll('\0', '\ufffd').toWellFormed();
   };
   const [html, text] = [await read('text/html'), await read('text/plain')];

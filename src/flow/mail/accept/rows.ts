@@ -19,19 +19,19 @@ import { messageContents, messageRow } from './submitted-message.ts';
 
 export interface AcceptedRows extends NewEmailRows {
   deliveries: DeliveryRow[];
-  /** Written before the commit. */
+  /** Files, which are written before the commit. */
   files: NewBlob[];
-  /** Whether the blob store has anything of it, a body that was written as it came included. */
+  /** Whether the blob store has files of it, including a body that was spooled there. */
   hasFiles: boolean;
 }
 
-/** What the sends of one request write, in one commit. */
+/** The rows of all sends of one request, which are written in one commit. */
 export function rowsOfRequest(world: World, ctx: Ctx, prepared: readonly Prepared[]): AcceptedRows[] {
   const place = contentsPlacer(world);
   return prepared.map((one) => rowsOf(world, ctx, one, place));
 }
 
-/** Everything one send writes, made before its commit so that the commit itself only inserts. */
+/** All rows and files of one send, made before the commit so that the commit itself only inserts. */
 export function rowsOf(
   world: World,
   ctx: Ctx,
@@ -55,7 +55,7 @@ export function rowsOf(
     size: attachment.content.length,
   }));
   const attachments = [...sentAlong, ...rowsInMessage(world, id, message?.files ?? [])];
-  // The id decides the creation time, so that ranges of dates and ranges of ids are the same thing.
+  // Taken from the id, so that ranges of dates and ranges of ids are the same thing.
   const createdAt = timeOfId(id);
   const messageId = message?.messageId ?? `<${id}@${domain.name}>`;
   const email = {
@@ -98,7 +98,10 @@ export function rowsOf(
   };
 }
 
-/** Clients write it in other forms as well, and what is passed on may have none. The message keeps what stands in it. */
+/**
+ * The Message-ID in angle brackets: clients write it in other forms too, and a forwarded message may have none. The
+ * message itself stays unchanged.
+ */
 function bracketed(messageId: string): string {
   const found = /<[^<>\s]+>/.exec(messageId)?.[0] ?? `<${messageId.replaceAll(/[<>\s]+/g, '')}>`;
   return found === '<>' ? '' : found;
@@ -129,7 +132,7 @@ function deliveriesOf(
   }));
 }
 
-/** The files of a message that its client composed are read out of it. */
+/** Attachment rows of files that stay within a client's message, to be read out of it. */
 const rowsInMessage = (world: World, emailId: string, files: readonly SubmittedFile[]): AttachmentRow[] =>
   files.map((file, position) => ({
     id: world.ids.prefixed('att_'),

@@ -3,7 +3,7 @@ import type { Ctx } from '../../../resources/access/index.ts';
 import type { DomainRow } from '../../../resources/domains/index.ts';
 import type { EmailDraft } from '../../../resources/emails/index.ts';
 
-/** A region in its sandbox sends to the team's own verified domains and to the mailbox simulator, and to nobody else. */
+/** A region in its sandbox sends only to the team's own verified domains and to the mailbox simulator. */
 export async function mustBeAllowedBySandbox(
   { store: { config } }: Ctx,
   send: { draft: EmailDraft; domain: DomainRow; find(name: string): Promise<DomainRow | undefined> },

@@ -6,10 +6,10 @@ import { findDomain, findDomainByName, maySend, type DomainRow } from '../../../
 import type { EmailDraft } from '../../../resources/emails/index.ts';
 import { mustBeAllowedBySandbox } from './sandbox.ts';
 
-/** For one request: the domain a draft is sent from; throws the refusal where it may not be, or not to there. */
+/** For one request: finds the domain that a draft is sent from; refuses if it may not send this, or to its recipients. */
 export type SendingDomainOf = (draft: EmailDraft) => Promise<DomainRow>;
 
-/** What the emails of a request have in common is looked up once. */
+/** Each domain is looked up once for all emails of a request. */
 export function createSendingDomainOf(world: World): (ctx: Ctx) => SendingDomainOf {
   const findSendingDomain = world.db.memo(['domains'], (key) => {
     const [teamId = '', name = ''] = key.split(' ');
@@ -30,7 +30,7 @@ export function createSendingDomainOf(world: World): (ctx: Ctx) => SendingDomain
   };
 }
 
-/** A verified domain does not verify its subdomains: the name must be the very one. */
+/** A verified domain does not verify its subdomains: the name must be equal. */
 async function mustBeSendableFrom(ctx: Ctx, draft: EmailDraft, domain: DomainRow | undefined): Promise<DomainRow> {
   const { db } = ctx.store;
   const name = draft.from.domain;
@@ -58,10 +58,10 @@ async function mustBeSendableFrom(ctx: Ctx, draft: EmailDraft, domain: DomainRow
   });
 }
 
-/** RFC 5322 §3.6.2, §3.6.6: fields that name who sent the message beside From, and that readers show in its place. */
+/** RFC 5322 §3.6.2, §3.6.6: fields that name a sender beside From, and that mail programs show in its place. */
 const SENDER_HEADERS = new Set(['sender', 'resent-from', 'resent-sender']);
 
-/** A key that may send from one domain alone speaks for nobody of another. */
+/** A key that is pinned to one domain must not name a sender of another. */
 function mustSpeakFor(name: string, headers: EmailDraft['headers']): void {
   for (const [field, value] of headers) {
     if (!SENDER_HEADERS.has(field.toLowerCase())) continue;

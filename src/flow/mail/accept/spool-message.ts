@@ -4,7 +4,7 @@ import { BodyHasher } from '../../../protocol/dkim/index.ts';
 import { ContentCheck, MimeScanner, type FilePart, type TextPart } from '../../../protocol/mime-read/index.ts';
 import { MESSAGE_BLOB } from '../../../resources/emails/index.ts';
 
-/** A message that a client composed, as it came: read through once, and kept in memory only where it is small. */
+/** A message that a client composed, unchanged: read through once, and kept in memory only where it is small. */
 export interface Spooled {
   /** The headers without the empty line. */
   head: Buffer;
@@ -16,17 +16,17 @@ export interface Spooled {
   isEightBit: boolean;
   /** Why it cannot be sent as it is. */
   fault: string | undefined;
-  /** A line that not every server carries as it is; what is passed on keeps it, as whoever signed it wrote it. */
+  /** A line that not every server carries unchanged; a forwarded message keeps it, because its signatures cover it. */
   longLine?: string | undefined;
-  /** Absent where the body is a blob of `blobOwner`, which is another's as soon as it is accepted. */
+  /** Undefined where the body is a blob of `blobOwner`; accepting the message moves that to the email. */
   body: Buffer | undefined;
   blobOwner: string | undefined;
   read(start: number, end: number): Promise<Buffer>;
-  /** Removes what is still ours. */
+  /** Removes the blob, unless the message was accepted. */
   discard(): Promise<void>;
 }
 
-/** Reads content to its end; large bodies go to the blob store as they come. A reading that fails leaves nothing behind. */
+/** Reads content to its end; large bodies go to the blob store as they come. A failed read leaves nothing behind. */
 export async function spoolMessage(world: World, content: AsyncIterable<Buffer>): Promise<Spooled> {
   const [scanner, check, hasher] = [new MimeScanner(), new ContentCheck(), new BodyHasher()];
   const body = createBodySpool(world);
@@ -34,7 +34,7 @@ export async function spoolMessage(world: World, content: AsyncIterable<Buffer>)
   try {
     for await (const piece of content) {
       check.update(piece);
-      // What is refused is read to its end, and no further looked at.
+      // After a fault the rest is read, but not looked at.
       if (check.fault === undefined && scanner.fault === undefined) {
         scanner.update(piece);
         const own = bodyIn(piece, offset, scanner.bodyStart);
@@ -89,7 +89,7 @@ interface BodySpool {
   discard(): Promise<void>;
 }
 
-/** In memory up to what can stand in a row of either kind, and in the blob store from there on. */
+/** Keeps the body in memory while it is small enough for a row of either kind, and in the blob store beyond that. */
 function createBodySpool(world: World): BodySpool {
   const { inline_bytes: inlineBytes, row_bytes: rowBytes } = world.config.storage;
   const heldMax = Math.max(inlineBytes, rowBytes);
@@ -107,7 +107,7 @@ function createBodySpool(world: World): BodySpool {
     async add(piece) {
       if (piece.length === 0) return;
       size += piece.length;
-      // The piece may be a view of a buffer that is used again.
+      // Copied, since the piece may be a view of a buffer that is used again.
       if (!writer && size <= heldMax) return void held.push(Buffer.from(piece));
       writer ??= await world.blobs.write(key);
       for (const each of [...held, piece]) await writer.write(each);

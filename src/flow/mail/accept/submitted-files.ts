@@ -3,7 +3,7 @@ import { decodeWords } from 'postal-mime';
 import { fileName, readStructured, transferDecoder, type FilePart } from '../../../protocol/mime-read/index.ts';
 import type { Spooled } from './spool-message.ts';
 
-/** A file that a client has put into its message, where it is read from when it is asked for. */
+/** A file within a message that a client composed, and where in the message it can be read from. */
 export interface SubmittedFile {
   filename: string;
   contentType: string;
@@ -43,14 +43,14 @@ export async function readFiles(spooled: Spooled): Promise<SubmittedFile[]> {
 
 const nameless = (type: string): string => (type === 'message/rfc822' ? 'message.eml' : 'attachment');
 
-/** Read through once, because what it is decoded to has to be said before it is sent. */
+/** The decoded size, which needs a first reading: it must be known before the file is sent. */
 async function sizeOf(spooled: Spooled, part: FilePart): Promise<number> {
   let size = 0;
   for await (const piece of decoded(spooled, part)) size += piece.length;
   return size;
 }
 
-/** What tells it from another file, whatever boundaries and line lengths a library wrote around it this time. */
+/** Identifies the file by name, type and content, whatever boundaries and line lengths a library wrote around it this time. */
 export async function identify(spooled: Spooled, file: SubmittedFile): Promise<readonly string[]> {
   const hash = createHash('sha256');
   for await (const piece of decoded(spooled, file)) hash.update(piece);

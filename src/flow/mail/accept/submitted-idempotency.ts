@@ -9,26 +9,26 @@ export const KEY_HEADERS: ReadonlySet<string> = new Set(['rasket-idempotency-key
 const KEY_CHARS_MAX = 256;
 
 /**
- * What is no part of the request: libraries and servers write it anew at each try, or it says how parts are written, of
- * which what they hold counts.
+ * Headers that do not count towards the request: libraries and servers write them anew at each try, or they describe
+ * the encoding of parts whose contents count.
  */
 const WRITTEN_ANEW: ReadonlySet<string> = new Set(['date', 'message-id', 'received', 'mime-version', 'dkim-signature']);
 const ANEW_FAMILIES = ['content-', 'arc-'];
-/** They count as they are read. */
+/** Headers that count by their parsed values. */
 const READ: ReadonlySet<string> = new Set(['from', 'reply-to', 'subject']);
 
 interface Said {
   fields: readonly RawField[];
-  /** Those that go on with the message. */
+  /** The headers that are sent on with the message. */
   kept: readonly RawField[];
   draft: EmailDraft;
   asked: Asked | undefined;
 }
 
 /**
- * A client that has more recipients than one transaction takes sends the same message to the next ones: with the same
- * key, and rightly. The same request is one that says the same: content, files, tags, notices that are asked for, and
- * headers, as with POST /emails.
+ * Reads the idempotency key. A client with more recipients than one transaction takes rightly sends the same message
+ * with the same key to the next ones, so the recipients are part of the key. Requests are the same if content, files,
+ * tags, requested notices and headers are, as with POST /emails.
  */
 export async function readIdempotency(
   { fields, kept, draft, asked }: Said,
@@ -51,7 +51,7 @@ export async function readIdempotency(
   };
 }
 
-/** However they are folded, and in whatever order the names come. */
+/** Normalised: unfolded, and sorted by name. */
 function headersIn(kept: readonly RawField[]): [name: string, value: string][] {
   return kept
     .filter(({ lower }) => !WRITTEN_ANEW.has(lower) && !READ.has(lower))

@@ -7,25 +7,27 @@ import { MESSAGE_BLOB, type MessageRow } from '../../../resources/emails/index.t
 import type { Spooled } from './spool-message.ts';
 import type { SubmittedFile } from './submitted-files.ts';
 
-/** What a client composed, ready to be sent but for what only its acceptance decides. */
+/** A message that a client composed, ready to be sent except for what its acceptance adds. */
 export interface SubmittedMessage {
   spooled: Spooled;
-  /** The headers that stay, as they came. */
+  /** The headers that are kept, unchanged. */
   head: string;
-  /** As the client wrote it; null where it wrote none. */
+  /** As the client wrote it; null if it wrote none. */
   messageId: string | null;
   hasDate: boolean;
   needsSmtpUtf8: boolean;
-  /** By which it came, as RFC 3848 names it; undefined where the head tells of the hop already. */
+  /** The protocol by which it came, as RFC 3848 names it; undefined where the head names the hop already. */
   protocol?: string;
   files: SubmittedFile[];
-  /** What its client asked for beside whom it goes to. */
+  /** What the client asked for in the envelope beside the recipients (DSN, REQUIRETLS). */
   asked?: Asked | undefined;
-  /** Of a message that came in and is passed on. */
+  /** Set for a received message that is forwarded. */
   forwarded?: Passage;
 }
 
-/** How a message is passed on: from whom, and what its ARC seal says of those before it; null where it is signed instead. */
+/**
+ * How a message is forwarded: its return path, and the state of its ARC chain (null: it is signed instead of sealed).
+ */
 export interface Passage {
   /** Null where bounces come to a return path of ours. */
   mailFrom: string | null;
@@ -33,8 +35,8 @@ export interface Passage {
 }
 
 /**
- * Our hop stands above, without the client: where an application runs is nobody's business.
- * An existing Date and Message-ID stay; missing ones stand behind the others.
+ * The trace header of our hop comes first, without the client: where an application runs is not disclosed. An existing
+ * Date and Message-ID stay; missing ones are added behind the other headers.
  */
 export function messageRow(
   world: World,
@@ -63,7 +65,7 @@ export function messageRow(
   };
 }
 
-/** A short body stands in its message's row, a longer one beside it; one that was too long for memory is a file already. */
+/** A short body is in its message's row, a longer one in a file; one that was too long for memory is a file already. */
 const isInRow = ({ config }: World, { bodyBytes }: Spooled): boolean => bodyBytes <= config.storage.inline_bytes;
 
 export function messageContents(world: World, emailId: string, { spooled }: SubmittedMessage): NewBlob[] {
@@ -71,7 +73,7 @@ export function messageContents(world: World, emailId: string, { spooled }: Subm
   return [{ key: `${emailId}/${MESSAGE_BLOB}`, content: spooled.body }];
 }
 
-/** The body becomes the email's, before any row names it. */
+/** Moves the body's blob to the email, before any row names it. */
 export async function adoptBody(world: World, message: SubmittedMessage | undefined, emailId: string): Promise<void> {
   const owner = message?.spooled.blobOwner;
   if (owner !== undefined) await world.blobs.move(owner, emailId);

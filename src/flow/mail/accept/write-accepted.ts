@@ -15,14 +15,14 @@ export interface Acceptance extends Counted {
   answer: unknown;
 }
 
-/** How many rows it takes, more or less: one email may go to fifty destinations. */
+/** About how many rows it writes: one email may go to fifty destinations. */
 export const rowsIn = ({ emails }: Acceptance): number =>
   emails.reduce(
     (sum, { deliveries, attachments, contents }) => sum + deliveries.length + attachments.length + rowsWorth(contents),
     0,
   );
 
-/** Writes everything in the caller's transaction; answers a refusal for each request that its team's quota has no room for. */
+/** Writes everything in the caller's transaction; returns a refusal for each request beyond its team's quota. */
 export async function writeAccepted(world: World, tx: Executor, items: Acceptance[]): Promise<(undefined | Error)[]> {
   const now = world.clock.now();
   const refusals = await refuseOverQuota(world, tx, items, now);

@@ -13,7 +13,7 @@ const domainSignedBy = (signedBy: string): SigningDomain => ({
   isUnverified: false,
 });
 
-/** One email with three destinations, in a world where what is stored can change at any moment. */
+/** One email with three deliveries, in a world whose stored keys can change at any moment. */
 function batchOfThree() {
   const deliveries = ['1', '2', '3'].map((id) => ({ id, email_id: 'mail', domain_id: 'domain' }));
   const state = {
@@ -78,7 +78,7 @@ it('is made anew with the keys of now, and the memory of both is given back', as
   expect(await signatureOf(batch, first)).toBe('old');
   change(domainSignedBy('new'));
   expect(await signatureOf(batch, second)).toBe('new');
-  // What the first was given is not what it would be given now, however fresh the reading is.
+  // The first delivery's message has old keys: it is refused whether or not the reading is fresh.
   expect(() => batch.recheck(first)).toThrow(KeysChanged);
   state.isFresh = false;
   await expect(batch.recheck(first)).rejects.toThrow(KeysChanged);

@@ -19,16 +19,16 @@ export interface BatchDelivery {
 export interface Batch {
   /** The envelope sender, one for each destination of an email; undefined when the email's domain is gone. */
   returnPath(emailId: string, destination: string): string | undefined;
-  /** The domain that DNS does not bear out at present, so that nothing of this email can be signed; undefined when all is well. */
+  /** The email's domain if DNS does not verify it at present, so that the email cannot be signed; otherwise undefined. */
   unverifiedDomain(emailId: string): string | undefined;
-  /** Signed as the domain signs now; throws DomainRemoved or DomainUnverified where it signs nothing any more. */
+  /** The message, signed with the domain's present keys; throws DomainRemoved or DomainUnverified where it can sign no more. */
   message(delivery: BatchDelivery, signal: AbortSignal): Promise<OutboundMessage>;
   /**
-   * Throws, with KeysChanged too, if the message that was handed out may not go out any more. There is nothing to wait
-   * for while nothing has to be read again.
+   * Throws if the message that was handed out must not be sent any more; also KeysChanged. Returns undefined, with
+   * nothing to await, while nothing has to be read again.
    */
   recheck(delivery: BatchDelivery): Promise<void> | undefined;
-  /** Once for each delivery of the batch, when it needs its message no more. */
+  /** Called once for each delivery of the batch, when it no longer needs its message. */
   release(delivery: BatchDelivery): void;
 }
 
@@ -41,11 +41,11 @@ interface Email {
   row: EmailRow;
   /** Its deliveries that are not over. */
   pending: Set<string>;
-  /** What was made of it, the latest last: more than one if its keys have changed meanwhile. */
+  /** The messages composed of it, the latest last: more than one if its keys have changed meanwhile. */
   composed: Composed[];
 }
 
-/** Begins the return path of whatever is sent. */
+/** The beginning of every return path. */
 const BOUNCE_PREFIX = 'b';
 
 export interface BatchOptions {
@@ -56,7 +56,7 @@ export interface BatchOptions {
   make: MakeMessage;
 }
 
-/** What is passed on brings its own. */
+/** A forwarded message has its own return path. */
 function senderOf(row: EmailRow | undefined, destination: string, path: Omit<ReturnPathInput, 'prefix'>): string {
   return row?.mail_from ?? formatReturnPath({ ...path, prefix: returnPathPrefix(BOUNCE_PREFIX, destination) });
 }
@@ -71,11 +71,11 @@ function emailsOf(rows: readonly EmailRow[], deliveries: readonly BatchDelivery[
   );
 }
 
-/** A batch may be under way for minutes: whoever asks for a message gets it signed as its domain signs by then. */
+/** A batch may be under way for minutes: each message is signed with the keys that its domain has when it is asked for. */
 export function openBatch({ deliveries, rows, domains, returnPathMac, make }: BatchOptions): Batch {
   const emails = emailsOf(rows, deliveries);
-  /** Which keys have signed what a delivery was given. */
-  const given = new Map<string, string>();
+  /** The keys that signed the message of each delivery. */
+  const signedWith = new Map<string, string>();
 
   return {
     returnPath(emailId, destination) {
@@ -90,9 +90,9 @@ export function openBatch({ deliveries, rows, domains, returnPathMac, make }: Ba
       for (;;) {
         if (!domains.isFresh()) await domains.refresh();
         const { made, signedBy } = compose(emailId, signal);
-        given.set(id, signedBy);
+        signedWith.set(id, signedBy);
         const { message } = await made;
-        // Making it may have waited for memory.
+        // Composing may have waited for memory, and the keys may have changed.
         if (!domains.isFresh()) await domains.refresh();
         if (mustSign(emailId).domain.signedBy === signedBy) return message;
       }
@@ -102,7 +102,7 @@ export function openBatch({ deliveries, rows, domains, returnPathMac, make }: Ba
       return domains.refresh().then(() => mustStand(delivery));
     },
     release({ id, email_id: emailId }) {
-      given.delete(id);
+      signedWith.delete(id);
       const email = emails.get(emailId);
       if (!email?.pending.delete(id) || email.pending.size > 0) return;
       for (const { made } of email.composed.splice(0)) {
@@ -126,7 +126,7 @@ export function openBatch({ deliveries, rows, domains, returnPathMac, make }: Ba
     return { email, domain };
   }
 
-  /** Once for all deliveries of an email, as long as the same keys sign it. */
+  /** Composes an email once for all its deliveries, as long as the same keys sign it. */
   function compose(emailId: string, signal: AbortSignal): Composed {
     const { email, domain } = mustSign(emailId);
     const latest = email.composed.at(-1);
@@ -138,7 +138,7 @@ export function openBatch({ deliveries, rows, domains, returnPathMac, make }: Ba
 
   function mustStand({ id, email_id: emailId }: BatchDelivery): undefined {
     const { signedBy } = mustSign(emailId).domain;
-    if ((given.get(id) ?? signedBy) === signedBy) return;
+    if ((signedWith.get(id) ?? signedBy) === signedBy) return;
     throw new KeysChanged(`the keys of email ${emailId} have changed`);
   }
 }

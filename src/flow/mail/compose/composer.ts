@@ -5,7 +5,7 @@ import { createMakeMessage } from './make-message.ts';
 import { createSigningDomains } from './signing-domains.ts';
 
 export interface Composer {
-  /** Reads what a batch of deliveries needs in a few statements; messages are composed only when asked for. */
+  /** Reads the rows of a batch of deliveries in a few statements; messages are composed only on demand. */
   open(deliveries: readonly BatchDelivery[]): Promise<Batch>;
 }
 

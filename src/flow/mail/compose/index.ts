@@ -1,7 +1,7 @@
 /**
  * Compose: from a stored email to the signed bytes that go over the wire. A message is composed and signed once for all
- * destinations that are under way together, and again for a retry, to the same bytes unless the domain's tracking was
- * changed since. A key that is taken out of use signs nothing more, whatever is under way. Bcc is never written.
+ * destinations that are under way together, and again for a retry, to the same bytes unless the domain's tracking has
+ * changed. A key that is taken out of use signs nothing more, not even mail under way. Bcc is never written.
  */
 export type { Batch } from './batch.ts';
 export { createComposer, type Composer } from './composer.ts';

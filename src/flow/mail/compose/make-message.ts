@@ -26,20 +26,19 @@ export type MakeMessage = (row: EmailRow, domain: SigningDomain, signal: AbortSi
 
 const MIB = 1024 * 1024;
 
-/** Messages that are kept as they were made: what is under way of ordinary mail, and of attachments as far as it goes. */
+/** Memory for messages that are kept as they were made: ordinary mail under way, and attachments as far as it goes. */
 const KEPT_BYTES_TOTAL = 96 * MIB;
-/** About 200 KB of content. Up to there it costs more to read and encode it again than to keep it. */
+/** The largest message that is kept, of about 200 KB of content: reading and encoding a smaller one again costs more. */
 const KEPT_BYTES_MAX = MIB / 2;
-/** What larger messages hold while they are signed and while they are sent. */
+/** Memory for larger messages while they are signed and sent. */
 const WORKING_BYTES_TOTAL = 96 * MIB;
-/** Messages that are hashed at one time: it is work for the one thread, and other mail goes on beside it. */
+/** Messages hashed at one time: hashing blocks the event loop, and other mail goes on beside it. */
 const HASHING_MAX = 4;
 
 /**
- * An ordinary message is made once and kept, from a share of memory that large ones never take. A large one is hashed
- * and signed once, and made again, block by block, by each connection that takes it: nothing large stands in memory for
- * a receiver that has not asked for it. Where a team's share is used up, its mail is made in the second way, or waits
- * for its own.
+ * An ordinary message is made once and kept, in memory that large ones never take. A large one is hashed and signed
+ * once, and made again, block by block, by each connection that sends it: nothing large is in memory for a receiver
+ * that has not asked for it. When a team's share is used up, its mail is made in the second way, or waits for its own.
  */
 export function createMakeMessage(world: World): MakeMessage {
   const kept = createFairBudget(KEPT_BYTES_TOTAL);
@@ -63,7 +62,7 @@ export function createMakeMessage(world: World): MakeMessage {
     }));
   };
 
-  /** A client's own message: what it holds is known before it is laid out, and where nothing is tracked, so is its hash. */
+  /** A message that a client composed: its size is known before it is laid out, and without tracking so is its hash. */
   async function makeSubmitted(row: EmailRow, domain: SigningDomain, signal: AbortSignal): Promise<Made> {
     const stored = await mustFindMessage(world, row);
     const layOut = (): Promise<SubmittedLayout> => layOutSubmitted(world, row, { message: stored, domain });
@@ -96,7 +95,7 @@ async function giveBackOnFailure(giveBack: GiveBack, make: () => Promise<Outboun
 
 const takeTurn = (turns: FairBudget, row: EmailRow): Promise<GiveBack> => turns.take(row.team_id, 1);
 
-/** Takes one after the other, works, and gives all of it back. */
+/** Acquires one after the other, works, and gives all of it back. */
 async function holding<T>(takes: (() => Promise<GiveBack>)[], work: () => Promise<T>): Promise<T> {
   const [take, ...others] = takes;
   if (!take) return work();
@@ -115,10 +114,10 @@ const MAKING_FACTOR = 2.4;
 const BLOCKS_BYTES = MIB / 2;
 /** A text as it is stored, as a string, as bytes and as it is encoded. */
 const TEXT_FACTOR = 5;
-/** Links that are tracked are longer. */
+/** Tracked links are longer. */
 const TRACKED_FACTOR = 2;
 
-/** What a message holds when all of it is made at once, and what it holds when its attachments are not. */
+/** The memory of a message when all of it is made at once, and when its attachments are streamed. */
 function weigh({ row, domain, attachments }: Sources, body?: StoredBody): { whole: number; atOnce: number } {
   const files = attachments.reduce((sum, attachment) => sum + attachment.size, 0);
   const html = (body?.htmlBytes ?? 0) * (domain.tracking ? TRACKED_FACTOR : 1);

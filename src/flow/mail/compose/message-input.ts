@@ -11,7 +11,7 @@ import type { AttachmentRow, EmailBody, EmailRow } from '../../../resources/emai
 import { trackedHtml } from '../../tracking/index.ts';
 import type { SigningDomain } from './signing-domains.ts';
 
-/** What an email is composed of; the same each time as long as the domain tracks in the same way. */
+/** The input of an email's composition; the same each time as long as the domain's tracking is the same. */
 export function messageInput(
   world: World,
   row: EmailRow,
@@ -46,7 +46,7 @@ export function attachmentOf(row: AttachmentRow, content: Attachment['content'])
   };
 }
 
-/** Only what is sent: what the caller gave stays as it was given. */
+/** Tracking changes only the message that is sent: the stored HTML stays as the caller gave it. */
 function htmlOf(world: World, row: EmailRow, { tracking }: SigningDomain, body?: EmailBody): string | undefined {
   if (!body?.html) return body?.html ?? undefined;
   return tracking ? trackedHtml(world, { emailId: row.id, domainId: row.domain_id }, body.html, tracking) : body.html;

@@ -11,7 +11,7 @@ export async function* blocksOf(pieces: readonly Piece[]): AsyncGenerator<Buffer
   }
 }
 
-/** What DKIM signs of a body. */
+/** The body hash that DKIM signs. */
 export async function hashPieces(
   pieces: readonly Piece[],
   signal: AbortSignal,
@@ -30,13 +30,13 @@ interface Streamed {
   emailId: string;
   head: Buffer;
   bodySize: number;
-  /** Lays the body out anew, so that its texts stand in memory only while it is read. */
+  /** Lays the body out anew, so that its texts are in memory only while it is read. */
   layOut(): Promise<readonly Piece[]>;
-  /** Waits for what one reading of the message holds. */
+  /** Waits for the memory of one reading of the message. */
   takeMemory(): Promise<GiveBack>;
 }
 
-/** Content that is made anew to the same bytes at each reading. */
+/** Content that is made anew, to the same bytes, at each reading. */
 export function streamed({ emailId, head, bodySize, layOut, takeMemory }: Streamed): OutboundMessage['content'] {
   async function* read(): AsyncGenerator<Buffer> {
     const giveBack = await takeMemory();
@@ -48,7 +48,7 @@ export function streamed({ emailId, head, bodySize, layOut, takeMemory }: Stream
         left -= block.length;
         yield block;
       }
-      // Thrown before the dot: half a message is none.
+      // Thrown before the dot, so that half a message is never accepted.
       if (left !== 0) throw new Error(`the content of email ${emailId} has changed since it was signed`);
     } finally {
       giveBack();

@@ -11,10 +11,10 @@ import {
 } from '../../../resources/domains/index.ts';
 import type { TrackingLinks } from '../../tracking/index.ts';
 
-/** The domain an email was accepted for is gone: nothing can sign it any more. */
+/** The domain that an email was accepted for is gone, and with it its keys. */
 export class DomainRemoved extends Error {}
 
-/** DNS does not bear out the domain at present, so that what is signed now would be refused. */
+/** DNS does not verify the domain at present: mail signed now would be refused. */
 export class DomainUnverified extends Error {
   readonly domain: string;
 
@@ -24,46 +24,46 @@ export class DomainUnverified extends Error {
   }
 }
 
-/** What was composed is signed with keys that are in use no more; nothing of it has been handed over. */
+/** The composed message is signed with keys that are no longer in use; none of it has been sent. */
 export class KeysChanged extends Error {}
 
 export interface SigningDomain {
   name: string;
   returnPathDomain: string;
   keys: DkimKey[];
-  /** Which keys these are: what one domain signs before and after a reading is signed alike if this is the same. */
+  /** Identifies the keys: while it is the same, two readings of the domain sign alike. */
   signedBy: string;
-  /** Absent where its mail goes out as it is. */
+  /** Undefined where its mail is not tracked. */
   tracking: TrackingLinks | undefined;
-  /** DNS does not bear out that it may be sent from, so what its keys sign would be refused: its mail waits. */
+  /** DNS does not verify the domain, so that mail signed with its keys would be refused: its mail waits. */
   isUnverified: boolean;
-  /** Why its keys cannot be used; it must not keep the mail of other domains from being signed. */
+  /** Why its keys cannot be used; mail of other domains must still be signed. */
   fault?: unknown;
 }
 
 /** The domains of a batch as they were read last. */
 export interface SigningDomains {
   get(domainId: string): SigningDomain | undefined;
-  /** False once anything they were read from may have changed. */
+  /** False once any of their rows may have changed. */
   isFresh(): boolean;
-  /** Reads them again; those who ask together share one reading. */
+  /** Reads them again; concurrent calls share one reading. */
   refresh(): Promise<void>;
 }
 
 const KEYS_CACHED_MAX = 1000;
 const READ_FROM = ['domains', 'dkim_keys', 'domain_records'];
-/** What other nodes write goes unheard, so that a reading is trusted no longer than this. */
+/** Writes of other nodes are not noticed, so a reading is trusted no longer than this. */
 const FRESH_MS = 1000;
 
 /**
- * Reads the domains and keys of a batch from the database, and again as soon as anybody has written there, so that a key
- * taken out of use signs nothing more; only the opened key objects are kept, because unsealing and parsing one costs as
- * much as signing with it.
+ * Reads the domains and keys of a batch from the database, and again after any write to them, so that a key taken out
+ * of use signs nothing more. Only the opened key objects are cached, because unsealing and parsing one costs as much as
+ * signing with it.
  */
 export function createSigningDomains(world: World): (domainIds: string[]) => Promise<SigningDomains> {
   const opened = new Map<string, KeyObject>();
   let changes = 0;
-  // One for the life of the process, as the composer is.
+  // Never removed: the composer lives as long as the process.
   for (const table of READ_FROM) world.db.onCommit(table, () => changes++);
 
   return async (domainIds) => {
@@ -73,7 +73,7 @@ export function createSigningDomains(world: World): (domainIds: string[]) => Pro
       get: (domainId) => domains.get(domainId),
       isFresh: () => seen === changes && ageMs() < FRESH_MS,
       async refresh() {
-        // One that began before the latest change may have missed it.
+        // A reading that began before the latest change may have missed it.
         if (underWay?.since !== changes) underWay = { since: changes, done: readInto(changes, stopwatch()) };
         await underWay.done;
       },
@@ -129,12 +129,12 @@ export function createSigningDomains(world: World): (domainIds: string[]) => Pro
   }
 }
 
-/** Links of a host that does not lead to us would be dead, so nothing is tracked before DNS has said that it does. */
+/** Links to a host that does not lead to us would be dead, so nothing is tracked until DNS has confirmed that it does. */
 function trackingOf(world: World, name: SendingName): TrackingLinks | undefined {
   const [opens, clicks] = [name.open_tracking === 1, name.click_tracking === 1];
   if (!opens && !clicks) return undefined;
   const { delivery, tracking } = world.config;
-  // What does not leave the machine is read on it.
+  // Captured mail is read on this machine.
   if (delivery.capture) return { origin: world.origin(), opens, clicks };
   if (name.tracking_host === null) return undefined;
   return { origin: `${tracking.scheme}://${name.tracking_host}`, opens, clicks };

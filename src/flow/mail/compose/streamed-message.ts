@@ -16,12 +16,12 @@ export interface Sources {
 }
 
 interface Limits {
-  /** Waits for what one reading of the message holds. */
+  /** Waits for the memory of one reading of the message. */
   takeMemory(): Promise<GiveBack>;
   signal: AbortSignal;
 }
 
-/** Hashed and signed now, block by block, and made anew to the same bytes at each reading. */
+/** Hashes and signs the message now, block by block; each reading makes it anew, to the same bytes. */
 export async function streamedMessage(world: World, sources: Sources, limits: Limits): Promise<OutboundMessage> {
   const layOut = await layouts(world, sources);
   const { head, bodySize, needsSmtpUtf8 } = await sign(await layOut(), sources, limits.signal);
@@ -36,7 +36,7 @@ export async function streamedMessage(world: World, sources: Sources, limits: Li
   return { content, size: head.length + bodySize, needsSmtpUtf8 };
 }
 
-/** Lays the message out anew each time it is asked to, so that its texts stand in memory only in between. */
+/** Lays the message out anew at each call, so that its texts are in memory only while it is read. */
 async function layouts(
   world: World,
   { row, domain, attachments: rows }: Sources,

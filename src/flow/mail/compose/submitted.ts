@@ -12,15 +12,15 @@ import { dateOf } from './message-input.ts';
 import { blocksOf, hashPieces, streamed } from './pieces.ts';
 import type { SigningDomain } from './signing-domains.ts';
 
-/** A message that its client composed, as it goes out but for its signatures. */
+/** A message that its client composed, ready to be signed. */
 export interface SubmittedLayout {
   head: string;
   pieces: Piece[];
-  /** Of the body as it came; absent where tracking has changed it. */
+  /** The hash of the unchanged body; undefined where tracking has changed it. */
   bodyHash: string | undefined;
   needsSmtpUtf8: boolean;
   isEightBit: boolean;
-  /** Of a message that is passed on: it is sealed with it, and not signed. */
+  /** Set for a forwarded message: it is sealed with it, and not signed. */
   arcChain: ArcChain | null;
 }
 
@@ -30,11 +30,11 @@ export async function mustFindMessage(world: World, row: EmailRow): Promise<Mess
   return message;
 }
 
-/** What tracking may change: texts in HTML, in memory while the message is laid out. */
+/** The size of what tracking may change: HTML texts, which are in memory while the message is laid out. */
 export const trackedBytes = (message: MessageRow, domain: SigningDomain): number =>
   domain.tracking ? htmlParts(message).reduce((sum, { start, end }) => sum + end - start, 0) : 0;
 
-/** Byte for byte as it came, unless its domain tracks: then with other links in its HTML, and nothing else changed. */
+/** The message byte for byte; if its domain tracks, with other links in its HTML and nothing else changed. */
 export async function layOutSubmitted(
   world: World,
   row: EmailRow,
@@ -85,7 +85,7 @@ export async function wholeSubmitted(layOut: () => Promise<SubmittedLayout>, par
   return { content: [head, ...body], size: head.length + size, ...flagsOf(layout) };
 }
 
-/** Hashed where it is not known, and read anew by each connection that takes it. */
+/** Hashes the body if tracking changed it; each connection that sends it reads it anew. */
 export async function streamedSubmitted(
   layOut: () => Promise<SubmittedLayout>,
   parts: Parts,
@@ -123,7 +123,7 @@ async function signedHead({ head, arcChain }: Head, bodyHash: string, { row, dom
   if (arcChain === null) {
     return Buffer.from(`${await signDkim({ headers, bodyHash, keys: domain.keys, at })}${head}\r\n`);
   }
-  // RFC 8617 knows no other algorithm.
+  // RFC 8617 has no other algorithm.
   const key = domain.keys.find(({ algorithm }) => algorithm === 'rsa-sha256');
   const seal = key && arcChain !== 'unsealed' ? await sealArc({ headers, bodyHash, key, at, chain: arcChain }) : '';
   return Buffer.from(`${seal}${head}\r\n`);
@@ -132,7 +132,7 @@ async function signedHead({ head, arcChain }: Head, bodyHash: string, { row, dom
 const htmlParts = ({ html_parts: parts }: MessageRow): TextPart[] =>
   parts === null ? [] : (JSON.parse(parts) as TextPart[]);
 
-/** A stretch of the body, read when it is asked for where it does not stand in the row. */
+/** Reads a range of the body, on demand where it is not in the row. */
 function bodyOf(world: World, { body, email_id: id }: MessageRow): (start: number, end: number) => Piece {
   if (body !== null) return (start, end) => Buffer.from(body.slice(start, end), 'latin1');
   const part = contentParts(world, `${id}/${MESSAGE_BLOB}`);
@@ -160,7 +160,10 @@ interface Tracked {
   isFirst: boolean;
 }
 
-/** Its head must allow another encoding, or it stays as it is. One look at a message is one opening: one pixel. */
+/**
+ * Tracks the links of a part; undefined leaves it as it is, as where its head cannot take another encoding. Only the
+ * first part gets a pixel: one look at a message is one opening.
+ */
 async function trackPart(
   world: World,
   { row, domain, part, isFirst }: Tracked,
@@ -176,7 +179,7 @@ async function trackPart(
 
 const isUnicode = (charset: string): boolean => ['utf-8', 'utf8'].includes(charset);
 
-/** The part keeps its charset, and HTML can say every character in ASCII. */
+/** The part keeps its charset: HTML can write every character in ASCII. */
 const escaped = (html: string): string => html.replace(/[^\0-\x7f]/gu, (char) => `&#${char.codePointAt(0)};`);
 
 /** The fields of a head, which may end in its empty line. */
@@ -195,7 +198,7 @@ function withEncoding(fields: readonly RawField[], encoding: string): string {
 const newPartHead = async (head: Buffer, encoding: string): Promise<Buffer> =>
   Buffer.from(`${withEncoding(fieldsOf(head) ?? [], encoding)}\r\n`);
 
-/** The last line of a message is always ended; before a boundary, the line end stands already. */
+/** Ends the last line of a message; before a boundary, the line end is there already. */
 function ended(content: Buffer, isWhole: boolean): Buffer {
   const hasEnd = content.subarray(-2).toString('latin1') === '\r\n';
   return isWhole && !hasEnd ? Buffer.concat([content, Buffer.from('\r\n')]) : content;

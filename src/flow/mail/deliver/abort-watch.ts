@@ -1,7 +1,7 @@
 const watched = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
- * Runs `act` when the signal fires; the returned function takes it back. Thousands of deliveries share one shutdown
+ * Runs `act` when the signal fires; the returned function cancels that. Thousands of deliveries share one shutdown
  * signal, and adding and removing an event listener for each would cost more than the rest of the bookkeeping.
  */
 export function onAbort(signal: AbortSignal, act: () => void): () => void {

@@ -1,4 +1,4 @@
-/** How long what failed is left alone: longer each time it fails again. */
+/** For how long a failure stops further tries: longer with each failure in a row. */
 const DOWN_MS_MIN = 5_000;
 const DOWN_MS_MAX = 60_000;
 
@@ -8,14 +8,14 @@ export interface BackOffOptions {
 }
 
 /**
- * Leaves alone what has failed, and remembers why. It is tried again when the time is over; how often it failed is
- * forgotten only when it has done what it is there for.
+ * Stops tries after a failure and remembers why. They go on when the time is over or the peer has answered; the number
+ * of failures in a row is reset only when the peer has done its work.
  */
 export class BackOff<Why> {
   #options: BackOffOptions;
   #failuresInARow = 0;
   #forgetAt = -Infinity;
-  /** Since it failed. */
+  /** Whether it has answered since the last failure. */
   #hasAnswered = true;
   #down: { until: number; why: Why } | undefined;
 
@@ -23,19 +23,19 @@ export class BackOff<Why> {
     this.#options = { now, random };
   }
 
-  /** Why it is not tried now. */
+  /** Why it is not tried now; undefined if it may be. */
   get why(): Why | undefined {
     return this.#down && this.#down.until > this.#options.now() ? this.#down.why : undefined;
   }
 
-  /** Nothing is lost when it is forgotten. */
+  /** True when nothing is lost by dropping this object. */
   get isForgettable(): boolean {
     return this.#options.now() > this.#forgetAt;
   }
 
-  /** `isOld` when it was not tried: what was not tried has not failed again. */
+  /** `isOld`: it was not tried, because of a failure that is counted already. */
   failed(why: Why, isOld = false): void {
-    // Jitter keeps what failed together from being tried together again.
+    // Jitter: what failed together is not retried together.
     const jitter = 0.8 + 0.4 * this.#options.random();
     const downMs = Math.min(DOWN_MS_MAX, DOWN_MS_MIN * 2 ** (isOld ? 0 : this.#failuresInARow)) * jitter;
     this.#down = { until: this.#options.now() + downMs, why };
@@ -44,18 +44,18 @@ export class BackOff<Why> {
     if (!isOld) this.#failuresInARow += 1;
   }
 
-  /** What was under way together and fails together is one failure. */
+  /** Counts tries that were under way together and fail together as one failure. */
   failedTogether(why: Why): void {
     if (this.why === undefined) this.failed(why);
   }
 
-  /** It answers, so it is tried; that is not yet to say that it works. */
+  /** The peer answers, so it is tried again; that does not yet say that it works. */
   answered(): void {
     this.#hasAnswered = true;
     this.#down = undefined;
   }
 
-  /** What goes on working while it answers nobody new says nothing. */
+  /** Old connections that go on working while no new one is answered do not reset the count. */
   worked(): void {
     if (this.#hasAnswered) this.#failuresInARow = 0;
   }

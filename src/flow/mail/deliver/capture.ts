@@ -1,7 +1,7 @@
 import { PLAYGROUND } from '../../../protocol/explain-delivery/index.ts';
 import type { Deliver, DeliveryJob } from './delivery-job.ts';
 
-/** For development: every message ends in a built-in mailbox, and its recipients hear that it was delivered. */
+/** For development: keeps every message in a built-in mailbox and reports it as delivered. */
 export function createCapture(save: (job: DeliveryJob, message: Buffer) => Promise<void>): Deliver {
   return async (job, ctx) => {
     const chunks: Buffer[] = [];

@@ -7,16 +7,16 @@ import type { SmtpSession } from './smtp-session.ts';
 
 type Opening = Pick<OpeningRequest, 'team'> & { address: MxAddress };
 
-/** A destination with an idle connection that a team may not have yet. */
+/** A destination with an idle connection and waiters whose teams have used up their shares. */
 export interface ShareWaiter {
   handOut(): void;
 }
 
 /**
- * All destinations share the connections of the process, and teams share them fairly: each may hold as many as are free,
- * whether it opens them or has mail carried on them, and of one address twice as many as are free there; an idle connection
- * is nobody's. Openings have a half of the connections at the most, shared in the same way, because one that is never
- * greeted holds its place for minutes.
+ * The connections of the process, which all destinations share. Teams share them fairly: each may hold as many as are
+ * free, counting those it opens and those that carry its mail, and at one address twice as many as are free there; idle
+ * connections count for no team. Openings may take half of the connections, shared in the same way, because a
+ * connection that is never greeted holds its slot for minutes.
  */
 export class ConnectionSlots {
   #countMax: number;
@@ -25,7 +25,7 @@ export class ConnectionSlots {
   #held: FairShare;
   #openings: FairShare;
   #requests = new OpeningRequests();
-  /** Addresses that failed since requests were last refused. */
+  /** Addresses that failed and whose waiting requests are still to be refused. */
   #failed = new Set<MxAddress>();
   /** Sockets that are being closed. */
   #leaving = 0;
@@ -40,17 +40,17 @@ export class ConnectionSlots {
     this.#openings = createFairShare(Math.ceil(countMax / 2));
   }
 
-  /** Somebody waits for a slot, or for one of this address. */
+  /** Whether requests wait because all slots are in use, or all of this address. */
   isScarce(address: MxAddress): boolean {
     return (this.#requests.count > 0 && this.#sockets >= this.#countMax) || (address.wanted > 0 && address.isFull);
   }
 
-  /** The team has as many as it may have, and waits for another. */
+  /** Whether the team waits for another connection and has used up its share. */
   isHeldUp(team: string, address: MxAddress): boolean {
     return this.#requests.hasTeam(team) && !this.mayHold(team, address);
   }
 
-  /** Somebody waits whom this connection would not serve: it does more good closed than idle. */
+  /** Whether requests wait that this connection would not serve: it does more good closed than idle. */
   isInTheWay({ address, key }: Peer): boolean {
     const served = address.wantedOf(key);
     return (
@@ -73,13 +73,13 @@ export class ConnectionSlots {
     address.carried(team);
   }
 
-  /** To be told when the team may hold another one. */
+  /** Calls the waiter's `handOut` when the team may hold another connection. */
   awaitShare(team: string, waiter: ShareWaiter): void {
     const waiters = this.#shareWaiters.get(team) ?? new Set();
     this.#shareWaiters.set(team, waiters.add(waiter));
   }
 
-  /** Answers at once where it can; the returned function withdraws what was not answered. */
+  /** Answers at once where possible; the returned function withdraws a request that still waits. */
   request(request: OpeningRequest): () => void {
     const { team, peer } = request;
     this.#requests.add(request);
@@ -91,8 +91,8 @@ export class ConnectionSlots {
   }
 
   /**
-   * A connection that its destination can do without, to whoever waits for one like it; answers whether anybody did. Nobody
-   * does where somebody who needs its place instead comes before them.
+   * Passes a connection that its destination can do without to the next request that it would serve. False where there
+   * is none, or where a request that needs its slot instead comes first.
    */
   pass(session: SmtpSession, peer: Peer, wasIdle: boolean): boolean {
     if (peer.address.wantedOf(peer.key) === 0) return false;
@@ -107,18 +107,18 @@ export class ConnectionSlots {
     return false;
   }
 
-  /** Who of a team comes first that could do something with this connection or with its place. */
+  /** The team's first request that could use this connection, or its slot once it is closed. */
   #nextFor(team: string, requests: TeamRequests, lent: Peer, wasIdle: boolean): OpeningRequest | undefined {
     for (const { peer, requests: alike } of requests.byPeer) {
       const isAlike = peer.key === lent.key;
-      if (!peer.address.mayHold(team) || !(isAlike || this.#wouldDo(lent.address, peer.address, team))) continue;
+      if (!peer.address.mayHold(team) || !(isAlike || this.#makesRoomFor(lent.address, peer.address, team))) continue;
       for (const request of alike) if (isAlike ? request.mayAdopt(wasIdle) : request.isReady()) return request;
     }
     return undefined;
   }
 
-  /** Whether a connection to one address, closed, makes room for one to the other, unless another is on its way out already. */
-  #wouldDo(closed: MxAddress, wanted: MxAddress, team: string): boolean {
+  /** Whether closing a connection to one address makes room for one to the other; not while another is being closed already. */
+  #makesRoomFor(closed: MxAddress, wanted: MxAddress, team: string): boolean {
     if (!this.#openings.fits(team)) return false;
     if (wanted === closed) return wanted.isFull && wanted.leaving === 0;
     return this.#sockets >= this.#countMax && !wanted.isFull && this.#leaving === 0;
@@ -151,7 +151,7 @@ export class ConnectionSlots {
     this.serve();
   }
 
-  /** A connection that stood broke off. */
+  /** An established connection broke. */
   brokeOff(address: MxAddress, why: Deferral): void {
     address.backOff.failedTogether(why);
     this.#failed.add(address);
@@ -166,7 +166,7 @@ export class ConnectionSlots {
     this.serve();
   }
 
-  /** Gives out what has become free, to each team in turn. */
+  /** Gives free slots and idle connections to the requests, to each team in turn. */
   serve(): void {
     if (this.#requests.count + this.#shareWaiters.size === 0) return this.#failed.clear();
     this.#serveAgain = true;
@@ -175,7 +175,7 @@ export class ConnectionSlots {
     while (this.#serveAgain) {
       this.#serveAgain = false;
       this.#tellShareWaiters();
-      // Before an address that failed is refused: a connection that stands is worth more than what was heard of it since.
+      // Comes before the refusals: an established connection counts for more than a later failure of its address.
       this.#lendIdle();
       this.#refuse();
       while (this.#round());
@@ -200,7 +200,7 @@ export class ConnectionSlots {
     }
   }
 
-  /** One opening for each team that may have it; answers whether there was any. */
+  /** Permits one opening for each team that may have one; false where none may. */
   #round(): boolean {
     let wasAny = false;
     for (const [team, requests] of this.#requests.teams()) {

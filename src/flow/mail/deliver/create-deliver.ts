@@ -17,7 +17,7 @@ import type { SmtpTimeouts } from './timeouts.ts';
 import { RFC_TIMEOUTS } from './timeouts.ts';
 import { transmit } from './transmit.ts';
 
-/** A named way out of this installation; what it leaves open is taken from the options. */
+/** How the mail of a region leaves this installation; what is undefined is taken from the options. */
 export interface Egress {
   heloName?: string;
   /** With an address of one family only, mail leaves by that family only. */
@@ -31,37 +31,37 @@ export interface DeliverOptions {
   sourceAddress?: { v4?: string; v6?: string };
   regionOf?: (name: string) => Egress;
   resolver: Resolver;
-  /** Told of each connection, so that a port of ours knows what we bring to ourselves. */
+  /** Records each connection, so that our own ports recognise what we deliver to ourselves. */
   ownConnections?: OwnConnections;
   smtpPort?: number;
   /** Ranges (CIDR) outside the public internet that mail may be sent to. */
   allowPrivate?: string[];
-  /** Where mail must never be sent, since it is us, unless we take the domain's mail. */
+  /** Our own names: mail is never sent to them, unless we take the domain's mail. */
   ownHostNames?: string[];
-  /** Our exchangers by other names. */
+  /** Other names under which we are a mail exchanger. */
   ownExchangers?: string[];
   /** Whether we take the domain's mail ourselves. */
   takesMailFor?: (domain: string) => Promise<boolean>;
   /** The domain whose addresses are answered by the mailbox simulator. */
   simulatorDomain?: string;
-  /** Takes all other mail instead of the network. */
+  /** Takes the place of the network for all mail that is not for the simulator. */
   capture?: Deliver;
   timeouts?: Partial<SmtpTimeouts>;
   limits?: Partial<DeliverLimits>;
   tls?: { verifyEnforced?: boolean; ca?: string; minVersion?: SecureVersion };
   /** Measures every wait. */
   clock?: Clock;
-  /** Dates what is remembered of failures; the clock's own time unless given. */
+  /** The time for the memory of failures; the clock's own unless given. */
   now?: () => number;
   /** Shuffles equal hosts and spreads second tries. */
   random: () => number;
-  /** Told when a transaction did not end in delivery for everybody: the last steps of the session, never content. */
+  /** Called when a transaction did not deliver to all its recipients, with the last steps of the session, never content. */
   onTrouble?: (trouble: { job: DeliveryJob; mx: string; outcomes: RecipientOutcome[]; transcript: string[] }) => void;
 }
 
 export interface DeliverLimits {
   connectionsPerDestinationMax: number;
-  /** Behind one address, whatever the destinations. */
+  /** To one address, whatever the destinations. */
   connectionsPerAddressMax: number;
   connectionsTotalMax: number;
   messagesPerConnectionMax: number;
@@ -71,7 +71,7 @@ export interface DeliverLimits {
 }
 
 export interface DeliverStats extends PoolStats {
-  /** Transactions by what carried them. */
+  /** Transactions, by the connection that carried them. */
   onFreshConnection: number;
   onReusedConnection: number;
 }
@@ -100,7 +100,7 @@ export function createDeliver(options: DeliverOptions): Delivery {
   return {
     deliver: async (job, ctx) => {
       if (job.domain === simulatorDomain) {
-        // Also what the simulator answers can be looked at; later tries are of the same message.
+        // Mail to the simulator is captured too, but once: later tries are of the same message.
         if (job.attempt === 1) await options.capture?.(job, ctx);
         return simulate(job);
       }

@@ -15,19 +15,19 @@ export interface DeliveryJob {
   tls: 'opportunistic' | 'enforced' | 'verified';
   /** 1 for the first try. */
   attempt: number;
-  /** What its client asked for of the servers that carry it. */
+  /** What the submitting client asked for: delivery notices (DSN), REQUIRETLS. */
   asked?: Asked;
 }
 
 export interface OutboundMessage {
   /**
-   * Complete lines that end in CRLF, signed, and not dot-stuffed; cut anywhere. What does not stand in memory is read
-   * as it is asked for, at each reading to the same bytes; a reading that fails leaves the message without its end.
+   * Complete lines that end in CRLF, signed, and not dot-stuffed; chunks are cut anywhere. A message that is not in
+   * memory is read as it is consumed, with the same bytes each time; a read that fails leaves it without its end.
    */
   content: Buffer[] | AsyncIterable<Buffer>;
   size: number;
   needsSmtpUtf8: boolean;
-  /** Its body has bytes beyond ASCII; messages of our own have none. */
+  /** The body has bytes beyond ASCII; messages that we compose have none. */
   isEightBit?: boolean;
 }
 
@@ -74,7 +74,7 @@ export type BounceReason =
   | 'requiretls_unsupported'
   | 'malformed_address';
 
-/** A reply without `mx` is an outcome of ours, written as the reply a relay would have given. */
+/** A reply without `mx` is ours, written as a relay would have given it. */
 export type RecipientOutcome =
   | {
       kind: 'delivered';
@@ -82,9 +82,9 @@ export type RecipientOutcome =
       reply: Reply;
       mx: string;
       tls: TlsInfo;
-      /** Its server was asked for the notices, and sends them. */
+      /** The recipient's server was asked for the delivery notices, so it sends them. */
       isNoticed?: true;
-      /** Only the simulator: what happens to the email next. */
+      /** Set by the simulator alone: what happens to the email next. */
       then?: ('complained' | 'opened' | 'clicked')[];
     }
   | {
@@ -101,7 +101,7 @@ export type RecipientOutcome =
   /** The connection broke after the dot was written and before its reply was read. Never to be sent again. */
   | { kind: 'ambiguous'; address: string; detail: string; mx?: string };
 
-/** With whom the message was talked over, and how: for whoever asks later what became of it. */
+/** The dialogue with a mail server about a message, kept to explain later how its delivery ended. */
 export interface Conversation {
   mx: string;
   address: string;
@@ -114,11 +114,11 @@ export interface DeliverContext {
   message(): Promise<OutboundMessage>;
   handOff: HandOff;
   signal: AbortSignal;
-  /** Called when a conversation with a mail server is over; not at all where none was had. */
+  /** Called after a dialogue with a mail server; not at all without one. */
   onConversation?: (conversation: Conversation) => void;
 }
 
-/** Exactly one outcome for each of the job's recipients, in their order. What message() or intend() throw passes through. */
+/** Returns one outcome for each of the job's recipients, in their order. Errors of message() and intend() pass through. */
 export type Deliver = (job: DeliveryJob, ctx: DeliverContext) => Promise<RecipientOutcome[]>;
 
 /** An outcome that is the same for all recipients of a job, before it is dealt out to them. */

@@ -14,7 +14,7 @@ export interface DestinationPoolOptions {
   limits: DestinationLimits & { connectionsTotalMax: number; connectionsPerAddressMax: number };
   route: (job: DeliveryJob) => Promise<Route>;
   open: (job: DeliveryJob, target: Target, skipTls: boolean, openMs: number, signal: AbortSignal) => Promise<Opened>;
-  /** Tells jobs apart that reach the same address in different ways. */
+  /** The egress of a job: jobs that leave by different ones share no connection. */
   egressOf: (job: DeliveryJob) => string;
   clock: Clock;
   now: () => number;
@@ -32,16 +32,16 @@ export interface PoolStats {
 
 export interface DestinationPool {
   acquire(job: DeliveryJob, signal: AbortSignal, fresh: boolean): Promise<Lease>;
-  /** Whoever had the lease gives it back, and says how its transaction ended. */
+  /** Returns a leased session and says how its transaction ended. */
   release(job: DeliveryJob, session: SmtpSession, ending: Ending | undefined): void;
-  /** Its mail would be refused without being tried. */
+  /** Whether the destination's mail would be deferred without being tried. */
   isDown(job: Place & Pick<DeliveryJob, 'teamId'>): boolean;
   stats(): PoolStats;
   /** Transactions under way may end within the grace; then their connections are cut. */
   close(graceMs: number): Promise<void>;
 }
 
-/** What mail has in common that shares connections. */
+/** What deliveries must have in common to share connections. */
 export type Place = Pick<DeliveryJob, 'domain' | 'region' | 'tls'>;
 
 const keyOf = ({ domain, region, tls }: Place): string => `${domain} ${region} ${tls}`;
@@ -49,9 +49,9 @@ const keyOf = ({ domain, region, tls }: Place): string => `${domain} ${region} $
 const SWEEP_EVERY = 256;
 
 /**
- * Connections by destination: the domain, the region it is sent from, and the TLS policy. A slow destination holds up
- * only its own mail, because what waits for a connection waits in its destination's own line. A connection that one has no
- * mail for goes to another behind the same host, where one stands open for all the names of a large provider.
+ * Connections by destination: the domain, the region it is sent from, and the TLS policy. Deliveries wait in their
+ * destination's own queue, so a slow destination holds up only its own mail. A destination without mail passes its
+ * connection on to another one behind the same host: one open connection serves all the names of a large provider.
  */
 export function createDestinationPool(options: DestinationPoolOptions): DestinationPool {
   const destinations = new Map<string, Destination>();

@@ -6,34 +6,37 @@ import { FailureMemory } from './failure-memory.ts';
 import type { Peer } from './idle-sessions.ts';
 import { refuse, STOPPING, type Lease, type Waiter } from './lease.ts';
 import type { MxAddress } from './mx-address.ts';
-import type { Target } from './mx-route.ts';
 import { allFailed, asDown, notTried, tookTooLong, addressOutcome, type FailedTarget } from './opening-outcome.ts';
 import type { Deferral, JobOutcome } from './delivery-job.ts';
-import type { Opened, SmtpSession } from './smtp-session.ts';
+import type { SmtpSession } from './smtp-session.ts';
 import { WaitersByTeam } from './waiters-by-team.ts';
 
-/** Messages that a connection carries for one destination while others wait for its address: then it is their turn. */
+/** A connection that others wait for is passed on after this many messages for one destination. */
 const MESSAGES_WHILE_SCARCE = 10;
-const HANDSHAKE_MEMORY_MS = 600_000;
 
-/** The connections to one destination, who waits for them, and what is remembered of its failures. */
+/**
+ * The connections to one destination, the deliveries that wait for them, and the memory of its failures. The life of a
+ * connection: `acquire` leases an idle one or adds a waiter. For waiters, `#openForWaiters` opens connections (`#open`),
+ * each with the permission of the slots. `#adopt` takes in what was opened here, or lent by another destination, and
+ * `#lease` gives it to the next waiter. `release` leases it again, passes it to another destination (`#passOn`) or parks
+ * it idle. `#retire` closes it; `#closed` hears that the peer did.
+ */
 export class Destination implements ShareWaiter {
   #options: DestinationOptions;
   #idle: SmtpSession[] = [];
   #sessions = new Set<SmtpSession>();
-  /** Of sessions that are gone as well, until whoever holds them has given them back. */
+  /** Also of leased sessions whose connection is gone, until they are released. */
   #peerOf = new WeakMap<SmtpSession, Peer>();
-  /** Openings that are asked for or under way, by the team they are for. */
+  /** Openings requested or under way, by the team they are for. */
   #wanted = new Map<string, number>();
   #wantedCount = 0;
-  /** Those of them that have a connection's place. */
+  /** Openings under way: they hold a slot. */
   #opening = 0;
   #closing = 0;
-  /** Whoever has one gives it back here, also when its connection is gone. */
+  /** Sessions that are to be released, also those whose connection is gone. */
   #leases = 0;
   #waiting = new WaitersByTeam<Waiter>();
   #failures: FailureMemory;
-  #plainUntil = new Map<string, number>();
   #stopping = new AbortController();
 
   constructor(options: DestinationOptions) {
@@ -41,7 +44,7 @@ export class Destination implements ShareWaiter {
     this.#failures = new FailureMemory(options);
   }
 
-  /** A connection for one transaction, or why there is none. `fresh` passes over idle ones, which may be dead too. */
+  /** Leases a connection for one transaction, or says why there is none. `fresh` passes over idle connections. */
   acquire(team: string, signal: AbortSignal, fresh: boolean): Promise<Lease> {
     if (this.#stopping.signal.aborted || signal.aborted) return Promise.resolve(STOPPING);
     const { slots } = this.#options;
@@ -49,10 +52,10 @@ export class Destination implements ShareWaiter {
     const idle = mayHave ? this.#idle.findLast((session) => this.#mayHold(team, session)) : undefined;
     if (idle) {
       this.#unpark(idle);
-      this.#carry(team, idle);
+      this.#beginLease(team, idle);
       return Promise.resolve({ kind: 'lease', session: idle });
     }
-    // Where one idle connection was dead, so are the others.
+    // Where one idle connection was dead, the others are taken for dead too.
     if (fresh) for (const session of [...this.#idle]) this.yieldIdle(session);
     const why = this.whyDown(team);
     if (why) return Promise.resolve(asDown(why));
@@ -66,48 +69,12 @@ export class Destination implements ShareWaiter {
       const unwatch = onAbort(signal, () => waiter.settle(STOPPING));
       this.#waiting.add(team, waiter, fresh ? 'first' : 'last');
       if (this.#idle.length > 0) slots.awaitShare(team, this);
-      this.grow();
+      this.#openForWaiters();
     });
   }
 
-  release(team: string, session: SmtpSession, ending: Ending | undefined): void {
-    const { limits, slots } = this.#options;
-    const peer = this.#peerOf.get(session);
-    const isWanted = peer !== undefined && (slots.isScarce(peer.address) || slots.isHeldUp(team, peer.address));
-    this.#leases -= 1;
-    if (peer) slots.carried(team, peer.address);
-    if (ending) this.#note(team, session, ending);
-    const { failure, earlyReply, isLeaving } = session.connection;
-    const isUsable = !failure && !earlyReply && !isLeaving && !this.#stopping.signal.aborted;
-    const hadItsTurn = session.used - session.usedElsewhere >= MESSAGES_WHILE_SCARCE;
-    if (!isUsable || session.used >= limits.messagesPerConnectionMax) this.#retire(session);
-    else if (!hadItsTurn || !isWanted || !this.#moveOn(session, peer, false)) this.#hand(session, false);
-    this.grow();
-    slots.serve();
-  }
-
-  #note(team: string, session: SmtpSession, ending: Ending): void {
-    this.#failures.note(team, ending);
-    const address = this.#peerOf.get(session)?.address;
-    if (ending.kind === 'worked') address?.backOff.worked();
-    else if (ending.kind === 'broken' && address) this.#options.slots.brokeOff(address, ending.why);
-  }
-
-  /** Gives idle connections to those who wait and may have them now. */
-  handOut(): void {
-    for (const session of this.#idle.toReversed()) {
-      if (this.#waiting.size === 0) break;
-      const peer = this.#peerOf.get(session);
-      if (!peer || !this.#idle.includes(session) || !this.#mayTake(peer, true)) continue;
-      this.#unpark(session);
-      this.#hand(session, true);
-    }
-    if (this.#idle.length > 0) for (const [team] of this.#waiting.teams()) this.#options.slots.awaitShare(team, this);
-    this.grow();
-  }
-
-  /** Asks for connections while somebody waits; only one is opened until the destination has shown that it answers. */
-  grow(): void {
+  /** Opens connections for the waiters; only one until the destination has shown that it answers. */
+  #openForWaiters(): void {
     if (this.#waiting.size === 0 || this.#stopping.signal.aborted) return;
     const { connectionsMax } = this.#options.limits;
     for (const [team, count] of [...this.#waiting.teams()]) {
@@ -118,7 +85,7 @@ export class Destination implements ShareWaiter {
       }
       const { why } = this.#failures.all;
       if (why) {
-        // A peer that limits connections still serves the ones it took: who waits may wait for those.
+        // A peer that limits connections still serves the established ones: the waiters may wait for those.
         if (this.#sessions.size + this.#wantedCount === 0) refuse(this.#waiting.takeAllOf(team), asDown(why));
         else if (this.#sessions.size === this.#idle.length) this.#refuseFresh(team, asDown(why));
         continue;
@@ -131,64 +98,20 @@ export class Destination implements ShareWaiter {
     }
   }
 
-  /** Closes an idle connection so that another destination can have its slot. */
-  yieldIdle(session: SmtpSession): void {
-    this.#unpark(session);
-    this.#retire(session);
-  }
-
-  /** What is idle does not do for them, and nothing else will come. */
+  /** Refuses the waiters that need a fresh connection: all established ones are idle, and none is being opened. */
   #refuseFresh(team: string, outcome: JobOutcome): void {
     if (this.#wantedCount > 0) return;
     for (let first = this.#waiting.first(team); first?.needsFresh; first = this.#waiting.first(team))
       first.settle(outcome);
   }
 
-  /** Another destination has this idle connection from now on. */
-  giveAway(session: SmtpSession): void {
-    this.#unpark(session);
-    this.#sessions.delete(session);
-  }
-
-  /** Refuses who waits, gives up opening, closes what is idle; transactions under way may end. */
-  stop(): void {
-    this.#refuseAll(STOPPING);
-    this.#stopping.abort();
-    for (const session of [...this.#idle]) this.yieldIdle(session);
-  }
-
-  /** Breaks transactions under way. */
-  abandon(): void {
-    for (const session of this.#sessions)
-      session.connection.fail({ kind: 'aborted', detail: 'the server is stopping' });
-  }
-
-  /** Nothing is lost when it is forgotten. */
-  get isForgettable(): boolean {
-    const isQuiet = this.connections + this.#leases + this.#wantedCount + this.#waiting.size === 0;
-    return isQuiet && this.#failures.isForgettable;
-  }
-
-  get connections(): number {
-    return this.#sessions.size + this.#opening + this.#closing;
-  }
-
-  /** Why a team's mail would be deferred without being tried. */
-  whyDown(team: string): Deferral | undefined {
-    return this.#failures.whyTeam(team) ?? (this.#sessions.size === 0 ? this.#failures.all.why : undefined);
-  }
-
-  get counts(): { idle: number; waiting: number; isDown: boolean } {
-    return { idle: this.#idle.length, waiting: this.#waiting.size, isDown: this.#failures.all.why !== undefined };
-  }
-
   async #open(team: string): Promise<void> {
-    this.#count(team, 1);
+    this.#countWanted(team, 1);
     const opened = await this.#openFirst(team);
-    this.#count(team, -1);
+    this.#countWanted(team, -1);
     if (opened.kind !== 'open') {
-      if (opened.kind === 'unneeded') this.grow();
-      else this.#remember(opened);
+      if (opened.kind === 'unneeded') this.#openForWaiters();
+      else this.#openingFailed(opened);
       return this.#options.onLeft();
     }
     const { session, peer } = opened;
@@ -196,26 +119,11 @@ export class Destination implements ShareWaiter {
     this.#options.slots.opened({ team, address: peer.address });
     this.#failures.all.answered();
     this.#adopt(session, peer, false);
-    this.grow();
+    this.#openForWaiters();
     this.#options.slots.serve();
   }
 
-  #adopt(session: SmtpSession, peer: Peer, wasIdle: boolean): void {
-    session.usedElsewhere = session.used;
-    this.#sessions.add(session);
-    this.#peerOf.set(session, peer);
-    session.connection.onClosed = () => this.#closed(session);
-    this.#hand(session, wasIdle);
-  }
-
-  #count(team: string, change: 1 | -1): void {
-    this.#wantedCount += change;
-    const wanted = (this.#wanted.get(team) ?? 0) + change;
-    if (wanted === 0) this.#wanted.delete(team);
-    else this.#wanted.set(team, wanted);
-  }
-
-  /** The first of the route's targets that greets us; what the others said becomes the detail. */
+  /** Opens the first of the route's targets that greets us; what the others said becomes the detail. */
   async #openFirst(team: string): Promise<OpenedFirst> {
     const { clock, limits, slots } = this.#options;
     const route = await this.#options.route();
@@ -236,9 +144,13 @@ export class Destination implements ShareWaiter {
         continue;
       }
       const from = clock.now();
-      const opened = await this.#openTarget(target, leftMs);
+      const skipTls = this.#failures.skipsTls(target.address);
+      const opened = await this.#options.open(target, skipTls, leftMs, this.#stopping.signal);
       leftMs -= Math.max(0, clock.now() - from);
-      if (opened.kind === 'open') return { kind: 'open', session: opened.session, peer };
+      if (opened.kind === 'open') {
+        if (opened.handshakeFailed) this.#failures.handshakeFailed(target.address);
+        return { kind: 'open', session: opened.session, peer };
+      }
       this.#opening -= 1;
       const failure: FailedTarget = { ...opened, mx: target.host };
       failures.push(failure);
@@ -247,17 +159,7 @@ export class Destination implements ShareWaiter {
     return this.#stopping.signal.aborted ? STOPPING : allFailed(failures);
   }
 
-  async #openTarget(target: Target, openMs: number): Promise<Opened> {
-    const { now } = this.#options;
-    const skipTls = (this.#plainUntil.get(target.address) ?? 0) > now();
-    const opened = await this.#options.open(target, skipTls, openMs, this.#stopping.signal);
-    if (opened.kind === 'open' && opened.handshakeFailed) {
-      this.#plainUntil.set(target.address, now() + HANDSHAKE_MEMORY_MS);
-    }
-    return opened;
-  }
-
-  /** Resolves when a connection may be opened, or when there is no use in it. */
+  /** Resolves when the slots permit an opening, or when the opening is refused or no longer needed. */
   #permission(team: string, peer: Peer): Promise<'open' | 'stopping' | 'unneeded' | Refusal> {
     const { slots } = this.#options;
     return new Promise((resolve) => {
@@ -281,7 +183,7 @@ export class Destination implements ShareWaiter {
           slots.failed({ team, address: peer.address }, undefined);
           resolve('unneeded');
         },
-        mayAdopt: (wasIdle) => !this.#isFull && this.#mayTake(peer, wasIdle),
+        mayAdopt: (wasIdle) => !this.#isFull && this.#hasWaiterFor(peer, wasIdle),
         adopt: (session, wasIdle) => {
           unwatch();
           this.#adopt(session, peer, wasIdle);
@@ -291,25 +193,74 @@ export class Destination implements ShareWaiter {
     });
   }
 
-  /** To the next who may have it; answers whether there was anybody. */
-  #hand(session: SmtpSession, wasIdle: boolean): boolean {
+  #countWanted(team: string, change: 1 | -1): void {
+    this.#wantedCount += change;
+    const wanted = (this.#wanted.get(team) ?? 0) + change;
+    if (wanted === 0) this.#wanted.delete(team);
+    else this.#wanted.set(team, wanted);
+  }
+
+  #openingFailed(outcome: JobOutcome): void {
+    if (this.#stopping.signal.aborted) return this.#refuseAll(STOPPING);
+    if (outcome.kind === 'bounced') return this.#refuseAll(outcome);
+    this.#failures.all.failed(outcome, outcome.reason === 'destination_down');
+    if (this.#sessions.size === 0 && this.#wantedCount === 0) this.#refuseAll(outcome);
+  }
+
+  #adopt(session: SmtpSession, peer: Peer, wasIdle: boolean): void {
+    session.usedElsewhere = session.used;
+    this.#sessions.add(session);
+    this.#peerOf.set(session, peer);
+    session.connection.onClosed = () => this.#closed(session);
+    this.#lease(session, wasIdle);
+  }
+
+  /** Leases the connection to the next waiter that may have it; without such a waiter, passes it on or parks it. */
+  #lease(session: SmtpSession, wasIdle: boolean): void {
     const { slots } = this.#options;
-    const waiter = this.#waiting.take((team) => this.#mayHold(team, session) && this.#takes(team, wasIdle));
+    const waiter = this.#waiting.take((team) => this.#mayHold(team, session) && this.#accepts(team, wasIdle));
     if (waiter) {
-      this.#carry(waiter.team, session);
-      waiter.settle({ kind: 'lease', session });
-      return true;
+      this.#beginLease(waiter.team, session);
+      return waiter.settle({ kind: 'lease', session });
     }
     for (const [team] of this.#waiting.teams()) slots.awaitShare(team, this);
     const peer = this.#peerOf.get(session);
     const isOver = session.connection.failure !== undefined || this.#stopping.signal.aborted;
     if (isOver || !peer) this.#retire(session);
-    else if (!this.#moveOn(session, peer, wasIdle)) this.#park(session, peer);
-    return false;
+    else if (!this.#passOn(session, peer, wasIdle)) this.#park(session, peer);
   }
 
-  /** To whoever waits for one like it, or its place to whoever waits for another; answers whether anybody did. */
-  #moveOn(session: SmtpSession, peer: Peer, wasIdle: boolean): boolean {
+  #beginLease(team: string, session: SmtpSession): void {
+    const peer = this.#peerOf.get(session);
+    this.#leases += 1;
+    if (peer) this.#options.slots.carry(team, peer.address);
+  }
+
+  release(team: string, session: SmtpSession, ending: Ending | undefined): void {
+    const { limits, slots } = this.#options;
+    const peer = this.#peerOf.get(session);
+    const isWanted = peer !== undefined && (slots.isScarce(peer.address) || slots.isHeldUp(team, peer.address));
+    this.#leases -= 1;
+    if (peer) slots.carried(team, peer.address);
+    if (ending) this.#noteEnding(team, session, ending);
+    const { failure, earlyReply, isLeaving } = session.connection;
+    const isUsable = !failure && !earlyReply && !isLeaving && !this.#stopping.signal.aborted;
+    const hadItsTurn = session.used - session.usedElsewhere >= MESSAGES_WHILE_SCARCE;
+    if (!isUsable || session.used >= limits.messagesPerConnectionMax) this.#retire(session);
+    else if (!hadItsTurn || !isWanted || !this.#passOn(session, peer, false)) this.#lease(session, false);
+    this.#openForWaiters();
+    slots.serve();
+  }
+
+  #noteEnding(team: string, session: SmtpSession, ending: Ending): void {
+    this.#failures.note(team, ending);
+    const address = this.#peerOf.get(session)?.address;
+    if (ending.kind === 'worked') address?.backOff.worked();
+    else if (ending.kind === 'broken' && address) this.#options.slots.brokeOff(address, ending.why);
+  }
+
+  /** Passes the connection to another destination, or closes it where another needs its slot; false where none does. */
+  #passOn(session: SmtpSession, peer: Peer, wasIdle: boolean): boolean {
     const { slots } = this.#options;
     this.#sessions.delete(session);
     if (slots.pass(session, peer, wasIdle)) return true;
@@ -317,32 +268,6 @@ export class Destination implements ShareWaiter {
     if (!slots.isInTheWay(peer)) return false;
     this.#retire(session);
     return true;
-  }
-
-  /** Whether somebody waits who may have one like it now. */
-  #mayTake({ address }: Peer, wasIdle: boolean): boolean {
-    const teams = [...this.#waiting.teams()].map(([team]) => team);
-    return teams.some((team) => this.#options.slots.mayHold(team, address) && this.#takes(team, wasIdle));
-  }
-
-  /** What was idle may be dead, and a second dead one ends the try. */
-  #takes(team: string, wasIdle: boolean): boolean {
-    const first = this.#waiting.first(team);
-    return first !== undefined && !(wasIdle && first.needsFresh);
-  }
-
-  get #isFull(): boolean {
-    return this.connections >= this.#options.limits.connectionsMax;
-  }
-
-  #mayHold(team: string, session: SmtpSession): boolean {
-    return this.#options.slots.mayHold(team, this.#peerOf.get(session)?.address);
-  }
-
-  #carry(team: string, session: SmtpSession): void {
-    const peer = this.#peerOf.get(session);
-    this.#leases += 1;
-    if (peer) this.#options.slots.carry(team, peer.address);
   }
 
   #park(session: SmtpSession, peer: Peer): void {
@@ -355,18 +280,50 @@ export class Destination implements ShareWaiter {
     this.#options.idleSessions.unpark(session);
   }
 
-  /** The slot stays taken until the socket is gone: until then the peer counts the connection too. */
+  /** Leases idle connections to the waiters whose share allows it now. */
+  handOut(): void {
+    for (const session of this.#idle.toReversed()) {
+      if (this.#waiting.size === 0) break;
+      const peer = this.#peerOf.get(session);
+      if (!peer || !this.#idle.includes(session) || !this.#hasWaiterFor(peer, true)) continue;
+      this.#unpark(session);
+      this.#lease(session, true);
+    }
+    if (this.#idle.length > 0) for (const [team] of this.#waiting.teams()) this.#options.slots.awaitShare(team, this);
+    this.#openForWaiters();
+  }
+
+  /** Closes an idle connection so that another destination can have its slot. */
+  yieldIdle(session: SmtpSession): void {
+    this.#unpark(session);
+    this.#retire(session);
+  }
+
+  /** Forgets an idle connection, which another destination has from now on. */
+  giveAway(session: SmtpSession): void {
+    this.#unpark(session);
+    this.#sessions.delete(session);
+  }
+
+  /** Closes the connection. Its slot is held until the socket is gone: until then the peer counts it too. */
   #retire(session: SmtpSession): void {
     const address = this.#peerOf.get(session)?.address;
     if (!this.#sessions.delete(session) || !address) return;
     this.#closing += 1;
     this.#options.slots.leaves(address);
-    session.connection.onClosed = () => this.#left(address);
-    if (session.connection.isClosed) this.#left(address);
+    session.connection.onClosed = () => this.#retired(address);
+    if (session.connection.isClosed) this.#retired(address);
     else session.connection.quit(this.#options.quitMs);
   }
 
-  /** Gone by itself while it was leased. Another is opened when whoever holds it has said how that came. */
+  #retired(address: MxAddress): void {
+    this.#closing -= 1;
+    this.#options.slots.left(address);
+    this.#options.onLeft();
+    this.#openForWaiters();
+  }
+
+  /** The peer closed a leased connection. `release` decides whether to open a replacement. */
   #closed(session: SmtpSession): void {
     const address = this.#peerOf.get(session)?.address;
     if (!this.#sessions.delete(session) || !address) return;
@@ -375,22 +332,60 @@ export class Destination implements ShareWaiter {
     this.#options.onLeft();
   }
 
-  #left(address: MxAddress): void {
-    this.#closing -= 1;
-    this.#options.slots.left(address);
-    this.#options.onLeft();
-    this.grow();
+  /** Refuses the waiters, gives up openings, closes idle connections; transactions under way may end. */
+  stop(): void {
+    this.#refuseAll(STOPPING);
+    this.#stopping.abort();
+    for (const session of [...this.#idle]) this.yieldIdle(session);
   }
 
-  #remember(outcome: JobOutcome): void {
-    if (this.#stopping.signal.aborted) return this.#refuseAll(STOPPING);
-    if (outcome.kind === 'bounced') return this.#refuseAll(outcome);
-    this.#failures.all.failed(outcome, outcome.reason === 'destination_down');
-    if (this.#sessions.size === 0 && this.#wantedCount === 0) this.#refuseAll(outcome);
+  /** Breaks transactions under way. */
+  abandon(): void {
+    for (const session of this.#sessions)
+      session.connection.fail({ kind: 'aborted', detail: 'the server is stopping' });
   }
 
   #refuseAll(outcome: JobOutcome): void {
     refuse(this.#waiting.takeAll(), outcome);
+  }
+
+  /** Whether a waiter may have a connection to this peer now. */
+  #hasWaiterFor({ address }: Peer, wasIdle: boolean): boolean {
+    const teams = [...this.#waiting.teams()].map(([team]) => team);
+    return teams.some((team) => this.#options.slots.mayHold(team, address) && this.#accepts(team, wasIdle));
+  }
+
+  /** Idle connections may be dead, and a second dead one ends the try: waiters that met one need a fresh one. */
+  #accepts(team: string, wasIdle: boolean): boolean {
+    const first = this.#waiting.first(team);
+    return first !== undefined && !(wasIdle && first.needsFresh);
+  }
+
+  #mayHold(team: string, session: SmtpSession): boolean {
+    return this.#options.slots.mayHold(team, this.#peerOf.get(session)?.address);
+  }
+
+  get #isFull(): boolean {
+    return this.connections >= this.#options.limits.connectionsMax;
+  }
+
+  get connections(): number {
+    return this.#sessions.size + this.#opening + this.#closing;
+  }
+
+  get counts(): { idle: number; waiting: number; isDown: boolean } {
+    return { idle: this.#idle.length, waiting: this.#waiting.size, isDown: this.#failures.all.why !== undefined };
+  }
+
+  /** Why a team's mail would be deferred without being tried. */
+  whyDown(team: string): Deferral | undefined {
+    return this.#failures.whyTeam(team) ?? (this.#sessions.size === 0 ? this.#failures.all.why : undefined);
+  }
+
+  /** True when nothing is lost by dropping this object. */
+  get isForgettable(): boolean {
+    const isQuiet = this.connections + this.#leases + this.#wantedCount + this.#waiting.size === 0;
+    return isQuiet && this.#failures.isForgettable;
   }
 }
 

@@ -1,15 +1,15 @@
 import type { Deferral, RecipientOutcome } from './delivery-job.ts';
 import { REASONS, type SmtpSession } from './smtp-session.ts';
 
-/** What the way in which a transaction ended says about the mail that comes next. */
+/** What the end of a transaction says about mail that comes later. */
 export type Ending =
   | { kind: 'worked' }
-  /** The peer broke the protocol, which is its fault whoever's mail that was. */
+  /** The peer broke the protocol: its own fault, whichever team's mail it was. */
   | { kind: 'broken'; why: Deferral }
-  /** The peer ended the session: it may have had enough of one sender, while it goes on serving the others. */
+  /** The peer ended the session: it may want no more from this team, and still serve the others. */
   | { kind: 'turned away'; why: Deferral };
 
-/** Undefined where it says nothing. */
+/** Undefined where the end says nothing about later mail. */
 export function endingOf({ connection, mx, used }: SmtpSession, outcomes: RecipientOutcome[]): Ending | undefined {
   const { failure } = connection;
   if (failure?.kind === 'aborted' || used === 0) return undefined;

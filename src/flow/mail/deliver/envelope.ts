@@ -17,7 +17,7 @@ export interface EnvelopeReplies {
   closing?: Reply;
 }
 
-/** Refused by us, because the peer could only misunderstand it. */
+/** Our own refusal of what this peer cannot take: addresses that break a command, missing extensions, size. */
 export function judgeEnvelope(
   session: SmtpSession,
   job: DeliveryJob,
@@ -57,14 +57,14 @@ export function judgeEnvelope(
 const UNSPEAKABLE = /[\u0000-\u001f\u007f<>]/;
 const BEYOND_ASCII = /[^\u0000-\u007f]/;
 
-/** Speaks MAIL, RCPT and DATA: in one breath when the peer allows it (RFC 2920), otherwise one by one. */
+/** Sends MAIL, RCPT and DATA: pipelined when the peer allows it (RFC 2920), otherwise one by one. */
 export function sendEnvelope(
   session: SmtpSession,
   job: DeliveryJob,
   message: OutboundMessage,
 ): Promise<EnvelopeReplies> {
   const mail = mailCommand(session, job, message);
-  return session.can.pipelining ? inOneBreath(session, job, mail) : oneByOne(session, job, mail);
+  return session.can.pipelining ? pipelined(session, job, mail) : oneByOne(session, job, mail);
 }
 
 function mailCommand({ can }: SmtpSession, job: DeliveryJob, message: OutboundMessage): string {
@@ -80,18 +80,18 @@ function mailCommand({ can }: SmtpSession, job: DeliveryJob, message: OutboundMe
   return `${command}\r\n`;
 }
 
-const OURS: readonly Notify[] = ['FAILURE', 'DELAY'];
+const ALWAYS_ASKED: readonly Notify[] = ['FAILURE', 'DELAY'];
 
 /**
- * What the sender asked for goes on to whoever offers it (RFC 3461 §5.2.1). The return path is ours: failures and delays are
- * asked for whatever the sender wants to hear, because they are events and keep dead addresses off the next send; the sender
- * is told by us, and only what was asked for.
+ * Passes the sender's wishes for notices on to a peer that offers DSN (RFC 3461 §5.2.1). The return path is ours:
+ * failures and delays are always asked for, because they become events and keep dead addresses off the next send; of
+ * these, we send the sender only what it asked for.
  */
 function rcptCommand({ can }: SmtpSession, { asked }: DeliveryJob, address: string): string {
   const { notify, original } = (can.dsn && asked?.recipients[normalizeAddress(address)]) || {};
   let command = `RCPT TO:<${address}>`;
   if (notify !== undefined)
-    command += ` NOTIFY=${[...notify.filter((what) => !OURS.includes(what)), ...OURS].join(',')}`;
+    command += ` NOTIFY=${[...notify.filter((what) => !ALWAYS_ASKED.includes(what)), ...ALWAYS_ASKED].join(',')}`;
   if (original !== undefined) {
     const type = original.indexOf(';') + 1;
     command += ` ORCPT=${original.slice(0, type)}${encodeXtext(original.slice(type))}`;
@@ -99,7 +99,7 @@ function rcptCommand({ can }: SmtpSession, { asked }: DeliveryJob, address: stri
   return `${command}\r\n`;
 }
 
-async function inOneBreath(session: SmtpSession, job: DeliveryJob, mail: string): Promise<EnvelopeReplies> {
+async function pipelined(session: SmtpSession, job: DeliveryJob, mail: string): Promise<EnvelopeReplies> {
   const { connection, timeouts } = session;
   const reset = session.needsReset;
   session.needsReset = false;
@@ -154,7 +154,7 @@ export function isAccepted(reply: Reply | undefined): boolean {
   return reply !== undefined && reply.code >= 200 && reply.code < 300;
 }
 
-/** A 421 is the peer's last word (RFC 5321 §3.8): what may stand behind it answers nothing. */
+/** Finds the 421, which is the peer's last word (RFC 5321 §3.8), and drops all replies behind it. */
 function cutAtClosing(replies: Reply[]): Reply | undefined {
   const at = replies.findIndex((reply) => reply.code === 421);
   if (at === -1) return undefined;

@@ -2,18 +2,21 @@ import { BackOff, type BackOffOptions } from './back-off.ts';
 import type { Ending } from './ending.ts';
 import type { Deferral } from './delivery-job.ts';
 
-/** What is remembered of a destination's failures: for everybody's mail, and for teams whose sessions the peer ended. */
+const HANDSHAKE_MEMORY_MS = 600_000;
+
+/** Failures of a destination: for all mail, for each team whose sessions the peer ended, and of TLS handshakes by address. */
 export class FailureMemory {
   readonly all: BackOff<Deferral>;
   #options: BackOffOptions;
   #ofTeams = new Map<string, BackOff<Deferral>>();
+  #plainUntil = new Map<string, number>();
 
   constructor(options: BackOffOptions) {
     this.#options = options;
     this.all = new BackOff(options);
   }
 
-  /** Why a team's mail waits while others' goes. */
+  /** Why this team's mail is deferred while that of other teams is delivered. */
   whyTeam(team: string): Deferral | undefined {
     return this.#ofTeams.get(team)?.why;
   }
@@ -29,6 +32,15 @@ export class FailureMemory {
       this.#ofTeams.set(team, backOff);
       backOff.failedTogether(ending.why);
     }
+  }
+
+  handshakeFailed(address: string): void {
+    this.#plainUntil.set(address, this.#options.now() + HANDSHAKE_MEMORY_MS);
+  }
+
+  /** Whether a TLS handshake with the address failed a moment ago, so that none is tried. */
+  skipsTls(address: string): boolean {
+    return (this.#plainUntil.get(address) ?? 0) > this.#options.now();
   }
 
   get isForgettable(): boolean {

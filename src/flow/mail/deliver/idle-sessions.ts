@@ -2,17 +2,17 @@ import type { Clock } from '../../../platform/clock/index.ts';
 import type { MxAddress } from './mx-address.ts';
 import type { SmtpSession } from './smtp-session.ts';
 
-/** A mail server as mail is brought to it. */
+/** A mail server, and how we reach it. */
 export interface Peer {
   address: MxAddress;
-  /** Connections of one key do equally well: from one egress, to one host and address, under one TLS policy. */
+  /** Connections with the same key are interchangeable: from one egress, to one host and address, under one TLS policy. */
   key: string;
 }
 
 interface Owner {
-  /** Closes it. */
+  /** Closes the session. */
   yieldIdle(session: SmtpSession): void;
-  /** Has it no more. */
+  /** Forgets the session, which another destination gets. */
   giveAway(session: SmtpSession): void;
 }
 
@@ -22,7 +22,7 @@ interface Parked {
   cancelTimer: () => void;
 }
 
-/** The connections that do nothing, in all destinations, longest idle first. */
+/** The idle connections of all destinations, longest idle first. */
 export class IdleSessions {
   #clock: Clock;
   #idleMs: number;
@@ -56,19 +56,19 @@ export class IdleSessions {
     if (alike?.delete(session) && alike.size === 0) this.#byKey.delete(key);
   }
 
-  /** Whom they lead to, as they stand now. */
+  /** A snapshot of the peers with an idle connection. */
   peers(): Peer[] {
     return [...this.#byKey.values()].flatMap(([session]) => (session && this.#parked.get(session)?.peer) ?? []);
   }
 
-  /** Makes room for another connection, to this address if one is given. */
+  /** Closes the longest idle connection, of this address if one is given, to make room for another. */
   closeOne(address?: MxAddress): void {
     for (const [session, { owner, peer }] of this.#parked) {
       if (!address || peer.address === address) return owner.yieldIdle(session);
     }
   }
 
-  /** One of this key, taken from the destination that has it. */
+  /** Takes an idle connection with this key from its destination. */
   take(key: string): { session: SmtpSession; peer: Peer } | undefined {
     const [session] = this.#byKey.get(key) ?? [];
     const parked = session && this.#parked.get(session);

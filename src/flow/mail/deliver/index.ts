@@ -1,6 +1,6 @@
 // Carries a message to the hosts of one destination and says, for each recipient, how that ended. It promises that the
-// final dot is never written before the hand-off is durable, that what follows the dot is never taken for retryable,
-// and that trouble of the world comes back as an outcome, not as an exception. It never decides when to try again.
+// final dot is never written before the hand-off is durable, that a failure after the dot is never taken for retryable,
+// and that network trouble comes back as an outcome, not as an exception. It never decides when to try again.
 export { createCapture } from './capture.ts';
 export { createDeliver } from './create-deliver.ts';
 export { deliverOptionsOf } from './deliver-options.ts';

@@ -6,7 +6,7 @@ export type Lease = { kind: 'lease'; session: SmtpSession } | JobOutcome;
 
 export interface Waiter {
   team: string;
-  /** Its last try met a dead connection: one that was idle does not do. */
+  /** Its last try met a dead connection: it needs a newly opened one. */
   needsFresh: boolean;
   settle: (lease: Lease) => void;
 }

@@ -27,7 +27,7 @@ export class MessageBlocks {
   }
 }
 
-/** The same for a message that stands in memory. */
+/** The same for a message in memory. */
 export function messageBlocks(chunks: readonly Buffer[]): Buffer[] {
   const blocks = new MessageBlocks();
   return [...chunks.flatMap((chunk) => blocks.push(chunk)), ...blocks.end()];

@@ -2,9 +2,9 @@ import { createFairShare } from '../../../platform/fair-share/index.ts';
 import { BackOff, type BackOffOptions } from './back-off.ts';
 import type { Deferral } from './delivery-job.ts';
 
-/** Openings at one time to an address that has no connection that stands: it may be silent for every name behind it. */
+/** Openings at one time to an address without an established connection: it may be silent for every name behind it. */
 const PROBES_MAX = 2;
-/** Its connections come back after each message, mostly: one team alone may have two thirds of them. */
+/** Connections mostly come back after each message, so a team alone may hold two thirds of them. */
 const TIMES_FREE = 2;
 
 export interface MxAddressOptions extends BackOffOptions {
@@ -12,8 +12,8 @@ export interface MxAddressOptions extends BackOffOptions {
 }
 
 /**
- * One address of a mail server as one of our egresses sees it: what the names behind it share. Teams share its connections
- * fairly, because large providers have thousands of names behind one.
+ * One address of a mail server as one of our egresses sees it, with what the names behind it share. Teams share its
+ * connections fairly, because a large provider has thousands of names behind one address.
  */
 export class MxAddress {
   readonly backOff: BackOff<Deferral>;
@@ -21,9 +21,9 @@ export class MxAddress {
   #held: ReturnType<typeof createFairShare>;
   #opening = 0;
   #sessions = 0;
-  /** Those of them that are being closed. */
+  /** Sessions that are being closed. */
   leaving = 0;
-  /** How many wait for permission to open a connection to it, by the key of their peer. */
+  /** Requests that wait for permission to open a connection to it, by the key of their peer. */
   #wanted = new Map<string, number>();
   #wantedCount = 0;
 
@@ -42,7 +42,7 @@ export class MxAddress {
     return this.#wantedCount;
   }
 
-  /** How many of them a connection of this key would serve. */
+  /** Waiting requests that a connection with this key would serve. */
   wantedOf(key: string): number {
     return this.#wanted.get(key) ?? 0;
   }
@@ -54,7 +54,7 @@ export class MxAddress {
     else this.#wanted.set(key, wanted);
   }
 
-  /** Why it is not even tried: it failed a moment ago. */
+  /** Why it is not tried now: it failed a moment ago. */
   get refusal(): Deferral | undefined {
     return this.backOff.why;
   }
@@ -88,7 +88,7 @@ export class MxAddress {
     this.backOff.answered();
   }
 
-  /** Without an outcome when it says nothing about other mail. */
+  /** `outcome` is undefined where the failure says nothing about other mail. */
   failed(team: string, outcome: Deferral | undefined): void {
     this.#held.leave(team);
     this.#opening -= 1;

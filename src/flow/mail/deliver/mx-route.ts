@@ -16,11 +16,11 @@ export interface RoutePlanOptions {
   guard: AddressGuard;
   random: () => number;
   smtpPort: number;
-  /** Mail that would come back to one of them is a loop, unless we take the domain's mail. */
+  /** Our own names: mail sent to one of them would loop, unless we take the domain's mail. */
   ownHostNames: string[];
-  /** Our exchangers by other names: what they stand for may be in our own network. */
+  /** Other names under which we are a mail exchanger; they may stand for addresses in our own network. */
   ownExchangers?: string[];
-  /** Whether this installation itself takes the domain's mail, as of another team or for a return path. */
+  /** Whether this installation takes the domain's mail itself, for one of its teams or for a return path. */
   takesMailFor: (domain: string) => Promise<boolean>;
   /** false leaves that family out, for an egress that has no source address in it. */
   families?: { v4: boolean; v6: boolean };
@@ -57,7 +57,7 @@ export async function planRoute(domain: string, options: RoutePlanOptions): Prom
   });
 }
 
-/** Where we are among the exchangers: to them all if it is mail that we receive, and `elsewhere` if it is not. */
+/** The route where we are among the exchangers: to all of them if we receive the domain's mail, `elsewhere` if not. */
 async function homeRoute(
   domain: string,
   hosts: string[],
@@ -68,10 +68,10 @@ async function homeRoute(
   try {
     isOurs = await options.takesMailFor(domain);
   } catch {
-    // Asked again with the next try; what the database says of itself is for the log alone.
+    // The next try asks again; the database's own error is for the log alone.
     return { kind: 'deferred', reason: 'unreachable', detail: `whether ${domain} is received here is not known now` };
   }
-  // In a network behind NAT, our own name may stand for a private address.
+  // Behind NAT, our own name may stand for a private address.
   return isOurs ? targetsOf(domain, hosts, { ...options, unguarded: homeNames(options) }) : elsewhere();
 }
 
@@ -118,7 +118,7 @@ function withoutOurselves(records: MxRecord[], ownHostNames: string[]): string[]
 }
 
 type TargetOptions = Pick<RoutePlanOptions, 'resolver' | 'guard' | 'smtpPort' | 'families'> & {
-  /** Whose addresses are not guarded: the operator has named them. */
+  /** Hosts that the operator has named: their addresses are not guarded. */
   unguarded?: readonly string[];
 };
 

@@ -8,10 +8,10 @@ export type FailedTarget = Extract<Opened, { kind: 'failed' }> & {
   isOld?: boolean;
 };
 
-/** What all targets of a route that failed come to. */
+/** The outcome of a route whose targets have all failed. */
 export function allFailed(failures: FailedTarget[]): JobOutcome {
   const detail = failures.map((failure) => failure.detail).join('; ');
-  // The best host's word counts; but a refusal says more than a host that could not be reached.
+  // The best host decides, but one that replied counts before one that could not be reached.
   const tried = failures.filter((failure) => !failure.isOld);
   const among = tried.length > 0 ? tried : failures;
   const telling = among.find((failure) => failure.reply) ?? among[0];
@@ -22,13 +22,13 @@ export function allFailed(failures: FailedTarget[]): JobOutcome {
   return { kind: 'deferred', reason: telling?.reason ?? 'unreachable', detail, ...reply };
 }
 
-/** The same outcome on mail that was not tried after it. */
+/** The outcome for mail that is not tried after this one. */
 export function asDown<V extends JobOutcome>(outcome: V): V {
   if (outcome.kind === 'bounced' || outcome.reason === 'destination_down') return outcome;
   return { ...outcome, reason: 'destination_down', detail: `Not tried, since a moment ago: ${outcome.detail}` };
 }
 
-/** What one failure says about everything behind the same address: nothing where it was about TLS or mail as such. */
+/** What a failure says about all names behind the address; undefined if it was about TLS, or the host takes no mail. */
 export function addressOutcome({ mx, ...failure }: FailedTarget): Deferral | undefined {
   const { reason, detail, reply, takesNoMail } = failure;
   if (takesNoMail || reason === 'tls_unavailable' || reason === 'stopping') return undefined;

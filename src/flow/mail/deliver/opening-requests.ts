@@ -2,17 +2,17 @@ import type { Peer } from './idle-sessions.ts';
 import type { MxAddress } from './mx-address.ts';
 import type { SmtpSession } from './smtp-session.ts';
 
-/** Somebody who wants a connection to a peer for a team. */
+/** A destination's request for a connection to a peer, for one team. */
 export interface OpeningRequest {
   team: string;
   peer: Peer;
-  /** Nothing of its own speaks against it. */
+  /** Whether the destination's own limits allow one more opening. */
   isReady(): boolean;
-  /** It may open, and tells how that ended; or the address failed meanwhile. */
+  /** Permits the opening, whose end is to be reported to the slots; or refuses it, because the address failed meanwhile. */
   answer(permission: 'open' | NonNullable<MxAddress['refusal']>): void;
-  /** Whether one that stands already would do as well; one that was idle may be dead. */
+  /** Whether an existing connection would do as well; one that was idle may be dead. */
   mayAdopt(wasIdle: boolean): boolean;
-  /** It has this one instead, which another destination had until now. */
+  /** Hands over an existing connection, which another destination had until now. */
   adopt(session: SmtpSession, wasIdle: boolean): void;
 }
 
@@ -22,7 +22,7 @@ interface Alike {
   requests: Set<OpeningRequest>;
 }
 
-/** What one team asks for; the peers it asks for take turns. */
+/** The requests of one team; the peers they ask for are served round robin. */
 export class TeamRequests {
   #byKey = new Map<string, Alike>();
 
@@ -64,11 +64,12 @@ export class TeamRequests {
 }
 
 /**
- * Everybody who waits for a connection. Teams take turns, and one that asks for the first time comes before those that ask
- * again and again. There may be thousands behind one address that has no place: nothing here walks them all for each mail.
+ * All requests for connections. Teams are served round robin, and a team that asks for the first time comes before
+ * those that were served already. Thousands may wait behind one address that has no slot free: nothing here walks them
+ * all for each mail.
  */
 export class OpeningRequests {
-  /** Teams that were given nothing since anybody waits, whose turn comes last first: most of them want little. */
+  /** Teams that were given nothing since the queue was last empty; the latest is served first, as most of them want little. */
   #newcomers = new Map<string, TeamRequests>();
   #others = new Map<string, TeamRequests>();
   #hadTurn = new Set<string>();
@@ -79,45 +80,45 @@ export class OpeningRequests {
   }
 
   hasTeam(team: string): boolean {
-    return this.#placeOf(team).has(team);
+    return this.#queueOf(team).has(team);
   }
 
   has(request: OpeningRequest): boolean {
-    return this.#placeOf(request.team).get(request.team)?.has(request) ?? false;
+    return this.#queueOf(request.team).get(request.team)?.has(request) ?? false;
   }
 
   add(request: OpeningRequest): void {
-    const place = this.#placeOf(request.team);
-    const requests = place.get(request.team) ?? new TeamRequests();
+    const queue = this.#queueOf(request.team);
+    const requests = queue.get(request.team) ?? new TeamRequests();
     requests.add(request);
-    place.set(request.team, requests);
+    queue.set(request.team, requests);
     this.#count += 1;
     request.peer.address.want(request.peer.key, 1);
   }
 
   remove(request: OpeningRequest): void {
-    const place = this.#placeOf(request.team);
-    const requests = place.get(request.team);
+    const queue = this.#queueOf(request.team);
+    const requests = queue.get(request.team);
     if (!requests?.has(request)) return;
     requests.remove(request);
-    if (requests.isEmpty) place.delete(request.team);
+    if (requests.isEmpty) queue.delete(request.team);
     this.#count -= 1;
     request.peer.address.want(request.peer.key, -1);
     if (this.#count === 0) this.#hadTurn.clear();
   }
 
-  /** Its team's next one comes behind those of the others: there may be but one place that all of them wait for. */
+  /** Puts the team behind the others, which may all be waiting for one single slot. */
   hadTurn({ team, peer }: OpeningRequest): void {
-    const place = this.#placeOf(team);
-    const requests = place.get(team);
+    const queue = this.#queueOf(team);
+    const requests = queue.get(team);
     if (!requests) return;
-    place.delete(team);
+    queue.delete(team);
     requests.hadTurn(peer.key);
     this.#hadTurn.add(team);
     this.#others.set(team, requests);
   }
 
-  /** As they stand now, whose turn it is first. */
+  /** A snapshot of the teams, next in turn first. */
   teams(): [team: string, requests: TeamRequests][] {
     return [...[...this.#newcomers].reverse(), ...this.#others];
   }
@@ -128,7 +129,7 @@ export class OpeningRequests {
     return alike.filter(({ peer }) => peer.address === address).flatMap(({ requests }) => [...requests]);
   }
 
-  #placeOf(team: string): Map<string, TeamRequests> {
+  #queueOf(team: string): Map<string, TeamRequests> {
     return this.#hadTurn.has(team) ? this.#others : this.#newcomers;
   }
 }

@@ -4,7 +4,7 @@ import type { JobOutcome } from './delivery-job.ts';
 
 export type Step = 'MAIL FROM' | 'RCPT TO' | 'DATA' | 'the message';
 
-/** What a reply that is not the hoped-for one means for a recipient (RFC 5321 §4.2.1). */
+/** The outcome for a recipient when a step was not answered with success (RFC 5321 §4.2.1). */
 export function outcomeOf(reply: Reply, step: Step, mx: string): JobOutcome {
   const detail = `${mx} answered ${step} with ${replyText(reply)}`;
   if (reply.code >= 500 && reply.code < 600) return { kind: 'bounced', reason: 'refused', detail, reply, mx };

@@ -6,14 +6,14 @@ import type { SmtpTimeouts } from './timeouts.ts';
 
 const WRITE_BYTES = 64 * 1024;
 
-/** Everything has left this process before the dot is written, so that a break during the content is never ambiguous. */
+/** Resolves when all content has left this process: the dot comes after that, so no break in the content is ambiguous. */
 export async function sendContent({ connection, timeouts }: SmtpSession, message: OutboundMessage): Promise<void> {
   const blocks = new MessageBlocks();
   let callOff: (() => void) | undefined;
   const isTaken = (content: Buffer[]): Promise<boolean> => sendBlocks(connection, content, timeouts.dataBlockMs);
   try {
     for await (const chunk of message.content) {
-      // The first chunk may have waited for memory of ours, which is no fault of the peer's.
+      // The limit starts with the first chunk: waiting for our own memory is not the peer's fault.
       callOff ??= connection.failAfter(...contentLimit(timeouts, message.size));
       if (!(await isTaken(blocks.push(chunk)))) return;
     }
@@ -31,7 +31,7 @@ function contentLimit(timeouts: SmtpTimeouts, size: number): [limitMs: number, f
   return [limitMs, { kind: 'timeout', detail }];
 }
 
-/** False when there is no use in sending more. */
+/** False when the connection has failed or a reply has come: there is no use in sending more. */
 async function sendBlocks(connection: SmtpConnection, blocks: Buffer[], blockMs: number): Promise<boolean> {
   for (const block of blocks) {
     for (let at = 0; at < block.length; at += WRITE_BYTES) {

@@ -32,7 +32,7 @@ export interface Origin {
 }
 
 const LINE_FEED = 10;
-/** That nobody has read: no dialogue of ours asks for as many at once, and who goes on talking would do so for ever. */
+/** Replies that may wait unread: no dialogue of ours expects as many at once, and a peer could send them for ever. */
 const UNREAD_MAX = 128;
 
 interface Waiter {
@@ -42,15 +42,15 @@ interface Waiter {
   cancel: () => void;
 }
 
-/** One TCP connection that speaks lines of SMTP. Worldly trouble never throws: it is a Failure, and stays one. */
+/** One TCP connection that speaks SMTP. Network errors never throw: the first one becomes `failure`, and stays. */
 export class SmtpConnection {
   readonly transcript = new Transcript();
-  /** Of the peer. */
+  /** The peer's address. */
   readonly address: string;
   failure: Failure | undefined;
   /** Called once, when the socket is gone. */
   onClosed: () => void = () => {};
-  /** Called when the connection fails or the peer speaks while nobody reads. */
+  /** Called when the connection fails, or a reply comes that no `read` waits for. */
   onStir: () => void = () => {};
   #clock: Clock;
   #socket: Socket;
@@ -58,11 +58,11 @@ export class SmtpConnection {
   #replies: Reply[] = [];
   #waiter: Waiter | undefined;
   #wake: (() => void) | undefined;
-  /** What the peer sent since `expectNothingAfter`; undefined while nobody cares. */
+  /** Counts what the peer sent since `expectNothingAfter`; undefined before that. */
   #since: { newlines: number; lastByte: number } | undefined;
   #connected = false;
   #closed = false;
-  /** We have said goodbye. */
+  /** QUIT was sent. */
   isLeaving = false;
 
   constructor(clock: Clock, target: Target, { localAddress, ownConnections }: Origin = {}) {
@@ -74,7 +74,7 @@ export class SmtpConnection {
     this.#listen(this.#socket);
   }
 
-  /** Resolves when the connection stands or failed. */
+  /** Resolves when the connection is established or has failed. */
   async connected(connectMs: number): Promise<void> {
     const failure: Failure = { kind: 'unreachable', detail: `no connection after ${connectMs} ms` };
     await this.#within(connectMs, failure, (settled) => this.#socket.once('connect', settled));
@@ -85,12 +85,12 @@ export class SmtpConnection {
     return this.#closed;
   }
 
-  /** A reply nobody asked for yet, for instance a 421 while we prepare the next step. */
+  /** A reply that came before its command, for instance a 421 between two transactions. */
   get earlyReply(): Reply | undefined {
     return this.#replies[0];
   }
 
-  /** Writes commands and remembers them. */
+  /** Writes commands, and notes them in the transcript. */
   send(commands: string): void {
     this.transcript.add(commands);
     if (!this.failure) this.#socket.write(commands, 'utf8');
@@ -101,7 +101,7 @@ export class SmtpConnection {
     return !this.failure && this.#socket.write(content);
   }
 
-  /** Resolves when everything written has left for the kernel, or when the connection fails or speaks up. */
+  /** Resolves when everything written has left for the kernel, when the connection fails, or when a reply comes. */
   async flushed(blockMs: number): Promise<void> {
     if (this.failure || this.earlyReply || this.#socket.writableLength === 0) return;
     const failure: Failure = { kind: 'timeout', detail: `the peer took no content for ${blockMs} ms` };
@@ -112,19 +112,19 @@ export class SmtpConnection {
   read(count: number, silenceMs: number): Promise<Read> {
     const waiting = this.#replies.length;
     if (this.failure || waiting >= count || this.#replies[waiting - 1]?.code === 421) {
-      return Promise.resolve(this.#take(count));
+      return Promise.resolve(this.#takeReplies(count));
     }
     return new Promise((resolve) => {
       this.#waiter = { count, resolve, silenceMs, cancel: this.#silence(silenceMs) };
     });
   }
 
-  /** Ends the connection unless it is called off in time. */
+  /** Ends the connection after the limit; the returned function cancels that. */
   failAfter(limitMs: number, failure: Failure): () => void {
     return this.#clock.timer(limitMs, () => this.fail(failure));
   }
 
-  /** Ends the connection for a reason; whoever waits is told. */
+  /** Ends the connection; a waiting `read`, and other waits, resolve with the failure. */
   fail(failure: Failure): void {
     if (!this.failure) this.failure = failure;
     this.#socket.destroy();
@@ -139,15 +139,15 @@ export class SmtpConnection {
   }
 
   /**
-   * True when the peer sent more than this reply. Bytes behind the answer to STARTTLS were injected by somebody who
-   * wants them to be taken for a reply from inside the protected channel (CVE-2011-0411; RFC 3207 §5).
+   * True when the peer sent more than this reply. Bytes behind the answer to STARTTLS are injected by an attacker, to
+   * be taken for a reply from inside the protected channel (CVE-2011-0411; RFC 3207 §5).
    */
   hasTrailingBytes(reply: Reply): boolean {
     const since = this.#since;
     return this.#replies.length > 0 || since?.lastByte !== LINE_FEED || since.newlines !== reply.lines.length;
   }
 
-  /** Certificates are looked at but not demanded: encryption to an unknown peer is better than none (RFC 7435). */
+  /** Checks the certificate but does not demand it: encryption to an unknown peer is better than none (RFC 7435). */
   async startTls(host: string, timeoutMs: number, wishes: TlsWishes): Promise<TlsInfo> {
     const plain = this.#socket;
     plain.removeAllListeners('data');
@@ -168,7 +168,7 @@ export class SmtpConnection {
     return this.failure ? null : tlsInfo(secure);
   }
 
-  /** Says goodbye without waiting for long. */
+  /** Sends QUIT and ends the connection; destroys the socket when that takes longer than `quitMs`. */
   quit(quitMs: number): void {
     if (this.#closed) return;
     this.isLeaving = true;
@@ -184,7 +184,7 @@ export class SmtpConnection {
     return this.#clock.timer(silenceMs, () => this.fail(failure));
   }
 
-  /** Waits for what `start` sets going, for the failure that comes instead, or for the limit, which is a failure too. */
+  /** Waits until `start` calls back or the connection fails; exceeding the limit fails it too. */
   #within(limitMs: number, otherwise: Failure, start: (settled: () => void) => void): Promise<void> {
     if (this.failure) return Promise.resolve();
     return new Promise((done) => {
@@ -232,7 +232,7 @@ export class SmtpConnection {
       this.#replies.push(reply);
     }
     this.#notify(replies.length > 0);
-    // A stream that broke behind complete replies: those still count, and nothing more is believed.
+    // The stream broke after complete replies: those still count, and nothing after them does.
     if (this.#parser.fault) this.fail({ kind: 'malformed', detail: this.#parser.fault.message });
     else if (this.#replies.length > UNREAD_MAX) {
       this.fail({ kind: 'malformed', detail: `the peer sent more than ${UNREAD_MAX} replies to nothing` });
@@ -259,10 +259,10 @@ export class SmtpConnection {
     if (!waiter) return;
     this.#waiter = undefined;
     waiter.cancel();
-    waiter.resolve(this.#take(waiter.count));
+    waiter.resolve(this.#takeReplies(waiter.count));
   }
 
-  #take(count: number): Read {
+  #takeReplies(count: number): Read {
     const replies = this.#replies.length <= count ? this.#replies : this.#replies.slice(0, count);
     this.#replies = this.#replies.length <= count ? [] : this.#replies.slice(count);
     return replies.length < count && this.failure ? { replies, failure: this.failure } : { replies };

@@ -14,13 +14,13 @@ export interface SessionOptions extends Origin {
   timeouts: SmtpTimeouts;
   /** For all steps together. */
   openMs: number;
-  /** Gives up opening; a session that stands is not touched. */
+  /** Aborts the opening; an open session is not affected. */
   signal: AbortSignal;
   tls: TlsWishes & {
     policy: 'opportunistic' | 'enforced';
     /** enforced jobs also demand a certificate that is valid for the host. */
     verifyEnforced: boolean;
-    /** This host failed a handshake a moment ago: do not offer it one again. */
+    /** A TLS handshake with this host failed a moment ago: do not try one again. */
     skip: boolean;
   };
 }
@@ -47,7 +47,7 @@ export interface SmtpSession {
   readonly timeouts: SmtpTimeouts;
   /** Transactions begun so far. */
   used: number;
-  /** Those of them that were before it came to the destination that has it. */
+  /** Transactions begun before the session came to its present destination. */
   usedElsewhere: number;
   /** The last transaction was left open: the next one begins with RSET. */
   needsReset: boolean;
@@ -64,7 +64,8 @@ export async function openSession(target: Target, options: SessionOptions): Prom
   if (attempt.kind === 'open' || !attempt.handshakeFailed) return attempt;
   const openMs = options.openMs - (options.clock.now() - from);
   if (options.tls.policy === 'enforced' || openMs <= 0) return attempt;
-  // RFC 7435: when encryption was only a favour, its failure must not cost the mail. The broken channel is given up.
+  // RFC 7435: opportunistic encryption that fails must not cost the mail. The broken channel is given up for a plain
+  // one.
   const plain = await openOnce(target, { ...options, openMs, tls: { ...options.tls, skip: true } });
   return plain.kind === 'open' ? { ...plain, handshakeFailed: true } : plain;
 }

@@ -1,4 +1,4 @@
-/** How long a step may last: without a byte from the peer, unless it says more. */
+/** Limits of the steps: for how long the peer may be silent, unless a comment says otherwise. */
 export interface SmtpTimeouts {
   connectMs: number;
   greetingMs: number;
@@ -7,12 +7,12 @@ export interface SmtpTimeouts {
   mailMs: number;
   rcptMs: number;
   dataMs: number;
-  /** From MAIL to the answer to DATA: however soon each reply comes, a transaction does not last for hours. */
+  /** From MAIL to the answer to DATA: answers that each come just in time cannot hold a transaction for hours. */
   envelopeMs: number;
   dataBlockMs: number;
-  /** What content may take, whatever its size, … */
+  /** The time for content of any size … */
   contentMs: number;
-  /** … and the rate at which it has to be taken beyond that. */
+  /** … and the rate that adds to it by size. */
   contentBytesPerSecond: number;
   /** Giving up early after the dot turns a slow delivery into an ambiguous one. */
   dataDoneMs: number;
@@ -20,7 +20,7 @@ export interface SmtpTimeouts {
   quitMs: number;
 }
 
-/** RFC 5321 §4.5.3.2; connecting, RSET, QUIT and what a transaction may take in all are ours to choose. */
+/** RFC 5321 §4.5.3.2; it leaves connecting, RSET, QUIT and the whole transaction to us. */
 export const RFC_TIMEOUTS: SmtpTimeouts = {
   connectMs: 30_000,
   greetingMs: 300_000,

@@ -5,15 +5,16 @@ const LINES_MAX = 60;
 const LINE_CHARS_MAX = 300;
 
 /**
- * How a session was opened, and the last steps of the transaction under way: what was said for one message is none of
- * the next one's business. It holds commands and replies, never message content, and puts them into words when asked.
+ * The dialogue of a session: its opening, and the last steps of the transaction under way. Steps of earlier messages
+ * are dropped, since they may be another team's. Holds commands and replies, never message content, as text only on
+ * demand.
  */
 export class Transcript {
   #opening: (string | Reply)[] = [];
   #entries: (string | Reply)[] = [];
   #next = 0;
   #isOpening = true;
-  /** For all messages of the connection: most of what is said is said at its beginning, and once. */
+  /** The opening as text, made once for all messages of the connection: it is most of the dialogue. */
   #openingLines: string[] | undefined;
 
   add(entry: string | Reply): void {
@@ -25,7 +26,7 @@ export class Transcript {
     this.#next = (this.#next + 1) % ENTRIES_MAX;
   }
 
-  /** A transaction begins; what was said in the one before it is forgotten. */
+  /** A transaction begins: the steps of the one before it are forgotten. */
   begin(): void {
     this.#isOpening = false;
     this.#entries.length = 0;

@@ -19,7 +19,7 @@ import type { Failure } from './smtp-connection.ts';
 import type { SmtpSession } from './smtp-session.ts';
 import { REASONS } from './smtp-session.ts';
 
-/** stale: a reused connection turned out closed before it answered; nothing of the job was taken note of. */
+/** stale: a reused connection turned out to be closed before the peer answered; the job is as if it had not been tried. */
 export type Transmission = { kind: 'done'; outcomes: RecipientOutcome[] } | { kind: 'stale' };
 
 /** One mail transaction (RFC 5321 §3.3). Afterwards the session is ready for the next one or its connection failed. */
@@ -35,7 +35,7 @@ export async function transmit(session: SmtpSession, job: DeliveryJob, ctx: Deli
   try {
     if (ctx.signal.aborted) connection.fail({ kind: 'aborted', detail: 'the delivery was aborted' });
     if (connection.earlyReply) {
-      // Whatever it answers, it is not what comes next.
+      // It answers no command of ours, so replies and commands would be out of step.
       loseTrack(session);
       return reused ? { kind: 'stale' } : done(forEachRecipient(job, brokenOff(session, connection.failure)));
     }
@@ -74,7 +74,7 @@ function done(outcomes: RecipientOutcome[]): Transmission {
   return { kind: 'done', outcomes };
 }
 
-/** Nothing was answered, or only that the session is over: an idle connection the peer had given up. */
+/** True when the peer answered nothing, or only that the session is over: it had given up the idle connection. */
 function isStale({ mail, failure, closing }: EnvelopeReplies): boolean {
   if (mail && mail !== closing) return false;
   return closing !== undefined || failure?.kind === 'lost';
@@ -136,7 +136,7 @@ async function leaveTransaction(session: SmtpSession, replies: EnvelopeReplies):
   if (failure) connection.fail(failure);
 }
 
-/** After an answer that fits no step, what the peer would take the next command for is anybody's guess. */
+/** Ends the connection after a reply that fits no step: the peer may take the next command for something else. */
 function loseTrack({ connection }: SmtpSession): void {
   connection.fail({ kind: 'malformed', detail: 'the peer answered out of step' });
 }
@@ -150,8 +150,9 @@ const SMALL_BYTES = 64 * 1024;
 const DOT = Buffer.from('.\r\n');
 
 /**
- * Content and final dot, which waits for the ledger entry: a crash before the dot may be retried, one after it may not.
- * The entry is asked for when a large message has left, because a transfer may take minutes and may be broken off.
+ * Sends the content and, once the ledger entry is durable, the final dot: after a crash a delivery without the entry
+ * may be retried, one with it may not. A large message's entry is written after its content has left, because the
+ * transfer may take minutes and may be broken off.
  */
 async function sendContentAndDot(
   session: SmtpSession,
@@ -178,7 +179,7 @@ async function sendContentAndDot(
   return endOf(session, replies[0], failure);
 }
 
-/** Why the dot must not be written, if anything has come before it. */
+/** Why the dot must not be written: the connection failed, or a reply came before it. */
 function stoppedBy(session: SmtpSession): JobOutcome | undefined {
   const { failure, earlyReply } = session.connection;
   if (failure) return brokenOff(session, failure);

@@ -1,4 +1,4 @@
-/** Who waits for a connection to one destination: the teams in turn, and each team's own in their order. */
+/** The waiters for connections to one destination: teams take turns, and within a team the first to come is first. */
 export class WaitersByTeam<Waiter> {
   #byTeam = new Map<string, Set<Waiter>>();
   #size = 0;
@@ -7,7 +7,7 @@ export class WaitersByTeam<Waiter> {
     return this.#size;
   }
 
-  /** Each team with how many of its own wait. */
+  /** Each team with the number of its waiters. */
   *teams(): Iterable<[team: string, count: number]> {
     for (const [team, waiters] of this.#byTeam) yield [team, waiters.size];
   }
@@ -16,7 +16,7 @@ export class WaitersByTeam<Waiter> {
     return this.#byTeam.has(team);
   }
 
-  /** The team's own next one. */
+  /** The team's next waiter. */
   first(team: string): Waiter | undefined {
     const [waiter] = this.#byTeam.get(team) ?? [];
     return waiter;
@@ -35,7 +35,7 @@ export class WaitersByTeam<Waiter> {
     if (waiters.size === 0) this.#byTeam.delete(team);
   }
 
-  /** The next one whose team may have its turn. */
+  /** Removes and returns the next waiter whose team may have a connection; the team goes to the end of the queue. */
   take(mayHave: (team: string) => boolean): Waiter | undefined {
     for (const [team, waiters] of this.#byTeam) {
       if (!mayHave(team)) continue;
