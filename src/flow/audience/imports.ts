@@ -13,7 +13,8 @@ import { carryImport } from './carry-import.ts';
 
 export type Imports = Pick<WorkLoop, 'idle' | 'wake' | 'state'> & {
   start(): Promise<void>;
-  stop(graceMs: number): Promise<void>;
+  /** Without grace: a batch is short, and the next start goes on behind it. */
+  stop(): Promise<void>;
 };
 
 /** Beyond, the turns begin anew. */
@@ -76,10 +77,9 @@ export function createImports(world: World): Imports {
       stopListening = db.onCommit('contact_imports', () => loop.wake());
       loop.start();
     },
-    async stop(graceMs) {
+    async stop() {
       stopListening();
-      // A batch is short, and the rest is where the next start goes on.
-      await loop.stop(Math.min(graceMs, 0));
+      await loop.stop(0);
     },
   };
 }
