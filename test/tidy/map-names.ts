@@ -54,8 +54,8 @@ function faultsOf(root: string, page: string, step: string): string[] {
     if (!isBare) folder = token.endsWith('/') ? file.replace(/\/$/, '') : path.posix.dirname(file);
     const [, name] = NAMED_WITH_FILE.exec(step.slice(0, match.index).replaceAll(/\s+/g, ' ')) ?? [];
     if (name === undefined || token.endsWith('/')) continue;
-    const isThere = new RegExp(`(?<![\\w$])${RegExp.escape(name)}(?![\\w$])`);
-    if (isThere.test(fs.readFileSync(path.join(root, file), 'utf8'))) continue;
+    const names = new Set(fs.readFileSync(path.join(root, file), 'utf8').match(/[\w$]+/g));
+    if (names.has(name)) continue;
     faults.push(`names ${name} of ${file}, where there is no such name. Correct the name, or the file.`);
   }
   return faults;

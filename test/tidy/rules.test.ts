@@ -105,7 +105,8 @@ const plants: Record<string, Record<string, string>[]> = {
     { 'README.md': 'Read `src/flow/mail/queue/claim.ts`.' },
     { 'src/README.md': 'Read `resources/domains/`.' },
     { 'src/README.md': 'Read `src/<layer>/claim.ts`.' },
-    { 'README.md': 'Read [the map](src/README.md).' },
+    { 'README.md': 'Read [the map](src/MAP.md).' },
+    { 'src/flows.md': 'Read `flow/mail/queue/claim.ts`.' },
   ],
   'a file or function that the map names stands where it says': [
     { 'src/README.md': 'Read `app` of `resources/emails/index.ts`.' },

@@ -21,8 +21,9 @@ export type Imports = Pick<WorkLoop, 'idle' | 'wake' | 'state'> & {
 const TURNS_KEPT = 10_000;
 
 /**
- * The work loop of imports: each is claimed with a lease and carried batch by batch from where it stands, one of a team at a
- * time, and the teams take turns: one that takes long is put back for the next team's, and goes on later.
+ * The work loop of imports, woken by the commit that inserts one: each is claimed with a lease and carried batch by batch
+ * from where it stands, one of a team at a time, and the teams take turns: one that takes long is put back for the next
+ * team's, and goes on later.
  */
 export function createImports(world: World): Imports {
   const { db, clock, log, config } = world;
