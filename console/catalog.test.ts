@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { Family } from '../cli/families/index.ts';
 import { doingsOf, families, itemKeys, listsOf, operatorSections, sections } from './catalog.ts';
 
 it('every family that can be listed, shown or reported is on a screen', () => {
@@ -31,6 +32,48 @@ it('the keys of a screen are one letter each and differ', () => {
     expect(new Set(keys).size, family.command).toBe(keys.length);
     expect(keys.filter((key) => !/^[a-zA-Z]$/.test(key) || 'jkhlgGrqyx'.includes(key))).toEqual([]);
   }
+});
+
+it('an action keeps the key that people know: whoever changes this list moves a key under their fingers', () => {
+  const keysOf = (family: Family, isOnItem: boolean): string =>
+    doingsOf(family, itemKeys(family), isOnItem)
+      .map(({ key, label }) => `${key} ${label}`)
+      .join(', ');
+  const screens = families.flatMap((family) => {
+    const { command, list } = family;
+    const name = list === undefined ? command : `${command} ${list.verb}`;
+    const [inList, onItem] = [keysOf(family, false), keysOf(family, true)];
+    if (inList === '') return [];
+    return [`${name}: ${inList}`, ...(inList.includes(onItem) ? [] : [`${name}, an item: ${onItem}`])];
+  });
+  expect(screens.join('\n')).toMatchInlineSnapshot(`
+    "keys list: c create, u update, e revoke
+    contacts imports: i import
+    contact-properties list: c create, u update, d delete
+    contacts segments: a add-segment, e remove-segment
+    contacts topics: s set-topics
+    contacts list: c create, u update, d delete, a add-segment, e remove-segment, s set-topics
+    domains: c claim, z zone, o configure, a claim-status, i claim-verify, u update, v verify, t rotate, e regenerate, d delete
+    domains, an item: z zone, c configure, a claim-status, i claim-verify, u update, v verify, o rotate, e regenerate, d delete
+    domains: c claim, a claim-status, i claim-verify, z zone, o configure, u update, v verify, t rotate, e regenerate, d delete
+    domains, an item: c claim-status, a claim-verify, z zone, o configure, u update, v verify, t rotate, e regenerate, d delete
+    domains list: c create, a claim, u update, v verify, o rotate, e regenerate, d delete, z zone, n configure, i claim-status, m claim-verify
+    domains list, an item: u update, v verify, o rotate, e regenerate, d delete, z zone, c configure, a claim-status, i claim-verify
+    emails list: s send, b batch, e reschedule, c cancel, a create a link, v revoke a link
+    inbound-rules list: c create, u update, d delete
+    webhooks parked: e replay
+    queue list: o hold, e retry, d drop
+    queue holds: e release
+    received list: d delete
+    segments list: c create, p preview, u update, d delete, m metrics, a add-segment a segment, e remove-segment a segment
+    shares: c create, e revoke, s reschedule an email, a cancel an email
+    suppressions list: a add, e remove
+    team: u update
+    templates list: c create, u update, p publish, d duplicate, e delete
+    topics list: c create, u update, d delete
+    webhooks events: e replay
+    webhooks list: c create, t trigger, u update, d delete, o rotate-secret"
+  `);
 });
 
 it('what is wanted most is on the digits', () => {

@@ -192,6 +192,7 @@ export class Doer {
       stage.dialog = dialog ?? stage.dialog;
       if (stage.screen === screen && !dialog && !special) openMade(screen, action, answers);
       stage.say(text);
+      // What an operation is called decides: what was deleted has no screen any more.
       if (/^delete/.test(action.operation) && screen instanceof ItemScreen && screen === stage.screen) stage.back();
       else screen?.refresh();
     } catch (error) {

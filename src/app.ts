@@ -111,12 +111,14 @@ export async function startApp(options: AppOptions): Promise<App> {
     await migrateStore(world);
     const marks = openProcessMarks(options.dataDir);
     toStop.push(marks.close);
+    // Accept wakes the queue after its commit, and the queue asks accept.isPressed() before a claim: each needs the other.
+    // Accept is made first; `mail` is set below, and stays undefined in a process without the role `delivery`.
+    let mail: Delivery | undefined;
     const wakeQueue = (): void => mail?.queue.wake();
+    // Here and below: the order in which parts are made is the order of their lanes in the shared commit. None relies on it.
     const accept = createAccept(world, wakeQueue);
     const { networkClock, trustedCa } = options;
-    const mail = roles.has('delivery')
-      ? await startDelivery(world, { runDir, marks, accept, networkClock, trustedCa })
-      : undefined;
+    if (roles.has('delivery')) mail = await startDelivery(world, { runDir, marks, accept, networkClock, trustedCa });
     const webhooks = roles.has('delivery') ? createWebhookSender(world, accept) : undefined;
     // They close behind the deliveries, which may take long: nobody is turned away meanwhile, nor is mail to ourselves.
     const ports: Stop[] = [];
@@ -200,10 +202,15 @@ interface DeliveryParts extends Pick<AppOptions, 'networkClock' | 'trustedCa'> {
   accept: Accept;
 }
 
+interface Delivery {
+  queue: Queue;
+  close(graceMs: number): Promise<void>;
+}
+
 async function startDelivery(
   world: World,
   { runDir, marks, accept, networkClock = systemClock, trustedCa }: DeliveryParts,
-): Promise<{ queue: Queue; close(graceMs: number): Promise<void> }> {
+): Promise<Delivery> {
   const recovery = await recoverDeliveries(world, runDir, marks);
   const handOffLog = openHandOffLog(runDir, world.ids.uuid(), marks);
   const delivery = createDeliver({

@@ -70,6 +70,7 @@ export const contactProperties = {
     }),
     actionOf('deleteContactProperty', {
       verb: 'delete',
+      key: 'd',
       summary: 'delete a property, and its value of every contact',
       example: 'contact-properties delete 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e20',
       path: { contact_property_id: PROPERTY },

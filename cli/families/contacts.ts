@@ -116,6 +116,7 @@ export const contacts = {
     }),
     actionOf('deleteContact', {
       verb: 'delete',
+      key: 'd',
       summary: 'erase a contact and everything personal of it',
       example: 'contacts delete ada@example.org',
       path: { contact: CONTACT },

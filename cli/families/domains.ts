@@ -217,6 +217,7 @@ export const domains = {
     regenerate,
     actionOf('deleteDomain', {
       verb: 'delete',
+      key: 'd',
       summary: 'remove a domain',
       description:
         'Removes a domain. Sent emails are kept; scheduled mail from it fails, and keys pinned to it can no longer send.',

@@ -172,6 +172,8 @@ type Doable = OperationId | 'createContactImport';
 
 export interface Action extends Spoken {
   operation: Doable;
+  /** Its key in the console, where people know it by heart; without one the console takes a free letter of the verb. */
+  key?: string;
   path: Readonly<Record<string, Key>>;
   /** Fields of the body, `one.two` inside of another; `file` and those like it are paths on this machine, and `permissive` is a header. */
   flags: Readonly<Record<string, Flag>>;
@@ -293,6 +295,7 @@ export function reportOf<Id extends OperationId, Row extends object>(
 export function actionOf<Id extends OperationId>(
   operation: Id,
   declared: Saying & {
+    key?: string;
     flags?: Readonly<Partial<Record<BodyField<Id> | `${BodyField<Id>}.${string}` | Local, Flag>>>;
     only?: Only;
     current?: Current;

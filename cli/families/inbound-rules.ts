@@ -77,6 +77,7 @@ export const inboundRules = {
     }),
     actionOf('deleteInboundRule', {
       verb: 'delete',
+      key: 'd',
       summary: 'delete a rule',
       example: 'inbound-rules delete 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2ea1',
       path: { inbound_rule_id: INBOUND_RULE },

@@ -75,6 +75,7 @@ export const receivedEmails = {
   actions: [
     actionOf('deleteReceivedEmail', {
       verb: 'delete',
+      key: 'd',
       summary: 'delete a received email for good',
       example: 'received delete 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e91',
       path: { received_email_id: EMAIL },

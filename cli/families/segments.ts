@@ -63,6 +63,7 @@ export const segments = {
     }),
     actionOf('deleteSegment', {
       verb: 'delete',
+      key: 'd',
       summary: 'delete a segment; its contacts stay',
       example: 'segments delete 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e31',
       path: { segment: SEGMENT },

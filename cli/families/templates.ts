@@ -135,6 +135,7 @@ export const templates = {
     }),
     actionOf('deleteTemplate', {
       verb: 'delete',
+      key: 'e',
       summary: 'delete a template and its versions',
       example: 'templates delete order-confirmation',
       path: { template: TEMPLATE },

@@ -94,6 +94,7 @@ export const topics = {
     }),
     actionOf('deleteTopic', {
       verb: 'delete',
+      key: 'd',
       summary: 'delete a topic',
       example: 'topics delete 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e32',
       path: { topic_id: TOPIC },

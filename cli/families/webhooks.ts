@@ -118,6 +118,7 @@ export const webhooks = {
     }),
     actionOf('deleteWebhook', {
       verb: 'delete',
+      key: 'd',
       summary: 'remove an endpoint and its events',
       example: 'webhooks delete wh_019a9c1e7d527c3a9a540b8f4c1f2e01',
       path: { webhook_id: WEBHOOK },

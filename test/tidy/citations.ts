@@ -3,7 +3,7 @@ import path from 'node:path';
 import { listFiles, type Problem } from './tree.ts';
 
 /** The pages that readers navigate by; a page that does not exist yet is nobody's broken promise. */
-export const pages = ['README.md', 'src/README.md', 'test/README.md', 'migrations/README.md'];
+export const pages = ['README.md', 'src/README.md', 'src/flows.md', 'test/README.md', 'migrations/README.md'];
 
 export function findDeadCitations(root: string): Problem[] {
   const files = listFiles(root);

@@ -9,6 +9,8 @@ const sound: Record<string, string> = {
     '"node_modules/@a/linux": { "version": "1.0.0" }, "node_modules/a/node_modules/b": { "version": "2.1.0" } } }',
   'README.md':
     'See `src/app.ts`, `src/resources/<family>/` and [the tests](test/rig/clock.test.ts). Types such as `text/html` are no paths.',
+  'src/README.md': '| `app` of `app.ts` | `present.ts` |\n| `<family>.store.ts` |',
+  'src/flows.md': '1. `app` (`src/app.ts`), then\n   `resources/emails/send-email.ts`;\n   - `index.ts`, `app.ts`',
   'src/app.ts': 'export const app = 1;\n',
   'src/contract/emails.yaml': 'paths:\n  /emails:\n    get:\n      operationId: listEmails\n',
   'src/contract/errors.yaml': 'x-errors: []\n',
@@ -103,7 +105,14 @@ const plants: Record<string, Record<string, string>[]> = {
     { 'README.md': 'Read `src/flow/mail/queue/claim.ts`.' },
     { 'src/README.md': 'Read `resources/domains/`.' },
     { 'src/README.md': 'Read `src/<layer>/claim.ts`.' },
-    { 'README.md': 'Read [the map](src/README.md).' },
+    { 'README.md': 'Read [the map](src/MAP.md).' },
+    { 'src/flows.md': 'Read `flow/mail/queue/claim.ts`.' },
+  ],
+  'a file or function that the map names stands where it says': [
+    { 'src/README.md': 'Read `app` of `resources/emails/index.ts`.' },
+    { 'src/flows.md': '1. `sendEmail` (`resources/emails/send-email.ts`)' },
+    { 'src/flows.md': '1. `resources/emails/index.ts`,\n   then `app`\n   (`../app.ts`) and `send-mail.ts`' },
+    { 'src/flows.md': 'First `resources/emails/index.ts`.\n\n- `app.ts`, then `flow/mail/queue/` and `send-email.ts`' },
   ],
   'a family has the same name in every tree': [
     { 'src/contract/domains.yaml': 'paths:\n  /domains:\n    get:\n      operationId: listDomains\n' },

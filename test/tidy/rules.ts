@@ -2,6 +2,7 @@ import { findDeadCitations } from './citations.ts';
 import { findUnknownContractWords } from './contract-words.ts';
 import { findFamilyGaps } from './families.ts';
 import { findFixedSchedules } from './fixed-days.ts';
+import { findNamesOutOfPlace } from './map-names.ts';
 import { findInexactVersions, findMachinePaths, findMissingPlatforms, findRecordedAddresses } from './manifest.ts';
 import { findEmptyNames, findTestsNobodyRuns, findTopLevelStrangers, findUnusualCase } from './names.ts';
 import { findLongFiles, findLongFunctions } from './sizes.ts';
@@ -23,6 +24,7 @@ export const rules: Rule[] = [
   { promise: 'a table is written by the stores of one folder', find: findSecondWriters },
   { promise: 'a write names its table in its first words', find: findUnheardWrites },
   { promise: 'every path that a README cites exists', find: findDeadCitations },
+  { promise: 'a file or function that the map names stands where it says', find: findNamesOutOfPlace },
   { promise: 'a family has the same name in every tree', find: findFamilyGaps },
   { promise: 'the contract has no word that a validator would skip', find: findUnknownContractWords },
   { promise: 'a test that does not run says why', find: findUnexplainedSkips },

@@ -93,7 +93,7 @@ async function readThrough(
   return true;
 }
 
-interface Batch {
+interface RowBatch {
   item: ImportRow;
   owner: string;
   options: ImportOptions;
@@ -101,7 +101,7 @@ interface Batch {
 }
 
 /** A batch and where it leaves the import are one transaction; a power cut takes back both. */
-async function writeBatch(world: World, batch: Batch): Promise<void> {
+async function writeBatch(world: World, batch: RowBatch): Promise<void> {
   for (let race = 1; ; race++) {
     try {
       await world.db.txUnsynced(async (tx) => {
@@ -158,7 +158,7 @@ function progressOf({
   rows,
   done,
   failures,
-}: Pick<Batch, 'item' | 'owner' | 'rows'> & { done: ImportedRows; failures: Failures }): Progress {
+}: Pick<RowBatch, 'item' | 'owner' | 'rows'> & { done: ImportedRows; failures: Failures }): Progress {
   const { created, updated, skipped } = done;
   const all = [...failures, ...done.failures].toSorted((a, b) => a.row - b.row);
   const counts = { total: rows.length, created, updated, skipped, failed: all.length };

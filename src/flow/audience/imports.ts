@@ -13,15 +13,17 @@ import { carryImport } from './carry-import.ts';
 
 export type Imports = Pick<WorkLoop, 'idle' | 'wake' | 'state'> & {
   start(): Promise<void>;
-  stop(graceMs: number): Promise<void>;
+  /** Without grace: a batch is short, and the next start goes on behind it. */
+  stop(): Promise<void>;
 };
 
 /** Beyond, the turns begin anew. */
 const TURNS_KEPT = 10_000;
 
 /**
- * The work loop of imports: each is claimed with a lease and carried batch by batch from where it stands, one of a team at a
- * time, and the teams take turns: one that takes long is put back for the next team's, and goes on later.
+ * The work loop of imports, woken by the commit that inserts one: each is claimed with a lease and carried batch by batch
+ * from where it stands, one of a team at a time, and the teams take turns: one that takes long is put back for the next
+ * team's, and goes on later.
  */
 export function createImports(world: World): Imports {
   const { db, clock, log, config } = world;
@@ -76,10 +78,9 @@ export function createImports(world: World): Imports {
       stopListening = db.onCommit('contact_imports', () => loop.wake());
       loop.start();
     },
-    async stop(graceMs) {
+    async stop() {
       stopListening();
-      // A batch is short, and the rest is where the next start goes on.
-      await loop.stop(Math.min(graceMs, 0));
+      await loop.stop(0);
     },
   };
 }

@@ -1,6 +1,7 @@
 import { nextTurn } from '../../platform/clock/index.ts';
 
-type Batch<Team> = (team: Team) => Promise<boolean>;
+/** Removes a batch of one team's; answers whether there is more. */
+type RemoveBatch<Team> = (team: Team) => Promise<boolean>;
 
 /**
  * Takes teams in turns, a batch of one after a batch of another, until none has more, `batchesMax` were taken or, after the
@@ -13,7 +14,7 @@ export function createTurns(batchesMax: number) {
   let lastId = '';
   return async <Team extends { teamId: string }>(
     teams: readonly Team[],
-    batch: Batch<Team>,
+    batch: RemoveBatch<Team>,
     isOver = (): boolean => false,
   ): Promise<void> => {
     const begin = Math.max(

@@ -9,8 +9,11 @@ import type { Db, Executor } from './types.ts';
 export interface GroupCommit {
   /**
    * A kind of write. `apply` takes all items that came together and answers one result each, in order; an Error as a
-   * result refuses that item alone. Lanes are applied in the order in which they were made. `weigh` says how many rows'
-   * worth an item is, where one item may be many.
+   * result refuses that item alone. `weigh` says how many rows' worth an item is, where one item may be many.
+   *
+   * Lanes are applied in the order in which they were made; for the server that is the order of construction in app.ts
+   * (accept, settle, claim, hand-off, then what the ports make). It is fixed so that commits are alike, and no lane may
+   * rely on it: an item may as well be committed alone, before or after its neighbours in other lanes.
    */
   lane<Item, Result>(apply: Lane<Item, Result>, weigh?: (item: Item) => number): (item: Item) => Promise<Result>;
   /** Resolves when everything handed in so far is durable or refused. */

@@ -42,8 +42,10 @@ export interface Db extends Executor {
    */
   memo<T>(tables: readonly string[], load: (key: string) => Promise<T>): (key: string) => Promise<T>;
   /**
-   * Calls `fire` after every commit of this process that wrote to `table`; the returned function ends that. What other
-   * processes write goes unheard.
+   * Calls `fire` after every commit of this process that wrote to `table`; the returned function ends that. The table is
+   * read from the text of each statement (`tableWrittenBy`), which therefore begins with `insert into`, `update` or
+   * `delete from` and its name; a check of test/tidy/sql.ts holds that. A statement in `withoutCommitNotice` is not
+   * noticed, and neither is what other processes write.
    */
   onCommit(table: string, fire: () => void): () => void;
   /**

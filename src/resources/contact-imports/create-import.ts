@@ -57,7 +57,7 @@ export async function mustHaveRoomForImport({ store, teamId }: Ctx): Promise<voi
   throw refuse('validation_error', { status: 422, say });
 }
 
-/** Puts a file that is stored under `id` in line. */
+/** Puts a file that is stored under `id` in line; the commit of its row wakes the loop that reads it (`onCommit`). */
 export async function createImport({ store, teamId }: Ctx, id: string, file: ImportFile, form: ImportForm) {
   const { map, onConflict, segments, topics } = checkImport(form);
   await store.db.tx(async (tx) => {

@@ -73,6 +73,7 @@ export function createCarry(options: CarryOptions): Carry {
     };
     const message = () => batch.message(row, interrupt);
     try {
+      // Delivery calls back as a connection goes on: for the message, before the dot, at the dot, and with what was said.
       return await options.deliver(jobOf(row, recipients, mailFrom), {
         message,
         handOff,

@@ -36,26 +36,27 @@ export function createReceive(world: World, accept: Accept, wakeQueue: () => voi
 
   async function take(arrival: Arrival, reading: MessageReading, judged: Judged): Promise<Verdict> {
     const { authentication, virus } = judged;
+    // Every team's rules are asked, and whether their forwards may go, before anything is stored.
     const treatments: Treatment[] = [];
     for (const [teamId, addresses] of teamsOf(arrival)) treatments.push(await applyRules(world, teamId, addresses));
     const isClean = virus === undefined;
     const refusal = isClean ? await mayNotAllPass(forwarder, arrival, treatments) : undefined;
     if (refusal) return notPassedOn(refusal);
     await takeReturned(world, arrival, reading, wakeQueue);
-    const told = treatments.filter(({ kept }) => kept.length > 0);
+    const toStore = treatments.filter(({ kept }) => kept.length > 0);
     const received = await store(
       {
         ...arrival,
         authentication,
-        teams: new Map(told.map(({ teamId, kept }) => [teamId, kept])),
-        withoutContent: new Set(told.flatMap((one) => (one.isWithoutContent ? [one.teamId] : []))),
-        notForwarded: await standstills(world, arrival.raw, told),
+        teams: new Map(toStore.map(({ teamId, kept }) => [teamId, kept])),
+        withoutContent: new Set(toStore.flatMap((one) => (one.isWithoutContent ? [one.teamId] : []))),
+        notForwarded: await standstills(world, arrival.raw, toStore),
         hasVirus: !isClean,
       },
       reading,
     );
     const passing = { arrival, reading, checks: authentication };
-    const steps = isClean ? [...onwards(received, told), ...returns(arrival)] : [];
+    const steps = isClean ? [...onwards(received, toStore), ...returns(arrival)] : [];
     const late = await passAll(world, forwarder, passing, steps);
     if (late) return notPassedOn(late);
     return { kind: 'taken', id: received[0]?.id ?? world.ids.uuid() };
