@@ -2,15 +2,15 @@ import type { FastifyReply } from 'fastify';
 import type { CallOf, PageId } from '../contract/index.ts';
 import type { Listeners } from '../flow/webhooks/index.ts';
 import type { Tracking } from '../flow/tracking/index.ts';
-import type { Turns } from '../platform/fair-share/index.ts';
+import type { FairExecutor } from '../platform/fair-share/index.ts';
 import type { Services } from '../operations/index.ts';
 import type { Ctx } from '../resources/access/index.ts';
 
 export interface HttpServices extends Services {
   tracking: Tracking;
   listeners: Listeners;
-  /** For what holds the thread for long. */
-  turns: Turns;
+  /** For work that holds up the event loop. */
+  executor: FairExecutor;
 }
 
 /** A request for a page, a file or a stream, whose every part has been checked against the contract. */

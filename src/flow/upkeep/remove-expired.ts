@@ -8,7 +8,7 @@ import { removeSharesOf } from '../../resources/shares/index.ts';
 import { expiredEmailIds, teamsWithExpired } from './expired.store.ts';
 import { removeCaught } from '../mail/playground/index.ts';
 import { expiriesOf, type Expiry } from './expiries.ts';
-import { createTurns, pickTeams } from './take-turns.ts';
+import { createRoundRobin, pickTeams } from './round-robin.ts';
 
 export interface Removed {
   emails: number;
@@ -41,12 +41,12 @@ export function createRemoval(store: Store): () => Promise<Removed> {
   // Where the walk over each team's expired emails goes on: what has to stay must not stand in the way of the rest.
   const positions = new Map<string, string>();
   const warnedOf = new Set<string>();
-  const takeTurns = createTurns(BATCHES_MAX);
+  const roundRobin = createRoundRobin(BATCHES_MAX);
 
   return async () => {
     const removed: Removed = { emails: 0, received: 0, events: 0, caught: 0, pages: 0 };
     const teams = await pickTeams(await expiriesOf(store, warnOf), (some) => teamsWithExpired(store.db, some));
-    await takeTurns(teams, (team) => removeBatch(team, removed));
+    await roundRobin(teams, (team) => removeBatch(team, removed));
     removed.pages = await giveBack(store);
     return removed;
   };

@@ -15,7 +15,7 @@ const LINE_MS = 10;
 /**
  * Additive increase, multiplicative decrease, as in RFC 5681 §3.1: it doubles with each round until the first trouble, and
  * grows by one a round after that. It grows only as long as answers come about as quickly as they did one by one. Any
- * failure halves it, and so does any slow success: what is answered in a second or more holds a place as long as a
+ * failure halves it, and so does any slow success: what is answered in a second or more holds a slot as long as a
  * failure would, and an endpoint that was quick until its window was wide is worth no more than one that never was.
  */
 export function createSendWindow(max: number): SendWindow {

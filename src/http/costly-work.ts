@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { nextTurn, rest } from '../platform/clock/index.ts';
-import { createTurns, type Turns } from '../platform/fair-share/index.ts';
+import { createFairExecutor, type FairExecutor } from '../platform/fair-share/index.ts';
 import { callerGone } from '../resources/access/index.ts';
 
 /** All who come without a key, as one party: their addresses are as many as they like. */
@@ -19,27 +19,27 @@ const WORTH_A_REST_MS = 2;
 const PAGES_WAITING_MAX = 16;
 
 /**
- * What holds the one thread that answers everybody: large bodies and pages for people without a key are worked at one
- * after the other, in turns of the teams, and take a third of the time at most, however many come.
+ * Runs what holds up the event loop: large bodies and pages for people without a key, one after the other, round robin by
+ * team, and for a third of the time at most, however many come.
  */
-export const createCostlyTurns = (): Turns =>
-  createTurns(1, ({ tookMs }) => (tookMs < WORTH_A_REST_MS ? nextTurn() : rest(tookMs * RESTS_PER_WORK)));
+export const createCostlyExecutor = (): FairExecutor =>
+  createFairExecutor(1, ({ tookMs }) => (tookMs < WORTH_A_REST_MS ? nextTurn() : rest(tookMs * RESTS_PER_WORK)));
 
-/** Who opens one more page is asked to come back at once. */
-export const arePagesCrowded = (turns: Turns): boolean => turns.waitingOf(ANYBODY) >= PAGES_WAITING_MAX;
+/** Further pages are refused with the advice to come back at once. */
+export const arePagesOverloaded = (executor: FairExecutor): boolean => executor.waitingOf(ANYBODY) >= PAGES_WAITING_MAX;
 
 /**
- * Reads a body and begins its answer, in a turn if the body is large. What is done at once is the turn's, such as what an
- * operation checks itself; the answer is waited for afterwards.
+ * Reads a body and begins its answer; in the executor if the body is large. The executor covers what is done at once, such as
+ * what an operation checks itself; the answer is awaited outside of it.
  */
-export async function inTurn(
-  turns: Turns,
+export async function beginAnswer(
+  executor: FairExecutor,
   { request, teamId }: { request: FastifyRequest; teamId: string | null | undefined },
   begin: () => unknown,
 ): Promise<unknown> {
   const bytes = Buffer.isBuffer(request.body) ? request.body.length : 0;
   if (bytes <= COSTLY_BYTES) return begin();
-  const { answering } = await turns.take(teamId ?? ANYBODY, async () => {
+  const { answering } = await executor.run(teamId ?? ANYBODY, async () => {
     if (request.raw.socket.destroyed) throw callerGone();
     const begun = { answering: begin() };
     if (bytes > LARGE_BYTES) await Promise.race([Promise.allSettled([begun.answering]), rest(ANSWERED_MS_MAX)]);
