@@ -6,7 +6,7 @@ import { removeAttemptsOf, removeEmailRows } from '../../resources/emails/index.
 import { expiredReceivedIds, removeReceivedRows } from '../../resources/received-emails/index.ts';
 import { removeSharesOf } from '../../resources/shares/index.ts';
 import { expiredEmailIds, teamsWithExpired } from './expired.store.ts';
-import { removeCaught } from '../mail/playground/index.ts';
+import { removeCaptured } from '../mail/capture/index.ts';
 import { expiriesOf, type Expiry } from './expiries.ts';
 import { createRoundRobin, pickTeams } from './round-robin.ts';
 
@@ -68,7 +68,7 @@ export function createRemoval(store: Store): () => Promise<Removed> {
     if (ids.length > 0) await removeEmails(team, ids, removed);
     const events = await removeOtherEvents(store.db, team, BATCH);
     const received = await removeReceived(team, removed);
-    const caught = await removeCaught(store.db, team, BATCH);
+    const caught = await removeCaptured(store.db, team, BATCH);
     await removeBlobs(store, caught);
     removed.events += events;
     removed.caught += caught.length;

@@ -3,7 +3,7 @@ import { isUniqueViolation } from '../../../platform/db/index.ts';
 import { Refusal } from '../../../platform/refusal/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import type { Ctx } from '../../../resources/access/index.ts';
-import { createCrowd } from '../queue/index.ts';
+import { createContentionGauge } from '../queue/index.ts';
 import { fetchAttachments } from './fetch-attachments.ts';
 import { prepareForward, type Forward } from './forward.ts';
 import { hashRequest, type Idempotency } from './idempotency.ts';
@@ -52,7 +52,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
   const mustBeOn = createSendingGate(world);
   const { once, answered } = createOnce(world);
   const limited = createKeyedLimiter(GROWING);
-  const crowd = createCrowd();
+  const crowd = createContentionGauge();
 
   /** Writes prepared sends in one commit. Blobs come first, so that no row ever names one that is not there. */
   async function write<Answer>(

@@ -9,9 +9,9 @@ import { nextDueAt, renewLeases, type DeliveryRow } from './deliveries.store.ts'
 import { createFailingLane } from './failing-lane.ts';
 import type { HandOffLog } from './hand-off-log.ts';
 import { createInFlight } from './in-flight.ts';
-import { createStrays } from './strays.ts';
+import { createOrphanedClaims } from './orphaned-claims.ts';
 import { createLedger } from './ledger.ts';
-import { createPressure, createRest } from './restraint.ts';
+import { createThrottle, createScanCooldown } from './backpressure.ts';
 
 export interface QueueOptions {
   world: World;
@@ -55,8 +55,8 @@ export function createQueue(options: QueueOptions): Queue {
   const leaseMs = leaseSeconds * 1000;
   const inFlight = createInFlight(inFlightMax);
   const failing = createFailingLane();
-  const pressure = createPressure(options.isPressed, pollMs);
-  const rest = createRest();
+  const pressure = createThrottle(options.isPressed, pollMs);
+  const rest = createScanCooldown();
   const sendSwitch = createSendSwitch(world);
   const ledger = createLedger(world, owner);
   const carryDelivery = createCarry({ ...options, intend: ledger.intend });
@@ -67,7 +67,7 @@ export function createQueue(options: QueueOptions): Queue {
     capacity: () => Math.min(CLAIM_MAX, inFlight.free, pressure.free()),
     endedPerLook: Math.max(1, Math.min(CLAIM_MAX, Math.floor(inFlightMax / 10))),
   });
-  const strays = createStrays(world, { unclaimAllBut: ledger.unclaimAllBut, wake: loop.wake.bind(loop) });
+  const strays = createOrphanedClaims(world, { unclaimAllBut: ledger.unclaimAllBut, wake: loop.wake.bind(loop) });
 
   /** More is due than one claim takes: the teams are claimed from in turn, or one's backlog would come before everybody. */
   let isBacklogged = false;

@@ -9,7 +9,7 @@ const LONG_LOOK_MS = 100;
 const RESTS_PER_LOOK = 10;
 
 /** Callers that wait for their commit. */
-export function createCrowd(): { isThere(): boolean; waitFor<T>(commit: Promise<T>): Promise<T> } {
+export function createContentionGauge(): { isThere(): boolean; waitFor<T>(commit: Promise<T>): Promise<T> } {
   let waiting = 0;
   let sinceCrowdMs = (): number => Number.POSITIVE_INFINITY;
   return {
@@ -25,7 +25,7 @@ export function createCrowd(): { isThere(): boolean; waitFor<T>(commit: Promise<
  * While callers wait in a crowd, accepting goes first: delivery keeps a share, and catches up when they are gone. Every
  * `extraMs` a few more get through, because those under way may be slow ones.
  */
-export function createPressure(
+export function createThrottle(
   isPressed: () => boolean,
   extraMs: number,
 ): {
@@ -60,7 +60,7 @@ export function createPressure(
 }
 
 /** Looking past a crowded destination reads what its teams have waiting: a long backlog is not read again and again. */
-export function createRest(): { isOn(): boolean; after(tookMs: number): void } {
+export function createScanCooldown(): { isOn(): boolean; after(tookMs: number): void } {
   let isOn = (): boolean => false;
   return {
     isOn: () => isOn(),

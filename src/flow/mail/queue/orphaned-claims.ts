@@ -7,7 +7,7 @@ import type { World } from '../../../platform/world/index.ts';
 export const LATE_COMMITS_MS = [1_000, 10_000, 60_000];
 
 /** Claims of ours that we do not know of: those whose answer was lost, however late they land. */
-export interface Strays {
+export interface OrphanedClaims {
   /** A claim was not answered. */
   suspect(): void;
   /** A look without any suspicion, for what lands later than anybody waits for. */
@@ -17,10 +17,10 @@ export interface Strays {
   stop(): void;
 }
 
-export function createStrays(
+export function createOrphanedClaims(
   world: World,
   options: { unclaimAllBut(carried: string[]): Promise<number>; wake(): void },
-): Strays {
+): OrphanedClaims {
   let mayBeSome = false;
   let timers: (() => void)[] = [];
   const stop = (): void => timers.splice(0).forEach((cancel) => cancel());
