@@ -216,7 +216,7 @@ async function startDelivery(
     composer: createComposer(world),
     settle: createSettle(world, handOffLog.owner),
     handOffLog,
-    isPressed: accept.isPressed,
+    isContended: accept.isContended,
     isDown: ({ team_id: teamId, destination, region, tls }) =>
       delivery.isDown({ teamId, domain: destination, region, tls }),
   });

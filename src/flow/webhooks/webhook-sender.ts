@@ -109,7 +109,7 @@ function createEndpointLoop(
     // One that has just ended is claimed when it is out of the way.
     const ended = ids.filter((id) => running.get(id)?.wake() === false);
     const items = [...leased].map((id) => new EndpointSender(id, until, parts));
-    return { items, left: ended.length > 0 ? 'crowded' : 'nothing', nextAt: () => nextDueAt(db, { owner, now }) };
+    return { items, left: ended.length > 0 ? 'blocked' : 'nothing', nextAt: () => nextDueAt(db, { owner, now }) };
   }
 
   async function carry(sender: EndpointSender, signal: AbortSignal): Promise<void> {

@@ -37,8 +37,8 @@ export interface Accept {
   acceptForward(ctx: Ctx, forward: Forward, key: string): Promise<SentEmail>;
   /** Refuses what would not be accepted whatever it says, before a large message is read. */
   mayBegin(ctx: Ctx): Promise<void>;
-  /** Whether callers wait in a crowd; delivery asks before each claim, and makes way for them. */
-  isPressed(): boolean;
+  /** Whether many callers wait for their commits; the queue asks before each claim, and throttles delivery then. */
+  isContended(): boolean;
 }
 
 /** Of requests of one team that become much larger than they came; each that waits holds its body. */
@@ -52,7 +52,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
   const mustBeOn = createSendingGate(world);
   const { once, answered } = createOnce(world);
   const limited = createKeyedLimiter(GROWING);
-  const crowd = createContentionGauge();
+  const contention = createContentionGauge();
 
   /** Writes prepared sends in one commit. Blobs come first, so that no row ever names one that is not there. */
   async function write<Answer>(
@@ -67,7 +67,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
       for (const [i, { email }] of emails.entries()) await adoptBody(world, prepared[i]?.message, email.id);
       await writeFiles(world, emails);
       const item: Acceptance = { teamId: ctx.teamId, kind: 'transactional', emails, idempotency, answer };
-      await crowd.waitFor(commit(item));
+      await contention.track(commit(item));
     } catch (error) {
       // Of any other failure nobody knows whether the rows stand.
       if (error instanceof Refusal) await removeFiles(world, emails);
@@ -97,7 +97,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
   }
 
   return {
-    isPressed: crowd.isThere,
+    isContended: contention.isContended,
     acceptEmail: (ctx, input, idempotency) =>
       once(ctx, idempotency, () =>
         admit(ctx, [input], async () => {

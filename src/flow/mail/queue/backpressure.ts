@@ -1,40 +1,44 @@
 import { stopwatch } from '../../../platform/clock/index.ts';
 
-const CROWD = 12;
-/** A crowd that was just served counts as one for a while: its next requests are on their way. */
-const CROWD_MS = 250;
-/** What delivery may have under way meanwhile. */
-const UNDER_PRESSURE_MAX = 16;
-const LONG_LOOK_MS = 100;
-const RESTS_PER_LOOK = 10;
+/** So many callers at once mean contention. */
+const CONTENDED_CALLERS = 12;
+/** Contention counts for so long after it was last seen: the next requests of the same callers are on their way. */
+const CONTENDED_MS = 250;
+/** How many deliveries may be in flight that were begun under contention. */
+const THROTTLED_MAX = 16;
+const LONG_SCAN_MS = 100;
+const COOLDOWN_PER_SCAN = 10;
 
-/** Callers that wait for their commit. */
-export function createContentionGauge(): { isThere(): boolean; waitFor<T>(commit: Promise<T>): Promise<T> } {
+/** Measures whether many callers wait for their commits at the same time. */
+export interface ContentionGauge {
+  isContended(): boolean;
+  /** Counts a caller until its commit ends; answers the commit. */
+  track<T>(commit: Promise<T>): Promise<T>;
+}
+
+export function createContentionGauge(): ContentionGauge {
   let waiting = 0;
-  let sinceCrowdMs = (): number => Number.POSITIVE_INFINITY;
+  let sinceContendedMs = (): number => Number.POSITIVE_INFINITY;
   return {
-    isThere: () => sinceCrowdMs() < CROWD_MS,
-    waitFor(commit) {
-      if (++waiting >= CROWD) sinceCrowdMs = stopwatch();
+    isContended: () => sinceContendedMs() < CONTENDED_MS,
+    track(commit) {
+      if (++waiting >= CONTENDED_CALLERS) sinceContendedMs = stopwatch();
       return commit.finally(() => waiting--);
     },
   };
 }
 
-/**
- * While callers wait in a crowd, accepting goes first: delivery keeps a share, and catches up when they are gone. Every
- * `extraMs` a few more get through, because those under way may be slow ones.
- */
-export function createThrottle(
-  isPressed: () => boolean,
-  extraMs: number,
-): {
+/** Slows delivery down while accepting is contended; delivery catches up afterwards. */
+export interface Throttle {
   readonly isOn: boolean;
-  /** Looks at the crowd anew; answers how many may begin. */
+  /** Reads the contention again; answers how many deliveries may begin. */
   free(): number;
-  /** One begins; the returned function ends it. */
+  /** Counts one delivery; the returned function ends it. */
   begin(): () => void;
-} {
+}
+
+/** Every `extraMs` as many more deliveries may begin, because those in flight may be slow ones. */
+export function createThrottle(isContended: () => boolean, extraMs: number): Throttle {
   let isOn = false;
   let begun = 0;
   let sinceExtraMs = stopwatch();
@@ -43,13 +47,13 @@ export function createThrottle(
       return isOn;
     },
     free() {
-      isOn = isPressed();
+      isOn = isContended();
       if (!isOn) return Number.POSITIVE_INFINITY;
-      const share = UNDER_PRESSURE_MAX - begun;
-      if (share > 0) return share;
+      const free = THROTTLED_MAX - begun;
+      if (free > 0) return free;
       if (sinceExtraMs() < extraMs) return 0;
       sinceExtraMs = stopwatch();
-      return UNDER_PRESSURE_MAX;
+      return THROTTLED_MAX;
     },
     begin() {
       const one = isOn ? 1 : 0;
@@ -59,15 +63,20 @@ export function createThrottle(
   };
 }
 
-/** Looking past a crowded destination reads what its teams have waiting: a long backlog is not read again and again. */
-export function createScanCooldown(): { isOn(): boolean; after(tookMs: number): void } {
+/** Pauses claims that have to scan past a team's or a destination's backlog, after such a scan took long. */
+export interface ScanCooldown {
+  isOn(): boolean;
+  startAfter(tookMs: number): void;
+}
+
+export function createScanCooldown(): ScanCooldown {
   let isOn = (): boolean => false;
   return {
     isOn: () => isOn(),
-    after(tookMs) {
-      if (tookMs <= LONG_LOOK_MS) return;
+    startAfter(tookMs) {
+      if (tookMs <= LONG_SCAN_MS) return;
       const elapsedMs = stopwatch();
-      isOn = () => elapsedMs() < tookMs * RESTS_PER_LOOK;
+      isOn = () => elapsedMs() < tookMs * COOLDOWN_PER_SCAN;
     },
   };
 }

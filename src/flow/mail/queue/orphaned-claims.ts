@@ -1,19 +1,19 @@
 import type { World } from '../../../platform/world/index.ts';
 
 /**
- * A PostgreSQL server goes on with the statement of a client that it has lost, and may commit a claim or a hand-off
- * after we have looked. So what such a commit may have left is looked for again, after so many milliseconds each.
+ * A PostgreSQL server that loses its client goes on with the statement, and may commit a claim or a hand-off after we have
+ * looked for it. So we look again after each of these.
  */
 export const LATE_COMMITS_MS = [1_000, 10_000, 60_000];
 
-/** Claims of ours that we do not know of: those whose answer was lost, however late they land. */
+/** Claims that this process holds in the database and does not know of, because their answer was lost. */
 export interface OrphanedClaims {
-  /** A claim was not answered. */
+  /** A claim failed, and may have been committed all the same. */
   suspect(): void;
-  /** A look without any suspicion, for what lands later than anybody waits for. */
-  lookOnce(): void;
-  /** Takes back what is held and not among these. No claim may be under way meanwhile. */
-  takeBack(carried: () => string[]): Promise<void>;
+  /** Looks without a suspicion, for commits later than the last of `LATE_COMMITS_MS`. */
+  checkOnce(): void;
+  /** Releases our claims except those in `carried`, if there is a suspicion. No claim may be under way meanwhile. */
+  release(carried: () => string[]): Promise<void>;
   stop(): void;
 }
 
@@ -24,7 +24,7 @@ export function createOrphanedClaims(
   let mayBeSome = false;
   let timers: (() => void)[] = [];
   const stop = (): void => timers.splice(0).forEach((cancel) => cancel());
-  const lookOnce = (): void => {
+  const checkOnce = (): void => {
     mayBeSome = true;
     options.wake();
   };
@@ -33,14 +33,14 @@ export function createOrphanedClaims(
       mayBeSome = true;
       stop();
       // An embedded database commits before it answers, or never.
-      if (world.db.dialect === 'pg') timers = LATE_COMMITS_MS.map((waitMs) => world.clock.timer(waitMs, lookOnce));
+      if (world.db.dialect === 'pg') timers = LATE_COMMITS_MS.map((waitMs) => world.clock.timer(waitMs, checkOnce));
     },
-    lookOnce() {
-      if (world.db.dialect === 'pg') lookOnce();
+    checkOnce() {
+      if (world.db.dialect === 'pg') checkOnce();
     },
-    async takeBack(carried) {
+    async release(carried) {
       if (!mayBeSome) return;
-      // Before the look, so that a suspicion that comes meanwhile is not forgotten; a look that fails is one itself.
+      // Cleared before the statement, so that a suspicion that comes meanwhile stays. A failed statement is one itself.
       mayBeSome = false;
       const count = await options.unclaimAllBut(carried());
       if (count > 0) world.log.warn({ count }, 'took back claims whose answer had been lost');
