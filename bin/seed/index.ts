@@ -2,7 +2,7 @@
  * Fills a team of a development server with a month that never was, so that lists, metrics and the console have something
  * to show. What is there already is left as it is; nothing of it is sent anywhere, to webhooks neither unless that is asked.
  */
-import { unheard } from '../../src/events/index.ts';
+import { withoutWebhooks } from '../../src/events/index.ts';
 import { createAccept } from '../../src/flow/mail/accept/index.ts';
 import { createStoreMessage } from '../../src/flow/mail/receive/index.ts';
 import { createGroupCommit } from '../../src/platform/db/index.ts';
@@ -39,7 +39,7 @@ export interface Seeding {
 
 export async function seed(whole: World, { teamId, isTold, progress }: Seeding): Promise<Seeded> {
   const hook = await addHook({ store: whole, teamId, actor: ACTOR, requestId: 'seed' });
-  const db = isTold ? whole.db : unheard(whole.db, hook);
+  const db = isTold ? whole.db : withoutWebhooks(whole.db, hook);
   const world: World = { ...whole, db, commits: createGroupCommit(db) };
   const now = world.clock.now();
   const today = now - (now % DAY);

@@ -109,7 +109,12 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
           return write(ctx, [prepared], { idempotency, answerOf: ([rows]) => ({ id: rows?.email.id ?? '' }) });
         }),
       ),
-    ...asTheyAre(world, { sendingDomainOf, mustBeOn, once, write: (ctx, one, options) => write(ctx, [one], options) }),
+    ...acceptComposed(world, {
+      sendingDomainOf,
+      mustBeOn,
+      once,
+      write: (ctx, one, options) => write(ctx, [one], options),
+    }),
     async mayBegin({ teamId }) {
       await mustBeOn();
       await mustBeWithinQuota(world, teamId, 1);
@@ -141,8 +146,8 @@ interface Steps {
   ): Promise<SentEmail>;
 }
 
-/** Messages that others have composed. */
-function asTheyAre(world: World, steps: Steps): Pick<Accept, 'acceptMessage' | 'acceptForward'> {
+/** Accepts messages that somebody else has composed: a client of SMTP submission, or the sender of what is forwarded. */
+function acceptComposed(world: World, steps: Steps): Pick<Accept, 'acceptMessage' | 'acceptForward'> {
   const { sendingDomainOf, mustBeOn, once, write } = steps;
   const answerOf = ([rows]: AcceptedRows[]): SentEmail => ({ id: rows?.email.id ?? '' });
   return {
