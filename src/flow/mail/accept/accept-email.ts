@@ -109,12 +109,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
           return write(ctx, [prepared], { idempotency, answerOf: ([rows]) => ({ id: rows?.email.id ?? '' }) });
         }),
       ),
-    ...acceptComposed(world, {
-      sendingDomainOf,
-      mustBeOn,
-      once,
-      write: (ctx, one, options) => write(ctx, [one], options),
-    }),
+    ...acceptComposed(world, { sendingDomainOf, mustBeOn, once, write }),
     async mayBegin({ teamId }) {
       await mustBeOn();
       await mustBeWithinQuota(world, teamId, 1);
@@ -141,7 +136,7 @@ interface Steps {
   once: ReturnType<typeof createOnce>['once'];
   write(
     ctx: Ctx,
-    prepared: Prepared,
+    prepared: Prepared[],
     options: { idempotency: Idempotency | undefined; answerOf: (rows: AcceptedRows[]) => SentEmail },
   ): Promise<SentEmail>;
 }
@@ -157,14 +152,14 @@ function acceptComposed(world: World, steps: Steps): Pick<Accept, 'acceptMessage
         await mustBeOn();
         const prepared = { draft, domain: await sendingDomainOf(ctx)(draft), templateId: null, message };
         if (envelope.asked) await mustBeNoticedAtHome(ctx, envelope.asked);
-        return write(ctx, prepared, { idempotency, answerOf });
+        return write(ctx, [prepared], { idempotency, answerOf });
       });
     },
     acceptForward(ctx, forward, key) {
       const idempotency = { key: `forward ${key}`, requestHash: hashRequest('forward', { key }) };
       return once(ctx, idempotency, async () => {
         await mustBeOn();
-        return write(ctx, await prepareForward(world, ctx, forward), { idempotency, answerOf });
+        return write(ctx, [await prepareForward(world, ctx, forward)], { idempotency, answerOf });
       });
     },
   };

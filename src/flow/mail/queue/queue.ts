@@ -67,10 +67,7 @@ export function createQueue(options: QueueOptions): Queue {
     capacity: () => Math.min(CLAIM_MAX, inFlight.free, throttle.free()),
     endedPerLook: Math.max(1, Math.min(CLAIM_MAX, Math.floor(inFlightMax / 10))),
   });
-  const orphanedClaims = createOrphanedClaims(world, {
-    unclaimAllBut: ledger.unclaimAllBut,
-    wake: loop.wake.bind(loop),
-  });
+  const orphans = createOrphanedClaims(world, { unclaimAllBut: ledger.unclaimAllBut, wake: loop.wake.bind(loop) });
 
   /** More is due than one claim takes: the teams are claimed from in turn, or one's backlog would come before everybody. */
   let isBacklogged = false;
@@ -80,12 +77,12 @@ export function createQueue(options: QueueOptions): Queue {
 
   async function claim(request: Claim<Work>): Promise<Claimed<Work>> {
     try {
-      await orphanedClaims.release(() => idsOf(loop.items()));
+      await orphans.release(() => idsOf(loop.items()));
       // What was accepted before the operator's switch was moved waits for it.
       if (!(await sendSwitch()).isOn) return NOTHING;
       return await (isFailingNext ? claimFailing(request) : claimUsual(request));
     } catch (error) {
-      orphanedClaims.suspect();
+      orphans.suspect();
       throw error;
     }
   }
@@ -174,7 +171,7 @@ export function createQueue(options: QueueOptions): Queue {
 
   /** However long a delivery takes, nobody else is offered it while this process lives. */
   async function renew(items: readonly Work[]): Promise<void> {
-    orphanedClaims.checkOnce();
+    orphans.checkOnce();
     if (items.length > 0) await renewLeases(world.db, owner, idsOf(items), world.clock.now() + leaseMs);
   }
 
@@ -182,7 +179,7 @@ export function createQueue(options: QueueOptions): Queue {
     start: () => loop.start(),
     wake: () => loop.wake(),
     async stop(graceMs) {
-      orphanedClaims.stop();
+      orphans.stop();
       await loop.stop(graceMs);
       await world.commits.settled();
     },
