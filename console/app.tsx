@@ -138,7 +138,7 @@ function lowerLines(navigator: Navigator, columns: number): string[] {
 }
 
 /** Each key whole; where there are more than fit, the first one says so. */
-function keysLine({ dialog, prompt, screen, doings }: Navigator, columns: number): string {
+function keysLine({ dialog, prompt, screen, actions }: Navigator, columns: number): string {
   if (dialog) return ` ${dialog.keys}`;
   if (prompt) return ' enter do it   tab complete   ↑↓ what was typed before   esc leave it';
   const own = screen?.keys().filter(([, says]) => says.length < 16) ?? [];
@@ -148,9 +148,9 @@ function keysLine({ dialog, prompt, screen, doings }: Navigator, columns: number
       [':', 'go to'],
     ] as const),
     ...(screen?.filter ? [['/', 'filter'] as const] : []),
-    ...(doings.length > 0 ? [['x', 'do'] as const] : []),
+    ...(actions.length > 0 ? [['x', 'do'] as const] : []),
     ...own,
-    ...doings.map(({ key, label }) => [key, label] as const),
+    ...actions.map(({ key, label }) => [key, label] as const),
   ];
   const drawn = (all: readonly (readonly [string, string])[]): string =>
     ` ${all.map(([key, says]) => `${bold(key)} ${faint(says)}`).join('   ')}`;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Family } from '../cli/families/index.ts';
-import { doingsOf, families, itemKeys, listsOf, operatorSections, sections } from './catalog.ts';
+import { actionsOf, families, itemKeys, listsOf, operatorSections, sections } from './catalog.ts';
 
 it('every family that can be listed, shown or reported is on a screen', () => {
   const roots = new Set<unknown>([...sections, ...operatorSections].flatMap((section) => Object.values(section)));
@@ -19,7 +19,7 @@ it('every family that can be listed, shown or reported is on a screen', () => {
 it('everything that can be done is offered somewhere', () => {
   const offered = new Set(
     families
-      .flatMap((family) => [false, true].flatMap((isOnItem) => doingsOf(family, itemKeys(family), isOnItem)))
+      .flatMap((family) => [false, true].flatMap((isOnItem) => actionsOf(family, itemKeys(family), isOnItem)))
       .map(({ action }) => action.operation),
   );
   const all = families.flatMap(({ actions = [] }) => actions.map(({ operation }) => operation));
@@ -28,7 +28,7 @@ it('everything that can be done is offered somewhere', () => {
 
 it('the keys of a screen are one letter each and differ', () => {
   for (const family of families) {
-    const keys = doingsOf(family, itemKeys(family), false).map(({ key }) => key);
+    const keys = actionsOf(family, itemKeys(family), false).map(({ key }) => key);
     expect(new Set(keys).size, family.command).toBe(keys.length);
     expect(keys.filter((key) => !/^[a-zA-Z]$/.test(key) || 'jkhlgGrqyx'.includes(key))).toEqual([]);
   }
@@ -36,7 +36,7 @@ it('the keys of a screen are one letter each and differ', () => {
 
 it('an action keeps the key that people know: whoever changes this list moves a key under their fingers', () => {
   const keysOf = (family: Family, isOnItem: boolean): string =>
-    doingsOf(family, itemKeys(family), isOnItem)
+    actionsOf(family, itemKeys(family), isOnItem)
       .map(({ key, label }) => `${key} ${label}`)
       .join(', ');
   const screens = families.flatMap((family) => {
@@ -88,7 +88,7 @@ it('what is wanted most is on the digits', () => {
 it('an operator has the queue and the audit log of all, and nothing of a team', () => {
   expect(operatorSections.map(({ name }) => name)).toEqual(['destinations', 'queue', 'holds', 'operator-audit']);
   const offered = operatorSections.map((section) =>
-    'family' in section ? doingsOf(section.family, itemKeys(section.family), false).map(({ label }) => label) : [],
+    'family' in section ? actionsOf(section.family, itemKeys(section.family), false).map(({ label }) => label) : [],
   );
   expect(offered).toEqual([['hold', 'retry', 'drop'], ['hold', 'retry', 'drop'], ['release'], []]);
   expect(sections.filter(({ isOperators }) => isOperators)).toEqual([]);

@@ -103,14 +103,15 @@ export const listsOf = (keys: readonly string[]): readonly { family: Family; lis
         family.list && isSame(Object.keys(family.list.path), keys) ? [{ family, list: family.list }] : [],
       );
 
-export interface Doing {
+/** An action with the key and the label that it has on one screen. */
+export interface BoundAction {
   action: Action;
   key: string;
   label: string;
 }
 
-/** What can be done to an item, and what makes a new one. What a path names besides is asked for. */
-export function doingsOf(family: Family, keys: readonly string[], isOnItem: boolean): readonly Doing[] {
+/** The actions on an item, or those of its list, such as one that creates a new one. Further names in a path are asked for in a form. */
+export function actionsOf(family: Family, keys: readonly string[], isOnItem: boolean): readonly BoundAction[] {
   // Claims have no list of their own: they are made where the domains are.
   const withoutScreen = families.filter(
     (other) => other !== family && other.command === family.command && !other.list && !other.report,
@@ -136,10 +137,14 @@ export function doingsOf(family: Family, keys: readonly string[], isOnItem: bool
   return all.map(({ action, label }) => ({ action, label, key: action.key ?? freeKey(taken, action) }));
 }
 
-/** Those of them that apply to all of these, and those that do not. */
-export function applicable(doings: readonly Doing[], items: readonly object[]): { doings: Doing[]; withheld: Doing[] } {
-  const isFor = ({ action: { only } }: Doing): boolean => items.every((item) => only?.when(item as never) ?? true);
-  return { doings: doings.filter(isFor), withheld: doings.filter((doing) => !isFor(doing)) };
+/** The actions that apply to all of the items, and those that do not. */
+export function applicable(
+  actions: readonly BoundAction[],
+  items: readonly object[],
+): { actions: BoundAction[]; withheld: BoundAction[] } {
+  const isFor = ({ action: { only } }: BoundAction): boolean =>
+    items.every((item) => only?.when(item as never) ?? true);
+  return { actions: actions.filter(isFor), withheld: actions.filter((bound) => !isFor(bound)) };
 }
 
 /** Done to something that belongs to the item and has a detail of its own, and done there. */

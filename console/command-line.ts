@@ -4,7 +4,7 @@ export type Command =
   | { kind: 'quit' }
   | { kind: 'help' }
   | { kind: 'section'; section: Section; rest: string }
-  | { kind: 'doing'; label: string }
+  | { kind: 'action'; label: string }
   | { kind: 'ambiguous'; word: string; words: readonly string[] }
   | { kind: 'surplus'; label: string }
   | { kind: 'unknown'; word: string };
@@ -17,12 +17,12 @@ export function readCommand(line: string, sections: readonly Section[], labels: 
   if (word === '') return { kind: 'help' };
   if (['q', 'q!', 'quit', 'exit'].includes(word)) return { kind: 'quit' };
   if (word === 'help') return { kind: 'help' };
-  if (labels.includes(line.trim())) return { kind: 'doing', label: line.trim() };
+  if (labels.includes(line.trim())) return { kind: 'action', label: line.trim() };
   const named = sections.filter(({ name }) => name.startsWith(word));
   const section = named.find(({ name }) => name === word) ?? (named.length === 1 ? named[0] : undefined);
   if (section) return { kind: 'section', section, rest: rest.join(' ') };
   const starts = labels.filter((label) => label.startsWith(line.trim()));
-  if (starts.length === 1 && starts[0] !== undefined) return { kind: 'doing', label: starts[0] };
+  if (starts.length === 1 && starts[0] !== undefined) return { kind: 'action', label: starts[0] };
   const surplus = labels.find((label) => line.trim().startsWith(`${label} `));
   if (surplus !== undefined) return { kind: 'surplus', label: surplus };
   const words = completions(line.trim(), sections, labels);

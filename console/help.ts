@@ -1,4 +1,4 @@
-import type { Doing, Section } from './catalog.ts';
+import type { BoundAction, Section } from './catalog.ts';
 import { wrap } from './draw/text.ts';
 
 const EVERYWHERE = [
@@ -22,7 +22,7 @@ const KEYS = 28;
 /** All keys that mean something here. What they say stays in its column. */
 export function helpText(
   own: readonly (readonly [string, string])[],
-  doings: readonly Doing[],
+  actions: readonly BoundAction[],
   sections: readonly Section[],
   width: number,
 ): string {
@@ -37,7 +37,7 @@ export function helpText(
   );
   const here = [
     ...own,
-    ...doings.map(
+    ...actions.map(
       ({ key, label, action }) => [key, label === action.summary ? label : `${label}: ${action.summary}`] as const,
     ),
   ];

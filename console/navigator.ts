@@ -1,11 +1,11 @@
 import { NoAnswer, type Client } from '../cli/client/index.ts';
 import { clean, type KeyInUse, type Terminal } from '../cli/output/index.ts';
-import type { Doing, Section } from './catalog.ts';
+import type { BoundAction, Section } from './catalog.ts';
 import { commonStart, completions, filterCompletions, readCommand } from './command-line.ts';
 import { inOneLine, MenuDialog, TextDialog, type Dialog } from './dialogs/dialog.ts';
 import type { FormDialog } from './dialogs/form-dialog.ts';
 import { LineEdit } from './dialogs/line-edit.ts';
-import { Doer, type Stage } from './doer.ts';
+import { ActionRunner, type Stage } from './action-runner.ts';
 import { Faults, LOOKING } from './faults.ts';
 import { helpText } from './help.ts';
 import { History } from './history.ts';
@@ -49,7 +49,7 @@ export class Navigator implements Host, Stage {
   #stack: Screen[] = [];
   #section: Section | undefined;
   #stop = new AbortController();
-  readonly #doer = new Doer(this);
+  readonly #runner = new ActionRunner(this);
   /** Takes back what was said of a server that did not answer. */
   #unsay: () => void = () => undefined;
   dialog: Dialog | undefined;
@@ -142,7 +142,7 @@ export class Navigator implements Host, Stage {
 
   close(): void {
     this.#stop.abort();
-    this.#doer.stop();
+    this.#runner.stop();
   }
 
   /** Whatever the former screen waits for is given up. */
@@ -196,13 +196,13 @@ export class Navigator implements Host, Stage {
 
   #dispatch(key: string): void {
     this.message = '';
-    if (this.#doer.isBusy && key === 'esc') return this.#doer.stop();
+    if (this.#runner.isBusy && key === 'esc') return this.#runner.stop();
     if (this.dialog) return this.#keyOfDialog(this.dialog, key);
     if (this.prompt) return this.#keyOfPrompt(this.prompt, key);
     if (this.#keyOfAll(key) || this.screen?.key(key)) return;
-    const found = this.#doings().find(({ doing }) => doing.key === key);
-    if (found) return this.#doer.begin(found.doing, found.offer);
-    if (this.#sayWithheld((doing) => doing.key === key)) return;
+    const found = this.#offeredActions().find(({ bound }) => bound.key === key);
+    if (found) return this.#runner.begin(found.bound, found.offer);
+    if (this.#sayWithheld((bound) => bound.key === key)) return;
     if (key === 'left' || key === 'h') return this.back();
   }
 
@@ -235,8 +235,8 @@ export class Navigator implements Host, Stage {
 
   #help(): Dialog {
     const own = this.screen?.keys() ?? [];
-    const { doings, sections } = this;
-    return new TextDialog('Keys', (width) => helpText(own, doings, sections, width));
+    const { actions, sections } = this;
+    return new TextDialog('Keys', (width) => helpText(own, actions, sections, width));
   }
 
   #escape(): void {
@@ -258,30 +258,30 @@ export class Navigator implements Host, Stage {
     this.say(`Copied to the clipboard, where the terminal allows it: ${start}`);
   }
 
-  #doings(): { doing: Doing; offer: Offer }[] {
-    return (this.screen?.offers() ?? []).flatMap((offer) => offer.doings.map((doing) => ({ doing, offer })));
+  #offeredActions(): { bound: BoundAction; offer: Offer }[] {
+    return (this.screen?.offers() ?? []).flatMap((offer) => offer.actions.map((bound) => ({ bound, offer })));
   }
 
-  /** Says why something that is looked for cannot be done here; answers whether there is such a thing. */
-  #sayWithheld(isMeant: (doing: Doing) => boolean): boolean {
+  /** Says why an action is not offered here; answers whether there is such an action. */
+  #sayWithheld(isMeant: (bound: BoundAction) => boolean): boolean {
     const found = (this.screen?.offers() ?? []).flatMap(({ withheld = [] }) => withheld).find(isMeant);
     if (found) this.say(`${found.label}: ${found.action.only?.says ?? ''}.`);
     return found !== undefined;
   }
 
-  /** Those with a key of their own, for the last line. */
-  get doings(): readonly Doing[] {
-    return this.#doings().map(({ doing }) => doing);
+  /** The actions that the screen offers, for its last line. */
+  get actions(): readonly BoundAction[] {
+    return this.#offeredActions().map(({ bound }) => bound);
   }
 
   #menu(): void {
-    const all = this.#doings();
+    const all = this.#offeredActions();
     if (all.length === 0) return this.say('Nothing is to be done here.');
     this.dialog = new MenuDialog(
-      all.map(({ doing }) => doing),
-      (doing) => {
-        const found = all.find((one) => one.doing === doing);
-        if (found) this.#doer.begin(doing, found.offer);
+      all.map(({ bound }) => bound),
+      (bound) => {
+        const found = all.find((one) => one.bound === bound);
+        if (found) this.#runner.begin(bound, found.offer);
       },
     );
   }
@@ -303,7 +303,7 @@ export class Navigator implements Host, Stage {
       return completions(
         text,
         this.sections,
-        this.doings.map(({ label }) => label),
+        this.actions.map(({ label }) => label),
       );
     return filterCompletions(text, this.screen?.filter?.names ?? {});
   }
@@ -318,7 +318,7 @@ export class Navigator implements Host, Stage {
     const command = readCommand(
       line,
       this.sections,
-      this.doings.map(({ label }) => label),
+      this.actions.map(({ label }) => label),
     );
     switch (command.kind) {
       case 'quit':
@@ -327,9 +327,9 @@ export class Navigator implements Host, Stage {
         return void this.#keyOfAll('?');
       case 'section':
         return this.enter(command.section, command.rest);
-      case 'doing': {
-        const found = this.#doings().find(({ doing }) => doing.label === command.label);
-        return found && this.#doer.begin(found.doing, found.offer);
+      case 'action': {
+        const found = this.#offeredActions().find(({ bound }) => bound.label === command.label);
+        return found && this.#runner.begin(found.bound, found.offer);
       }
       case 'unknown':
         if (this.#sayWithheld(({ label }) => label === line.trim())) return;

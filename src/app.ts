@@ -11,7 +11,7 @@ import { createConfirmations, createImports, removeImportFiles, type Imports } f
 import { createComposer } from './flow/mail/compose/index.ts';
 import { createCapture, createDeliver, deliverOptionsOf, type Deliver } from './flow/mail/deliver/index.ts';
 import { publishConfigured, recheckClaims, sweepDomains } from './flow/dns/index.ts';
-import { catchMessage } from './flow/mail/playground/index.ts';
+import { captureMessage } from './flow/mail/capture/index.ts';
 import {
   createQueue,
   openHandOffLog,
@@ -21,7 +21,7 @@ import {
 } from './flow/mail/queue/index.ts';
 import { createReceive, forgetGreylisted, type Receive } from './flow/mail/receive/index.ts';
 import { createSettle } from './flow/mail/settle/index.ts';
-import { releaseEndedHolds } from './flow/mail/oversee/index.ts';
+import { releaseEndedHolds } from './flow/mail/queue-admin/index.ts';
 import {
   createLogRemoval,
   createRemoval,
@@ -223,7 +223,7 @@ async function startDelivery(
     composer: createComposer(world),
     settle: createSettle(world, handOffLog.owner),
     handOffLog,
-    isPressed: accept.isPressed,
+    isContended: accept.isContended,
     isDown: ({ team_id: teamId, destination, region, tls }) =>
       delivery.isDown({ teamId, domain: destination, region, tls }),
   });
@@ -240,7 +240,7 @@ async function startDelivery(
 
 /** In the development profile mail is caught instead of sent. */
 const captureOf = (world: World): Deliver | undefined =>
-  world.config.delivery.capture ? createCapture((job, message) => catchMessage(world, job, message)) : undefined;
+  world.config.delivery.capture ? createCapture((job, message) => captureMessage(world, job, message)) : undefined;
 
 function cronTable(world: World): readonly CronJob[] {
   return [

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import {
-  judgeCaught,
-  listCaught,
-  readCaught,
-  type CaughtRow,
+  checkCaptured,
+  listCaptured,
+  readCaptured,
+  type CapturedRow,
   type Checks,
-} from '../../src/flow/mail/playground/index.ts';
+} from '../../src/flow/mail/capture/index.ts';
 import {
   readMessage,
   signersOf,
@@ -41,9 +41,9 @@ export async function playground(id: string | undefined, options: PlaygroundOpti
   mustBeInitialised(dataDir, options.data === undefined ? 'npm start' : `rasket dev --data ${options.data}`);
   await withStore(config, dataDir, async (store) => {
     const { db, blobs } = store;
-    if (id === undefined) return list(terminal, await listCaught(db, options.limit), { ...options, dataDir });
-    const wanted = id === 'latest' ? (await listCaught(db, 1))[0]?.id : id;
-    const caught = wanted === undefined ? undefined : await readCaught(db, blobs, wanted);
+    if (id === undefined) return list(terminal, await listCaptured(db, options.limit), { ...options, dataDir });
+    const wanted = id === 'latest' ? (await listCaptured(db, 1))[0]?.id : id;
+    const caught = wanted === undefined ? undefined : await readCaptured(db, blobs, wanted);
     if (!caught) {
       throw new OperatorFault(
         id === 'latest'
@@ -60,11 +60,11 @@ export async function playground(id: string | undefined, options: PlaygroundOpti
           'usage',
         );
       process.stdout.write(caught.message);
-    } else await show(terminal, caught, await judgeCaught(store, caught.row, caught.message), pageOf(dataDir));
+    } else await show(terminal, caught, await checkCaptured(store, caught.row, caught.message), pageOf(dataDir));
   });
 }
 
-const present = (row: CaughtRow) => ({
+const present = (row: CapturedRow) => ({
   ...row,
   recipients: JSON.parse(row.recipients) as string[],
   created_at: new Date(row.created_at).toISOString(),
@@ -81,7 +81,7 @@ const columnsFor = (terminal: Terminal): Column<Caught>[] => [
 
 function list(
   terminal: Terminal,
-  rows: readonly CaughtRow[],
+  rows: readonly CapturedRow[],
   { json: isJson, wide: isWide, data, dataDir }: PlaygroundOptions & { dataDir: string },
 ): void {
   const caught = rows.map(present);
@@ -100,7 +100,7 @@ function list(
 /** As it is read, not as it is written: the source is what `--raw` prints. */
 async function show(
   terminal: Terminal,
-  { row, message }: { row: CaughtRow; message: Buffer },
+  { row, message }: { row: CapturedRow; message: Buffer },
   checks: Checks,
   page: string | undefined,
 ): Promise<void> {

@@ -2,9 +2,9 @@
  * Fills a team of a development server with a month that never was, so that lists, metrics and the console have something
  * to show. What is there already is left as it is; nothing of it is sent anywhere, to webhooks neither unless that is asked.
  */
-import { unheard } from '../../src/events/index.ts';
+import { withoutWebhooks } from '../../src/events/index.ts';
 import { createAccept } from '../../src/flow/mail/accept/index.ts';
-import { createStoreMessage } from '../../src/flow/mail/receive/index.ts';
+import { createMessageParser, createStoreMessage } from '../../src/flow/mail/receive/index.ts';
 import { createGroupCommit } from '../../src/platform/db/index.ts';
 import type { World } from '../../src/platform/world/index.ts';
 import type { Ctx } from '../../src/resources/access/index.ts';
@@ -39,7 +39,7 @@ export interface Seeding {
 
 export async function seed(whole: World, { teamId, isTold, progress }: Seeding): Promise<Seeded> {
   const hook = await addHook({ store: whole, teamId, actor: ACTOR, requestId: 'seed' });
-  const db = isTold ? whole.db : unheard(whole.db, hook);
+  const db = isTold ? whole.db : withoutWebhooks(whole.db, hook);
   const world: World = { ...whole, db, commits: createGroupCommit(db) };
   const now = world.clock.now();
   const today = now - (now % DAY);
@@ -127,7 +127,8 @@ const QUESTIONS = [
 
 /** What is there already is recognised by its Message-ID. */
 async function receiveSome(world: World, teamId: string, now: number): Promise<number> {
-  const inbox = createStoreMessage(world);
+  const parser = createMessageParser(world);
+  const storeMessage = createStoreMessage(world);
   const to = `support@${DOMAIN}`;
   try {
     for (const [i, subject] of QUESTIONS.entries()) {
@@ -147,10 +148,10 @@ async function receiveSome(world: World, teamId: string, now: number): Promise<n
       );
       const client = { address: '192.0.2.1', name: 'mx.example.org' };
       const message = { mailFrom: email, raw, client, teams: new Map([[teamId, [to]]]), authentication: null };
-      await inbox.store(message, await inbox.read('seed', raw));
+      await storeMessage(message, await parser.parseMessage('seed', raw));
     }
   } finally {
-    await inbox.close();
+    await parser.close();
   }
   return QUESTIONS.length;
 }

@@ -1,5 +1,5 @@
 import { clean, cleanLines } from '../../cli/output/index.ts';
-import type { Doing } from '../catalog.ts';
+import type { BoundAction } from '../catalog.ts';
 import { scrollOf } from '../draw/scroll.ts';
 import { bold, faint, fit, inverse, wrap } from '../draw/text.ts';
 import { LineEdit } from './line-edit.ts';
@@ -121,26 +121,26 @@ export class ConfirmDialog implements Dialog {
 /** What can be done here, with the keys that do it without this menu. */
 export class MenuDialog implements Dialog {
   readonly title = 'What to do';
-  readonly #doings: readonly Doing[];
-  readonly #choose: (doing: Doing) => void;
+  readonly #actions: readonly BoundAction[];
+  readonly #choose: (bound: BoundAction) => void;
   #at = 0;
   #isCut = false;
 
-  constructor(doings: readonly Doing[], choose: (doing: Doing) => void) {
-    this.#doings = doings;
+  constructor(actions: readonly BoundAction[], choose: (bound: BoundAction) => void) {
+    this.#actions = actions;
     this.#choose = choose;
   }
 
   get keys(): string {
-    const where = this.#isCut ? `${this.#at + 1} of ${this.#doings.length}   ` : '';
+    const where = this.#isCut ? `${this.#at + 1} of ${this.#actions.length}   ` : '';
     return `${where}enter or its key do it   ↑↓ move   esc leave it`;
   }
 
   draw(width: number, height: number): string[] {
-    this.#isCut = this.#doings.length > height;
+    this.#isCut = this.#actions.length > height;
     const top = Math.max(0, this.#at - height + 1);
-    const labels = Math.max(...this.#doings.map(({ label }) => label.length)) + 2;
-    return this.#doings.slice(top, top + height).map(({ key, label, action }, at) => {
+    const labels = Math.max(...this.#actions.map(({ label }) => label.length)) + 2;
+    return this.#actions.slice(top, top + height).map(({ key, label, action }, at) => {
       const line = fit(
         `${top + at === this.#at ? '›' : ' '} ${key.padEnd(2)} ${label.padEnd(labels)}${action.summary}`,
         width,
@@ -151,10 +151,10 @@ export class MenuDialog implements Dialog {
 
   key(key: string): boolean {
     if (key === 'esc' || key === 'q') return false;
-    if (key === 'down' || key === 'j') this.#at = Math.min(this.#doings.length - 1, this.#at + 1);
+    if (key === 'down' || key === 'j') this.#at = Math.min(this.#actions.length - 1, this.#at + 1);
     else if (key === 'up' || key === 'k') this.#at = Math.max(0, this.#at - 1);
     else {
-      const chosen = key === 'enter' ? this.#doings[this.#at] : this.#doings.find((doing) => doing.key === key);
+      const chosen = key === 'enter' ? this.#actions[this.#at] : this.#actions.find((bound) => bound.key === key);
       if (chosen) this.#choose(chosen);
       return chosen === undefined;
     }

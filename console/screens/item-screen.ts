@@ -1,7 +1,7 @@
 import { readHistory, type CallOf, type OperationId } from '../../cli/client/index.ts';
 import { valueOf, type Detail, type Family, type Field, type List, type Parts } from '../../cli/families/index.ts';
 import { cleanLines, formatItem, tellHistory } from '../../cli/output/index.ts';
-import { applicable, doingsOf } from '../catalog.ts';
+import { actionsOf, applicable } from '../catalog.ts';
 import { scrollOf } from '../draw/scroll.ts';
 import { faint, inHand, wholes, wrap } from '../draw/text.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
@@ -210,10 +210,10 @@ export class ItemScreen implements Screen {
   #next(columns: number): string[] {
     const { get, family, path = {} } = this.#input;
     const next = get && this.#isLoaded && this.#item ? nextStepOf(get.operation, this.#item) : undefined;
-    const doing = doingsOf(family, Object.keys(path), true).find(({ action }) => action.operation === next?.operation);
+    const bound = actionsOf(family, Object.keys(path), true).find(({ action }) => action.operation === next?.operation);
     // On a side that is a list, keys are for its rows.
     const isHere = this.#side()?.screen === undefined || this.#side()?.screen === this.#parts;
-    return next && doing && isHere ? wrap(` ${next.says(doing.key)}`, columns - 1) : [];
+    return next && bound && isHere ? wrap(` ${next.says(bound.key)}`, columns - 1) : [];
   }
 
   #none(columns: number): string[] {
@@ -253,13 +253,13 @@ export class ItemScreen implements Screen {
     const inner =
       this.#side()
         ?.screen?.offers()
-        .filter(({ doings }) => doings.length > 0) ?? [];
+        .filter(({ actions }) => actions.length > 0) ?? [];
     if (inner.length > 0) return inner;
     const { path, family } = this.#input;
     if (path === undefined) return [];
     const keys = Object.keys(path);
     const names = this.#item && keys.length > 0 ? [nameOf(this.#host.terminal, family, this.#item)] : [];
-    return [{ ...applicable(doingsOf(family, keys, true), this.#item ? [this.#item] : []), paths: [path], names }];
+    return [{ ...applicable(actionsOf(family, keys, true), this.#item ? [this.#item] : []), paths: [path], names }];
   }
 
   get filter(): ScreenFilter | undefined {

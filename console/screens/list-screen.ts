@@ -1,7 +1,7 @@
 import { ApiFault, type CallOf, type OperationId } from '../../cli/client/index.ts';
 import { readWords, valueOf, type Action, type Family, type List } from '../../cli/families/index.ts';
 import { clean, CliFault } from '../../cli/output/index.ts';
-import { applicable, detailOfRow, doingsOf, itemKeys, listsOf, pathOfRow } from '../catalog.ts';
+import { actionsOf, applicable, detailOfRow, itemKeys, listsOf, pathOfRow } from '../catalog.ts';
 import { faint } from '../draw/text.ts';
 import { Pager, type Page } from '../pager.ts';
 import { callAndSee } from '../parked-events.ts';
@@ -315,16 +315,16 @@ export class ListScreen implements Screen {
     const rows = this.#body.marked.size > 0 ? [...this.#body.marked.values()] : inHand === undefined ? [] : [inHand];
     const paths = rows.map((row) => pathOfRow(this.#family, this.#path, row.id)).filter((path) => path !== undefined);
     const names = rows.map((row) => nameOf(this.#host.terminal, this.#family, row));
-    const doings = doingsOf(this.#family, keys, false);
+    const actions = actionsOf(this.#family, keys, false);
     const isOnItem = ({ action }: { action: { path: object } }): boolean =>
       keys.length > 0 && keys.every((key) => key in action.path);
     return [
       {
-        doings: doings.filter((one) => !isOnItem(one)),
+        actions: actions.filter((one) => !isOnItem(one)),
         paths: [this.#path],
         ...(inHand !== undefined && this.#list.given ? { given: this.#list.given(inHand as never) } : {}),
       },
-      ...(paths.length > 0 ? [{ ...applicable(doings.filter(isOnItem), rows), paths, names }] : []),
+      ...(paths.length > 0 ? [{ ...applicable(actions.filter(isOnItem), rows), paths, names }] : []),
     ];
   }
 

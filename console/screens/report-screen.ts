@@ -1,7 +1,7 @@
 import type { CallOf, OperationId } from '../../cli/client/index.ts';
 import type { Family, Report } from '../../cli/families/index.ts';
 import { clean } from '../../cli/output/index.ts';
-import { doingsOf } from '../catalog.ts';
+import { actionsOf } from '../catalog.ts';
 import { faint, fit } from '../draw/text.ts';
 import { ListScreen } from './list-screen.ts';
 import { follow, tried, type Host, type Offer, type Screen, type Size } from './screen.ts';
@@ -79,7 +79,7 @@ export class ReportScreen implements Screen {
 
   offers(): readonly Offer[] {
     if (!this.#report.given) return [];
-    return [{ doings: doingsOf(this.#family, [], false), paths: [{}], given: this.#given() ?? {} }];
+    return [{ actions: actionsOf(this.#family, [], false), paths: [{}], given: this.#given() ?? {} }];
   }
 
   copy = (): string | undefined => Object.values(this.#given() ?? {})[0];

@@ -1,7 +1,7 @@
 import type { Client } from '../../cli/client/index.ts';
 import type { Terminal } from '../../cli/output/index.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Doing, Section } from '../catalog.ts';
+import type { BoundAction, Section } from '../catalog.ts';
 import type { Faults } from '../faults.ts';
 
 export interface Size {
@@ -29,9 +29,9 @@ export interface Host {
 
 /** What can be done here and now, and to what. */
 export interface Offer {
-  doings: readonly Doing[];
+  actions: readonly BoundAction[];
   /** What can be done to others of the kind, and not to these as they are. */
-  withheld?: readonly Doing[];
+  withheld?: readonly BoundAction[];
   /** The paths of the items that are meant; one empty path where none is. */
   paths: readonly Readonly<Record<string, string>>[];
   /** What these are called, in the order of their paths. */

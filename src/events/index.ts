@@ -17,7 +17,7 @@ export {
 export { removeEventsOf, removeOtherEvents } from './remove-events.store.ts';
 export type { RecordedEvent } from './events.store.ts';
 export { offerSample } from './outbox.store.ts';
-export { unheard } from './unheard.ts';
+export { withoutWebhooks } from './without-webhooks.ts';
 export { eventIdOf, publicEventId } from './event-id.ts';
 export type { NewEvent } from './new-event.ts';
 export type { ContactData, DomainData, EventData, Happening, ReceivedData, SuppressionData } from './event-data.ts';

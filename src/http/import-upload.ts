@@ -5,7 +5,7 @@ import { invalidFields, Refusal, refuse } from '../platform/refusal/index.ts';
 import {
   checkImport,
   createImport,
-  mustHaveRoomForImport,
+  mustBeWithinImportLimit,
   type ImportForm,
 } from '../resources/contact-imports/index.ts';
 import type { KeyPage } from './page.ts';
@@ -38,7 +38,7 @@ export const createContactImport: KeyPage<'createContactImport'> = async (ctx, {
   const { request } = reply;
   if (!request.isMultipart()) throw noForm();
   if ((request.headers['content-type'] ?? '').length > TYPE_CHARS_MAX) throw unread(TYPE_TOO_LONG);
-  await mustHaveRoomForImport(ctx);
+  await mustBeWithinImportLimit(ctx);
   const id = ctx.store.ids.uuid();
   const form: ImportForm = {};
   let file: ReceivedFile | undefined;

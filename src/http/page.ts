@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import type { CallOf, PageId } from '../contract/index.ts';
 import type { Listeners } from '../flow/webhooks/index.ts';
 import type { Tracking } from '../flow/tracking/index.ts';
-import type { Turns } from '../platform/fair-share/index.ts';
+import type { FairExecutor } from '../platform/fair-share/index.ts';
 import type { Services } from '../operations/index.ts';
 import type { Ctx } from '../resources/access/index.ts';
 
@@ -10,7 +10,7 @@ export interface HttpServices extends Services {
   tracking: Tracking;
   listeners: Listeners;
   /** For work that blocks the event loop for long. */
-  turns: Turns;
+  executor: FairExecutor;
 }
 
 /** A request for a page, a file or a stream, whose every part has been checked against the contract. */

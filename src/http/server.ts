@@ -10,7 +10,7 @@ import { createAuthentication, createKeyUse } from '../resources/api-keys/index.
 import { createOperatorAuthentication, isOperatorToken } from '../resources/operators/index.ts';
 import { createRequestLog } from '../resources/logs/index.ts';
 import { errorBody, rateLimited, refusalFor, setRateHeaders } from './answers.ts';
-import { createCostlyTurns, inTurn } from './costly-turns.ts';
+import { beginAnswer, createCostlyExecutor } from './costly-work.ts';
 import { createUploadBudget } from './upload-budget.ts';
 import { createBrokenRequests } from './broken-requests.ts';
 import { answererOf } from './answerer.ts';
@@ -49,10 +49,10 @@ const COMPILED_AT_START = ['sendEmail', 'sendBatch'];
 /** More than Node accepts as a request line, so that ids that are too long are refused by the contract's check. */
 const PATH_SEGMENT_CHARS_MAX = 64 * 1024;
 
-export async function startHttp(parts: Omit<HttpServices, 'requestLog' | 'turns'>): Promise<HttpPort> {
+export async function startHttp(parts: Omit<HttpServices, 'requestLog' | 'executor'>): Promise<HttpPort> {
   const { world } = parts;
   const requestLog = createRequestLog(world);
-  const services: HttpServices = { ...parts, requestLog, turns: createCostlyTurns() };
+  const services: HttpServices = { ...parts, requestLog, executor: createCostlyExecutor() };
   const noteAnswer = createAnswerNote(world, requestLog);
   const { config } = world;
   const validators = await compileValidators(services.document);
@@ -180,7 +180,7 @@ export async function startHttp(parts: Omit<HttpServices, 'requestLog' | 'turns'
       ...(needs === 'none' || !config.logs.enabled ? {} : { onSend }),
       handler: async (request, reply) => {
         const caller = callerOf.get(request);
-        return inTurn(services.turns, { request, teamId: caller?.teamId }, () => {
+        return beginAnswer(services.executor, { request, teamId: caller?.teamId }, () => {
           const body = readBody(operation, request, caller);
           if (caller?.actor.kind === 'api_key') noteKeyUse(caller.actor.keyId, request.id);
           return answer({ request, reply, caller, body, parameters: callParameters(request) });

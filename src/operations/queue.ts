@@ -6,7 +6,7 @@ import {
   readQueue,
   releaseHold,
   retryWaiting,
-} from '../flow/mail/oversee/index.ts';
+} from '../flow/mail/queue-admin/index.ts';
 import { pageOf, type OperatorOperations } from './operation.ts';
 
 /** Nodes besides this one look at the queue twice a second. */

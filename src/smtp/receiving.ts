@@ -1,4 +1,4 @@
-import type { Arrival, Receive, Route, Verdict } from '../flow/mail/receive/index.ts';
+import type { Arrival, Receive, ReceiveResult, Route } from '../flow/mail/receive/index.ts';
 import type { World } from '../platform/world/index.ts';
 import { clientKey } from '../platform/network/index.ts';
 import { parseAddress } from '../protocol/address/index.ts';
@@ -70,14 +70,14 @@ export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor 
         const mailFrom = mailFromOf(session);
         for (const route of routes) if (!isOwn(session)) mustNotFlood(mayReturn, route);
         await mustStillBeTheirs(flow, routes);
-        const verdict = await flow.receive({
+        const result = await flow.receive({
           mailFrom,
           routes,
           raw,
           client: clientOf(session),
           isOwnNotice: mailFrom === '' && isOwn(session),
         });
-        return textOf(verdict);
+        return textOf(result);
       } finally {
         held.giveBack();
       }
@@ -102,24 +102,24 @@ function mustBeSound(session: Session, { address, args }: PathCommand, known: Re
   throw new SmtpReply(555, '5.5.4', `The parameter ${unknown.slice(0, 40)} was not offered; leave it out`);
 }
 
-function textOf(verdict: Verdict): string {
-  switch (verdict.kind) {
-    case 'taken':
-      return `2.0.0 Taken and stored as ${verdict.id}`;
+function textOf(result: ReceiveResult): string {
+  switch (result.kind) {
+    case 'accepted':
+      return `2.0.0 Taken and stored as ${result.id}`;
     case 'refused':
       throw new SmtpReply(
         550,
         '5.7.26',
-        verdict.domain === undefined
+        result.domain === undefined
           ? 'Its From names no single domain that DMARC could vouch for; write one From with addresses of one domain'
-          : `By its DMARC record ${verdict.domain} wants such mail refused; sign it with DKIM`,
+          : `By its DMARC record ${result.domain} wants such mail refused; sign it with DKIM`,
       );
     case 'unwanted':
       throw new SmtpReply(550, '5.7.1', 'Nothing but complaints in the Abuse Reporting Format is taken here');
     case 'no_return':
       throw new SmtpReply(550, '5.7.1', `${ONLY_RETURNS}; this is none`);
     case 'deferred':
-      throw deferralReply(verdict.deferral);
+      throw deferralReply(result.deferral);
   }
 }
 

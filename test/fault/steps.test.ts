@@ -259,7 +259,7 @@ function openLife(
   const handOffLog = openHandOffLog(runDir(scene), world.ids.uuid());
   const settle = createSettle(world, handOffLog.owner);
   const queue = createQueue({
-    isPressed: () => false,
+    isContended: () => false,
     world,
     deliver,
     composer: createComposer(world),

@@ -54,8 +54,8 @@ it('every look at the queue goes by its index and reads the table by key alone',
   await db.run('analyze deliveries');
   const claim = { owner: 'this process', now: ROWS, leaseUntil: 2 * ROWS, limit: 10, isFailing: false };
   const teams = ['00000000-0000-7000-8002-000000000004', '00000000-0000-7000-8002-000000000008'];
-  const crowded = { teams: [], destinations: ['mail1.example'], pairs: [`${teams[0]} mail2.example`] };
-  const share: DueWork['share'] = { teams, perTeam: 5, crowded };
+  const atLimit = { teams: [], destinations: ['mail1.example'], pairs: [`${teams[0]} mail2.example`] };
+  const share: DueWork['share'] = { teams, perTeam: 5, atLimit };
 
   const looks = {
     first: await plansOf(db, (tx) => claimDue(tx, claim)),

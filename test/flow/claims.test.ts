@@ -22,14 +22,14 @@ const delivered: Deliver = (job) =>
     })),
   );
 
-function openQueue(scene: Scene, world: World, deliver: Deliver, isPressed: () => boolean): Queue {
+function openQueue(scene: Scene, world: World, deliver: Deliver, isContended: () => boolean): Queue {
   const handOffLog = openHandOffLog(path.join(scene.dataDir, 'run'), world.ids.uuid());
   const settle = createSettle(world, handOffLog.owner);
-  return createQueue({ world, deliver, composer: createComposer(world), settle, handOffLog, isPressed });
+  return createQueue({ world, deliver, composer: createComposer(world), settle, handOffLog, isContended });
 }
 
 /** Forty emails due at once, to somebody who does not answer until the gate opens. */
-async function openCrowd(scene: Scene) {
+async function openBacklog(scene: Scene) {
   const mail = await mailIn(scene);
   await Promise.all(Array.from({ length: 40 }, (_, n) => mail.send(`x${n}@slow.example`)));
   const begun: DeliveryJob[] = [];
@@ -54,10 +54,10 @@ async function lookAgain(scene: Scene, queue: Queue, until: () => boolean, round
   }
 }
 
-describe('while callers crowd', () => {
-  it('delivery begins sixteen and no more, and all the rest when the crowd is gone', async () => {
+describe('while accepting is contended', () => {
+  it('delivery begins sixteen and no more, and all the rest when the contention is over', async () => {
     await using scene = await startScene({ roles: ['http'], config: { delivery: { poll_ms: 60_000 } } });
-    const { begun, gate, pressure, queue } = await openCrowd(scene);
+    const { begun, gate, pressure, queue } = await openBacklog(scene);
     await lookAgain(scene, queue, () => begun.length >= 16, 1000);
     await lookAgain(scene, queue, () => begun.length > 16, 50);
     expect(begun).toHaveLength(16);
@@ -71,7 +71,7 @@ describe('while callers crowd', () => {
 
   it('a poll later more are begun, though those under way hang', async () => {
     await using scene = await startScene({ roles: ['http'], config: { delivery: { poll_ms: 1 } } });
-    const { begun, gate, queue } = await openCrowd(scene);
+    const { begun, gate, queue } = await openBacklog(scene);
     await lookAgain(scene, queue, () => begun.length === 40, 10_000);
     expect(begun).toHaveLength(40);
     gate.resolve();
@@ -120,7 +120,7 @@ describe('a claim that was committed and not answered', () => {
 
 it('leases that fell due for renewal many times over are renewed once', async () => {
   await using scene = await startScene({ roles: ['http'], config: { delivery: { lease_seconds: 1200 } } });
-  const { gate, pressure, queue } = await openCrowd(scene);
+  const { gate, pressure, queue } = await openBacklog(scene);
   pressure.isOn = false;
   await lookAgain(scene, queue, () => queue.inFlight() === 40, 1000);
   let writes = 0;

@@ -59,7 +59,7 @@ function openQueue(scene: Scene, network: ReturnType<typeof createNetwork>): Que
     composer: createComposer(world),
     settle,
     handOffLog,
-    isPressed: () => false,
+    isContended: () => false,
   });
   queue.start();
   return queue;
@@ -97,7 +97,7 @@ async function sendAll(scene: Scene, mail: Mail, to: string[], at?: number): Pro
 it('the mail of one team leaves while another has a long backlog at servers that do not answer', async () => {
   await using scene = await startScene({ roles: ['http'], config: { delivery: { max_in_flight: 40 } } });
   const [crowd, other] = [await mailIn(scene), await mailIn(scene)];
-  // Each to a destination of its own, so that no destination is crowded.
+  // Each to a destination of its own, so that no destination is at its limit.
   await sendAll(
     scene,
     crowd,

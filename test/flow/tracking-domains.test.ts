@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { listCaught, readCaught } from '../../src/flow/mail/playground/index.ts';
+import { listCaptured, readCaptured } from '../../src/flow/mail/capture/index.ts';
 import { sweepDomains } from '../../src/flow/dns/index.ts';
 import { createVerifiedDomain } from '../../src/resources/domains/index.ts';
 import { publish, startScene, type Scene, type Team } from '../rig/scene.ts';
@@ -217,8 +217,8 @@ it('in the development profile links lead to the server itself, and no record is
   const body = { from: `a@${domain.name}`, to: 'x@example.org', subject: 'Hello', html: HTML };
   const { id } = (await scene.api('POST', '/emails', { key: team.key, body })).body;
   await scene.settled();
-  const [caught] = await listCaught(world.db, 1);
-  const message = (await readCaught(world.db, world.blobs, caught?.id ?? ''))?.message ?? Buffer.alloc(0);
+  const [caught] = await listCaptured(world.db, 1);
+  const message = (await readCaptured(world.db, world.blobs, caught?.id ?? ''))?.message ?? Buffer.alloc(0);
   const { links, pixel = '' } = await readMail(message);
   expect([links[0], pixel].every((address) => address?.startsWith(`${scene.url}/`))).toBe(true);
   expect((await follow(scene.url, links[0] ?? '')).headers.location).toBe('https://example.com/');

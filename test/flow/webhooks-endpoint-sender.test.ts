@@ -4,7 +4,7 @@ import { EndpointSender, type SenderParts } from '../../src/flow/webhooks/endpoi
 import { leaseEndpoints, recordAttempts, recordHealth, type Attempt } from '../../src/resources/webhooks/index.ts';
 import { createEndpoints } from '../../src/flow/webhooks/open-endpoint.ts';
 import { createPayloads } from '../../src/flow/webhooks/payloads.ts';
-import { createFairPlaces } from '../../src/platform/fair-share/index.ts';
+import { createSlotPool } from '../../src/platform/fair-share/index.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { sceneFor, startWebhookReceiver, type WebhookReceiver } from '../rig/webhook-receiver.ts';
 import { plantWebhook } from '../rig/webhooks.ts';
@@ -35,7 +35,7 @@ async function onStage(work: (stage: Stage) => Promise<void>): Promise<void> {
     world,
     owner,
     open: endpoints.open,
-    places: createFairPlaces(4),
+    slots: createSlotPool(4),
     payloads: createPayloads(world, world.commits),
     write: createAttemptWriter(world, world.commits),
     disableFailing: () => Promise.resolve(),

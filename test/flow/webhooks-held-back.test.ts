@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { quietly } from '../../src/platform/db/index.ts';
+import { withoutCommitNotice } from '../../src/platform/db/index.ts';
 import { secretsFrom } from '../../src/platform/secrets/index.ts';
 import { parkWhatIsDue } from '../../src/resources/webhooks/index.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
@@ -101,7 +101,7 @@ describe('what another process changes', () => {
   it('an endpoint that is disabled elsewhere is sent nothing more a second later, and what waits is parked', async () => {
     await withReceiver(async ({ scene, receiver, team }) => {
       const { id, goOn } = await busy(scene, receiver, team);
-      await scene.app.world.db.run(quietly(`update webhooks set status = 'disabled' where id = ?`), [id]);
+      await scene.app.world.db.run(withoutCommitNotice(`update webhooks set status = 'disabled' where id = ?`), [id]);
       await goOn();
       expect(receiver.requests).toHaveLength(1);
       const rows = await outboxOf(scene, id);
@@ -113,7 +113,7 @@ describe('what another process changes', () => {
     await withReceiver(async ({ scene, receiver, team }) => {
       const { goOn } = await busy(scene, receiver, team);
       const suspend = (state: string): Promise<number> =>
-        scene.app.world.db.run(quietly(`update teams set risk_state = ? where id = ?`), [state, team.id]);
+        scene.app.world.db.run(withoutCommitNotice(`update teams set risk_state = ? where id = ?`), [state, team.id]);
       await suspend('suspended');
       await goOn();
       expect(receiver.requests).toHaveLength(1);

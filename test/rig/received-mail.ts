@@ -48,7 +48,7 @@ export async function receiveMail(scene: Scene, team: { id: string }, arriving: 
     raw: Buffer.from(raw),
     client: { address: '192.0.2.1', name: 'mx.example.org' },
   });
-  return verdict.kind === 'taken' ? verdict.id : verdict.kind;
+  return verdict.kind === 'accepted' ? verdict.id : verdict.kind;
 }
 
 const flows = new WeakMap<World, Receive>();

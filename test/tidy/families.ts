@@ -26,7 +26,7 @@ export const trees: Tree[] = [
     familyOf: folderName,
     without: {
       system: aboutTheServer,
-      queue: 'what waits belongs to flow/mail/queue, and an operator’s word about it to flow/mail/oversee',
+      queue: 'what waits belongs to flow/mail/queue, and an operator’s word about it to flow/mail/queue-admin',
     },
     besides: {
       access: 'who may do what: asked by every family, owned by none',

@@ -21,7 +21,7 @@ const sound: Record<string, string> = {
   'src/resources/emails/bodies.store.ts':
     "import { tx } from './tx.ts';\nexport const b = tx.insertMany('emails', ['id'], []);\n" +
     "export const c = 'select * from emails for update of emails';\n",
-  'src/events/unheard.ts': 'export const d = tx.insertMany(table, columns, rows);\n',
+  'src/events/without-webhooks.ts': 'export const d = tx.insertMany(table, columns, rows);\n',
   'src/platform/db/ping.ts': "export const ping = 'select 1 as one';\n",
   'src/flow/mail/queue/words.ts':
     "export const says = 'Select one as you like, delete from it what is old, insert into the list, or update it with a set';\n",

@@ -34,7 +34,7 @@ export function createConfirmations(world: World, accept: Pick<Accept, 'acceptEm
       const known = new Set(inFlight.map(({ id }) => id));
       const due = await dueConfirmations(world.db, world.clock.now(), AT_ONCE + known.size);
       const free = due.filter(({ id }) => !known.has(id));
-      return { items: free.slice(0, limit), left: free.length > limit ? 'crowded' : 'nothing' };
+      return { items: free.slice(0, limit), left: free.length > limit ? 'blocked' : 'nothing' };
     },
     carry: (asking) => mail(world, accept, asking),
     describe: ({ contact_id: contactId, topic_id: topicId }) => ({ contactId, topicId }),

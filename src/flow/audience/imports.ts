@@ -55,7 +55,7 @@ export function createImports(world: World): Imports {
       if (turns.size > TURNS_KEPT) turns.clear();
       for (const { team_id: teamId } of items) turns.set(teamId, ++turn);
       // What is left of a team waits for the one under way.
-      return { items, left: items.length + loop.inFlight() > 0 ? 'crowded' : 'nothing' };
+      return { items, left: items.length + loop.inFlight() > 0 ? 'blocked' : 'nothing' };
     },
     carry: (item, signal) => carryImport(world, { item, owner, signal, mustYield: createSlice(world, sliceMs) }),
     giveBack: async (items) => void (await Promise.all(items.map(({ id }) => releaseImport(db, id, owner)))),

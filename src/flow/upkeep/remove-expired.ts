@@ -6,9 +6,9 @@ import { removeAttemptsOf, removeEmailRows } from '../../resources/emails/index.
 import { expiredReceivedIds, removeReceivedRows } from '../../resources/received-emails/index.ts';
 import { removeSharesOf } from '../../resources/shares/index.ts';
 import { expiredEmailIds, teamsWithExpired } from './expired.store.ts';
-import { removeCaught } from '../mail/playground/index.ts';
+import { removeCaptured } from '../mail/capture/index.ts';
 import { expiriesOf, type Expiry } from './expiries.ts';
-import { createTurns, pickTeams } from './take-turns.ts';
+import { createRoundRobin, pickTeams } from './round-robin.ts';
 
 export interface Removed {
   emails: number;
@@ -41,12 +41,12 @@ export function createRemoval(store: Store): () => Promise<Removed> {
   // Where the walk over each team's expired emails goes on: what has to stay must not stand in the way of the rest.
   const positions = new Map<string, string>();
   const warnedOf = new Set<string>();
-  const takeTurns = createTurns(BATCHES_MAX);
+  const roundRobin = createRoundRobin(BATCHES_MAX);
 
   return async () => {
     const removed: Removed = { emails: 0, received: 0, events: 0, caught: 0, pages: 0 };
     const teams = await pickTeams(await expiriesOf(store, warnOf), (some) => teamsWithExpired(store.db, some));
-    await takeTurns(teams, (team) => removeBatch(team, removed));
+    await roundRobin(teams, (team) => removeBatch(team, removed));
     removed.pages = await giveBack(store);
     return removed;
   };
@@ -68,7 +68,7 @@ export function createRemoval(store: Store): () => Promise<Removed> {
     if (ids.length > 0) await removeEmails(team, ids, removed);
     const events = await removeOtherEvents(store.db, team, BATCH);
     const received = await removeReceived(team, removed);
-    const caught = await removeCaught(store.db, team, BATCH);
+    const caught = await removeCaptured(store.db, team, BATCH);
     await removeBlobs(store, caught);
     removed.events += events;
     removed.caught += caught.length;

@@ -2,7 +2,7 @@ import { planNamed } from '../../platform/config/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { deleteLogsBefore, teamsWithLogsBefore } from '../../resources/logs/index.ts';
 import { listTeams } from '../../resources/teams/index.ts';
-import { createTurns, pickTeams } from './take-turns.ts';
+import { createRoundRobin, pickTeams } from './round-robin.ts';
 
 const BATCH_ROWS = 200;
 /** Batches a run takes, and it runs every minute: ten thousand logs a minute are ten times what a million a day need. */
@@ -14,7 +14,7 @@ const DAY_MS = 24 * 3_600_000;
  * how many it removed, which may be a part of them; the next one goes on.
  */
 export function createLogRemoval(store: Store): () => Promise<number> {
-  const takeTurns = createTurns(BATCHES_MAX);
+  const roundRobin = createRoundRobin(BATCHES_MAX);
 
   return async () => {
     const { config, clock, db } = store;
@@ -24,7 +24,7 @@ export function createLogRemoval(store: Store): () => Promise<number> {
       return { teamId, before: now - days * DAY_MS };
     });
     let removed = 0;
-    await takeTurns(await pickTeams(all, (some) => teamsWithLogsBefore(db, some)), async ({ teamId, before }) => {
+    await roundRobin(await pickTeams(all, (some) => teamsWithLogsBefore(db, some)), async ({ teamId, before }) => {
       const gone = await deleteLogsBefore(db, teamId, before, BATCH_ROWS);
       removed += gone;
       return gone === BATCH_ROWS;

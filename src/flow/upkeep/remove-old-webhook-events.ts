@@ -11,7 +11,7 @@ import {
   webhooksOf,
 } from '../../resources/webhooks/index.ts';
 import { expiriesOf, type Expiry } from './expiries.ts';
-import { createTurns, pickTeams } from './take-turns.ts';
+import { createRoundRobin, pickTeams } from './round-robin.ts';
 
 export interface WebhooksRemoved {
   /** Endpoints that were deleted and are empty now. */
@@ -36,20 +36,20 @@ export function createWebhookRemoval(
   store: Store,
   budgets = BUDGETS,
 ): (stopping?: AbortSignal) => Promise<WebhooksRemoved> {
-  const takeTeams = createTurns(Infinity);
-  const takeDeleted = createTurns(Infinity);
+  const roundRobinTeams = createRoundRobin(Infinity);
+  const roundRobinDeleted = createRoundRobin(Infinity);
 
   return async (stopping) => {
     const removed: WebhooksRemoved = { webhooks: 0, events: 0, payloads: 0 };
     for (const id of await halfParkedWebhooks(store.db)) await parkWhatIsDue(store, id);
     const deleted = (await deletedWebhooks(store.db)).map((id) => ({ teamId: id }));
-    await takeDeleted(
+    await roundRobinDeleted(
       deleted,
       ({ teamId: id }) => restingAfter(() => removeDeleted(id, removed)),
       within(budgets.deletedMs, stopping),
     );
     const teams = await pickTeams(await expiriesOf(store), (some) => teamsWithOldWebhookEvents(store.db, some));
-    await takeTeams(
+    await roundRobinTeams(
       teams,
       (team) => restingAfter(() => removeExpired(team, removed)),
       within(budgets.expiredMs, stopping),

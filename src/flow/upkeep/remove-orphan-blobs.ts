@@ -4,7 +4,7 @@ import { openImportOwners } from '../../resources/contact-imports/index.ts';
 import { emailRowsByIds } from '../../resources/emails/index.ts';
 import { installationOf } from '../../resources/instance/index.ts';
 import { receivedIdsAmong } from '../../resources/received-emails/index.ts';
-import { playgroundOwners } from '../mail/playground/index.ts';
+import { capturedBlobOwners } from '../mail/capture/index.ts';
 
 const AGE_MS = 24 * 3_600_000;
 const BATCH = 200;
@@ -52,7 +52,7 @@ async function findOrphans(store: Store): Promise<{ looked: number; owners: stri
   let batch: string[] = [];
   const look = async (): Promise<void> => {
     const kept = new Set((await emailRowsByIds(store.db, batch)).map((row) => row.id));
-    for (const id of await playgroundOwners(store.db, batch)) kept.add(id);
+    for (const id of await capturedBlobOwners(store.db, batch)) kept.add(id);
     for (const id of await receivedIdsAmong(store.db, batch)) kept.add(id);
     for (const id of await openImportOwners(store.db, batch)) kept.add(id);
     owners.push(...batch.filter((id) => !kept.has(id)));

@@ -1,4 +1,4 @@
-import type { FairPlaces } from '../../platform/fair-share/index.ts';
+import type { SlotPool } from '../../platform/fair-share/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { parkWhatIsDue, type Attempt } from '../../resources/webhooks/index.ts';
 import { makeAttempt, type Outcome } from './attempt.ts';
@@ -15,7 +15,7 @@ export interface SenderParts {
   world: World;
   /** The name under which this process leases endpoints. */
   owner: string;
-  places: FairPlaces;
+  slots: SlotPool;
   open(row: EndpointRow): OpenEndpoint;
   payloads: Payloads;
   write: WriteAttempt;
@@ -135,10 +135,10 @@ export class EndpointSender {
 
   /** Resolves when one more attempt may be made; a slot that is not used must be released. */
   async #acquireSlot(teamId: string): Promise<void> {
-    const { places } = this.#parts;
+    const { slots } = this.#parts;
     for (;;) {
       while (!this.#hasFreeSlot()) await this.#untilChange();
-      await places.acquire(teamId, this.id);
+      await slots.acquire(teamId, this.id);
       this.#inFlight++;
       // A failure may have made the window smaller meanwhile.
       if (this.#inFlight <= this.#window.size) return;
@@ -148,7 +148,7 @@ export class EndpointSender {
 
   #releaseSlot(): void {
     this.#inFlight--;
-    this.#parts.places.release(this.id);
+    this.#parts.slots.release(this.id);
     this.#changed();
   }
 

@@ -15,7 +15,7 @@ const LINE_MS = 10;
 /**
  * Additive increase, multiplicative decrease, as in RFC 5681 §3.1: the window doubles with each round until the first
  * failure, and grows by one a round after that. It grows only as long as answers come about as quickly as they did one
- * by one. Any failure halves it, and so does any slow success: an answer after a second or more holds a place as long
+ * by one. Any failure halves it, and so does any slow success: an answer after a second or more holds a slot as long
  * as a failure would, however quick the endpoint was before.
  */
 export function createSendWindow(max: number): SendWindow {

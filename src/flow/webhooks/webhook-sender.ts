@@ -1,5 +1,5 @@
 import { createGroupCommit } from '../../platform/db/index.ts';
-import { createFairPlaces } from '../../platform/fair-share/index.ts';
+import { createSlotPool } from '../../platform/fair-share/index.ts';
 import { createWorkLoop, type Claim, type Claimed, type WorkLoop } from '../../platform/work-loop/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { leaseEndpoints, releaseEndpoints, releaseEveryEndpoint } from '../../resources/webhooks/index.ts';
@@ -46,7 +46,7 @@ export function createWebhookSender(world: World, accept: Pick<Accept, 'acceptEm
     owner: world.ids.uuid(),
     disableFailing: createDisableFailing(world, () => notices.wake()),
     open: endpoints.open,
-    places: createFairPlaces(world.config.webhooks.max_in_flight),
+    slots: createSlotPool(world.config.webhooks.max_in_flight),
     payloads: createPayloads(world, commits),
     write: createAttemptWriter(world, commits),
   });
@@ -110,7 +110,7 @@ function createEndpointLoop(
     // An endpoint whose sender has just ended is claimed when that is gone.
     const ended = ids.filter((id) => running.get(id)?.wake() === false);
     const items = [...leased].map((id) => new EndpointSender(id, until, parts));
-    return { items, left: ended.length > 0 ? 'crowded' : 'nothing', nextAt: () => nextDueAt(db, { owner, now }) };
+    return { items, left: ended.length > 0 ? 'blocked' : 'nothing', nextAt: () => nextDueAt(db, { owner, now }) };
   }
 
   async function carry(sender: EndpointSender, signal: AbortSignal): Promise<void> {

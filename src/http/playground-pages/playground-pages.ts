@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { judgeCaught, listCaught, readCaught } from '../../flow/mail/playground/index.ts';
+import { checkCaptured, listCaptured, readCaptured } from '../../flow/mail/capture/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { readMessage, textOfHtml } from '../../protocol/read-message/index.ts';
 import { imageDataUrl } from '../../protocol/safe-html/index.ts';
@@ -47,7 +47,7 @@ export function createPlaygroundPages(world: World): (request: IncomingMessage, 
 
   async function showInbox(before: string | null): Promise<Answer> {
     const beforeId = before !== null && /^[0-9a-f-]{36}$/.test(before) ? before : undefined;
-    const rows = await listCaught(world.db, PAGE + 1, beforeId);
+    const rows = await listCaptured(world.db, PAGE + 1, beforeId);
     const shown = rows.slice(0, PAGE);
     const emails = await emailRowsByIds(world.db, [...new Set(shown.map((row) => row.email_id))]);
     const states = new Map(emails.map((email) => [email.id, email.last_event]));
@@ -56,11 +56,11 @@ export function createPlaygroundPages(world: World): (request: IncomingMessage, 
   }
 
   async function showMessage(id: string, withRemoteImages: boolean): Promise<Answer> {
-    const caught = await readCaught(world.db, world.blobs, id);
+    const caught = await readCaptured(world.db, world.blobs, id);
     if (!caught) return { status: 404, html: renderNotHere() };
     const { row, message } = caught;
     const reading = await readMessage(message, LIMITS);
-    const checks = await judgeCaught(world, row, message);
+    const checks = await checkCaptured(world, row, message);
     const { html, text, parts } = reading.isRead ? reading : { html: null, text: null, parts: [] };
     const images = new Map<string, string>();
     for (const { contentId, contentType, content } of parts) {

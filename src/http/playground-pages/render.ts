@@ -1,4 +1,4 @@
-import type { CaughtRow, Checks } from '../../flow/mail/playground/index.ts';
+import type { CapturedRow, Checks } from '../../flow/mail/capture/index.ts';
 import type { MessageReading } from '../../protocol/read-message/index.ts';
 import { escapeHtml } from '../../protocol/safe-html/index.ts';
 import {
@@ -11,11 +11,11 @@ import {
   type RenderedEmail,
 } from '../share-page/index.ts';
 
-const listOf = (row: CaughtRow): string[] => JSON.parse(row.recipients) as string[];
+const listOf = (row: CapturedRow): string[] => JSON.parse(row.recipients) as string[];
 const subjectOf = (text: string): string => (text.trim() === '' ? '(no subject)' : text);
 
 export function renderInbox(
-  rows: readonly CaughtRow[],
+  rows: readonly CapturedRow[],
   states: ReadonlyMap<string, string>,
   { next, isFirst }: { next: string | undefined; isFirst: boolean },
 ): string {
@@ -39,7 +39,7 @@ ${list}${links.length === 0 ? '' : `<nav aria-label="Pages">${links.join(' ')}</
 }
 
 export interface MessageView {
-  row: CaughtRow;
+  row: CapturedRow;
   message: Buffer;
   reading: MessageReading;
   checks: Checks;

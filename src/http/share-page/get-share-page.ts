@@ -1,6 +1,6 @@
 import { notFound, refuse } from '../../platform/refusal/index.ts';
 import { readSharedContent, readSharedEmail } from '../../resources/shares/index.ts';
-import { ANYBODY, arePagesCrowded, COSTLY_BYTES } from '../costly-turns.ts';
+import { ANYBODY, arePagesOverloaded, COSTLY_BYTES } from '../costly-work.ts';
 import type { PublicPage } from '../page.ts';
 import { sharePageHeaders } from './headers.ts';
 import { renderBusyPage, renderNoSharePage } from './no-share-page.ts';
@@ -9,7 +9,7 @@ import { renderedOnce } from './rendered-emails.ts';
 import { renderSharePage } from './share-page.ts';
 
 export const getSharePage: PublicPage<'getSharePage'> = async (
-  { services: { world, turns }, reply, accept },
+  { services: { world, executor }, reply, accept },
   { path, query },
 ) => {
   const withRemoteImages = query?.images === '1';
@@ -27,17 +27,17 @@ export const getSharePage: PublicPage<'getSharePage'> = async (
     reply.code(404).type('text/html; charset=utf-8');
     return renderNoSharePage();
   }
-  if (email.isLarge && arePagesCrowded(turns)) return answerBusy();
+  if (email.isLarge && arePagesOverloaded(executor)) return answerBusy();
   const rendering = renderedOnce(world, email, async () =>
-    renderEmail(await readSharedContent(world, email), email.isLarge ? turns : undefined),
+    renderEmail(await readSharedContent(world, email), email.isLarge ? executor : undefined),
   );
   if (!rendering) return answerBusy();
   const content = await rendering;
   reply.type('text/html; charset=utf-8');
   if (content.bytes <= COSTLY_BYTES) return renderSharePage({ email, content, withRemoteImages });
-  if (arePagesCrowded(turns)) return answerBusy();
-  // Sent within the turn: handing megabytes to the system takes as long as putting them together.
-  await turns.take(ANYBODY, () => void reply.send(renderSharePage({ email, content, withRemoteImages })));
+  if (arePagesOverloaded(executor)) return answerBusy();
+  // Sent within the executor: to hand megabytes to the system takes as long as to put them together.
+  await executor.run(ANYBODY, () => void reply.send(renderSharePage({ email, content, withRemoteImages })));
   return reply;
 };
 

@@ -1,7 +1,7 @@
-import type { Turns } from '../../platform/fair-share/index.ts';
+import type { FairExecutor } from '../../platform/fair-share/index.ts';
 import { disarmHtml, embedImages, escapeHtml, linksIn, mayLoadImages } from '../../protocol/safe-html/index.ts';
 import type { SharedContent } from '../../resources/shares/index.ts';
-import { ANYBODY } from '../costly-turns.ts';
+import { ANYBODY } from '../costly-work.ts';
 
 const INLINE_IMAGE_CHARS_MAX = 16 * 1024 * 1024;
 const LINKS_MAX = 100;
@@ -17,9 +17,12 @@ export interface RenderedEmail {
   bytes: number;
 }
 
-/** Renders an email's content. For a body of 2 MB each step takes some ten milliseconds: a turn, if there are turns. */
-export async function renderEmail({ html, text, images }: SharedContent, turns?: Turns): Promise<RenderedEmail> {
-  const step = async <T>(work: () => T): Promise<T> => (turns ? turns.take<T>(ANYBODY, work) : work());
+/** Each step of a body of 2 MB takes some ten milliseconds: with an executor, each is a task of its own. */
+export async function renderEmail(
+  { html, text, images }: SharedContent,
+  executor?: FairExecutor,
+): Promise<RenderedEmail> {
+  const step = async <T>(work: () => T): Promise<T> => (executor ? executor.run<T>(ANYBODY, work) : work());
   const escapedText = text === null ? undefined : await step(() => Buffer.from(escapeHtml(text)));
   if (html === null) return sized({ frame: undefined, mayLoadImages: false, links: [], text: escapedText });
   const disarmed = await step(() => disarmHtml(html));

@@ -9,7 +9,7 @@ export { lockDataFolder, holdFile, DataFolderInUse } from './data-folder-lock.ts
 export { ping } from './ping.ts';
 export { writeSnapshot } from './snapshot.ts';
 export { rewriteFile } from './unused-pages.ts';
-export { quietly } from './memo.ts';
+export { withoutCommitNotice } from './memo.ts';
 export { isDatabaseSetback, isUniqueViolation } from './faults.ts';
 export { pageOf, pageSql, pageValues, textsIn, uuidsIn, type Page } from './lists.ts';
 export type { Db, Executor, OpenDbOptions, Row, Dialect, Value } from './types.ts';

@@ -39,12 +39,12 @@ export function memoOver<T>(version: () => number, load: (key: string) => Promis
 }
 
 /**
- * A statement that no listener hears of and that makes nobody read again what is remembered: for columns that only their
- * writer reads.
+ * A write whose commit calls no `onCommit` listener and invalidates no memo: for columns that only their writer reads. The
+ * comment in front hides it from `tableWrittenBy`.
  */
-export const quietly = (sql: string): string => `/* quietly */ ${sql}`;
+export const withoutCommitNotice = (sql: string): string => `/* without commit notice */ ${sql}`;
 
 const WRITES_TO = /^\s*(?:insert\s+into|update|delete\s+from)\s+(\w+)/i;
 
-/** The table a statement writes to; none for one that is written quietly. */
+/** The table a statement writes to; undefined for one that is `withoutCommitNotice`. */
 export const tableWrittenBy = (sql: string): string | undefined => WRITES_TO.exec(sql)?.[1];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createFairShare } from './fair-share.ts';
 
-/** Takes in as the queue does, until every destination is crowded or nothing is free. */
+/** Claims as the queue does, until every destination is at its limit or nothing is free. */
 function fill(countMax: number, destinations: string[], timesFree?: number): Record<string, number> {
   const share = createFairShare(countMax, timesFree);
   const held: Record<string, number> = {};
@@ -43,8 +43,8 @@ describe('a fair share', () => {
   it('is empty again when everybody has left', () => {
     const share = createFairShare(2);
     share.enter('a.example');
-    expect(share.crowded()).toEqual(['a.example']);
+    expect(share.atLimit()).toEqual(['a.example']);
     share.leave('a.example');
-    expect([share.used, share.free, share.crowded()]).toEqual([0, 2, []]);
+    expect([share.used, share.free, share.atLimit()]).toEqual([0, 2, []]);
   });
 });

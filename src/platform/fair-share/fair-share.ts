@@ -11,7 +11,7 @@ export interface FairShare {
   /** Whether the holder may have so much more now; it is for the caller to keep to it. */
   fits(holder: string, amount?: number): boolean;
   /** Who may not have even one more for now. */
-  crowded(): string[];
+  atLimit(): string[];
   enter(holder: string, amount?: number): void;
   leave(holder: string, amount?: number): void;
 }
@@ -30,7 +30,7 @@ export function createFairShare(capacity: number, timesFree = 1): FairShare {
     },
     held: heldBy,
     fits,
-    crowded: () => [...held.keys()].filter((holder) => !fits(holder)),
+    atLimit: () => [...held.keys()].filter((holder) => !fits(holder)),
     enter(holder, amount = 1) {
       used += amount;
       held.set(holder, heldBy(holder) + amount);

@@ -1,10 +1,11 @@
 /**
- * Shares among those who hold something, so that whoever comes next finds some. There is one rule, in `fair-share`: each may
- * hold as much as is free. Those who only ask take that; those who have to wait take a budget, where wishes differ in size
- * and each party is served in the order of its asking, or places, where all are for one and whoever has the fewest is first.
+ * Limiters that divide something among parties, so that a party that comes later always finds some free. `FairShare` has the
+ * rule, each may hold as much as is free, and never waits. `FairBudget` waits, for requests of different sizes, each party in
+ * the order of its requests. `SlotPool` waits for one slot at a time, and serves the holder of the fewest first. `FairQueue`
+ * and `FairExecutor` go round robin by party.
  */
 export { createFairBudget, type FairBudget, type GiveBack } from './fair-budget.ts';
-export { createFairPlaces, type FairPlaces } from './fair-places.ts';
+export { createSlotPool, type SlotPool } from './slot-pool.ts';
 export { createFairShare, type FairShare } from './fair-share.ts';
-export { createTurnLine, type TurnLine } from './turn-line.ts';
-export { createTurns, type Turns } from './turns.ts';
+export { createFairQueue, type FairQueue } from './fair-queue.ts';
+export { createFairExecutor, type FairExecutor } from './fair-executor.ts';

@@ -40,8 +40,8 @@ export interface ExchangeOptions {
 export interface ReadBudget {
   /** Counts the bytes of one message; false says that this one is not to be read any more. */
   allows(bytes: number): boolean;
-  /** Resolves when a large message may be read: one at a time, with everybody else's work between. */
-  turn(): Promise<void>;
+  /** Resolves when a large message may be read: one at a time, with a turn of the event loop between. */
+  yieldBetween(): Promise<void>;
 }
 
 /** What passes every path in one piece: 1280 bytes (RFC 8200 §5) without the headers of IPv6 and UDP. */
@@ -185,7 +185,7 @@ function askTcp(
       const read = (): void => {
         if (!signal.aborted) end(readReply(got.subarray(2, wanted), id, question, budget) ?? garbled);
       };
-      void budget.turn().then(read);
+      void budget.yieldBetween().then(read);
     });
   });
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createGate, createTurns } from './gate.ts';
+import { createGate, createYieldBetween } from './gate.ts';
 
 const never = new AbortController().signal;
 
@@ -48,8 +48,8 @@ it('a fault inside frees its place', async () => {
   expect(await gate(never, () => Promise.resolve('in'))).toBe('in');
 });
 
-it('turns come one after the other, with a round of the event loop between', async () => {
-  const turn = createTurns();
+it('calls resolve one after the other, with a turn of the event loop between', async () => {
+  const yieldBetween = createYieldBetween();
   const order: string[] = [];
   const rounds = async (): Promise<void> => {
     for (let i = 0; i < 3; i++) {
@@ -57,7 +57,10 @@ it('turns come one after the other, with a round of the event loop between', asy
       order.push('other work');
     }
   };
-  await Promise.all([rounds(), ...['first', 'second', 'third'].map((name) => turn().then(() => order.push(name)))]);
+  await Promise.all([
+    rounds(),
+    ...['first', 'second', 'third'].map((name) => yieldBetween().then(() => order.push(name))),
+  ]);
   expect(order.filter((name) => name !== 'other work')).toEqual(['first', 'second', 'third']);
   expect(order.indexOf('third') - order.indexOf('first')).toBeGreaterThan(2);
 });

@@ -1,4 +1,4 @@
-/** Lets so many through at one time; the others wait in order, and whoever waits when its signal ends is let go. */
+/** Runs at most `max` pieces of work at a time; the others wait in order. A signal that aborts ends its wait at once. */
 export function createGate(max: number) {
   const waiting: (() => void)[] = [];
   let inside = 0;
@@ -28,8 +28,8 @@ export function createGate(max: number) {
   };
 }
 
-/** Resolves one call after the other, each in a round of the event loop of its own. */
-export function createTurns(): () => Promise<void> {
+/** The returned function resolves its calls one after the other, each in a turn of the event loop of its own. */
+export function createYieldBetween(): () => Promise<void> {
   let last: Promise<void> = Promise.resolve();
   return () => (last = last.then(() => new Promise((resolve) => setImmediate(resolve))));
 }

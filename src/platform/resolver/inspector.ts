@@ -3,7 +3,7 @@ import { canonicalName, isWithin, RCODES, type RecordTypeName } from '../../prot
 import type { Answer, ServerObservation, ZoneObservation } from '../../protocol/dns-diagnosis/index.ts';
 import { createAddressGuard, type AddressGuard } from '../network/index.ts';
 import { exchange, type Exchanged, type NameServer, type ReadBudget } from './exchange.ts';
-import { createGate, createTurns } from './gate.ts';
+import { createGate, createYieldBetween } from './gate.ts';
 import { readAnswer } from './read-answer.ts';
 import { createZoneFinder, type Zone } from './zone-finder.ts';
 
@@ -45,7 +45,7 @@ export function createInspector(options: InspectorOptions): Inspector {
   const live = new Set<AbortController>();
   let isClosed = false;
   const gate = createGate(AT_A_TIME);
-  const turn = createTurns();
+  const yieldBetween = createYieldBetween();
   const mayReach = createAddressGuard([...options.allowPrivate]);
   return {
     inspect(signal) {
@@ -57,7 +57,7 @@ export function createInspector(options: InspectorOptions): Inspector {
       };
       if (signal.aborted || isClosed) end();
       else signal.addEventListener('abort', end, { once: true });
-      return createInspection({ ...options, gate, turn, mayReach }, stop.signal);
+      return createInspection({ ...options, gate, yieldBetween, mayReach }, stop.signal);
     },
     close() {
       isClosed = true;
@@ -69,19 +69,19 @@ export function createInspector(options: InspectorOptions): Inspector {
 
 type Limited = InspectorOptions & {
   gate: ReturnType<typeof createGate>;
-  turn: ReadBudget['turn'];
+  yieldBetween: ReadBudget['yieldBetween'];
   mayReach: AddressGuard;
 };
 
 const STOPPED: Exchanged = { kind: 'failed', reason: 'stopped' };
 
 function createInspection(options: Limited, signal: AbortSignal): Inspection {
-  const { timeoutMs = 700, tries = 2, authorityPort, gate, turn, mayReach } = options;
+  const { timeoutMs = 700, tries = 2, authorityPort, gate, yieldBetween, mayReach } = options;
   const resolvers = (options.servers.length > 0 ? options.servers : getServers()).map(readServer);
   const known = new Map<string, Promise<Exchanged>>();
   let asked = 0;
   let bytesLeft = BYTES_MAX;
-  const budget: ReadBudget = { allows: (bytes) => (bytesLeft -= bytes) >= 0, turn };
+  const budget: ReadBudget = { allows: (bytes) => (bytesLeft -= bytes) >= 0, yieldBetween };
 
   const ask = (
     server: NameServer,

@@ -121,18 +121,18 @@ test('without room nothing is claimed until enough has ended', async () => {
   expect(carried).toHaveLength(5);
 });
 
-test('what a claim left because of a crowd is looked for when some of it has ended', async () => {
-  let isCrowded = true;
+test('what a blocked claim left is looked for when some of what is in flight has ended', async () => {
+  let isBlocked = true;
   const { loop, claims, end } = stage({
     async claim(request) {
       claims.push(request);
-      return isCrowded && claims.length === 1 ? { items: ['a', 'b'], left: 'crowded' } : NOTHING;
+      return isBlocked && claims.length === 1 ? { items: ['a', 'b'], left: 'blocked' } : NOTHING;
     },
   });
   loop.start();
   await settle();
   expect(claims).toHaveLength(1);
-  isCrowded = false;
+  isBlocked = false;
   await end('a');
   expect(claims).toHaveLength(2);
   // Nothing was left behind any more, but the last one that ends may have made something due.
@@ -140,7 +140,7 @@ test('what a claim left because of a crowd is looked for when some of it has end
   expect(claims).toHaveLength(3);
 });
 
-test('what ends while a claim is crowded makes it look once more', async () => {
+test('what ends during a blocked claim makes the loop look once more', async () => {
   const { asked, claim } = heldClaim();
   const { loop, end } = stage({ claim });
   loop.start();
@@ -149,7 +149,7 @@ test('what ends while a claim is crowded makes it look once more', async () => {
   loop.wake();
   await end('a');
   expect([loop.state(), loop.inFlight()]).toEqual(['looking', 1]);
-  asked[1]?.resolve({ items: [], left: 'crowded' });
+  asked[1]?.resolve({ items: [], left: 'blocked' });
   await settle();
   expect([loop.state(), asked.length]).toEqual(['looking', 3]);
 });

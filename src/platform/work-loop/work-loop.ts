@@ -29,10 +29,10 @@ export interface Claim<T> {
 export interface Claimed<T> {
   items: readonly T[];
   /**
-   * What is due and was not taken. `more`: as much as was asked for was due, so it is asked again at once; `crowded`: what
-   * is left has to wait until some of what is under way has ended.
+   * What is due and was not claimed. `more`: as much as was asked for was due, so the loop claims again at once; `blocked`: the
+   * rest has to wait until some of what is in flight has ended.
    */
-  left: 'nothing' | 'more' | 'crowded';
+  left: 'nothing' | 'more' | 'blocked';
   /** When the next item falls due that this claim has not seen; asked of the last claim of a look, once its items have begun. */
   nextAt?(): Promise<number | undefined>;
 }
@@ -87,7 +87,7 @@ class Loop<T> implements WorkLoop<T> {
   #state: LoopState = 'new';
   #look: Promise<void> = Promise.resolve();
   /** The last look left something behind; how many have ended since it began. */
-  #isCrowded = false;
+  #isBlocked = false;
   #endedSinceLook = 0;
   #renewal: Promise<void> | undefined;
   #cancelTimer = (): void => undefined;
@@ -136,7 +136,7 @@ class Loop<T> implements WorkLoop<T> {
   async #lookOnce(): Promise<number> {
     const pollAt = this.#options.clock.now() + this.#options.pollMs;
     this.#state = 'looking';
-    this.#isCrowded = false;
+    this.#isBlocked = false;
     this.#endedSinceLook = 0;
     const elapsedMs = stopwatch();
     const nextAt = await this.#claimAll();
@@ -149,13 +149,13 @@ class Loop<T> implements WorkLoop<T> {
   async #claimAll(): Promise<number | undefined> {
     while (!this.#isStopping()) {
       const limit = this.#options.capacity?.() ?? Infinity;
-      this.#isCrowded = limit <= 0;
-      if (this.#isCrowded) return undefined;
+      this.#isBlocked = limit <= 0;
+      if (this.#isBlocked) return undefined;
       const { signal } = this.#interrupt;
       const { items, left, nextAt } = await this.#options.claim({ limit, inFlight: this.items(), signal });
       if (this.#isStopping()) return void (await this.#options.giveBack?.(items, signal));
       for (const item of items) this.#begin(item);
-      this.#isCrowded = left === 'crowded';
+      this.#isBlocked = left === 'blocked';
       this.#wakeIfRoomWasMade();
       if (left !== 'more') return nextAt?.();
     }
@@ -186,7 +186,7 @@ class Loop<T> implements WorkLoop<T> {
   }
 
   #wakeIfRoomWasMade(): void {
-    if (this.#isCrowded && this.#endedSinceLook >= (this.#options.endedPerLook ?? 1)) this.wake();
+    if (this.#isBlocked && this.#endedSinceLook >= (this.#options.endedPerLook ?? 1)) this.wake();
   }
 
   async #renew(work: (inFlight: readonly T[]) => Promise<void>): Promise<void> {

@@ -1,4 +1,12 @@
-import { pageOf, pageSql, pageValues, quietly, uuidsIn, type Executor, type Page } from '../../platform/db/index.ts';
+import {
+  pageOf,
+  pageSql,
+  pageValues,
+  withoutCommitNotice,
+  uuidsIn,
+  type Executor,
+  type Page,
+} from '../../platform/db/index.ts';
 
 export type ImportStatus = 'queued' | 'in_progress' | 'completed' | 'failed';
 
@@ -79,22 +87,21 @@ export async function claimImports(
   if (ids.length === 0) return [];
   const among = uuidsIn(db.dialect, 'id', ids);
   const sql =
-    quietly(`update contact_imports set lease_owner = ?, lease_until = ?, status = 'in_progress', tries = tries + 1
+    withoutCommitNotice(`update contact_imports set lease_owner = ?, lease_until = ?, status = 'in_progress', tries = tries + 1
     where ${among.sql} and completed_at is null and (lease_until is null or lease_until <= ?) returning *`);
   return db.all<ImportRow>(sql, [owner, until, among.value, now]);
 }
 
 export async function renewImports(db: Executor, ids: readonly string[], owner: string, until: number): Promise<void> {
   const among = uuidsIn(db.dialect, 'id', ids);
-  await db.run(quietly(`update contact_imports set lease_until = ? where ${among.sql} and lease_owner = ?`), [
-    until,
-    among.value,
-    owner,
-  ]);
+  await db.run(
+    withoutCommitNotice(`update contact_imports set lease_until = ? where ${among.sql} and lease_owner = ?`),
+    [until, among.value, owner],
+  );
 }
 
 export async function releaseImport(db: Executor, id: string, owner: string): Promise<void> {
-  const sql = quietly(
+  const sql = withoutCommitNotice(
     'update contact_imports set lease_owner = null, lease_until = null where id = ? and lease_owner = ?',
   );
   await db.run(sql, [id, owner]);
@@ -121,7 +128,8 @@ export async function writeProgress(
   tx: Executor,
   { id, owner, rowsRead, counts, failures }: Progress,
 ): Promise<boolean> {
-  const sql = quietly(`update contact_imports set rows_read = ?, tries = 0, total = total + ?, created = created + ?,
+  const sql =
+    withoutCommitNotice(`update contact_imports set rows_read = ?, tries = 0, total = total + ?, created = created + ?,
     updated = updated + ?, skipped = skipped + ?, failed = failed + ? where id = ? and lease_owner = ? returning failed`);
   const { total, created, updated, skipped, failed } = counts;
   const row = await tx.get<{ failed: number }>(sql, [rowsRead, total, created, updated, skipped, failed, id, owner]);
@@ -182,7 +190,7 @@ export async function importsWithOldFile(db: Executor, before: number, limit: nu
 }
 
 export async function noteFileRemoved(db: Executor, id: string, at: number): Promise<void> {
-  await db.run(quietly('update contact_imports set file_removed_at = ? where id = ?'), [at, id]);
+  await db.run(withoutCommitNotice('update contact_imports set file_removed_at = ? where id = ?'), [at, id]);
   // What stood in them may be somebody's address.
   await db.run('update contact_import_failures set value = null where import_id = ?', [id]);
 }

@@ -47,11 +47,11 @@ export function checkImport(form: ImportForm) {
   };
 }
 
-/** Files of 50 MB that wait for each other: more would fill the disk of everybody. */
+/** Imports wait in line with files of up to 50 MB each: more of them could fill the disk. */
 const OPEN_MAX = 20;
 
-/** Asked before the file is stored; those that come together may be a few more. */
-export async function mustHaveRoomForImport({ store, teamId }: Ctx): Promise<void> {
+/** Asked before the file is stored; requests that come together may exceed the limit by a few. */
+export async function mustBeWithinImportLimit({ store, teamId }: Ctx): Promise<void> {
   if (!(await hasOpenImports(store.db, teamId, OPEN_MAX))) return;
   const say = `A team may have ${OPEN_MAX} imports that wait or are under way; hand the next one in when one of them has ended.`;
   throw refuse('validation_error', { status: 422, say });

@@ -19,7 +19,7 @@ export {
 export {
   checkImport,
   createImport,
-  mustHaveRoomForImport,
+  mustBeWithinImportLimit,
   type ImportForm,
   type ImportOptions,
 } from './create-import.ts';

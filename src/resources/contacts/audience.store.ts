@@ -1,5 +1,5 @@
 import type { Dialect, Executor, Page } from '../../platform/db/index.ts';
-import { mayBeginPieces, takePiece } from './piece-turns.ts';
+import { mustBeBelowReaderLimit, readAudienceBatch } from './audience-reads.ts';
 import {
   chooseIndex,
   renderFilter,
@@ -9,20 +9,23 @@ import {
 } from '../../protocol/contact-filter/index.ts';
 import { LISTED, type ListedRow } from './contacts.store.ts';
 
-/** Fewer are read by their ids; of more, a page of those that are wanted is found sooner among all. */
+/** Up to so many contacts that an index finds are read by their ids; beyond, a page is found sooner by going through all. */
 const IDS_MAX = 5000;
 /**
- * So many are looked at before anything else gets its turn, or fewer where that takes long. SQLite answers in this thread;
- * PostgreSQL beside it, and looks at all of them in one statement.
+ * A statement on SQLite holds up the process, so that it looks at so many contacts at most, and at fewer where that takes
+ * longer than `BATCH_MS`. PostgreSQL looks at all of them in one statement.
  */
-const PIECE = 20_000;
-const PIECE_MS = 25;
-/** Most pages are full after a few more than they hold: the first piece is small, and the others as large as may be. */
-const FIRST_PIECE = 400;
+const BATCH_MAX = 20_000;
+const BATCH_MS = 25;
+/** Most pages are full after a few contacts more than they hold: the first batch is small, and the next ones grow. */
+const FIRST_BATCH = 400;
 const GROWTH = 8;
 
-const pieceAfter = (piece: number, tookMs: number): number =>
-  Math.max(FIRST_PIECE, Math.min(PIECE, piece * GROWTH, Math.round((piece * PIECE_MS) / Math.max(1, tookMs))));
+const nextBatchSize = (batchSize: number, tookMs: number): number =>
+  Math.max(
+    FIRST_BATCH,
+    Math.min(BATCH_MAX, batchSize * GROWTH, Math.round((batchSize * BATCH_MS) / Math.max(1, tookMs))),
+  );
 
 /** What a filter is evaluated on: all contacts, or those that an index has. */
 interface Source {
@@ -37,7 +40,7 @@ interface Source {
 
 /** A page of the contacts that meet a filter, newest first. */
 export async function audiencePage(db: Executor, teamId: string, filter: Filter, page: Page): Promise<ListedRow[]> {
-  mayBeginPieces(db, teamId);
+  mustBeBelowReaderLimit(db, teamId);
   return audienceRows<ListedRow>(db, teamId, filter, page, LISTED);
 }
 
@@ -54,19 +57,19 @@ export async function audienceRows<Row>(
   const order = isBack ? 'asc' : 'desc';
   const found: Row[] = [];
   let edge = page.after ?? page.before;
-  for (let piece = Math.max(FIRST_PIECE, page.limit); ;) {
-    const bounds = boundsOf(db, source, { edge, order, piece });
+  for (let batchSize = Math.max(FIRST_BATCH, page.limit); ;) {
+    const bounds = boundsOf(db, source, { edge, order, batchSize });
     const sql = `select ${columns} from ${source.from} where ${source.where.sql} ${bounds.sql} and ${source.rest.sql}
       order by ${source.id} ${order} limit ?`;
     const values = [...source.where.values, ...bounds.values, ...source.rest.values, page.limit - found.length];
-    const { answer, tookMs } = await takePiece(db, teamId, () => db.all<Row>(sql, values));
+    const { answer, tookMs } = await readAudienceBatch(db, teamId, () => db.all<Row>(sql, values));
     found.push(...answer);
     if (found.length >= page.limit) break;
-    // Only now: most pages are full with their first piece.
-    const end = await pieceEnd(db, source, { edge, order, piece });
+    // Only now: most pages are full with their first batch.
+    const end = await batchEnd(db, source, { edge, order, batchSize });
     if (end === undefined) break;
     edge = end;
-    piece = pieceAfter(piece, tookMs);
+    batchSize = nextBatchSize(batchSize, tookMs);
   }
   return isBack ? found.reverse() : found;
 }
@@ -78,57 +81,57 @@ export interface AudienceCount {
 
 /** How many contacts meet a filter. */
 export async function countAudience(db: Executor, teamId: string, filter: Filter): Promise<AudienceCount> {
-  mayBeginPieces(db, teamId);
+  mustBeBelowReaderLimit(db, teamId);
   const source = await sourceOf(db, teamId, filter);
   const sum: AudienceCount = { contacts: 0, unsubscribed: 0 };
   let edge: string | undefined;
-  for (let piece = FIRST_PIECE; ;) {
-    const end = await pieceEnd(db, source, { edge, order: 'asc', piece });
+  for (let batchSize = FIRST_BATCH; ;) {
+    const end = await batchEnd(db, source, { edge, order: 'asc', batchSize });
     const beyond = edge === undefined ? '' : `and ${source.id} > ?`;
     const within = end === undefined ? '' : `and ${source.id} <= ?`;
     const sql = `select count(*) as contacts, coalesce(sum(c.unsubscribed), 0) as unsubscribed
       from ${source.from} where ${source.where.sql} ${beyond} ${within} and ${source.rest.sql}`;
     const edges = [edge, end].filter((one) => one !== undefined);
     const values = [...source.where.values, ...edges, ...source.rest.values];
-    const { answer, tookMs } = await takePiece(db, teamId, () => db.get<AudienceCount>(sql, values));
+    const { answer, tookMs } = await readAudienceBatch(db, teamId, () => db.get<AudienceCount>(sql, values));
     sum.contacts += Number(answer?.contacts);
     sum.unsubscribed += Number(answer?.unsubscribed);
     if (end === undefined) return sum;
     edge = end;
-    piece = pieceAfter(piece, tookMs);
+    batchSize = nextBatchSize(batchSize, tookMs);
   }
 }
 
-interface Piece {
+interface Batch {
   edge: string | undefined;
   order: 'asc' | 'desc';
-  piece: number;
+  batchSize: number;
 }
 
-/** From `edge` to where the piece ends; behind every id stands '~', and before every id the empty text. */
-function boundsOf(db: Executor, source: Source, { edge, order, piece }: Piece): Rendered {
+/** From `edge` to where the batch ends; behind every id stands '~', and before every id the empty text. */
+function boundsOf(db: Executor, source: Source, { edge, order, batchSize }: Batch): Rendered {
   const [beyond, within, last] = order === 'asc' ? ['>', '<=', '~'] : ['<', '>=', ''];
   const begin = edge === undefined ? { sql: '', values: [] } : { sql: `and ${source.id} ${beyond} ?`, values: [edge] };
   if (db.dialect === 'pg') return begin;
-  const end = endOf(source, { edge, order, piece });
+  const end = endOf(source, { edge, order, batchSize });
   return {
     sql: `${begin.sql} and ${source.id} ${within} coalesce((${end.sql}), '${last}')`,
     values: [...begin.values, ...end.values],
   };
 }
 
-function endOf({ ids }: Source, { edge, order, piece }: Piece): Rendered {
+function endOf({ ids }: Source, { edge, order, batchSize }: Batch): Rendered {
   const beyond = edge === undefined ? '' : `and id ${order === 'asc' ? '>' : '<'} ?`;
   return {
     sql: `${ids.sql} ${beyond} order by id ${order} limit 1 offset ?`,
-    values: [...ids.values, ...(edge === undefined ? [] : [edge]), piece - 1],
+    values: [...ids.values, ...(edge === undefined ? [] : [edge]), batchSize - 1],
   };
 }
 
-/** Where a piece that begins behind `edge` ends; undefined where it is the last one. */
-async function pieceEnd(db: Executor, source: Source, piece: Piece): Promise<string | undefined> {
+/** Where a batch that begins behind `edge` ends; undefined where it is the last one. */
+async function batchEnd(db: Executor, source: Source, batch: Batch): Promise<string | undefined> {
   if (db.dialect === 'pg') return undefined;
-  const { sql, values } = endOf(source, piece);
+  const { sql, values } = endOf(source, batch);
   return (await db.get<{ id: string }>(sql, values))?.id;
 }
 
@@ -148,7 +151,7 @@ async function sourceOf(db: Executor, teamId: string, filter: Filter): Promise<S
   return {
     ...all,
     where: { sql: `c.team_id = ? and c.id in ${among}`, values: [teamId, ...values] },
-    // Few enough for one piece.
+    // Few enough for one batch.
     ids: { sql: 'select id from contacts where 1 = 0', values: [] },
   };
 }

@@ -8,7 +8,7 @@ import { declaredProperties, type PropertyRow } from '../contact-properties/inde
 import { declaredFor, filterOf, findSegment, liveSegments, membersAmong } from '../segments/index.ts';
 import { choicesOf, liveTopics } from '../topics/index.ts';
 import { audienceRows } from './audience.store.ts';
-import { mayBeginPieces } from './piece-turns.ts';
+import { mustBeBelowReaderLimit } from './audience-reads.ts';
 import type { ContactRow } from './contacts.store.ts';
 import { presentValues, valuesOf } from './property-values.ts';
 
@@ -22,7 +22,7 @@ export async function exportContacts(
   { store, teamId }: Ctx,
   { format, segmentId }: { format: ExportFormat; segmentId: string | undefined },
 ): Promise<AsyncIterable<string>> {
-  mayBeginPieces(store.db, teamId);
+  mustBeBelowReaderLimit(store.db, teamId);
   const segment = segmentId === undefined ? undefined : await findSegment(store.db, teamId, segmentId);
   if (segmentId !== undefined && !segment) {
     throw refuse('invalid_parameter', { say: 'segment_id names no segment of this team.' });

@@ -1,6 +1,6 @@
 import { pageOf, pageSql, pageValues, textsIn, uuidsIn, type Executor, type Page } from '../../platform/db/index.ts';
 import { insertContents, removeContents, type ContentRow } from '../contents/index.ts';
-import { addStorage, holdStorage } from '../usage/index.ts';
+import { addStorage, lockStorage } from '../usage/index.ts';
 
 export type DroppedReason = 'storage_quota' | 'daily_cap' | 'virus' | 'parse_failed' | 'inbound_rule';
 /** Why a rule did not pass a message on. */
@@ -214,7 +214,7 @@ export async function removeReceivedRows(
   ids: readonly string[],
 ): Promise<{ id: string; hasFiles: boolean }[]> {
   // First, as everybody does who adds to it: whoever removes and whoever receives never wait for each other in a circle.
-  await holdStorage(tx, teamId);
+  await lockStorage(tx, teamId);
   const among = uuidsIn(tx.dialect, 'id', ids);
   const gone = await tx.all<{ id: string; stored_bytes: number }>(
     `delete from received_emails where team_id = ? and ${among.sql} returning id, stored_bytes`,

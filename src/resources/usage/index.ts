@@ -5,5 +5,5 @@
 export { contactCount, countContacts, countUsage, usageOf, type UsageKind } from './usage.store.ts';
 export { isAboveQuota, mayShowContent, mustBeWithinQuota } from './within-quota.ts';
 export { getUsage } from './get-usage.ts';
-export { addStorage, holdStorage, storageOf } from './received-storage.store.ts';
+export { addStorage, lockStorage, storageOf } from './received-storage.store.ts';
 export { planOf } from './plan-of.ts';

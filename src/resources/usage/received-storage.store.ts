@@ -1,7 +1,7 @@
 import type { Executor } from '../../platform/db/index.ts';
 
-/** What the team's received mail takes, held to the end of the transaction: whoever adds to it comes after. */
-export async function holdStorage(tx: Executor, teamId: string): Promise<number> {
+/** Locks a team's count of received bytes until the end of the transaction, and answers it. */
+export async function lockStorage(tx: Executor, teamId: string): Promise<number> {
   const sql = `insert into received_storage (team_id, bytes) values (?, 0)
     on conflict (team_id) do update set bytes = received_storage.bytes returning bytes`;
   return Number((await tx.get<{ bytes: number }>(sql, [teamId]))?.bytes ?? 0);

@@ -1,4 +1,4 @@
-import { quietly, textsIn, type Executor } from '../../platform/db/index.ts';
+import { withoutCommitNotice, textsIn, type Executor } from '../../platform/db/index.ts';
 
 /** One try that has ended, and what it makes of its event. */
 export interface Attempt {
@@ -81,10 +81,10 @@ const SET = `set attempt_count = attempt_count + 1,
 const MATCH = 'where e.webhook_id = v.w and e.event_id = v.e returning webhook_id, event_id, attempt_count';
 
 /** Quietly: whoever looks for work would find what has just been done. */
-const MOVE_ON_PG = quietly(`update webhook_events as e ${SET}
+const MOVE_ON_PG = withoutCommitNotice(`update webhook_events as e ${SET}
   from jsonb_to_recordset(?::jsonb) as v(w text, e uuid, ok int, http int, due bigint, tries int, next bigint) ${MATCH}`);
 
-const MOVE = quietly(`update webhook_events as e ${SET}
+const MOVE = withoutCommitNotice(`update webhook_events as e ${SET}
   from (select json_extract(value, '$.w') as w, json_extract(value, '$.e') as e, json_extract(value, '$.ok') as ok,
     json_extract(value, '$.http') as http, json_extract(value, '$.due') as due,
     json_extract(value, '$.tries') as tries, json_extract(value, '$.next') as next from json_each(?)) as v ${MATCH}`);
@@ -109,7 +109,7 @@ export async function recordHealth(tx: Executor, attempts: readonly Attempt[]): 
   }
 }
 
-const SUCCEEDED = quietly('update webhooks set last_success_at = ?, failing_since = ? where id = ?');
+const SUCCEEDED = withoutCommitNotice('update webhooks set last_success_at = ?, failing_since = ? where id = ?');
 
-const FAILED = quietly(`update webhooks set failing_since = ?
+const FAILED = withoutCommitNotice(`update webhooks set failing_since = ?
   where id = ? and failing_since is null and (last_success_at is null or last_success_at < ?)`);

@@ -3,7 +3,7 @@ import { isUniqueViolation } from '../../../platform/db/index.ts';
 import { Refusal } from '../../../platform/refusal/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import type { Ctx } from '../../../resources/access/index.ts';
-import { createCrowd } from '../queue/index.ts';
+import { createContentionGauge } from '../queue/index.ts';
 import { fetchAttachments } from './fetch-attachments.ts';
 import { prepareForward, type Forward } from './forward.ts';
 import { hashRequest, type Idempotency } from './idempotency.ts';
@@ -37,8 +37,8 @@ export interface Accept {
   acceptForward(ctx: Ctx, forward: Forward, key: string): Promise<SentEmail>;
   /** Refuses a send that could not be accepted whatever it contains, before a large message is read. */
   mayBegin(ctx: Ctx): Promise<void>;
-  /** Whether many callers are waiting; delivery asks before each claim, and makes way for them. */
-  isPressed(): boolean;
+  /** Whether many callers wait for their commits; the queue asks before each claim, and throttles delivery then. */
+  isContended(): boolean;
 }
 
 /** Limits, by team, the requests that become much larger than they came; each that waits holds its body. */
@@ -52,7 +52,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
   const mustBeOn = createSendingGate(world);
   const { once, answered } = createOnce(world);
   const limited = createKeyedLimiter(GROWING);
-  const crowd = createCrowd();
+  const contention = createContentionGauge();
 
   /** Writes prepared sends in one commit. Blobs come first, so that no row ever names one that does not exist. */
   async function write<Answer>(
@@ -67,7 +67,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
       for (const [i, { email }] of emails.entries()) await adoptBody(world, prepared[i]?.message, email.id);
       await writeFiles(world, emails);
       const item: Acceptance = { teamId: ctx.teamId, kind: 'transactional', emails, idempotency, answer };
-      await crowd.waitFor(commit(item));
+      await contention.track(commit(item));
     } catch (error) {
       // After any other failure it is unknown whether the rows were written.
       if (error instanceof Refusal) await removeFiles(world, emails);
@@ -97,7 +97,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
   }
 
   return {
-    isPressed: crowd.isThere,
+    isContended: contention.isContended,
     acceptEmail: (ctx, input, idempotency) =>
       once(ctx, idempotency, () =>
         admit(ctx, [input], async () => {
@@ -109,7 +109,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
           return write(ctx, [prepared], { idempotency, answerOf: ([rows]) => ({ id: rows?.email.id ?? '' }) });
         }),
       ),
-    ...asTheyAre(world, { sendingDomainOf, mustBeOn, once, write: (ctx, one, options) => write(ctx, [one], options) }),
+    ...acceptComposed(world, { sendingDomainOf, mustBeOn, once, write }),
     async mayBegin({ teamId }) {
       await mustBeOn();
       await mustBeWithinQuota(world, teamId, 1);
@@ -136,13 +136,13 @@ interface Steps {
   once: ReturnType<typeof createOnce>['once'];
   write(
     ctx: Ctx,
-    prepared: Prepared,
+    prepared: Prepared[],
     options: { idempotency: Idempotency | undefined; answerOf: (rows: AcceptedRows[]) => SentEmail },
   ): Promise<SentEmail>;
 }
 
-/** Accepts messages that others have composed. */
-function asTheyAre(world: World, steps: Steps): Pick<Accept, 'acceptMessage' | 'acceptForward'> {
+/** Accepts messages that somebody else has composed: a client of SMTP submission, or the sender of what is forwarded. */
+function acceptComposed(world: World, steps: Steps): Pick<Accept, 'acceptMessage' | 'acceptForward'> {
   const { sendingDomainOf, mustBeOn, once, write } = steps;
   const answerOf = ([rows]: AcceptedRows[]): SentEmail => ({ id: rows?.email.id ?? '' });
   return {
@@ -152,14 +152,14 @@ function asTheyAre(world: World, steps: Steps): Pick<Accept, 'acceptMessage' | '
         await mustBeOn();
         const prepared = { draft, domain: await sendingDomainOf(ctx)(draft), templateId: null, message };
         if (envelope.asked) await mustBeNoticedAtHome(ctx, envelope.asked);
-        return write(ctx, prepared, { idempotency, answerOf });
+        return write(ctx, [prepared], { idempotency, answerOf });
       });
     },
     acceptForward(ctx, forward, key) {
       const idempotency = { key: `forward ${key}`, requestHash: hashRequest('forward', { key }) };
       return once(ctx, idempotency, async () => {
         await mustBeOn();
-        return write(ctx, await prepareForward(world, ctx, forward), { idempotency, answerOf });
+        return write(ctx, [await prepareForward(world, ctx, forward)], { idempotency, answerOf });
       });
     },
   };

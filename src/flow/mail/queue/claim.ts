@@ -8,7 +8,7 @@ import { suppressionsAmong } from '../../../resources/suppressions/index.ts';
 import { suspendedAmong } from '../../../resources/teams/index.ts';
 import { claimDue, deferClaims, putAside, teamsWithDue, type DeliveryRow, type DueWork } from './deliveries.store.ts';
 import { holdsInForce } from './holds.store.ts';
-import type { Crowded } from './in-flight.ts';
+import type { AtLimit } from './in-flight.ts';
 import type { Outcome } from './outcome.ts';
 import { rest } from './waiting.store.ts';
 
@@ -25,8 +25,8 @@ export interface ClaimRequest {
   limit: number;
   /** Of the lane of failing destinations. */
   isFailing?: boolean;
-  /** In turn from each team, and nothing that is crowded; otherwise what is due first. */
-  share?: { crowded: Crowded | undefined };
+  /** Claims as many from each team, and nothing for what is at its in-flight limit; without it, the oldest due are claimed. */
+  share?: { atLimit: AtLimit | undefined };
   /** Whether a destination is known to be down, so that nothing but a failing lane's turn is worth an attempt. */
   isDown?: (row: DeliveryRow) => boolean;
 }
@@ -88,13 +88,13 @@ async function shareOut(
   world: World,
   tx: Executor,
   work: Pick<DueWork, 'isFailing' | 'now' | 'limit'>,
-  { crowded }: NonNullable<ClaimRequest['share']>,
+  { atLimit }: NonNullable<ClaimRequest['share']>,
 ): Promise<NonNullable<DueWork['share']>> {
-  const except = new Set(crowded?.teams);
+  const except = new Set(atLimit?.teams);
   const all = (await teamsWithDue(tx, work)).filter((team) => !except.has(team));
   const from = Math.floor(world.random() * all.length);
   const teams = [...all.slice(from), ...all.slice(0, from)].slice(0, work.limit);
-  return { teams, perTeam: Math.ceil(work.limit / Math.max(1, teams.length)), crowded };
+  return { teams, perTeam: Math.ceil(work.limit / Math.max(1, teams.length)), atLimit };
 }
 
 function hasTeamWith(rows: readonly DeliveryRow[], count: number): boolean {

@@ -1,5 +1,5 @@
 import { textsIn, uuidsIn, type Executor, type Value } from '../../../platform/db/index.ts';
-import type { Crowded } from './in-flight.ts';
+import type { AtLimit } from './in-flight.ts';
 
 /** One email's recipients at one destination. `recipients` is a JSON list of the addresses that have no outcome yet. */
 export interface DeliveryRow {
@@ -66,8 +66,8 @@ export interface DueWork {
   isFailing: boolean;
   now: number;
   limit: number;
-  /** Only of these teams, `perTeam` of each at the most, and nothing that is crowded; otherwise what is due first. */
-  share?: { teams: readonly string[]; perTeam: number; crowded: Crowded | undefined };
+  /** Only of these teams, `perTeam` of each at most, and nothing for what is at its limit; without it, the oldest due. */
+  share?: { teams: readonly string[]; perTeam: number; atLimit: AtLimit | undefined };
 }
 
 const laneOf = ({ isFailing }: Pick<DueWork, 'isFailing'>): string =>
@@ -105,11 +105,11 @@ function dueFirst(tx: Executor, work: DueWork): Part {
 
 /** Reads an index of its own for each team: how much others have waiting makes no difference. */
 function sharedOut(tx: Executor, work: DueWork, share: NonNullable<DueWork['share']>): Part {
-  const { teams, perTeam, crowded } = share;
+  const { teams, perTeam, atLimit } = share;
   const isPg = tx.dialect === 'pg';
-  const busy = crowded && [
-    textsIn(tx.dialect, 'destination', crowded.destinations),
-    textsIn(tx.dialect, `${isPg ? 'team_id::text' : 'team_id'} || ' ' || destination`, crowded.pairs),
+  const busy = atLimit && [
+    textsIn(tx.dialect, 'destination', atLimit.destinations),
+    textsIn(tx.dialect, `${isPg ? 'team_id::text' : 'team_id'} || ' ' || destination`, atLimit.pairs),
   ];
   const of = (team: string): string => `select id from deliveries where ${laneOf(work)} and team_id = ${team}
       and due_at <= ? ${busy ? `and not (${busy.map(({ sql }) => sql).join(' or ')})` : ''}

@@ -6,7 +6,7 @@ interface Where {
 }
 
 /** Who may not take in more for now. */
-export interface Crowded {
+export interface AtLimit {
   teams: string[];
   destinations: string[];
   /** Destinations of one team, each as `keyOf` writes it. */
@@ -23,7 +23,7 @@ export interface InFlight {
    * Each team may hold as many as are free, and so may each destination; and a destination of one team as many as that
    * team may take in, so that a slow one never holds up the rest of its own team either.
    */
-  crowded(): Crowded | undefined;
+  atLimit(): AtLimit | undefined;
   enter(delivery: Where): void;
   leave(delivery: Where): void;
 }
@@ -47,14 +47,14 @@ export function createInFlight(countMax: number): InFlight {
     get free() {
       return Math.min(teams.free, Math.max(1, Math.floor(teams.free / CLAIM_SHARE)));
     },
-    crowded() {
+    atLimit() {
       // Nobody can hold as many as are free to its team.
       if (2 * teams.used < teams.free) return undefined;
       const full = [...pairs]
         .filter(([, pair]) => pair.count >= teams.free - teams.held(pair.team))
         .map(([key]) => key);
-      const crowded = { teams: teams.crowded(), destinations: destinations.crowded(), pairs: full };
-      return crowded.teams.length + crowded.destinations.length + full.length > 0 ? crowded : undefined;
+      const atLimit = { teams: teams.atLimit(), destinations: destinations.atLimit(), pairs: full };
+      return atLimit.teams.length + atLimit.destinations.length + full.length > 0 ? atLimit : undefined;
     },
     enter(delivery) {
       teams.enter(delivery.team_id);

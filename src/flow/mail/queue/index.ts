@@ -10,7 +10,7 @@ export type { ClaimedDelivery } from './claim.ts';
 export { openHandOffLog, type HandOffLog } from './hand-off-log.ts';
 export { pendingDeliveries } from './pending-deliveries.ts';
 export { recoverDeliveries } from './recover.ts';
-export { createCrowd } from './restraint.ts';
+export { createContentionGauge } from './backpressure.ts';
 export {
   findHoldOn,
   holdPage,

@@ -9,9 +9,9 @@ import { nextDueAt, renewLeases, type DeliveryRow } from './deliveries.store.ts'
 import { createFailingLane } from './failing-lane.ts';
 import type { HandOffLog } from './hand-off-log.ts';
 import { createInFlight } from './in-flight.ts';
-import { createStrays } from './strays.ts';
+import { createOrphanedClaims } from './orphaned-claims.ts';
 import { createLedger } from './ledger.ts';
-import { createPressure, createRest } from './restraint.ts';
+import { createScanCooldown, createThrottle } from './backpressure.ts';
 
 export interface QueueOptions {
   world: World;
@@ -20,7 +20,7 @@ export interface QueueOptions {
   settle: Settle;
   handOffLog: HandOffLog;
   /** Whether more callers wait for their answer than one commit can serve. */
-  isPressed(): boolean;
+  isContended(): boolean;
   /** Whether a delivery's destination is known to be down. */
   isDown?(row: DeliveryRow): boolean;
 }
@@ -45,7 +45,7 @@ interface Work {
 
 const CLAIM_MAX = 200;
 const NOTHING: Claimed<Work> = { items: [], left: 'nothing' };
-const CROWDED: Claimed<Work> = { items: [], left: 'crowded' };
+const BLOCKED: Claimed<Work> = { items: [], left: 'blocked' };
 
 /** Decides what is claimed, how much of it, and in which turn; when that happens is the work loop's to decide. */
 export function createQueue(options: QueueOptions): Queue {
@@ -55,8 +55,8 @@ export function createQueue(options: QueueOptions): Queue {
   const leaseMs = leaseSeconds * 1000;
   const inFlight = createInFlight(inFlightMax);
   const failing = createFailingLane();
-  const pressure = createPressure(options.isPressed, pollMs);
-  const rest = createRest();
+  const throttle = createThrottle(options.isContended, pollMs);
+  const scanCooldown = createScanCooldown();
   const sendSwitch = createSendSwitch(world);
   const ledger = createLedger(world, owner);
   const carryDelivery = createCarry({ ...options, intend: ledger.intend });
@@ -64,10 +64,10 @@ export function createQueue(options: QueueOptions): Queue {
     ...{ name: 'queue', clock: world.clock, log: world.log, pollMs, claim, carry, giveBack },
     describe: ({ delivery }) => ({ emailId: delivery.row.email_id }),
     renew: { everyMs: leaseMs / 3, work: renew },
-    capacity: () => Math.min(CLAIM_MAX, inFlight.free, pressure.free()),
+    capacity: () => Math.min(CLAIM_MAX, inFlight.free, throttle.free()),
     endedPerLook: Math.max(1, Math.min(CLAIM_MAX, Math.floor(inFlightMax / 10))),
   });
-  const strays = createStrays(world, { unclaimAllBut: ledger.unclaimAllBut, wake: loop.wake.bind(loop) });
+  const orphans = createOrphanedClaims(world, { unclaimAllBut: ledger.unclaimAllBut, wake: loop.wake.bind(loop) });
 
   /** More is due than one claim takes: the teams are claimed from in turn, or one's backlog would come before everybody. */
   let isBacklogged = false;
@@ -77,50 +77,50 @@ export function createQueue(options: QueueOptions): Queue {
 
   async function claim(request: Claim<Work>): Promise<Claimed<Work>> {
     try {
-      await strays.takeBack(() => idsOf(loop.items()));
+      await orphans.release(() => idsOf(loop.items()));
       // What was accepted before the operator's switch was moved waits for it.
       if (!(await sendSwitch()).isOn) return NOTHING;
       return await (isFailingNext ? claimFailing(request) : claimUsual(request));
     } catch (error) {
-      strays.suspect();
+      orphans.suspect();
       throw error;
     }
   }
 
   async function claimUsual({ limit, signal }: Claim<Work>): Promise<Claimed<Work>> {
     const asOf = world.clock.now();
-    const crowded = inFlight.crowded();
-    if (crowded && rest.isOn()) return CROWDED;
+    const atLimit = inFlight.atLimit();
+    if (atLimit && scanCooldown.isOn()) return BLOCKED;
     const { claimed, isMore, putAside, tookMs } = await ledger.claim({
       limit,
-      ...(isBacklogged || crowded ? { share: { crowded } } : {}),
+      ...(isBacklogged || atLimit ? { share: { atLimit } } : {}),
       ...(options.isDown ? { isDown: options.isDown } : {}),
     });
     begun = claimed.length + (isBacklogged ? begun : 0);
     isBacklogged = isMore;
-    if (crowded) rest.after(tookMs);
+    if (atLimit) scanCooldown.startAfter(tookMs);
     if (putAside > 0) failing.expectAt(world.clock.now());
     failing.earn(claimed.length);
     isFailingNext = !isMore && failing.isDue(world.clock.now());
     const items = await opened(claimed, false, signal);
     if (isMore || isFailingNext) return { items, left: 'more' };
-    return { items, left: crowded ? 'crowded' : 'nothing', nextAt: () => nextAt(asOf) };
+    return { items, left: atLimit ? 'blocked' : 'nothing', nextAt: () => nextAt(asOf) };
   }
 
   /** Small slices, so that mail that has just been accepted never waits for a long one. */
   async function claimFailing({ limit, signal }: Claim<Work>): Promise<Claimed<Work>> {
     isFailingNext = false;
     const asOf = world.clock.now();
-    const slice = Math.min(limit, failing.turn({ isCalm: begun === 0 && !pressure.isOn }));
-    const crowded = inFlight.crowded();
-    if (slice === 0 || (crowded && rest.isOn())) return CROWDED;
-    const { claimed, due, isMore, tookMs } = await ledger.claim({ limit: slice, isFailing: true, share: { crowded } });
+    const slice = Math.min(limit, failing.turn({ isCalm: begun === 0 && !throttle.isOn }));
+    const atLimit = inFlight.atLimit();
+    if (slice === 0 || (atLimit && scanCooldown.isOn())) return BLOCKED;
+    const { claimed, due, isMore, tookMs } = await ledger.claim({ limit: slice, isFailing: true, share: { atLimit } });
     failing.spend(due);
-    if (crowded) rest.after(tookMs);
+    if (atLimit) scanCooldown.startAfter(tookMs);
     isFailingNext = isMore && loop.state() !== 'woken';
     const items = await opened(claimed, true, signal);
     if (isMore) return { items, left: 'more' };
-    return { items, left: crowded ? 'crowded' : 'nothing', nextAt: () => nextAt(asOf) };
+    return { items, left: atLimit ? 'blocked' : 'nothing', nextAt: () => nextAt(asOf) };
   }
 
   /** Claims that cannot be begun are given back at once, not when their lease runs out. */
@@ -141,7 +141,7 @@ export function createQueue(options: QueueOptions): Queue {
   }
 
   async function carry({ delivery, batch, isFailing }: Work, signal: AbortSignal): Promise<void> {
-    const relieve = pressure.begin();
+    const relieve = throttle.begin();
     inFlight.enter(delivery.row);
     if (!isFailing) failing.othersBegin();
     try {
@@ -171,7 +171,7 @@ export function createQueue(options: QueueOptions): Queue {
 
   /** However long a delivery takes, nobody else is offered it while this process lives. */
   async function renew(items: readonly Work[]): Promise<void> {
-    strays.lookOnce();
+    orphans.checkOnce();
     if (items.length > 0) await renewLeases(world.db, owner, idsOf(items), world.clock.now() + leaseMs);
   }
 
@@ -179,7 +179,7 @@ export function createQueue(options: QueueOptions): Queue {
     start: () => loop.start(),
     wake: () => loop.wake(),
     async stop(graceMs) {
-      strays.stop();
+      orphans.stop();
       await loop.stop(graceMs);
       await world.commits.settled();
     },

@@ -3,7 +3,7 @@ import type { ProcessMarks } from '../../../platform/process-mark/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import { handedOffBy, leaseOwners, reschedule, unclaimUnsent, type DeliveryRow } from './deliveries.store.ts';
 import { leftHandOffLogs, type LeftLog } from './hand-off-log.ts';
-import { LATE_COMMITS_MS } from './strays.ts';
+import { LATE_COMMITS_MS } from './orphaned-claims.ts';
 
 export interface Recovered {
   released: number;

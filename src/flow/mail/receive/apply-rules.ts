@@ -1,25 +1,25 @@
 import type { World } from '../../../platform/world/index.ts';
 import { ruleFor, rulesOf, targetsOf, type InboundRuleRow } from '../../../resources/inbound-rules/index.ts';
 
-/** What a rule passes on: one message for all addresses that it decides about. */
+/** What a rule forwards: one message for all addresses that it matches. */
 export interface ForwardOrder {
   rule: InboundRuleRow;
-  /** The addresses that the message came to. */
+  /** The addresses, among those that the message came to, which the rule matches. */
   addresses: string[];
   targets: string[];
 }
 
-/** What is done with a message for one team. */
-export interface Treatment {
+/** What the rules of one team decide about a message. */
+export interface RuleDecision {
   teamId: string;
-  /** The addresses that the team is told of; none where all of it is dropped. */
+  /** The addresses whose mail is stored, if only as a notice; empty where all of it is dropped. */
   kept: string[];
-  /** No address of it asks for more than to be told. */
+  /** All of these addresses are `webhook_only`: the team gets an event, and no content is stored. */
   isWithoutContent: boolean;
   forwards: ForwardOrder[];
 }
 
-export async function applyRules(world: World, teamId: string, addresses: readonly string[]): Promise<Treatment> {
+export async function applyRules(world: World, teamId: string, addresses: readonly string[]): Promise<RuleDecision> {
   const rules = await rulesOf(world.db, teamId);
   const kept: string[] = [];
   const forwards = new Map<string, ForwardOrder>();

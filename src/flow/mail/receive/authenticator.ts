@@ -18,7 +18,7 @@ type Answer = { checks: Checks } | { failed: string };
 const SIGNATURES_MAX = 20;
 /** Folds of one field cost their square: fifty thousand of them, in 200 KB, a quarter of a minute. */
 const FOLDS_MAX = 10_000;
-/** As much as is read of a message (`store-message.ts`). */
+/** As much as is read of a message (`parse-message.ts`). */
 const HEAD_BYTES_MAX = 512 * 1024;
 /** Up to these, a check takes some tens of milliseconds whatever is in the message; beyond, minutes when it is made for that. */
 const ORDINARY_HEAD_BYTES = 32 * 1024;

@@ -6,90 +6,95 @@ import type { MessageReading } from '../../../protocol/read-message/index.ts';
 import type { Authentication } from '../../../resources/received-emails/index.ts';
 import { findDomainByName, sendingNames } from '../../../resources/domains/index.ts';
 import type { Accept } from '../accept/index.ts';
-import { applyRules, type Treatment } from './apply-rules.ts';
+import { applyRules, type RuleDecision } from './apply-rules.ts';
 import { createGreylist, type Greylist } from './greylist.ts';
-import { contentKey, createForwarder, type Forwarder, type Onward, type Passing } from './forwarder.ts';
+import { contentKey, createForwarder, type Forwardable, type Forwarder, type ForwardJob } from './forwarder.ts';
 import { createAuthenticator } from './authenticator.ts';
 import type { Arrival } from './inbound-message.ts';
-import { judge } from './judge.ts';
+import { createMessageParser } from './parse-message.ts';
 import { routeRecipient, type Route } from './route-recipient.ts';
-import { standstills } from './standstill.ts';
-import type { Verdict } from './verdict.ts';
-import { takeReturned } from './take-returned.ts';
+import { forwardBlockers } from './forward-blockers.ts';
+import type { ReceiveResult } from './receive-result.ts';
+import { screenMessage } from './screen-message.ts';
+import { settleReturned } from './settle-returned.ts';
 import { createStoreMessage, type Received } from './store-message.ts';
 
 export interface Receive {
-  /** Where mail to this address goes, if it is taken at all. */
+  /** Where mail to this address goes, if it is accepted at all. */
   route(address: string): Promise<Route>;
-  /** Whether whoever calls has to come again first (greylisting). */
+  /** Whether an unknown client has to come again first. */
   greylist: Greylist;
-  /** Resolves when everything that comes of the message is synced; `id` is for the log of whoever sent it. */
-  receive(arrival: Arrival): Promise<Verdict>;
+  /** Resolves when everything that follows from the message is synced; its `id` is for the reply to the client. */
+  receive(arrival: Arrival): Promise<ReceiveResult>;
   close(): Promise<void>;
 }
 
-/** `wakeQueue` is told when there is mail to deliver that no accept has brought. */
+/** `wakeQueue` is called when deliveries were queued without `accept`. */
 export function createReceive(world: World, accept: Accept, wakeQueue: () => void): Receive {
-  const { read, store, close } = createStoreMessage(world);
+  const parser = createMessageParser(world);
+  const storeMessage = createStoreMessage(world);
   const authenticator = createAuthenticator(world);
   const forwarder = createForwarder(world, accept);
 
-  async function take(arrival: Arrival, reading: MessageReading, judged: Judged): Promise<Verdict> {
-    const { authentication, virus } = judged;
+  async function storeAndForward(
+    arrival: Arrival,
+    reading: MessageReading,
+    screened: Screened,
+  ): Promise<ReceiveResult> {
+    const { authentication, virus } = screened;
     // Every team's rules are asked, and whether their forwards may go, before anything is stored.
-    const treatments: Treatment[] = [];
-    for (const [teamId, addresses] of teamsOf(arrival)) treatments.push(await applyRules(world, teamId, addresses));
+    const decisions: RuleDecision[] = [];
+    for (const [teamId, addresses] of teamsOf(arrival)) decisions.push(await applyRules(world, teamId, addresses));
     const isClean = virus === undefined;
-    const refusal = isClean ? await mayNotAllPass(forwarder, arrival, treatments) : undefined;
-    if (refusal) return notPassedOn(refusal);
-    await takeReturned(world, arrival, reading, wakeQueue);
-    const toStore = treatments.filter(({ kept }) => kept.length > 0);
-    const received = await store(
+    const refusal = isClean ? await refusalToForward(forwarder, arrival, decisions) : undefined;
+    if (refusal) return deferred(refusal);
+    await settleReturned(world, arrival, reading, wakeQueue);
+    const keeping = decisions.filter(({ kept }) => kept.length > 0);
+    const received = await storeMessage(
       {
         ...arrival,
         authentication,
-        teams: new Map(toStore.map(({ teamId, kept }) => [teamId, kept])),
-        withoutContent: new Set(toStore.flatMap((one) => (one.isWithoutContent ? [one.teamId] : []))),
-        notForwarded: await standstills(world, arrival.raw, toStore),
+        teams: new Map(keeping.map(({ teamId, kept }) => [teamId, kept])),
+        withoutContent: new Set(keeping.flatMap((one) => (one.isWithoutContent ? [one.teamId] : []))),
+        notForwarded: await forwardBlockers(world, arrival.raw, keeping),
         hasVirus: !isClean,
       },
       reading,
     );
-    const passing = { arrival, reading, checks: authentication };
-    const steps = isClean ? [...onwards(received, toStore), ...returns(arrival)] : [];
-    const late = await passAll(world, forwarder, passing, steps);
-    if (late) return notPassedOn(late);
-    return { kind: 'taken', id: received[0]?.id ?? world.ids.uuid() };
+    const jobs = isClean ? [...ruleForwards(received, keeping), ...bouncesToSenders(arrival)] : [];
+    const laterRefusal = await forwardAll(world, forwarder, { arrival, reading, checks: authentication }, jobs);
+    if (laterRefusal) return deferred(laterRefusal);
+    return { kind: 'accepted', id: received[0]?.id ?? world.ids.uuid() };
   }
 
   return {
     route: (address) => routeRecipient(world, address),
     greylist: createGreylist(world),
     async receive(arrival) {
-      const reading = await read(clientKey(arrival.client.address), arrival.raw);
+      const reading = await parser.parseMessage(clientKey(arrival.client.address), arrival.raw);
       const recipients = arrival.routes.flatMap((route) =>
         route.kind === 'team' || route.kind === 'rewritten' ? [route.address] : [],
       );
-      if (recipients.length === 0) return takeReturned(world, arrival, reading, wakeQueue);
-      const isPassedBack = arrival.routes.some(({ kind }) => kind === 'rewritten');
-      if (isPassedBack && !isReturn(reading)) return { kind: 'no_return' };
-      const judgement = await judge(world, authenticator, arrival, recipients);
-      if (judgement.kind === 'refuse') return { kind: 'refused', domain: judgement.domain };
-      if (judgement.kind === 'defer') return { kind: 'deferred', deferral: judgement.deferral };
-      const { virus } = judgement;
+      if (recipients.length === 0) return settleReturned(world, arrival, reading, wakeQueue);
+      const isForRewrittenSender = arrival.routes.some(({ kind }) => kind === 'rewritten');
+      if (isForRewrittenSender && !isReturn(reading)) return { kind: 'no_return' };
+      const screened = await screenMessage(world, authenticator, arrival, recipients);
+      if (screened.kind === 'refuse') return { kind: 'refused', domain: screened.domain };
+      if (screened.kind === 'defer') return { kind: 'deferred', deferral: screened.deferral };
+      const { virus } = screened;
       if (virus !== undefined) world.log.warn({ virus, mailFrom: arrival.mailFrom }, 'a virus came in');
-      return take(arrival, reading, judgement);
+      return storeAndForward(arrival, reading, screened);
     },
-    close: async () => void (await Promise.all([close(), authenticator.close()])),
+    close: async () => void (await Promise.all([parser.close(), authenticator.close()])),
   };
 }
 
-const notPassedOn = (refusal: Refusal): Verdict => ({
+const deferred = (refusal: Refusal): ReceiveResult => ({
   kind: 'deferred',
-  deferral: { why: 'not_passed_on', refusal },
+  deferral: { why: 'not_forwarded', refusal },
 });
 
-interface Judged {
+interface Screened {
   authentication: Authentication;
   virus: string | undefined;
 }
@@ -102,67 +107,68 @@ function teamsOf(arrival: Arrival): Map<string, string[]> {
   return teams;
 }
 
-/** Asked before anything is stored: of a message that comes again and again, nothing should stand there each time. */
-async function mayNotAllPass(
+/**
+ * Why the first of the teams that would forward may not send at present. Asked before anything is stored: a deferred message
+ * comes again and again, and must not be stored each time.
+ */
+async function refusalToForward(
   forwarder: Forwarder,
   { routes }: Arrival,
-  treatments: readonly Treatment[],
+  decisions: readonly RuleDecision[],
 ): Promise<Refusal | undefined> {
   const teams = [
-    ...treatments.flatMap(({ teamId, forwards }) => (forwards.length > 0 ? [teamId] : [])),
+    ...decisions.flatMap(({ teamId, forwards }) => (forwards.length > 0 ? [teamId] : [])),
     ...routes.flatMap((route) => (route.kind === 'rewritten' ? [route.teamId] : [])),
   ];
   for (const teamId of new Set(teams)) {
-    const refusal = await forwarder.mayNotPass(teamId);
+    const refusal = await forwarder.refusalNow(teamId);
     if (refusal) return refusal;
   }
   return undefined;
 }
 
-type Step = Omit<Onward, 'domain'> & { domain: { name: string } };
+/** A forward whose domain is still to be looked up. */
+type PlannedForward = Omit<ForwardJob, 'domain'> & { domainName: string };
 
-function onwards(received: readonly Received[], treatments: readonly Treatment[]): Step[] {
-  return treatments.flatMap(({ teamId, forwards }) => {
+function ruleForwards(received: readonly Received[], decisions: readonly RuleDecision[]): PlannedForward[] {
+  return decisions.flatMap(({ teamId, forwards }) => {
     const id = received.find((one) => one.teamId === teamId)?.id ?? '';
-    return forwards.map(({ rule, addresses, targets }): Step => {
+    return forwards.map(({ rule, addresses, targets }): PlannedForward => {
       const [address = ''] = addresses;
       const tags = [
         { name: 'inbound_rule', value: rule.id },
         { name: 'received_email', value: id },
       ];
-      const domain = { name: address.slice(address.lastIndexOf('@') + 1).toLowerCase() };
-      return { teamId, address, domain, targets, sender: 'rewritten', tags, key: `${id} ${rule.id}` };
+      const domainName = address.slice(address.lastIndexOf('@') + 1).toLowerCase();
+      return { teamId, address, domainName, targets, sender: 'rewritten', tags, key: `${id} ${rule.id}` };
     });
   });
 }
 
-/** Bounces of what was passed on go back to whoever sent it, and to nobody else. */
-const returns = ({ routes, raw }: Arrival): Step[] =>
-  routes.flatMap((route): Step[] => {
+/** Bounces of forwarded mail go to the sender of the forwarded message, and to nobody else. */
+const bouncesToSenders = ({ routes, raw }: Arrival): PlannedForward[] =>
+  routes.flatMap((route): PlannedForward[] => {
     if (route.kind !== 'rewritten') return [];
-    const { teamId, address, sender, domainName: name } = route;
+    const { teamId, address, sender, domainName } = route;
     const key = contentKey(raw, address);
-    return [{ teamId, address, domain: { name }, targets: [sender], sender: 'empty', tags: [], key }];
+    return [{ teamId, address, domainName, targets: [sender], sender: 'empty', tags: [], key }];
   });
 
-/** Answers why one of them has to come again. */
-async function passAll(
+/** Forwards each of them; answers the last refusal that time may lift. */
+async function forwardAll(
   world: World,
   forwarder: Forwarder,
-  passing: Passing,
-  steps: readonly Step[],
+  message: Forwardable,
+  planned: readonly PlannedForward[],
 ): Promise<Refusal | undefined> {
   let refusal: Refusal | undefined;
-  for (const {
-    domain: { name },
-    ...step
-  } of steps) {
-    const domain = await findDomainByName(world.db, step.teamId, name);
+  for (const { domainName, ...job } of planned) {
+    const domain = await findDomainByName(world.db, job.teamId, domainName);
     const [sending] = domain ? await sendingNames(world.db, [domain.id]) : [];
     if (!sending) continue;
     const returnPathDomain = `${sending.custom_return_path}.${sending.name}`;
-    const passed = await forwarder.pass(passing, { ...step, domain: { id: sending.id, returnPathDomain } });
-    if (passed instanceof Refusal) refusal = passed;
+    const result = await forwarder.forward(message, { ...job, domain: { id: sending.id, returnPathDomain } });
+    if (result instanceof Refusal) refusal = result;
   }
   return refusal;
 }

@@ -12,41 +12,41 @@ import { spoolMessage, type Accept, type Forward } from '../accept/index.ts';
 import type { Arrival } from './inbound-message.ts';
 import type { Checks } from './authenticate.ts';
 import { claimsToBeOurs } from './own-claims.ts';
-import { loopIn, mailboxesOf, RECEIVED_HERE, recipientsOf } from './standstill.ts';
+import { loopIn, mailboxesOf, RECEIVED_HERE, recipientsOf } from './forward-blockers.ts';
 
-/** What came in, and what was found out about it. */
-export interface Passing {
+/** A received message and what was found out about it. */
+export interface Forwardable {
   arrival: Omit<Arrival, 'routes'>;
   reading: MessageReading;
   checks: Checks;
 }
 
-/** Where it goes on to. */
-export interface Onward {
+/** One copy of a received message that is to be sent on. */
+export interface ForwardJob {
   teamId: string;
-  /** The address that it came to, which is on a name of `domain`. */
+  /** The address that the message came to, on a name of `domain`. */
   address: string;
   domain: { id: string; returnPathDomain: string };
   targets: readonly string[];
-  /** The sender of its envelope; empty where nothing may come back. */
+  /** The envelope sender of the copy; empty where nothing may come back. */
   sender: 'rewritten' | 'empty';
   tags: Forward['tags'];
-  /** Of one message, for one team: what has gone on with it does not go on again. */
+  /** An idempotency key: of the same message and team, the copy is sent once. */
   key: string;
 }
 
-/** A Refusal that time lifts: whoever sent it should send it again. `kept`: it cannot go on, and nobody else will try. */
-export type Passed = 'passed' | 'kept' | Refusal;
+/** `kept`: it is stored and cannot be forwarded, now or later. A Refusal: it may be forwarded later, if its sender tries again. */
+export type ForwardResult = 'forwarded' | 'kept' | Refusal;
 
 export interface Forwarder {
-  pass(passing: Passing, onward: Onward): Promise<Passed>;
-  /** Why the team may not send at present, so that a message is not stored that would be deferred then. */
-  mayNotPass(teamId: string): Promise<Refusal | undefined>;
+  forward(message: Forwardable, job: ForwardJob): Promise<ForwardResult>;
+  /** Why the team may not send at present, asked before a message is stored that would be deferred then. */
+  refusalNow(teamId: string): Promise<Refusal | undefined>;
 }
 
 const DELAYED = new Set(['daily_quota_exceeded', 'rate_limit_exceeded', 'concurrent_idempotent_requests']);
 
-/** Passes on what came in: through the accept stage, as a send of its team. */
+/** Forwards received messages through the accept stage, as sends of their team. */
 export function createForwarder(world: World, accept: Accept): Forwarder {
   const ctxOf = (teamId: string): Ctx => ({
     store: world,
@@ -55,29 +55,28 @@ export function createForwarder(world: World, accept: Accept): Forwarder {
     requestId: world.ids.uuid(),
   });
 
-  async function pass(passing: Passing, onward: Onward): Promise<Passed> {
-    const { teamId, address } = onward;
-    const stay = (because: string): Passed => {
+  async function forward(message: Forwardable, job: ForwardJob): Promise<ForwardResult> {
+    const { teamId, address } = job;
+    const stay = (because: string): ForwardResult => {
       world.mailLog.notForwarded({ teamId, address, because });
       return 'kept';
     };
-    // A bounce has no sender and comes to its end where it is received, here as elsewhere.
-    const recipients =
-      onward.sender === 'empty' ? mailboxesOf(onward.targets) : await recipientsOf(world, onward.targets);
+    // A bounce has no sender, so it makes no loop and may go to an address that receives here.
+    const recipients = job.sender === 'empty' ? mailboxesOf(job.targets) : await recipientsOf(world, job.targets);
     if (recipients.length === 0) return stay(RECEIVED_HERE.says);
-    const spooled = await spoolMessage(world, piecesOf(passing.arrival.raw));
+    const spooled = await spoolMessage(world, piecesOf(message.arrival.raw));
     try {
       const fields = readFields(spooled.head);
       if (spooled.fault !== undefined) return stay(spooled.fault);
       if ('fault' in fields) return stay(fields.fault);
       const loop = loopIn(fields, address);
       if (loop !== undefined) return stay(loop.says);
-      const { chain, head } = headOf(world, passing, onward, fields);
-      const { subject, messageId } = passing.reading;
-      const { domain, tags } = onward;
-      const mailFrom = senderOf(world, passing.arrival.mailFrom, onward);
-      const from = authorOf(passing);
-      const forward = {
+      const { chain, head } = headOf(world, message, job, fields);
+      const { subject, messageId } = message.reading;
+      const { domain, tags } = job;
+      const mailFrom = senderOf(world, message.arrival.mailFrom, job);
+      const from = authorOf(message);
+      const send = {
         domainId: domain.id,
         spooled,
         head,
@@ -89,8 +88,8 @@ export function createForwarder(world: World, accept: Accept): Forwarder {
         mailFrom,
         chain,
       };
-      await accept.acceptForward(ctxOf(teamId), forward, onward.key);
-      return 'passed';
+      await accept.acceptForward(ctxOf(teamId), send, job.key);
+      return 'forwarded';
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       if (!isForNow(error)) return stay(error.message);
@@ -102,14 +101,14 @@ export function createForwarder(world: World, accept: Accept): Forwarder {
   }
 
   return {
-    pass,
-    async mayNotPass(teamId) {
+    forward,
+    async refusalNow(teamId) {
       try {
         await accept.mayBegin(ctxOf(teamId));
         return undefined;
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
-        // What time does not lift is said of each message, which is kept.
+        // A lasting refusal defers nothing: the message is kept, and `forward` logs why it goes no further.
         return isForNow(error) ? error : undefined;
       }
     },
@@ -118,7 +117,7 @@ export function createForwarder(world: World, accept: Accept): Forwarder {
 
 const isForNow = (refusal: Refusal): boolean => refusal.status >= 500 || DELAYED.has(refusal.errorName);
 
-/** A message that came again, and found nothing stored of it that would say so, is known by its bytes. */
+/** Recognises a repeated message by its bytes, where no stored row would tell. */
 export const contentKey = (raw: Buffer, to: string): string =>
   createHash('sha256')
     .update(`${normalizeAddress(to)}\n`)
@@ -129,11 +128,11 @@ async function* piecesOf(raw: Buffer): AsyncIterable<Buffer> {
   yield raw;
 }
 
-/** What came is behind it unchanged but for what the last server alone may write, and this one. */
+/** The head of the copy: the received fields behind ours, without Return-Path and fields that claim to be from this server. */
 function headOf(
   world: World,
-  { arrival, checks }: Passing,
-  { address, key }: Onward,
+  { arrival, checks }: Forwardable,
+  { address, key }: ForwardJob,
   fields: readonly RawField[],
 ): { chain: Forward['chain']; head: string } {
   const { host } = world.config.instance;
@@ -155,15 +154,15 @@ function headOf(
   return { chain: state.chain, head: `${results}Delivered-To: ${address}\r\n${hop}${theirs}` };
 }
 
-/** A notice has no sender and gets none, so that nothing is ever sent back for it. */
-function senderOf(world: World, mailFrom: string, { domain, sender }: Onward): string | null {
+/** A message without an envelope sender, such as a notice, gets none, so that nothing is ever sent back for it. */
+function senderOf(world: World, mailFrom: string, { domain, sender }: ForwardJob): string | null {
   if (mailFrom === '' || sender === 'empty') return '';
   const mac = (bytes: Buffer): Buffer => world.secrets.mac('sender rewriting', bytes);
   return rewriteSender(mailFrom, domain.returnPathDomain, { now: world.clock.now(), mac }) ?? null;
 }
 
-/** As the team is shown it: notices, among others, are often from nobody who could be answered. */
-function authorOf({ reading, arrival }: Passing): Mailbox {
+/** The author that the team is shown; of messages such as notices, From often holds no address. */
+function authorOf({ reading, arrival }: Forwardable): Mailbox {
   for (const text of [reading.from, arrival.mailFrom]) {
     const parsed = parseMailbox(text, { allowSingleLabel: true });
     if (parsed.ok) return parsed.mailbox;

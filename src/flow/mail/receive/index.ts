@@ -1,10 +1,11 @@
 /**
- * Receive: what came in at the MX door. It is stored first, the source byte for byte and what was read of it, one row for
- * each team, and only then answered: when `receive` resolves, everything is synced.
+ * Receive: mail that comes in on port 25. A message is stored before it is answered, its source byte for byte and what was
+ * parsed of it, one row for each team: when `receive` resolves, everything is synced.
  */
-export type { Deferral, Verdict } from './verdict.ts';
+export type { Deferral, ReceiveResult } from './receive-result.ts';
 export { authenticate, type Checks } from './authenticate.ts';
 export { createReceive, type Receive } from './create-receive.ts';
+export { createMessageParser } from './parse-message.ts';
 export { createStoreMessage } from './store-message.ts';
 export { forgetGreylisted } from './greylist.ts';
 export type { Arrival } from './inbound-message.ts';

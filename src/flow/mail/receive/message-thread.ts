@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../../platform/clock/index.ts';
-import { createTurnLine } from '../../../platform/fair-share/index.ts';
+import { createFairQueue } from '../../../platform/fair-share/index.ts';
 
 export interface MessageThread<Order, Answer> {
   /** What takes too long or too much is answered as `late` says; rejects only where no thread can be had. */
@@ -66,7 +66,7 @@ export const createMessageThread = <Order extends { raw: Uint8Array }, Answer>(
 
 class WorkedInThread<Order extends { raw: Uint8Array }, Answer> implements MessageThread<Order, Answer> {
   readonly #options: MessageThreadOptions<Answer>;
-  readonly #line = createTurnLine<Job<Order, Answer>>();
+  readonly #line = createFairQueue<Job<Order, Answer>>();
   readonly #inHand = new Map<number, Job<Order, Answer>>();
   #thread: Worker | undefined;
   #orders = 0;

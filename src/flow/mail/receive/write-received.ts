@@ -3,7 +3,7 @@ import type { Executor } from '../../../platform/db/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import { rowsWorth } from '../../../resources/contents/index.ts';
 import { insertReceived, receivedBefore, type NewReceivedEmail } from '../../../resources/received-emails/index.ts';
-import { addStorage, countUsage, holdStorage, planOf } from '../../../resources/usage/index.ts';
+import { addStorage, countUsage, lockStorage, planOf } from '../../../resources/usage/index.ts';
 import { droppedRows, receivedData } from './received-rows.ts';
 
 /** What became of a message for one team. */
@@ -72,7 +72,7 @@ async function admit(
   const plan = await planOf(world, tx, teamId);
   const at = world.clock.now();
   const { daily } = await countUsage(tx, { teamId, kind: 'received', at, count: messages.length });
-  const held = await holdStorage(tx, teamId);
+  const held = await lockStorage(tx, teamId);
   const limit = plan.received_storage_mb * 1024 * 1024;
   const admitted = new Map<NewReceivedEmail, NewReceivedEmail>();
   let [rank, added] = [daily - messages.length, 0];

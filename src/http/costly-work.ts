@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { nextTurn, rest } from '../platform/clock/index.ts';
-import { createTurns, type Turns } from '../platform/fair-share/index.ts';
+import { createFairExecutor, type FairExecutor } from '../platform/fair-share/index.ts';
 import { callerGone } from '../resources/access/index.ts';
 
 /** The one party of all callers without a key: by address, one caller could be any number of parties. */
@@ -19,27 +19,27 @@ const WORTH_A_REST_MS = 2;
 const PAGES_WAITING_MAX = 16;
 
 /**
- * Turns for work that blocks the event loop: large bodies, and pages for people without a key. It is done one piece
- * after the other, in turns of the teams, and takes a third of the time at most, however much there is.
+ * Runs work that blocks the event loop (large bodies, and pages for people without a key) one task after the other, round
+ * robin by team, and for a third of the time at most, however much there is.
  */
-export const createCostlyTurns = (): Turns =>
-  createTurns(1, ({ tookMs }) => (tookMs < WORTH_A_REST_MS ? nextTurn() : rest(tookMs * RESTS_PER_WORK)));
+export const createCostlyExecutor = (): FairExecutor =>
+  createFairExecutor(1, ({ tookMs }) => (tookMs < WORTH_A_REST_MS ? nextTurn() : rest(tookMs * RESTS_PER_WORK)));
 
 /** When true, a further page is refused, to be opened again later. */
-export const arePagesCrowded = (turns: Turns): boolean => turns.waitingOf(ANYBODY) >= PAGES_WAITING_MAX;
+export const arePagesOverloaded = (executor: FairExecutor): boolean => executor.waitingOf(ANYBODY) >= PAGES_WAITING_MAX;
 
 /**
- * Reads a body and begins its answer, in a turn if the body is large. The turn covers synchronous work, such as an
- * operation's own checks; the answer is awaited after it.
+ * Reads a body and begins its answer; in the executor if the body is large. The executor covers synchronous work, such as
+ * an operation's own checks; the answer is awaited after it.
  */
-export async function inTurn(
-  turns: Turns,
+export async function beginAnswer(
+  executor: FairExecutor,
   { request, teamId }: { request: FastifyRequest; teamId: string | null | undefined },
   begin: () => unknown,
 ): Promise<unknown> {
   const bytes = Buffer.isBuffer(request.body) ? request.body.length : 0;
   if (bytes <= COSTLY_BYTES) return begin();
-  const { answering } = await turns.take(teamId ?? ANYBODY, async () => {
+  const { answering } = await executor.run(teamId ?? ANYBODY, async () => {
     if (request.raw.socket.destroyed) throw callerGone();
     const begun = { answering: begin() };
     if (bytes > LARGE_BYTES) await Promise.race([Promise.allSettled([begun.answering]), rest(ANSWERED_MS_MAX)]);

@@ -4,43 +4,43 @@ import type { MessageReading } from '../../../protocol/read-message/index.ts';
 import { settleReport } from '../settle/index.ts';
 import type { Arrival } from './inbound-message.ts';
 import { routeRecipient, type Route } from './route-recipient.ts';
-import type { Verdict } from './verdict.ts';
+import type { ReceiveResult } from './receive-result.ts';
 
 type ReturnRoute = Extract<Route, { kind: 'return' }>;
 
 /**
- * What came back to our return paths and to where complaints are reported. Whose it is, the return path alone says: what is
- * written in a report can be written by anybody. `onNotice` is told when somebody who had asked for it is to hear of it.
+ * Settles a bounce or a complaint that came to our return paths or report addresses. Only the signed return path says which
+ * email it is about: anybody can write anything into a report. Calls `onNotice` when settling has queued a delivery notice.
  */
-export async function takeReturned(
+export async function settleReturned(
   world: World,
   arrival: Arrival,
   reading: MessageReading,
   onNotice: () => void,
-): Promise<Verdict> {
+): Promise<ReceiveResult> {
   const { routes, mailFrom } = arrival;
   const returns = routes.filter((route) => route.kind === 'return');
   const isForReports = routes.some((route) => route.kind === 'reports');
-  const taken: Verdict = { kind: 'taken', id: world.ids.uuid() };
-  if (returns.length === 0 && !isForReports) return taken;
+  const accepted: ReceiveResult = { kind: 'accepted', id: world.ids.uuid() };
+  if (returns.length === 0 && !isForReports) return accepted;
   const report = readReport(reading, mailFrom);
   if (report.kind === 'none') {
     world.log.info(
       { because: report.because, mailFrom, emailIds: returns.map((route) => route.emailId) },
       'came back and changes nothing',
     );
-    return returns.length === 0 ? { kind: 'unwanted' } : taken;
+    return returns.length === 0 ? { kind: 'unwanted' } : accepted;
   }
-  const about = new Map<string, ReturnRoute>();
+  const settled = new Map<string, ReturnRoute>();
   for (const route of [...returns, ...(isForReports ? await namedIn(world, report) : [])])
-    about.set(`${route.emailId} ${route.prefix}`, route);
-  for (const { emailId, prefix } of about.values()) {
+    settled.set(`${route.emailId} ${route.prefix}`, route);
+  for (const { emailId, prefix } of settled.values()) {
     if (await settleReport(world, { emailId, prefix, report })) onNotice();
   }
-  return taken;
+  return accepted;
 }
 
-/** The return paths of ours that a complaint gives as the envelope sender: they are signed, so that nobody can make one up. */
+/** The return paths of ours that a complaint names as envelope sender: they are signed, so that none can be made up. */
 async function namedIn(world: World, report: Exclude<MailReport, { kind: 'none' }>): Promise<ReturnRoute[]> {
   if (report.kind !== 'complaint') return [];
   const routes: ReturnRoute[] = [];

@@ -1,11 +1,11 @@
 import type { World } from '../../../platform/world/index.ts';
 import type { DeliveryJob } from '../deliver/index.ts';
-import { insertCaught, MESSAGE_BLOB, subjectOf } from './playground.store.ts';
+import { insertCaptured, MESSAGE_BLOB, subjectOf } from './captured-messages.store.ts';
 
-export async function catchMessage(world: World, job: DeliveryJob, message: Buffer): Promise<void> {
+export async function captureMessage(world: World, job: DeliveryJob, message: Buffer): Promise<void> {
   const id = world.ids.uuid();
   await world.blobs.put(MESSAGE_BLOB(id), message);
-  await insertCaught(world.db, {
+  await insertCaptured(world.db, {
     id,
     email_id: job.emailId,
     team_id: job.teamId,

@@ -63,7 +63,7 @@ describe('what holds the one thread is worked at one after the other', () => {
     await expect.poll(() => answered, { timeout: 10_000, interval: 1 }).toBeGreaterThan(0);
     const before = answered;
     await callsOfTheTeam();
-    // In turns one of them passes a call, and without them all of them do, twice: however long the database takes.
+    // Round robin one of them passes a call, and without it all of them do, twice: however long the database takes.
     expect((answered - before) / (2 * KEYED)).toBeLessThan(many / 2);
     isOver = true;
     await Promise.all(uploaders);

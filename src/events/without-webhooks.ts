@@ -1,19 +1,19 @@
 import type { Db, Executor } from '../platform/db/index.ts';
 
-/** Where what endpoints and listeners are told of waits. */
+/** The tables of events that wait to be sent to endpoints and listeners. */
 const OUTBOX: readonly string[] = ['webhook_events', 'webhook_listener_events'];
 
 /**
- * A database in which what happens is recorded and counted, and no webhook and no listener is told of it, but for the one
- * that is named: for what was made up.
+ * A database that records and counts events, and queues them for no endpoint and no listener except the endpoint `but`: for
+ * sample data.
  */
-export const unheard = (db: Db, but?: string): Db =>
+export const withoutWebhooks = (db: Db, but?: string): Db =>
   overlaid(db, {
-    tx: (work) => db.tx((tx) => work(untold(tx, but))),
-    txUnsynced: (work) => db.txUnsynced((tx) => work(untold(tx, but))),
+    tx: (work) => db.tx((tx) => work(withoutOutbox(tx, but))),
+    txUnsynced: (work) => db.txUnsynced((tx) => work(withoutOutbox(tx, but))),
   });
 
-const untold = (tx: Executor, but: string | undefined): Executor =>
+const withoutOutbox = (tx: Executor, but: string | undefined): Executor =>
   overlaid(tx, {
     async insertMany(table, columns, rows, conflict) {
       if (!OUTBOX.includes(table)) return tx.insertMany(table, columns, rows, conflict);
@@ -22,7 +22,7 @@ const untold = (tx: Executor, but: string | undefined): Executor =>
     },
   });
 
-/** What it does not do itself is done by the one beneath, on that one's own. */
+/** `held` with some of its methods replaced by `own`; the other methods run on `held` itself. */
 const overlaid = <Held extends object>(held: Held, own: Partial<Held>): Held =>
   new Proxy(held, {
     get(target, name) {

@@ -4,13 +4,12 @@ import { nextTurn } from '../../platform/clock/index.ts';
 type RemoveBatch<Team> = (team: Team) => Promise<boolean>;
 
 /**
- * Takes teams in turns, a batch of one after a batch of another, until none has more, `batchesMax` were taken or, after the
- * first, `isOver` says so. The next
- * round begins behind the team this one ended with, also if it ended with a failure: neither a long backlog nor a broken
- * batch of one team keeps the others waiting.
+ * Runs one batch of each team after the other, round after round, until no team has more, `batchesMax` batches ran or, after
+ * the first, `isOver` says so. The next call begins behind the team that this one ended with, also if it ended with a
+ * failure: neither a long backlog nor a failing batch of one team keeps the others waiting.
  */
-export function createTurns(batchesMax: number) {
-  // Forgotten with the process: then the walk begins with the first team again, and nothing is lost.
+export function createRoundRobin(batchesMax: number) {
+  // A new process begins with the first team again, and nothing is lost.
   let lastId = '';
   return async <Team extends { teamId: string }>(
     teams: readonly Team[],
@@ -34,7 +33,7 @@ export function createTurns(batchesMax: number) {
 
 const TEAMS_A_LOOK = 500;
 
-/** Those of the teams that `look` finds to have something to remove; it is one statement for hundreds of them. */
+/** The teams that have something to remove, as `look` finds them: one statement for hundreds of teams. */
 export async function pickTeams<Team extends { teamId: string }>(
   teams: readonly Team[],
   look: (some: readonly Team[]) => Promise<string[]>,

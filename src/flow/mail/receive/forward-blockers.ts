@@ -3,10 +3,10 @@ import { normalizeAddress, parseAddress, type Mailbox } from '../../../protocol/
 import { readFields, type RawField } from '../../../protocol/mime-read/index.ts';
 import { takesMailHere } from '../../../resources/domains/index.ts';
 import type { NotForwarded } from '../../../resources/received-emails/index.ts';
-import type { Treatment } from './apply-rules.ts';
+import type { RuleDecision } from './apply-rules.ts';
 
-/** Why a message goes no further, in a word for programs and in one for people. */
-export interface Standstill {
+/** Why a message is not forwarded: for programs and for people. */
+export interface ForwardBlocker {
   reason: NotForwarded;
   says: string;
 }
@@ -14,16 +14,16 @@ export interface Standstill {
 /** More than any route has (RFC 5321 §6.3). */
 const HOPS_MAX = 50;
 
-/** Known before the message is stored, so that it is told with it; why the first of a team's orders is not followed. */
-export async function standstills(
+/** By team, why its first blocked forward is blocked. Found before the message is stored, so that its event can say so. */
+export async function forwardBlockers(
   world: World,
   raw: Buffer,
-  treatments: readonly Treatment[],
+  decisions: readonly RuleDecision[],
 ): Promise<ReadonlyMap<string, NotForwarded>> {
   const found = new Map<string, NotForwarded>();
-  if (treatments.every(({ forwards }) => forwards.length === 0)) return found;
+  if (decisions.every(({ forwards }) => forwards.length === 0)) return found;
   const fields = readFields(headOf(raw));
-  for (const { teamId, forwards } of treatments) {
+  for (const { teamId, forwards } of decisions) {
     for (const { addresses, targets } of forwards) {
       const [address = ''] = addresses;
       const isHere = (await recipientsOf(world, targets)).length === 0;
@@ -34,12 +34,12 @@ export async function standstills(
   return found;
 }
 
-export const RECEIVED_HERE: Standstill = {
+export const RECEIVED_HERE: ForwardBlocker = {
   reason: 'received_here',
   says: 'every address that it would go to is received here',
 };
 
-/** A domain that has come to receive here since the rule was made would bring it back. */
+/** The targets without those at domains that receive here by now: such a forward would come back. */
 export async function recipientsOf(world: World, targets: readonly string[]): Promise<Mailbox[]> {
   const recipients: Mailbox[] = [];
   for (const mailbox of mailboxesOf(targets)) {
@@ -51,8 +51,8 @@ export async function recipientsOf(world: World, targets: readonly string[]): Pr
 export const mailboxesOf = (targets: readonly string[]): Mailbox[] =>
   targets.map((target) => parseAddress(target)).flatMap((parsed) => (parsed.ok ? [parsed.mailbox] : []));
 
-/** Whoever passes mail on says at which address it was (RFC 9228); where it comes to the same one again, it goes in circles. */
-export function loopIn(fields: readonly RawField[], address: string): Standstill | undefined {
+/** Forwarders add a Delivered-To with their address (RFC 9228): where ours is there already, the message goes in circles. */
+export function loopIn(fields: readonly RawField[], address: string): ForwardBlocker | undefined {
   const here = normalizeAddress(address);
   const isBack = fields.some(
     ({ lower, value }) => lower === 'delivered-to' && normalizeAddress(value.replace(/^\s*<?|>?\s*$/g, '')) === here,

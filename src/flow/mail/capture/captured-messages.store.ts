@@ -1,7 +1,7 @@
 import { uuidsIn, type Executor } from '../../../platform/db/index.ts';
 import type { Blobs } from '../../../platform/blobs/index.ts';
 
-export interface CaughtRow {
+export interface CapturedRow {
   id: string;
   email_id: string;
   team_id: string;
@@ -17,7 +17,7 @@ export const MESSAGE_BLOB = (id: string): string => `${id}/message.eml`;
 
 const COLUMNS = ['id', 'email_id', 'team_id', 'mail_from', 'recipients', 'subject', 'size', 'created_at'] as const;
 
-export async function insertCaught(db: Executor, row: CaughtRow): Promise<void> {
+export async function insertCaptured(db: Executor, row: CapturedRow): Promise<void> {
   await db.insertMany('playground_messages', COLUMNS, [COLUMNS.map((column) => row[column])]);
 }
 
@@ -26,33 +26,33 @@ export async function subjectOf(db: Executor, emailId: string): Promise<string> 
 }
 
 /** Newest first. */
-export const listCaught = (db: Executor, limit: number, beforeId?: string): Promise<CaughtRow[]> =>
+export const listCaptured = (db: Executor, limit: number, beforeId?: string): Promise<CapturedRow[]> =>
   beforeId === undefined
-    ? db.all<CaughtRow>('select * from playground_messages order by id desc limit ?', [limit])
-    : db.all<CaughtRow>('select * from playground_messages where id < ? order by id desc limit ?', [beforeId, limit]);
+    ? db.all<CapturedRow>('select * from playground_messages order by id desc limit ?', [limit])
+    : db.all<CapturedRow>('select * from playground_messages where id < ? order by id desc limit ?', [beforeId, limit]);
 
 /** By its own id, by the id of the email, or by the beginning of either. */
-export async function readCaught(
+export async function readCaptured(
   db: Executor,
   blobs: Blobs,
   idPrefix: string,
-): Promise<{ row: CaughtRow; message: Buffer } | undefined> {
+): Promise<{ row: CapturedRow; message: Buffer } | undefined> {
   const text = db.dialect === 'pg' ? '::text' : '';
   const sql = `select * from playground_messages where id${text} like ? or email_id${text} like ? order by id desc limit 1`;
   const prefix = `${idPrefix.replaceAll(/[^0-9a-f-]/gi, '')}%`;
-  const row = await db.get<CaughtRow>(sql, [prefix, prefix]);
+  const row = await db.get<CapturedRow>(sql, [prefix, prefix]);
   return row ? { row, message: await blobs.get(MESSAGE_BLOB(row.id)) } : undefined;
 }
 
-export async function playgroundOwners(db: Executor, ids: readonly string[]): Promise<string[]> {
+export async function capturedBlobOwners(db: Executor, ids: readonly string[]): Promise<string[]> {
   const among = uuidsIn(db.dialect, 'id', ids);
   return (await db.all<{ id: string }>(`select id from playground_messages where ${among.sql}`, [among.value])).map(
     (row) => row.id,
   );
 }
 
-/** What the development profile caught; answers the ids, which are the owners of its blobs. */
-export async function removeCaught(
+/** Removes expired messages of a team; answers their ids, which own their blobs. */
+export async function removeCaptured(
   db: Executor,
   { teamId, beforeId }: { teamId: string; beforeId: string },
   limit: number,

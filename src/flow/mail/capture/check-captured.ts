@@ -2,16 +2,16 @@ import type { Store } from '../../../platform/store/index.ts';
 import { signersOf } from '../../../protocol/read-message/index.ts';
 import { expectedRecords, findDomainByName, keysOf, type RecordRow } from '../../../resources/domains/index.ts';
 import { authenticate, type Checks } from '../receive/index.ts';
-import type { CaughtRow } from './playground.store.ts';
+import type { CapturedRow } from './captured-messages.store.ts';
 
 /** An address of the ranges for documentation: where the mail would have come from. */
 const OUR_ADDRESS = '192.0.2.1';
 
 /**
- * What a receiving server would find out about a caught message, once the records of its domains are published as they
- * are listed and mail leaves from the instance's host. No DNS server is asked.
+ * SPF, DKIM, DMARC and ARC of a captured message as a receiving server would find them, with the listed records of its domains
+ * published and the mail sent from the instance's host. No DNS server is asked.
  */
-export async function judgeCaught(store: Store, row: CaughtRow, message: Buffer): Promise<Checks> {
+export async function checkCaptured(store: Store, row: CapturedRow, message: Buffer): Promise<Checks> {
   const { host } = store.config.instance;
   // The development profile's `localhost` is no name that SPF may speak of; a host of one word is judged as a full one.
   const fullHost = host.includes('.') ? host : `${host}.example`;

@@ -2,7 +2,7 @@ import { lookUp, nameOf, routeOf, type CallOf, type Client, type OperationId } f
 import type { Terminal } from '../cli/output/index.ts';
 import { carryOut, type Path } from './carry-out.ts';
 import type { Action } from '../cli/families/index.ts';
-import type { Doing } from './catalog.ts';
+import type { BoundAction } from './catalog.ts';
 import { AskDialog, ConfirmDialog, type Dialog } from './dialogs/dialog.ts';
 import { FormDialog, type Filled } from './dialogs/form-dialog.ts';
 import { outcomeOf } from './outcome.ts';
@@ -33,15 +33,15 @@ export interface Stage {
 }
 
 interface Task {
-  doing: Pick<Doing, 'action' | 'label'>;
+  bound: Pick<BoundAction, 'action' | 'label'>;
   paths: readonly Path[];
   names: readonly string[];
   body: Filled['body'];
   form?: FormDialog | undefined;
 }
 
-/** What is done to things: first what has to be known, then whether it is meant, then the work. */
-export class Doer {
+/** Runs one action at a time: asks for its fields in a form, asks for confirmation, then calls the API. */
+export class ActionRunner {
   readonly #stage: Stage;
   #work: AbortController | undefined;
 
@@ -57,15 +57,15 @@ export class Doer {
     this.#work?.abort();
   }
 
-  begin({ action, label }: Doing, { paths, names = [], given = {} }: Offer): void {
+  begin({ action, label }: BoundAction, { paths, names = [], given = {} }: Offer): void {
     const [path = {}] = paths;
     const asked = Object.entries(action.path).filter(([name]) => !(name in path));
     const isForm = asked.length > 0 || Object.keys(action.flags).length > 0 || action.lines !== undefined;
-    const doing = { action, label };
+    const bound = { action, label };
     // What would change is shown for one.
     if (paths.length > 1 && (planOf(action.operation) || action.lines))
       return this.#stage.say(`${label} does one at a time: unmark the others (space).`);
-    if (!isForm) return this.#confirm({ doing, paths, names, body: {} });
+    if (!isForm) return this.#confirm({ bound, paths, names, body: {} });
     const title = `${label}: ${action.summary}${paths.length > 1 ? `, ${paths.length} of them` : ''}`;
     // Several have nothing set in common.
     const isAsking = asked.length === 0 && paths.length === 1 && (action.current ?? action.lines) !== undefined;
@@ -76,7 +76,7 @@ export class Doer {
     const note = [...which, ...stays, said].join(' ').trim();
     const fields = { keys: Object.fromEntries(asked), flags: action.flags, given, note, isAsking };
     const form: FormDialog = new FormDialog(title, fields, (filled) =>
-      this.#confirm({ doing, paths: paths.map((one) => ({ ...one, ...filled.path })), names, body: filled.body, form }),
+      this.#confirm({ bound, paths: paths.map((one) => ({ ...one, ...filled.path })), names, body: filled.body, form }),
     );
     this.#stage.dialog = form;
     if (isAsking) void this.#beginForm(form, action, path);
@@ -103,8 +103,8 @@ export class Doer {
   }
 
   #confirm(task: Task): void {
-    const { doing, paths, names, body, form } = task;
-    const { action, label } = doing;
+    const { bound, paths, names, body, form } = task;
+    const { action, label } = bound;
     const { url } = this.#stage.client;
     const go = (): void => void this.#run(task);
     const { destroys } = action;
@@ -138,14 +138,14 @@ export class Doer {
 
   /** Shows what would be done, and asks. */
   #plan(task: Task, planned: Promise<Plan>): Promise<void> {
-    const { doing, names, form } = task;
-    this.#stage.say(`${doing.label} … asking what would change`);
+    const { bound, names, form } = task;
+    this.#stage.say(`${bound.label} … asking what would change`);
     const show = ({ question, draw, work }: Plan): void => {
       this.#stage.say('');
       this.#stage.dialog = new AskDialog(
-        doing.label,
+        bound.label,
         [question],
-        () => void this.#run({ doing, paths: [{}], names, body: {}, form }, work),
+        () => void this.#run({ bound, paths: [{}], names, body: {}, form }, work),
         (columns) => draw(this.#stage.terminal, columns),
       );
     };
@@ -171,8 +171,8 @@ export class Doer {
     }
   }
 
-  async #run({ doing, paths, names, body: filled, form }: Task, planned?: Work): Promise<void> {
-    const { action, label } = doing;
+  async #run({ bound, paths, names, body: filled, form }: Task, planned?: Work): Promise<void> {
+    const { action, label } = bound;
     const stage = this.#stage;
     const work = new AbortController();
     this.#work = work;

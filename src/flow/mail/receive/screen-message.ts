@@ -5,23 +5,23 @@ import type { Authenticator } from './authenticator.ts';
 import { scan } from './clamd.ts';
 import type { Arrival } from './inbound-message.ts';
 import { scoreOf, type Spam } from './rspamd.ts';
-import type { Deferral } from './verdict.ts';
+import type { Deferral } from './receive-result.ts';
 
-/** What is said of a message before it is stored. */
-export type Judgement =
+/** What screening decides about a message before it is stored. */
+export type ScreenResult =
   | { kind: 'keep'; authentication: Authentication; virus: string | undefined }
-  /** Its domain has asked to have it refused; undefined: it names no single one that could be asked. */
+  /** The DMARC policy of its domain asks to refuse it; undefined: its From names no single domain. */
   | { kind: 'refuse'; domain: string | undefined }
-  /** Who decides does not answer or comes to no end. */
+  /** A check that decides gave no answer in time. */
   | { kind: 'defer'; deferral: Deferral };
 
-/** Asks everybody at once. Only viruses and DMARC decide anything; the rest is for whoever reads the message. */
-export async function judge(
+/** Runs all checks at the same time. Only viruses and DMARC decide; the other results are stored for readers of the message. */
+export async function screenMessage(
   world: World,
   { authenticate }: Authenticator,
   arrival: Arrival,
   recipients: readonly string[],
-): Promise<Judgement> {
+): Promise<ScreenResult> {
   const { receiving } = world.config;
   const waitMs = receiving.judge_seconds * 1000;
   if (arrival.isOwnNotice === true) {
@@ -35,7 +35,7 @@ export async function judge(
   ]);
   if (virus === NO_ANSWER) return { kind: 'defer', deferral: { why: 'no_scanner' } };
   const { result, policy, domain } = checks.dmarc;
-  // Otherwise whoever makes a message costly enough to check would get past it.
+  // Otherwise a message that is made too costly to check would get past DMARC.
   if (result === 'temperror' && receiving.dmarc === 'refuse') {
     return { kind: 'defer', deferral: { why: 'unchecked' } };
   }

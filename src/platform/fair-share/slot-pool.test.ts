@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createFairPlaces } from './fair-places.ts';
+import { createSlotPool } from './slot-pool.ts';
 
 /** Endpoints named by team and number, such as `a1`: what each asked for and was given. */
 function stage(shared: number) {
-  const places = createFairPlaces(shared);
+  const slots = createSlotPool(shared);
   const given: string[] = [];
   const underWay = new Map<string, number>();
   const waiting = new Set<string>();
   const teamOf = (endpoint: string): string => endpoint.charAt(0);
   const ask = async (endpoint: string): Promise<void> => {
     waiting.add(endpoint);
-    const acquired = places.acquire(teamOf(endpoint), endpoint).then(() => {
+    const acquired = slots.acquire(teamOf(endpoint), endpoint).then(() => {
       waiting.delete(endpoint);
       given.push(endpoint);
       underWay.set(endpoint, (underWay.get(endpoint) ?? 0) + 1);
@@ -25,7 +25,7 @@ function stage(shared: number) {
   };
   const end = async (endpoint: string): Promise<void> => {
     underWay.set(endpoint, (underWay.get(endpoint) ?? 0) - 1);
-    places.release(endpoint);
+    slots.release(endpoint);
     await new Promise(setImmediate);
   };
   return { ask, askAll, end, given, underWay, waiting };
@@ -87,20 +87,20 @@ test('of those that have as many, the one that waits longest is first', async ()
 test('whoever comes and goes, no more are under way than there are, nobody waits without need, and in the end all are free', async () => {
   const steps = fc.array(fc.tuple(fc.nat({ max: 5 }), fc.boolean()), { maxLength: 60 });
   await fc.assert(
-    fc.asyncProperty(fc.integer({ min: 0, max: 20 }), steps, async (places, all) => {
-      const { ask, askAll, end, underWay, waiting } = stage(places);
+    fc.asyncProperty(fc.integer({ min: 0, max: 20 }), steps, async (slots, all) => {
+      const { ask, askAll, end, underWay, waiting } = stage(slots);
       const endpoints = Array.from({ length: 6 }, (_, n) => `${'abc'.charAt(n % 3)}${n}`);
       const shared = (): number => endpoints.reduce((sum, at) => sum + Math.max(0, (underWay.get(at) ?? 0) - 1), 0);
       for (const [n, isAsking] of all) {
         const endpoint = endpoints[n] ?? '';
         if (isAsking && !waiting.has(endpoint)) await ask(endpoint);
         else if ((underWay.get(endpoint) ?? 0) > 0) await end(endpoint);
-        expect(shared()).toBeLessThanOrEqual(places);
+        expect(shared()).toBeLessThanOrEqual(slots);
         for (const at of waiting) expect(underWay.get(at)).toBeGreaterThan(0);
       }
       for (const at of endpoints) while ((underWay.get(at) ?? 0) > 0) await end(at);
       expect([...waiting]).toEqual([]);
-      expect(await askAll('d9')).toBe(Math.ceil(places / 2) + 1);
+      expect(await askAll('d9')).toBe(Math.ceil(slots / 2) + 1);
     }),
     { numRuns: 50 },
   );
