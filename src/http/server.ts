@@ -169,7 +169,7 @@ export async function startHttp(given: Omit<HttpServices, 'requestLog' | 'turns'
         const state = await rateLimit.take(bucketOf(caller) ?? addressBucket(request));
         setRateHeaders(reply, state);
         mustBeAllowed(state);
-        if (caller && needs !== 'none') mustReach(caller.actor, { permission: needs, scope });
+        if (caller) mustReach(caller.actor, { permission: needs, scope });
         if (takesKey) checkIdempotencyKey(request.headers['idempotency-key'] as string | undefined);
         checkParameters(operation, callParameters(request));
       },
