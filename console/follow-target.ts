@@ -43,10 +43,10 @@ export function followTarget(first: Client, target: Target, version: string): { 
         return now.call(operation, call, signal);
       }
     },
-    download: (link) => now.download(link),
-    upload: (to, form) => now.upload(to, form),
-    fetchFile: (from, query) => now.fetchFile(from, query),
-    stream: (from, call) => now.stream(from, call),
+    download: (file, link) => now.download(file, link),
+    upload: (operation, form) => now.upload(operation, form),
+    fetchFile: (operation, query) => now.fetchFile(operation, query),
+    stream: (operation, call) => now.stream(operation, call),
   };
   return { client, target: () => known };
 }

@@ -105,7 +105,7 @@ function importContacts(body: Body): Work {
     await mustBeReadable(String(body.file));
     const form = await importForm(body);
     tell(0, 'the file is sent');
-    const { id } = (await client.upload('/contacts/imports', form)) as { id: string };
+    const { id } = (await client.upload('createContactImport', form)) as { id: string };
     for (;;) {
       const { status, counts } = await client.call('getContactImport', { path: { import_id: id } }, signal);
       tell(0, `${counts.total} rows, ${counts.failed} of them failed`);

@@ -2,7 +2,7 @@ import type { ErrorBody } from '../../src/contract/index.ts';
 import { readFrames, type StreamFrame } from './event-stream.ts';
 import { exchange, type Answer, type Asking } from './exchange.ts';
 import { ApiFault, noAnswer, NoAnswer } from './faults.ts';
-import { routeOf, type AnswerOf, type CallOf, type OperationId } from './routes.ts';
+import { routeOf, type AnswerOf, type CallOf, type ContractId, type DownloadId, type OperationId } from './routes.ts';
 
 export interface ClientOptions {
   url: string;
@@ -27,16 +27,22 @@ export interface Client {
    */
   call<Id extends OperationId>(operation: Id, call: CallOf<Id>, signal?: AbortSignal): Promise<AnswerOf<Id>>;
   /**
-   * The file behind a link that this server answered. It is asked for at the address in use and without the key, wherever
-   * the link points to.
+   * The file behind a link that this server answered for `file`. It is asked for at the address in use and without the
+   * key, wherever the link points to.
    */
-  download(link: string): Promise<AsyncIterable<Uint8Array>>;
+  download(file: LinkedFile, link: string): Promise<AsyncIterable<Uint8Array>>;
   /** Sends a form with a file; answers what the API answered. */
-  upload(path: string, form: FormData): Promise<unknown>;
+  upload(operation: 'createContactImport', form: FormData): Promise<unknown>;
   /** A file that the API makes for this caller. */
-  fetchFile(path: string, query: Record<string, string | undefined>): Promise<AsyncIterable<Uint8Array>>;
+  fetchFile(operation: 'exportContacts', query: Record<string, string | undefined>): Promise<AsyncIterable<Uint8Array>>;
   /** The frames of a stream of server-sent events, as they come; it ends when the server ends it or `signal` fires. */
-  stream(path: string, call: StreamCall): Promise<AsyncIterable<StreamFrame>>;
+  stream(operation: 'listenWebhooks', call: StreamCall): Promise<AsyncIterable<StreamFrame>>;
+}
+
+/** Which operation answers a link, and what the path of that link names. */
+export interface LinkedFile {
+  operation: DownloadId;
+  path: Readonly<Record<string, string>>;
 }
 
 export interface StreamCall {
@@ -108,30 +114,32 @@ export function createClient(options: ClientOptions): Client {
         return (await attempt(called, request, signal)) as AnswerOf<Id>;
       }
     },
-    async download(link) {
+    async download(file, link) {
       const { pathname, search } = new URL(link);
       const lost = lostIn(options.url, DOWNLOAD_MS);
       const response = await send({ ...options, apiKey: undefined }, `${pathname}${search}`, { method: 'GET' });
       if (response.status !== 200 || !response.body) {
         const text = await response.text();
-        readAnswer({ operation: 'getAttachment' }, options.url, response, response.ok ? '' : text);
+        readAnswer(file, options.url, response, response.ok ? '' : text);
         throw lost(new Error(`the answer had the status ${response.status}`));
       }
       return orLost(response.body, lost);
     },
-    stream: (path, call) => openStream(options, path, call),
-    async upload(path, form) {
-      noteWrite('POST');
-      const response = await send(options, path, { method: 'POST', body: form });
-      return readAnswer({ operation: 'listContactImports' }, options.url, response, await response.text());
+    stream: (operation, call) => openStream(options, operation, call),
+    async upload(operation, form) {
+      const [method, path] = routeOf(operation);
+      noteWrite(method);
+      const response = await send(options, path, { method, body: form });
+      return readAnswer({ operation }, options.url, response, await response.text());
     },
-    async fetchFile(path, query) {
+    async fetchFile(operation, query) {
+      const [method, path] = routeOf(operation);
       const asked = new URLSearchParams(Object.entries(query).filter((pair): pair is [string, string] => !!pair[1]));
-      const response = await send(options, `${path}?${asked}`, { method: 'GET' });
+      const response = await send(options, `${path}?${asked}`, { method });
       const lost = lostIn(options.url, DOWNLOAD_MS);
       if (response.status !== 200 || !response.body) {
         const text = await response.text();
-        readAnswer({ operation: 'listContacts' }, options.url, response, response.ok ? '' : text);
+        readAnswer({ operation }, options.url, response, response.ok ? '' : text);
         throw lost(new Error(`the answer had the status ${response.status}`));
       }
       return orLost(response.body, lost);
@@ -162,7 +170,11 @@ async function send(
   );
 }
 
-async function openStream(options: ClientOptions, path: string, call: StreamCall): Promise<AsyncIterable<StreamFrame>> {
+async function openStream(
+  options: ClientOptions,
+  operation: 'listenWebhooks',
+  call: StreamCall,
+): Promise<AsyncIterable<StreamFrame>> {
   options.mustBeThere?.();
   const silence = new AbortController();
   let timer: NodeJS.Timeout | undefined;
@@ -181,13 +193,13 @@ async function openStream(options: ClientOptions, path: string, call: StreamCall
   };
   isHeard();
   const signal = AbortSignal.any([call.signal, silence.signal]);
-  const url = `${options.url}${path}${query.size > 0 ? `?${query}` : ''}`;
+  const url = `${options.url}${routeOf(operation)[1]}${query.size > 0 ? `?${query}` : ''}`;
   const response = await fetch(url, { headers, signal, redirect: 'manual' }).catch((error: unknown) =>
     Promise.reject(lost(error)),
   );
   if (response.status !== 200 || !response.body) {
     const text = await response.text();
-    readAnswer({ operation: 'listWebhooks' }, options.url, response, response.ok ? '' : text);
+    readAnswer({ operation }, options.url, response, response.ok ? '' : text);
     throw lost(new Error(`the answer had the status ${response.status}`));
   }
   return orLost(readFrames(response.body, isHeard), lost);
@@ -205,7 +217,11 @@ function buildRequest(operation: OperationId, call: LooseCall, options: ClientOp
   const { url, version } = options;
   const [method, template] = routeOf(operation);
   const apiKey = (template.startsWith('/operator/') ? options.operatorToken : undefined) ?? options.apiKey;
-  const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(call.path?.[name] ?? ''));
+  const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const value = call.path?.[name];
+    if (value === undefined) throw new Error(`${operation} was called without ${name}, which its path needs`);
+    return encodeURIComponent(value);
+  });
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(call.query ?? {})) {
     if (value !== undefined) query.set(name, String(value));
@@ -222,8 +238,8 @@ function buildRequest(operation: OperationId, call: LooseCall, options: ClientOp
 
 /** What was asked for, and of what. */
 interface Called {
-  operation: OperationId;
-  path?: Record<string, string> | undefined;
+  operation: ContractId;
+  path?: Readonly<Record<string, string>> | undefined;
 }
 
 function readAnswer({ operation, path = {} }: Called, url: string, response: Answer, text: string): unknown {

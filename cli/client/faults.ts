@@ -1,9 +1,9 @@
 import type { ErrorBody } from '../../src/contract/index.ts';
-import type { OperationId } from './routes.ts';
+import type { ContractId } from './routes.ts';
 
 /** The server answered, and the answer is no. */
 export class ApiFault extends Error {
-  readonly operation: OperationId;
+  readonly operation: ContractId;
   /** What the call named. */
   readonly path: Readonly<Record<string, string>>;
   readonly status: number;

@@ -3,7 +3,7 @@
  * operation of the contract, and failures as two kinds. It promises that a key read from a file reaches no other
  * server than its own; it never prints, and it never imports the server.
  */
-export { createClient, type Client, type ClientOptions, type StreamCall } from './client.ts';
+export { createClient, type Client, type ClientOptions, type LinkedFile, type StreamCall } from './client.ts';
 export type { StreamFrame } from './event-stream.ts';
 export { checkKey, dataOf, DEFAULT_URL, findTarget, readUrl, type Target, type TargetInput } from './credentials.ts';
 export { mustRun, startOf, type Development } from './development.ts';

@@ -1,5 +1,6 @@
 import { constants } from 'node:fs';
 import { copyFile, lstat, rename, rm, writeFile } from 'node:fs/promises';
+import type { LinkedFile } from '../client/index.ts';
 import { CliFault } from '../output/index.ts';
 import type { Session } from './declare.ts';
 import { harmlessName } from './harmless-name.ts';
@@ -10,7 +11,7 @@ export interface DownloadOptions {
 }
 
 /** A file that the API has a link to; `found` is what `--json` prints of it. */
-export interface Downloadable {
+export interface Downloadable extends LinkedFile {
   found: object;
   url: string;
   filename: string;
@@ -18,18 +19,18 @@ export interface Downloadable {
 
 export async function saveDownload(
   { client, terminal, isJson }: Session,
-  { found, url, filename }: Downloadable,
+  { found, url, filename, ...linked }: Downloadable,
   { output, force = false }: DownloadOptions,
 ): Promise<void> {
   if (output === '-') {
     // What a stranger wrote must not steer the terminal, and a file is to stay as it is.
     if (process.stdout.isTTY)
       throw new CliFault('this would reach the terminal as it is; take --output FILE, or --output - | less', 'usage');
-    return pour(await client.download(url));
+    return pour(await client.download(linked, url));
   }
   const file = output ?? harmlessName(filename);
   if (!force && (await lstat(file).catch(() => undefined))) throw isThere(file);
-  await save(await client.download(url), file, force);
+  await save(await client.download(linked, url), file, force);
   if (isJson) return terminal.printJson(found);
   terminal.print(terminal.isTty ? `Saved  ${JSON.stringify(file)}` : file);
 }

@@ -10,9 +10,9 @@ export function tellWaits(client: Client, terminal: Terminal): Client {
   return {
     ...client,
     call: (operation, call, signal) => told(client.call(operation, call, signal)),
-    download: (link) => told(client.download(link)),
-    upload: (path, form) => told(client.upload(path, form)),
-    fetchFile: (path, query) => told(client.fetchFile(path, query)),
+    download: (file, link) => told(client.download(file, link)),
+    upload: (operation, form) => told(client.upload(operation, form)),
+    fetchFile: (operation, query) => told(client.fetchFile(operation, query)),
   };
 }
 

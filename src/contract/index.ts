@@ -4,6 +4,7 @@
 import type { components } from './types.gen.ts';
 
 export { loadContract, formatContractYaml } from './load.ts';
+export { reachOf, type Requirement } from './access.ts';
 export { loadRoutes, type Routes } from './routes.ts';
 export type {
   AnswerOf,

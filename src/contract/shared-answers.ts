@@ -1,3 +1,4 @@
+import { describeAccess } from './access.ts';
 import {
   methods,
   type Header,
@@ -18,7 +19,8 @@ export function addSharedAnswers(document: OpenApiDocument): void {
       const operation = item[method];
       if (!operation) continue;
       operation.responses = { ...sharedResponses(operation, { method, path }), ...operation.responses };
-      operation.description = `${operation.description.trim()}\n\n${accessOf(operation)}`;
+      const { 'x-service-permission': permission, 'x-service-scope': scope } = operation;
+      operation.description = `${operation.description.trim()}\n\n${describeAccess({ permission, scope })}`;
     }
   }
   const inline = Object.values(document.paths)
@@ -27,17 +29,6 @@ export function addSharedAnswers(document: OpenApiDocument): void {
   for (const response of [...inline, ...Object.values(document.components.responses)]) {
     response.headers = { ...ANSWER_HEADERS, ...response.headers };
   }
-}
-
-function accessOf({ 'x-service-permission': permission, 'x-service-scope': scope }: Operation): string {
-  if (permission === 'none') return 'Needs no credential.';
-  if (permission === 'operator') return 'Needs the token of an operator.';
-  const ways = [
-    permission === 'session' ? 'a dashboard session' : '',
-    permission && permission !== 'session' ? `an API key with \`${permission}\`` : '',
-    scope ? `an access token with \`${scope}\`` : '',
-  ];
-  return `Needs ${ways.filter(Boolean).join(' or ')}.`;
 }
 
 /** Every error by name, as a table at the end of the introduction. */

@@ -1,17 +1,9 @@
 import multipart, { type Multipart } from '@fastify/multipart';
 import type { FastifyInstance } from 'fastify';
-import { receiveFile, type ReceivedFile } from '../flow/audience/index.ts';
-import { invalidFields, Refusal, refuse } from '../platform/refusal/index.ts';
-import {
-  checkImport,
-  createImport,
-  mustBeWithinImportLimit,
-  type ImportForm,
-} from '../resources/contact-imports/index.ts';
+import { FIELD_BYTES_MAX, FIELDS, importContacts, type ImportPart } from '../flow/audience/index.ts';
+import { Refusal, refuse } from '../platform/refusal/index.ts';
 import type { KeyPage } from './page.ts';
 
-const FIELDS = ['column_map', 'on_conflict', 'segments', 'topics'] as const;
-const FIELD_BYTES_MAX = 256 * 1024;
 /** The form parser throws at longer boundaries; RFC 2046 §5.1.1 allows 70 characters. */
 const TYPE_CHARS_MAX = 255;
 const TYPE_TOO_LONG = `Content-Type is longer than ${TYPE_CHARS_MAX} characters`;
@@ -19,9 +11,9 @@ const TYPE_TOO_LONG = `Content-Type is longer than ${TYPE_CHARS_MAX} characters`
 /** Lets the routes of `server` read forms piece by piece, as no other route does. */
 export async function readForms(server: FastifyInstance): Promise<void> {
   server.removeAllContentTypeParsers();
-  // The file's size is limited where it is stored.
+  // The size of a file is counted where it is stored.
   await server.register(multipart, {
-    // One file more than allowed, and enough fields to name the one that is too many.
+    // One file more than is taken, and fields enough to name the one that is too many.
     limits: { fileSize: Infinity, fieldSize: FIELD_BYTES_MAX, files: 2, fields: FIELDS.length + 2, parts: 20 },
   });
   server.addContentTypeParser('*', (_request, _payload, done) => done(noForm()));
@@ -33,64 +25,35 @@ const noForm = () =>
     say: 'Content-Type must be multipart/form-data, with the CSV as its file.',
   });
 
-/** Stores the file as it comes in and queues the import; a refused import leaves nothing behind. */
+/** Reads the form of an import part by part, as the import asks for them. */
 export const createContactImport: KeyPage<'createContactImport'> = async (ctx, { reply }) => {
   const { request } = reply;
   if (!request.isMultipart()) throw noForm();
   if ((request.headers['content-type'] ?? '').length > TYPE_CHARS_MAX) throw unread(TYPE_TOO_LONG);
-  await mustBeWithinImportLimit(ctx);
-  const id = ctx.store.ids.uuid();
-  const form: ImportForm = {};
-  let file: ReceivedFile | undefined;
+  let isRead = false;
+  async function* parts(): AsyncGenerator<ImportPart> {
+    isRead = true;
+    for await (const part of request.parts()) yield partOf(part);
+  }
   try {
-    for await (const part of request.parts()) {
-      if (part.type === 'field') readField(form, part);
-      else if (part.fieldname !== 'file')
-        throw isField(part.fieldname) ? asFile(part.fieldname) : unknown(part.fieldname);
-      else if (file) throw invalidFields([{ path: 'file', message: 'file stands twice in the form.' }]);
-      else file = await receiveFile(ctx, id, part.file);
-    }
-    if (!file) throw refuse('missing_required_field', { say: 'Missing required field: file.' });
-    const made = await createImport(ctx, id, file, form);
+    const made = await importContacts(ctx, parts());
     reply.code(201);
     return made;
   } catch (error) {
+    if (!isRead) throw error;
     // The rest of the body is read and dropped, so that a sender who reads only after its last byte gets the answer;
     // the time limit of any request ends that.
     request.raw.unpipe().resume();
-    await ctx.store.blobs.remove(id);
     throw formFault(error);
   }
 };
 
-function readField(
-  form: ImportForm,
-  { fieldname, value, valueTruncated }: Extract<Multipart, { type: 'field' }>,
-): void {
-  if (fieldname === 'file') throw invalidFields([{ path: 'file', message: NO_FILE }]);
-  const name = FIELDS.find((field) => field === fieldname);
-  if (name === undefined) throw unknown(fieldname);
-  const bad = (says: string) => invalidFields([{ path: name, message: `${name} ${says}.` }]);
-  if (form[name] !== undefined) throw bad('stands twice in the form');
-  if (valueTruncated) throw bad(`is larger than ${FIELD_BYTES_MAX / 1024} KB`);
-  // A part with the type JSON comes parsed.
-  form[name] = typeof value === 'string' ? value : JSON.stringify(value);
-  // Checked after each field: a fault is told before a file of 50 MB that follows has come in.
-  checkImport(form);
+function partOf(part: Multipart): ImportPart {
+  if (part.type === 'file') return { name: part.fieldname, content: part.file };
+  const { fieldname: name, value, valueTruncated: isCut } = part;
+  // A part that says it is JSON comes parsed.
+  return { name, text: typeof value === 'string' ? value : JSON.stringify(value), isCut };
 }
-
-const isField = (name: string): boolean => FIELDS.some((field) => field === name);
-const asFile = (name: string) =>
-  invalidFields([{ path: name, message: `${name} must be a text: leave out the filename of its part.` }]);
-const NO_FILE = 'file must be a file: give its part a filename, such as contacts.csv.';
-
-const unknown = (name: string) =>
-  invalidFields([
-    {
-      path: name.slice(0, 100),
-      message: `${name.slice(0, 100)} is not a field of this form; known are file, ${FIELDS.join(', ')}`,
-    },
-  ]);
 
 /** Errors of the form parser become refusals of the form; all others are passed on. */
 function formFault(error: unknown): unknown {

@@ -169,7 +169,7 @@ export async function startHttp(parts: Omit<HttpServices, 'requestLog' | 'execut
         const state = await rateLimit.take(bucketOf(caller) ?? addressBucket(request));
         setRateHeaders(reply, state);
         mustBeAllowed(state);
-        if (caller && needs !== 'none') mustReach(caller.actor, { permission: needs, scope });
+        if (caller) mustReach(caller.actor, { permission: needs, scope });
         if (takesKey) checkIdempotencyKey(request.headers['idempotency-key'] as string | undefined);
         checkParameters(operation, callParameters(request));
       },

@@ -37,6 +37,12 @@ const queueOf = (holds: number): object => ({
   ...{ sending: { is_on: true, reason: null }, destinations: [] },
 });
 
+/** The attachment is there; the link to its content leads nowhere. */
+function linkIsGone({ path }: Asked): Reply {
+  if (path === '/gone') return refused(404, 'not_found', 'Attachment not found.');
+  return { status: 200, body: { object: 'attachment', id: 'att_1', download_url: 'http://x.example/gone' } };
+}
+
 /** Every kind of place in which a line says what to type next. */
 const PLACES: [words: string[], answer: (asked: Asked) => Reply, command: string][] = [
   [['domains', 'create', 'x.example'], ok(domain), 'rasket domains verify'],
@@ -52,6 +58,7 @@ const PLACES: [words: string[], answer: (asked: Asked) => Reply, command: string
   [['queue'], ok(queueOf(1)), 'rasket queue holds'],
   [['explain', ID], history, 'rasket suppressions get'],
   [['emails', 'get', ID], () => refused(404, 'not_found', 'Email not found.'), 'rasket emails list'],
+  [['received', 'download', ID, 'att_1', '--output', 'never-written'], linkIsGone, 'rasket received attachments'],
   [['emails', 'list'], () => refused(401, 'invalid_api_key', 'The API key is not valid.'), 'rasket login'],
   [['emails', 'list'], () => refused(503, 'service_unavailable', 'Not now.'), 'rasket ready'],
   [['health'], () => ({ status: 502, body: '<html>' }), 'rasket login'],

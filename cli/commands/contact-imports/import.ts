@@ -24,7 +24,7 @@ const FAILURES_SHOWN = 20;
 export async function importContacts(session: Session, file: string, options: ImportOptions): Promise<void> {
   const { client, terminal, isJson } = session;
   await mustBeReadable(file);
-  const { id } = (await client.upload('/contacts/imports', await formOf(file, options))) as { id: string };
+  const { id } = (await client.upload('createContactImport', await formOf(file, options))) as { id: string };
   if (options.wait === false) {
     return isJson ? terminal.printJson({ object: 'contact_import', id }) : terminal.print(id);
   }

@@ -16,7 +16,7 @@ export async function exportContacts({ client, terminal }: Session, options: Exp
   if (output !== '-' && !force && (await lstat(output).catch(() => undefined))) {
     throw new CliFault(`${output} is there already; choose another name with --output, or replace it with --force`);
   }
-  const content = await client.fetchFile('/contacts/export', query);
+  const content = await client.fetchFile('exportContacts', query);
   if (output === '-') return pour(content);
   await save(content, output, force);
   terminal.print(terminal.isTty ? `Saved  ${JSON.stringify(output)}` : output);

@@ -6,7 +6,8 @@ export async function saveRaw(session: Session, email: string, options: Download
   const path = { received_email_id: email };
   const { raw } = await session.client.call('getReceivedEmail', { path, query: { html_format: 'cid' } });
   if (!raw) throw new CliFault('The source of this email was not stored.');
-  await saveDownload(session, { found: raw, url: raw.download_url, filename: 'raw.eml' }, options);
+  const file = { operation: 'downloadReceivedRaw' as const, path, found: raw, url: raw.download_url };
+  await saveDownload(session, { ...file, filename: 'raw.eml' }, options);
 }
 
 export async function saveAttachment(
@@ -16,6 +17,8 @@ export async function saveAttachment(
 ): Promise<void> {
   const path = { received_email_id: email, received_attachment_id: id };
   const found = await session.client.call('getReceivedAttachment', { path });
-  if (found.download_url === undefined) throw new CliFault('This part was not stored; it stands in the source alone.');
-  await saveDownload(session, { found, url: found.download_url, filename: found.filename ?? '' }, options);
+  const { download_url: url, filename } = found;
+  if (url === undefined) throw new CliFault('This part was not stored; it stands in the source alone.');
+  const file = { operation: 'downloadReceivedAttachment' as const, path, found, url };
+  await saveDownload(session, { ...file, filename: filename ?? '' }, options);
 }

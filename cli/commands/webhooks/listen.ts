@@ -48,7 +48,7 @@ async function listenOn(
       if (signal.aborted) break;
     }
     try {
-      const stream = await client.stream('/webhooks/listen', {
+      const stream = await client.stream('listenWebhooks', {
         query: { events: events?.join(',') },
         lastId,
         signal,

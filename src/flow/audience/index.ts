@@ -4,6 +4,6 @@
  * memory. Contacts whose topic waits for their word are asked by mail, once for each asking.
  */
 export { createConfirmations } from './confirmations.ts';
+export { FIELD_BYTES_MAX, FIELDS, importContacts, type ImportPart } from './import-contacts.ts';
 export { createImports, type Imports } from './imports.ts';
-export { receiveFile, type ReceivedFile } from './receive-file.ts';
 export { removeImportFiles } from './remove-import-files.ts';

@@ -7,6 +7,8 @@ import { senderDomain, untold, type DisabledEndpoint } from './admin-notices.sto
 
 /** Endpoints that another process disabled are found by polling alone. */
 const POLL_MS = 10_000;
+/** Mails that are composed at the same time. */
+const AT_ONCE = 10;
 
 /**
  * Mails a team's admins that an endpoint was disabled, once, through accept like all mail and from a domain of the
@@ -14,15 +16,25 @@ const POLL_MS = 10_000;
  * notice that cannot be mailed is logged, so that the operator learns of it.
  */
 export function createAdminNotices(world: World, accept: Pick<Accept, 'acceptEmail'>): WorkLoop {
-  return createWorkLoop<DisabledEndpoint>({
+  const failed = new Set<string>();
+  const loop: WorkLoop<DisabledEndpoint> = createWorkLoop<DisabledEndpoint>({
     ...{ name: 'notices to admins', clock: world.clock, log: world.log, pollMs: POLL_MS },
-    async claim({ inFlight }) {
+    capacity: () => AT_ONCE - loop.inFlight(),
+    async claim({ limit, inFlight }) {
       const known = new Set(inFlight.map(({ id }) => id));
-      return { items: (await untold(world.db)).filter(({ id }) => !known.has(id)), left: 'nothing' };
+      const due = (await untold(world.db)).filter(({ id }) => !known.has(id));
+      // What failed is retried last, so that AT_ONCE failures do not block the others.
+      const inOrder = due.toSorted((one, other) => Number(failed.has(one.id)) - Number(failed.has(other.id)));
+      return { items: inOrder.slice(0, limit), left: due.length > limit ? 'crowded' : 'nothing' };
     },
-    carry: (endpoint) => tell(world, accept, endpoint),
+    async carry(endpoint) {
+      failed.add(endpoint.id);
+      await tell(world, accept, endpoint);
+      failed.delete(endpoint.id);
+    },
     describe: ({ id }) => ({ webhookId: id }),
   });
+  return loop;
 }
 
 async function tell(world: World, accept: Pick<Accept, 'acceptEmail'>, endpoint: DisabledEndpoint): Promise<void> {

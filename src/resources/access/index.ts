@@ -2,6 +2,7 @@
  * Who is calling, as data, and what that allows: one permission path for every port. It never asks how the caller
  * came in.
  */
+import { reachOf, type Requirement } from '../../contract/index.ts';
 import { refuse, type Refusal } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 
@@ -53,39 +54,30 @@ export const keyIdOf = (actor: Actor): string | null =>
 export const pinnedDomainOf = (actor: Actor): string | null =>
   actor.kind === 'api_key' || actor.kind === 'smtp_credential' ? actor.domainId : null;
 
-/** What the contract marks an operation with. */
-export interface Requirement {
-  /** The least credential that reaches it; null when neither a key nor a session does. */
-  permission: Permission | 'session' | 'operator' | null;
-  /** The scope a grant needs; null when no grant reaches it. */
-  scope: string | null;
+/** Refuses a caller whose credential does not reach an operation. Every door asks this once, before the operation runs. */
+export function mustReach(actor: Actor, requirement: Requirement): void {
+  switch (reachOf(actor, requirement)) {
+    case 'reached':
+      return;
+    case 'sends_only':
+      throw onlySends();
+    case 'lacks_scope':
+      throw refuse('invalid_permission', { say: `This access token lacks the scope ${requirement.scope}.` });
+    case 'other_kind':
+      throw notByThisCredential(inWords(actor.kind, requirement));
+  }
 }
 
-/** Refuses a caller whose credential does not reach an operation. Every door asks this once, before the operation runs. */
-export function mustReach(actor: Actor, { permission, scope }: Requirement): void {
-  switch (actor.kind) {
-    case 'job':
-      return;
+function inWords(kind: Actor['kind'], { permission }: Requirement): string {
+  switch (kind) {
     case 'operator':
-      if (permission !== 'operator') throw notByThisCredential('an operator’s token; use an API key of the team');
-      return;
-    case 'api_key':
-      if (permission === 'sending_access') return;
-      if (actor.permission === 'sending_access') throw onlySends();
-      if (permission !== 'full_access')
-        throw notByThisCredential(`an API key${permission === 'operator' ? '; use the token of an operator' : ''}`);
-      return;
-    case 'smtp_credential':
-      if (permission !== 'sending_access') throw onlySends();
-      return;
+      return 'an operator’s token; use an API key of the team';
     case 'session':
-      if (permission === null || permission === 'operator') throw notByThisCredential('a session');
-      return;
+      return 'a session';
     case 'oauth_grant':
-      if (scope === null) throw notByThisCredential('an access token');
-      if (!actor.scopes.includes(scope)) {
-        throw refuse('invalid_permission', { say: `This access token lacks the scope ${scope}.` });
-      }
+      return 'an access token';
+    default:
+      return `an API key${permission === 'operator' ? '; use the token of an operator' : ''}`;
   }
 }
 

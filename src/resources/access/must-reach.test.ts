@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
+import type { Requirement } from '../../contract/index.ts';
 import { Refusal } from '../../platform/refusal/index.ts';
-import { mustReach, type Actor, type Requirement } from './index.ts';
+import { mustReach, type Actor } from './index.ts';
 
 const actors = {
   'full key': { kind: 'api_key', keyId: 'k', permission: 'full_access', domainId: null },

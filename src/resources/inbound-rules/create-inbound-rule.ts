@@ -1,9 +1,8 @@
 import type { CreateInboundRuleRequest } from '../../contract/index.ts';
-import { isUniqueViolation } from '../../platform/db/index.ts';
 import { invalidFields, refuse } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { findDomainByName } from '../domains/index.ts';
-import { insertRule, rulesOf, type InboundRuleRow } from './inbound-rules.store.ts';
+import { insertRule, lockRulesOf, type InboundRuleRow } from './inbound-rules.store.ts';
 import { readPattern } from './pattern.ts';
 import { readTargets } from './read-targets.ts';
 
@@ -14,7 +13,7 @@ const RULES_MAX = 200;
 export async function createInboundRule(ctx: Ctx, input: CreateInboundRuleRequest) {
   const { store, teamId } = ctx;
   const pattern = await readOwnPattern(ctx, input.pattern);
-  const forwardTo = JSON.stringify(await readTargets(ctx, input.action, input.forward_to));
+  const forwardTo = JSON.stringify(await readTargets(store, input.action, input.forward_to));
   const row: InboundRuleRow = {
     id: store.ids.uuid(),
     team_id: teamId,
@@ -23,19 +22,18 @@ export async function createInboundRule(ctx: Ctx, input: CreateInboundRuleReques
     forward_to: forwardTo,
     created_at: store.clock.now(),
   };
-  const known = await rulesOf(store.db, teamId);
-  const same = known.find((rule) => rule.pattern === pattern);
-  if (same) {
-    if (same.action !== row.action || same.forward_to !== row.forward_to) throw patternTaken(pattern);
-    return { object: 'inbound_rule' as const, id: same.id };
-  }
-  if (known.length >= RULES_MAX) throw tooMany();
-  try {
-    await store.db.tx((tx) => insertRule(tx, row));
-  } catch (error) {
-    throw isUniqueViolation(error) ? patternTaken(pattern) : error;
-  }
-  return { object: 'inbound_rule' as const, id: row.id };
+  const id = await store.db.tx(async (tx) => {
+    const known = await lockRulesOf(tx, teamId);
+    const same = known.find((rule) => rule.pattern === pattern);
+    if (same) {
+      if (same.action !== row.action || same.forward_to !== row.forward_to) throw patternTaken(pattern);
+      return same.id;
+    }
+    if (known.length >= RULES_MAX) throw tooMany();
+    await insertRule(tx, row);
+    return row.id;
+  });
+  return { object: 'inbound_rule' as const, id };
 }
 
 async function readOwnPattern({ store, teamId }: Ctx, text: string): Promise<string> {

@@ -1,12 +1,11 @@
 import { invalidFields, refuse, type FieldFault } from '../../platform/refusal/index.ts';
 import { normalizeAddress, parseAddress } from '../../protocol/address/index.ts';
-import type { Ctx } from '../access/index.ts';
 import { takesMailHere } from '../domains/index.ts';
 import type { InboundAction } from './inbound-rules.store.ts';
 
 /** The addresses that a rule forwards to, each once; refuses what could bring mail back to this installation. */
 export async function readTargets(
-  { store }: Ctx,
+  store: Parameters<typeof takesMailHere>[0],
   action: InboundAction,
   given: readonly string[] | undefined,
 ): Promise<string[]> {

@@ -1,0 +1,125 @@
+import { expect, test } from 'vitest';
+import { listOperations, loadContract, type Requirement } from '../../src/contract/index.ts';
+import { describeAccess } from '../../src/contract/access.ts';
+import { Refusal } from '../../src/platform/refusal/index.ts';
+import { mustReach, type Actor } from '../../src/resources/access/index.ts';
+
+interface Described {
+  operationId: string;
+  requirement: Requirement;
+  /** The last line of its description, which says who may call it. */
+  says: string;
+}
+
+const described: Described[] = listOperations(loadContract()).map(({ operationId, operation }) => ({
+  operationId,
+  requirement: { permission: operation['x-service-permission'], scope: operation['x-service-scope'] },
+  says: operation.description.trim().split('\n').at(-1) ?? '',
+}));
+
+const scopes = [...new Set(described.flatMap(({ requirement: { scope } }) => scope ?? []))];
+
+interface Caller {
+  name: string;
+  actor: Actor;
+  /** Whether an operation is documented as one that this caller reaches. */
+  isNamed: (says: string) => boolean;
+}
+
+const OF_NOBODY = 'Needs no credential.';
+const SENDING_KEY = 'an API key with `sending_access`';
+const ANY_KEY = /an API key with `(?:sending|full)_access`/;
+
+/** Every kind of caller, so that the compiler asks for a new one. */
+const callers: Record<Actor['kind'], Caller[]> = {
+  api_key: [
+    {
+      name: 'a key with full_access',
+      actor: { kind: 'api_key', keyId: 'k', permission: 'full_access', domainId: null },
+      isNamed: (says) => ANY_KEY.test(says),
+    },
+    {
+      name: 'a key with sending_access',
+      actor: { kind: 'api_key', keyId: 'k', permission: 'sending_access', domainId: null },
+      isNamed: (says) => says.includes(SENDING_KEY),
+    },
+  ],
+  // The documentation is of HTTP; over SMTP any key does what one with sending_access may.
+  smtp_credential: [
+    {
+      name: 'a key as the password of SMTP',
+      actor: { kind: 'smtp_credential', keyId: 'k', domainId: null },
+      isNamed: (says) => says.includes(SENDING_KEY),
+    },
+  ],
+  session: (['owner', 'viewer'] as const).map((role) => ({
+    name: `a session of a team's ${role}`,
+    actor: { kind: 'session', userId: 'u', role },
+    isNamed: (says) => says.includes('a dashboard session'),
+  })),
+  oauth_grant: scopes.map((scope) => ({
+    name: `a grant of ${scope}`,
+    actor: { kind: 'oauth_grant', grantId: 'g', scopes: [scope] },
+    isNamed: (says) => says.includes(`an access token with \`${scope}\``),
+  })),
+  operator: [
+    {
+      name: 'an operator',
+      actor: { kind: 'operator', operatorId: 'o', name: 'Ada' },
+      isNamed: (says) => says.includes('the token of an operator'),
+    },
+  ],
+  // The program itself calls no operation by a door that is documented.
+  job: [],
+};
+
+function isLetIn(actor: Actor, requirement: Requirement): boolean {
+  try {
+    mustReach(actor, requirement);
+    return true;
+  } catch (error) {
+    if (error instanceof Refusal) return false;
+    throw error;
+  }
+}
+
+/** Where what an operation says and who is let in are not the same. */
+const differences = (operations: readonly Described[], letsIn = isLetIn): string[] =>
+  operations.flatMap(({ operationId, requirement, says }) =>
+    Object.values(callers)
+      .flat()
+      .flatMap(({ name, actor, isNamed }) => {
+        const isDocumented = says === OF_NOBODY || isNamed(says);
+        if (letsIn(actor, requirement) === isDocumented) return [];
+        return `${operationId}: ${name} is ${isDocumented ? 'documented and refused' : 'let in and not documented'}`;
+      }),
+  );
+
+test('every operation lets in exactly the callers that its documentation names', () => {
+  expect(described.length).toBeGreaterThan(100);
+  expect(scopes.length).toBeGreaterThan(5);
+  expect(differences(described)).toEqual([]);
+});
+
+// Marks that no operation of the contract has today.
+test.each<[Requirement, string]>([
+  [{ permission: 'session', scope: null }, 'Needs a dashboard session.'],
+  [{ permission: null, scope: 'emails:read' }, 'Needs an access token with `emails:read`.'],
+  [{ permission: null, scope: null }, 'No credential reaches it.'],
+])('%j is documented as it is enforced', (requirement, says) => {
+  expect(describeAccess(requirement)).toBe(says);
+  expect(differences([{ operationId: 'planted', requirement, says }])).toEqual([]);
+});
+
+test('a difference on either side is found', () => {
+  const [usage] = described.filter(({ operationId }) => operationId === 'getUsage');
+  if (!usage) throw new Error('the contract has no getUsage');
+  const silent = { ...usage, says: usage.says.replace('a dashboard session', '') };
+  expect(differences([silent])).toEqual([
+    "getUsage: a session of a team's owner is let in and not documented",
+    "getUsage: a session of a team's viewer is let in and not documented",
+  ]);
+  const strict = (actor: Actor, requirement: Requirement): boolean =>
+    isLetIn(actor, requirement) && !(actor.kind === 'session' && actor.role === 'viewer');
+  expect(differences([usage], strict)).toEqual(["getUsage: a session of a team's viewer is documented and refused"]);
+});
