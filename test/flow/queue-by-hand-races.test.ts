@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startApp, type App } from '../../src/app.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { claimDue } from '../../src/flow/mail/queue/deliveries.store.ts';
-import { hasten, takeUntouched } from '../../src/flow/mail/queue/index.ts';
+import { retryNow, takeUntouched } from '../../src/flow/mail/queue/index.ts';
 import { driver } from '../rig/database.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { HOUR, mailIn, MINUTE, type Mail } from './mail.ts';
@@ -179,5 +179,5 @@ it('what is claimed, or was handed off, between the look and the word is not tou
     ),
   );
   expect([rows.length, taken]).toEqual([emails.length, []]);
-  expect(await hasten(db, { kind: 'team_id', value: team.id }, now)).toBe(0);
+  expect(await retryNow(db, { kind: 'team_id', value: team.id }, now)).toBe(0);
 });

@@ -2,7 +2,7 @@ import type { BodyOf } from '../../../contract/index.ts';
 import { nextTurn } from '../../../platform/clock/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import type { OperatorCtx } from '../../../resources/access/index.ts';
-import { countTouched, hasten, takeUntouched, untouchedIds } from '../queue/index.ts';
+import { countTouched, retryNow, takeUntouched, untouchedIds } from '../queue/index.ts';
 import { settleDropped } from '../settle/index.ts';
 import { readSelection } from './selection.ts';
 
@@ -10,7 +10,7 @@ import { readSelection } from './selection.ts';
 const BATCH_ROWS = 200;
 
 export async function retryWaiting({ store }: OperatorCtx<World>, input: BodyOf<'retryQueue'>) {
-  const deliveries = await hasten(store.db, readSelection(input), store.clock.now());
+  const deliveries = await retryNow(store.db, readSelection(input), store.clock.now());
   return { object: 'queue_retry' as const, deliveries };
 }
 

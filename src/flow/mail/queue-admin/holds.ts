@@ -12,8 +12,8 @@ import {
   holdsInForce,
   insertHold,
   removeHold,
-  restingFor,
-  wakeHeld,
+  holdsWithDeliveries,
+  releaseHeld,
   type HoldRow,
   type Selection,
 } from '../queue/index.ts';
@@ -67,7 +67,7 @@ export async function releaseHold({ store }: OperatorCtx, id: string) {
 
 /** Gives back what rests for holds that are over: of a release that was killed, or a claim that was older than it. */
 export async function releaseEndedHolds(store: Store): Promise<number> {
-  const resting = await restingFor(store.db);
+  const resting = await holdsWithDeliveries(store.db);
   if (resting.length === 0) return 0;
   const inForce = new Set((await holdsInForce(store.db)).map((hold) => hold.id));
   let woken = 0;
@@ -78,7 +78,7 @@ export async function releaseEndedHolds(store: Store): Promise<number> {
 async function wakeAll({ db, clock }: { db: Db } & Pick<Store, 'clock'>, holdId: string): Promise<number> {
   let woken = 0;
   for (;;) {
-    const some = await db.tx((tx) => wakeHeld(tx, holdId, clock.now(), BATCH_ROWS));
+    const some = await db.tx((tx) => releaseHeld(tx, holdId, clock.now(), BATCH_ROWS));
     woken += some;
     if (some < BATCH_ROWS) return woken;
     await nextTurn();

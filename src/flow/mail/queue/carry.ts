@@ -7,14 +7,14 @@ import type { ClaimKey, DeliveryRow } from './deliveries.store.ts';
 import type { HandOffLog } from './hand-off-log.ts';
 import type { Outcome } from './outcome.ts';
 
-/** That a delivery was tried: since when, for how long, and with whom it was talked over. */
+/** One attempt: when it began, how long it took, and its SMTP conversation. */
 export interface Tried {
   at: number;
   durationMs: number;
   conversation: Conversation | undefined;
 }
 
-/** Writes what came out of one delivery; durable when it resolves. Writing it again changes nothing. */
+/** Writes the outcomes of one delivery; durable when it resolves. Writing them again changes nothing. */
 export type Settle = (row: DeliveryRow, outcomes: Outcome[], tried?: Tried) => Promise<void>;
 
 export interface CarryOptions {
@@ -26,10 +26,10 @@ export interface CarryOptions {
   intend(claim: ClaimKey): Promise<void>;
 }
 
-/** Somebody else holds the delivery now; it is theirs to deliver and to settle. */
+/** Another node holds the delivery now, and will deliver and settle it. */
 export class LeaseLost extends Error {}
 
-/** `interrupt`: no more patience, what is under way is broken off. */
+/** `interrupt` aborts when the grace period of a stop is over: the delivery is broken off. */
 export type Carry = (claimed: ClaimedDelivery, batch: Batch, interrupt: AbortSignal) => Promise<void>;
 
 /** Carries one claimed delivery from the claim to its settled outcomes. It never rejects. */
@@ -45,11 +45,11 @@ export function createCarry(options: CarryOptions): Carry {
     batch.release(row);
     if (!outcomes) return handOffLog.clear(row.id);
     const isWritten = await untilWritten(world, interrupt, () => options.settle(row, outcomes, tried));
-    // An outcome nobody could write stays marked, so that whoever finds the row knows that it went out.
+    // Without a written outcome the mark stays, so that recovery knows that the message was handed off.
     if (isWritten) handOffLog.clear(row.id);
   };
 
-  /** Nothing when the delivery is no longer ours. */
+  /** Undefined when the delivery is no longer ours. */
   async function attempt(
     { row, recipients, batch, interrupt }: Attempt,
     onConversation: (conversation: Conversation) => void,
@@ -107,7 +107,7 @@ interface Attempt {
   interrupt: AbortSignal;
 }
 
-/** Runs one try, and notes since when it ran, for how long, and with whom it was talked over. */
+/** Runs one attempt, and notes when it began, how long it took, and its conversation. */
 async function timed(
   { clock }: World,
   run: (note: (conversation: Conversation) => void) => Promise<Outcome[] | undefined>,
@@ -126,7 +126,7 @@ function untilVerified(recipients: readonly string[], domain: string): Outcome[]
 const KEYS_CHANGED = 'The keys of the domain changed while the message was under way';
 const INTERRUPTED = 'The server stopped while the message was under way';
 
-/** It goes out at once, after a change of keys signed with those of now; what was given up for that is no attempt. */
+/** Offered again at once, and then signed with the present keys; what was broken off does not count as an attempt. */
 function again(recipients: readonly string[], detail: string): Outcome[] {
   return recipients.map((address) => ({ kind: 'deferred', address, reason: 'stopping', detail }));
 }
@@ -151,8 +151,8 @@ const PAUSE_MS_MIN = 500;
 const PAUSE_MS_MAX = 30_000;
 
 /**
- * Writes what must not be forgotten, again and again while the database cannot take it: a delivered message whose
- * outcome is lost would be sent twice or reported as failed. Answers false when it was interrupted first.
+ * Retries a write until it succeeds, with backoff: a delivered message whose outcome is lost would be sent twice or
+ * reported as failed. Answers false when it was interrupted first.
  */
 export async function untilWritten(
   world: World,

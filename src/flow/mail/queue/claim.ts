@@ -6,46 +6,53 @@ import { normalizeAddress } from '../../../protocol/address/index.ts';
 import { advanceLastEvent } from '../../../resources/emails/index.ts';
 import { suppressionsAmong } from '../../../resources/suppressions/index.ts';
 import { suspendedAmong } from '../../../resources/teams/index.ts';
-import { claimDue, deferClaims, putAside, teamsWithDue, type DeliveryRow, type DueWork } from './deliveries.store.ts';
+import {
+  claimDue,
+  deferClaims,
+  moveToFailingLane,
+  teamsWithDue,
+  type DeliveryRow,
+  type DueWork,
+} from './deliveries.store.ts';
 import { holdsInForce } from './holds.store.ts';
 import type { AtLimit } from './in-flight.ts';
 import type { Outcome } from './outcome.ts';
-import { rest } from './waiting.store.ts';
+import { holdClaims } from './waiting.store.ts';
 
 export interface ClaimedDelivery {
   row: DeliveryRow;
   /** Still to be delivered to. */
   recipients: string[];
-  /** Decided without asking anybody. */
+  /** Outcomes that need no delivery, such as of suppressed recipients. */
   decided: Outcome[];
 }
 
 export interface ClaimRequest {
   owner: string;
   limit: number;
-  /** Of the lane of failing destinations. */
+  /** Claims from the lane of failing destinations. */
   isFailing?: boolean;
   /** Claims as many from each team, and nothing for what is at its in-flight limit; without it, the oldest due are claimed. */
   share?: { atLimit: AtLimit | undefined };
-  /** Whether a destination is known to be down, so that nothing but a failing lane's turn is worth an attempt. */
+  /** Whether a delivery's destination is known to be down: its mail moves to the lane of failing destinations. */
   isDown?: (row: DeliveryRow) => boolean;
 }
 
 export interface Claimed {
   claimed: ClaimedDelivery[];
-  /** How many were due, those that were put off or put aside included. */
+  /** How many were due, those that were deferred, held or moved to the failing lane included. */
   due: number;
   /** More may be due than was asked for. */
   isMore: boolean;
-  /** How many wait for a failing destination from now on. */
-  putAside: number;
+  /** How many were moved to the lane of failing destinations. */
+  movedToFailing: number;
 }
 
-const NOTHING: Claimed = { claimed: [], due: 0, isMore: false, putAside: 0 };
+const NOTHING: Claimed = { claimed: [], due: 0, isMore: false, movedToFailing: 0 };
 
 /**
- * Claims due work, takes out who is suppressed, and records `email.sent` for every email that goes to anybody: from
- * here on it cannot be recalled. All in the caller's transaction, so a cancellation either comes first or too late.
+ * Claims due deliveries, takes out suppressed recipients, and records `email.sent` for every email that has recipients left:
+ * from here on it cannot be canceled. All in the caller's transaction, so a cancellation comes either before it or too late.
  */
 export async function claimDeliveries(world: World, tx: Executor, request: ClaimRequest): Promise<Claimed> {
   const now = world.clock.now();
@@ -57,7 +64,7 @@ export async function claimDeliveries(world: World, tx: Executor, request: Claim
   const free = await withoutHeld(tx, request.owner, due, now);
   const reachable = await withoutDown(tx, request, free, now);
   const rows = await withoutSuspended(tx, request.owner, reachable, now);
-  const counts = { due: due.length, isMore, putAside: free.length - reachable.length };
+  const counts = { due: due.length, isMore, movedToFailing: free.length - reachable.length };
   if (rows.length === 0) return { ...NOTHING, ...counts };
   const addressed = rows.map((row) => ({ row, addresses: JSON.parse(row.recipients) as string[] }));
   const suppressed = await suppressedAmong(tx, addressed);
@@ -83,7 +90,7 @@ export async function claimDeliveries(world: World, tx: Executor, request: Claim
   return { claimed, ...counts };
 }
 
-/** As many from each team as all of them together may be; teams beyond that come at random. */
+/** Divides the limit evenly among the teams with due mail; where they are more than the limit, a random part of them. */
 async function shareOut(
   world: World,
   tx: Executor,
@@ -103,13 +110,13 @@ function hasTeamWith(rows: readonly DeliveryRow[], count: number): boolean {
   return [...counts.values()].some((n) => n >= count);
 }
 
-/** Read in the claim's own transaction: from the commit of a hold on, nothing that it is on is begun. */
+/** Holds are read in the transaction of the claim: once a hold is committed, no delivery that it covers is begun. */
 async function withoutHeld(tx: Executor, owner: string, due: DeliveryRow[], now: number): Promise<DeliveryRow[]> {
   if (due.length === 0) return due;
   const holds = await holdsInForce(tx);
   if (holds.length === 0) return due;
   const holdOn = new Map(holds.map(({ id, kind, value }) => [`${kind} ${value}`, id]));
-  // What was handed off is settled, whatever holds it.
+  // What was handed off is settled in spite of a hold.
   const holdOf = (row: DeliveryRow): string | undefined =>
     row.handed_off_at !== null
       ? undefined
@@ -119,12 +126,12 @@ async function withoutHeld(tx: Executor, owner: string, due: DeliveryRow[], now:
   const held = due.filter((row) => holdOf(row) !== undefined);
   for (const [holdId, rows] of Map.groupBy(held, holdOf)) {
     const ids = rows.map((row) => row.id);
-    if (holdId !== undefined) await rest(tx, owner, ids, { holdId, now });
+    if (holdId !== undefined) await holdClaims(tx, owner, ids, { holdId, now });
   }
   return due.filter((row) => holdOf(row) === undefined);
 }
 
-/** An attempt at a destination that is known to be down costs as much as a delivery: it waits until that has its turn. */
+/** An attempt at a destination that is down costs as much as a delivery, so that its mail moves to the failing lane. */
 async function withoutDown(
   tx: Executor,
   { owner, isFailing = false, isDown }: ClaimRequest,
@@ -134,7 +141,7 @@ async function withoutDown(
   if (isFailing || !isDown) return due;
   const aside = new Set(due.filter((row) => row.handed_off_at === null && isDown(row)));
   if (aside.size === 0) return due;
-  await putAside(
+  await moveToFailingLane(
     tx,
     owner,
     [...aside].map((row) => row.id),
@@ -144,11 +151,11 @@ async function withoutDown(
 }
 
 /**
- * How long mail of a suspended team rests before it is looked at again: longer the older it is, so that the backlog of a
- * team that stays suspended is not written anew all day.
+ * For how long the mail of a suspended team is deferred: longer the older it is, so that the backlog of a team that stays
+ * suspended is not rewritten all day.
  */
-const REST_MS_MIN = 5 * 60_000;
-const REST_MS_MAX = 3_600_000;
+const DEFER_MS_MIN = 5 * 60_000;
+const DEFER_MS_MAX = 3_600_000;
 
 /** A suspended team sends nothing; its mail waits for the operator. What was handed off before is still settled. */
 async function withoutSuspended(tx: Executor, owner: string, due: DeliveryRow[], now: number): Promise<DeliveryRow[]> {
@@ -157,9 +164,9 @@ async function withoutSuspended(tx: Executor, owner: string, due: DeliveryRow[],
   const isDeferred = (row: DeliveryRow): boolean => suspended.has(row.team_id) && row.handed_off_at === null;
   const deferred = due.filter(isDeferred);
   const ageMs = Math.min(...deferred.map((row) => now - timeOfId(row.id)));
-  const restMs = Math.min(REST_MS_MAX, Math.max(REST_MS_MIN, ageMs / 2));
+  const deferMs = Math.min(DEFER_MS_MAX, Math.max(DEFER_MS_MIN, ageMs / 2));
   const ids = deferred.map((row) => row.id);
-  await deferClaims(tx, owner, ids, { now, until: Math.round(now + restMs) });
+  await deferClaims(tx, owner, ids, { now, until: Math.round(now + deferMs) });
   return due.filter((row) => !isDeferred(row));
 }
 

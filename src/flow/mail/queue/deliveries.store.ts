@@ -21,7 +21,7 @@ export interface DeliveryRow {
   lease_owner: string | null;
   /** Set while a final dot may have been written whose reply nobody knows: such a row is never delivered again. */
   handed_off_at: number | null;
-  /** What its client asked for over SMTP, as JSON; null where that is nothing. */
+  /** What the submitting client asked for by SMTP extensions, as JSON; null where it asked for nothing. */
   asked: string | null;
 }
 
@@ -43,7 +43,7 @@ const COLUMNS = [
   'asked',
 ] as const;
 
-/** What of an email is still to be delivered, or in doubt. */
+/** The deliveries of an email that are still to be made, or in doubt. */
 export const deliveriesOf = (
   db: Executor,
   emailId: string,
@@ -58,10 +58,7 @@ export async function insertDeliveries(tx: Executor, rows: readonly DeliveryRow[
   );
 }
 
-/**
- * What may be claimed. The mail of failing destinations has a lane of its own, so that however long it is, it never
- * stands before the rest.
- */
+/** What may be claimed. Mail for failing destinations has a lane of its own, so that however much it is, no other mail waits for it. */
 export interface DueWork {
   isFailing: boolean;
   now: number;
@@ -75,8 +72,8 @@ const laneOf = ({ isFailing }: Pick<DueWork, 'isFailing'>): string =>
 
 /**
  * Claims due rows for `owner`, oldest due first; a claim not settled by `leaseUntil` is offered to others. What `owner`
- * holds already is never offered to it again, however late it is. A claim taken over from somebody who is gone goes on
- * counting as the attempt it was. On PostgreSQL nodes skip each other's claims instead of waiting for them.
+ * holds already is never offered to it again, even past its lease. An expired claim of another owner is taken over as the
+ * same attempt. On PostgreSQL, nodes skip rows that another node is claiming instead of waiting for them.
  */
 export async function claimDue(
   tx: Executor,
@@ -103,7 +100,7 @@ function dueFirst(tx: Executor, work: DueWork): Part {
   return { sql, values: [work.now, work.limit] };
 }
 
-/** Reads an index of its own for each team: how much others have waiting makes no difference. */
+/** Reads the index by team, so that the backlog of other teams makes no difference. */
 function sharedOut(tx: Executor, work: DueWork, share: NonNullable<DueWork['share']>): Part {
   const { teams, perTeam, atLimit } = share;
   const isPg = tx.dialect === 'pg';
@@ -121,7 +118,7 @@ function sharedOut(tx: Executor, work: DueWork, share: NonNullable<DueWork['shar
   return { sql, values: [among, work.now, ...(busy ?? []).map(({ value }) => value), perTeam] };
 }
 
-/** The teams that have something due. Goes from team to team, and reads nothing between. */
+/** The teams that have something due. The query jumps from team to team in the index and reads no rows between. */
 export async function teamsWithDue(db: Executor, work: Pick<DueWork, 'isFailing' | 'now'>): Promise<string[]> {
   const lane = laneOf(work);
   const rows = await db.all<{ id: string }>(
@@ -137,7 +134,7 @@ export async function teamsWithDue(db: Executor, work: Pick<DueWork, 'isFailing'
   return rows.map((row) => row.id);
 }
 
-/** When there is something for `owner` to claim in each lane, as far as is known now. */
+/** When the next delivery that `owner` may claim falls due, in each lane. */
 export async function nextDueAt(db: Executor, owner: string): Promise<{ usual?: number; failing?: number }> {
   const first = (isFailing: boolean): string =>
     `(select due_at from deliveries where ${laneOf({ isFailing })} order by due_at limit 1)`;
@@ -153,15 +150,20 @@ export async function nextDueAt(db: Executor, owner: string): Promise<{ usual?: 
   };
 }
 
-/** Puts claims into the lane of failing destinations, as if they had not been claimed. */
-export async function putAside(tx: Executor, owner: string, ids: readonly string[], now: number): Promise<void> {
+/** Undoes claims, and moves them to the lane of failing destinations. */
+export async function moveToFailingLane(
+  tx: Executor,
+  owner: string,
+  ids: readonly string[],
+  now: number,
+): Promise<void> {
   const among = uuidsIn(tx.dialect, 'id', ids);
   const sql = `update deliveries set failing = 1, lease_owner = null, due_at = ?, attempt = attempt - 1
     where ${among.sql} and lease_owner = ?`;
   await tx.run(sql, [now, among.value, owner]);
 }
 
-/** By id, because the backlog may be long. What has been handed off waits under a date of its own and needs no lease. */
+/** Renews by id, because the backlog may be long. What was handed off needs no lease: its `due_at` is the end of the doubt. */
 export function renewLeases(db: Executor, owner: string, ids: string[], leaseUntil: number): Promise<number> {
   const among = uuidsIn(db.dialect, 'id', ids);
   const sql = `update deliveries set due_at = ? where ${among.sql} and lease_owner = ? and handed_off_at is null`;
@@ -169,12 +171,12 @@ export function renewLeases(db: Executor, owner: string, ids: string[], leaseUnt
 }
 
 /**
- * One claim of a delivery. The attempt is part of it: a late word about an attempt that is over, from a commit whose
- * answer was lost, must not be taken for a word about the next one.
+ * One claim of a delivery. The attempt is part of the key: a late write about an attempt that is over, from a commit whose
+ * answer was lost, must not touch the next attempt.
  */
 export type ClaimKey = Pick<DeliveryRow, 'id' | 'attempt'>;
 
-/** Runs a statement over the claims of each attempt; most batches have one. Answers the ids it touched. */
+/** Runs a statement once for each attempt number among the claims, which is mostly one. Answers the ids it touched. */
 async function perAttempt(
   claims: readonly ClaimKey[],
   run: (attempt: number, ids: string[]) => Promise<{ id: string }[]>,
@@ -208,7 +210,7 @@ export async function recordHandOffs(
   });
 }
 
-/** Ends deliveries; answers those that `owner` still held. A claim ends once, whoever tries to end it again. */
+/** Removes ended deliveries; answers the ids that `owner` still held. A second call for the same claim removes nothing. */
 export function removeClaimed(tx: Executor, owner: string, claims: readonly ClaimKey[]): Promise<Set<string>> {
   return perAttempt(claims, (attempt, ids) => {
     const among = uuidsIn(tx.dialect, 'id', ids);
@@ -224,9 +226,9 @@ export async function reschedule(
   claim: ClaimKey,
   next: Pick<DeliveryRow, 'attempt' | 'due_at' | 'handed_off_at'> & {
     recipients: readonly string[];
-    /** It is of no use to try before the domain is verified again. */
+    /** The next attempt waits until the domain is verified again. */
     awaitsDomain?: boolean;
-    /** Its destination failed, so the next attempt comes behind the mail of others. */
+    /** The destination failed, so that the next attempt is in the failing lane. */
     isFailing?: boolean;
   },
 ): Promise<boolean> {
@@ -245,7 +247,7 @@ export async function reschedule(
   return (await tx.run(sql, values)) === 1;
 }
 
-/** Makes due what waits for a domain that is verified again or gone; answers how much that is. */
+/** Makes due what waits for a domain that is verified again or deleted; answers how many deliveries that are. */
 export const releaseDeferred = (db: Executor, now: number): Promise<number> =>
   db.run(
     `update deliveries set due_at = ?, awaits_domain = 0
@@ -254,7 +256,7 @@ export const releaseDeferred = (db: Executor, now: number): Promise<number> =>
     [now, now],
   );
 
-/** Undoes claims: offered again at once, as if they had not been claimed. */
+/** Undoes claims: the deliveries are due at once, as if they had not been claimed. */
 export async function unclaim(tx: Executor, owner: string, ids: readonly string[], now: number): Promise<void> {
   const among = uuidsIn(tx.dialect, 'id', ids);
   const sql = `update deliveries set lease_owner = null, due_at = ?, attempt = attempt - 1
@@ -262,7 +264,7 @@ export async function unclaim(tx: Executor, owner: string, ids: readonly string[
   await tx.run(sql, [now, among.value, owner]);
 }
 
-/** Puts claims off: offered again at `until`, with as much time left for retries as before. */
+/** Undoes claims: the deliveries are due at `until`, with as much time left for retries as before. */
 export async function deferClaims(
   tx: Executor,
   owner: string,
@@ -276,7 +278,7 @@ export async function deferClaims(
   await tx.run(sql, [until, until, until - now, among.value, owner]);
 }
 
-/** Undoes the claims of `owner` that it does not carry; they have never come near their hand-off. Answers how many. */
+/** Undoes the claims of `owner` except `ids` and those that were handed off; answers how many. */
 export function unclaimAllBut(tx: Executor, owner: string, ids: readonly string[], now: number): Promise<number> {
   const carried = uuidsIn(tx.dialect, 'id', ids);
   const sql = `update deliveries set lease_owner = null, due_at = ?, attempt = attempt - 1
@@ -284,7 +286,7 @@ export function unclaimAllBut(tx: Executor, owner: string, ids: readonly string[
   return tx.run(sql, [now, owner, carried.value]);
 }
 
-/** Undoes every claim of `owner` that did not come to the hand-off; answers how many. */
+/** Undoes the claims of `owner` that were not handed off; answers how many. */
 export function unclaimUnsent(tx: Executor, owner: string, now: number): Promise<number> {
   const sql = `update deliveries set lease_owner = null, due_at = ?, attempt = attempt - 1
     where lease_owner = ? and handed_off_at is null`;
@@ -301,7 +303,7 @@ export async function leaseOwners(db: Executor): Promise<string[]> {
   return rows.map((row) => row.lease_owner);
 }
 
-/** Deliveries of an email that nobody has claimed yet. A claim that is under way is waited for. */
+/** Deliveries of an email that were never claimed. The statement waits for a claim that is being committed. */
 const UNCLAIMED = 'email_id = ? and attempt = 0 and lease_owner is null';
 
 export const removeUnclaimed = (tx: Executor, emailId: string): Promise<number> =>
@@ -311,7 +313,7 @@ export async function hasDeliveries(tx: Executor, emailId: string): Promise<bool
   return (await tx.get('select 1 as one from deliveries where email_id = ? limit 1', [emailId])) !== undefined;
 }
 
-/** Gives what is not claimed another time; answers how many rows moved, and how many could not. */
+/** Reschedules the unclaimed deliveries of an email; answers how many moved, and how many were claimed already. */
 export async function moveUnclaimed(
   tx: Executor,
   emailId: string,
@@ -324,8 +326,8 @@ export async function moveUnclaimed(
 }
 
 /**
- * Takes recipients out of what is in doubt, because somebody has said what became of them; a delivery with nobody left in it
- * ends. What is claimed just then is about to be failed, and keeps that.
+ * Takes recipients out of deliveries in doubt, because a report says what became of them; a delivery without recipients is
+ * removed. A delivery that is claimed at that moment is about to be failed, and is left alone.
  */
 export async function endDoubt(tx: Executor, emailId: string, addresses: ReadonlySet<string>): Promise<void> {
   const held = tx.dialect === 'pg' ? 'for update' : '';

@@ -1,29 +1,30 @@
 import { stopwatch } from '../../../platform/clock/index.ts';
 
-/** When mail for failing destinations has its turn. */
+/** Decides when mail for failing destinations is claimed, and how much. */
 export interface FailingLane {
-  /** When the next of it is due, as far as is known; answers whether nothing was known to be due so early. */
+  /** Notes when the next delivery of this lane is due; answers whether that is earlier than was known. */
   expectAt(time: number | undefined): boolean;
   isDue(now: number): boolean;
-  /** So many others were begun. */
+  /** Adds to the quota for `begun` deliveries of the usual lane. */
   earn(begun: number): void;
+  /** Takes `claimed` deliveries of this lane off the quota. */
   spend(claimed: number): void;
-  /** How many may be claimed now. `isCalm` when nothing else was due. */
-  turn(now: { isCalm: boolean }): number;
+  /** How many may be claimed now. `isCalm`: nothing of the usual lane was due. */
+  quota(now: { isCalm: boolean }): number;
   othersBegin(): void;
   othersEnd(): void;
-  /** No other mail is under way. */
+  /** No mail of the usual lane is in flight. */
   readonly isAlone: boolean;
 }
 
-/** While other mail is due, one in so many: an attempt that fails costs as much as a delivery. */
+/** While mail of the usual lane is due, one delivery of this lane for so many of it: a failing attempt costs as much. */
 const OTHERS_FOR_ONE = 20;
-const SLICE = 20;
-/** Other mail that is under way but has not come for so long only waits for its receivers. */
+const QUOTA_MAX = 20;
+/** Usual mail in flight counts as calm when none was begun for so long: it only waits for its receivers. */
 const CALM_MS = 100;
 
 export function createFailingLane(): FailingLane {
-  /** Something may have been left by an earlier process. */
+  /** An earlier process may have left something due. */
   let dueAt = -Infinity;
   let credit = 0;
   let others = 0;
@@ -36,12 +37,12 @@ export function createFailingLane(): FailingLane {
     },
     isDue: (now) => dueAt <= now,
     earn(begun) {
-      credit = Math.min(SLICE, credit + begun / OTHERS_FOR_ONE);
+      credit = Math.min(QUOTA_MAX, credit + begun / OTHERS_FOR_ONE);
     },
     spend(claimed) {
       credit = Math.max(0, credit - claimed);
     },
-    turn: ({ isCalm }) => (isCalm && (others === 0 || sinceOthersMs() > CALM_MS) ? SLICE : Math.floor(credit)),
+    quota: ({ isCalm }) => (isCalm && (others === 0 || sinceOthersMs() > CALM_MS) ? QUOTA_MAX : Math.floor(credit)),
     othersBegin() {
       others++;
       sinceOthersMs = stopwatch();

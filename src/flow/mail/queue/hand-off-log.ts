@@ -3,7 +3,7 @@ import path from 'node:path';
 import { hostMarks, isOfThisBoot, type ProcessMarks } from '../../../platform/process-mark/index.ts';
 
 /**
- * The last instant before a final dot, per delivery, in a file of fixed slots.
+ * A file of fixed slots that notes, per delivery, that its final dot is about to be written.
  *
  * The ledger in the database is synced before the dot, but a group's sync takes a while: a process killed inside it
  * would leave a whole group in doubt that was never sent. So the dot is preceded by one more write, of its own and not
@@ -40,7 +40,7 @@ export function openHandOffLog(runDir: string, owner: string, marks: ProcessMark
       slotOf.set(deliveryId, slot);
       write(slot, deliveryId);
     },
-    // Wiped, because a deferred delivery comes back under the same id, and has not reached its dot again.
+    // The slot is wiped: a deferred delivery comes back under the same id, and is then before its dot again.
     clear(deliveryId) {
       const slot = slotOf.get(deliveryId);
       if (slot === undefined) return;
@@ -63,9 +63,8 @@ export interface LeftLog {
 }
 
 /**
- * The logs of processes that ended without closing theirs. With `isAlone` the caller knows that no other process uses
- * this folder; otherwise a log counts as left only when its writer is known to be gone: a process of another node may
- * well be alive.
+ * The logs of processes that ended without closing theirs. With `isAlone` no other process uses this folder; otherwise a log
+ * counts as left only when its writer is known to have ended, because the process of another node may be alive.
  */
 export function leftHandOffLogs(
   runDir: string,
@@ -88,7 +87,7 @@ export function leftHandOffLogs(
 
 const HEADER_SLOTS = 3;
 
-/** Who writes the log: the start of the machine, the process, and the node. */
+/** Identifies the writer of the log: the boot of the machine, the process, and the node. */
 function writer({ own }: ProcessMarks): string[] {
   const { boot, process, host } = own;
   return [boot, process, host];

@@ -1,6 +1,6 @@
 import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../../platform/db/index.ts';
 
-/** What an operator's word may concern: the name is that of the column. */
+/** What an operator's command may select; each is the name of a column. */
 export type SelectionKind = 'destination' | 'team_id' | 'email_id';
 
 export interface Selection {
@@ -17,7 +17,7 @@ export interface HoldRow extends Selection {
 
 const COLUMNS = ['id', 'kind', 'value', 'reason', 'created_by', 'created_at'] as const;
 
-/** Answers false where there is one on the same already. */
+/** Answers false where a hold on the same exists. */
 export async function insertHold(tx: Executor, row: HoldRow): Promise<boolean> {
   const values = COLUMNS.map((column) => row[column]);
   return (await tx.insertMany('queue_holds', COLUMNS, [values], 'on conflict (kind, value) do nothing')) === 1;
@@ -26,7 +26,7 @@ export async function insertHold(tx: Executor, row: HoldRow): Promise<boolean> {
 export const findHoldOn = (db: Executor, { kind, value }: Selection): Promise<HoldRow | undefined> =>
   db.get<HoldRow>('select * from queue_holds where kind = ? and value = ?', [kind, value]);
 
-/** Of what kind, on what and why; there are few, and every claim asks. */
+/** All holds; there are few, and every claim reads them. */
 export const holdsInForce = (db: Executor): Promise<(Selection & { id: string; reason: string })[]> =>
   db.all('select id, kind, value, reason from queue_holds');
 

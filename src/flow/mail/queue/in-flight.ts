@@ -5,7 +5,7 @@ interface Where {
   destination: string;
 }
 
-/** Who may not take in more for now. */
+/** Teams, destinations, and destinations of one team that are at their in-flight limit. */
 export interface AtLimit {
   teams: string[];
   destinations: string[];
@@ -13,22 +13,22 @@ export interface AtLimit {
   pairs: string[];
 }
 
-/** How much is under way, and how that is shared out among teams and destinations. */
+/** Counts deliveries in flight, and limits them by team, by destination, and by destination of a team. */
 export interface InFlight {
   readonly isEmpty: boolean;
   readonly count: number;
-  /** How many may be taken in now, at most: few enough that they never use up what is left, whoever's they are. */
+  /** How many may be claimed now: few enough that they never use up what is left, whichever team they belong to. */
   readonly free: number;
   /**
-   * Each team may hold as many as are free, and so may each destination; and a destination of one team as many as that
-   * team may take in, so that a slow one never holds up the rest of its own team either.
+   * A team may have as many in flight as are free, and so may a destination. A destination of one team may have as many as
+   * its team has left, so that a slow destination never holds up the other mail of the same team.
    */
   atLimit(): AtLimit | undefined;
   enter(delivery: Where): void;
   leave(delivery: Where): void;
 }
 
-/** A claim takes no more than that share of what is free, or it could use up at once what its team has left. */
+/** A claim takes an eighth of what is free at most, or it could use up at once what its team has left. */
 const CLAIM_SHARE = 8;
 
 export const keyOf = ({ team_id: team, destination }: Where): string => `${team} ${destination}`;
@@ -48,7 +48,7 @@ export function createInFlight(countMax: number): InFlight {
       return Math.min(teams.free, Math.max(1, Math.floor(teams.free / CLAIM_SHARE)));
     },
     atLimit() {
-      // Nobody can hold as many as are free to its team.
+      // So few are in flight that no team, destination or pair can be at its limit.
       if (2 * teams.used < teams.free) return undefined;
       const full = [...pairs]
         .filter(([, pair]) => pair.count >= teams.free - teams.held(pair.team))

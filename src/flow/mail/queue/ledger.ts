@@ -4,13 +4,13 @@ import { LeaseLost } from './carry.ts';
 import { claimDeliveries, type Claimed, type ClaimRequest } from './claim.ts';
 import { recordHandOffs, unclaim, unclaimAllBut, type ClaimKey } from './deliveries.store.ts';
 
-/** What the queue writes about its own claims; everything that comes together is one commit. */
+/** Writes the queue's claims and hand-offs; those that come together share one commit. */
 export interface Ledger {
   /** `tookMs`: the statements alone, without the wait for a commit. */
   claim(request: Omit<ClaimRequest, 'owner'>): Promise<Claimed & { tookMs: number }>;
   intend(claim: ClaimKey): Promise<void>;
   unclaim(deliveryIds: string[]): Promise<void>;
-  /** Answers how many. */
+  /** Undoes all our claims except these; answers how many. */
   unclaimAllBut(deliveryIds: string[]): Promise<number>;
 }
 

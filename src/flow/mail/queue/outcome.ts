@@ -1,6 +1,6 @@
 import type { RecipientOutcome } from '../deliver/index.ts';
 
-/** How a delivery ended for one recipient: what the network said, or why it was never asked. */
+/** How a delivery ended for one recipient: what the mail server answered, or why none was asked. */
 export type Outcome =
   | Exclude<RecipientOutcome, { kind: 'suppressed' }>
   /** `origin` is why the address is on the list; the simulator's has none. */
@@ -8,9 +8,9 @@ export type Outcome =
   | { kind: 'failed'; address: string; reason: 'ambiguous_submission' | 'domain_removed' | 'domain_unverified' }
   /** `detail`: why, in the operator's words. */
   | { kind: 'failed'; address: string; reason: 'dropped_by_operator'; detail: string }
-  /** A defect or a setback of our own kept the message from being made or handed over; the log says which. */
+  /** A local error kept the message from being composed or handed over; the log says which. */
   | LocalDeferral<'local_trouble'>
-  /** Its domain lost its key or its records: what is signed now would be refused, so it waits for them. */
+  /** The domain lost its key or its records: a message signed now would be refused, so it waits for them. */
   | LocalDeferral<'domain_unverified'>;
 
 interface LocalDeferral<Reason extends string> {

@@ -2,7 +2,7 @@ import { isoTime } from '../../../platform/clock/index.ts';
 import type { Store } from '../../../platform/store/index.ts';
 import { deliveriesOf } from './deliveries.store.ts';
 
-/** What comes next for an email: each destination that is not done with, and what it waits for. */
+/** What is pending for an email: each destination that is not settled, and what it waits for. */
 export async function pendingDeliveries(store: Store, emailId: string) {
   const rows = await deliveriesOf(store.db, emailId);
   return rows.map((row) => {

@@ -19,7 +19,7 @@ export interface QueueOptions {
   composer: Composer;
   settle: Settle;
   handOffLog: HandOffLog;
-  /** Whether more callers wait for their answer than one commit can serve. */
+  /** Whether many callers wait for their commits, so that delivery is to be throttled. */
   isContended(): boolean;
   /** Whether a delivery's destination is known to be down. */
   isDown?(row: DeliveryRow): boolean;
@@ -29,10 +29,10 @@ export interface Queue {
   start(): void;
   /** There is new work. */
   wake(): void;
-  /** Claims nothing more and gives what is under way `graceMs` to end; the rest is interrupted and offered again. */
+  /** Claims nothing more, waits `graceMs` for deliveries in flight, then interrupts the others, which are offered again. */
   stop(graceMs: number): Promise<void>;
   inFlight(): number;
-  /** Resolves when nothing that can be taken is due and nothing is under way. */
+  /** Resolves when nothing that can be claimed is due and nothing is in flight. */
   idle(): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ const CLAIM_MAX = 200;
 const NOTHING: Claimed<Work> = { items: [], left: 'nothing' };
 const BLOCKED: Claimed<Work> = { items: [], left: 'blocked' };
 
-/** Decides what is claimed, how much of it, and in which turn; when that happens is the work loop's to decide. */
+/** Decides what is claimed, how much, and from which lane; the work loop decides when. */
 export function createQueue(options: QueueOptions): Queue {
   const { world, composer, handOffLog } = options;
   const { owner } = handOffLog;
@@ -69,16 +69,16 @@ export function createQueue(options: QueueOptions): Queue {
   });
   const orphans = createOrphanedClaims(world, { unclaimAllBut: ledger.unclaimAllBut, wake: loop.wake.bind(loop) });
 
-  /** More is due than one claim takes: the teams are claimed from in turn, or one's backlog would come before everybody. */
+  /** More is due than one claim takes, so that claims share it among the teams: one team's backlog must not come first. */
   let isBacklogged = false;
   let isFailingNext = false;
-  /** By the claims of ordinary mail that followed one another. */
+  /** Deliveries of the usual lane begun since the last claim that found no backlog. */
   let begun = 0;
 
   async function claim(request: Claim<Work>): Promise<Claimed<Work>> {
     try {
       await orphans.release(() => idsOf(loop.items()));
-      // What was accepted before the operator's switch was moved waits for it.
+      // While the operator's switch is off, what was accepted before waits too.
       if (!(await sendSwitch()).isOn) return NOTHING;
       return await (isFailingNext ? claimFailing(request) : claimUsual(request));
     } catch (error) {
@@ -91,7 +91,7 @@ export function createQueue(options: QueueOptions): Queue {
     const asOf = world.clock.now();
     const atLimit = inFlight.atLimit();
     if (atLimit && scanCooldown.isOn()) return BLOCKED;
-    const { claimed, isMore, putAside, tookMs } = await ledger.claim({
+    const { claimed, isMore, movedToFailing, tookMs } = await ledger.claim({
       limit,
       ...(isBacklogged || atLimit ? { share: { atLimit } } : {}),
       ...(options.isDown ? { isDown: options.isDown } : {}),
@@ -99,7 +99,7 @@ export function createQueue(options: QueueOptions): Queue {
     begun = claimed.length + (isBacklogged ? begun : 0);
     isBacklogged = isMore;
     if (atLimit) scanCooldown.startAfter(tookMs);
-    if (putAside > 0) failing.expectAt(world.clock.now());
+    if (movedToFailing > 0) failing.expectAt(world.clock.now());
     failing.earn(claimed.length);
     isFailingNext = !isMore && failing.isDue(world.clock.now());
     const items = await opened(claimed, false, signal);
@@ -107,14 +107,14 @@ export function createQueue(options: QueueOptions): Queue {
     return { items, left: atLimit ? 'blocked' : 'nothing', nextAt: () => nextAt(asOf) };
   }
 
-  /** Small slices, so that mail that has just been accepted never waits for a long one. */
+  /** Claims few at a time, so that mail that has just been accepted never waits for a long claim. */
   async function claimFailing({ limit, signal }: Claim<Work>): Promise<Claimed<Work>> {
     isFailingNext = false;
     const asOf = world.clock.now();
-    const slice = Math.min(limit, failing.turn({ isCalm: begun === 0 && !throttle.isOn }));
+    const quota = Math.min(limit, failing.quota({ isCalm: begun === 0 && !throttle.isOn }));
     const atLimit = inFlight.atLimit();
-    if (slice === 0 || (atLimit && scanCooldown.isOn())) return BLOCKED;
-    const { claimed, due, isMore, tookMs } = await ledger.claim({ limit: slice, isFailing: true, share: { atLimit } });
+    if (quota === 0 || (atLimit && scanCooldown.isOn())) return BLOCKED;
+    const { claimed, due, isMore, tookMs } = await ledger.claim({ limit: quota, isFailing: true, share: { atLimit } });
     failing.spend(due);
     if (atLimit) scanCooldown.startAfter(tookMs);
     isFailingNext = isMore && loop.state() !== 'woken';
@@ -123,7 +123,7 @@ export function createQueue(options: QueueOptions): Queue {
     return { items, left: atLimit ? 'blocked' : 'nothing', nextAt: () => nextAt(asOf) };
   }
 
-  /** Claims that cannot be begun are given back at once, not when their lease runs out. */
+  /** Opens a batch for the claims. If that fails, they are unclaimed at once instead of when their lease runs out. */
   async function opened(claimed: ClaimedDelivery[], isFailing: boolean, signal: AbortSignal): Promise<Work[]> {
     if (claimed.length === 0) return [];
     const rows = claimed.map(({ row }) => row);
@@ -158,18 +158,18 @@ export function createQueue(options: QueueOptions): Queue {
     if (failing.isAlone && failing.isDue(world.clock.now())) loop.wake();
   }
 
-  /** When something falls due that the look that began at `asOf` has not seen. */
+  /** When the next delivery falls due that the claim of `asOf` has not seen. */
   async function nextAt(asOf: number): Promise<number | undefined> {
     const dueAt = await nextDueAt(world.db, owner);
     const isNews = failing.expectAt(dueAt.failing) && (dueAt.failing ?? Infinity) <= asOf;
     const { usual = Infinity, failing: again = Infinity } = dueAt;
     if (isNews) return asOf;
     const next = Math.min(...[usual, again].filter((at) => at > asOf));
-    // What was due already was left behind: it is looked for when room is made, not in a busy loop.
+    // What was due already was left because of a limit: the loop claims it when deliveries end, not in a busy loop.
     return Math.min(usual, again) <= asOf && next > world.clock.now() ? undefined : next;
   }
 
-  /** However long a delivery takes, nobody else is offered it while this process lives. */
+  /** Renews the leases, so that no other node is offered a slow delivery while this process lives. */
   async function renew(items: readonly Work[]): Promise<void> {
     orphans.checkOnce();
     if (items.length > 0) await renewLeases(world.db, owner, idsOf(items), world.clock.now() + leaseMs);

@@ -11,17 +11,17 @@ export interface Recovered {
 }
 
 export interface Recovery {
-  /** What was taken back at once. */
+  /** What the first pass recovered. */
   recovered: Recovered;
   stop(): Promise<void>;
 }
 
 /**
- * Takes back what earlier processes of this data folder held. What never came to its final dot is offered again at
- * once; what may have passed it is never sent again and fails when nobody has said otherwise for two hours.
+ * Takes back what earlier processes of this data folder held. A delivery that did not reach its final dot is due at once; one
+ * that may have passed it is never sent again, and fails after two hours unless a report says otherwise.
  */
 export async function recoverDeliveries(world: World, runDir: string, marks?: ProcessMarks): Promise<Recovery> {
-  // An embedded database has no other process: whoever holds a lease is gone, with or without its log.
+  // An embedded database has one process: the holder of any lease has ended, with or without a log.
   const isAlone = world.db.dialect === 'sqlite';
   const left = leftHandOffLogs(runDir, { isAlone, marks });
   const owners: Owners = new Map(left.map((log) => [log.owner, log.marked]));
@@ -30,7 +30,7 @@ export async function recoverDeliveries(world: World, runDir: string, marks?: Pr
   let cancel = (): void => undefined;
   let pass = Promise.resolve();
   const goOn = ([waitMs, ...rest]: readonly number[]): void => {
-    // The logs stay until the last look, in case this process is killed in between.
+    // The logs stay until the last pass, in case this process is killed before it.
     if (waitMs === undefined) return left.forEach((log) => log.remove());
     cancel = world.clock.timer(waitMs, () => {
       pass = takeBackFrom(world, owners).then(
@@ -77,7 +77,7 @@ async function takeBack(
 ): Promise<keyof Recovered> {
   const now = world.clock.now();
   const doubtUntil = (row.handed_off_at ?? now) + world.config.delivery.ambiguous_hours * 3_600_000;
-  // Any other date says that it was in doubt before, and had been claimed only to be failed.
+  // Any other due date means that it was in doubt before, and was claimed only to be failed.
   const isOwnersHandOff = row.due_at === doubtUntil;
   const isUnsent = isOwnersHandOff && marked !== undefined && !marked.has(row.id);
   const recipients = JSON.parse(row.recipients) as string[];

@@ -4,10 +4,10 @@ import type { DeliveryRow } from './deliveries.store.ts';
 import type { Selection } from './holds.store.ts';
 
 /**
- * The queue as an operator looks at it and changes it. No index is kept for that, because every delivery would pay for
- * it: the table is read by its key, in pieces of a few milliseconds between which everybody else has their turn.
+ * The queue as an operator reads and changes it. No index is kept for that, because every delivery would pay for it: the
+ * table is read by its key, in batches of a few milliseconds with a turn of the event loop between.
  */
-const PIECE_ROWS = 5000;
+const BATCH_ROWS = 5000;
 const FIRST = '00000000-0000-0000-0000-000000000000';
 const LAST = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
@@ -25,7 +25,7 @@ export type QueueState = (typeof QUEUE_STATES)[number];
 
 export type WaitingRow = DeliveryRow & { hold_id: string | null; state: QueueState };
 
-/** When a state is asked for, and whose mail rests then. */
+/** The time at which states are asked for, and the teams that are suspended then. */
 export interface Moment {
   now: number;
   suspendedTeams: readonly string[];
@@ -40,25 +40,25 @@ function stateAt(dialect: Dialect, { now, suspendedTeams }: Moment): { sql: stri
   return { sql, values: [isSuspended.value, now] };
 }
 
-/** Nobody has it in hand, and nobody can have received it. */
+/** Not claimed, and not in doubt. */
 const UNTOUCHED = 'lease_owner is null and handed_off_at is null';
 
-interface Piece {
+interface Batch {
   after: string;
   upTo: string;
 }
 
-async function* pieces(db: Executor, order: 'asc' | 'desc', within: Piece): AsyncGenerator<Piece> {
+async function* batches(db: Executor, order: 'asc' | 'desc', within: Batch): AsyncGenerator<Batch> {
   let { after, upTo } = within;
   for (;;) {
     const sql = `select id from deliveries where id > ? and id <= ? order by id ${order} limit 1 offset ?`;
-    const edge = await db.get<{ id: string }>(sql, [after, upTo, PIECE_ROWS - 1]);
+    const edge = await db.get<{ id: string }>(sql, [after, upTo, BATCH_ROWS - 1]);
     if (!edge) return yield { after, upTo };
     if (order === 'asc') {
       yield { after, upTo: edge.id };
       after = edge.id;
     } else {
-      // The edge itself comes with the next piece.
+      // The edge itself comes with the next batch.
       yield { after: edge.id, upTo };
       upTo = edge.id;
     }
@@ -66,11 +66,11 @@ async function* pieces(db: Executor, order: 'asc' | 'desc', within: Piece): Asyn
   }
 }
 
-/** One email is found by the index of emails. */
-const piecesOf = (db: Executor, selection: Selection): AsyncIterable<Piece> | Piece[] =>
-  selection.kind === 'email_id' ? [{ after: FIRST, upTo: LAST }] : pieces(db, 'asc', { after: FIRST, upTo: LAST });
+/** The deliveries of one email are found by an index, so that they are one batch. */
+const batchesOf = (db: Executor, selection: Selection): AsyncIterable<Batch> | Batch[] =>
+  selection.kind === 'email_id' ? [{ after: FIRST, upTo: LAST }] : batches(db, 'asc', { after: FIRST, upTo: LAST });
 
-const IN_PIECE = 'id > ? and id <= ?';
+const IN_BATCH = 'id > ? and id <= ?';
 
 export interface StateCount {
   destination: string;
@@ -82,14 +82,14 @@ export interface StateCount {
   tried_id: string | null;
 }
 
-/** How much is in each state at each destination, in parts to be added up. */
+/** Counts by destination and state, one list for each batch of the table: the caller adds them up. */
 export async function* countStates(db: Executor, moment: Moment): AsyncGenerator<StateCount[]> {
   const state = stateAt(db.dialect, moment);
-  for await (const { after, upTo } of pieces(db, 'asc', { after: FIRST, upTo: LAST })) {
+  for await (const { after, upTo } of batches(db, 'asc', { after: FIRST, upTo: LAST })) {
     yield await db.all<StateCount>(
       `select destination, state, count(*) as count, min(accepted_at) as oldest, min(due_at) as next,
           min(case when attempt > 0 then cast(id as text) end) as tried_id
-        from (select id, destination, accepted_at, due_at, attempt, ${state.sql} as state from deliveries where ${IN_PIECE}) as d
+        from (select id, destination, accepted_at, due_at, attempt, ${state.sql} as state from deliveries where ${IN_BATCH}) as d
         group by destination, state`,
       [...state.values, after, upTo],
     );
@@ -108,7 +108,7 @@ export interface WaitingFilter {
   state?: string | undefined;
 }
 
-/** Newest first. What few rows keep is looked for piece by piece. */
+/** Newest first. What few rows keep is looked for batch by batch. */
 export async function waitingPage(
   db: Executor,
   filter: WaitingFilter,
@@ -122,9 +122,9 @@ export async function waitingPage(
   const within = { after: page.before ?? FIRST, upTo: page.after ?? LAST };
   const state = stateAt(db.dialect, moment);
   const rows: WaitingRow[] = [];
-  for await (const { after, upTo } of pieces(db, order, within)) {
+  for await (const { after, upTo } of batches(db, order, within)) {
     const found = await db.all<WaitingRow>(
-      `select * from (select deliveries.*, ${state.sql} as state from deliveries where ${IN_PIECE} ${before}) as d
+      `select * from (select deliveries.*, ${state.sql} as state from deliveries where ${IN_BATCH} ${before}) as d
         where 1 = 1 ${where} order by id ${order} limit ?`,
       [
         ...state.values,
@@ -142,43 +142,43 @@ export async function waitingPage(
   return { rows: order === 'asc' ? kept.reverse() : kept, hasMore: rows.length > page.limit };
 }
 
-/** Makes due what waits for another try; answers how many that are. */
-export async function hasten(db: Executor, selection: Selection, now: number): Promise<number> {
-  const sql = `update deliveries set due_at = ?, failing = 0 where ${IN_PIECE} and ${selection.kind} = ?
+/** Makes due what waits for another attempt; answers how many deliveries that are. */
+export async function retryNow(db: Executor, selection: Selection, now: number): Promise<number> {
+  const sql = `update deliveries set due_at = ?, failing = 0 where ${IN_BATCH} and ${selection.kind} = ?
     and ${UNTOUCHED} and hold_id is null and attempt > 0 and due_at > ?`;
-  let hastened = 0;
-  for await (const { after, upTo } of piecesOf(db, selection)) {
-    hastened += await db.run(sql, [now, after, upTo, selection.value, now]);
+  let changed = 0;
+  for await (const { after, upTo } of batchesOf(db, selection)) {
+    changed += await db.run(sql, [now, after, upTo, selection.value, now]);
   }
-  return hastened;
+  return changed;
 }
 
-/** The ids of what may be taken out now, a few at a time. */
+/** The ids of deliveries that may be removed now, `few` at a time. */
 export async function* untouchedIds(db: Executor, selection: Selection, few: number): AsyncGenerator<string[]> {
-  const sql = `select id from deliveries where ${IN_PIECE} and ${selection.kind} = ? and ${UNTOUCHED}`;
-  for await (const { after, upTo } of piecesOf(db, selection)) {
+  const sql = `select id from deliveries where ${IN_BATCH} and ${selection.kind} = ? and ${UNTOUCHED}`;
+  for await (const { after, upTo } of batchesOf(db, selection)) {
     const found = (await db.all<{ id: string }>(sql, [after, upTo, selection.value])).map(({ id }) => id);
     for (let from = 0; from < found.length; from += few) yield found.slice(from, from + few);
   }
 }
 
-/** Takes out those that nobody has claimed meanwhile, and answers them. */
+/** Removes those that are still untouched, and answers them. */
 export function takeUntouched(tx: Executor, ids: readonly string[]): Promise<DeliveryRow[]> {
   const among = uuidsIn(tx.dialect, 'id', ids);
   return tx.all<DeliveryRow>(`delete from deliveries where ${among.sql} and ${UNTOUCHED} returning *`, [among.value]);
 }
 
 export async function countTouched(db: Executor, selection: Selection): Promise<number> {
-  const sql = `select count(*) as n from deliveries where ${IN_PIECE} and ${selection.kind} = ? and not (${UNTOUCHED})`;
+  const sql = `select count(*) as n from deliveries where ${IN_BATCH} and ${selection.kind} = ? and not (${UNTOUCHED})`;
   let count = 0;
-  for await (const { after, upTo } of piecesOf(db, selection)) {
+  for await (const { after, upTo } of batchesOf(db, selection)) {
     count += (await db.get<{ n: number }>(sql, [after, upTo, selection.value]))?.n ?? 0;
   }
   return count;
 }
 
-/** Puts claims to rest until a hold ends, as if they had not been claimed; `due_at` says since when. */
-export async function rest(
+/** Undoes claims that a hold covers, and marks them as held; `due_at` says since when. */
+export async function holdClaims(
   tx: Executor,
   owner: string,
   ids: readonly string[],
@@ -190,15 +190,15 @@ export async function rest(
   await tx.run(sql, [holdId, now, among.value, owner]);
 }
 
-/** Makes a few due that rested, with as much time left for retries as before; answers how many. */
-export function wakeHeld(tx: Executor, holdId: string, now: number, limit: number): Promise<number> {
+/** Makes up to `limit` held deliveries due, with as much time left for retries as before the hold; answers how many. */
+export function releaseHeld(tx: Executor, holdId: string, now: number, limit: number): Promise<number> {
   const sql = `update deliveries set hold_id = null, accepted_at = accepted_at + ? - due_at, due_at = ?
     where id in (select id from deliveries where hold_id = ? order by id limit ?)`;
   return tx.run(sql, [now, now, holdId, limit]);
 }
 
-/** The holds that something rests for. Goes from hold to hold, and reads nothing between. */
-export async function restingFor(db: Executor): Promise<string[]> {
+/** The ids of holds that deliveries are held for. The query jumps from hold to hold in the index and reads no rows between. */
+export async function holdsWithDeliveries(db: Executor): Promise<string[]> {
   const rows = await db.all<{ id: string }>(
     `with recursive hold(id) as (
       select * from (select hold_id from deliveries where hold_id is not null order by hold_id limit 1) as first
