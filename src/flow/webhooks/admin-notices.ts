@@ -25,7 +25,7 @@ export function createAdminNotices(world: World, accept: Pick<Accept, 'acceptEma
       const due = (await untold(world.db)).filter(({ id }) => !known.has(id));
       // What failed is retried last, so that AT_ONCE failures do not block the others.
       const inOrder = due.toSorted((one, other) => Number(failed.has(one.id)) - Number(failed.has(other.id)));
-      return { items: inOrder.slice(0, limit), left: due.length > limit ? 'crowded' : 'nothing' };
+      return { items: inOrder.slice(0, limit), left: due.length > limit ? 'blocked' : 'nothing' };
     },
     async carry(endpoint) {
       failed.add(endpoint.id);
