@@ -136,7 +136,7 @@ describe('whatever is observed', () => {
           expect(sentence ?? '').not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u);
         },
       ),
-      { numRuns: 3000 },
+      { numRuns: 5 * (fc.readConfigureGlobal()?.numRuns ?? 100) },
     );
   });
 
