@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { bringMail, callMx, dotted, receivingDomainOf } from '../../rig/mx.ts';
-import { startScene, type Scene } from '../../rig/scene.ts';
-import { openTransaction } from './opened.ts';
+import { bringMail, receivingDomainOf } from '../../rig/mx.ts';
+import { startScene } from '../../rig/scene.ts';
 
 /** Signatures over different lengths, so that the body is put into shape and hashed for each of them. */
 const signed = (body: string): string =>
@@ -20,14 +19,11 @@ const signed = (body: string): string =>
 const COSTLY: Record<string, string> = {
   'signatures over many short lines': signed('a\t b\tc\r\n'.repeat(250_000)),
   'signatures over one long line': signed('abcdefgh'.repeat(250_000)),
+  'a field of many folds': `From: a@evil.example\r\nSubject: costly\r\nX-A: a\r\n${' a\r\n'.repeat(60_000)}\r\nx\r\n`,
 };
-const MANY_FOLDS = `From: a@evil.example\r\nSubject: costly\r\nX-A: a\r\n${' a\r\n'.repeat(60_000)}\r\nx\r\n`;
 
-/**
- * Without an end, so that an address is looked for at each at sign. Steps that grow with its square would keep the process
- * busy for longer than the test may take.
- */
-const ENDLESS = `<${'@'.repeat(1_000_000)}`;
+/** Without an end, so that an address is looked for at each at sign. */
+const ENDLESS = `<${'@'.repeat(400_000)}`;
 const report = (type: string, fields: string): string =>
   `From: a@evil.example\r\nContent-Type: multipart/report; boundary=b\r\n\r\n--b\r\nContent-Type: ${type}\r\n\r\n${fields}\r\n--b--\r\n`;
 
@@ -41,19 +37,24 @@ const REPORTS: Record<string, string> = {
     'message/feedback-report',
     `Feedback-Type: abuse\r\nOriginal-Mail-From: ${ENDLESS}`,
   ),
-  'a text of spaces': `From: mailer-daemon@evil.example\r\nSubject: failure notice\r\n\r\n${' '.repeat(1_000_000)}x\r\n`,
+  'a text of spaces': `From: mailer-daemon@evil.example\r\nSubject: failure notice\r\n\r\n${' '.repeat(400_000)}x\r\n`,
 };
 
-it(
-  'reports that are made to be costly are read in steps that grow with their length',
-  { timeout: 120_000 },
-  async () => {
-    await using scene = await startScene({ roles: ['http', 'receiving'] });
-    for (const [what, raw] of Object.entries(REPORTS)) {
-      expect(await bringMail(scene, { from: '', to: ['fbl@rasket.test'], raw }), what).toMatch(/^(?:250|550) /);
+it('reports that are costly to read keep nobody else waiting', { timeout: 120_000 }, async () => {
+  await using scene = await startScene({ roles: ['http', 'receiving'] });
+  for (const [what, raw] of Object.entries(REPORTS)) {
+    let isOver = false;
+    const bringing = bringMail(scene, { from: '', to: ['fbl@rasket.test'], raw }).finally(() => (isOver = true));
+    let longestMs = 0;
+    while (!isOver) {
+      const began = performance.now();
+      await scene.api('GET', '/health', {});
+      longestMs = Math.max(longestMs, performance.now() - began);
     }
-  },
-);
+    expect(await bringing, what).toMatch(/^(?:250|550) /);
+    expect(longestMs, what).toBeLessThan(1000);
+  }
+});
 
 it('texts and files of 5 MB in short lines are read', { timeout: 120_000 }, async () => {
   await using scene = await startScene({ roles: ['http', 'receiving'] });
@@ -89,19 +90,6 @@ it('messages of very many lines keep no other message waiting', { timeout: 120_0
   expect(ended.slice(0, 5)).toEqual(Array(5).fill('small'));
 });
 
-/** How many calls are answered, one after the other, between a message's final dot and the reply to it. */
-async function callsDuringCheck(scene: Scene, to: string, raw: string): Promise<{ reply: string; answered: number }> {
-  const client = await callMx(scene);
-  await openTransaction(client, to);
-  const content = dotted(raw);
-  await client.flow(content.subarray(0, -3));
-  let [answered, isOver] = [0, false];
-  const replied = client.say(content.subarray(-3)).finally(() => (isOver = true));
-  for (; !isOver; answered++) await scene.api('GET', '/health', {});
-  client.end();
-  return { reply: await replied, answered };
-}
-
 describe('messages that are costly to check', () => {
   it('keep nobody else waiting, and are taken', { timeout: 120_000 }, async () => {
     await using scene = await startScene({
@@ -112,12 +100,17 @@ describe('messages that are costly to check', () => {
     const { name } = await receivingDomainOf(scene, team);
     await bringMail(scene, { to: [`a@${name}`], raw: 'From: a@example.org\r\n\r\nx\r\n' });
     for (const [what, raw] of Object.entries(COSTLY)) {
-      const { reply, answered } = await callsDuringCheck(scene, `a@${name}`, raw);
-      expect(reply, what).toMatch(/^250 2\.0\.0 Taken/);
-      // While the last of the content is read a few are answered in any case.
-      expect(answered, what).toBeGreaterThan(20);
+      let isOver = false;
+      const bringing = bringMail(scene, { to: [`a@${name}`], raw }).finally(() => (isOver = true));
+      let longestMs = 0;
+      while (!isOver) {
+        const began = performance.now();
+        await scene.api('GET', '/health', {});
+        longestMs = Math.max(longestMs, performance.now() - began);
+      }
+      expect(await bringing, what).toMatch(/^250 2\.0\.0 Taken/);
+      expect(longestMs, what).toBeLessThan(2000);
     }
-    expect(await bringMail(scene, { to: [`a@${name}`], raw: MANY_FOLDS })).toMatch(/^250 2\.0\.0 Taken/);
     const { data } = (await scene.api('GET', '/emails/receiving?limit=10', { key: team.key })).body;
     expect(data).toHaveLength(4);
   });
