@@ -4,6 +4,7 @@ import { renderEmail } from '../../src/http/share-page/rendered-email.ts';
 import { renderSharePage } from '../../src/http/share-page/share-page.ts';
 import { disarmHtml } from '../../src/protocol/safe-html/index.ts';
 import { framed, unframed } from '../api/shares/shared.ts';
+import { scaled } from '../rig/scale.ts';
 import { hostileHtml } from './hostile-html.ts';
 
 const corpus = hostileHtml('http://evil.example');
@@ -120,7 +121,7 @@ describe('whatever is written', () => {
   it('no dangerous name is left, however tags begin', () => {
     fc.assert(
       fc.property(text, (html) => names(disarmHtml(html)).every((name) => !DANGEROUS.test(name))),
-      { numRuns: 5000 },
+      { numRuns: scaled(500) },
     );
   });
 
@@ -129,7 +130,7 @@ describe('whatever is written', () => {
       Array.from(html.matchAll(/([^\t\n\f\r />="'<]*)[\t\n\f\r ]*=/g), ([, name = '']) => name.toLowerCase());
     fc.assert(
       fc.property(text, (html) => attributes(disarmHtml(html)).every((name) => !/^(?:\w+:)?href$/.test(name))),
-      { numRuns: 5000 },
+      { numRuns: scaled(500) },
     );
   });
 
@@ -139,7 +140,7 @@ describe('whatever is written', () => {
         const page = await pageOf(html);
         return framed(page).endsWith(disarmHtml(html)) && page.split(' srcdoc="').length === 2;
       }),
-      { numRuns: 1000 },
+      { numRuns: scaled(100) },
     );
   });
 });

@@ -2,12 +2,12 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { createApi, type Api } from '../rig/api.ts';
 import { formOf } from '../rig/forms.ts';
+import { scaled } from '../rig/scale.ts';
 import { startSink } from '../rig/sink.ts';
 import { installProgram, type Program } from './program.ts';
 
-/** The whole of it: `RASKET_TEST_IMPORT_ROWS=200000`. */
-const ROWS = Number(process.env.RASKET_TEST_IMPORT_ROWS ?? 6000);
-const KILLS = ROWS >= 100_000 ? 10 : 3;
+const ROWS = scaled(1500);
+const KILLS = 3;
 
 /** Every tenth row is there twice, and every twenty-fifth cannot be read. No two files have an address in common. */
 function fileOf(number: number, rows: number): string {

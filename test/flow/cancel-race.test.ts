@@ -2,12 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { startApp, type App } from '../../src/app.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { driver } from '../rig/database.ts';
+import { scaled } from '../rig/scale.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { mailIn, MINUTE, type Mail } from './mail.ts';
 
-/** `RASKET_TEST_RACES=10000` for the whole size. */
-const RACES = Number(process.env.RASKET_TEST_RACES ?? 2000);
-const BATCH = 100;
+const RACES = scaled(300);
+/** Ten rounds show every part of the moment once. */
+const BATCH = 30;
 
 /** On PostgreSQL a second node claims too: there the database alone decides, and no queue of one process. */
 async function otherNodes(scene: Scene): Promise<App[]> {
@@ -18,7 +19,7 @@ async function otherNodes(scene: Scene): Promise<App[]> {
   return [await startApp({ ...options, roles: ['delivery'] })];
 }
 
-/** A hundred emails due at each second. */
+/** A batch of emails due at each second. */
 async function scheduleAll(scene: Scene, mail: Mail): Promise<string[][]> {
   const startsAt = scene.clock.now() + 10 * MINUTE;
   const rounds: string[][] = [];
@@ -46,18 +47,30 @@ interface Ending {
   events: string[];
 }
 
-/** Cancels a round while it comes due: some requests are on their way before the moment, some come after it. */
-async function race(scene: Scene, mail: Mail, ids: string[], endings: Map<string, Ending>): Promise<void> {
+/** Cancels a round while it comes due: the later the round, the more requests set out before the moment, and the sooner. */
+async function race(
+  scene: Scene,
+  mail: Mail,
+  round: number,
+  ids: string[],
+  endings: Map<string, Ending>,
+): Promise<void> {
   const cancel = async (id: string): Promise<void> => {
     const { status } = await scene.api('POST', `/emails/${id}/cancel`, { key: mail.team.key });
     endings.set(id, { answer: status, state: '', events: [] });
   };
-  const early = ids.slice(0, (endings.size / 10) % BATCH).map(cancel);
+  const tenths = round % 10;
+  const early = ids.slice(0, (BATCH / 10) * tenths).map(cancel);
+  await turns(8 * tenths);
   scene.clock.advance(1000);
   const load = Array.from({ length: 5 }, () => mail.send('now@one.example'));
   // The later the round, the further the dispatch has come when the rest of the requests set out.
-  for (let turn = 0; turn < (endings.size / BATCH) % 10; turn++) await new Promise((next) => setImmediate(next));
+  await turns(tenths);
   await Promise.all([...early, ...ids.slice(early.length).map(cancel), ...load]);
+}
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise((next) => setImmediate(next));
 }
 
 async function readEndings(scene: Scene, endings: Map<string, Ending>): Promise<void> {
@@ -97,7 +110,8 @@ describe('cancel against dispatch', () => {
     try {
       const mail = await mailIn(scene);
       const endings = new Map<string, Ending>();
-      for (const ids of await scheduleAll(scene, mail)) await race(scene, mail, ids, endings);
+      const rounds = await scheduleAll(scene, mail);
+      for (const [round, ids] of rounds.entries()) await race(scene, mail, round, ids, endings);
       for (const node of nodes) await node.queue?.idle();
       scene.clock.advance(1000);
       await scene.settled();

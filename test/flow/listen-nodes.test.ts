@@ -6,6 +6,7 @@ import { madeUp } from '../rig/events.ts';
 import { driver } from '../rig/database.ts';
 import { openEventStream, type Frame } from '../rig/event-stream.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
+import { dice, testSeed } from '../rig/seed.ts';
 
 /** Another process on the same database, but for the process. */
 const startNode = (scene: Scene): Promise<App> =>
@@ -29,6 +30,7 @@ describe.runIf(driver === 'pg')('listeners and two nodes', () => {
     try {
       const team = await scene.team();
       const recorded: string[] = [];
+      const roll = dice(testSeed());
       /** Ids are made first and committed in another order, by both nodes at once. */
       const happenOn = async (apps: App[], count: number): Promise<void> => {
         const events = Array.from({ length: count }, (_, at) => {
@@ -38,7 +40,7 @@ describe.runIf(driver === 'pg')('listeners and two nodes', () => {
           const event = { id, teamId: team.id, type: 'suppression.added' as const, subjectId: id };
           return { world, event: madeUp({ ...event, data: { email: 'a@example.org' }, at: world.clock.now() }) };
         });
-        const late = events.toSorted(() => Math.random() - 0.5);
+        const late = events.toSorted(() => roll() - 0.5);
         await Promise.all(late.map(({ world, event }) => world.db.tx((tx) => recordEvents(tx, world.ids, [event]))));
         scene.clock.advance(500);
       };

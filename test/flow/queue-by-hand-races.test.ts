@@ -5,11 +5,13 @@ import { createLog } from '../../src/platform/log/index.ts';
 import { claimDue } from '../../src/flow/mail/queue/deliveries.store.ts';
 import { retryNow, takeUntouched } from '../../src/flow/mail/queue/index.ts';
 import { driver } from '../rig/database.ts';
+import { scaled } from '../rig/scale.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { HOUR, mailIn, MINUTE, type Mail } from './mail.ts';
 
-/** `RASKET_TEST_QUEUE_ROUNDS=40` for the whole size; twenty say the word at every moment once. */
-const ROUNDS = Number(process.env.RASKET_TEST_QUEUE_ROUNDS ?? 20);
+const ROUNDS = scaled(5);
+/** Twenty moments at which the word is said; fewer rounds take every so many of them. */
+const STRIDE = Math.max(1, Math.floor(20 / ROUNDS));
 const BATCH = 25;
 
 let scene: Scene;
@@ -56,9 +58,9 @@ async function round(n: number, destination: string, word: () => Promise<unknown
   const sent = await scene.api('POST', '/emails/batch', { key: mail.team.key, body });
   scene.clock.advance(MINUTE - 1);
   const early = n % 2 === 0 ? word() : undefined;
-  if (early) await turns((n % 20) * 5);
+  if (early) await turns(((n * STRIDE) % 20) * 5);
   scene.clock.advance(1);
-  if (!early) await turns(n % 12);
+  if (!early) await turns((n * STRIDE) % 12);
   await (early ?? word());
   await settled();
   return sent.body.data.map((email: { id: string }) => email.id);

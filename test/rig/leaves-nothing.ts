@@ -3,6 +3,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, expect, vi } from 'vitest';
 import './direct-imports.ts';
+import './seed.ts';
 
 /** Closing takes a moment: sockets say goodbye, children are reaped. */
 const CLOSING_MS_MAX = 20_000;

@@ -1,23 +1,39 @@
-import type { Reporter, TestModule } from 'vitest/node';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Reporter, TestModule, TestProject } from 'vitest/node';
 
 const SHOWN = 10;
+const LONG_SECONDS = 8;
+
+/** The files that took longer than eight seconds when `RASKET_TEST_SECONDS=write npm test` was last run, with their seconds. */
+const LONG_FILES = path.join(import.meta.dirname, 'long-files.json');
+export const longFiles = (): Record<string, number> =>
+  JSON.parse(readFileSync(LONG_FILES, 'utf8')) as Record<string, number>;
+
+export const nameOf = (project: TestProject, file: string): string =>
+  `${project.name} ${path.relative(project.config.root, file)}`;
 
 /** Names the files that took longest: where the next minute of the suite can be won. */
 export class SlowestFiles implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
-    if (modules.length <= SHOWN) return;
     const timed = modules
       .map((module) => {
         const { duration, collectDuration, prepareDuration, setupDuration } = module.diagnostic();
-        return { module, ms: duration + collectDuration + prepareDuration + setupDuration };
+        const seconds = (duration + collectDuration + prepareDuration + setupDuration) / 1000;
+        return { name: nameOf(module.project, module.moduleId), seconds };
       })
-      .sort((a, b) => b.ms - a.ms);
-    const lines = timed
-      .slice(0, SHOWN)
-      .map(
-        ({ module, ms }) =>
-          `${(ms / 1000).toFixed(1).padStart(7)} s  ${module.project.name}  ${module.relativeModuleId}`,
-      );
+      .sort((a, b) => b.seconds - a.seconds);
+    if (process.env['RASKET_TEST_SECONDS'] === 'write') write(timed);
+    if (timed.length <= SHOWN) return;
+    const lines = timed.slice(0, SHOWN).map(({ name, seconds }) => `${seconds.toFixed(1).padStart(7)} s  ${name}`);
     console.log(`\n The slowest files\n${lines.join('\n')}\n`);
   }
+}
+
+function write(timed: readonly { name: string; seconds: number }[]): void {
+  const listed = new Map(Object.entries(longFiles()));
+  for (const { name, seconds } of timed) listed.set(name, Math.round(seconds));
+  // Of files that were not run, the seconds stay.
+  const long = [...listed].filter(([name, seconds]) => seconds > LONG_SECONDS && existsSync(name.split(' ')[1] ?? ''));
+  writeFileSync(LONG_FILES, `${JSON.stringify(Object.fromEntries(long.sort((a, b) => b[1] - a[1])), null, 2)}\n`);
 }

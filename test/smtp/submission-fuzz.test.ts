@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { nextTurn } from '../../src/platform/clock/index.ts';
+import { scaled } from '../rig/scale.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { connect, logIn, submit, type Dialogue } from './dialogue.ts';
 
-const RUNS = Number(process.env.RASKET_TEST_FUZZ_RUNS ?? 150);
+const RUNS = scaled(60);
 let scene: Scene;
 let team: Team;
 let from: string;

@@ -148,6 +148,7 @@ describe('for every text and value', () => {
   });
 });
 
+// Steps that grow with the square of the length would take minutes, and so more than a test may.
 describe('hostile text costs no more than its length', () => {
   const n = 100_000;
   it.each([
@@ -163,10 +164,7 @@ describe('hostile text costs no more than its length', () => {
     ['spaces before each brace', '{{{A '.repeat(n)],
     ['closed by two', '{{{A|b}}'.repeat(n)],
   ])('%s', (_, text) => {
-    const began = performance.now();
     const merged = raw(text, { A: 'v' });
-    // Linear work takes milliseconds here, quadratic work minutes; the limit leaves room for a busy machine.
-    expect(performance.now() - began).toBeLessThan(2000);
     expect(merged).toBe(text);
   });
 

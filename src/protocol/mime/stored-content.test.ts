@@ -57,7 +57,7 @@ test('content in pieces may travel as it is where the whole may', async () => {
       const text = parts.join('');
       expect(await surveySevenBit(piecesOf(Buffer.from(text), cuts))).toBe(maySevenBit(text));
     }),
-    { numRuns: 2000 },
+    { numRuns: 5 * (fc.readConfigureGlobal()?.numRuns ?? 100) },
   );
 });
 

@@ -303,7 +303,7 @@ describe('any text', () => {
       fc.property(someHtml, (html) => {
         expect(untrack(track(html).html, html)).toBe(html);
       }),
-      { numRuns: 2000 },
+      { numRuns: 5 * (fc.readConfigureGlobal()?.numRuns ?? 100) },
     );
   });
 
@@ -317,7 +317,7 @@ describe('any text', () => {
         const probe = `${tracked.slice(0, at)}<a href="http://probe.test/">`;
         expect(scanHtml(probe).links.at(-1)?.end).toBe(probe.length - 2);
       }),
-      { numRuns: 2000 },
+      { numRuns: 5 * (fc.readConfigureGlobal()?.numRuns ?? 100) },
     );
   });
 

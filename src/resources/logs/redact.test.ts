@@ -176,9 +176,8 @@ describe('redactBody', () => {
     const body: unknown = JSON.parse(
       JSON.stringify({ html, list: Array.from({ length: 100_000 }, (_, i) => `n${i}`) }),
     );
-    const began = performance.now();
-    for (let i = 0; i < 100; i++) redactBody(body, { bytesMax: 8192, bytes: 1 });
-    expect(performance.now() - began).toBeLessThan(500);
+    // So often that a test would be out of time if each looked at the whole body.
+    for (let i = 0; i < 20_000; i++) redactBody(body, { bytesMax: 8192, bytes: 1 });
   });
 
   it.each([
@@ -216,9 +215,8 @@ describe('redactBody', () => {
 
 describe('redactTokens', () => {
   it('is fast on texts made to be slow', () => {
-    const began = performance.now();
+    // Steps that grow with the square of the length would take hours.
     for (const unit of ['rk_', 'rkrkrk', 'whsec_a ', '____', 'rk_aaaaaaaaaaaaaaa ']) redactTokens(unit.repeat(200_000));
-    expect(performance.now() - began).toBeLessThan(1000);
   });
 });
 

@@ -1,7 +1,7 @@
-import { randomInt, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openWorld } from '../../../src/open-world.ts';
 import { recordEvents, type NewEvent } from '../../../src/events/index.ts';
 import { instanceKeyPath } from '../../../src/platform/secrets/index.ts';
@@ -10,6 +10,7 @@ import { madeUp } from '../../rig/events.ts';
 import { driver } from '../../rig/database.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { scratchFolder } from '../../rig/scratch.ts';
+import { dice, testSeed } from '../../rig/seed.ts';
 
 const QUARTER = 900_000;
 const HOUR = 3_600_000;
@@ -19,7 +20,13 @@ const TROUBLES = ['bounced', 'complained', 'failed', 'suppressed', 'canceled'] a
 const BOUNCES = ['Transient', 'Permanent', 'Undetermined'] as const;
 const ZONES = ['UTC', 'Europe/Berlin', 'Asia/Kolkata', 'Asia/Kathmandu', 'America/New_York', 'Australia/Lord_Howe'];
 
-const oneOf = <T>(list: readonly T[]): T => list[randomInt(list.length)] as T;
+let roll: () => number;
+beforeEach(() => {
+  roll = dice(testSeed());
+});
+/** A whole number below `max`. */
+const below = (max: number): number => Math.floor(roll() * max);
+const oneOf = <T>(list: readonly T[]): T => list[below(list.length)] as T;
 
 let scene: Scene;
 beforeAll(async () => {
@@ -50,10 +57,10 @@ async function history(
   }
   await insertEmails(team, emails);
   const now = scene.clock.now();
-  const times = Array.from({ length: eventCount }, () => now - randomInt(12 * DAY)).sort((a, b) => a - b);
+  const times = Array.from({ length: eventCount }, () => now - below(12 * DAY)).sort((a, b) => a - b);
   const events = times.map((at): Event => {
     const { id, ...email } = oneOf(emails);
-    const type = `email.${randomInt(4) === 0 ? oneOf(TROUBLES) : oneOf(TYPES)}` as const;
+    const type = `email.${below(4) === 0 ? oneOf(TROUBLES) : oneOf(TYPES)}` as const;
     const data = type === 'email.bounced' ? { data: { bounce: { type: oneOf(BOUNCES) } } } : {};
     return { ...madeUp({ teamId: team.id, subjectId: id, type, at, ...data }), ...email };
   });
@@ -72,12 +79,12 @@ async function record(world: World, events: readonly Event[]): Promise<void> {
   const seen = new Set<string>();
   const known = events.map((event) => {
     const name = `${event.subjectId} ${event.type.replace('scheduled', 'queued')}`;
-    const isFirst = !seen.has(name) && randomInt(2) === 0;
+    const isFirst = !seen.has(name) && below(2) === 0;
     seen.add(name);
     return isFirst ? { ...event, isFirst } : event;
   });
   for (let from = 0; from < known.length;) {
-    const end = from + randomInt(1, 40);
+    const end = from + 1 + below(39);
     const group = known.slice(from, end);
     await world.db.tx((tx) => recordEvents(tx, world.ids, group));
     from = end;
@@ -170,7 +177,7 @@ describe('sums equal what one counts event by event', () => {
 
 async function compare(team: Team, emails: readonly Email[], events: readonly Event[]): Promise<void> {
   const now = scene.clock.now();
-  const [start, end] = [now - randomInt(13 * DAY), now - randomInt(13 * DAY)].sort((a, b) => a - b) as [number, number];
+  const [start, end] = [now - below(13 * DAY), now - below(13 * DAY)].sort((a, b) => a - b) as [number, number];
   const [zone, granularity] = [oneOf(ZONES), oneOf(['hourly', 'daily', 'weekly', 'monthly'])];
   const isIn = ({ at }: Event): boolean =>
     at >= Math.floor(start / QUARTER) * QUARTER && at < Math.ceil(end / QUARTER) * QUARTER;
@@ -180,7 +187,7 @@ async function compare(team: Team, emails: readonly Email[], events: readonly Ev
     timezone: zone,
     granularity,
   };
-  const domainIds = [...new Set(emails.slice(0, randomInt(1, 3)).map(({ domainId }) => domainId))];
+  const domainIds = [...new Set(emails.slice(0, 1 + below(2)).map(({ domainId }) => domainId))];
   const broadcastId = oneOf(emails.filter(({ broadcastId: id }) => id)).broadcastId ?? '';
   const emailIds = [oneOf(emails).id, oneOf(emails).id];
   const filters: [Record<string, string>, (event: Event) => boolean][] = [

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bringMail, callMx, receivingDomainOf } from '../../rig/mx.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
-import { dice, hostileMessages } from './hostile-messages.ts';
+import { dice } from '../../rig/seed.ts';
+import { hostileMessages } from './hostile-messages.ts';
 import { hearGreeting } from './opened.ts';
 
 const MESSAGES = hostileMessages(9);

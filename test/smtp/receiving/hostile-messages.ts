@@ -1,20 +1,10 @@
 import { deflateRawSync, gzipSync } from 'node:zlib';
+import { dice } from '../../rig/seed.ts';
 
 /** Messages that nobody means well with, the same for the same seed. All lines end with CRLF. */
 export interface Hostile {
   name: string;
   raw: Buffer;
-}
-
-/** mulberry32: a test that fails can be run again. */
-export function dice(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 type Roll = () => number;

@@ -1,0 +1,7 @@
+const scale = Number(process.env['RASKET_TEST_SCALE'] ?? 1);
+if (!Number.isInteger(scale) || scale < 1) {
+  throw new Error(`RASKET_TEST_SCALE is a whole number of at least 1, not ${process.env['RASKET_TEST_SCALE']}.`);
+}
+
+/** How often a test repeats something: `count` times in `npm test`, and RASKET_TEST_SCALE times as often where that is set. */
+export const scaled = (count: number): number => count * scale;
