@@ -1,20 +1,20 @@
 import { createFairShare } from './fair-share.ts';
 
-/** Takes back what was given; calling it again changes nothing. */
+/** Gives the amount back; calling it again changes nothing. */
 export type GiveBack = () => void;
 
-/** What parties share of bytes of memory or turns at work, and wait for. */
+/** An amount, such as bytes of memory, that parties share and wait for. */
 export interface FairBudget {
   readonly used: number;
-  /** Waits where there is no room. More than `portionMax` counts as that much. */
+  /** Waits until the amount is free. More than a quarter of the capacity counts as a quarter. */
   take(party: string, amount: number): Promise<GiveBack>;
-  /** Nothing where it would have to wait. */
+  /** Undefined where it would have to wait. */
   tryTake(party: string, amount: number): GiveBack | undefined;
 }
 
 interface Waiting {
   amount: number;
-  /** How many that came later have gone before. */
+  /** How many later requests were served before this one. */
   overtaken: number;
   go(giveBack: GiveBack): void;
 }
@@ -22,15 +22,15 @@ interface Waiting {
 const OVERTAKEN_MAX = 32;
 
 /**
- * Who wants more than its share waits for what it holds itself, never for what others hold.
+ * A party that asks for more than its share waits until it gives back some of its own, never for what others hold.
  *
- * Nobody waits for ever: a party that holds nothing and wants more than is free may be overtaken by smaller wishes, but
- * only so many times; and no wish is for more than a quarter of the whole.
+ * No request waits for ever: that of a party which holds nothing may be overtaken by smaller ones `OVERTAKEN_MAX` times at
+ * most, and no request is for more than a quarter of the capacity.
  */
 export function createFairBudget(capacity: number): FairBudget {
   const portionMax = capacity / 4;
   const share = createFairShare(capacity);
-  /** Those who wait, by party; who has waited longest comes first. */
+  /** Waiting requests by party, in the order in which the parties began to wait. */
   const lines = new Map<string, Waiting[]>();
 
   function give(party: string, amount: number): GiveBack {
@@ -64,7 +64,7 @@ export function createFairBudget(capacity: number): FairBudget {
       return share.used;
     },
     take(party, wanted) {
-      // Whole ones: what is left of a sum of fractions would count as held for ever.
+      // Whole numbers, because rounding errors of fractions would count as held for ever.
       const amount = Math.ceil(Math.min(wanted, portionMax));
       return new Promise((go) => {
         const line = lines.get(party) ?? [];

@@ -1,16 +1,15 @@
 /**
- * A quantity that holders share: connections, places under way, bytes. Each may hold as much as is free. So one alone ends up
- * with a half, two with a third each, and whatever their number something is left for everybody else, however long the
- * others keep theirs. Where places come back soon, each may hold `timesFree` as much: with 2, one alone has two thirds and two
- * have two fifths each.
+ * A quantity that holders share: connections, slots, bytes. Each may hold as much as is free: one holder alone ends up with a
+ * half, two with a third each, and however many hold some, and for however long, something stays free for the next one. Where
+ * holders give back soon, each may hold `timesFree` as much: with 2, one alone has two thirds and two have two fifths each.
  */
 export interface FairShare {
   readonly used: number;
   readonly free: number;
   held(holder: string): number;
-  /** Whether the holder may have so much more now; it is for the caller to keep to it. */
+  /** Whether the holder may have so much more now. `enter` does not check it: the caller does. */
   fits(holder: string, amount?: number): boolean;
-  /** Who may not have even one more for now. */
+  /** The holders that may not have even one more now. */
   atLimit(): string[];
   enter(holder: string, amount?: number): void;
   leave(holder: string, amount?: number): void;

@@ -6,7 +6,7 @@ import { keysOf, parseMerge } from '../../protocol/merge/index.ts';
 import type { VersionRow } from './templates.store.ts';
 import { variableFaults } from './variables.ts';
 
-/** The same as an email's: what could never be sent is not stored. */
+/** The limit of an email's bodies: a larger template could never be sent. */
 export const BODY_BYTES_MAX = 2 * 1024 * 1024;
 const SUBJECT_BYTES_MAX = 998;
 const REPLY_TO_MAX = 50;
@@ -28,7 +28,7 @@ export function mustBeWritable(input: CreateTemplateRequest | UpdateTemplateRequ
   if (faults.length > 0) throw invalidFields(faults);
 }
 
-/** Asked again once what a change leaves out is known. */
+/** Checked again when the fields that a change leaves out are known. */
 export function mustFit({ html, text }: Pick<VersionRow, 'html' | 'text'>): void {
   const faults = bodyFaults(html, text ?? '');
   if (faults.length > 0) throw invalidFields(faults);
@@ -58,7 +58,7 @@ function subjectFaults(subject: string): FieldFault[] {
   return [{ path: 'subject', message: 'subject must be one line without control characters.' }];
 }
 
-/** A line break in a subject would begin a header of somebody's choice. */
+/** A line break in a subject would allow header injection. */
 export const isOneLine = (text: string): boolean => !/[\p{Cc}\u2028\u2029]/u.test(text.replaceAll('\t', ' '));
 
 function bodyFaults(html: string, text: string): FieldFault[] {
@@ -68,7 +68,7 @@ function bodyFaults(html: string, text: string): FieldFault[] {
   return [{ path, message: `html and text may have at most ${BODY_BYTES_MAX} bytes together; got ${bytes}.` }];
 }
 
-/** Decided by the database, whose word comes as a broken constraint. */
+/** The refusal for a violated unique constraint on aliases. */
 export function aliasTaken(alias: string): Refusal {
   const message = `alias: another template of this team is called ${alias}; an alias names one template.`;
   return refuse('validation_error', { status: 422, say: message, errors: [{ path: 'alias', message }] });

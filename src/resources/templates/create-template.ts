@@ -10,7 +10,7 @@ export interface TemplateReference {
   id: string;
 }
 
-/** Undeclared variables are let through here: a draft may be unfinished, and publishing asks for all of them. */
+/** A draft may use undeclared variables, because it may be unfinished; publishing refuses them. */
 export async function createTemplate(ctx: Ctx, input: CreateTemplateRequest): Promise<TemplateReference> {
   mustBeWritable(input);
   const { ids, clock } = ctx.store;

@@ -6,7 +6,7 @@ import { readVariables } from './variables.ts';
 
 const NAME_CHARS_MAX = 200;
 
-/** A draft of its own with the content as it was last written; an alias names one template, so the copy has none. */
+/** The copy is a draft with the latest content, published or not, and without an alias, because an alias names one template. */
 export async function duplicateTemplate(ctx: Ctx, idOrAlias: string): Promise<TemplateReference> {
   const { store, teamId } = ctx;
   const row = await findTemplate(store.db, teamId, idOrAlias);

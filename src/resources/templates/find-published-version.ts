@@ -2,7 +2,7 @@ import type { Executor } from '../../platform/db/index.ts';
 import { readVersion, type PublishedVersion } from './published-versions.ts';
 import { findTemplate, findVersion } from './templates.store.ts';
 
-/** What a template says to everybody at present; undefined where there is none, or a draft alone. */
+/** The version of a template that sends use at present; undefined without such a template, or when it was never published. */
 export async function findPublishedVersion(
   db: Executor,
   teamId: string,

@@ -1,6 +1,6 @@
 /**
- * Templates: stored messages with variables. What is written is a draft; sends use the version that was published last,
- * which never changes again. Rendering puts values in once, escaped in html. It sends nothing and knows no recipient.
+ * Templates: stored messages with variables. Changes go to a draft; sends use the version that was published last, which never
+ * changes again. Rendering inserts each value once, escaped in HTML. Nothing here sends mail or knows recipients.
  */
 export { createTemplate } from './create-template.ts';
 export { deleteTemplate } from './delete-template.ts';

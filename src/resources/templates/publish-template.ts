@@ -7,7 +7,7 @@ import { templateToChange } from './read-templates.ts';
 import { keepNewestVersions, saveTemplate, type VersionRow } from './templates.store.ts';
 import { BUILT_IN_KEYS, readVariables, type Variable } from './variables.ts';
 
-/** Older ones are nobody's any more: without an end, somebody who publishes in a loop would fill the disk. */
+/** Older versions are removed, because no send uses them: publishing in a loop would fill the disk otherwise. */
 const VERSIONS_KEPT = 20;
 
 export async function publishTemplate(ctx: Ctx, idOrAlias: string): Promise<TemplateReference> {
@@ -26,7 +26,7 @@ export async function publishTemplate(ctx: Ctx, idOrAlias: string): Promise<Temp
 
 const FAULTS_MAX = 20;
 
-/** What no send could mend is refused here, where it can still be changed. */
+/** Refuses a draft that no send could render, while it can still be changed. */
 function mustBeSendable(draft: VersionRow): void {
   const variables = readVariables(draft.variables);
   const faults = [...undeclared(draft, variables), ...brokenSubject(draft, variables)].slice(0, FAULTS_MAX);
@@ -36,7 +36,7 @@ function mustBeSendable(draft: VersionRow): void {
   throw refuse('validation_error', { status: 422, say: first.message + more, errors: faults });
 }
 
-/** A variable that nobody declared could never be given a value: most likely its name is misspelt. */
+/** A send can give no value to an undeclared variable; most likely its name is misspelt. */
 function undeclared(draft: VersionRow, variables: readonly Variable[]): FieldFault[] {
   const declared = new Set([...variables.map(({ key }) => key), ...BUILT_IN_KEYS]);
   return (['html', 'text', 'subject'] as const).flatMap((field) => {

@@ -2,7 +2,7 @@ import { keysOf, parseMerge, type MergeText } from '../../protocol/merge/index.t
 import type { VersionRow } from './templates.store.ts';
 import { readVariables, type Variable } from './variables.ts';
 
-/** A published version, read and taken apart once for many sends. */
+/** A published version, read and parsed once for many sends. */
 export interface PublishedVersion {
   from: string | undefined;
   replyTo: string[];
@@ -11,7 +11,7 @@ export interface PublishedVersion {
   text: MergeText | undefined;
   variables: ReadonlyMap<string, Variable>;
   fallbacks: ReadonlyMap<string, string>;
-  /** Declared variables that stand somewhere without any default, in the bodies and in the subject. */
+  /** Declared variables that are used somewhere without a default, by where they are used. */
   needs: { bodies: string[]; subject: string[] };
 }
 
@@ -40,11 +40,11 @@ export function readVersion(row: VersionRow): PublishedVersion {
 
 const hasNoDefault = (part: MergeText[number]): boolean => typeof part !== 'string' && part.inlineDefault === undefined;
 
-/** A thousand ordinary templates; those of 2 MB each must not add up to the whole memory. */
+/** Room for a thousand ordinary templates; templates of 2 MB must not fill the memory of the process. */
 const BYTES_MAX = 32 * 1024 * 1024;
 const BYTES_A_PART = 100;
 
-/** Published versions in memory, the longest unused dropped first. They never change, so nothing here can be stale. */
+/** An LRU cache of published versions. They never change, so that no entry can be stale. */
 export function createVersionCache(
   load: (id: string) => Promise<VersionRow | undefined>,
   bytesMax = BYTES_MAX,
@@ -54,7 +54,7 @@ export function createVersionCache(
   return async (id) => {
     const found = kept.get(id);
     if (found) {
-      // Last in the order of the map is the one used last.
+      // The map is ordered by use: the entry moves to its end.
       kept.delete(id);
       kept.set(id, found);
       return found.version;
@@ -62,11 +62,11 @@ export function createVersionCache(
     const row = await load(id);
     if (!row) return undefined;
     const version = readVersion(row);
-    // Somebody else may have loaded it meanwhile.
+    // Another caller may have loaded it meanwhile.
     bytesKept -= kept.get(id)?.bytes ?? 0;
     kept.delete(id);
     const bytes = bytesOf(row, version);
-    // One that nearly fills the memory alone would drive out everybody else's at each send.
+    // Versions larger than a quarter of the cache are not kept: each send would evict most others.
     if (bytes > bytesMax / 4) return version;
     kept.set(id, { version, bytes });
     bytesKept += bytes;

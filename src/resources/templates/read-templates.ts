@@ -8,7 +8,7 @@ import type { VersionRow } from './templates.store.ts';
 export async function getTemplate(ctx: Ctx, idOrAlias: string) {
   const { db } = ctx.store;
   const row = await findTemplate(db, ctx.teamId, idOrAlias);
-  // Two statements: between them somebody may have deleted or published it.
+  // Between the two statements the template may be deleted or published.
   const draft = row && (await findVersion(db, row.draft_version_id));
   if (!row || !draft) throw notFound('Template');
   return presentTemplate(row, draft);
@@ -19,7 +19,7 @@ export async function listTemplates(ctx: Ctx, page: Page) {
   return { object: 'list' as const, has_more: hasMore, data: rows.map(presentTemplateItem) };
 }
 
-/** The template and what is written in it, held for a change. */
+/** The template and its draft, locked for a change. */
 export async function templateToChange(
   tx: Executor,
   teamId: string,

@@ -5,10 +5,10 @@ import type { PublishedVersion } from './published-versions.ts';
 import { valueFault } from './variables.ts';
 
 const VALUES_MAX = 50;
-/** Keys are the caller's text; a message shows the start of a long one. */
+/** Keys are free text: an error message shows the start of a long one. */
 const KEY_CHARS_SHOWN = 60;
 
-/** The values a send gives, as text; every one at fault is named, and every one that is missing. */
+/** The values that a send gives, as text; the refusal names every invalid and every missing one. */
 export function readValues(
   version: PublishedVersion,
   given: Readonly<Record<string, unknown>>,

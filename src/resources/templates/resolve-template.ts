@@ -11,11 +11,11 @@ export interface TemplateUse {
   /** An id or an alias. */
   id: string;
   variables?: Readonly<Record<string, unknown>> | null | undefined;
-  /** The send's own subject, which goes before the template's and is left as it is. */
+  /** The subject of the send, which replaces the template's and is not rendered. */
   subject?: string | null | undefined;
 }
 
-/** What a template says, with the values put in; absent where neither it nor the send says anything. */
+/** The rendered template; a field is absent where neither the template nor the send has it. */
 export interface ResolvedTemplate {
   templateId: string;
   from?: string;
@@ -26,8 +26,8 @@ export interface ResolvedTemplate {
 }
 
 /**
- * Renders the version of a template that was published last. Whoever sends still reads the result as a send's own
- * fields: addresses, subject and bodies meet the same rules.
+ * Renders the version of a template that was published last. The caller checks the result like the fields of any send:
+ * addresses, subject and bodies meet the same rules.
  */
 export async function resolveTemplate(store: Store, teamId: string, use: TemplateUse): Promise<ResolvedTemplate> {
   const { findPublished, findContent } = readersOf(store.db);
@@ -63,7 +63,7 @@ function render(templateId: string, version: PublishedVersion, use: TemplateUse)
   };
 }
 
-/** A short template can repeat a long value a hundred thousand times: measured before it is made. */
+/** A short template can repeat a long value a hundred thousand times: the length is computed before rendering. */
 function mustFit({ html, text }: PublishedVersion, values: Parameters<typeof mergedChars>[1]): void {
   const chars =
     mergedChars(html, values, { escape: 'html' }) + (text ? mergedChars(text, values, { escape: 'none' }) : 0);

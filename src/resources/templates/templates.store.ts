@@ -61,7 +61,7 @@ export function findTemplate(db: Executor, teamId: string, idOrAlias: string): P
   return db.get<TemplateRow>(`select * from templates where ${where}`, values);
 }
 
-/** The template as it is now, locked to the end of the transaction: its versions are decided about one at a time. */
+/** Locks the template until the end of the transaction, so that changes to its versions come one after the other. */
 export function lockTemplate(tx: Executor, teamId: string, idOrAlias: string): Promise<TemplateRow | undefined> {
   const { where, values } = named(teamId, idOrAlias);
   const lock = tx.dialect === 'pg' ? 'for update' : '';
@@ -87,7 +87,7 @@ export async function saveTemplate(tx: Executor, row: TemplateRow): Promise<void
   await tx.run(`update templates set ${sets} where team_id = ? and id = ?`, [...values, row.team_id, row.id]);
 }
 
-/** Only ever for a version that was not published yet: readers keep published ones for as long as they like. */
+/** For versions that were not published yet: published ones are cached without a limit of time. */
 export async function rewriteDraft(tx: Executor, version: VersionRow): Promise<void> {
   const sets = CONTENT_COLUMNS.map((column) => `${column} = ?`).join(', ');
   const values = CONTENT_COLUMNS.map((column) => version[column]);

@@ -8,7 +8,7 @@ import { templateToChange } from './read-templates.ts';
 import { insertVersion, rewriteDraft, saveTemplate, type TemplateRow, type VersionRow } from './templates.store.ts';
 import { declareVariables, readVariables } from './variables.ts';
 
-/** Name and alias change at once; changed content waits in a version of its own until it is published. */
+/** Name and alias change at once; changed content goes to a draft version until it is published. */
 export async function updateTemplate(
   ctx: Ctx,
   idOrAlias: string,
@@ -36,7 +36,7 @@ export async function updateTemplate(
   }
 }
 
-/** The fields of the content that are given, as they are kept. */
+/** The content fields that the request gives, as they are stored. */
 function contentOf(store: Store, input: UpdateTemplateRequest, draft: VersionRow): Partial<Content> {
   const { from, subject, reply_to: replyTo, html, text, variables } = input;
   const change: Partial<Content> = {};
@@ -52,7 +52,7 @@ function contentOf(store: Store, input: UpdateTemplateRequest, draft: VersionRow
   return change;
 }
 
-/** Answers the version that holds the content now. */
+/** Answers the version that has the content now. */
 async function writeContent(
   store: Store,
   tx: Executor,

@@ -1,6 +1,6 @@
 import type { FieldFault } from '../../platform/refusal/index.ts';
 
-/** A declared variable, as it is kept in a version. */
+/** A declared variable, as a version stores it. */
 export interface Variable {
   id: string;
   key: string;
@@ -16,7 +16,7 @@ export interface VariableInput {
   fallback_value?: string | number | null;
 }
 
-/** What campaigns know by themselves; there a template may use these without declaring them. */
+/** Variables that campaigns fill in; templates use them there without declaring them. */
 export const BUILT_IN_KEYS: ReadonlySet<string> = new Set([
   'FIRST_NAME',
   'LAST_NAME',
@@ -52,7 +52,7 @@ export const VALUE_CHARS_MAX = 2000;
 /** What is wrong with a value of a variable of this type. */
 export function valueFault(type: Variable['type'], value: unknown): string | undefined {
   if (typeof value !== type) return `must be a ${type}, as the variable is declared; got ${kindOf(value)}.`;
-  // JSON can spell numbers that are larger than any there is.
+  // JSON can spell numbers beyond the range of a double, such as 1e999.
   if (type === 'number' && !Number.isFinite(value)) return 'must be a finite number.';
   const chars = typeof value === 'string' ? charsOf(value) : 0;
   if (chars > VALUE_CHARS_MAX) return `may have at most ${VALUE_CHARS_MAX} characters; got ${chars}.`;
@@ -65,7 +65,7 @@ function kindOf(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
-/** Code points, as the contract counts them, and without a list of millions for a text that is too long by far. */
+/** Counts code points, as the contract does, without building an array of millions for a text that is far too long. */
 function charsOf(text: string): number {
   let chars = 0;
   for (let i = 0; i < text.length; i++) {

@@ -23,12 +23,12 @@ export async function dropWaiting({ store }: OperatorCtx<World>, input: BodyOf<'
   const reason = input.reason.trim();
   let deliveries = 0;
   for await (const ids of untouchedIds(store.db, selection, BATCH_ROWS)) {
-    const { count, tell } = await store.db.tx(async (tx) => {
+    const { count, logLines } = await store.db.tx(async (tx) => {
       const rows = await takeUntouched(tx, ids);
-      return { count: rows.length, tell: await settleDropped(store, tx, rows, reason) };
+      return { count: rows.length, logLines: await settleDropped(store, tx, rows, reason) };
     });
     deliveries += count;
-    for (const say of tell) say(store.mailLog);
+    for (const say of logLines) say(store.mailLog);
     await nextTurn();
   }
   return { object: 'queue_drop' as const, deliveries, left: await countTouched(store.db, selection) };

@@ -6,7 +6,7 @@ export interface CheckOrder {
   raw: Uint8Array;
   mailFrom: string;
   client: { address: string; name: string };
-  /** Who checks. */
+  /** The name of this server. */
   host: string;
 }
 
@@ -15,7 +15,7 @@ export async function authenticate(
   { raw, mailFrom, client, host }: CheckOrder,
   resolver: (name: string, type: string) => Promise<unknown>,
 ): Promise<Checks> {
-  // A fifth of what a server needs to start, and for its first message only.
+  // Imported with the first message: it takes a fifth of a server's start.
   const { authenticate: check } = await import('mailauth');
   const { dkim, spf, dmarc, arc, dmarcSkipReason } = (await check(
     Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength),
@@ -25,7 +25,7 @@ export async function authenticate(
       sender: mailFrom,
       mta: host,
       disableBimi: true,
-      // Of MX records it takes objects, as Node answers them, which its type leaves out.
+      // For MX it takes objects, as Node answers them, which its type leaves out.
       resolver: (name: string, type: string) => resolver(name, type) as Promise<string[]>,
     },
   )) as Awaited<ReturnType<typeof check>> & { dmarcSkipReason?: string };
@@ -40,7 +40,7 @@ export async function authenticate(
       })),
     dmarc: dmarc
       ? { result: dmarc.status.result, domain: dmarc.domain ?? null, policy: dmarc.policy ?? null }
-      : // Of several domains, or none that can be read, nobody can say which is the one that a reader sees.
+      : // With several domains in From, or none that can be parsed, DMARC has no domain to check.
         { result: dmarcSkipReason === undefined ? 'none' : 'permerror', domain: null, policy: null },
     arc: { result: arc ? arc.status.result : 'none' },
   };

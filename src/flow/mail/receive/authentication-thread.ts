@@ -1,4 +1,4 @@
-/** Checks messages, many at a time (`message-thread.ts`). It knows no DNS: that is asked of the other side. */
+/** Checks messages, many at a time (`message-thread.ts`). It makes no DNS queries, and asks the main thread instead. */
 import { parentPort } from 'node:worker_threads';
 import { authenticate, type CheckOrder } from './authenticate.ts';
 import type { DnsAnswer, DnsQuestion } from './dns-questions.ts';

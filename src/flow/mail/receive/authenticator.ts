@@ -7,20 +7,20 @@ import type { Arrival } from './inbound-message.ts';
 import { createMessageThread } from './message-thread.ts';
 
 export interface Authenticator {
-  /** SPF, DKIM, DMARC and ARC of a message. What cannot be found out within its limits is said as such and never an error. */
+  /** SPF, DKIM, DMARC and ARC of a message. Beyond the limits of time and size the results are `temperror`; never rejects. */
   authenticate(arrival: Arrival): Promise<Checks>;
   close(): Promise<void>;
 }
 
 type Answer = { checks: Checks } | { failed: string };
 
-/** Who signs more than this does not want to be believed, and each signature costs a hash of the message. */
+/** Each signature costs a hash of the message; honest messages have fewer. */
 const SIGNATURES_MAX = 20;
-/** Folds of one field cost their square: fifty thousand of them, in 200 KB, a quarter of a minute. */
+/** The cost of folds in one field is quadratic: fifty thousand of them, 200 KB, take 15 seconds. */
 const FOLDS_MAX = 10_000;
-/** As much as is read of a message (`parse-message.ts`). */
+/** The parser's limit of headers (`parse-message.ts`). */
 const HEAD_BYTES_MAX = 512 * 1024;
-/** Up to these, a check takes some tens of milliseconds whatever is in the message; beyond, minutes when it is made for that. */
+/** Within these limits a check takes tens of milliseconds at most; a hostile message beyond them can take minutes. */
 const ORDINARY_HEAD_BYTES = 32 * 1024;
 const ORDINARY_HASHED_BYTES = 512 * 1024;
 /** Checks wait for DNS most of the time. */
@@ -35,8 +35,8 @@ const NOTHING_KNOWN: Checks = {
 };
 
 /**
- * The checks run in threads of their own, because a message of a few megabytes can be made to keep them busy for minutes.
- * Ordinary ones share a thread; what may be costly is looked at one at a time, within its time.
+ * The checks run in threads, because a hostile message of a few megabytes can keep them busy for minutes. Ordinary messages
+ * share a thread; costly ones are checked one at a time, within a limit of time.
  */
 export function createAuthenticator(world: World): Authenticator {
   const { config, log, resolver } = world;
@@ -76,14 +76,14 @@ export function createAuthenticator(world: World): Authenticator {
 interface Head {
   headBytes: number;
   signatures: number;
-  /** Of the field that has most. */
+  /** The folds of the field with the most. */
   folds: number;
 }
 
-/** Any other line belongs to the field above it. */
+/** Lines that do not match continue the field above them. */
 const FIELD_BEGINS = /^[!-9;-~]+[ \t]*:/;
 
-/** Nothing where it is larger than any that is looked at. */
+/** Undefined where the head is larger than the limit. */
 function headIn(raw: Buffer): Head | undefined {
   const end = raw.subarray(0, HEAD_BYTES_MAX).indexOf('\r\n\r\n');
   if (end < 0 && raw.length > HEAD_BYTES_MAX) return undefined;

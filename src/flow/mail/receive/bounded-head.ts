@@ -1,12 +1,12 @@
 import type { MessageHead } from '../../../protocol/read-message/index.ts';
 import type { Authentication } from '../../../resources/received-emails/index.ts';
 
-/** How much of what a stranger wrote at the top of a message stands in its row and its event; the source has the rest. */
+/** How much of a message's head is stored in its row and its event; the source has all of it. */
 export interface HeadLimits {
   subjectChars: number;
-  /** Of one mailbox and of the Message-ID. */
+  /** For one mailbox, and for the Message-ID. */
   textChars: number;
-  /** Of all lists of addresses together. */
+  /** For all lists of addresses together. */
   listChars: number;
   signatures: number;
 }
@@ -17,7 +17,7 @@ export const LIMITS_OF_KEPT: HeadLimits = {
   listChars: 16 * 1024,
   signatures: 20,
 };
-/** Of a message that counts against no storage. */
+/** For a message that counts against no storage. */
 export const LIMITS_OF_DROPPED: HeadLimits = { subjectChars: 200, textChars: 320, listChars: 1024, signatures: 3 };
 
 export function boundedHead(head: MessageHead, limits: HeadLimits): MessageHead {
@@ -44,7 +44,7 @@ export function boundedHead(head: MessageHead, limits: HeadLimits): MessageHead 
   };
 }
 
-/** What a stranger's signature says of itself may be of any length, and there may be any number of them. */
+/** A message may have any number of signatures, with names of any length. */
 export function boundedAuthentication(authentication: Authentication, { signatures }: HeadLimits): Authentication {
   const { spf, dkim, dmarc } = authentication;
   return {
@@ -61,14 +61,14 @@ export function boundedAuthentication(authentication: Authentication, { signatur
 
 const nameOrNull = (name: string | null): string | null => (name === null || name.length > 253 ? null : name);
 
-/** Half an address is another one: the name goes before it, and what is still too long is left out. */
+/** An address is never cut, because half of it would be another address: the name is left out first, then the mailbox. */
 function boundedMailbox(mailbox: string, charsMax: number): string {
   if (mailbox.length <= charsMax) return mailbox;
   const address = BEHIND_A_NAME.exec(mailbox)?.[1] ?? '';
   return address.length <= charsMax ? address : '';
 }
 
-/** A local part in quotes may hold a < as well. */
+/** A quoted local part may contain a < as well. */
 const BEHIND_A_NAME = /^(?:"(?:[^"\\]|\\.)*"|[^"<]*) <(.+)>$/;
 
 function cut(text: string, charsMax: number): string {

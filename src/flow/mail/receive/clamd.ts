@@ -34,7 +34,7 @@ export function scan(raw: Buffer, { host, port, clock, timeoutMs }: ClamdOptions
       const isClean = answer === 'stream: OK';
       return end(isClean || virus !== undefined ? undefined : new Error(`clamd says: ${answer ?? ''}`), virus);
     });
-    // A scanner that has heard enough may close while we speak.
+    // clamd may answer and close before it has read everything.
     socket.write('zINSTREAM\0');
     for (let at = 0; at < raw.length; at += CHUNK_BYTES) {
       const chunk = raw.subarray(at, at + CHUNK_BYTES);

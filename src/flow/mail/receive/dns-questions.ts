@@ -7,7 +7,7 @@ export interface DnsQuestion {
 /** The codes are those of `dns.promises.resolve`. */
 export type DnsAnswer = { records: unknown } | { code: string };
 
-/** What a check of a message asks of DNS; never rejects. */
+/** Answers a DNS question of a check; never rejects. */
 export async function answerQuestion(resolver: Resolver, { name, type }: DnsQuestion): Promise<DnsAnswer> {
   switch (type) {
     case 'TXT':

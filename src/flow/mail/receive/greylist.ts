@@ -17,16 +17,16 @@ export interface Stranger {
   recipient: string;
 }
 
-/** The seconds after which a stranger may come again; undefined for who may come in. */
+/** The seconds after which an unknown client may come again; undefined if it is let in. */
 export type Greylist = (stranger: Stranger) => Promise<number | undefined>;
 
-/** How often it is counted again what is held: between two counts no more can come in than a door lets through. */
+/** How often the rows are counted; between two counts, the inserts of this process are added. */
 const COUNTED_MS = 60_000;
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000];
 
 /**
- * Asks whoever is not known to come again: mail servers do, and much that sends spam does not. Who has come again is
- * known from then on, with all of its network. What is remembered is bounded; where it is full, everybody may come in.
+ * Greylisting: an unknown client is asked to come again, which mail servers do and much spam software does not. A client that
+ * came again is known from then on, with all of its network. The table is bounded; while it is full, every client is let in.
  */
 export function createGreylist(world: World): Greylist {
   const { db, clock, config } = world;
@@ -49,7 +49,7 @@ export function createGreylist(world: World): Greylist {
     const found = await findGreylisted(db, [network, triplet], now);
     const known = found.find(({ key }) => key === network);
     if (known) {
-      // Once a day is enough to remember it for long.
+      // Renewed once a day at most.
       if (now - known.seen_at > DAY) {
         await db.tx((tx) => writeGreylisted(tx, { key: network, seen_at: now, expires_at: now + knownMs }));
       }
@@ -73,7 +73,7 @@ export function createGreylist(world: World): Greylist {
 
 export const forgetGreylisted = (world: World): Promise<number> => deleteExpiredGreylisted(world.db, world.clock.now());
 
-/** Large senders try again from another server of theirs. */
+/** Large senders retry from another server of the same network. */
 function networkOf(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);

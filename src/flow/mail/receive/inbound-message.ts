@@ -1,7 +1,7 @@
 import type { Authentication, NotForwarded } from '../../../resources/received-emails/index.ts';
 import type { Route } from './route-recipient.ts';
 
-/** What the door has taken: the envelope, and the content byte for byte without what SMTP adds to carry it. */
+/** A message from the port: the envelope, and the content byte for byte, without dot-stuffing. */
 export interface Arrival {
   /** The envelope sender; empty for notices. */
   mailFrom: string;
@@ -10,8 +10,8 @@ export interface Arrival {
   /** `protocol` as RFC 3848 names it. */
   client: { address: string; name: string; protocol?: string };
   /**
-   * A notice that this process brings itself: one of ours, or one that was judged where it came in. Its server speaks for
-   * nobody in its From, and is not asked to.
+   * A notice that this process delivers to itself: one of ours, or one that was screened when it came in. Screening always
+   * keeps it.
    */
   isOwnNotice?: boolean;
 }
@@ -21,10 +21,10 @@ export interface InboundMessage extends Omit<Arrival, 'routes'> {
   /** The addresses that were accepted, by the team they belong to. */
   teams: ReadonlyMap<string, readonly string[]>;
   authentication: Authentication | null;
-  /** Teams that only want to be told. */
+  /** Teams that get an event and store no content. */
   withoutContent?: ReadonlySet<string>;
-  /** Teams whose rule would have passed it on, and why it stays. */
+  /** Teams whose rule would forward it, and why it is not forwarded. */
   notForwarded?: ReadonlyMap<string, NotForwarded>;
-  /** A virus was found: that it came is kept, and nothing of it. */
+  /** A virus was found: only that the message came is stored. */
   hasVirus?: boolean;
 }

@@ -1,4 +1,4 @@
-/** Gives memory back at once that a thread which rests would hold until it has much to do again. */
+/** Frees the memory at once, because an idle thread runs no garbage collection. */
 export function letGo({ buffer }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer) buffer.transfer(0);
 }

@@ -3,28 +3,28 @@ import type { Clock } from '../../../platform/clock/index.ts';
 import { createFairQueue } from '../../../platform/fair-share/index.ts';
 
 export interface MessageThread<Order, Answer> {
-  /** What takes too long or too much is answered as `late` says; rejects only where no thread can be had. */
+  /** A message beyond the limits of time or memory is answered by `late`; rejects only where no thread can be started. */
   ask(party: string, order: Order): Promise<Answer>;
-  /** How many messages are in hand or wait. */
+  /** How many messages are in work or wait. */
   waiting(): number;
   close(): Promise<void>;
 }
 
 export interface MessageThreadOptions<Answer> {
-  /** The other side, which answers what `Said` holds. */
+  /** The module of the thread, which posts `Said`. */
   url: URL;
-  /** Measures the thread, which takes real time whatever a test's day is. */
+  /** The system clock, also in tests with a fake one: the thread takes real time. */
   clock: Clock;
   limitMs: number;
   /**
-   * Counts the processor time of the thread instead, up to as many times `limitMs` of the clock's: on a machine that has
-   * much to do, what is quickly read is not taken for what never ends.
+   * Limits the processor time of the thread instead, and the clock's time to so many times `limitMs`: on a busy machine a quick
+   * message is not taken for one that never ends.
    */
   patience?: number;
-  /** How many messages it may have in hand; of more than one, each must be known to take little. */
+  /** How many messages are in work at a time; with more than one, each must be known to be quick. */
   atOnce: number;
   late(because: string): Answer;
-  /** What the other side has to ask while it works. */
+  /** Answers questions that the thread posts while it works. */
   answerQuestion?: (question: unknown) => Promise<unknown>;
 }
 
@@ -36,16 +36,16 @@ interface Job<Order, Answer> {
   answer(answer: Answer): void;
   fail(error: Error): void;
   stopTimer(): void;
-  /** What the thread had used when it got this. */
+  /** The processor time of the thread when it got this job. */
   usedMs?: Promise<number>;
 }
 
-/** Of the thread's own; the message itself is outside of it. */
+/** The heap of the thread; the message itself is outside of it. */
 const HEAP_MB = 256;
-/** Where little is left, it is not asked for all the time. */
+/** The processor time is read again after so long at least. */
 const AGAIN_MS = 50;
 
-/** 0 of a thread that is ending, and before Node.js 24.6, where nobody knows. */
+/** 0 for a thread that is ending, and before Node.js 24.6, which cannot tell. */
 async function processorMs(thread: Worker): Promise<number> {
   try {
     const { user, system } = await thread.cpuUsage();
@@ -56,9 +56,8 @@ async function processorMs(thread: Worker): Promise<number> {
 }
 
 /**
- * Works on messages in a thread of its own, in turns of those who brought them: whatever a stranger has put together
- * stops nothing else. The thread ends with a message that takes longer than `limitMs`, unless others are in its hand and
- * it is still heard of. It is started by the first message.
+ * Works on messages in a thread, round robin by party, so that a hostile message blocks nothing else. The thread is terminated
+ * with a message that takes longer than `limitMs`, unless others are in work and it still answers. The first message starts it.
  */
 export const createMessageThread = <Order extends { raw: Uint8Array }, Answer>(
   options: MessageThreadOptions<Answer>,
@@ -156,7 +155,7 @@ class WorkedInThread<Order extends { raw: Uint8Array }, Answer> implements Messa
   #start(): Worker {
     const { url, late } = this.#options;
     const made = new Worker(url, { resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } });
-    // A thread that was given up is heard no more.
+    // Messages of a terminated thread are ignored.
     const isCurrent = (): boolean => made === this.#thread;
     made.on('message', (said: Said) => {
       if (isCurrent()) this.#hear(said, made);

@@ -1,15 +1,15 @@
 import type { RawField } from '../../../protocol/mime-read/index.ts';
 
 /**
- * Whether a field that came in says what this server alone may say: what `host` found out about a message (RFC 8601 §5), or
- * whom SPF let through, which names no server that could be told apart.
+ * Whether a received field claims to be a result of this server: Authentication-Results of `host` (RFC 8601 §5), or
+ * Received-SPF, which names no server.
  */
 export function claimsToBeOurs({ lower, value }: RawField, host: string): boolean {
   if (lower === 'received-spf') return true;
   return lower === 'authentication-results' && serverNamed(value) === host.toLowerCase();
 }
 
-/** The authserv-id, whatever comments and quotes stand around it. */
+/** The authserv-id, without the comments and quotes around it. */
 function serverNamed(value: string): string {
   let [depth, text] = [0, ''];
   for (let at = 0; at < value.length; at++) {

@@ -1,4 +1,4 @@
-/** Reads one message after the other, and may be ended at any time (`message-thread.ts`). */
+/** Parses one message after the other; may be terminated at any time (`message-thread.ts`). */
 import { parentPort } from 'node:worker_threads';
 import { readMessage, type ReadLimits } from '../../../protocol/read-message/index.ts';
 import { letGo } from './let-go.ts';

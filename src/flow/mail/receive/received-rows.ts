@@ -25,7 +25,7 @@ import {
 } from './bounded-head.ts';
 import type { InboundMessage } from './inbound-message.ts';
 
-/** What a message becomes for one team: rows, and the files that are written before them. */
+/** A message as one team stores it: rows, and the files that are written before the rows. */
 export interface ReceivedRows {
   rows: NewReceivedEmail;
   files: NewBlob[];
@@ -80,7 +80,7 @@ export function receivedRows(
   return { rows: { email, body: body.row, attachments, contents: placed.rows }, files: placed.files };
 }
 
-/** The same message without its content: that it came is all that is kept of it. It counts nowhere, and is small. */
+/** The same message without its content: only that it came is kept. It is small and counts against no storage. */
 export function droppedRows({ email, body }: NewReceivedEmail, reason: DroppedReason): NewReceivedEmail {
   const authentication = email.authentication === null ? null : (JSON.parse(email.authentication) as Authentication);
   return {
@@ -130,7 +130,7 @@ function headOfRow(row: ReceivedEmailRow): MessageHead {
 const authenticationText = (authentication: Authentication | null, limits: HeadLimits): string | null =>
   authentication === null ? null : JSON.stringify(boundedAuthentication(authentication, limits));
 
-/** The event has it once more. */
+/** Counted twice, because the event has a copy. */
 const twice = (rows: unknown): number => 2 * Buffer.byteLength(JSON.stringify(rows));
 
 function attachmentRow(
@@ -154,8 +154,8 @@ function attachmentRow(
 }
 
 /**
- * A server whose 250 was lost sends the same bytes in the same envelope again. Who writes no Message-ID may well mean to
- * say the same twice.
+ * Recognises a message that a server sends again because our 250 was lost: the same bytes in the same envelope. Messages
+ * without a Message-ID are never taken for repeats.
  */
 function fingerprintOf({ mailFrom, raw }: InboundMessage, receivedFor: readonly string[]): string {
   const hash = createHash('sha256');

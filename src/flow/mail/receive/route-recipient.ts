@@ -12,7 +12,7 @@ export type Route =
   | { kind: 'return'; emailId: string; prefix: string }
   /** A sender that we have rewritten: bounces that come to it go to `sender`. */
   | { kind: 'rewritten'; teamId: string; domainName: string; address: string; sender: string }
-  /** Where other providers report complaints to. */
+  /** An address to which providers report complaints. */
   | { kind: 'reports' }
   /** `elsewhere`: not an address of this installation. `unknown`: nobody here. `closed`: not now. */
   | { kind: 'none'; because: 'malformed' | 'elsewhere' | 'unknown' | 'closed' };
@@ -32,7 +32,7 @@ export async function routeRecipient(world: World, given: string): Promise<Route
   return isClosed ? { kind: 'none', because: 'closed' } : { kind: 'team', teamId: owner.team_id, address };
 }
 
-/** RFC 5321 §4.5.1: whoever looks after the server is reached at its names too, and without any name. */
+/** RFC 5321 §4.5.1: postmaster is accepted at every name of the server, and without a domain. */
 async function standIn(world: World, given: string): Promise<string> {
   const [, domain] = /^postmaster(?:@(.+))?$/i.exec(given) ?? [given, null];
   if (domain === null) return given;
@@ -51,7 +51,7 @@ const reportAddresses = ({ config }: World): Set<string> =>
     ),
   );
 
-/** What is signed by us alone says whose bounce it is; the domain only has to be that email's own. */
+/** The signed local part says which email bounced; the domain only has to be one of that email's. */
 async function returnRoute(world: World, local: string, domain: string): Promise<Route | undefined> {
   const path = parseReturnPath(local);
   if (!path) return undefined;
@@ -61,12 +61,12 @@ async function returnRoute(world: World, local: string, domain: string): Promise
   ];
   if (!macs.some((mac) => isGenuineReturnPath(path, mac))) return undefined;
   const [email] = await emailRowsByIds(world.db, [path.emailId]);
-  // Of an email past retention nothing is left that a bounce could change.
+  // An email past retention has no row that a bounce could change.
   const isOurs = email !== undefined && (await namesOf(world, email)).some((name) => domain.endsWith(`.${name}`));
   return isOurs ? { kind: 'return', emailId: path.emailId, prefix: path.prefix } : { kind: 'none', because: 'unknown' };
 }
 
-/** The domain it was sent from, which may be deleted by now; of what was passed on, the one it went through. */
+/** The domain in From, which may be deleted by now; of forwarded mail also the domain that forwarded it. */
 async function namesOf(
   world: World,
   { sender, domain_id: domainId, mail_from, has_message }: EmailRow,
@@ -84,7 +84,7 @@ async function rewrittenRoute(world: World, { address, local, domain }: Mailbox)
   const path = reverseSrs(local, domain, { now: world.clock.now(), macs });
   if (!path) return undefined;
   const owner = path.kind === 'sender' ? await returnPathOwner(world.db, domain) : undefined;
-  // What is signed by others may be an address of their own scheme at a domain that receives.
+  // Without our signature it may be an ordinary address at a domain that receives.
   if (path.kind === 'forged') return undefined;
   if (path.kind === 'expired' || !owner) return { kind: 'none', because: 'unknown' };
   if ((await suspendedAmong(world.db, [owner.team_id])).length > 0) return { kind: 'none', because: 'closed' };

@@ -62,7 +62,7 @@ function readScore(status: number, text: string): Spam {
   return { score, required_score: required, is_spam: score >= required };
 }
 
-/** A header of HTTP takes what is printable ASCII; rspamd reads the rest in the message. */
+/** HTTP headers hold printable ASCII only; rspamd reads everything else in the message. */
 function headersFor(
   { client, mailFrom, raw }: Arrival,
   recipients: readonly string[],

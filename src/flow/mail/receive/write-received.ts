@@ -6,10 +6,10 @@ import { insertReceived, receivedBefore, type NewReceivedEmail } from '../../../
 import { addStorage, countUsage, lockStorage, planOf } from '../../../resources/usage/index.ts';
 import { droppedRows, receivedData } from './received-rows.ts';
 
-/** What became of a message for one team. */
+/** The result of writing a message for one team. */
 export interface Written {
   id: string;
-  /** Whether its files are needed: neither of what was dropped, nor of what had come before. */
+  /** Whether its files are needed: not when it was dropped, and not when it is a repeat. */
   isKept: boolean;
 }
 
@@ -39,7 +39,7 @@ async function writeAll(world: World, tx: Executor, messages: NewReceivedEmail[]
   }
   const admitted: NewReceivedEmail[] = [];
   const teams = Map.groupBy(news, ({ email }) => email.team_id);
-  // In one order for everybody: two nodes that count for the same teams never wait for each other in a circle.
+  // Sorted, so that two nodes lock the same teams in the same order and cannot deadlock.
   for (const [teamId, theirs] of [...teams].sort(([a], [b]) => (a < b ? -1 : 1))) {
     for (const [one, rows] of await admit(world, tx, teamId, theirs)) {
       admitted.push(rows);
@@ -62,7 +62,7 @@ function keyOf({ email }: NewReceivedEmail): { teamId: string; fingerprint: stri
   return email.fingerprint === null ? [] : [{ teamId: email.team_id, fingerprint: email.fingerprint }];
 }
 
-/** Counts a team's messages against its plan, in the order in which they came; what is too much is dropped. */
+/** Counts a team's messages against its plan, in the order in which they came; those beyond it lose their content. */
 async function admit(
   world: World,
   tx: Executor,
@@ -81,7 +81,7 @@ async function admit(
     const isOverCap = plan.received_daily_cap !== null && rank > plan.received_daily_cap;
     const isFull = held + added + one.email.stored_bytes > limit;
     const reason = isOverCap ? 'daily_cap' : isFull ? 'storage_quota' : null;
-    // What was dropped before keeps its reason: nothing of it would be stored anyway.
+    // A message that was dropped already keeps its reason.
     const isDropped = one.email.stored_bytes === 0 && one.email.dropped_reason !== null;
     const rows = reason === null || isDropped ? one : droppedRows(one, reason);
     added += rows.email.stored_bytes;

@@ -6,7 +6,7 @@ import type { DeliveryRow, Outcome, Tried } from '../queue/index.ts';
 const TRANSCRIPT_CHARS_MAX = 8000;
 const REPLY_CHARS_MAX = 1000;
 
-/** The try as it is remembered; undefined where it was broken off before it began, which does not count as one. */
+/** The row of `delivery_attempts` for an attempt; undefined where it was broken off before it began and counts as none. */
 export function attemptOf(
   world: World,
   row: DeliveryRow,

@@ -8,7 +8,7 @@ import type { DeliveryRow, Outcome } from '../queue/index.ts';
 
 type Of<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>;
 
-/** The events that an outcome can become. */
+/** The types of events that outcomes become. */
 type Concluded =
   | 'email.delivered'
   | 'email.complained'
@@ -23,25 +23,25 @@ export interface Conclusion {
   events: Happening<Concluded>[];
   states: LastEvent[];
   suppress: { email: string; origin: 'bounce' | 'complaint' }[];
-  /** The operator's lines, for when all this is written. */
-  tell: ((log: MailLog) => void)[];
+  /** Lines of the mail log, written after the commit. */
+  logLines: ((log: MailLog) => void)[];
   /**
-   * Tried again at `dueAt`, or as soon as its domain is verified; `attempt` is how many attempts count as made. `isFailing`
-   * when the destination as a whole failed.
+   * Recipients that are tried again at `dueAt`, or as soon as the domain is verified; `attempt` is how many attempts count as
+   * made. `isFailing`: the destination as a whole failed.
    */
   retry:
     | { recipients: string[]; dueAt: number; attempt: number; awaitsDomain: boolean; isFailing: boolean }
     | undefined;
-  /** Never to be sent again, and failed when nobody says otherwise by then. */
+  /** Recipients that are never sent to again, and fail at `dueAt` unless a report says otherwise before. */
   doubt: { recipients: string[]; handedOffAt: number; dueAt: number } | undefined;
 }
 
 const HOUR_MS = 3_600_000;
 
-/** What the outcomes of one delivery mean. Pure but for the clock and the dice. */
+/** Turns the outcomes of one delivery into events, suppressions and a retry. Pure except for the clock and random numbers. */
 export function conclude(world: World, row: DeliveryRow, outcomes: readonly Outcome[]): Conclusion {
   const now = world.clock.now();
-  const done: Conclusion = { events: [], states: [], suppress: [], tell: [], retry: undefined, doubt: undefined };
+  const done: Conclusion = { events: [], states: [], suppress: [], logLines: [], retry: undefined, doubt: undefined };
   const groups = Map.groupBy(outcomes, (outcome) => groupOf(outcome));
   for (const group of groups.values()) {
     const first = group[0];
@@ -65,13 +65,13 @@ export function conclude(world: World, row: DeliveryRow, outcomes: readonly Outc
           type: 'email.failed',
           data: { to, failed: { reason: first.reason, ...('detail' in first ? { message: first.detail } : {}) } },
         });
-        done.tell.push((log) => log.failed({ emailId: row.email_id, to, reason: first.reason }));
+        done.logLines.push((log) => log.failed({ emailId: row.email_id, to, reason: first.reason }));
         break;
       case 'ambiguous': {
         const handedOffAt = now;
         const dueAt = handedOffAt + world.config.delivery.ambiguous_hours * HOUR_MS;
         done.doubt = { recipients: to, handedOffAt, dueAt };
-        done.tell.push((log) => log.ambiguous({ emailId: row.email_id, to, detail: first.detail }));
+        done.logLines.push((log) => log.ambiguous({ emailId: row.email_id, to, detail: first.detail }));
         break;
       }
       default:
@@ -81,7 +81,7 @@ export function conclude(world: World, row: DeliveryRow, outcomes: readonly Outc
   return done;
 }
 
-/** Recipients that share an event: the same kind of ending for the same reason. */
+/** Recipients with the same kind of outcome for the same reason share an event. */
 function groupOf(outcome: Outcome): string {
   switch (outcome.kind) {
     case 'bounced': {
@@ -107,12 +107,12 @@ function delivered(world: World, row: DeliveryRow, done: Conclusion, group: Of<'
   const first = group[0];
   if (first) {
     const tls = first.tls === null ? null : `${first.tls.version} ${first.tls.cipher}`;
-    done.tell.push((log) =>
+    done.logLines.push((log) =>
       log.delivered({ emailId: row.email_id, to, mx: first.mx, reply: replyText(first.reply), tls }),
     );
   }
   const at = isoTime(world.clock.now());
-  // Only the mailbox simulator answers with what happens next.
+  // Only outcomes of the mailbox simulator have a `then`.
   for (const { address, then = [] } of group) {
     for (const next of then) {
       if (next === 'complained') add(done, 'complained', { type: 'email.complained', data: { to: [address] } });
@@ -161,9 +161,9 @@ function deferred(
     random: world.random,
   });
   if ('giveUp' in next && first.reason === 'domain_unverified') {
-    // Nobody refused it: no receiver was ever asked.
+    // It failed without a refusal: no mail server was asked.
     add(done, 'failed', { type: 'email.failed', data: { to, failed: { reason: first.reason } } });
-    done.tell.push((log) => log.failed({ emailId: row.email_id, to, reason: 'domain_unverified' }));
+    done.logLines.push((log) => log.failed({ emailId: row.email_id, to, reason: 'domain_unverified' }));
     return;
   }
   if ('giveUp' in next) {
@@ -173,7 +173,7 @@ function deferred(
       type: 'email.bounced',
       data: { to, bounce: { type: 'Transient', subType: 'General', message, diagnosticCode } },
     });
-    done.tell.push((log) => log.gaveUp({ emailId: row.email_id, to, detail: first.detail, attempts: row.attempt }));
+    done.logLines.push((log) => log.gaveUp({ emailId: row.email_id, to, detail: first.detail, attempts: row.attempt }));
     return;
   }
   const dueAt = first.retryAfterMs === undefined ? next.at : now + first.retryAfterMs;
@@ -181,8 +181,10 @@ function deferred(
   const isFailing = group.some(({ reason, reply }) => OF_THE_DESTINATION.has(reason) || reply?.code === 421);
   done.retry = { recipients: to, dueAt, attempt: row.attempt, awaitsDomain, isFailing };
   const { reason, detail } = first;
-  done.tell.push((log) => log.deferred({ emailId: row.email_id, to, reason, detail, nextAttemptAt: isoTime(dueAt) }));
-  // Later deferrals of the same recipients are no news.
+  done.logLines.push((log) =>
+    log.deferred({ emailId: row.email_id, to, reason, detail, nextAttemptAt: isoTime(dueAt) }),
+  );
+  // Later deferrals of the same recipients record no event.
   if (row.attempt === 1)
     add(done, 'delivery_delayed', {
       type: 'email.delivery_delayed',
@@ -190,7 +192,7 @@ function deferred(
     });
 }
 
-/** Nobody at the destination has looked at the message; nor where 421 says that the service is not available. */
+/** Reasons that concern the destination and not the message. A reply of 421, service not available, is one as well. */
 const OF_THE_DESTINATION = new Set<string>([
   'destination_down',
   'unreachable',
@@ -229,15 +231,15 @@ function bounced(world: World, row: DeliveryRow, done: Conclusion, group: Of<'bo
     type: 'email.bounced',
     data: { to, bounce: { ...bounce, message: first.detail, diagnosticCode } },
   });
-  done.tell.push((log) =>
+  done.logLines.push((log) =>
     log.bounced({ emailId: row.email_id, to, reason: first.reason, detail: diagnosticCode.join(' | ') }),
   );
-  // The simulator's addresses never stay suppressed, or each of them could be used once.
+  // Addresses of the simulator are not suppressed, or each could be used only once.
   if (bounce.type !== 'Permanent' || row.destination === simulatorDomain(world)) return;
   done.suppress.push(...group.filter(isCondemned).map(({ address: email }) => ({ email, origin: 'bounce' as const })));
 }
 
-/** One reply to several recipients speaks of the message or of its sender, and tells nothing about any of them. */
+/** Whether a refusal suppresses the address. One reply to several recipients is about the message or its sender instead. */
 function isCondemned(outcome: Of<'bounced'>, _index: number, group: Of<'bounced'>[]): boolean {
   if (outcome.reason !== 'refused') return true;
   return !group.some((other) => other !== outcome && other.reply === outcome.reply);
@@ -245,7 +247,7 @@ function isCondemned(outcome: Of<'bounced'>, _index: number, group: Of<'bounced'
 
 const simulatorDomain = (world: World): string => `simulator.${world.config.instance.host}`.toLowerCase();
 
-/** What a refusal says of the address; what we refuse ourselves says it by its reason. */
+/** Classifies a bounce: by the reply of the mail server, or by our own reason where we refused it ourselves. */
 function bounceFor(outcome: Of<'bounced'>): Bounce {
   switch (outcome.reason) {
     case 'no_such_domain':
@@ -279,7 +281,7 @@ function suppressed(row: DeliveryRow, done: Conclusion, group: Of<'suppressed'>[
     type: 'email.suppressed',
     data: { to, suppressed: { reason, type: 'Suppressed', message, diagnosticCode: [] } },
   });
-  done.tell.push((log) => log.suppressed({ emailId: row.email_id, to }));
+  done.logLines.push((log) => log.suppressed({ emailId: row.email_id, to }));
 }
 
 const textOf = (outcome: Of<'deferred'> | Of<'bounced'>): string =>

@@ -11,7 +11,7 @@ const NOTICES = {
   failed: { what: 'FAILURE', status: '5.0.0' },
 } as const;
 
-/** The return path is ours, so that what the next server says comes to us; its sender hears it from us. */
+/** Delivery notices of the next server come to our return path; this makes the notices that the original sender asked for. */
 export function noticesOfReport(email: EmailRow, reported: ReportedRecipient, to: readonly string[]): NoticeOrder[] {
   const asked = readAsked(email.asked);
   const { action, diagnostic } = reported;

@@ -7,7 +7,7 @@ import type { Conclusion } from './conclude.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** What the sender asked to be told (RFC 3461 §6), of a try that came to this. */
+/** The delivery notices that the sender asked for (RFC 3461 §6), for the events of one attempt. */
 export function noticesOf(
   world: World,
   row: DeliveryRow,
@@ -18,14 +18,14 @@ export function noticesOf(
   if (!asked || asked.sender === '') return [];
   const orders = new Map<NoticeAction, NoticeRecipient[]>();
   for (const { type, data } of events) {
-    const told = TOLD[type];
-    if (!told) continue;
+    const kind = NOTICE_KINDS[type];
+    if (!kind) continue;
     for (const address of data?.to ?? []) {
       const outcome = outcomes.find((one) => one.address === address);
-      // A server that was asked itself sends its own.
+      // The next server supports DSN and sends the notice itself.
       if (outcome?.kind === 'delivered' && outcome.isNoticed) continue;
-      if (!wants(asked, address, told.what)) continue;
-      orders.set(told.action, [...(orders.get(told.action) ?? []), recipientOf(address, told, outcome)]);
+      if (!wants(asked, address, kind.what)) continue;
+      orders.set(kind.action, [...(orders.get(kind.action) ?? []), recipientOf(address, kind, outcome)]);
     }
   }
   const retryUntil = new Date(row.accepted_at + world.config.delivery.give_up_hours * HOUR_MS);
@@ -35,15 +35,15 @@ export function noticesOf(
   }));
 }
 
-interface Told {
+interface NoticeKind {
   what: Notify;
   action: NoticeAction;
-  /** Where nothing says more. */
+  /** The status without an enhanced code in the reply. */
   status: string;
 }
 
-const FAILED: Told = { what: 'FAILURE', action: 'failed', status: '5.0.0' };
-const TOLD: Readonly<Record<string, Told>> = {
+const FAILED: NoticeKind = { what: 'FAILURE', action: 'failed', status: '5.0.0' };
+const NOTICE_KINDS: Readonly<Record<string, NoticeKind>> = {
   'email.delivered': { what: 'SUCCESS', action: 'relayed', status: '2.0.0' },
   'email.delivery_delayed': { what: 'DELAY', action: 'delayed', status: '4.0.0' },
   'email.bounced': FAILED,
@@ -51,20 +51,20 @@ const TOLD: Readonly<Record<string, Told>> = {
   'email.suppressed': { ...FAILED, status: '5.7.1' },
 };
 
-function recipientOf(address: string, told: Told, outcome: Outcome | undefined): NoticeRecipient {
+function recipientOf(address: string, kind: NoticeKind, outcome: Outcome | undefined): NoticeRecipient {
   const reply = outcome && 'reply' in outcome ? outcome.reply : undefined;
   const remote = outcome && 'mx' in outcome ? outcome.mx : undefined;
   const detail = reply ? replyText(reply) : outcome && 'detail' in outcome ? outcome.detail : undefined;
   return {
     address,
-    status: statusOf(told, reply),
+    status: statusOf(kind, reply),
     ...(detail === undefined ? {} : { diagnostic: detail }),
     ...(remote === undefined ? {} : { remote: /^\S+/.exec(remote)?.[0] ?? remote }),
   };
 }
 
-/** Its class is that of the action: what was given up is over, though the last answer was for a time. */
-function statusOf({ status }: Told, reply: Reply | undefined): string {
+/** The enhanced code of the reply with the class of the action: mail that was given up has failed, even if the last reply was 4xx. */
+function statusOf({ status }: NoticeKind, reply: Reply | undefined): string {
   const said = reply?.enhanced ?? status;
   return said[0] === status[0] ? said : `${status[0]}${said.slice(1)}`;
 }

@@ -14,22 +14,22 @@ import { noticesOfReport } from './notices-of-report.ts';
 /** A report that came to a return path of ours. */
 export interface ReturnedReport {
   emailId: string;
-  /** How the return path begins, which says for which of the email's destinations it was made. */
+  /** The beginning of the return path, which identifies the destination of the email. */
   prefix: string;
   report: Exclude<MailReport, { kind: 'none' }>;
 }
 
 type Reported = Exclude<ReturnedReport['report'], { kind: 'complaint' }>;
-type Told = Happening<'email.bounced' | 'email.complained' | 'email.delivery_delayed' | 'email.delivered'>;
-type Settled = Told & { maySuppress: boolean };
+type ReportedEvent = Happening<'email.bounced' | 'email.complained' | 'email.delivery_delayed' | 'email.delivered'>;
+type Settled = ReportedEvent & { maySuppress: boolean };
 
 /**
- * Settles what a report says, days after the connection has ended: events, states, suppressions and doubts in one
- * transaction. It speaks of recipients at its own destination alone, and what was told before is not told again. Answers
- * whether there is mail to deliver now: notices to a sender who had asked for them.
+ * Settles a report that comes after the connection has ended, possibly days later: events, states, suppressions and doubts in
+ * one transaction. It counts only for recipients at the destination of its return path, and an event that is recorded already
+ * is not recorded again. Answers whether it queued delivery notices to the sender.
  */
 export async function settleReport(world: World, { emailId, prefix, report }: ReturnedReport): Promise<boolean> {
-  const tell: (() => void)[] = [];
+  const logLines: (() => void)[] = [];
   let notices: NoticeOrder[] = [];
   await world.db.tx(async (tx) => {
     const [email] = await emailRowsByIds(tx, [emailId]);
@@ -43,23 +43,23 @@ export async function settleReport(world: World, { emailId, prefix, report }: Re
     for (const happening of happenings) await write(world, tx, email, happening);
     if (report.kind !== 'complaint') {
       const lists = report.recipients.filter(({ action }) => action === 'expanded');
-      const to = lists.flatMap(({ addresses }) => meant(recipients, addresses));
-      if (to.length > 0) tell.push(() => world.mailLog.expanded({ emailId, to }));
+      const to = lists.flatMap(({ addresses }) => recipientsMeant(recipients, addresses));
+      if (to.length > 0) logLines.push(() => world.mailLog.expanded({ emailId, to }));
     }
-    notices = report.kind === 'complaint' ? [] : passedBack(email, recipients, known, report);
+    notices = report.kind === 'complaint' ? [] : noticesToSender(email, recipients, known, report);
     await writeNotices(world, tx, notices);
     for (const { type, data } of happenings) {
       if (type !== 'email.bounced') continue;
       const detail = data.bounce.diagnosticCode.join(' | ');
-      tell.push(() => world.mailLog.bounced({ emailId, to: [...data.to], reason: 'returned', detail }));
+      logLines.push(() => world.mailLog.bounced({ emailId, to: [...data.to], reason: 'returned', detail }));
     }
   });
-  for (const line of tell) line();
+  for (const line of logLines) line();
   return notices.length > 0;
 }
 
-/** To whoever asked for it, what a server says that was asked in their stead; said once. */
-function passedBack(
+/** Delivery notices to the sender that asked for them, each sent once. */
+function noticesToSender(
   email: EmailRow,
   recipients: readonly string[],
   known: readonly RecordedEvent[],
@@ -67,14 +67,14 @@ function passedBack(
 ): NoticeOrder[] {
   return report.recipients.flatMap((reported) => {
     const type = TYPES[reported.action];
-    // That a server has taken the message was told at its 250, and is not what it says here.
+    // `email.delivered` was recorded at the 250 of the next server; a report of delivery further on is news all the same.
     const isNews = (address: string): boolean =>
-      type === undefined || type === 'email.delivered' || !wasTold(known, type, address);
-    return noticesOfReport(email, reported, meant(recipients, reported.addresses).filter(isNews));
+      type === undefined || type === 'email.delivered' || !wasRecorded(known, type, address);
+    return noticesOfReport(email, reported, recipientsMeant(recipients, reported.addresses).filter(isNews));
   });
 }
 
-/** Before destinations had return paths of their own, the prefix was a letter, and stood for all of them. */
+/** The recipients at the destination of a prefix. Old prefixes are one letter, without a destination, and stand for all. */
 function recipientsAt(email: EmailRow, prefix: string): string[] {
   const lists = [email.to_list, email.cc_list, email.bcc_list];
   const all = lists.flatMap((json) => (json === null ? [] : (JSON.parse(json) as string[]))).map(bareAddress);
@@ -88,15 +88,15 @@ function recipientsAt(email: EmailRow, prefix: string): string[] {
 
 const bareAddress = (mailbox: string): string => /<([^<>]*)>\s*$/.exec(mailbox)?.[1] ?? mailbox;
 
-/** Whom a report means. One that was forwarded bounces under another address; where there is but one, it is that one. */
-function meant(recipients: readonly string[], addresses: readonly string[]): string[] {
+/** The recipients that a report is about. Forwarded mail bounces under another address: a lone recipient is meant then. */
+function recipientsMeant(recipients: readonly string[], addresses: readonly string[]): string[] {
   const named = new Set(addresses.map(normalizeAddress));
   const found = recipients.filter((address) => named.has(normalizeAddress(address)));
   if (found.length > 0) return found;
   return recipients.length === 1 ? [...recipients] : [];
 }
 
-const wasTold = (known: readonly RecordedEvent[], type: Told['type'], address: string): boolean =>
+const wasRecorded = (known: readonly RecordedEvent[], type: ReportedEvent['type'], address: string): boolean =>
   known.some(
     (event) =>
       event.type === type && 'to' in (event.data ?? {}) && (event.data as { to: string[] }).to.includes(address),
@@ -107,32 +107,34 @@ function complained(
   addresses: readonly string[],
   known: readonly RecordedEvent[],
 ): Settled[] {
-  const to = meant(recipients, addresses).filter((address) => !wasTold(known, 'email.complained', address));
-  // Providers leave out or change whose complaint it is.
+  const to = recipientsMeant(recipients, addresses).filter(
+    (address) => !wasRecorded(known, 'email.complained', address),
+  );
+  // Providers leave out or change the address of the person who complained.
   return to.length === 0 ? [] : [{ type: 'email.complained', data: { to }, maySuppress: recipients.length === 1 }];
 }
 
-/** Of several that a report says the same of, as of the members of an alias, those which name the address itself count. */
+/** Where entries of a report are about one recipient, such as the members of an alias, those that name our address come first. */
 function allConcluded(
   world: World,
   email: EmailRow,
   about: { recipients: readonly string[]; report: Reported; known: readonly RecordedEvent[] },
 ): Settled[] {
   const { recipients, report, known } = about;
-  const told = new Set<string>();
-  const isOwn = (reported: ReportedRecipient): boolean => isFinal(recipients, reported);
+  const recorded = new Set<string>();
+  const isOwn = (reported: ReportedRecipient): boolean => isAboutOurAddress(recipients, reported);
   const inOrder = [...report.recipients.filter(isOwn), ...report.recipients.filter((reported) => !isOwn(reported))];
   return inOrder.flatMap((reported) => {
     const maySuppress = recipients.length === 1 && isOwn(reported);
-    return concluded(world, email, { recipients, reported, known, told }).map((one) => ({ ...one, maySuppress }));
+    return concluded(world, email, { recipients, reported, known, recorded }).map((one) => ({ ...one, maySuppress }));
   });
 }
 
 /**
- * Whether a report speaks of the address that we sent to. One that ended at another says nothing for ever about it: behind
- * an alias each member has our return path, and could have it suppressed for all of them.
+ * Whether a report is about the address that we sent to. A failure at another address, behind an alias, must not suppress
+ * ours: each member of the alias has seen our return path, and could have the alias suppressed for all members.
  */
-function isFinal(recipients: readonly string[], { addresses }: ReportedRecipient): boolean {
+function isAboutOurAddress(recipients: readonly string[], { addresses }: ReportedRecipient): boolean {
   const final = addresses.at(-1);
   return final === undefined || recipients.some((address) => normalizeAddress(address) === normalizeAddress(final));
 }
@@ -144,20 +146,20 @@ function concluded(
     recipients: readonly string[];
     reported: ReportedRecipient;
     known: readonly RecordedEvent[];
-    told: Set<string>;
+    recorded: Set<string>;
   },
-): Told[] {
-  const { recipients, reported, known, told } = about;
+): ReportedEvent[] {
+  const { recipients, reported, known, recorded } = about;
   const type = TYPES[reported.action];
-  const to = meant(recipients, reported.addresses).filter(
-    // A late word that it takes longer says nothing about what has ended meanwhile.
+  const to = recipientsMeant(recipients, reported.addresses).filter(
+    // A delay that is reported late is no news about a recipient whose mail has ended since.
     (address) =>
-      !told.has(`${type} ${address}`) &&
-      !wasTold(known, type, address) &&
-      !(type !== 'email.bounced' && wasTold(known, 'email.bounced', address)),
+      !recorded.has(`${type} ${address}`) &&
+      !wasRecorded(known, type, address) &&
+      !(type !== 'email.bounced' && wasRecorded(known, 'email.bounced', address)),
   );
   if (to.length === 0) return [];
-  for (const address of to) told.add(`${type} ${address}`);
+  for (const address of to) recorded.add(`${type} ${address}`);
   const diagnostic = [reported.status, reported.diagnostic].filter((part) => part).join(' ');
   switch (type) {
     case 'email.delivered':
@@ -176,7 +178,7 @@ function concluded(
   }
 }
 
-/** That a message was passed on says what the 250 before it said; where that was lost, it ends the doubt. */
+/** The events of reported actions. `relayed` repeats the 250 of the next server, and ends the doubt where the 250 was lost. */
 const TYPES = {
   delivered: 'email.delivered',
   relayed: 'email.delivered',
@@ -185,7 +187,7 @@ const TYPES = {
   failed: 'email.bounced',
 } as const;
 
-/** As if the reply had come over the connection. Without a code of the reply, the status has to do. */
+/** Classifies the bounce as if the reply had come over the connection; without a reply code, by the status. */
 function bounceFor({ status, diagnostic }: ReportedRecipient): Bounce {
   const said = /\b([45]\d\d)[ -](?:#?([45]\.\d{1,3}\.\d{1,3})\b)?/.exec(diagnostic);
   const enhanced = status !== undefined && !/^[45]\.0\.0$/.test(status) ? status : said?.[2];
@@ -200,8 +202,8 @@ function bounceFor({ status, diagnostic }: ReportedRecipient): Bounce {
 }
 
 /**
- * Suppresses only where the return path was one recipient's: of several, each has seen it and could name another in a
- * report of its own making, who would get no mail any more.
+ * Suppresses only where the return path was made for one recipient. Of several, each has seen it, and could forge a report
+ * that has another one suppressed.
  */
 async function write(
   world: World,
@@ -228,8 +230,8 @@ const STATES = {
   'email.delivered': 'delivered',
 } as const;
 
-/** Only what is for ever, and what a person has said. */
-function originOf(happening: Told): 'bounce' | 'complaint' | undefined {
+/** Only permanent bounces and complaints suppress an address. */
+function originOf(happening: ReportedEvent): 'bounce' | 'complaint' | undefined {
   if (happening.type === 'email.complained') return 'complaint';
   return happening.type === 'email.bounced' && happening.data.bounce.type === 'Permanent' ? 'bounce' : undefined;
 }

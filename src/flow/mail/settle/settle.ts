@@ -20,11 +20,11 @@ interface Settled {
   row: DeliveryRow;
   conclusion: Conclusion;
   attempt: AttemptRow | undefined;
-  /** What its sender asked to be told. */
+  /** Delivery notices that the sender asked for. */
   notices: NoticeOrder[];
 }
 
-/** Settles what `owner` claimed. What it has lost the lease of was settled already, or is somebody else's to settle. */
+/** Settles deliveries that `owner` claimed. One whose lease is lost was settled already, or another node settles it. */
 export function createSettle(world: World, owner: string): Settle {
   const write = world.commits.lane<Settled, boolean>(async (tx, items) => {
     const ours = await endTheirClaims(world, tx, owner, items);
@@ -35,17 +35,18 @@ export function createSettle(world: World, owner: string): Settle {
     const conclusion = conclude(world, row, outcomes);
     const attempt = tried && attemptOf(world, row, outcomes, tried);
     const notices = noticesOf(world, row, outcomes, conclusion);
-    if (await write({ row, conclusion, attempt, notices })) for (const tell of conclusion.tell) tell(world.mailLog);
+    if (await write({ row, conclusion, attempt, notices }))
+      for (const logLines of conclusion.logLines) logLines(world.mailLog);
   };
 }
 
-/** Writes down that the operator took these out of the queue, in the transaction that did. Answers the log's lines, for when it has committed. */
+/** Records that the operator dropped these deliveries, in the transaction that removed them. Answers log lines for after the commit. */
 export async function settleDropped(
   world: World,
   tx: Executor,
   rows: readonly DeliveryRow[],
   detail: string,
-): Promise<Conclusion['tell']> {
+): Promise<Conclusion['logLines']> {
   const settled = rows.map((row): Settled => {
     const addresses = JSON.parse(row.recipients) as string[];
     const outcomes = addresses.map((address): Outcome => ({
@@ -58,7 +59,7 @@ export async function settleDropped(
     return { row, conclusion, attempt: undefined, notices: noticesOf(world, row, outcomes, conclusion) };
   });
   await writeDown(world, tx, settled);
-  return settled.flatMap(({ conclusion }) => conclusion.tell);
+  return settled.flatMap(({ conclusion }) => conclusion.logLines);
 }
 
 async function endTheirClaims(world: World, tx: Executor, owner: string, items: Settled[]): Promise<Settled[]> {
@@ -70,7 +71,7 @@ async function endTheirClaims(world: World, tx: Executor, owner: string, items: 
   );
   const ours: Settled[] = [];
   for (const item of items) {
-    // Taken out of the set, so that a delivery that is settled twice in one commit counts once.
+    // Deleted from the set, so that a delivery that is settled twice in one commit counts once.
     const isOurs = isOver(item) ? over.delete(item.row.id) : await keep(world, tx, owner, item);
     if (isOurs) ours.push(item);
     else world.log.warn({ emailId: item.row.email_id }, 'an outcome came for a delivery that is held no more');
@@ -78,7 +79,7 @@ async function endTheirClaims(world: World, tx: Executor, owner: string, items: 
   return ours;
 }
 
-/** What goes on: recipients to try again stay in the row; those in doubt stand in a row that is never sent again. */
+/** Keeps a delivery that is not over: recipients to try again stay in the row, or those in doubt in a row that is never sent again. */
 async function keep(world: World, tx: Executor, owner: string, { row, conclusion }: Settled): Promise<boolean> {
   const { retry, doubt } = conclusion;
   const inDoubt = doubt && { handed_off_at: doubt.handedOffAt, due_at: doubt.dueAt, attempt: row.attempt };
