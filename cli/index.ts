@@ -16,7 +16,6 @@ import { keepRest } from './commands/declare-rest.ts';
 import { addDomainClaimCommands } from './commands/domain-claims/index.ts';
 import { addDomainCommands } from './commands/domains/index.ts';
 import { addEmailCommands } from './commands/emails/index.ts';
-import { addInboundRuleCommands } from './commands/inbound-rules/index.ts';
 import { addMetricsCommands } from './commands/metrics/index.ts';
 import { addQueueCommands } from './commands/queue/index.ts';
 import { addReceivedEmailCommands } from './commands/received-emails/index.ts';
@@ -24,9 +23,8 @@ import { addSegmentCommands } from './commands/segments/index.ts';
 import { addSystemCommands } from './commands/system/index.ts';
 import { addSuppressionCommands } from './commands/suppressions/index.ts';
 import { addTeamCommands } from './commands/teams/index.ts';
-import { addTemplateCommands } from './commands/templates/index.ts';
 import { addWebhookCommands } from './commands/webhooks/index.ts';
-import { audit, logs, operatorAudit, shares, topics, usage } from './families/index.ts';
+import { audit, inboundRules, logs, operatorAudit, shares, templates, topics, usage } from './families/index.ts';
 
 export { adviceFor } from './commands/advise.ts';
 export { flagValues } from './commands/flag-values.ts';
@@ -38,11 +36,11 @@ const PARTS: readonly (readonly [words: string, add: (program: Command) => void]
   ['shares', (program) => declareFamily(program, shares)],
   ['attachments', addAttachmentCommands],
   ['received', addReceivedEmailCommands],
-  ['inbound-rules', addInboundRuleCommands],
+  ['inbound-rules', (program) => declareFamily(program, inboundRules)],
   ['domains', addDomainCommands],
   ['domains', addDomainClaimCommands],
   ['keys api-keys', addApiKeyCommands],
-  ['templates', addTemplateCommands],
+  ['templates', (program) => declareFamily(program, templates)],
   ['contacts', addContactCommands],
   ['contacts', addContactImportCommands],
   ['contact-properties properties', addContactPropertyCommands],

@@ -74,7 +74,8 @@ export class ActionRunner {
     const said = action.description?.replaceAll(/--(?=[a-z])/g, '') ?? '';
     const which = paths.length > 1 ? [`Of ${inALine(names)}.`] : [];
     const note = [...which, ...stays, said].join(' ').trim();
-    const fields = { keys: Object.fromEntries(asked), flags: action.flags, given, note, isAsking };
+    const flags = Object.fromEntries(Object.entries(action.flags).filter(([, { isTyped }]) => !isTyped));
+    const fields = { keys: Object.fromEntries(asked), flags, given, note, isAsking };
     const form: FormDialog = new FormDialog(title, fields, (filled) =>
       this.#confirm({ bound, paths: paths.map((one) => ({ ...one, ...filled.path })), names, body: filled.body, form }),
     );

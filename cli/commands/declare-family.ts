@@ -1,7 +1,8 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import type { Action, Detail, Family, Flag, Key, List, Report } from '../families/family.ts';
-import { act, declareCommand, wholeNumber } from './declare.ts';
+import { act, collect, declareCommand, wholeNumber } from './declare.ts';
 import { nameFields } from './field-names.ts';
+import { optionOf } from './read-flags.ts';
 
 /**
  * Everything of a family that its page alone can say, behind whatever is written by hand. Families that share a command
@@ -16,17 +17,13 @@ export function declareFamily(program: Command, family: Family, byHand?: (parent
   byHand?.(parent);
   if (list) declareList(parent, family, list);
   if (get) declareGet(parent, family, get);
-  declareActions(parent, actions);
+  for (const action of actions) if (!action.isSpecial) declareAction(parent, family, action);
 }
 
 const declareReport = (parent: Command, verb: string, report: Report, place = {}): Command =>
   declareCommand(parent, verb, report, place).action(
     act(async (session) => (await import('./run-report.ts')).runReport(session, report)),
   );
-
-function declareActions(parent: Command, actions: readonly Action[]): void {
-  for (const action of actions) if (!action.isSpecial) declareAction(parent, action);
-}
 
 function declareList(parent: Command, family: Family, list: List): Command {
   const command = declareCommand(parent, list.verb, list, { isDefault: family.isUsual === 'list' });
@@ -76,14 +73,18 @@ export function declareGet(parent: Command, { noun }: Family, get: Detail, byHan
   return addFields(command).action(act(byHand ?? run, { key: !get.needsNoKey }));
 }
 
-function declareAction(parent: Command, action: Action): Command {
+function declareAction(parent: Command, { noun }: Family, action: Action): Command {
   const command = declareCommand(parent, action.verb, action);
   addWords(command, action.path);
   addFlags(command, action.flags);
+  if (action.clears) {
+    const fields = `${action.clears.slice(0, -1).join(', ')} or ${action.clears.at(-1)}`;
+    command.option('--clear <field>', `take away ${fields}; repeatable`, collect);
+  }
   if (action.destroys) addYes(command);
   return command.action(
     act(async (session, words, options) =>
-      (await import('./run-action.ts')).runAction(session, action, words, options),
+      (await import('./run-action.ts')).runAction(session, action, words, options, { command, noun }),
     ),
   );
 }
@@ -102,14 +103,29 @@ export function addWords(command: Command, keys: Readonly<Record<string, Key>>):
 }
 
 export function addFlags(command: Command, flags: Readonly<Record<string, Flag>>): void {
-  for (const [field, { flag = field.replaceAll('_', '-'), value, says, isNumber, isRequired }] of Object.entries(
-    flags,
-  )) {
-    const option = command.createOption(`--${flag} ${value}`, says);
-    if (isNumber) option.argParser(wholeNumber);
-    command.addOption(option.makeOptionMandatory(isRequired ?? false));
-    nameFields(command, { [field]: `--${flag}` });
+  for (const [field, flag] of Object.entries(flags)) {
+    if (flag.isWord) command.argument(flag.value, flag.says);
+    else addOption(command, optionOf(field, flag), flag);
+    nameFields(command, { [field]: flag.isWord ? flag.value : `--${optionOf(field, flag)}` });
   }
+}
+
+function addOption(
+  command: Command,
+  name: string,
+  { value, says, isNumber, isRequired, isVariadic, isRepeatable, fromFile }: Flag,
+): void {
+  const taken = isVariadic ? value.replace('>', '...>') : value;
+  const option = command.createOption(
+    `--${name} ${taken}`,
+    isRepeatable && !says.includes('repeatable') ? `${says}; repeatable` : says,
+  );
+  if (isNumber) option.argParser(wholeNumber);
+  if (isRepeatable) option.argParser(collect);
+  // A file will do as well.
+  command.addOption(option.makeOptionMandatory(isRequired === true && fromFile === undefined));
+  if (fromFile !== undefined)
+    command.option(`--${name}-file <file>`, `a file with the ${fromFile}, - for standard input`);
 }
 
 function countFromOne(text: string): number {

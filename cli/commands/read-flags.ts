@@ -5,9 +5,15 @@ export function readFlags(
   flags: Readonly<Record<string, Flag>>,
   options: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
-  const given = Object.entries(flags).map(([field, { flag }]) => [field, options[attributeOf(flag ?? field)]] as const);
+  const given = Object.entries(flags).map(
+    ([field, flag]) => [field, options[attributeOf(optionOf(field, flag))]] as const,
+  );
   return Object.fromEntries(given.filter(([, value]) => value !== undefined));
 }
 
+/** The option of a field, without its dashes. */
+export const optionOf = (field: string, { flag }: Flag): string => flag ?? field.replaceAll('_', '-');
+
 /** As commander calls an option: `--scheduled-at` is `scheduledAt`. */
-const attributeOf = (flag: string): string => flag.replaceAll(/[-_](\w)/g, (_, letter: string) => letter.toUpperCase());
+export const attributeOf = (option: string): string =>
+  option.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());

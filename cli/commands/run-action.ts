@@ -1,9 +1,11 @@
+import type { Command } from 'commander';
 import { nameOf, type CallOf, type Client, type OperationId } from '../client/index.ts';
 import type { Action } from '../families/family.ts';
-import { cleanLines } from '../output/index.ts';
+import { CliFault, cleanLines } from '../output/index.ts';
 import { mustBeConfirmed } from './confirm.ts';
 import { readPath } from './find-id.ts';
-import { readFlags } from './read-flags.ts';
+import { readBody, type Body } from './read-body.ts';
+import { optionOf } from './read-flags.ts';
 import type { Session } from './session.ts';
 
 export type ActionOptions = Readonly<Record<string, unknown>> & { yes?: boolean | undefined };
@@ -13,14 +15,34 @@ export async function runAction(
   action: Action,
   words: readonly (string | undefined)[],
   options: ActionOptions,
+  declared?: Declared,
 ): Promise<void> {
   const { client, terminal, isJson } = session;
+  const spoken = await readBody(action, words.slice(Object.keys(action.path).length), options);
+  if (declared) mustSuffice(action, spoken, declared);
   const path = await prepare(session, action, words, options);
-  const body = Object.keys(action.flags).length === 0 ? {} : { body: readFlags(action.flags, options) };
+  const body = Object.keys(action.flags).length === 0 ? {} : { body: spoken };
   const answer = await call(client, action.operation as OperationId, { path, ...body });
   if (isJson) return terminal.printJson(answer);
   terminal.tell(tellOf(session, action, answer));
   if (action.hint) terminal.hint(action.hint(answer as never));
+}
+
+/** The command of an action, and what its family is of. */
+interface Declared {
+  command: Command;
+  noun: string;
+}
+
+function mustSuffice({ flags, clears }: Action, body: Body, { command, noun }: Declared): void {
+  for (const [field, flag] of Object.entries(flags)) {
+    if (!flag.isRequired || flag.fromFile === undefined || field in body) continue;
+    const option = `--${optionOf(field, flag)}`;
+    throw new CliFault(`${noun} needs ${flag.fromFile}; give it with ${option} or ${option}-file`, 'usage');
+  }
+  if (!clears || Object.keys(body).length > 0) return;
+  const words = `${command.parent?.name()} ${command.name()}`;
+  throw new CliFault(`name at least one thing to change. See them with: rasket ${words} --help`, 'usage');
 }
 
 /** The path of an action, once everybody agrees that it is meant. */

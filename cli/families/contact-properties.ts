@@ -51,12 +51,11 @@ export const contactProperties = {
       summary: 'declare a property',
       example: 'contact-properties create plan --type string --fallback free',
       flags: {
-        key: { value: '<key>', says: 'letters, digits and underscores', isRequired: true },
+        key: { value: '<key>', says: 'letters, digits and underscores', isWord: true, isRequired: true },
         type: { value: '<type>', says: 'string or number', isRequired: true, choices: ['string', 'number'] },
         fallback_value,
       },
       done: 'Declared',
-      isSpecial: true,
     }),
     actionOf('updateContactProperty', {
       verb: 'update',

@@ -53,6 +53,16 @@ export interface Flag {
   flag?: string;
   value: string;
   says: string;
+  /** At the command line a word of its own, behind those of the path. */
+  isWord?: true;
+  /** At the command line one option takes several words. */
+  isVariadic?: true;
+  /** At the command line it is repeated for each of several. */
+  isRepeatable?: true;
+  /** Its contents may also come from a file, with `--<flag>-file`: what the file holds. */
+  fromFile?: string;
+  /** A form does not ask for it. */
+  isTyped?: true;
   isNumber?: true;
   /** true or false. */
   isBoolean?: true;
@@ -177,6 +187,8 @@ export interface Action extends Spoken {
   path: Readonly<Record<string, Key>>;
   /** Fields of the body, `one.two` inside of another; `file` and those like it are paths on this machine, and `permissive` is a header. */
   flags: Readonly<Record<string, Flag>>;
+  /** Fields that `--clear` sets to null. An action that has it refuses to be called without any field. */
+  clears?: readonly string[];
   /** A form for one item begins with it. */
   current?: Current;
   lines?: Lines;
@@ -307,6 +319,7 @@ export function actionOf<Id extends OperationId>(
     seen?: Seen;
     destroys?: Destruction;
     destroysNamed?: Action['destroysNamed'];
+    clears?: readonly BodyField<Id>[];
     isSecret?: true;
     isSpecial?: true;
   } & All<'path', PathOf<Id>, Key>,

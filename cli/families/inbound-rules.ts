@@ -27,8 +27,9 @@ const action: Flag = {
   choices: ['webhook_only', 'forward', 'drop'],
 };
 const forward_to: Flag = {
-  value: '<addresses>',
-  says: 'where forward passes mail on to; up to 10 addresses, with commas between them',
+  value: '<address>',
+  says: 'where forward passes mail on to; up to 10 addresses',
+  isVariadic: true,
   isList: true,
 };
 
@@ -52,18 +53,15 @@ export const inboundRules = {
     actionOf('createInboundRule', {
       verb: 'create',
       summary: 'create a rule',
+      description:
+        'Says what is done with mail to an address, a pattern (support+*@example.com, *@example.com) or * for everything. The most specific rule decides. forward keeps the message and passes it on; webhook_only keeps who wrote what to whom and no content; drop keeps nothing.',
       example: 'inbound-rules create support@example.com --action forward --forward-to office@example.org',
       flags: {
-        pattern: {
-          value: '<pattern>',
-          says: 'an address, a pattern such as support+*@example.com, or * for everything',
-          isRequired: true,
-        },
+        pattern: { value: '<pattern>', says: 'an address, a pattern, or *', isWord: true, isRequired: true },
         action: { ...action, isRequired: true },
         forward_to,
       },
       done: 'Created',
-      isSpecial: true,
     }),
     actionOf('updateInboundRule', {
       verb: 'update',
@@ -73,7 +71,6 @@ export const inboundRules = {
       flags: { action, forward_to },
       current: currentIn('getInboundRule'),
       done: 'Changed',
-      isSpecial: true,
     }),
     actionOf('deleteInboundRule', {
       verb: 'delete',

@@ -40,17 +40,14 @@ export const segments = {
     actionOf('createSegment', {
       verb: 'create',
       summary: 'create a segment',
-      example: 'segments create Paying',
+      description:
+        'Creates a segment. Without a filter it holds the contacts that are added to it alone; a filter is JSON such as {"all": [{"field": "properties.plan", "op": "eq", "value": "pro"}]}.',
+      example: `segments create Paying --filter '{"all": [{"field": "unsubscribed", "op": "eq", "value": false}]}'`,
       flags: {
-        name: { value: '<name>', says: 'what you call it', isRequired: true },
-        filter: {
-          value: '<json>',
-          says: 'whom it holds, as JSON: {"all": [{"field": "properties.plan", "op": "eq", "value": "pro"}]}; nobody but those who are added where it is left empty',
-          isJson: true,
-        },
+        name: { value: '<name>', says: 'what you call it', isWord: true, isRequired: true },
+        filter: { value: '<json>', says: 'the filter', fromFile: 'filter', isJson: true },
       },
       done: 'Created',
-      isSpecial: true,
     }),
     actionOf('updateSegment', {
       verb: 'update',

@@ -9,6 +9,7 @@ import {
   nameIn,
   type Family,
   type Field,
+  type Flag,
   type Key,
   type Tone,
 } from './family.ts';
@@ -48,6 +49,25 @@ const TO_PUBLISH = {
       : template.updated_at > (template.published_at ?? '')),
   says: 'only a template with changes that are not published',
 };
+
+const content = {
+  html: { value: '<html>', says: 'the HTML', fromFile: 'HTML', hasLines: true },
+  text: { value: '<text>', says: 'the plain text', fromFile: 'plain text', hasLines: true, isClearable: true },
+  subject: { value: '<text>', says: 'the subject of sends that name none', isClearable: true },
+  from: { value: '<address>', says: 'the sender of sends that name none', isClearable: true, isMore: true },
+  reply_to: {
+    ...{ value: '<address>', says: 'where answers go', isRepeatable: true },
+    ...{ isList: true, isClearable: true, isMore: true },
+  },
+  alias: { value: '<alias>', says: 'a name to send and read it by', isClearable: true },
+  variables: {
+    flag: 'variable',
+    value: '<declaration>',
+    says: 'KEY, KEY=fallback, KEY:number or KEY:number=25; repeatable, and all together replace those before',
+    isRepeatable: true,
+    isTyped: true,
+  },
+} as const satisfies Readonly<Record<string, Flag>>;
 
 export const templates = {
   command: 'templates',
@@ -89,33 +109,29 @@ export const templates = {
     actionOf('createTemplate', {
       verb: 'create',
       summary: 'write a template',
-      example: "templates create 'Order confirmation' --html '<p>Thank you, {{{NAME|friend}}}.</p>'",
+      description:
+        'Writes a template as a draft; publish it before sending with it. {{{KEY}}} or {{{KEY|default}}} in HTML, text and subject is where a value goes.',
+      example:
+        "templates create 'Order confirmation' --html '<p>{{{PRODUCT}}}</p>' --variable 'PRODUCT=your item' --alias order-confirmation",
       flags: {
-        name: { value: '<name>', says: 'what you call it', isRequired: true },
-        html: { value: '<html>', says: 'the HTML; {{{NAME}}} is a variable', isRequired: true, hasLines: true },
-        subject: { value: '<text>', says: 'the subject' },
-        text: { value: '<text>', says: 'the plain text', hasLines: true },
-        alias: { value: '<alias>', says: 'another name that sends may use' },
+        name: { value: '<name>', says: 'what you call it; recipients never see it', isWord: true, isRequired: true },
+        ...content,
+        html: { ...content.html, isRequired: true },
       },
       done: 'Created',
-      isSpecial: true,
+      hint: ({ id: made }) => `It is a draft; publish it with: rasket templates publish ${made}`,
     }),
     actionOf('updateTemplate', {
       verb: 'update',
       summary: 'change a template',
-      description: 'Changes what is named. Sends use it as it was until it is published.',
-      example: "templates update order-confirmation --subject 'Thank you'",
+      description:
+        'Changes what is named and leaves the rest as it is. Changed content is a draft until it is published; name and alias change at once.',
+      example: "templates update order-confirmation --subject 'Your order of {{{PRODUCT}}}'",
       path: { template: TEMPLATE },
-      flags: {
-        name: { value: '<name>', says: 'what you call it' },
-        html: { value: '<html>', says: 'the HTML; {{{NAME}}} is a variable', hasLines: true },
-        subject: { value: '<text>', says: 'the subject', isClearable: true },
-        text: { value: '<text>', says: 'the plain text', isClearable: true, hasLines: true },
-        alias: { value: '<alias>', says: 'another name that sends may use', isClearable: true },
-      },
+      flags: { name: { value: '<name>', says: 'what you call it' }, ...content },
+      clears: ['alias', 'from', 'subject', 'reply_to', 'text', 'variables'],
       current: currentIn('getTemplate'),
       done: 'Changed',
-      isSpecial: true,
     }),
     actionOf('publishTemplate', {
       verb: 'publish',

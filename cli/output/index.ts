@@ -28,7 +28,15 @@ export {
   readTemplate,
   readUtf8,
 } from './read-message.ts';
-export { readColumns, readFallback, readProperties, readTopics, splitPairs, type NameOption } from './read-pairs.ts';
+export {
+  readColumns,
+  readFallback,
+  readProperties,
+  readTopics,
+  readVariable,
+  splitPairs,
+  type NameOption,
+} from './read-pairs.ts';
 export { formatPairs, formatTable, openTable, type Column, type Table } from './table.ts';
 export { listFor } from './next-steps.ts';
 export { fitProse } from './prose.ts';

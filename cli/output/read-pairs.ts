@@ -1,3 +1,4 @@
+import type { TemplateVariableRequest } from '../../src/contract/index.ts';
 import { CliFault } from './cli-fault.ts';
 
 /** What an option is called where it was typed. */
@@ -79,3 +80,16 @@ export const splitPairs = (text: string): string[] =>
     .split(/\s*,\s*(?=[^\s,=]+=)/)
     .map((pair) => pair.trim().replace(/,$/, ''))
     .filter((pair) => pair !== '');
+
+/** A variable of a template: KEY, KEY=fallback, KEY:number or KEY:number=25. What is wrong with a key is the server's to say. */
+export function readVariable(declaration: string): TemplateVariableRequest {
+  const [, key = '', type = 'string', fallback] = /^([^:=]*)(?::([^=]*))?(?:=([^]*))?$/.exec(declaration) ?? [];
+  if (type !== 'string' && type !== 'number') throw wrong('--variable has the type string or number', declaration);
+  if (fallback === undefined) return { key, type };
+  if (type === 'string') return { key, type, fallback_value: fallback };
+  const number = Number(fallback);
+  if (fallback.trim() === '' || !Number.isFinite(number)) {
+    throw wrong('--variable has no number behind the =', declaration);
+  }
+  return { key, type, fallback_value: number };
+}

@@ -37,9 +37,13 @@ export function entryOf({
 }
 
 export const ofFlag = (name: string, flag: Flag) => ({
-  ...{ name, label: (flag.flag ?? name).replaceAll(/[-_]/g, ' '), says: flag.says },
+  ...{ name, label: (flag.flag ?? name).replaceAll(/[-_]/g, ' '), says: saysOf(flag) },
   ...{ isRequired: flag.isRequired ?? false, flag },
 });
+
+/** What the command line takes one by one is one text here. */
+const saysOf = ({ says, isVariadic, isRepeatable }: Flag): string =>
+  isVariadic || isRepeatable ? `${says}, with commas between them` : says;
 
 export const choicesOf = (entry: Entry | undefined): readonly string[] =>
   entry?.flag?.isBoolean ? ['true', 'false'] : (entry?.flag?.choices ?? []);

@@ -106,6 +106,8 @@ export interface Schema {
   anyOf?: OrRef<Schema>[];
   /** One clause that says what would be right, shown when this schema is violated. */
   'x-message'?: string;
+  /** What the examples of answers and bodies show of it; gone once they are made. */
+  'x-example'?: unknown;
 }
 
 export interface ErrorRow {

@@ -2,8 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { methods, type OpenApiDocument, type PathItem } from './document.ts';
+import { addJsonContent } from './json-content.ts';
 import { addSdkSamples } from './sdk-samples.ts';
 import { addErrorTable, addSharedAnswers } from './shared-answers.ts';
+import { addUsualShapes } from './usual-shapes.ts';
 
 /** One source file of the contract: its name and what its YAML says. */
 export interface ContractPart {
@@ -19,6 +21,8 @@ export function readContractSources(directory: string = import.meta.dirname): Op
     index,
     [...families, 'errors.yaml'].map((file) => readPart(directory, file)),
   );
+  addUsualShapes(document);
+  addJsonContent(document);
   addSharedAnswers(document);
   addSdkSamples(document);
   addErrorTable(document);
@@ -58,10 +62,9 @@ function readPart(directory: string, file: string): ContractPart {
   }
 }
 
-/** `x-shared` holds the anchors of a file and is gone once YAML has resolved them. */
 function mustBeMergeable(key: string, file: string, indexFile: string): void {
-  if (file === indexFile || ['paths', 'components', 'x-shared', 'x-errors'].includes(key)) return;
-  throw new Error(`${file} has the key "${key}"; a part may hold paths, components, x-shared and x-errors`);
+  if (file === indexFile || ['paths', 'components', 'x-errors'].includes(key)) return;
+  throw new Error(`${file} has the key "${key}"; a part may hold paths, components and x-errors`);
 }
 
 function put(kind: string, entries: unknown, into: object, file: string, declaredIn: Map<string, string>): void {

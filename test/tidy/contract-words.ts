@@ -10,7 +10,7 @@ import { entriesOf, type Problem } from './tree.ts';
  */
 const places: Record<string, Record<string, string>> = {
   file: {
-    ...words('openapi security x-shared'),
+    ...words('openapi security'),
     ...{ info: 'info', servers: 'server[]', tags: 'tag[]', paths: 'path{}', components: 'components' },
     'x-errors': 'errorRow[]',
   },
@@ -36,15 +36,16 @@ const places: Record<string, Record<string, string>> = {
     ),
     ...{ parameters: 'parameter[]', requestBody: 'requestBody', responses: 'response{}' },
   },
-  parameter: { ...words('name in required description example'), schema: 'schema' },
-  requestBody: { required: '', content: 'mediaType{}' },
-  response: { ...words('description x-error-names'), headers: 'header{}', content: 'mediaType{}' },
+  parameter: { ...words('name in required description example x-cursor pattern'), schema: 'schema' },
+  requestBody: { ...words('required x-schema x-example'), content: 'mediaType{}' },
+  response: { ...words('description x-error-names x-schema x-example'), headers: 'header{}', content: 'mediaType{}' },
   header: { ...words('description required example'), schema: 'schema' },
   mediaType: { schema: 'schema', example: '', examples: 'example{}' },
   example: words('summary value'),
   schema: {
     ...words('type format description const enum default pattern required writeOnly x-message'),
     ...words('minLength maxLength minimum maximum minItems maxItems minProperties'),
+    ...words('x-example x-page-of x-plural x-reference-to x-deleted x-id-prefix'),
     ...{
       items: 'schema',
       properties: 'schema{}',

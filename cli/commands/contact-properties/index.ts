@@ -5,24 +5,7 @@ import { addWords, declareFamily } from '../declare-family.ts';
 import { nameFields } from '../field-names.ts';
 
 export const addContactPropertyCommands = (program: Command): void =>
-  declareFamily(program, contactProperties, (parent) => {
-    declareCreate(parent);
-    declareUpdate(parent);
-  });
-
-function declareCreate(parent: Command): void {
-  const create = declareCommand(parent, 'create', {
-    summary: 'declare a property',
-    example: 'contact-properties create plan --type string --fallback free',
-  })
-    .argument('<key>', 'letters, digits and underscores')
-    .requiredOption('--type <type>', 'string or number')
-    .option('--fallback <value>', 'what is printed for a contact without a value')
-    .action(
-      act(async (session, [key = ''], options) => (await import('./create.ts')).createProperty(session, key, options)),
-    );
-  nameFields(create, { key: '<key>', fallback_value: '--fallback' });
-}
+  declareFamily(program, contactProperties, declareUpdate);
 
 function declareUpdate(parent: Command): void {
   const update = declareCommand(parent, 'update', {

@@ -1,7 +1,7 @@
 import type { BodyOf } from '../../client/index.ts';
 import { CliFault, readAttachment, readHeaders, readTag, readTemplate } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
-import { readText } from './read-content.ts';
+import { readText } from '../read-text.ts';
 import { waitUntilSettled } from './wait.ts';
 
 export interface SendOptions {

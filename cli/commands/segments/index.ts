@@ -5,23 +5,8 @@ import { declareFamily } from '../declare-family.ts';
 import { nameFields } from '../field-names.ts';
 
 export function addSegmentCommands(program: Command): void {
-  declareFamily(program, segments, (parent) => {
-    declareCreate(parent);
-    declarePreview(parent);
-  });
+  declareFamily(program, segments, declarePreview);
   declareFamily(program, segmentContacts);
-}
-
-function declareCreate(parent: Command): void {
-  const create = declareCommand(parent, 'create', {
-    summary: 'create a segment',
-    description:
-      'Creates a segment. Without a filter it holds the contacts that are added to it alone; a filter is JSON such as {"all": [{"field": "properties.plan", "op": "eq", "value": "pro"}]}.',
-    example: `segments create Paying --filter '{"all": [{"field": "unsubscribed", "op": "eq", "value": false}]}'`,
-  }).argument('<name>', 'what you call it');
-  addFilter(create).action(
-    act(async (session, [name = ''], options) => (await import('./create.ts')).createSegment(session, name, options)),
-  );
 }
 
 function declarePreview(parent: Command): void {

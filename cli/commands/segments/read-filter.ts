@@ -1,5 +1,5 @@
 import { CliFault } from '../../output/index.ts';
-import { readText } from '../emails/read-content.ts';
+import { readText } from '../read-text.ts';
 
 export interface FilterOptions {
   filter?: string;

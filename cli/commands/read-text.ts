@@ -1,5 +1,5 @@
-import { readNamed, readUtf8 } from '../../output/index.ts';
-import { readStdin } from '../stdin.ts';
+import { readNamed, readUtf8 } from '../output/index.ts';
+import { readStdin } from './stdin.ts';
 
 /** A body from a file, or from standard input where the file is called `-`. */
 export async function readText(file: string, flag: string): Promise<string> {
