@@ -1,5 +1,5 @@
 import type { TemplateVariableRequest, UpdateTemplateRequest } from '../../../src/contract/index.ts';
-import { CliFault } from '../../output/index.ts';
+import { CliFault, type CommandProcess } from '../../output/index.ts';
 import { readText } from '../emails/read-content.ts';
 
 export interface ContentOptions {
@@ -15,11 +15,11 @@ export interface ContentOptions {
 }
 
 /** The fields that were named on the command line, and no others. */
-export async function readContent(options: ContentOptions): Promise<UpdateTemplateRequest> {
+export async function readContent(process: CommandProcess, options: ContentOptions): Promise<UpdateTemplateRequest> {
   mustAgree(options);
   const { subject, from, replyTo, alias, variable } = options;
-  const html = options.htmlFile === undefined ? options.html : await readText(options.htmlFile, '--html-file');
-  const text = options.textFile === undefined ? options.text : await readText(options.textFile, '--text-file');
+  const html = options.htmlFile === undefined ? options.html : await readText(process, options.htmlFile, '--html-file');
+  const text = options.textFile === undefined ? options.text : await readText(process, options.textFile, '--text-file');
   return {
     ...(html === undefined ? {} : { html }),
     ...(alias === undefined ? {} : { alias }),

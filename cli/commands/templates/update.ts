@@ -16,7 +16,7 @@ export async function updateTemplate(
   options: UpdateTemplateOptions,
 ): Promise<void> {
   const { client, terminal, isJson } = session;
-  const content = await readContent(options);
+  const content = await readContent(session.process, options);
   const body: UpdateTemplateRequest = {
     ...(options.name === undefined ? {} : { name: options.name }),
     ...content,
