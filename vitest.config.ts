@@ -85,6 +85,9 @@ const onBoth = [
 // That each check can fail is proved with planted violations: once in the suite, not at every check.
 const GUARDS = ['test/tidy/guards.test.ts', 'test/tidy/rules.test.ts'];
 
+// The console and tables at a terminal show local times.
+process.env['TZ'] = 'UTC';
+
 // Compiled code outlives a run: every process that runs files would spend a second on compiling the same again.
 process.env['NODE_COMPILE_CACHE'] ??= path.join(import.meta.dirname, '.cache/compile');
 

@@ -15,6 +15,8 @@ const [first = '', ...rest] = process.argv.slice(2);
 if (rest.length === 0 && ['--version', '-V', '-v', 'version'].includes(first)) {
   console.log(version);
 } else {
+  const { guardOutput } = await import('./output.ts');
+  guardOutput();
   const { runProgram } = await import('./program.ts');
-  process.exitCode = await runProgram(process.argv, version);
+  process.exitCode = await runProgram(process.argv, version, process);
 }

@@ -1,16 +1,16 @@
 import { Command, CommanderError } from 'commander';
+import { runIn, type CommandProcess } from '../cli/output/command-process.ts';
 import { fitProse } from '../cli/output/prose.ts';
 import { fitHelp } from './fit-help.ts';
 import { addDescriptions, addOperatorCommands } from './operator-commands.ts';
-import { guardOutput } from './output.ts';
 
 /** The whole command line: what runs here on the data folder, and what talks to a server over its API. */
-export async function runProgram(argv: string[], version: string): Promise<number> {
-  guardOutput();
-  const program = await makeProgram(version, argv[2]);
+export async function runProgram(argv: string[], version: string, its: CommandProcess): Promise<number> {
+  const program = await makeProgram(version, argv[2], its);
+  const blame = blameOn(its);
   try {
     await program.parseAsync(argv);
-    return Number(process.exitCode ?? 0);
+    return Number(its.exitCode ?? 0);
   } catch (error) {
     // Commander has said already what was wrong with the words of the call: they make no command.
     if (error instanceof CommanderError) {
@@ -27,7 +27,9 @@ export async function runProgram(argv: string[], version: string): Promise<numbe
 }
 
 /** Its commands; where the one that is called is known by its first word, perhaps without those over the API. */
-export async function makeProgram(version: string, called?: string): Promise<Command> {
+export async function makeProgram(version: string, called?: string, its: CommandProcess = process): Promise<Command> {
+  const { stdout, stderr } = its;
+  const blame = blameOn(its);
   const program = new Command('rasket')
     .description('A self-hosted email service: send by REST or SMTP, deliver straight to the recipients’ mail servers.')
     .version(version, '-V, --version', 'print the version')
@@ -37,9 +39,10 @@ export async function makeProgram(version: string, called?: string): Promise<Com
     .exitOverride()
     .configureOutput({
       outputError: (text) => blame(text.replace(/^error: /, 'rasket: ')),
-      writeErr: (text) => void process.stderr.write(fitHelp(text, process.stderr.columns || HELP_COLUMNS)),
-      writeOut: (text) => void process.stdout.write(fitHelp(text, process.stdout.columns || HELP_COLUMNS)),
+      writeErr: (text) => void stderr.write(fitHelp(text, stderr.columns || HELP_COLUMNS)),
+      writeOut: (text) => void stdout.write(fitHelp(text, stdout.columns || HELP_COLUMNS)),
     });
+  runIn(program, its);
   addOperatorCommands(program, version);
   // What a server or a command on the data folder is called by says that nothing of the API's half is needed.
   if (!program.commands.some((command) => command.name() === called)) await addClientHalf(program, called);
@@ -49,8 +52,11 @@ export async function makeProgram(version: string, called?: string): Promise<Com
 
 const HELP_COLUMNS = 80;
 
-const blame = (text: string): void =>
-  void process.stderr.write(process.stderr.isTTY ? fitProse(text, process.stderr.columns || HELP_COLUMNS) : text);
+/** What was wrong, to standard error. */
+const blameOn =
+  ({ stderr }: CommandProcess) =>
+  (text: string): void =>
+    void stderr.write(stderr.isTTY ? fitProse(text, stderr.columns || HELP_COLUMNS) : text);
 
 /** With what the help of the whole program says. */
 async function addClientHalf(program: Command, first: string | undefined): Promise<void> {

@@ -3,6 +3,7 @@
  * It promises to leave the terminal as it found it, however it ends, and to let nothing that a stranger wrote steer it.
  */
 import { render } from 'ink';
+import type { ReactNode } from 'react';
 import type { Client, Target } from '../cli/client/index.ts';
 import type { Terminal } from '../cli/output/index.ts';
 import { App, Guard } from './app.tsx';
@@ -27,24 +28,33 @@ function sectionsFor({ apiKey, operatorToken }: Target): readonly Section[] {
   return operatorToken === undefined ? sections : [...sections, ...operatorSections];
 }
 
-/** Runs until it is left; a fault of ours is thrown once the terminal is as it was. */
-export async function openConsole(input: ConsoleInput): Promise<void> {
-  const { client, target, terminal, version, stdin, stdout, env } = input;
-  const guard = guardTerminal(stdin, stdout);
+/** What is drawn, and what it is drawn from, which is to be closed. `end` is called when it is left, and with a fault of ours. */
+export function createConsole(
+  { client, target, terminal, version, stdout, env }: Omit<ConsoleInput, 'stdin'>,
+  end: (fault?: unknown) => void,
+): { app: ReactNode; navigator: Navigator } {
   const shown = sectionsFor(target);
   const navigator = new Navigator({
     ...followTarget(client, target, version),
     ...{ terminal, version, env, sections: shown },
     toClipboard: (text) => void stdout.write(`\u001B]52;c;${Buffer.from(text).toString('base64')}\u0007`),
-    quit: () => guard.end(),
+    quit: () => end(),
   });
+  const [first] = shown;
+  if (first) navigator.enter(first);
   const app = (
-    <Guard onFault={(fault) => guard.end(fault)}>
+    <Guard onFault={end}>
       <App navigator={navigator} version={version} urlFrom={target.urlFrom} />
     </Guard>
   );
-  const [first] = shown;
-  if (first) navigator.enter(first);
+  return { app, navigator };
+}
+
+/** Runs until it is left; a fault of ours is thrown once the terminal is as it was. */
+export async function openConsole(input: ConsoleInput): Promise<void> {
+  const { stdin, stdout } = input;
+  const guard = guardTerminal(stdin, stdout);
+  const { app, navigator } = createConsole(input, guard.end);
   // Not incrementally: that loses count of its lines where a frame has as many as the terminal.
   // A terminal on a machine that also builds software is a terminal all the same.
   const drawn = render(app, {

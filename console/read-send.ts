@@ -69,7 +69,7 @@ async function readFiles(given: readonly string[]): Promise<BodyOf<'sendEmail'>[
     const hold = `${asTyped('attach')} holds ${Math.ceil(bytes / MIB)} MiB of files`;
     throw new CliFault(`${hold}; from here at most ${FILES_MAX_MIB} MiB are sent`, 'usage');
   }
-  return Promise.all(given.map((file) => readAttachment(file, asTyped)));
+  return Promise.all(given.map((file) => readAttachment(file, { nameOf: asTyped })));
 }
 
 /** What is not there is said by whoever reads it. */

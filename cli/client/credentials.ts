@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs';
+import path from 'node:path';
 import { CredentialsFault } from './credentials-fault.ts';
 import { notRunning, readDevelopment, type Development } from './development.ts';
 import { readEntry, readKeptKey, type Entry } from './kept-keys.ts';
@@ -25,6 +26,8 @@ export interface TargetInput {
   /** A login that cannot be read is noted only, for what looks at everything. */
   needsKey?: boolean;
   env: Readonly<Record<string, string | undefined>>;
+  /** Where a data folder that is named relatively stands; without it, in the working folder of the process. */
+  cwd?: string;
 }
 
 export const DEFAULT_URL = 'http://127.0.0.1:3000';
@@ -40,7 +43,7 @@ export function namesServer({ url, data, profile }: Pick<TargetInput, 'url' | 'd
  * address and nowhere else: naming another server must not hand it over. A name that leads nowhere is a fault: what was
  * meant for one server must not be done to another.
  */
-export function findTarget({ url, apiKey, data, profile, needsKey = true, env }: TargetInput): Target {
+export function findTarget({ url, apiKey, data, profile, needsKey = true, env, cwd = '' }: TargetInput): Target {
   if (profile !== undefined && data !== undefined) {
     const says = `--profile ${profile} is one server and --data ${data} another; name one of them`;
     throw new CredentialsFault(says, { isMisuse: true });
@@ -49,10 +52,10 @@ export function findTarget({ url, apiKey, data, profile, needsKey = true, env }:
   const address = namedUrl(url, isTyped ? {} : env);
   const key = namedKey(apiKey, isTyped && url === undefined ? {} : env);
   if (address && key) return { ...address, ...key };
-  const named = isTyped ? { data, profile } : { data: dataOf(undefined, env), profile: env.RASKET_PROFILE };
+  const named = isTyped ? { data, profile } : { data: dataOf(undefined, env, cwd), profile: env.RASKET_PROFILE };
   const notes: string[] = [];
   const onUnreadable = needsKey || named.profile ? undefined : (why: string): void => void notes.push(why);
-  const stored = storedTargets(env, named, { isAddressNamed: address !== undefined, onUnreadable });
+  const stored = storedTargets({ env, cwd }, named, { isAddressNamed: address !== undefined, onUnreadable });
   const isOf = (its: Stored): boolean => address === undefined || isSame(its.url, address.url);
   // At an address that was named, a server that is gone is nobody: another may be meant, but never with its key.
   const match = stored.find((one) => isOf(one) && (address === undefined || one.development?.isRunning() !== false));
@@ -80,10 +83,10 @@ interface Stored {
  * The folder of a development server. The variable may also name the folder of an installation, for the commands of its
  * operator; that one says nothing about where the API is.
  */
-export function dataOf(flag: string | undefined, env: TargetInput['env']): string | undefined {
+export function dataOf(flag: string | undefined, env: TargetInput['env'], cwd = ''): string | undefined {
   if (flag !== undefined) return flag;
   const named = env.RASKET_DATA || undefined;
-  return named !== undefined && isInstallation(named) ? undefined : named;
+  return named !== undefined && isInstallation(path.resolve(cwd, named)) ? undefined : named;
 }
 
 function isInstallation(folder: string): boolean {
@@ -97,7 +100,7 @@ function isInstallation(folder: string): boolean {
 
 /** The servers that files know, the one in force first. */
 function storedTargets(
-  env: TargetInput['env'],
+  { env, cwd }: { env: TargetInput['env']; cwd: string },
   { data, profile }: { data: string | undefined; profile: string | undefined },
   { isAddressNamed, onUnreadable }: { isAddressNamed: boolean; onUnreadable: ((why: string) => void) | undefined },
 ): Stored[] {
@@ -109,15 +112,15 @@ function storedTargets(
   }
   const kept = login ? [{ url: login.url, from: login.file, readKey: () => keptKey(env, login) }] : [];
   if (profile) return kept;
-  const development = storedDevelopment(data);
+  const development = storedDevelopment(data, cwd);
   if (data !== undefined && development.length === 0 && !isAddressNamed) {
-    throw notRunning({ data });
+    throw notRunning({ data, cwd });
   }
   return data ? [...development, ...kept] : [...kept, ...development];
 }
 
-function storedDevelopment(data: string | undefined): Stored[] {
-  const development = readDevelopment(data);
+function storedDevelopment(data: string | undefined, cwd: string): Stored[] {
+  const development = readDevelopment(data, cwd);
   if (!development) return [];
   const { file, url, apiKey, operatorToken: token } = development;
   const operator = token === undefined ? {} : { operatorToken: checkKey(token, file) };

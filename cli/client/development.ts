@@ -13,6 +13,8 @@ export interface Development {
   operatorToken?: string;
   /** As it was named; undefined: that of this checkout. */
   data: string | undefined;
+  /** What a relative name is relative to. */
+  cwd: string;
   /**
    * Whether its process lives, and listens where it did: one that was killed leaves file and key behind, and its address to
    * whoever takes it next. Asked anew before each call.
@@ -27,13 +29,13 @@ interface DevFile extends Credentials {
 }
 
 /** Also of a server that does not run now: it starts with the same address and key again. */
-export function readDevelopment(data: string | undefined): Development | undefined {
-  const file = path.join(folderOf(data), 'run', 'dev.json');
+export function readDevelopment(data: string | undefined, cwd = ''): Development | undefined {
+  const file = path.join(folderOf(data, cwd), 'run', 'dev.json');
   const held = readFile(file);
   if (!held) return undefined;
   const { url, api_key: apiKey, operator_token: token } = held;
   return {
-    ...{ file, url, apiKey, data, ...(typeof token === 'string' ? { operatorToken: token } : {}) },
+    ...{ file, url, apiKey, data, cwd, ...(typeof token === 'string' ? { operatorToken: token } : {}) },
     isRunning() {
       const now = readFile(file);
       return now?.url === url && now.process !== undefined && isAlive(now.process);
@@ -41,16 +43,24 @@ export function readDevelopment(data: string | undefined): Development | undefin
   };
 }
 
-const folderOf = (data: string | undefined): string =>
-  path.resolve(data ?? fileURLToPath(new URL('../../.rasket', import.meta.url)));
+const folderOf = (data: string | undefined, cwd: string): string =>
+  path.resolve(cwd, data ?? fileURLToPath(new URL('../../.rasket', import.meta.url)));
 
 export const startOf = (data: string | undefined): string =>
   data === undefined ? 'rasket dev' : `rasket dev --data ${quoted(data)}`;
 
-export const notRunning = ({ data, url = '' }: { data: string | undefined; url?: string }): NoAnswer =>
+export const notRunning = ({
+  data,
+  cwd,
+  url = '',
+}: {
+  data: string | undefined;
+  cwd: string;
+  url?: string;
+}): NoAnswer =>
   new NoAnswer({
     url,
-    cause: `No development server runs from ${folderOf(data)}.`,
+    cause: `No development server runs from ${folderOf(data, cwd)}.`,
     next: `${startOf(data)}, or name another server with --url or --profile`,
   });
 

@@ -15,8 +15,8 @@ export function addAccessCommands(program: Command): void {
     .addHelpText('after', '\nExample:\n  rasket login --url https://mail.example.com < key.txt')
     .action(async (options: { url?: string; apiKey?: string; profile?: string }, command: Command) => {
       const { atTerminal, versionOf } = await import('./session.ts');
-      await atTerminal(async (terminal) =>
-        (await import('./login.ts')).login({ terminal, version: versionOf(command), env: process.env }, options),
+      await atTerminal(command, async (terminal, process) =>
+        (await import('./login.ts')).login({ terminal, version: versionOf(command), process }, options),
       );
     });
   program
@@ -24,19 +24,21 @@ export function addAccessCommands(program: Command): void {
     .summary('forget what login kept')
     .option('--profile <name>', 'of this profile (RASKET_PROFILE)')
     .addHelpText('after', '\nExample:\n  rasket logout')
-    .action(async (options: { profile?: string }) => {
+    .action(async (options: { profile?: string }, command: Command) => {
       const { atTerminal } = await import('./session.ts');
-      await atTerminal(async (terminal) => (await import('./logout.ts')).logout(terminal, process.env, options));
+      await atTerminal(command, async (terminal, { env }) =>
+        (await import('./logout.ts')).logout(terminal, env, options),
+      );
     });
   program
     .command('profiles')
     .summary('list the servers whose keys login kept')
     .option('--json', 'print them as JSON')
     .addHelpText('after', '\nExample:\n  rasket profiles')
-    .action(async (options: { json?: boolean }) => {
+    .action(async (options: { json?: boolean }, command: Command) => {
       const { atTerminal } = await import('./session.ts');
-      await atTerminal(async (terminal) =>
-        (await import('./profiles.ts')).showProfiles(terminal, process.env, options.json ?? false),
+      await atTerminal(command, async (terminal, { env }) =>
+        (await import('./profiles.ts')).showProfiles(terminal, env, options.json ?? false),
       );
     });
   declareCommand(program, 'doctor', {

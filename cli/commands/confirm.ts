@@ -10,7 +10,7 @@ export interface Doubt {
 
 /** What cannot be undone is done after its name was typed, or with --yes. */
 export async function mustBeConfirmed(
-  { target, terminal, again }: Session,
+  { target, terminal, process, again }: Session,
   options: { yes?: boolean | undefined },
   { says, name }: Doubt,
 ): Promise<void> {
@@ -22,6 +22,6 @@ export async function mustBeConfirmed(
   const { readLine } = await import('./stdin.ts');
   const typed = clean(await name());
   terminal.warn(`This will ${says}. It cannot be undone.`);
-  const answer = await readLine(`Type ${typed} to do it on ${target.url}: `);
+  const answer = await readLine(process, `Type ${typed} to do it on ${target.url}: `);
   if (answer.trim() !== typed) throw new CliFault('nothing was changed');
 }

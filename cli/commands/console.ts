@@ -11,25 +11,25 @@ export function addConsoleCommand(program: Command): void {
     example: 'console',
   }).action(
     act(
-      async ({ client, target, terminal, version, isJson }) => {
+      async ({ client, target, terminal, version, process, isJson }) => {
         if (isJson)
           throw new CliFault(
             'the console is for people; for JSON take the other commands, such as: rasket emails list --json',
             'usage',
           );
-        const { stdin, stdout } = process;
-        if (!stdin.isTTY || !stdout.isTTY || process.env.TERM === 'dumb') {
+        const { stdin, stdout, env } = process;
+        if (!stdin.isTTY || !stdout.isTTY || env.TERM === 'dumb') {
           throw new CliFault(
             'the console needs a terminal; here take the other commands, such as: rasket emails list',
             'usage',
           );
         }
         // React brings a slow build of itself for whoever develops it.
-        process.env.NODE_ENV ??= 'production';
+        env.NODE_ENV ??= 'production';
         const { loadTsx } = await import('./load-tsx.ts');
         await loadTsx();
         const { openConsole } = await import('../../console/main.tsx');
-        await openConsole({ client, target, terminal, version, stdin, stdout, env: process.env });
+        await openConsole({ client, target, terminal, version, stdin, stdout, env });
       },
       { key: true, screen: true },
     ),

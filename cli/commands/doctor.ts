@@ -41,7 +41,7 @@ export async function examine(session: Session): Promise<void> {
 }
 
 /** It ends as whatever was asked of this server with this key would: by the first thing that keeps it from working. */
-async function look({ client, target, version }: Session): Promise<{ findings: Findings; exitCode: number }> {
+async function look({ client, target, version, process }: Session): Promise<{ findings: Findings; exitCode: number }> {
   const problems: string[] = [];
   let exitCode: number = EXIT.done;
   const add = (problem: string, itsCode: number): void => {

@@ -8,30 +8,30 @@ import {
   keepKey,
   moveIntoKeyring,
   readUrl,
-  type TargetInput,
 } from '../client/index.ts';
-import { CliFault, type Terminal } from '../output/index.ts';
+import { CliFault, type CommandProcess, type Terminal } from '../output/index.ts';
 import { readSecret } from './stdin.ts';
 import { tellWaits } from './tell-waits.ts';
 
 interface Surroundings {
   terminal: Terminal;
   version: string;
-  env: TargetInput['env'];
+  process: CommandProcess;
 }
 
 /** A key that the server does not take is not kept: the former one may still be good. */
 export async function login(
-  { terminal, version, env }: Surroundings,
+  { terminal, version, process }: Surroundings,
   options: { url?: string; apiKey?: string; profile?: string },
 ): Promise<void> {
+  const { env } = process;
   const profile = options.profile ?? (env.RASKET_PROFILE || undefined);
   if (profile !== undefined) checkProfile(profile);
   const url = readUrl(
     options.url ?? (env.RASKET_URL || DEFAULT_URL),
     options.url === undefined ? 'RASKET_URL' : '--url',
   );
-  const typed = options.apiKey ?? (await readSecret(`API key for ${url}: `));
+  const typed = options.apiKey ?? (await readSecret(process, `API key for ${url}: `));
   const apiKey = checkKey(typed, options.apiKey === undefined ? 'standard input' : '--api-key');
   const client = tellWaits(createClient({ url, apiKey, version }), terminal);
   try {

@@ -1,6 +1,6 @@
 import type { OperationId } from '../client/index.ts';
 import type { Action, Flag } from '../families/family.ts';
-import { CliFault, readFallback, readVariable } from '../output/index.ts';
+import { CliFault, readFallback, readVariable, type CommandProcess } from '../output/index.ts';
 import { attributeOf, optionOf, readFlags } from './read-flags.ts';
 import { readText } from './read-text.ts';
 
@@ -9,6 +9,7 @@ export type Body = Readonly<Record<string, unknown>>;
 
 /** The body of an action: its words, its options, the files that some of them name, and null where a field is cleared. */
 export async function readBody(
+  process: CommandProcess,
   { operation, flags, clears }: Action,
   words: readonly (string | undefined)[],
   options: Options,
@@ -20,7 +21,7 @@ export async function readBody(
     ...readFlags(Object.fromEntries(Object.entries(flags).filter(([, { isWord }]) => !isWord)), options),
   };
   for (const [field, flag] of Object.entries(flags)) {
-    if (flag.fromFile !== undefined) await readFile(body, field, flag, options);
+    if (flag.fromFile !== undefined) await readFile(process, body, { field, flag }, options);
     if (flag.isJson && body[field] !== undefined) body[field] = parse(String(body[field]), flag.fromFile ?? field);
   }
   const read = BODIES[operation as OperationId]?.(body) ?? body;
@@ -39,14 +40,19 @@ function withVariables({ variables, ...body }: Body): Body {
   return variables === undefined ? body : { ...body, variables: (variables as string[]).map(readVariable) };
 }
 
-async function readFile(body: Record<string, unknown>, field: string, flag: Flag, options: Options): Promise<void> {
+async function readFile(
+  process: CommandProcess,
+  body: Record<string, unknown>,
+  { field, flag }: { field: string; flag: Flag },
+  options: Options,
+): Promise<void> {
   const option = optionOf(field, flag);
   const file = fileOf(field, flag, options);
   if (file === undefined) return;
   if (body[field] !== undefined) {
     throw new CliFault(`the ${flag.fromFile} is given twice, by --${option} and --${option}-file; choose one`, 'usage');
   }
-  body[field] = await readText(file, `--${option}-file`);
+  body[field] = await readText(process, file, `--${option}-file`);
 }
 
 function mustReadStdinOnce(flags: Readonly<Record<string, Flag>>, options: Options): void {

@@ -1,8 +1,8 @@
-import { readNamed, readUtf8 } from '../output/index.ts';
+import { readNamed, readUtf8, type CommandProcess } from '../output/index.ts';
 import { readStdin } from './stdin.ts';
 
 /** A body from a file, or from standard input where the file is called `-`. */
-export async function readText(file: string, flag: string): Promise<string> {
-  if (file === '-') return readUtf8(await readStdin(), 'standard input');
-  return readUtf8(await readNamed(file, flag), `${flag} ${file}`);
+export async function readText(process: CommandProcess, file: string, flag: string): Promise<string> {
+  if (file === '-') return readUtf8(await readStdin(process), 'standard input');
+  return readUtf8(await readNamed(file, flag, process.cwd()), `${flag} ${file}`);
 }

@@ -17,8 +17,8 @@ export async function runAction(
   options: ActionOptions,
   declared?: Declared,
 ): Promise<void> {
-  const { client, terminal, isJson } = session;
-  const spoken = await readBody(action, words.slice(Object.keys(action.path).length), options);
+  const { client, terminal, process, isJson } = session;
+  const spoken = await readBody(process, action, words.slice(Object.keys(action.path).length), options);
   if (declared) mustSuffice(action, spoken, declared);
   const path = await prepare(session, action, words, options);
   const body = Object.keys(action.flags).length === 0 ? {} : { body: spoken };

@@ -90,7 +90,7 @@ const MAKERS: Readonly<Record<string, string>> = {
 
 /** A program that named no number has a part without knowing it, and its reader is told too. */
 async function sayMore(
-  { terminal, again }: Session,
+  { terminal, process, again }: Session,
   { limit, before }: ListOptions,
   { count, behind, isSure }: { count: number; behind: string; isSure: boolean },
 ): Promise<void> {

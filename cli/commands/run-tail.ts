@@ -17,7 +17,7 @@ export interface TailOptions extends Readonly<Record<string, unknown>> {
 
 /** The last of a list, oldest first, and then whatever is added, until Ctrl-C. A server that is away is waited for. */
 export async function runTail(session: Session, list: List, options: TailOptions): Promise<void> {
-  const { terminal, isJson } = session;
+  const { terminal, process, isJson } = session;
   const filters = readFlags(list.filters, options);
   const columns = tableColumns(terminal, shownFields(list.columns, options.wide));
   const table = openTable(terminal, columns, { isWide: options.wide });
@@ -25,7 +25,7 @@ export async function runTail(session: Session, list: List, options: TailOptions
     if (isJson) for (const item of items) terminal.printJson(item);
     else if (items.length > 0) terminal.print(table.write(items));
   };
-  const stopped = untilStopped();
+  const stopped = untilStopped(process);
   const first = await ask(session, list, { ...filters, limit: options.lines ?? FIRST });
   let last = first[0]?.id;
   show(first.reverse());
@@ -56,7 +56,7 @@ async function ask({ client }: Session, { operation }: List, query: object): Pro
 }
 
 /** Ctrl-C ends a tail as it is meant to end, with status 0. */
-function untilStopped(): { within(ms: number): Promise<boolean> } {
+function untilStopped(process: Session['process']): { within(ms: number): Promise<boolean> } {
   let isStopped = false;
   let wake = (): void => undefined;
   process.once('SIGINT', () => {

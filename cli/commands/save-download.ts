@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
 import { copyFile, lstat, rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import type { LinkedFile } from '../client/index.ts';
-import { CliFault } from '../output/index.ts';
+import { CliFault, type CommandProcess } from '../output/index.ts';
 import type { Session } from './declare.ts';
 import { harmlessName } from './harmless-name.ts';
 
@@ -18,7 +19,7 @@ export interface Downloadable extends LinkedFile {
 }
 
 export async function saveDownload(
-  { client, terminal, isJson }: Session,
+  { client, terminal, process, isJson }: Session,
   { found, url, filename, ...linked }: Downloadable,
   { output, force = false }: DownloadOptions,
 ): Promise<void> {
@@ -26,30 +27,36 @@ export async function saveDownload(
     // What a stranger wrote must not steer the terminal, and a file is to stay as it is.
     if (process.stdout.isTTY)
       throw new CliFault('this would reach the terminal as it is; take --output FILE, or --output - | less', 'usage');
-    return pour(await client.download(linked, url));
+    return pour(await client.download(linked, url), process.stdout);
   }
   const file = output ?? harmlessName(filename);
-  if (!force && (await lstat(file).catch(() => undefined))) throw isThere(file);
-  await save(await client.download(linked, url), file, force);
+  await mustBeFree(process, file, force);
+  await save(process, await client.download(linked, url), file, force);
   if (isJson) return terminal.printJson(found);
   terminal.print(terminal.isTty ? `Saved  ${JSON.stringify(file)}` : file);
 }
 
 /** To standard output, as fast as it is read. */
-export async function pour(content: AsyncIterable<Uint8Array>): Promise<void> {
+export async function pour(content: AsyncIterable<Uint8Array>, out: CommandProcess['stdout']): Promise<void> {
   for await (const chunk of content) {
-    if (!process.stdout.write(chunk)) await new Promise<void>((resolve) => process.stdout.once('drain', resolve));
+    if (!out.write(chunk)) await new Promise<void>((resolve) => out.once('drain', resolve));
   }
 }
 
 /** Written beside and put into place whole, so that a line that breaks leaves no half of a file and the former one as it was. */
-export async function save(content: AsyncIterable<Uint8Array>, file: string, force: boolean): Promise<void> {
-  const part = `${file}.${process.pid}.part`;
+export async function save(
+  { cwd }: Pick<CommandProcess, 'cwd'>,
+  content: AsyncIterable<Uint8Array>,
+  file: string,
+  force: boolean,
+): Promise<void> {
+  const at = path.resolve(cwd(), file);
+  const part = `${at}.${process.pid}.part`;
   try {
     await writeFile(part, content, { flag: 'wx' });
     // Whatever has come there in the meantime is kept; a link of that name is replaced and never followed.
-    if (force) await rename(part, file);
-    else await copyFile(part, file, constants.COPYFILE_EXCL);
+    if (force) await rename(part, at);
+    else await copyFile(part, at, constants.COPYFILE_EXCL);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') throw isThere(file);
@@ -58,6 +65,11 @@ export async function save(content: AsyncIterable<Uint8Array>, file: string, for
   } finally {
     await rm(part, { force: true }).catch(() => undefined);
   }
+}
+
+/** Before anything is fetched. */
+export async function mustBeFree({ cwd }: Pick<CommandProcess, 'cwd'>, file: string, force: boolean): Promise<void> {
+  if (!force && (await lstat(path.resolve(cwd(), file)).catch(() => undefined))) throw isThere(file);
 }
 
 const isThere = (file: string): CliFault =>

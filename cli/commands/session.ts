@@ -1,6 +1,15 @@
 import type { Command } from 'commander';
 import { ApiFault, createClient, findTarget, mustRun, type Client, type Target } from '../client/index.ts';
-import { CliFault, EXIT, explainFault, openTerminal, type Explanation, type Terminal } from '../output/index.ts';
+import {
+  CliFault,
+  EXIT,
+  explainFault,
+  openTerminal,
+  processOf,
+  type CommandProcess,
+  type Explanation,
+  type Terminal,
+} from '../output/index.ts';
 import { nameOptions } from './name-options.ts';
 import { tellWaits } from './tell-waits.ts';
 import { nameServer, typeAgain } from './type-again.ts';
@@ -12,6 +21,8 @@ export interface Session {
   terminal: Terminal;
   isJson: boolean;
   version: string;
+  /** Its streams, variables and working folder. */
+  process: CommandProcess;
   /** The line that was typed, to be typed again with these words more: at the same server, with the same options. */
   again(more: readonly string[]): string;
   /** A text whose commands, typed as they stand there, reach the same server. Hints and faults are such by themselves. */
@@ -43,13 +54,14 @@ export async function inSession(
   perform: (session: Session) => Promise<void>,
 ): Promise<void> {
   const here = (text: string): string => nameServer(command, text);
-  const bare = openTerminal({ out: process.stdout, err: process.stderr, env: process.env });
+  const process = processOf(command);
+  const bare = terminalOf(process);
   const terminal: Terminal = { ...bare, hint: (text) => bare.hint(here(text)) };
   const isJson = options.json ?? false;
   let inUse: Target | undefined;
   const work = async (): Promise<void> => {
     const { url, apiKey, data, profile } = options;
-    const target = (inUse = findTarget({ url, apiKey, data, profile, needsKey, env: process.env }));
+    const target = (inUse = findTarget({ url, apiKey, data, profile, needsKey, env: process.env, cwd: process.cwd() }));
     if (needsKey && target.apiKey === undefined) throw noKey(target);
     const version = versionOf(command);
     // Whoever has several servers sees on which one something is about to change.
@@ -60,24 +72,29 @@ export async function inSession(
     const client = isJson || hasScreen ? silent : tellWaits(silent, terminal);
     const again = (more: readonly string[]): string => typeAgain(command, target, more);
     const fail = (exitCode: number = EXIT.failed): void => void (process.exitCode = exitCode);
-    await perform({ client, target, terminal, isJson, version, again, here, fail });
+    await perform({ client, target, terminal, isJson, version, process, again, here, fail });
   };
   const explain: Explain = (error) => explainFault(error, nameOptions(command), inUse);
-  await report(terminal, isJson, work, { explain, here });
+  await report({ process, terminal, isJson }, work, { explain, here });
 }
 
 /** For what needs no server. */
-export function atTerminal(perform: (terminal: Terminal) => Promise<void>): Promise<void> {
-  const terminal = openTerminal({ out: process.stdout, err: process.stderr, env: process.env });
-  return report(terminal, false, () => perform(terminal));
+export function atTerminal(
+  command: Command,
+  perform: (terminal: Terminal, process: CommandProcess) => Promise<void>,
+): Promise<void> {
+  const process = processOf(command);
+  const terminal = terminalOf(process);
+  return report({ process, terminal, isJson: false }, () => perform(terminal, process));
 }
+
+const terminalOf = ({ stdout: out, stderr: err, env }: CommandProcess): Terminal => openTerminal({ out, err, env });
 
 type Explain = (error: unknown) => Explanation | undefined;
 
 /** Runs a command to its end; a fault that is no defect becomes lines and an exit status. */
 async function report(
-  terminal: Terminal,
-  isJson: boolean,
+  { process, terminal, isJson }: Pick<Session, 'process' | 'terminal' | 'isJson'>,
   work: () => Promise<void>,
   { explain = explainFault, here = (text) => text }: { explain?: Explain; here?: (text: string) => string } = {},
 ): Promise<void> {

@@ -1,33 +1,34 @@
 import { createInterface } from 'node:readline';
-import { CliFault } from '../output/index.ts';
+import { CliFault, type CommandProcess } from '../output/index.ts';
+
+type Asked = Pick<CommandProcess, 'stdin' | 'stderr'>;
 
 /** Everything on standard input; at a terminal, until Ctrl-D. */
-export async function readStdin(): Promise<Buffer> {
-  if (process.stdin.isTTY) process.stderr.write('Reading from the terminal; end with Ctrl-D on a line of its own.\n');
+export async function readStdin({ stdin, stderr }: Asked): Promise<Buffer> {
+  if (stdin.isTTY) stderr.write('Reading from the terminal; end with Ctrl-D on a line of its own.\n');
   const chunks: Buffer[] = [];
-  for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
+  for await (const chunk of stdin) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks);
 }
 
 /** One line typed at a terminal that nobody can read over a shoulder; from a pipe, its first line. */
-export async function readSecret(prompt: string): Promise<string> {
-  const { stdin } = process;
-  if (!stdin.isTTY) return (await readStdin()).toString('utf8').split(/\r?\n/, 1)[0] ?? '';
+export async function readSecret({ stdin, stderr }: Asked, prompt: string): Promise<string> {
+  if (!stdin.isTTY) return (await readStdin({ stdin, stderr })).toString('utf8').split(/\r?\n/, 1)[0] ?? '';
   // Raw before the prompt: what is typed at its sight must not be echoed.
   stdin.setRawMode(true);
-  process.stderr.write(prompt);
+  stderr.write(prompt);
   try {
     return await readHidden(stdin);
   } finally {
     stdin.setRawMode(false);
     stdin.pause();
-    process.stderr.write('\n');
+    stderr.write('\n');
   }
 }
 
 /** One line typed at a terminal, in view. */
-export function readLine(prompt: string): Promise<string> {
-  const lines = createInterface({ input: process.stdin, output: process.stderr });
+export function readLine({ stdin, stderr }: Asked, prompt: string): Promise<string> {
+  const lines = createInterface({ input: stdin, output: stderr });
   return new Promise((resolve) => {
     lines.once('close', () => resolve(''));
     lines.question(prompt, (answer) => {

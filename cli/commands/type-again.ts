@@ -1,5 +1,6 @@
 import type { Command, Option } from 'commander';
 import { dataOf, quoted, type Target } from '../client/index.ts';
+import { processOf, type CommandProcess } from '../output/index.ts';
 import { collect } from './collect.ts';
 import { declareRest } from './declare-rest.ts';
 
@@ -7,10 +8,10 @@ import { declareRest } from './declare-rest.ts';
 const PLACES: readonly string[] = ['after', 'before', 'yes'];
 
 /** What variables say of the server is said by options: the line may be typed where they are not set. */
-const VARIABLES: Readonly<Record<string, (env: NodeJS.ProcessEnv) => string | undefined>> = {
-  url: (env) => env.RASKET_URL,
-  profile: (env) => env.RASKET_PROFILE,
-  data: (env) => dataOf(undefined, env),
+const VARIABLES: Readonly<Record<string, (process: CommandProcess) => string | undefined>> = {
+  url: ({ env }) => env.RASKET_URL,
+  profile: ({ env }) => env.RASKET_PROFILE,
+  data: ({ env, cwd }) => dataOf(undefined, env, cwd()),
 };
 
 /** A command as it was typed, for a shell, with the server that was chosen and without its key, which is a secret. */
@@ -89,7 +90,7 @@ function wordsOf(command: Command, option: Option): string[] {
 /** A server that is typed is the one, whatever is set for the shell. */
 function setFor(command: Command, name: string): string | undefined {
   const isTyped = (option: string): boolean => command.getOptionValueSource(option) === 'cli';
-  return Object.keys(VARIABLES).some(isTyped) ? undefined : VARIABLES[name]?.(process.env) || undefined;
+  return Object.keys(VARIABLES).some(isTyped) ? undefined : VARIABLES[name]?.(processOf(command)) || undefined;
 }
 
 const pathOf = (command: Command): string[] => [...(command.parent ? pathOf(command.parent) : []), command.name()];

@@ -1,15 +1,17 @@
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
+import path from 'node:path';
 import { CliFault } from './cli-fault.ts';
 
 /** Asked first where a file is handed on by its name, which does not say what is wrong. */
-export async function mustBeReadable(file: string): Promise<void> {
+export async function mustBeReadable(file: string, cwd = ''): Promise<void> {
+  const at = path.resolve(cwd, file);
   const cannot = (why: string) => new CliFault(`${file} cannot be read: ${why}`);
-  const stats = await stat(file).catch((error: NodeJS.ErrnoException) => {
+  const stats = await stat(at).catch((error: NodeJS.ErrnoException) => {
     throw cannot(error.code === 'ENOENT' ? 'there is no such file' : error.message);
   });
   if (!stats.isFile()) throw cannot('it is no regular file');
-  await access(file, constants.R_OK).catch((error: Error) => {
+  await access(at, constants.R_OK).catch((error: Error) => {
     throw cannot(error.message);
   });
 }

@@ -65,10 +65,13 @@ export function fileToAttach(given: string): string | undefined {
   return isUrl ? undefined : file;
 }
 
-export async function readAttachment(given: string, nameOf = onCommandLine): Promise<SendEmailAttachment> {
+export async function readAttachment(
+  given: string,
+  { nameOf = onCommandLine, cwd }: { nameOf?: typeof onCommandLine; cwd?: string } = {},
+): Promise<SendEmailAttachment> {
   const { file, settings, isUrl } = splitSettings(given);
   if (isUrl) return { filename: nameInUrl(file), path: file, ...settings };
-  const content = (await readNamed(file, nameOf('attach'))).toString('base64');
+  const content = (await readNamed(file, nameOf('attach'), cwd)).toString('base64');
   return { filename: path.basename(file), content, ...settings };
 }
 
@@ -82,10 +85,10 @@ function nameInUrl(text: string): string {
   }
 }
 
-/** A file of this machine, by whatever named it. */
-export async function readNamed(file: string, namedBy: string): Promise<Buffer> {
+/** A file of this machine, by whatever named it; a relative name is one in `cwd`. */
+export async function readNamed(file: string, namedBy: string, cwd = ''): Promise<Buffer> {
   try {
-    return await readFile(file);
+    return await readFile(path.resolve(cwd, file));
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     throw new CliFault(`${namedBy} ${file} cannot be read: ${WHY[code] ?? code}`);

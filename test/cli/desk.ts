@@ -5,14 +5,12 @@ import path from 'node:path';
 import { expect, vi } from 'vitest';
 import { makeDatabase, makeProgramsDatabase, type TestDatabase } from '../rig/database.ts';
 import { scratchFolder } from '../rig/scratch.ts';
+import { canRunInProcess, runInProcess, type Ended } from './in-process.ts';
+import { runLine, type Shell } from './shell-line.ts';
+
+export type { Ended } from './in-process.ts';
 
 export const root = path.resolve(import.meta.dirname, '../..');
-
-export interface Ended {
-  stdout: string;
-  stderr: string;
-  code: number | null;
-}
 
 export interface Running {
   pid: number;
@@ -29,7 +27,7 @@ export interface Surroundings {
   env?: Record<string, string | undefined>;
   cwd?: string;
   /** What standard input holds; without it there is none. */
-  input?: string;
+  input?: string | undefined;
   /** Keeps standard input open, for `write`. */
   isOpen?: boolean;
   /** After how long it counts as hanging, and is killed. */
@@ -42,7 +40,8 @@ const SERVER_PATIENCE_MS = 900_000;
 
 /**
  * Somebody at a machine of their own: a home, a folder to work in, `rasket` in the PATH, and a database where it is not
- * a file. Everything they start is real, and is stopped with them.
+ * a file. Servers, and whatever `start` starts, are real processes and are stopped with them; commands run in this one
+ * where that makes no difference.
  */
 export class Desk implements AsyncDisposable {
   readonly folder = fs.realpathSync(scratchFolder('rasket-cli-'));
@@ -111,11 +110,27 @@ export class Desk implements AsyncDisposable {
   }
 
   rasket(args: string[], surroundings: Surroundings = {}): Promise<Ended> {
+    if (!canRunInProcess(args)) return this.run(args, surroundings);
+    const { env = {}, cwd = this.folder, input } = surroundings;
+    return runInProcess(args, { env: { ...this.surroundings(), ...env }, cwd, input }).then(
+      ({ shown: _, ...ended }) => ended,
+    );
+  }
+
+  /** `rasket` as a process of its own. */
+  run(args: string[], surroundings: Surroundings = {}): Promise<Ended> {
     return this.start(this.at('path/rasket'), args, surroundings).ended;
   }
 
   /** A line as it would be typed. */
   type(line: string, surroundings: Surroundings = {}): Promise<Ended> {
+    const { env = {}, cwd = this.folder, input } = surroundings;
+    const byShell: Shell['byShell'] = (part, around) => this.sh(part, { ...surroundings, ...around });
+    return runLine(line, { env: { ...this.surroundings(), ...env }, cwd, input, byShell });
+  }
+
+  /** The same, with every command a process of its own. */
+  sh(line: string, surroundings: Surroundings = {}): Promise<Ended> {
     return this.start('/bin/sh', ['-c', line], surroundings).ended;
   }
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EXIT, EXIT_CODES } from '../../cli/index.ts';
-import type { Asked, Reply } from './contract-server.ts';
+import { startAnswering, type Asked, type Reply } from './contract-server.ts';
 import { Desk, root } from './desk.ts';
 import { speak } from './spoken.ts';
 
@@ -42,6 +42,31 @@ describe('the number a command ends with', () => {
     expect(code).toBe(EXIT.limit);
   });
 
+  it('is the one of the process, class by class', async () => {
+    const statuses: Record<string, number> = { sk: 200, auth: 401, none: 404, no: 422, fault: 500, limit: 429 };
+    const server = await startAnswering(({ headers }) => {
+      const status = statuses[headers.authorization?.split('_')[1] ?? ''] ?? 200;
+      const name = status === 401 ? 'invalid_api_key' : status === 429 ? 'daily_quota_exceeded' : 'application_error';
+      return status === 200 ? { status, body: LISTED } : refusal(status, name);
+    });
+    const list = ['emails', 'list'];
+    const at = (key: string) => ({ env: { RASKET_URL: server.url, RASKET_API_KEY: `rk_${key}` } });
+    const nobody = { env: { RASKET_URL: 'http://127.0.0.1:9', RASKET_API_KEY: 'rk_test' } };
+    const ends = async (around: object, words = list) => (await desk.run(words, around)).code;
+    expect({
+      done: await ends(at('sk')),
+      failed: await ends({}, ['backup', '/proc/none', '--data', '/nonexistent']),
+      usage: await ends(nobody, ['emials']),
+      refused: await ends(at('no')),
+      notFound: await ends(at('none')),
+      unreachable: await ends(nobody),
+      server: await ends(at('fault')),
+      limit: await ends(at('limit')),
+      auth: await ends(at('auth')),
+    }).toEqual(EXIT);
+    server.close();
+  });
+
   it('an item that is not among those of the server is not there', async () => {
     const none = { status: 200, body: LISTED };
     expect((await speak(['domains', 'get', 'example.com'], () => none)).code).toBe(EXIT.notFound);
@@ -60,7 +85,6 @@ describe('the number a command ends with', () => {
     ]) {
       expect((await desk.rasket(words, nobody)).code, words.join(' ')).toBe(EXIT.usage);
     }
-    expect((await desk.rasket(['backup', '/proc/none', '--data', '/nonexistent'])).code).toBe(EXIT.failed);
   });
 
   it.each(['ready', 'status'])('%s ends as any other command would on the same server', async (word) => {

@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 const login = (env: Record<string, string | undefined>) =>
-  desk.rasket(['login', '--url', server.url], { env, input: 'rk_mine\n' });
+  desk.run(['login', '--url', server.url], { env, input: 'rk_mine\n' });
 const send = ['send', '--from', 'a@example.com', '--to', 'b@example.org', '--subject', 'Hi', '--text', 'x'];
 const file = () => desk.at('config/rasket/credentials.json');
 
@@ -39,11 +39,11 @@ describe('a key without a keyring', () => {
     expect(kept.stdout).toMatch(new RegExp(`^The key for ${server.url} is kept in ${file()}; `));
     expect(fs.statSync(file()).mode & 0o777).toBe(0o600);
     expect(fs.statSync(desk.at('config/rasket')).mode & 0o777).toBe(0o700);
-    expect(await desk.rasket(send, { env })).toMatchObject({ code: 0 });
+    expect(await desk.run(send, { env })).toMatchObject({ code: 0 });
     expect(server.asked.at(-1)?.headers.authorization).toBe('Bearer rk_mine');
-    const doctor = JSON.parse((await desk.rasket(['doctor', '--json'], { env })).stdout) as { key_store: string };
+    const doctor = JSON.parse((await desk.run(['doctor', '--json'], { env })).stdout) as { key_store: string };
     expect(doctor.key_store).toMatch(/^files that only you can read; not in a keyring, because /);
-    const out = await desk.rasket(['logout'], { env });
+    const out = await desk.run(['logout'], { env });
     expect(out.stdout).toContain(`The key was removed from ${file()}.`);
     expect(out.stdout).not.toContain('keyring');
     expect(fs.existsSync(file())).toBe(false);
@@ -63,12 +63,12 @@ describe('a key without a keyring', () => {
     expect(kept.stdout).toContain('; not in a keyring, because the keyring did not answer within 5 s.');
     // Who was in a keyring before is told why there is no key now, and what to do.
     fs.writeFileSync(file(), JSON.stringify({ url: server.url, keyring: 'secret-service' }), { mode: 0o600 });
-    const refused = await desk.rasket(send, { env });
+    const refused = await desk.run(send, { env });
     expect(refused.code).toBe(77);
     expect(refused.stderr).toContain(
       'The key is in the keyring (Secret Service), which cannot be read: the keyring did not answer within 5 s. Set one with: rasket login',
     );
-    const out = await desk.rasket(['logout'], { env });
+    const out = await desk.run(['logout'], { env });
     expect(out.stdout).toContain(
       'It may still be in the keyring, under rasket: the keyring did not answer within 5 s.',
     );
@@ -88,12 +88,12 @@ describe('who is asked for a key', () => {
     fs.mkdirSync(desk.at('config/rasket'), { recursive: true, mode: 0o700 });
     fs.writeFileSync(file(), JSON.stringify({ url: server.url, keyring: 'secret-service' }), { mode: 0o600 });
     for (const words of [send, ['doctor'], ['emails', 'list']])
-      expect(await desk.rasket(words, { env: { ...env, RASKET_API_KEY: 'rk_named' } })).toMatchObject({ code: 0 });
+      expect(await desk.run(words, { env: { ...env, RASKET_API_KEY: 'rk_named' } })).toMatchObject({ code: 0 });
     expect(server.asked.at(-1)?.headers.authorization).toBe('Bearer rk_named');
-    await desk.rasket(['--version'], { env });
-    await desk.rasket(['profiles'], { env });
+    await desk.run(['--version'], { env });
+    await desk.run(['profiles'], { env });
     expect(asked).toBe(0);
-    await desk.rasket(send, { env });
+    await desk.run(send, { env });
     expect(asked).toBeGreaterThan(0);
     await new Promise((resolve) => bus.close(resolve));
   });

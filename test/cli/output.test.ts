@@ -145,7 +145,7 @@ describe('readers', () => {
 
   it('that have seen enough end a command quietly', async () => {
     const around = await answering(() => long);
-    const ended = await desk.type('{ rasket emails list; echo $? >code; } | head -c 10', around);
+    const ended = await desk.sh('{ rasket emails list; echo $? >code; } | head -c 10', around);
     expect(ended).toMatchObject({ stderr: '' });
     expect(fs.readFileSync(desk.at('code'), 'utf8')).toBe('0\n');
   });
@@ -153,11 +153,11 @@ describe('readers', () => {
   it('that cannot take the answer make it fail', async () => {
     const around = await answering(() => long);
     expectOneLine(
-      await desk.type('rasket emails list >/dev/full', around),
+      await desk.sh('rasket emails list >/dev/full', around),
       /standard output cannot be written \(ENOSPC\)/,
     );
     expectOneLine(
-      await desk.type('rasket init --data d --json >/dev/full'),
+      await desk.sh('rasket init --data d --json >/dev/full'),
       /standard output cannot be written \(ENOSPC\)/,
     );
   });
@@ -198,7 +198,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
     expect(refused.code).toBe(64);
     expect(refused.stdout).toMatch(/take --output FILE, or --output\s+- \| less/);
     expect(refused.stdout).not.toContain('\u001B');
-    const { stdout } = await desk.type('rasket received raw x --output -', around);
+    const { stdout } = await desk.sh('rasket received raw x --output -', around);
     expect(stdout).toBe('\u001B]52;c;eA==');
   });
 
@@ -245,7 +245,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
       ...{ open_tracking: false, click_tracking: true, capabilities: { sending: status, receiving: 'unsupported' } },
     };
     const around = await answering(({ method }) => ({ status: 200, body: method === 'POST' ? { id: 'x' } : domain }));
-    const ended = await desk.type('rasket domains verify 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77', around);
+    const ended = await desk.sh('rasket domains verify 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77', around);
     expect(ended.code).toBe(code);
     expect(ended.stdout).toBe(
       `FOR\tSTATUS\tTYPE\tNAME\tPRIORITY\tVALUE\tDOMAIN\tDIAGNOSIS\nSPF\t${status}\tTXT\tsend.example.com\t\tv=spf1 -all\t${status}\tIt is not there.\n`,
@@ -315,7 +315,7 @@ describe('what is loaded', () => {
   /** Every file of the program and every package that one run loads. */
   async function loadedBy(words: string[], around: Surroundings = {}): Promise<string[]> {
     const coverage = desk.at('coverage');
-    const ended = await desk.rasket(words, { env: { ...around.env, NODE_V8_COVERAGE: coverage } });
+    const ended = await desk.run(words, { env: { ...around.env, NODE_V8_COVERAGE: coverage } });
     expect(ended, ended.stderr).toMatchObject({ code: 0 });
     const urls = fs.readdirSync(coverage).flatMap((name) => {
       const { result } = JSON.parse(fs.readFileSync(desk.at('coverage', name), 'utf8')) as {

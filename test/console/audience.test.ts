@@ -1,14 +1,14 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { keepFrame } from './keep-frame.ts';
-import { describeAtTerminal, Seat } from './seat.ts';
+import { Screen } from './screen.ts';
 
-describeAtTerminal('an audience in the console', () => {
+describe('an audience in the console', () => {
   let scene: Scene;
   let team: Team;
-  let seat: Seat;
+  let seat: Screen;
   beforeAll(async () => {
     scene = await startScene();
     team = await scene.team('Example');
@@ -16,7 +16,7 @@ describeAtTerminal('an audience in the console', () => {
     await make('/contacts', { email: 'ada@example.org', first_name: 'Ada', properties: { seats: 3 } });
     await make('/topics', { name: 'News', default_subscription: 'opt_in', description: 'What is new' });
     await make('/topics', { name: '週報 weekly', default_subscription: 'opt_out' });
-    seat = await Seat.take({ url: scene.url, key: team.key });
+    seat = await Screen.take({ url: scene.url, key: team.key });
     await seat.sees('received mail');
   });
   afterEach(async () => {
@@ -124,8 +124,7 @@ describeAtTerminal('an audience in the console', () => {
     await seat.press('Down', 'Down');
     await seat.press('C-u');
     const long = `${'Lovelace '.repeat(12)}X`;
-    await seat.tmux('set-buffer', long);
-    await seat.tmux('paste-buffer', '-p', '-t', 'seat');
+    await seat.paste(long);
     await seat.sees(/› last name +….*Lovelace X/);
     await seat.press('Home', 'Right', 'Right', 'BSpace');
     await seat.type('ö');

@@ -1,14 +1,14 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { makeBelievableTeam } from './believable-team.ts';
-import { describeAtTerminal, Seat } from './seat.ts';
+import { Screen } from './screen.ts';
 
 const ABSENT = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77';
 
-describeAtTerminal('an item that is opened by its id', () => {
+describe('an item that is opened by its id', () => {
   let scene: Scene;
   let team: Team;
-  let seat: Seat;
+  let seat: Screen;
   beforeAll(async () => {
     scene = await startScene();
     team = await makeBelievableTeam(scene);
@@ -17,7 +17,7 @@ describeAtTerminal('an item that is opened by its id', () => {
       body: { from: 'hello@mail.example.com', to: 'tempfail@example.net', subject: 'Waits', text: 'T' },
     });
     await scene.settled();
-    seat = await Seat.take({ url: scene.url, key: team.key, columns: 120, rows: 40 });
+    seat = await Screen.take({ url: scene.url, key: team.key, columns: 120, rows: 40 });
     await seat.sees('received mail');
   });
   afterAll(async () => {
@@ -25,14 +25,14 @@ describeAtTerminal('an item that is opened by its id', () => {
     await scene?.close();
   });
 
-  const go = async (at: Seat, command: string, ...sees: (string | RegExp)[]): Promise<void> => {
+  const go = async (at: Screen, command: string, ...sees: (string | RegExp)[]): Promise<void> => {
     await at.type(`:${command}`);
     await at.sees(`:${command}`);
     await at.press('Enter');
     await at.sees(...sees);
   };
   /** A key right behind Esc would be another key. */
-  const leave = async (at: Seat, section: string): Promise<void> => {
+  const leave = async (at: Screen, section: string): Promise<void> => {
     await at.press('Escape');
     await at.sees(new RegExp(`^ ${section}(?: +\\d+( …)?)?$`, 'm'));
   };
@@ -73,7 +73,7 @@ describeAtTerminal('an item that is opened by its id', () => {
 
   it('of what waits, with the token of an operator, by either id of its row', async () => {
     const token = await scene.operator();
-    await using desk = await Seat.take({ url: scene.url, key: token, columns: 120, rows: 40 });
+    await using desk = await Screen.take({ url: scene.url, key: token, columns: 120, rows: 40 });
     await desk.sees('1 waiting, for 1 destination.');
     const [waits] = (await scene.api('GET', '/operator/queue/deliveries', { key: token })).body.data;
     for (const id of [waits.id, waits.email_id] as string[]) {

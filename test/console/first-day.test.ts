@@ -1,17 +1,17 @@
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { makeBelievableTeam } from './believable-team.ts';
 import { plantWebhook, plantWebhookEvent } from '../rig/webhooks.ts';
-import { describeAtTerminal, Seat } from './seat.ts';
+import { Screen } from './screen.ts';
 
-describeAtTerminal('whoever sits at the console for the first time', () => {
+describe('whoever sits at the console for the first time', () => {
   let scene: Scene;
   let team: Team;
-  let seat: Seat;
+  let seat: Screen;
   beforeAll(async () => {
     scene = await startScene();
     team = await makeBelievableTeam(scene);
-    seat = await Seat.take({ url: scene.url, key: team.key });
+    seat = await Screen.take({ url: scene.url, key: team.key });
     await seat.sees('received mail');
   });
   afterEach(async () => {
@@ -82,7 +82,7 @@ describeAtTerminal('whoever sits at the console for the first time', () => {
     await seat.press('h');
     await seat.sees(/^› .*! parked/m, / 1$/m);
     await seat.press('Enter');
-    await seat.sees('› email.sent', /Status +parked/);
+    await seat.sees('› email.sent', /Status +parked/, /payload/);
     await seat.press('l');
     await seat.sees('"subject": "Planted"');
   });

@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sections } from '../../console/catalog.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { makeBelievableTeam } from './believable-team.ts';
 import { normalise } from './normalise.ts';
-import { describeAtTerminal, Seat } from './seat.ts';
+import { Screen } from './screen.ts';
 
 const SIZES = [
   { columns: 80, rows: 24 },
@@ -20,13 +20,13 @@ const DETAILS = [
   { name: 'webhook-events', keys: ['6', 'Enter', 'h'], sees: ['hooks.example.com', '✗ failed', '✓ success'] },
 ];
 
-describeAtTerminal('the screens of the console', () => {
+describe('the screens of the console', () => {
   let scene: Scene;
-  let seat: Seat;
+  let seat: Screen;
   beforeAll(async () => {
     scene = await startScene();
     const team = await makeBelievableTeam(scene);
-    seat = await Seat.take({ url: scene.url, key: team.key });
+    seat = await Screen.take({ url: scene.url, key: team.key });
     await seat.sees('received mail');
   });
   afterAll(async () => {
@@ -63,7 +63,7 @@ describeAtTerminal('the screens of the console', () => {
       await seat.sees(/^› /m);
       for (const key of others) {
         await seat.press(key);
-        await seat.sees(/^ \w+ › \S/m, /^(?!.*loading)/i);
+        await seat.sees(/^ \w+ › \S/m, /^(?![^]*loading)/i);
       }
       await seat.sees(...sees);
       await keep(name, size, await settled(seat));
@@ -80,7 +80,7 @@ const withoutRows = (frame: string): string =>
     .replace(/\n{3,}/, '\n\n');
 
 /** What stays when nothing more comes: two looks that are alike. */
-async function settled(seat: Seat): Promise<string> {
+async function settled(seat: Screen): Promise<string> {
   let before = await seat.frame();
   for (;;) {
     const now = await seat.frame();

@@ -1,6 +1,6 @@
 import { expect, vi } from 'vitest';
 import { normalise } from './normalise.ts';
-import type { Seat } from './seat.ts';
+import type { Screen } from './screen.ts';
 
 const SIZES = [
   [120, 40],
@@ -8,7 +8,7 @@ const SIZES = [
 ] as const;
 
 /** Compares what is on the screen, at both sizes, with the frame of this name, once it is drawn whole and stays. */
-export async function keepFrame(seat: Seat, name: string, sees: string): Promise<void> {
+export async function keepFrame(seat: Screen, name: string, sees: string): Promise<void> {
   for (const [columns, rows] of SIZES) {
     await seat.resize(columns, rows);
     const frame = await vi.waitFor(

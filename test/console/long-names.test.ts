@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { receiveMail } from '../rig/received-mail.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { normalise } from './normalise.ts';
-import { describeAtTerminal, Seat } from './seat.ts';
+import { Screen } from './screen.ts';
 
 const SIZES = [
   { columns: 60, rows: 24 },
@@ -13,10 +13,10 @@ const SIZES = [
 const LONG = 'customer-success-and-renewals@operations.northern-region.example.org';
 const MIDDLE = 'maria.fernandez-lopez@mail.example.org';
 
-describeAtTerminal('tables of the console with long names in them', () => {
+describe('tables of the console with long names in them', () => {
   let scene: Scene;
   let team: Team;
-  let seat: Seat;
+  let seat: Screen;
   beforeAll(async () => {
     scene = await startScene();
     team = await scene.team('Example');
@@ -30,7 +30,7 @@ describeAtTerminal('tables of the console with long names in them', () => {
       await make('/suppressions', { email });
     }
     await receiveMail(scene, team);
-    seat = await Seat.take({ url: scene.url, key: team.key });
+    seat = await Screen.take({ url: scene.url, key: team.key });
     await seat.sees('received mail');
   });
   afterAll(async () => {

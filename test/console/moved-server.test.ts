@@ -1,10 +1,10 @@
 // a development server that is stopped and started elsewhere --> the console goes on with it
 import net from 'node:net';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Desk } from '../cli/desk.ts';
-import { describeAtTerminal, Seat } from './seat.ts';
+import { Screen } from './screen.ts';
 
-describeAtTerminal('a development server that comes back on another port', () => {
+describe('a development server that comes back on another port', () => {
   it('is found by the console, which goes on where it was', { timeout: 120_000 }, async () => {
     await using desk = new Desk();
     const database = await desk.database();
@@ -14,7 +14,7 @@ describeAtTerminal('a development server that comes back on another port', () =>
     const sent = await desk.rasket(['send', ...mail], { env: { RASKET_DATA: desk.at('dev') } });
     expect(sent, sent.stderr).toMatchObject({ code: 0 });
     const env = { RASKET_DATA: desk.at('dev'), RASKET_URL: undefined, RASKET_API_KEY: undefined };
-    await using seat = await Seat.take({ url: '', key: '', columns: 100, env });
+    await using seat = await Screen.take({ url: '', key: '', columns: 100, env });
     await seat.sees('✓ connected', before.url);
     await seat.press('2');
     await seat.sees(/^› .*Kept/m);

@@ -1,24 +1,24 @@
 // the console --> the API with an operator's token: the queue and the audit log of the whole installation
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { operatorSections } from '../../console/catalog.ts';
 import { Desk } from '../cli/desk.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { normalise } from './normalise.ts';
-import { describeAtTerminal, Seat } from './seat.ts';
+import { Screen } from './screen.ts';
 
 const SIZES = [
   { columns: 80, rows: 24 },
   { columns: 120, rows: 40 },
 ];
 
-describeAtTerminal('the console of a development server', () => {
+describe('the console of a development server', () => {
   it('has the screens of the team, and those of an operator behind them', async () => {
     await using desk = new Desk();
     const database = await desk.database();
     const server = await desk.serve(['dev', '--data', 'dev'], { env: database });
     const env = { RASKET_DATA: desk.at('dev'), RASKET_URL: undefined, RASKET_API_KEY: undefined };
-    await using seat = await Seat.take({ url: '', key: '', columns: 100, env });
+    await using seat = await Screen.take({ url: '', key: '', columns: 100, env });
     await seat.sees('Mail of the last', '1 overview', 'dev.json', /Queue +nothing waits/);
     for (const [name, sees] of [
       ['destinations', 'Nothing waits.'],
@@ -52,7 +52,7 @@ describeAtTerminal('the console of a development server', () => {
   });
 });
 
-describeAtTerminal('the overview beside the token of an operator', () => {
+describe('the overview beside the token of an operator', () => {
   it('shows what waits, by destination', { timeout: 120_000 }, async () => {
     await using desk = new Desk();
     await desk.serve(['dev', '--data', 'dev'], { env: await desk.database() });
@@ -62,18 +62,18 @@ describeAtTerminal('the overview beside the token of an operator', () => {
     expect(await desk.rasket(hold, typed)).toMatchObject({ code: 0 });
     const mail = ['--from', 'hello@playground.test', '--to', 'ada@example.org', '--subject', 'Hi', '--text', 'Hi'];
     expect(await desk.rasket(['send', ...mail], typed)).toMatchObject({ code: 0 });
-    await using seat = await Seat.take({ url: '', key: '', env });
+    await using seat = await Screen.take({ url: '', key: '', env });
     await seat.sees('Mail of the last', /Queue +1 waiting, for 1 destination: example\.org 1 \(\d+ min\)/);
   });
 });
 
 const urlNow = (desk: Desk): string => JSON.parse(readFileSync(desk.at('dev/run/dev.json'), 'utf8')).url as string;
 
-describeAtTerminal('the console of an operator', () => {
+describe('the console of an operator', () => {
   let scene: Scene;
   let team: Team;
   let token: string;
-  let seat: Seat;
+  let seat: Screen;
   beforeAll(async () => {
     scene = await startScene();
     team = await scene.team('Example');
@@ -82,7 +82,7 @@ describeAtTerminal('the console of an operator', () => {
     for (const to of ['tempfail@example.net', 'tempfail@example.net', 'tempfail@example.org', 'tempfail@example.com'])
       await send(to);
     await ask('POST', '/holds', { destination: 'example.com', reason: 'Their server is being moved' });
-    seat = await Seat.take({ url: scene.url, key: token });
+    seat = await Screen.take({ url: scene.url, key: token });
     await seat.sees('4 waiting, for 3 destinations.');
   });
   afterAll(async () => {

@@ -152,7 +152,7 @@ export class Seat implements AsyncDisposable {
   }
 }
 
-const literally = (text: string): RegExp => new RegExp(text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&'));
+export const literally = (text: string): RegExp => new RegExp(text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&'));
 
 /** A way to a server that can be cut and mended, and on which answers can be kept waiting. */
 export async function startLine(url: string) {

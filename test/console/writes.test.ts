@@ -1,16 +1,16 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startCloudflare, type CloudflareStub } from '../rig/cloudflare.ts';
 import { startScene, type Scene, type SceneOptions, type Team } from '../rig/scene.ts';
 import { keepFrame } from './keep-frame.ts';
-import { describeAtTerminal, Seat } from './seat.ts';
+import { Screen } from './screen.ts';
 
-describeAtTerminal('what the console writes', () => {
+describe('what the console writes', () => {
   let stub: CloudflareStub;
   let scene: Scene;
   let team: Team;
-  let seat: Seat;
+  let seat: Screen;
   beforeAll(async () => {
     stub = await startCloudflare();
     const cloud = { kind: 'cloudflare', zones: ['example.com'], teams: ['*'], api_url: stub.apiUrl, token: stub.token };
@@ -26,7 +26,7 @@ describeAtTerminal('what the console writes', () => {
     team = await scene.team('Example');
     await scene.api('POST', '/domains', { key: team.key, body: { name: 'mail.example.com' } });
     await scene.api('POST', '/contacts', { key: team.key, body: { email: 'ada@example.org', first_name: 'Ada' } });
-    seat = await Seat.take({ url: scene.url, key: team.key });
+    seat = await Screen.take({ url: scene.url, key: team.key });
     await seat.sees('received mail');
   });
   afterEach(async () => {

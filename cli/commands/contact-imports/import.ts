@@ -1,4 +1,5 @@
 import { openAsBlob } from 'node:fs';
+import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { AnswerOf } from '../../client/index.ts';
 import { countsInWords } from '../../families/index.ts';
@@ -22,13 +23,14 @@ const LOOK_MS = 500;
 const FAILURES_SHOWN = 20;
 
 export async function importContacts(session: Session, file: string, options: ImportOptions): Promise<void> {
-  const { client, terminal, isJson } = session;
-  await mustBeReadable(file);
-  const { id } = (await client.upload('createContactImport', await formOf(file, options))) as { id: string };
+  const { client, terminal, process, isJson } = session;
+  await mustBeReadable(file, process.cwd());
+  const at = path.resolve(process.cwd(), file);
+  const { id } = (await client.upload('createContactImport', await formOf(at, options))) as { id: string };
   if (options.wait === false) {
     return isJson ? terminal.printJson({ object: 'contact_import', id }) : terminal.print(id);
   }
-  const done = await follow(session, id, await linesIn(file));
+  const done = await follow(session, id, await linesIn(at));
   if (done.status === 'failed' || tookNone(done)) session.fail();
   if (isJson) return terminal.printJson(done);
   terminal.print(`${done.status}  ${countsInWords(done.counts)}`);

@@ -1,6 +1,4 @@
-import { lstat } from 'node:fs/promises';
-import { CliFault } from '../../output/index.ts';
-import { pour, save } from '../save-download.ts';
+import { mustBeFree, pour, save } from '../save-download.ts';
 import type { Session } from '../declare.ts';
 
 export interface ExportOptions {
@@ -10,14 +8,12 @@ export interface ExportOptions {
   force?: boolean;
 }
 
-export async function exportContacts({ client, terminal }: Session, options: ExportOptions): Promise<void> {
+export async function exportContacts({ client, terminal, process }: Session, options: ExportOptions): Promise<void> {
   const { segmentId, ndjson = false, output = '-', force = false } = options;
   const query = { format: ndjson ? 'ndjson' : 'csv', segment_id: segmentId };
-  if (output !== '-' && !force && (await lstat(output).catch(() => undefined))) {
-    throw new CliFault(`${output} is there already; choose another name with --output, or replace it with --force`);
-  }
+  if (output !== '-') await mustBeFree(process, output, force);
   const content = await client.fetchFile('exportContacts', query);
-  if (output === '-') return pour(content);
-  await save(content, output, force);
+  if (output === '-') return pour(content, process.stdout);
+  await save(process, content, output, force);
   terminal.print(terminal.isTty ? `Saved  ${JSON.stringify(output)}` : output);
 }

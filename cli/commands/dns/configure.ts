@@ -19,7 +19,7 @@ export async function configureDomain(session: Session, domain: string, options:
   const path = { domain_id: await findDomainId(client, domain) };
   const wish = {
     ...(options.provider === undefined ? {} : { provider: options.provider }),
-    ...(options.withToken ? { api_token: await readToken() } : {}),
+    ...(options.withToken ? { api_token: await readToken(session.process) } : {}),
     ...(options.remove ? { remove: true } : {}),
   };
   const ask = (isDryRun: boolean): Promise<DnsConfiguration> =>
@@ -29,7 +29,7 @@ export async function configureDomain(session: Session, domain: string, options:
     mustBeAskable(session);
     const planned = await ask(true);
     show(session, planned);
-    if (!(await isAgreed(planned))) throw new CliFault('nothing was changed');
+    if (!(await isAgreed(session, planned))) throw new CliFault('nothing was changed');
     const made = await ask(false);
     if (!isSame(planned, made)) return show(session, made);
     return terminal.hint(`\nDone: ${made.changes.length} changes in ${clean(made.zone)}.`);
@@ -38,7 +38,7 @@ export async function configureDomain(session: Session, domain: string, options:
 }
 
 /** Before anything is asked of the server. */
-function mustBeAskable({ terminal, isJson }: Session): void {
+function mustBeAskable({ terminal, process, isJson }: Session): void {
   if (process.stdin.isTTY && terminal.isTty && !isJson) return;
   throw new CliFault('nobody can be asked here; say --yes to change the zone, or --dry-run to see how', 'usage');
 }
@@ -54,14 +54,14 @@ function show({ terminal, isJson }: Session, made: DnsConfiguration): void {
   terminal.hint(`\n${tellChange(made)}`);
 }
 
-async function isAgreed({ changes, zone }: DnsConfiguration): Promise<boolean> {
+async function isAgreed({ process }: Session, { changes, zone }: DnsConfiguration): Promise<boolean> {
   // With nothing to change there is nothing to ask; the call itself may still be wanted, for what comes later.
   if (changes.length === 0) return true;
-  return /^y(es)?$/i.test((await readLine(`Change ${clean(zone)}? [y/N] `)).trim());
+  return /^y(es)?$/i.test((await readLine(process, `Change ${clean(zone)}? [y/N] `)).trim());
 }
 
-async function readToken(): Promise<string> {
-  const token = process.env.CLOUDFLARE_API_TOKEN ?? (await readSecret('Cloudflare API token: ')).trim();
+async function readToken(process: Session['process']): Promise<string> {
+  const token = process.env.CLOUDFLARE_API_TOKEN ?? (await readSecret(process, 'Cloudflare API token: ')).trim();
   if (token === '') throw new CliFault('no token was given; set CLOUDFLARE_API_TOKEN or type it', 'usage');
   return token;
 }

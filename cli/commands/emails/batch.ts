@@ -9,8 +9,8 @@ export interface BatchOptions {
 }
 
 export async function sendBatch(session: Session, file: string, options: BatchOptions): Promise<void> {
-  const { client, terminal, isJson } = session;
-  const body = readEmails(await readText(file, 'the file')) as BodyOf<'sendBatch'>;
+  const { client, terminal, process, isJson } = session;
+  const body = readEmails(await readText(process, file, 'the file')) as BodyOf<'sendBatch'>;
   const header = {
     ...(options.idempotencyKey === undefined ? {} : { 'Idempotency-Key': options.idempotencyKey }),
     ...(options.permissive ? { 'x-batch-validation': 'permissive' as const } : {}),

@@ -30,7 +30,7 @@ const WAIT_SECONDS = 120;
 
 export async function sendEmail(session: Session, dash: string | undefined, options: SendOptions): Promise<void> {
   mustAgree(dash, options);
-  const body = await readEmail(dash, options);
+  const body = await readEmail(session.process, dash, options);
   const header = options.idempotencyKey === undefined ? {} : { 'Idempotency-Key': options.idempotencyKey };
   const sent = await session.client.call('sendEmail', { body, header });
   const { terminal, isJson } = session;
@@ -71,10 +71,14 @@ function mustAgree(dash: string | undefined, options: SendOptions): void {
   }
 }
 
-async function readEmail(dash: string | undefined, options: SendOptions): Promise<BodyOf<'sendEmail'>> {
+async function readEmail(
+  process: Session['process'],
+  dash: string | undefined,
+  options: SendOptions,
+): Promise<BodyOf<'sendEmail'>> {
   const textFile = dash ?? options.textFile;
-  const text = textFile === undefined ? options.text : await readText(textFile, '--text-file');
-  const html = options.htmlFile === undefined ? options.html : await readText(options.htmlFile, '--html-file');
+  const text = textFile === undefined ? options.text : await readText(process, textFile, '--text-file');
+  const html = options.htmlFile === undefined ? options.html : await readText(process, options.htmlFile, '--html-file');
   return {
     ...(options.from === undefined ? {} : { from: options.from }),
     to: options.to,
@@ -88,6 +92,8 @@ async function readEmail(dash: string | undefined, options: SendOptions): Promis
     ...(options.scheduledAt === undefined ? {} : { scheduled_at: options.scheduledAt }),
     ...(options.header ? { headers: readHeaders(options.header) } : {}),
     ...(options.tag ? { tags: options.tag.map((pair) => readTag(pair)) } : {}),
-    ...(options.attach ? { attachments: await Promise.all(options.attach.map((file) => readAttachment(file))) } : {}),
+    ...(options.attach
+      ? { attachments: await Promise.all(options.attach.map((file) => readAttachment(file, { cwd: process.cwd() }))) }
+      : {}),
   };
 }

@@ -1,4 +1,4 @@
-import { CliFault } from '../../output/index.ts';
+import { CliFault, type CommandProcess } from '../../output/index.ts';
 import { readText } from '../read-text.ts';
 
 export interface FilterOptions {
@@ -6,11 +6,14 @@ export interface FilterOptions {
   filterFile?: string;
 }
 
-export async function readFilter({ filter, filterFile }: FilterOptions): Promise<Record<string, unknown> | undefined> {
+export async function readFilter(
+  process: CommandProcess,
+  { filter, filterFile }: FilterOptions,
+): Promise<Record<string, unknown> | undefined> {
   if (filter !== undefined && filterFile !== undefined) {
     throw new CliFault('the filter is given twice, with --filter and --filter-file; choose one', 'usage');
   }
-  const text = filterFile === undefined ? filter : await readText(filterFile, '--filter-file');
+  const text = filterFile === undefined ? filter : await readText(process, filterFile, '--filter-file');
   if (text === undefined) return undefined;
   try {
     return JSON.parse(text) as Record<string, unknown>;

@@ -19,6 +19,7 @@ const BACKOFF_MS = [1000, 2000, 5000, 10_000, 30_000];
 export async function listenWebhooks(session: Session, options: ListenOptions): Promise<void> {
   const to = options.forwardTo === undefined ? undefined : readForwardTo(options.forwardTo);
   const stop = new AbortController();
+  const { process } = session;
   const interrupt = (): void => stop.abort();
   process.once('SIGINT', interrupt);
   process.once('SIGTERM', interrupt);
@@ -36,9 +37,9 @@ async function listenOn(
   to: URL | undefined,
   signal: AbortSignal,
 ): Promise<void> {
-  const { client, terminal } = session;
+  const { client, terminal, process } = session;
   const under = new Set<Promise<void>>();
-  const target = to && { url: to, tell: tellOnce(to) };
+  const target = to && { url: to, tell: tellOnce(to, process.stderr) };
   let lastId: string | undefined;
   for (let failures = 0; !signal.aborted; failures++) {
     if (failures > 0) {
@@ -107,11 +108,11 @@ interface ForwardTarget {
 }
 
 /** A program that does not run is explained once, and again when it has answered in between. */
-function tellOnce(to: URL): ForwardTarget['tell'] {
+function tellOnce(to: URL, stderr: Session['process']['stderr']): ForwardTarget['tell'] {
   let isTold = false;
   return (event, { outcome, isUnanswered }) => {
     if (isUnanswered && !isTold) {
-      process.stderr.write(
+      stderr.write(
         `rasket: ${clean(to.href)} did not take ${clean(event.id)}: ${clean(String(outcome))}. Is your program running? ` +
           `The event is not sent again: replay is for webhooks, not for listeners.\n`,
       );

@@ -1,0 +1,60 @@
+import { EventEmitter } from 'node:events';
+import fs from 'node:fs';
+import { Readable, Writable } from 'node:stream';
+import { runProgram } from '../../bin/program.ts';
+import type { CommandProcess } from '../../cli/output/command-process.ts';
+
+export interface Ended {
+  stdout: string;
+  stderr: string;
+  code: number | null;
+}
+
+export interface Around {
+  env: Readonly<Record<string, string | undefined>>;
+  cwd: string;
+  /** What standard input holds; without it there is none. */
+  input?: string | undefined;
+  /** At a terminal of so many columns; otherwise all three streams are pipes. */
+  columns?: number | undefined;
+}
+
+export const { version } = JSON.parse(fs.readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
+
+/** Runs the command line in this process. `shown` is what a terminal gets: both outputs in the order of writing. */
+export async function runInProcess(
+  words: readonly string[],
+  { env, cwd, input, columns }: Around,
+): Promise<Ended & { shown: string }> {
+  const heard = { stdout: '', stderr: '', shown: '' };
+  const output = (name: 'stdout' | 'stderr'): Writable => {
+    const decoder = new TextDecoder();
+    const write = (chunk: Buffer, _: string, done: () => void): void => {
+      const text = decoder.decode(chunk, { stream: true });
+      heard[name] += text;
+      heard.shown += text;
+      done();
+    };
+    return Object.assign(new Writable({ write }), { isTTY: columns !== undefined, columns });
+  };
+  const stdin = Object.assign(Readable.from(input === undefined ? [] : [Buffer.from(input)]), {
+    isTTY: columns !== undefined,
+  });
+  const streams = { stdin, stdout: output('stdout'), stderr: output('stderr') };
+  const its = Object.assign(new EventEmitter(), { ...streams, env, cwd: () => cwd, exitCode: undefined });
+  const code = await runProgram(['node', 'rasket', ...words], version, its as unknown as CommandProcess);
+  return { ...heard, code };
+}
+
+/** What works on a data folder takes everything from its own process, and so do servers. */
+const NEEDS_PROCESS = new Set(
+  'dev playground seed init serve migrate vacuum backup rekey sweep teams operators sending config completion man'.split(
+    ' ',
+  ),
+);
+const VERSION = new Set(['--version', '-V', '-v', 'version']);
+
+export const canRunInProcess = ([first = '', ...rest]: readonly string[]): boolean =>
+  !NEEDS_PROCESS.has(first) && !(VERSION.has(first) && rest.length === 0);
