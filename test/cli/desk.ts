@@ -136,7 +136,7 @@ export class Desk implements AsyncDisposable {
 
   /** Starts `serve` or `dev` and waits until it says that it is ready. */
   async serve(args: string[], surroundings: Surroundings = {}): Promise<Server> {
-    const env = { RASKET_HTTP_PORT: '0', ...closedUnlessTriedOut(args), ...surroundings.env };
+    const env = { RASKET_HTTP_PORT: '0', ...GENEROUS, ...closedUnlessTriedOut(args), ...surroundings.env };
     const running = this.start(this.at('path/rasket'), args, { ...surroundings, env, patienceMs: SERVER_PATIENCE_MS });
     return this.whenReady(running, this.at(args[args.indexOf('--data') + 1] ?? '', 'run/ready.json'));
   }
@@ -198,6 +198,9 @@ export interface Ready {
     smtp?: { host: string; port: number; tls: string; doors: string[] }[];
   };
 }
+
+/** Commands in this process come faster than a person types: only tests about limits meet them. */
+const GENEROUS = { RASKET_RATE_LIMIT_REQUESTS_PER_SECOND: '1000', RASKET_RATE_LIMIT_BURST: '1000' };
 
 /** Servers of tests that run at the same time would want the same SMTP ports; `dev` takes free ones by itself. */
 const closedUnlessTriedOut = ([command]: string[]): Record<string, string> =>

@@ -17,6 +17,8 @@ export interface Around {
   input?: string | undefined;
   /** At a terminal of so many columns; otherwise all three streams are pipes. */
   columns?: number | undefined;
+  /** Told of each piece of output as it is written. */
+  onOutput?: ((text: string) => void) | undefined;
 }
 
 export const { version } = JSON.parse(fs.readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
@@ -26,7 +28,7 @@ export const { version } = JSON.parse(fs.readFileSync(new URL('../../package.jso
 /** Runs the command line in this process. `shown` is what a terminal gets: both outputs in the order of writing. */
 export async function runInProcess(
   words: readonly string[],
-  { env, cwd, input, columns }: Around,
+  { env, cwd, input, columns, onOutput }: Around,
 ): Promise<Ended & { shown: string }> {
   const heard = { stdout: '', stderr: '', shown: '' };
   const output = (name: 'stdout' | 'stderr'): Writable => {
@@ -35,6 +37,7 @@ export async function runInProcess(
       const text = decoder.decode(chunk, { stream: true });
       heard[name] += text;
       heard.shown += text;
+      onOutput?.(text);
       done();
     };
     return Object.assign(new Writable({ write }), { isTTY: columns !== undefined, columns });

@@ -64,10 +64,15 @@ describe('--limit and --all', () => {
 
   it('a page is printed before the next one is asked for', async () => {
     const printed: number[] = [];
-    const { stdout } = await speak(['emails', 'list', '--all', '--json'], (asked) => {
-      printed.push(vi.mocked(process.stdout.write).mock.calls.length);
-      return holding(230)(asked);
-    });
+    let pieces = 0;
+    const { stdout } = await speak(
+      ['emails', 'list', '--all', '--json'],
+      (asked) => {
+        printed.push(pieces);
+        return holding(230)(asked);
+      },
+      { onOutput: () => void pieces++ },
+    );
     expect(printed).toEqual([0, 1, 2]);
     // Each page is what the API answered, on a line of its own.
     const pages = linesOf(stdout).map((line) => JSON.parse(line) as { data: unknown[] });

@@ -15,9 +15,7 @@ describe('the command line against a development server', () => {
   let database: Record<string, string>;
   beforeAll(async () => {
     database = await desk.database();
-    await desk.serve(['dev', '--data', 'dev'], {
-      env: { ...database, RASKET_RATE_LIMIT_REQUESTS_PER_SECOND: '1000', RASKET_RATE_LIMIT_BURST: '1000' },
-    });
+    await desk.serve(['dev', '--data', 'dev'], { env: database });
     desk.write('note;v2.txt', 'A file whose name has a semicolon.\n');
     desk.write('page.html', '<p>Hello</p>\n');
     desk.write('latin1.txt', Buffer.from('caf\xe9\n', 'latin1'));

@@ -1,12 +1,10 @@
-import { Command, CommanderError } from 'commander';
-import { vi } from 'vitest';
-import { addClientCommands } from '../../cli/index.ts';
 import { startAnswering, type Asked, type Reply } from './contract-server.ts';
+import { runInProcess } from './in-process.ts';
 
 export interface Heard {
   stdout: string;
   stderr: string;
-  code: number;
+  code: number | null;
   asked: Asked[];
   url: string;
 }
@@ -15,40 +13,14 @@ export interface Heard {
 export async function speak(
   words: string[],
   answer: (asked: Asked, count: number) => Reply,
-  { columns }: { columns?: number } = {},
+  { columns, onOutput }: { columns?: number; onOutput?: (text: string) => void } = {},
 ): Promise<Heard> {
   const server = await startAnswering(answer);
-  vi.stubEnv('RASKET_URL', server.url);
-  vi.stubEnv('RASKET_API_KEY', 'rk_test');
-  const heard = { stdout: '', stderr: '' };
-  const streams = (['stdout', 'stderr'] as const).map((name) => {
-    const stream = process[name];
-    const before = { isTTY: stream.isTTY, columns: stream.columns };
-    Object.assign(stream, { isTTY: columns !== undefined, columns: columns ?? 0 });
-    const spy = vi.spyOn(stream, 'write').mockImplementation((chunk, ...more: unknown[]) => {
-      heard[name] += String(chunk);
-      for (const written of more) if (typeof written === 'function') written();
-      return true;
-    });
-    return () => {
-      spy.mockRestore();
-      Object.assign(stream, before);
-    };
-  });
-  let code: number | undefined;
+  const env = { ...process.env, RASKET_URL: server.url, RASKET_API_KEY: 'rk_test' };
   try {
-    const program = new Command('rasket').version('9.9.9').exitOverride();
-    addClientCommands(program, words[0]);
-    await program.parseAsync(['node', 'rasket', ...words]);
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    code = 64;
+    const { stdout, stderr, code } = await runInProcess(words, { env, cwd: process.cwd(), columns, onOutput });
+    return { stdout, stderr, code, asked: server.asked, url: server.url };
   } finally {
-    for (const restore of streams) restore();
-    vi.unstubAllEnvs();
     server.close();
   }
-  code ??= Number(process.exitCode ?? 0);
-  process.exitCode = undefined;
-  return { ...heard, code, asked: server.asked, url: server.url };
 }
