@@ -51,7 +51,7 @@ const onBoth = [
   'test/platform/*.test.ts',
   'test/fault/{kill,late-commit,late-settle,send-statement-faults,steps}.test.ts',
   'test/flow/{ambiguous,cancel-race,claim-plan,claims,fair-claims,falls-due,held-mail,interruptions,listen-nodes,model}.test.ts',
-  'test/flow/{queue-by-hand-races,retention-model,retention,sweep,tracking,webhook-retention,webhooks-failing}.test.ts',
+  'test/flow/{queue-by-hand-races,rekey,retention-model,retention,sweep,tracking,tracking-hosts,webhook-retention,webhooks-failing}.test.ts',
   'test/flow/{playground-page,webhooks-nodes,webhooks-outbox}.test.ts',
   'test/api/api-keys/list-api-keys.test.ts',
   'test/api/attachments/{list-attachments,where-contents-stand}.test.ts',
@@ -77,7 +77,6 @@ const onBoth = [
   'test/api/topics/{confirmation,topics}.test.ts',
   'test/api/usage/usage.test.ts',
   'test/api/webhooks/{listen-webhooks,manage-webhooks,query-plans,replay,replay-between-nodes,trigger,webhook-events}.test.ts',
-  'test/cli/{rekey,wrong-database}.test.ts',
   'test/smtp/receiving/{greylisting,return-traffic}.test.ts',
   'test/smtp/submitted-mail.test.ts',
 ];
