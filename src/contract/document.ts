@@ -38,6 +38,8 @@ export interface Operation {
   'x-service-permission': 'sending_access' | 'full_access' | 'session' | 'operator' | 'none' | null;
   /** The OAuth scope an access token needs; null when no token reaches the operation. */
   'x-service-scope': string | null;
+  /** The call of the official client; gone once the sample is made of it. */
+  'x-sdk'?: string;
   /** The action as which the audit log keeps every change that the operation makes. */
   'x-service-audit'?: string;
   /** Fields that are known and not to be sent here, and what the caller is told; named before any other fault of the body. */

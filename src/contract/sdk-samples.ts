@@ -1,75 +1,17 @@
 import { methods, resolveRef, type OpenApiDocument, type Operation, type PathItem } from './document.ts';
 
 /**
- * How the official `resend` client makes each call it has a method for. `$id` is the example of the path's own parameter,
- * `$body` the example of the body with its names as the client writes them, `$fields` the same without its braces, `$sent`
- * the example as it is.
+ * Shows how the official `resend` client makes each call that it has a method for, as `x-sdk` of the operation says it: `$id` is
+ * the example of the path's own parameter, `$body` the example of the body with its names as the client writes them, `$fields`
+ * the same without its braces, `$sent` the example as it is. Curl and Python are for the reader of the document to make.
  */
-export const SDK_CALLS: Readonly<Record<string, string>> = {
-  sendEmail: 'emails.send($body)',
-  sendBatch: 'batch.send($body)',
-  listEmails: 'emails.list()',
-  getEmail: 'emails.get($id)',
-  updateEmail: 'emails.update({ id: $id, $fields })',
-  cancelEmail: 'emails.cancel($id)',
-  createDomain: 'domains.create($body)',
-  listDomains: 'domains.list()',
-  getDomain: 'domains.get($id)',
-  updateDomain: 'domains.update({ id: $id, $fields })',
-  deleteDomain: 'domains.remove($id)',
-  verifyDomain: 'domains.verify($id)',
-  createApiKey: 'apiKeys.create($sent)',
-  listApiKeys: 'apiKeys.list()',
-  updateApiKey: 'apiKeys.update($id, $body)',
-  deleteApiKey: 'apiKeys.remove($id)',
-  createTemplate: 'templates.create($body)',
-  listTemplates: 'templates.list()',
-  getTemplate: 'templates.get($id)',
-  updateTemplate: 'templates.update($id, $body)',
-  deleteTemplate: 'templates.remove($id)',
-  publishTemplate: 'templates.publish($id)',
-  duplicateTemplate: 'templates.duplicate($id)',
-  createWebhook: 'webhooks.create($body)',
-  listWebhooks: 'webhooks.list()',
-  getWebhook: 'webhooks.get($id)',
-  updateWebhook: 'webhooks.update($id, $body)',
-  deleteWebhook: 'webhooks.remove($id)',
-  createContact: 'contacts.create($body)',
-  listContacts: 'contacts.list()',
-  getContact: 'contacts.get({ id: $id })',
-  updateContact: 'contacts.update({ id: $id, $fields })',
-  deleteContact: 'contacts.remove({ id: $id })',
-  createContactProperty: 'contactProperties.create($body)',
-  listContactProperties: 'contactProperties.list()',
-  getContactProperty: 'contactProperties.get($id)',
-  deleteContactProperty: 'contactProperties.remove($id)',
-  createSegment: 'segments.create($body)',
-  listSegments: 'segments.list()',
-  getSegment: 'segments.get($id)',
-  updateSegment: 'segments.update($id, $body)',
-  deleteSegment: 'segments.remove($id)',
-  createTopic: 'topics.create($body)',
-  listTopics: 'topics.list()',
-  getTopic: 'topics.get($id)',
-  deleteTopic: 'topics.remove($id)',
-  createSuppression: 'suppressions.add($body)',
-  listSuppressions: 'suppressions.list()',
-  getSuppression: 'suppressions.get($id)',
-  deleteSuppression: 'suppressions.remove($id)',
-  listReceivedEmails: 'emails.receiving.list()',
-  getReceivedEmail: 'emails.receiving.get($id)',
-  getUsage: 'usage.get()',
-  listLogs: 'logs.list()',
-  getLog: 'logs.get($id)',
-};
-
-/** Adds the call to every operation that the client has a method for; curl and Python are for the reader of the document to make. */
 export function addSdkSamples(document: OpenApiDocument): void {
   for (const item of Object.values(document.paths)) {
     for (const method of methods) {
       const operation = item[method];
-      const call = operation && SDK_CALLS[operation.operationId];
-      if (!call) continue;
+      const call = operation?.['x-sdk'];
+      if (!operation || call === undefined) continue;
+      delete operation['x-sdk'];
       const source = `${PREAMBLE}\n\nconst { data, error } = await resend.${filledIn(document, item, operation, call)};\n`;
       operation['x-codeSamples'] = [{ lang: 'JavaScript', label: 'resend', source }];
     }

@@ -13,10 +13,10 @@ const ON_SQLITE_ALONE: Record<string, string> = {
   'src/flow/mail/queue/deliveries.store.ts leaseOwners': ONE_PROCESS,
   'src/resources/contact-imports/contact-imports.store.ts releaseAllImports': ONE_PROCESS,
   'src/resources/webhooks/leases.store.ts releaseEveryEndpoint': ONE_PROCESS,
-  'src/resources/contacts/audience.store.ts pieceAfter':
-    'SQLite reads an audience piece by piece, PostgreSQL in one statement',
+  'src/resources/contacts/audience.store.ts nextBatchSize':
+    'SQLite reads an audience batch by batch, PostgreSQL in one statement',
   'src/resources/contacts/audience.store.ts endOf':
-    'SQLite reads an audience piece by piece, PostgreSQL in one statement',
+    'SQLite reads an audience batch by batch, PostgreSQL in one statement',
   'src/resources/emails/search-blocks.store.ts wordsOf': 'words of FTS5; PostgreSQL has an index of integers',
 };
 

@@ -3,10 +3,10 @@ import type { AddressInfo } from 'node:net';
 import { Resend } from 'resend';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { listOperations, loadContract } from '../../src/contract/index.ts';
-import { SDK_CALLS } from '../../src/contract/sdk-samples.ts';
 
 const document = loadContract();
 const operations = new Map(listOperations(document).map((entry) => [entry.operationId as string, entry]));
+const sampled = [...operations.values()].filter(({ operation }) => operation['x-codeSamples'] !== undefined);
 
 interface Call {
   method: string;
@@ -43,25 +43,28 @@ afterAll(() => {
   server.close();
 });
 
-it.each(Object.keys(SDK_CALLS))('the sample of %s makes the call that its example describes', async (operationId) => {
-  const entry = operations.get(operationId);
-  const sample = entry?.operation['x-codeSamples']?.[0];
-  if (!entry || !sample) throw new Error(`${operationId} has no sample`);
-  const run = new Function('Resend', `return (async () => { ${withoutImport(sample.source)}; return error; })()`) as (
-    client: typeof Resend,
-  ) => Promise<unknown>;
-  calls.length = 0;
-  expect(await run(Resend)).toBeNull();
-  const example = (name: string): string =>
-    encodeURIComponent(String(entry.parameters.find((parameter) => parameter.name === name)?.example));
-  const media = entry.operation.requestBody?.content['application/json'];
-  expect(calls).toEqual([
-    {
-      method: entry.method.toUpperCase(),
-      path: entry.path.replace(/\{(\w+)\}/g, (_all, name: string) => example(name)),
-      body: media && (media.example ?? Object.values(media.examples ?? {})[0]?.value),
-    },
-  ]);
-});
+it.each(sampled.map(({ operationId }) => operationId as string))(
+  'the sample of %s makes the call that its example describes',
+  async (operationId) => {
+    const entry = operations.get(operationId);
+    const sample = entry?.operation['x-codeSamples']?.[0];
+    if (!entry || !sample) throw new Error(`${operationId} has no sample`);
+    const run = new Function('Resend', `return (async () => { ${withoutImport(sample.source)}; return error; })()`) as (
+      client: typeof Resend,
+    ) => Promise<unknown>;
+    calls.length = 0;
+    expect(await run(Resend)).toBeNull();
+    const example = (name: string): string =>
+      encodeURIComponent(String(entry.parameters.find((parameter) => parameter.name === name)?.example));
+    const media = entry.operation.requestBody?.content['application/json'];
+    expect(calls).toEqual([
+      {
+        method: entry.method.toUpperCase(),
+        path: entry.path.replace(/\{(\w+)\}/g, (_all, name: string) => example(name)),
+        body: media && (media.example ?? Object.values(media.examples ?? {})[0]?.value),
+      },
+    ]);
+  },
+);
 
 const withoutImport = (source: string): string => source.replace(/^import .*$/m, '');

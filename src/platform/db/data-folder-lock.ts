@@ -18,7 +18,10 @@ export function lockDataFolder(dataDir: string): () => void {
   );
 }
 
-/** The same for any file of ours, which is made where it is not there; undefined where somebody else holds it. */
+/** Referenced until they are let go: a lock that is collected as garbage is closed, and another process could take the file. */
+const held = new Set<Sqlite.Database>();
+
+/** The same for any file of ours, which is created where it does not exist; undefined where another process holds it. */
 export function holdFile(file: string): (() => void) | undefined {
   const lock = new Sqlite(file, { timeout: 0 });
   try {
@@ -28,5 +31,9 @@ export function holdFile(file: string): (() => void) | undefined {
     if (!isLocked(error)) throw error;
     return undefined;
   }
-  return () => lock.close();
+  held.add(lock);
+  return () => {
+    held.delete(lock);
+    lock.close();
+  };
 }

@@ -77,12 +77,13 @@ describe('the marks of a data folder', () => {
     const source = `
       import { holdFile } from ${JSON.stringify(new URL('../db/index.ts', import.meta.url).href)};
       holdFile(process.argv[1]);
+      globalThis.gc();
       console.log('held');
       process.stdin.resume();`;
     // As its own container sees it: a number that means nothing here.
     const mark = { ...marks.own, process: '1 1 1' };
     const file = path.join(dataDir, 'run/alive-1-1-1.lock');
-    const child = spawn(process.execPath, ['--input-type=module', '-e', source, file], {
+    const child = spawn(process.execPath, ['--expose-gc', '--input-type=module', '-e', source, file], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     await once(child.stdout, 'data');
