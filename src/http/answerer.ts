@@ -1,9 +1,10 @@
 import type { FastifyReply } from 'fastify';
 import { resolveRef, type OperationValidators, type Validators } from '../contract/index.ts';
 import { Answered, operations, operatorOperations, publicOperations, type OperationCtx } from '../operations/index.ts';
+import type { Store } from '../platform/store/index.ts';
 import type { World } from '../platform/world/index.ts';
 import type { Ctx, OperatorCtx } from '../resources/access/index.ts';
-import { audited } from '../resources/audit/index.ts';
+import { audited, type Audited } from '../resources/audit/index.ts';
 import { whenCallerGone } from './caller-gone.ts';
 import { checkBody } from './check-request.ts';
 import type { CheckedRequest } from './checked-request.ts';
@@ -35,13 +36,18 @@ export function answererOf(operation: OperationValidators, validators: Validator
     header: Object.fromEntries(headerNames.map((name) => [name, header[name.toLowerCase()]])),
     body: body.value,
   });
-  const audits = operation.operation['x-service-audit'] !== undefined;
+  const auditOf = <Held extends Store>(ctx: { store: Held }, checked: CheckedRequest): Audited<Held> | undefined => {
+    if (operation.operation['x-service-audit'] === undefined) return undefined;
+    const audit = audited(ctx.store, noteOf(operation, checked));
+    ctx.store = audit.store;
+    return audit;
+  };
   const run = byKey[operationId];
   if (run) {
     const send = senderOf(operation, services);
     return async (checked) => {
       const ctx = operationCtx(checked, validators, services);
-      if (audits) ctx.store = audited(ctx.store, noteOf(operation, checked)).store;
+      auditOf(ctx, checked);
       return send(checked.reply, await run(ctx, callOf(checked)));
     };
   }
@@ -50,7 +56,7 @@ export function answererOf(operation: OperationValidators, validators: Validator
     const send = senderOf(operation, services);
     return async (checked) => {
       const ctx = { ...operatorCtx(checked, services), services };
-      if (audits) ctx.store = audited(ctx.store, noteOf(operation, checked)).store;
+      auditOf(ctx, checked);
       return send(checked.reply, await runForOperator(ctx, callOf(checked)));
     };
   }
@@ -61,10 +67,13 @@ export function answererOf(operation: OperationValidators, validators: Validator
   }
   const page = pagesByKey[operationId];
   if (page) {
-    return (checked) => {
+    return async (checked) => {
       const ctx = ctxOf(checked, services);
-      if (audits) ctx.store = audited(ctx.store, noteOf(operation, checked)).store;
-      return page(ctx, pageCall(checked, services), callOf(checked));
+      const audit = auditOf(ctx, checked);
+      const answer = await page(ctx, pageCall(checked, services), callOf(checked));
+      // A read makes no change whose transaction would hold the entry: it is there before the first byte is sent.
+      if (checked.request.method === 'GET') await audit?.write();
+      return answer;
     };
   }
   const pageForAnybody = pagesByAnybody[operationId];

@@ -26,7 +26,7 @@ export function noteOf(
     address: request.ip,
     user_agent: redactTokens(request.headers['user-agent'] ?? '').slice(0, USER_AGENT_CHARS_MAX),
     request_id: request.id,
-    details: detailsOf(body.value),
+    details: detailsOf(request.method === 'GET' ? parameters.query : body.value),
   };
 }
 

@@ -33,16 +33,25 @@ export async function insertAudit(tx: Executor, row: AuditRow): Promise<void> {
 /** By what people know a thing that is removed: its id says nothing once it is gone. */
 const REMOVED: Readonly<Record<string, string>> = {
   'api_key.revoked': 'select name from api_keys where id = ?',
+  'contact_property.deleted': 'select "key" from contact_properties where id = ?',
   'domain.deleted': 'select name from domains where id = ?',
+  'inbound_rule.deleted': 'select pattern, action, forward_to from inbound_rules where id = ?',
+  'segment.deleted': 'select name from segments where id = ?',
+  'suppression.lifted': 'select email from suppressions where id = ?',
+  'template.deleted': 'select name from templates where id = ?',
+  'topic.deleted': 'select name from topics where id = ?',
   'webhook.deleted': 'select endpoint from webhooks where id = ?',
 };
+
+const IS_ID = /^(?:[a-z]+_[\da-f]{32}|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/i;
 
 export async function readRemoved(
   tx: Executor,
   { action, subject_id: id }: Pick<AuditRow, 'action' | 'subject_id'>,
 ): Promise<object | undefined> {
   const sql = REMOVED[action];
-  if (sql === undefined || id === null) return undefined;
+  // Named by an alias or an address, it is known by that.
+  if (sql === undefined || id === null || !IS_ID.test(id)) return undefined;
   return tx.get(sql, [id]);
 }
 

@@ -17,11 +17,17 @@ export interface Audited<Held extends Store> {
 const SUBJECT_TABLES: ReadonlySet<string> = new Set([
   'api_keys',
   'contact_imports',
+  'contact_properties',
   'domain_claims',
   'domains',
+  'inbound_rules',
   'operators',
   'queue_holds',
+  'segments',
+  'suppressions',
   'teams',
+  'templates',
+  'topics',
   'webhooks',
 ]);
 
