@@ -18,6 +18,7 @@ import {
   recoverDeliveries,
   releaseDeferred,
   type Queue,
+  isMarketing,
 } from './flow/mail/queue/index.ts';
 import { createReceive, forgetGreylisted, type Receive } from './flow/mail/receive/index.ts';
 import { createSettle } from './flow/mail/settle/index.ts';
@@ -224,8 +225,8 @@ async function startDelivery(
     settle: createSettle(world, handOffLog.owner),
     handOffLog,
     isContended: accept.isContended,
-    isDown: ({ team_id: teamId, destination, region, tls }) =>
-      delivery.isDown({ teamId, domain: destination, region, tls }),
+    isDown: ({ team_id: teamId, destination, region, tls, lane }) =>
+      delivery.isDown({ teamId, isMarketing: isMarketing(lane), domain: destination, region, tls }),
   });
   return {
     queue,

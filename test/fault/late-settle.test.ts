@@ -12,7 +12,7 @@ it('an outcome written again, because its first commit was not answered, leaves 
   const body = { from: `a@${name}`, to: 'x@example.org', subject: 'Hello', text: 'Hi' };
   const { id } = (await scene.api('POST', '/emails', { key: team.key, body })).body as { id: string };
   const claim = async (): Promise<DeliveryRow> => {
-    const request = { owner: 'this process', limit: 10 };
+    const request = { owner: 'this process', lane: 0, limit: 10 } as const;
     const {
       claimed: [claimed],
     } = await world.db.tx((tx) => claimDeliveries(world, tx, request));

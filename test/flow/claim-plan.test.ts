@@ -23,9 +23,9 @@ async function fill(db: Executor): Promise<void> {
     n % 3 === 0 ? 1 : 0,
     1,
     n % 2 === 0 ? n : 1_000_000 + n,
-    n % 5 === 0 ? 1 : 0,
+    n % 5 === 0 ? 2 : n % 7 === 0 ? 1 : 0,
   ]);
-  await db.insertMany('deliveries', [...columns, 'attempt', 'accepted_at', 'due_at', 'failing'], rows);
+  await db.insertMany('deliveries', [...columns, 'attempt', 'accepted_at', 'due_at', 'lane'], rows);
 }
 
 /** What the database says about the statements that `work` sends. */
@@ -52,7 +52,7 @@ it('every look at the queue goes by its index and reads the table by key alone',
   const { db } = scene.app.world;
   await fill(db);
   await db.run('analyze deliveries');
-  const claim = { owner: 'this process', now: ROWS, leaseUntil: 2 * ROWS, limit: 10, isFailing: false };
+  const claim = { owner: 'this process', now: ROWS, leaseUntil: 2 * ROWS, limit: 10, lane: 0 } as const;
   const teams = ['00000000-0000-7000-8002-000000000004', '00000000-0000-7000-8002-000000000008'];
   const atLimit = { teams: [], destinations: ['mail1.example'], pairs: [`${teams[0]} mail2.example`] };
   const share: DueWork['share'] = { teams, perTeam: 5, atLimit };

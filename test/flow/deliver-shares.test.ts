@@ -198,6 +198,34 @@ test('teams that wait for one destination are served in turn', async () => {
   expect(order.indexOf('o@y.example')).toBeLessThanOrEqual(2);
 });
 
+test('marketing mail that waits for a destination leaves the next connection to its team’s transactional mail', async () => {
+  await given({ deliver: { limits: { connectionsPerDestinationMax: 1 } } });
+  const first = scene.send('slow@y.example', { teamId: 'crowd', isMarketing: true });
+  await scene.sink.waitFor((sink) => sink.counts.data === 1);
+  const news = many(6).map((n) => scene.send(`n${n}@y.example`, { teamId: 'crowd', isMarketing: true }));
+  const resets = many(6).map((n) => scene.send(`r${n}@y.example`, { teamId: 'crowd' }));
+  scene.sink.openGate();
+  await Promise.all([first, ...news, ...resets]);
+  const order = scene.sink.messages.map((message) => message.rcptTo[0]?.[0]);
+  expect(order.join('')).toBe('srrrrrrnnnnnn');
+});
+
+test('marketing mail that waits for an address leaves the next opening to its team’s transactional mail', async () => {
+  await given({ zones: apart(4), deliver: { limits: { connectionsTotalMax: 1 } } });
+  const first = scene.send('slow@y.example', { teamId: 'crowd', isMarketing: true });
+  await scene.sink.waitFor((sink) => sink.counts.data === 1);
+  const others = await Promise.all(many(4).map((n) => scene.anotherSink(`127.0.1.${n + 1}`, {})));
+  const order: string[] = [];
+  const send = (to: string, isMarketing: boolean): Promise<void> =>
+    scene.send(to, { teamId: 'crowd', isMarketing }).then(() => void order.push(to));
+  const news = [0, 1].map((n) => send(`n@alone${n}.example`, true));
+  const resets = [2, 3].map((n) => send(`r@alone${n}.example`, false));
+  scene.sink.openGate();
+  await Promise.all([first, ...news, ...resets]);
+  expect(order.slice(0, 2).sort()).toEqual(['r@alone2.example', 'r@alone3.example']);
+  expect(others.map((sink) => sink.counts.accepted)).toEqual([1, 1, 1, 1]);
+});
+
 test('openings that are not greeted leave connections to mail that is', async () => {
   const clock = createManualClock();
   await given({ zones: apart(12), deliver: { clock, limits: { connectionsTotalMax: 8 } } });

@@ -170,7 +170,7 @@ it('what is claimed, or was handed off, between the look and the word is not tou
   const { team, send } = await mailIn(quiet);
   const emails = [await send('x@one.example'), await send('x@two.example')];
   const now = quiet.clock.now();
-  const claim = { owner: 'somebody', now, leaseUntil: now + HOUR, limit: 1, isFailing: false };
+  const claim = { owner: 'somebody', now, leaseUntil: now + HOUR, limit: 1, lane: 0 } as const;
   const [claimed] = await db.tx((tx) => claimDue(tx, claim));
   const rows = await db.all<{ id: string }>('select id from deliveries order by id');
   await db.run('update deliveries set handed_off_at = ? where id <> ?', [now, claimed?.id ?? '']);

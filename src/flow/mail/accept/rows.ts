@@ -12,7 +12,7 @@ import {
   type AttachmentRow,
   type NewEmailRows,
 } from '../../../resources/emails/index.ts';
-import type { DeliveryRow } from '../queue/index.ts';
+import { laneNumber, type DeliveryRow } from '../queue/index.ts';
 import type { Prepared } from './prepare.ts';
 import type { SubmittedFile } from './submitted-files.ts';
 import { messageContents, messageRow } from './submitted-message.ts';
@@ -129,6 +129,7 @@ function deliveriesOf(
     lease_owner: null,
     handed_off_at: null,
     asked: email.asked,
+    lane: laneNumber('transactional'),
   }));
 }
 

@@ -79,7 +79,7 @@ export interface DeliverStats extends PoolStats {
 export interface Delivery {
   deliver: Deliver;
   /** Whether a team's mail to this destination would be deferred without being tried, because it failed a moment ago. */
-  isDown(place: Place & Pick<DeliveryJob, 'teamId'>): boolean;
+  isDown(place: Place & Pick<DeliveryJob, 'teamId' | 'isMarketing'>): boolean;
   close(graceMs: number): Promise<void>;
   stats(): DeliverStats;
 }

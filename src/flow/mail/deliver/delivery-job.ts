@@ -5,6 +5,8 @@ export interface DeliveryJob {
   id: string;
   emailId: string;
   teamId: string;
+  /** Marketing mail, which leaves connections to the transactional mail of its team first. */
+  isMarketing?: boolean;
   /** The destination, as an A-label in lower case. */
   domain: string;
   recipients: string[];

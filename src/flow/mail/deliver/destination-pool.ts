@@ -9,6 +9,7 @@ import { MxAddress } from './mx-address.ts';
 import type { Route, Target } from './mx-route.ts';
 import type { DeliveryJob } from './delivery-job.ts';
 import type { Opened, SmtpSession } from './smtp-session.ts';
+import { partyOf } from './party.ts';
 
 export interface DestinationPoolOptions {
   limits: DestinationLimits & { connectionsTotalMax: number; connectionsPerAddressMax: number };
@@ -35,7 +36,7 @@ export interface DestinationPool {
   /** Returns a leased session and says how its transaction ended. */
   release(job: DeliveryJob, session: SmtpSession, ending: Ending | undefined): void;
   /** Whether the destination's mail would be deferred without being tried. */
-  isDown(job: Place & Pick<DeliveryJob, 'teamId'>): boolean;
+  isDown(job: Place & Pick<DeliveryJob, 'teamId' | 'isMarketing'>): boolean;
   stats(): PoolStats;
   /** Transactions under way may end within the grace; then their connections are cut. */
   close(graceMs: number): Promise<void>;
@@ -112,9 +113,9 @@ export function createDestinationPool(options: DestinationPoolOptions): Destinat
   };
 
   return {
-    acquire: (job, signal, fresh) => destinationOf(job).acquire(job.teamId, signal, fresh),
-    release: (job, session, ending) => destinationOf(job).release(job.teamId, session, ending),
-    isDown: (place) => destinations.get(keyOf(place))?.whyDown(place.teamId) !== undefined,
+    acquire: (job, signal, fresh) => destinationOf(job).acquire(partyOf(job), signal, fresh),
+    release: (job, session, ending) => destinationOf(job).release(partyOf(job), session, ending),
+    isDown: (place) => destinations.get(keyOf(place))?.whyDown(partyOf(place)) !== undefined,
     stats: () => statsOf(destinations),
     async close(graceMs) {
       isClosing = true;

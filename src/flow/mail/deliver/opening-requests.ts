@@ -1,5 +1,6 @@
 import type { Peer } from './idle-sessions.ts';
 import type { MxAddress } from './mx-address.ts';
+import { partyBefore } from './party.ts';
 import type { SmtpSession } from './smtp-session.ts';
 
 /** A destination's request for a connection to a peer, for one team. */
@@ -118,9 +119,12 @@ export class OpeningRequests {
     this.#others.set(team, requests);
   }
 
-  /** A snapshot of the teams, next in turn first. */
+  /** A snapshot of the teams, next in turn first; marketing mail comes behind the transactional mail of its team. */
   teams(): [team: string, requests: TeamRequests][] {
-    return [...[...this.#newcomers].reverse(), ...this.#others];
+    const inTurn = [...[...this.#newcomers].reverse(), ...this.#others];
+    const isBehind = ([team]: [string, TeamRequests]): boolean => this.hasTeam(partyBefore(team) ?? '');
+    if (!inTurn.some(isBehind)) return inTurn;
+    return [...inTurn.filter((one) => !isBehind(one)), ...inTurn.filter(isBehind)];
   }
 
   at(address: MxAddress): OpeningRequest[] {

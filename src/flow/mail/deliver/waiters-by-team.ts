@@ -1,3 +1,5 @@
+import { partyBefore } from './party.ts';
+
 /** The waiters for connections to one destination: teams take turns, and within a team the first to come is first. */
 export class WaitersByTeam<Waiter> {
   #byTeam = new Map<string, Set<Waiter>>();
@@ -39,6 +41,8 @@ export class WaitersByTeam<Waiter> {
   take(mayHave: (team: string) => boolean): Waiter | undefined {
     for (const [team, waiters] of this.#byTeam) {
       if (!mayHave(team)) continue;
+      const before = partyBefore(team);
+      if (before !== undefined && this.#byTeam.has(before) && mayHave(before)) continue;
       const [waiter] = waiters;
       if (waiter === undefined) continue;
       this.remove(team, waiter);

@@ -5,6 +5,7 @@ import type { Conversation, Deliver, DeliveryJob, HandOff } from '../deliver/ind
 import type { ClaimedDelivery } from './claim.ts';
 import type { ClaimKey, DeliveryRow } from './deliveries.store.ts';
 import type { HandOffLog } from './hand-off-log.ts';
+import { isMarketing } from './lanes.ts';
 import type { Outcome } from './outcome.ts';
 
 /** One attempt: when it began, how long it took, and its SMTP conversation. */
@@ -137,6 +138,7 @@ function jobOf(row: DeliveryRow, recipients: string[], mailFrom: string): Delive
     id: row.id,
     emailId: row.email_id,
     teamId: row.team_id,
+    isMarketing: isMarketing(row.lane),
     domain: row.destination,
     recipients,
     mailFrom,

@@ -9,13 +9,14 @@ import { suspendedAmong } from '../../../resources/teams/index.ts';
 import {
   claimDue,
   deferClaims,
-  moveToFailingLane,
+  moveToRetrying,
   teamsWithDue,
   type DeliveryRow,
   type DueWork,
 } from './deliveries.store.ts';
 import { holdsInForce } from './holds.store.ts';
 import type { AtLimit } from './in-flight.ts';
+import { isRetrying, laneNumber, type Lane } from './lanes.ts';
 import type { Outcome } from './outcome.ts';
 import { holdClaims } from './waiting.store.ts';
 
@@ -30,25 +31,27 @@ export interface ClaimedDelivery {
 export interface ClaimRequest {
   owner: string;
   limit: number;
-  /** Claims from the lane of failing destinations. */
-  isFailing?: boolean;
-  /** Claims as many from each team, and nothing for what is at its in-flight limit; without it, the oldest due are claimed. */
-  share?: { atLimit: AtLimit | undefined };
-  /** Whether a delivery's destination is known to be down: its mail moves to the lane of failing destinations. */
+  lane: Lane;
+  /**
+   * Claims as many from each team, and nothing for what is at its in-flight limit; without it, the oldest due are claimed.
+   * `isBehind`: nothing of a team that has transactional mail due, which goes first.
+   */
+  share?: { atLimit: AtLimit | undefined; isBehind: boolean };
+  /** Whether a delivery's destination is known to be down: its mail moves to the lane of retries. */
   isDown?: (row: DeliveryRow) => boolean;
 }
 
 export interface Claimed {
   claimed: ClaimedDelivery[];
-  /** How many were due, those that were deferred, held or moved to the failing lane included. */
+  /** How many were due, those that were deferred, held or moved to the lane of retries included. */
   due: number;
   /** More may be due than was asked for. */
   isMore: boolean;
-  /** How many were moved to the lane of failing destinations. */
-  movedToFailing: number;
+  /** How many were moved to the lane of retries. */
+  movedToRetrying: number;
 }
 
-const NOTHING: Claimed = { claimed: [], due: 0, isMore: false, movedToFailing: 0 };
+const NOTHING: Claimed = { claimed: [], due: 0, isMore: false, movedToRetrying: 0 };
 
 /**
  * Claims due deliveries, takes out suppressed recipients, and records `email.sent` for every email that has recipients left:
@@ -56,7 +59,7 @@ const NOTHING: Claimed = { claimed: [], due: 0, isMore: false, movedToFailing: 0
  */
 export async function claimDeliveries(world: World, tx: Executor, request: ClaimRequest): Promise<Claimed> {
   const now = world.clock.now();
-  const work = { isFailing: request.isFailing ?? false, now, limit: request.limit };
+  const work = { lane: request.lane, now, limit: request.limit };
   const leaseUntil = now + world.config.delivery.lease_seconds * 1000;
   const share = request.share && (await shareOut(world, tx, work, request.share));
   const due = await claimDue(tx, { ...work, owner: request.owner, leaseUntil, ...(share ? { share } : {}) });
@@ -64,7 +67,7 @@ export async function claimDeliveries(world: World, tx: Executor, request: Claim
   const free = await withoutHeld(tx, request.owner, due, now);
   const reachable = await withoutDown(tx, request, free, now);
   const rows = await withoutSuspended(tx, request.owner, reachable, now);
-  const counts = { due: due.length, isMore, movedToFailing: free.length - reachable.length };
+  const counts = { due: due.length, isMore, movedToRetrying: free.length - reachable.length };
   if (rows.length === 0) return { ...NOTHING, ...counts };
   const addressed = rows.map((row) => ({ row, addresses: JSON.parse(row.recipients) as string[] }));
   const suppressed = await suppressedAmong(tx, addressed);
@@ -94,10 +97,13 @@ export async function claimDeliveries(world: World, tx: Executor, request: Claim
 async function shareOut(
   world: World,
   tx: Executor,
-  work: Pick<DueWork, 'isFailing' | 'now' | 'limit'>,
-  { atLimit }: NonNullable<ClaimRequest['share']>,
+  work: Pick<DueWork, 'lane' | 'now' | 'limit'>,
+  { atLimit, isBehind }: NonNullable<ClaimRequest['share']>,
 ): Promise<NonNullable<DueWork['share']>> {
-  const except = new Set(atLimit?.teams);
+  const first = isBehind
+    ? await teamsWithDue(tx, { lane: laneNumber(isRetrying(work.lane) ? 'retrying' : 'transactional'), now: work.now })
+    : [];
+  const except = new Set([...(atLimit?.teams ?? []), ...first]);
   const all = (await teamsWithDue(tx, work)).filter((team) => !except.has(team));
   const from = Math.floor(world.random() * all.length);
   const teams = [...all.slice(from), ...all.slice(0, from)].slice(0, work.limit);
@@ -131,17 +137,17 @@ async function withoutHeld(tx: Executor, owner: string, due: DeliveryRow[], now:
   return due.filter((row) => holdOf(row) === undefined);
 }
 
-/** An attempt at a destination that is down costs as much as a delivery, so that its mail moves to the failing lane. */
+/** An attempt at a destination that is down costs as much as a delivery, so that its mail moves to the lane of retries. */
 async function withoutDown(
   tx: Executor,
-  { owner, isFailing = false, isDown }: ClaimRequest,
+  { owner, isDown }: ClaimRequest,
   due: DeliveryRow[],
   now: number,
 ): Promise<DeliveryRow[]> {
-  if (isFailing || !isDown) return due;
+  if (!isDown) return due;
   const aside = new Set(due.filter((row) => row.handed_off_at === null && isDown(row)));
   if (aside.size === 0) return due;
-  await moveToFailingLane(
+  await moveToRetrying(
     tx,
     owner,
     [...aside].map((row) => row.id),

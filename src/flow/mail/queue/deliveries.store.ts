@@ -1,5 +1,6 @@
 import { textsIn, uuidsIn, type Executor, type Value } from '../../../platform/db/index.ts';
 import type { AtLimit } from './in-flight.ts';
+import { laneNumber, LANES, laneSql, type Lane, type LaneName } from './lanes.ts';
 
 /** One email's recipients at one destination. `recipients` is a JSON list of the addresses that have no outcome yet. */
 export interface DeliveryRow {
@@ -23,6 +24,7 @@ export interface DeliveryRow {
   handed_off_at: number | null;
   /** What the submitting client asked for by SMTP extensions, as JSON; null where it asked for nothing. */
   asked: string | null;
+  lane: Lane;
 }
 
 const COLUMNS = [
@@ -41,6 +43,7 @@ const COLUMNS = [
   'lease_owner',
   'handed_off_at',
   'asked',
+  'lane',
 ] as const;
 
 /** The deliveries of an email that are still to be made, or in doubt. */
@@ -58,17 +61,16 @@ export async function insertDeliveries(tx: Executor, rows: readonly DeliveryRow[
   );
 }
 
-/** What may be claimed. Mail for failing destinations has a lane of its own, so that however much it is, no other mail waits for it. */
+/** What may be claimed: the mail of one lane, so that however much another lane has, no other mail waits for it. */
 export interface DueWork {
-  isFailing: boolean;
+  lane: Lane;
   now: number;
   limit: number;
   /** Only of these teams, `perTeam` of each at most, and nothing for what is at its limit; without it, the oldest due. */
   share?: { teams: readonly string[]; perTeam: number; atLimit: AtLimit | undefined };
 }
 
-const laneOf = ({ isFailing }: Pick<DueWork, 'isFailing'>): string =>
-  `lease_owner is null and hold_id is null and failing = ${isFailing ? 1 : 0}`;
+const inLane = (lane: Lane): string => `lease_owner is null and hold_id is null and lane = ${lane}`;
 
 /**
  * Claims due rows for `owner`, oldest due first; a claim not settled by `leaseUntil` is offered to others. What `owner`
@@ -95,7 +97,7 @@ type Part = { sql: string; values: Value[] };
 const skipLocked = ({ dialect }: Executor): string => (dialect === 'pg' ? 'for update skip locked' : '');
 
 function dueFirst(tx: Executor, work: DueWork): Part {
-  const sql = `select id from (select id from deliveries where ${laneOf(work)} and due_at <= ?
+  const sql = `select id from (select id from deliveries where ${inLane(work.lane)} and due_at <= ?
       order by due_at limit ? ${skipLocked(tx)}) as oldest`;
   return { sql, values: [work.now, work.limit] };
 }
@@ -108,7 +110,7 @@ function sharedOut(tx: Executor, work: DueWork, share: NonNullable<DueWork['shar
     textsIn(tx.dialect, 'destination', atLimit.destinations),
     textsIn(tx.dialect, `${isPg ? 'team_id::text' : 'team_id'} || ' ' || destination`, atLimit.pairs),
   ];
-  const of = (team: string): string => `select id from deliveries where ${laneOf(work)} and team_id = ${team}
+  const of = (team: string): string => `select id from deliveries where ${inLane(work.lane)} and team_id = ${team}
       and due_at <= ? ${busy ? `and not (${busy.map(({ sql }) => sql).join(' or ')})` : ''}
       order by due_at limit ? ${skipLocked(tx)}`;
   const sql = isPg
@@ -119,8 +121,8 @@ function sharedOut(tx: Executor, work: DueWork, share: NonNullable<DueWork['shar
 }
 
 /** The teams that have something due. The query jumps from team to team in the index and reads no rows between. */
-export async function teamsWithDue(db: Executor, work: Pick<DueWork, 'isFailing' | 'now'>): Promise<string[]> {
-  const lane = laneOf(work);
+export async function teamsWithDue(db: Executor, work: Pick<DueWork, 'lane' | 'now'>): Promise<string[]> {
+  const lane = inLane(work.lane);
   const rows = await db.all<{ id: string }>(
     `with recursive team(id) as (
       select * from (select team_id from deliveries where ${lane} order by team_id limit 1) as first
@@ -134,31 +136,24 @@ export async function teamsWithDue(db: Executor, work: Pick<DueWork, 'isFailing'
   return rows.map((row) => row.id);
 }
 
-/** When the next delivery that `owner` may claim falls due, in each lane. */
-export async function nextDueAt(db: Executor, owner: string): Promise<{ usual?: number; failing?: number }> {
-  const first = (isFailing: boolean): string =>
-    `(select due_at from deliveries where ${laneOf({ isFailing })} order by due_at limit 1)`;
-  const row = await db.get<Record<'usual' | 'failing' | 'expires', number | null>>(
-    `select ${first(false)} as usual, ${first(true)} as failing,
+/** When the next delivery that `owner` may claim falls due, in the order of the lanes; Infinity where there is none. */
+export async function nextDueAt(db: Executor, owner: string): Promise<number[]> {
+  const first = (lane: Lane): string => `(select due_at from deliveries where ${inLane(lane)} order by due_at limit 1)`;
+  const row = await db.get<Record<LaneName | 'expires', number | null>>(
+    `select ${LANES.map((name) => `${first(laneNumber(name))} as ${name}`).join(', ')},
       (select due_at from deliveries where lease_owner is not null and lease_owner <> ? order by due_at limit 1) as expires`,
     [owner],
   );
-  const usual = Math.min(row?.usual ?? Infinity, row?.expires ?? Infinity);
-  return {
-    ...(usual === Infinity ? {} : { usual }),
-    ...(row?.failing === null || row?.failing === undefined ? {} : { failing: row.failing }),
-  };
+  // An expired lease is taken over by the claim of any lane, and each look begins with the first.
+  return LANES.map((name, lane) =>
+    Math.min(row?.[name] ?? Infinity, lane === 0 ? (row?.expires ?? Infinity) : Infinity),
+  );
 }
 
-/** Undoes claims, and moves them to the lane of failing destinations. */
-export async function moveToFailingLane(
-  tx: Executor,
-  owner: string,
-  ids: readonly string[],
-  now: number,
-): Promise<void> {
+/** Undoes claims, and moves them to the lane of retries, since their destination is known to be down. */
+export async function moveToRetrying(tx: Executor, owner: string, ids: readonly string[], now: number): Promise<void> {
   const among = uuidsIn(tx.dialect, 'id', ids);
-  const sql = `update deliveries set failing = 1, lease_owner = null, due_at = ?, attempt = attempt - 1
+  const sql = `update deliveries set lane = ${laneSql('retrying')}, lease_owner = null, due_at = ?, attempt = attempt - 1
     where ${among.sql} and lease_owner = ?`;
   await tx.run(sql, [now, among.value, owner]);
 }
@@ -228,12 +223,10 @@ export async function reschedule(
     recipients: readonly string[];
     /** The next attempt waits until the domain is verified again. */
     awaitsDomain?: boolean;
-    /** The destination failed, so that the next attempt is in the failing lane. */
+    /** The destination failed, so that the next attempt is in the lane of retries. */
     isFailing?: boolean;
   },
 ): Promise<boolean> {
-  const sql = `update deliveries set recipients = ?, attempt = ?, due_at = ?, handed_off_at = ?, awaits_domain = ?, failing = ?,
-      lease_owner = null where id = ? and attempt = ? and lease_owner = ?`;
   const {
     recipients,
     attempt,
@@ -242,7 +235,9 @@ export async function reschedule(
     awaitsDomain = false,
     isFailing = false,
   } = next;
-  const set = [JSON.stringify(recipients), attempt, dueAt, handedOffAt, awaitsDomain ? 1 : 0, isFailing ? 1 : 0];
+  const sql = `update deliveries set recipients = ?, attempt = ?, due_at = ?, handed_off_at = ?, awaits_domain = ?,
+      lane = ${laneSql(isFailing ? 'retrying' : 'usual')}, lease_owner = null where id = ? and attempt = ? and lease_owner = ?`;
+  const set = [JSON.stringify(recipients), attempt, dueAt, handedOffAt, awaitsDomain ? 1 : 0];
   const values = [...set, claim.id, claim.attempt, owner];
   return (await tx.run(sql, values)) === 1;
 }
@@ -319,7 +314,7 @@ export async function moveUnclaimed(
   emailId: string,
   dueAt: number,
 ): Promise<{ moved: number; claimed: number }> {
-  const sql = `update deliveries set due_at = ?, accepted_at = ?, failing = 0, hold_id = null where ${UNCLAIMED}`;
+  const sql = `update deliveries set due_at = ?, accepted_at = ?, lane = ${laneSql('usual')}, hold_id = null where ${UNCLAIMED}`;
   const moved = await tx.run(sql, [dueAt, dueAt, emailId]);
   const all = await tx.get<{ n: number }>('select count(*) as n from deliveries where email_id = ?', [emailId]);
   return { moved, claimed: (all?.n ?? 0) - moved };

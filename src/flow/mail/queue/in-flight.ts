@@ -1,19 +1,24 @@
 import { createFairShare } from '../../../platform/fair-share/index.ts';
+import { isMarketing } from './lanes.ts';
 
 interface Where {
   team_id: string;
   destination: string;
+  lane: number;
 }
 
 /** Teams, destinations, and destinations of one team that are at their in-flight limit. */
 export interface AtLimit {
   teams: string[];
   destinations: string[];
-  /** Destinations of one team, each as `keyOf` writes it. */
+  /** Destinations of one team, each as team and destination with a space between. */
   pairs: string[];
 }
 
-/** Counts deliveries in flight, and limits them by team, by destination, and by destination of a team. */
+/**
+ * Counts deliveries in flight, and limits them by team, by destination, and by destination of a team. Marketing mail counts
+ * apart, as if it were another team's to another destination: however much of it is in flight, transactional mail is claimed.
+ */
 export interface InFlight {
   readonly isEmpty: boolean;
   readonly count: number;
@@ -23,7 +28,7 @@ export interface InFlight {
    * A team may have as many in flight as are free, and so may a destination. A destination of one team may have as many as
    * its team has left, so that a slow destination never holds up the other mail of the same team.
    */
-  atLimit(): AtLimit | undefined;
+  atLimit(lane: number): AtLimit | undefined;
   enter(delivery: Where): void;
   leave(delivery: Where): void;
 }
@@ -31,7 +36,13 @@ export interface InFlight {
 /** A claim takes an eighth of what is free at most, or it could use up at once what its team has left. */
 const CLAIM_SHARE = 8;
 
-export const keyOf = ({ team_id: team, destination }: Where): string => `${team} ${destination}`;
+const APART = ' marketing';
+const partOf = (lane: number): string => (isMarketing(lane) ? APART : '');
+const pairOf = ({ team_id: team, destination, lane }: Where): string => `${team} ${destination}${partOf(lane)}`;
+/** Of holders of both kinds, the names of those that hold for the kind of `lane`. */
+const ofKind = (holders: readonly string[], lane: number): string[] =>
+  holders.filter((holder) => holder.endsWith(APART) === isMarketing(lane)).map((holder) => withoutPart(holder));
+const withoutPart = (holder: string): string => (holder.endsWith(APART) ? holder.slice(0, -APART.length) : holder);
 
 export function createInFlight(countMax: number): InFlight {
   const teams = createFairShare(countMax);
@@ -47,27 +58,34 @@ export function createInFlight(countMax: number): InFlight {
     get free() {
       return Math.min(teams.free, Math.max(1, Math.floor(teams.free / CLAIM_SHARE)));
     },
-    atLimit() {
+    atLimit(lane) {
       // So few are in flight that no team, destination or pair can be at its limit.
       if (2 * teams.used < teams.free) return undefined;
       const full = [...pairs]
         .filter(([, pair]) => pair.count >= teams.free - teams.held(pair.team))
         .map(([key]) => key);
-      const atLimit = { teams: teams.atLimit(), destinations: destinations.atLimit(), pairs: full };
-      return atLimit.teams.length + atLimit.destinations.length + full.length > 0 ? atLimit : undefined;
+      const all = { teams: teams.atLimit(), destinations: destinations.atLimit(), pairs: full };
+      const atLimit = {
+        teams: ofKind(all.teams, lane),
+        destinations: ofKind(all.destinations, lane),
+        pairs: ofKind(all.pairs, lane),
+      };
+      return Object.values(atLimit).some((holders) => holders.length > 0) ? atLimit : undefined;
     },
     enter(delivery) {
-      teams.enter(delivery.team_id);
-      destinations.enter(delivery.destination);
-      const key = keyOf(delivery);
+      const part = partOf(delivery.lane);
+      teams.enter(delivery.team_id + part);
+      destinations.enter(delivery.destination + part);
+      const key = pairOf(delivery);
       const pair = pairs.get(key);
       if (pair) pair.count++;
-      else pairs.set(key, { team: delivery.team_id, count: 1 });
+      else pairs.set(key, { team: delivery.team_id + part, count: 1 });
     },
     leave(delivery) {
-      teams.leave(delivery.team_id);
-      destinations.leave(delivery.destination);
-      const key = keyOf(delivery);
+      const part = partOf(delivery.lane);
+      teams.leave(delivery.team_id + part);
+      destinations.leave(delivery.destination + part);
+      const key = pairOf(delivery);
       const pair = pairs.get(key);
       if (pair && --pair.count === 0) pairs.delete(key);
     },

@@ -11,6 +11,7 @@ export { openHandOffLog, type HandOffLog } from './hand-off-log.ts';
 export { pendingDeliveries } from './pending-deliveries.ts';
 export { recoverDeliveries } from './recover.ts';
 export { createContentionGauge } from './backpressure.ts';
+export { isMarketing, laneNumber } from './lanes.ts';
 export {
   findHoldOn,
   holdPage,

@@ -6,11 +6,12 @@ import type { Deliver } from '../deliver/index.ts';
 import { createCarry, untilWritten, type Settle } from './carry.ts';
 import type { ClaimedDelivery } from './claim.ts';
 import { nextDueAt, renewLeases, type DeliveryRow } from './deliveries.store.ts';
-import { createFailingLane } from './failing-lane.ts';
 import type { HandOffLog } from './hand-off-log.ts';
 import { createInFlight } from './in-flight.ts';
-import { createOrphanedClaims } from './orphaned-claims.ts';
+import { LaneScheduler } from './lane-scheduler.ts';
+import { isMarketing, isRetrying, laneNumber, LANES, WEIGHTS, type Lane } from './lanes.ts';
 import { createLedger } from './ledger.ts';
+import { createOrphanedClaims } from './orphaned-claims.ts';
 import { createScanCooldown, createThrottle } from './backpressure.ts';
 
 export interface QueueOptions {
@@ -40,10 +41,9 @@ export interface Queue {
 interface Work {
   delivery: ClaimedDelivery;
   batch: Batch;
-  isFailing: boolean;
 }
 
-const CLAIM_MAX = 200;
+const CLAIM_MAX = WEIGHTS.transactional.claimMax;
 const NOTHING: Claimed<Work> = { items: [], left: 'nothing' };
 const BLOCKED: Claimed<Work> = { items: [], left: 'blocked' };
 
@@ -54,7 +54,7 @@ export function createQueue(options: QueueOptions): Queue {
   const { max_in_flight: inFlightMax, poll_ms: pollMs, lease_seconds: leaseSeconds } = world.config.delivery;
   const leaseMs = leaseSeconds * 1000;
   const inFlight = createInFlight(inFlightMax);
-  const failing = createFailingLane();
+  const lanes = new LaneScheduler();
   const throttle = createThrottle(options.isContended, pollMs);
   const scanCooldown = createScanCooldown();
   const sendSwitch = createSendSwitch(world);
@@ -69,67 +69,51 @@ export function createQueue(options: QueueOptions): Queue {
   });
   const orphans = createOrphanedClaims(world, { unclaimAllBut: ledger.unclaimAllBut, wake: loop.wake.bind(loop) });
 
-  /** More is due than one claim takes, so that claims share it among the teams: one team's backlog must not come first. */
-  let isBacklogged = false;
-  let isFailingNext = false;
-  /** Deliveries of the usual lane begun since the last claim that found no backlog. */
-  let begun = 0;
-
   async function claim(request: Claim<Work>): Promise<Claimed<Work>> {
     try {
       await orphans.release(() => idsOf(loop.items()));
       // While the operator's switch is off, what was accepted before waits too.
       if (!(await sendSwitch()).isOn) return NOTHING;
-      return await (isFailingNext ? claimFailing(request) : claimUsual(request));
+      return await claimLane(lanes.lane, request);
     } catch (error) {
       orphans.suspect();
       throw error;
     }
   }
 
-  async function claimUsual({ limit, signal }: Claim<Work>): Promise<Claimed<Work>> {
+  async function claimLane(lane: Lane, { limit, signal }: Claim<Work>): Promise<Claimed<Work>> {
     const asOf = world.clock.now();
-    const atLimit = inFlight.atLimit();
-    if (atLimit && scanCooldown.isOn()) return BLOCKED;
-    const { claimed, isMore, movedToFailing, tookMs } = await ledger.claim({
-      limit,
-      ...(isBacklogged || atLimit ? { share: { atLimit } } : {}),
-      ...(options.isDown ? { isDown: options.isDown } : {}),
+    const quota = lanes.quota({ limit, isThrottled: throttle.isOn });
+    const atLimit = inFlight.atLimit(lane);
+    if (quota === 0 || (atLimit && scanCooldown.isOn())) {
+      lanes.endLook();
+      return BLOCKED;
+    }
+    // What one claim does not take is shared among the teams: one team's backlog must not come first.
+    const isShared = atLimit !== undefined || lanes.isBacklogged(lane) || isRetrying(lane) || isMarketing(lane);
+    const { claimed, due, isMore, movedToRetrying, tookMs } = await ledger.claim({
+      ...{ lane, limit: quota },
+      ...(isShared ? { share: { atLimit, isBehind: isMarketing(lane) && lanes.isBacklogged(siblingOf(lane)) } } : {}),
+      ...(options.isDown && !isRetrying(lane) ? { isDown: options.isDown } : {}),
     });
-    begun = claimed.length + (isBacklogged ? begun : 0);
-    isBacklogged = isMore;
     if (atLimit) scanCooldown.startAfter(tookMs);
-    if (movedToFailing > 0) failing.expectAt(world.clock.now());
-    failing.earn(claimed.length);
-    isFailingNext = !isMore && failing.isDue(world.clock.now());
-    const items = await opened(claimed, false, signal);
-    if (isMore || isFailingNext) return { items, left: 'more' };
-    return { items, left: atLimit ? 'blocked' : 'nothing', nextAt: () => nextAt(asOf) };
-  }
-
-  /** Claims few at a time, so that mail that has just been accepted never waits for a long claim. */
-  async function claimFailing({ limit, signal }: Claim<Work>): Promise<Claimed<Work>> {
-    isFailingNext = false;
-    const asOf = world.clock.now();
-    const quota = Math.min(limit, failing.quota({ isCalm: begun === 0 && !throttle.isOn }));
-    const atLimit = inFlight.atLimit();
-    if (quota === 0 || (atLimit && scanCooldown.isOn())) return BLOCKED;
-    const { claimed, due, isMore, tookMs } = await ledger.claim({ limit: quota, isFailing: true, share: { atLimit } });
-    failing.spend(due);
-    if (atLimit) scanCooldown.startAfter(tookMs);
-    isFailingNext = isMore && loop.state() !== 'woken';
-    const items = await opened(claimed, true, signal);
-    if (isMore) return { items, left: 'more' };
-    return { items, left: atLimit ? 'blocked' : 'nothing', nextAt: () => nextAt(asOf) };
+    if (movedToRetrying > 0) for (const to of RETRYING) lanes.expectAt(to, world.clock.now());
+    const goesOn = lanes.goOn(
+      { lane, due, begun: claimed.length, isMore },
+      { now: world.clock.now(), isThrottled: throttle.isOn, startsOver: loop.state() === 'woken' },
+    );
+    const items = await opened(claimed, signal);
+    if (goesOn) return { items, left: 'more' };
+    return { items, left: atLimit || isMore ? 'blocked' : 'nothing', nextAt: () => nextAt(asOf) };
   }
 
   /** Opens a batch for the claims. If that fails, they are unclaimed at once instead of when their lease runs out. */
-  async function opened(claimed: ClaimedDelivery[], isFailing: boolean, signal: AbortSignal): Promise<Work[]> {
+  async function opened(claimed: ClaimedDelivery[], signal: AbortSignal): Promise<Work[]> {
     if (claimed.length === 0) return [];
     const rows = claimed.map(({ row }) => row);
     try {
       const batch = await composer.open(rows);
-      return claimed.map((delivery) => ({ delivery, batch, isFailing }));
+      return claimed.map((delivery) => ({ delivery, batch }));
     } catch (error) {
       await untilWritten(world, signal, () => ledger.unclaim(rows.map(({ id }) => id)));
       throw error;
@@ -140,33 +124,30 @@ export function createQueue(options: QueueOptions): Queue {
     if (items.length > 0) await untilWritten(world, signal, () => ledger.unclaim(idsOf(items)));
   }
 
-  async function carry({ delivery, batch, isFailing }: Work, signal: AbortSignal): Promise<void> {
+  async function carry({ delivery, batch }: Work, signal: AbortSignal): Promise<void> {
+    const { row } = delivery;
     const relieve = throttle.begin();
-    inFlight.enter(delivery.row);
-    if (!isFailing) failing.othersBegin();
+    inFlight.enter(row);
+    lanes.begin(row.lane);
     try {
       await carryDelivery(delivery, batch, signal);
     } finally {
       relieve();
-      inFlight.leave(delivery.row);
-      if (!isFailing) othersEnd();
+      inFlight.leave(row);
+      lanes.end(row.lane);
+      if (lanes.mayRetry(world.clock.now())) loop.wake();
     }
-  }
-
-  function othersEnd(): void {
-    failing.othersEnd();
-    if (failing.isAlone && failing.isDue(world.clock.now())) loop.wake();
   }
 
   /** When the next delivery falls due that the claim of `asOf` has not seen. */
   async function nextAt(asOf: number): Promise<number | undefined> {
     const dueAt = await nextDueAt(world.db, owner);
-    const isNews = failing.expectAt(dueAt.failing) && (dueAt.failing ?? Infinity) <= asOf;
-    const { usual = Infinity, failing: again = Infinity } = dueAt;
+    const isNews = dueAt.filter((at, lane) => lane > 0 && lanes.expectAt(lane as Lane, at) && at <= asOf).length > 0;
+    // A time that has passed makes the loop look again, and that look claims from the lane.
     if (isNews) return asOf;
-    const next = Math.min(...[usual, again].filter((at) => at > asOf));
+    const next = Math.min(...dueAt.filter((at) => at > asOf));
     // What was due already was left because of a limit: the loop claims it when deliveries end, not in a busy loop.
-    return Math.min(usual, again) <= asOf && next > world.clock.now() ? undefined : next;
+    return Math.min(...dueAt) <= asOf && next > world.clock.now() ? undefined : next;
   }
 
   /** Renews the leases, so that no other node is offered a slow delivery while this process lives. */
@@ -187,5 +168,9 @@ export function createQueue(options: QueueOptions): Queue {
     idle: () => loop.idle(),
   };
 }
+
+const RETRYING: readonly Lane[] = LANES.map(laneNumber).filter(isRetrying);
+/** The lane of the same teams' transactional mail. */
+const siblingOf = (lane: Lane): Lane => (lane & ~1) as Lane;
 
 const idsOf = (items: readonly Work[]): string[] => items.map(({ delivery }) => delivery.row.id);

@@ -2,6 +2,7 @@ import { nextTurn } from '../../../platform/clock/index.ts';
 import { uuidsIn, type Dialect, type Executor, type Page, type Value } from '../../../platform/db/index.ts';
 import type { DeliveryRow } from './deliveries.store.ts';
 import type { Selection } from './holds.store.ts';
+import { laneSql } from './lanes.ts';
 
 /**
  * The queue as an operator reads and changes it. No index is kept for that, because every delivery would pay for it: the
@@ -144,7 +145,7 @@ export async function waitingPage(
 
 /** Makes due what waits for another attempt; answers how many deliveries that are. */
 export async function retryNow(db: Executor, selection: Selection, now: number): Promise<number> {
-  const sql = `update deliveries set due_at = ?, failing = 0 where ${IN_BATCH} and ${selection.kind} = ?
+  const sql = `update deliveries set due_at = ?, lane = ${laneSql('usual')} where ${IN_BATCH} and ${selection.kind} = ?
     and ${UNTOUCHED} and hold_id is null and attempt > 0 and due_at > ?`;
   let changed = 0;
   for await (const { after, upTo } of batchesOf(db, selection)) {

@@ -1,0 +1,86 @@
+import { expect, it } from 'vitest';
+import { LaneScheduler } from './lane-scheduler.ts';
+import { LANES, laneNumber, type LaneName } from './lanes.ts';
+
+const NOW = 1000;
+const LIMIT = 1000;
+
+/** Claims, as the queue does, from lanes that have so much due, until so many claims are made or a look ends. */
+function claimFrom(scheduler: LaneScheduler, due: Partial<Record<LaneName, number>>, claims: number, wakes = false) {
+  const taken: [LaneName, number][] = [];
+  for (let n = 0; n < claims; n++) {
+    const { lane } = scheduler;
+    const name = LANES[lane];
+    const quota = scheduler.quota({ limit: LIMIT, isThrottled: false });
+    const count = Math.min(quota, due[name] ?? 0);
+    due[name] = (due[name] ?? 0) - count;
+    taken.push([name, count]);
+    const claim = { lane, due: count, begun: count, isMore: count >= quota };
+    if (!scheduler.goOn(claim, { now: NOW, isThrottled: false, startsOver: wakes })) break;
+  }
+  return taken;
+}
+
+/** A scheduler that knows which lanes have something due. */
+function schedulerOf(due: Partial<Record<LaneName, number>>): LaneScheduler {
+  const scheduler = new LaneScheduler();
+  for (const name of LANES) scheduler.expectAt(laneNumber(name), due[name] ? NOW : undefined);
+  return scheduler;
+}
+
+const sumOf = (taken: [LaneName, number][], name: LaneName): number =>
+  taken.reduce((sum, [of, count]) => sum + (of === name ? count : 0), 0);
+
+it('a look takes from the first lane, then from each later one that has something due', () => {
+  const due = { transactional: 5, marketing: 5, retrying: 5, retrying_marketing: 5 };
+  const taken = claimFrom(schedulerOf(due), due, 20);
+  expect(taken.map(([name]) => name).slice(0, 2)).toEqual(['transactional', 'marketing']);
+  expect(due.transactional + due.marketing).toBe(0);
+});
+
+it('a lane with nothing due is not asked', () => {
+  const due = { transactional: 5, retrying_marketing: 0 };
+  expect(claimFrom(schedulerOf(due), due, 20)).toEqual([['transactional', 5]]);
+});
+
+it('what comes in the first lane waits for one claim of a marketing backlog at the most', () => {
+  const due = { marketing: 10_000, retrying: 300 };
+  const taken = claimFrom(schedulerOf(due), due, 60).map(([name]) => name);
+  const marketing = taken.flatMap((name, at) => (name === 'marketing' ? [at] : []));
+  for (const at of marketing.slice(0, -1)) expect(taken.slice(at, at + 3)).toContain('transactional');
+});
+
+it.each([false, true])(
+  'beside backlogs of the lanes before it, each lane has its weight (woken all the time: %s)',
+  (wakes) => {
+    const due = { transactional: 1e6, marketing: 1e6, retrying: 1e6, retrying_marketing: 1e6 };
+    const taken = claimFrom(schedulerOf(due), due, 2000, wakes);
+    const all = taken.reduce((sum, [, count]) => sum + count, 0);
+    const share = (name: LaneName): number => sumOf(taken, name) / all;
+    expect(share('transactional')).toBeGreaterThan(0.7);
+    expect(share('marketing')).toBeGreaterThan(0.1);
+    expect(share('retrying')).toBeGreaterThan(0.02);
+    expect(share('retrying')).toBeLessThan(0.06);
+    expect(share('retrying_marketing')).toBeGreaterThan(0.01);
+  },
+);
+
+it('retries have all they want when nothing else is due, and not while first attempts were just begun', () => {
+  const alone = { retrying: 100 };
+  const scheduler = schedulerOf(alone);
+  claimFrom(scheduler, alone, 20);
+  expect(alone.retrying).toBe(0);
+  const beside = { transactional: 40, retrying: 100 };
+  const other = schedulerOf(beside);
+  claimFrom(other, beside, 20);
+  expect(beside).toEqual({ transactional: 0, retrying: 98 });
+});
+
+it('a first attempt in flight keeps retries waiting until it ends', () => {
+  const scheduler = schedulerOf({ retrying: 1 });
+  scheduler.begin(laneNumber('marketing'));
+  expect(scheduler.mayRetry(NOW)).toBe(false);
+  scheduler.end(laneNumber('marketing'));
+  expect(scheduler.mayRetry(NOW)).toBe(true);
+  expect(scheduler.mayRetry(NOW - 1)).toBe(false);
+});
