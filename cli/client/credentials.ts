@@ -1,7 +1,6 @@
-import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { CredentialsFault } from './credentials-fault.ts';
-import { notRunning, readDevelopment, type Development } from './development.ts';
+import { isInstallation, notRunning, readDevelopment, type Development } from './development.ts';
 import { readEntry, readKeptKey, type Entry } from './kept-keys.ts';
 
 /** Where to call and with which key, and who said so: a person with several of each needs to know. */
@@ -87,15 +86,6 @@ export function dataOf(flag: string | undefined, env: TargetInput['env'], cwd = 
   if (flag !== undefined) return flag;
   const named = env.RASKET_DATA || undefined;
   return named !== undefined && isInstallation(path.resolve(cwd, named)) ? undefined : named;
-}
-
-function isInstallation(folder: string): boolean {
-  try {
-    const files = readdirSync(folder);
-    return files.includes('instance.key') && !files.includes('development');
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EACCES';
-  }
 }
 
 /** The servers that files know, the one in force first. */

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { NoAnswer } from './faults.ts';
@@ -58,11 +58,27 @@ export const notRunning = ({
   cwd: string;
   url?: string;
 }): NoAnswer =>
-  new NoAnswer({
-    url,
-    cause: `No development server runs from ${folderOf(data, cwd)}.`,
-    next: `${startOf(data)}, or name another server with --url or --profile`,
-  });
+  isInstallation(folderOf(data, cwd))
+    ? new NoAnswer({
+        url,
+        cause: `${folderOf(data, cwd)} is the folder of an installation, which says neither where its API is nor a key.`,
+        next: 'rasket login --url URL, or name its server with --url or --profile',
+      })
+    : new NoAnswer({
+        url,
+        cause: `No development server runs from ${folderOf(data, cwd)}.`,
+        next: `${startOf(data)}, or name another server with --url or --profile`,
+      });
+
+/** A folder with an instance key that no development server has begun; one that cannot be read is somebody's installation. */
+export function isInstallation(folder: string): boolean {
+  try {
+    const files = readdirSync(folder);
+    return files.includes('instance.key') && !files.includes('development');
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EACCES';
+  }
+}
 
 /** Before each call: whoever else answers at its address is not told its key. */
 export const mustRun = (development: Development | undefined) => (): void => {

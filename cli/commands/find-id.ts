@@ -4,23 +4,34 @@ import { CliFault } from '../output/index.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const PAGE = 100;
+/** Never repeated in a message. */
+const SECRET = /^rk_/;
 
-/** People know their domains by name; the API knows them by id. */
+interface Page {
+  data: readonly { id: string; name: string }[];
+  has_more: boolean;
+}
+
+/** People know their domains and keys by name; the API knows them by id. */
 export async function findId(client: Client, { word, named, latest }: Key, given: string): Promise<string> {
   if (latest && given === 'latest') return findLatest(client, latest);
   if (!named || UUID.test(given)) return given;
+  const list = `See what there is with: rasket ${word}s list`;
+  if (SECRET.test(given)) throw new CliFault(`name the ${word} by its id or name, not by its secret. ${list}`, 'usage');
   const name = given.toLowerCase().replace(/\.$/, '');
+  const ids: string[] = [];
   let after: string | undefined;
   do {
-    const page = await client.call(named.list, { query: { limit: PAGE, after } });
-    const found = page.data.find((item) => item[named.field] === name);
-    if (found) return found.id;
+    const page: Page = await client.call(named.list, { query: { limit: PAGE, after } });
+    ids.push(...page.data.filter((item) => item[named.field].toLowerCase() === name).map(({ id }) => id));
     after = page.has_more ? page.data.at(-1)?.id : undefined;
-  } while (after !== undefined);
-  throw new CliFault(
-    `there is no ${word} ${given} in this team. See what there is with: rasket ${word}s list`,
-    'notFound',
-  );
+  } while (after !== undefined && ids.length < 2);
+  const [id, another] = ids;
+  if (another !== undefined) {
+    throw new CliFault(`several ${word}s are called ${given}; name the one that is meant by its id. ${list}`, 'usage');
+  }
+  if (id !== undefined) return id;
+  throw new CliFault(`there is no ${word} ${given} in this team. ${list}`, 'notFound');
 }
 
 async function findLatest(client: Client, list: NonNullable<Key['latest']>): Promise<string> {

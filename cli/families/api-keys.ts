@@ -1,6 +1,10 @@
 import { actionOf, currentAmong, listOf, nameAmong, type Family, type ItemOf, type Key } from './family.ts';
 
-const KEY: Key = { word: 'id', says: 'the id of the key, not the key itself' };
+const KEY: Key = {
+  word: 'key',
+  says: 'its id or name, not the key itself',
+  named: { list: 'listApiKeys', field: 'name' },
+};
 
 const PERMISSIONS = ['full_access', 'sending_access'];
 

@@ -43,7 +43,7 @@ export interface Key {
   word: string;
   says: string;
   /** For what people know by name and the API by id: the list in which the name is looked up. */
-  named?: { list: 'listDomains'; field: 'name' };
+  named?: { list: 'listDomains' | 'listApiKeys'; field: 'name' };
   /** The list whose first item `latest` stands for. */
   latest?: 'listEmails';
 }

@@ -142,6 +142,12 @@ it('what a development server left is for its own process alone, whoever listens
   expect(taker.asked).toEqual([]);
 });
 
+it('the folder of an installation is not taken for that of a development server', async () => {
+  desk.write('prod/instance.key', 'x');
+  const ended = await desk.rasket(['emails', 'list', '--data', 'prod']);
+  expectOneLine(ended, /\S+\/prod is the folder of an installation, .* Next: rasket login --url URL/, 69);
+});
+
 const REFUSED = { statusCode: 401, name: 'invalid_api_key', message: 'The API key is not valid.' };
 
 it('a refused key is named by where it stands, with the command that replaces it there', async () => {

@@ -168,6 +168,15 @@ describe('rasket webhooks listen', () => {
     expectOneLine(await desk.rasket(['webhooks', 'listen', flag, value], { env: env() }), line, code);
   });
 
+  it.each(['http://localhost', 'http://127.0.0.1'])(
+    'to the server itself, as %s, nothing is forwarded',
+    async (host) => {
+      const { port } = new URL(server.url);
+      const ended = await desk.rasket(['webhooks', 'listen', '--forward-to', `${host}:${port}/hook`], { env: env() });
+      expectOneLine(ended, /--forward-to \S+ is this server itself; name the port that your program listens on/, 64);
+    },
+  );
+
   it('without a server it does not wait for one', async () => {
     const ended = await desk.rasket(['webhooks', 'listen', '--url', 'http://127.0.0.1:1', '--api-key', 'rk_x']);
     expectOneLine(ended, /Port 1 belongs to another protocol|Nothing answers/);

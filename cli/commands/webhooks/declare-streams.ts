@@ -8,7 +8,7 @@ export function declareStreams(webhooks: Command): void {
     summary: 'get events on this machine, without a public address',
     description:
       'Streams the team’s events and posts each to an address of your choice, signed as a webhook would be, with a secret of this listener’s own that is shown at the start. Each is posted once: what your program does not take is not sent again, and cannot be replayed. Ends with Ctrl-C. With --json each event is printed as it came.',
-    example: 'webhooks listen --forward-to http://localhost:3000/hook --events email.delivered,email.bounced',
+    example: 'webhooks listen --forward-to http://localhost:8080/hook --events email.delivered,email.bounced',
   })
     .option('--forward-to <url>', 'where to post events; without it they are only printed')
     .option('--events <types>', 'only these types, separated by commas (default: all)', typesIn)

@@ -17,7 +17,7 @@ const BACKOFF_MS = [1000, 2000, 5000, 10_000, 30_000];
 
 /** Streams events until Ctrl-C. A stream that breaks off is taken up again where it broke. */
 export async function listenWebhooks(session: Session, options: ListenOptions): Promise<void> {
-  const to = options.forwardTo === undefined ? undefined : readForwardTo(options.forwardTo);
+  const to = options.forwardTo === undefined ? undefined : readForwardTo(options.forwardTo, session.target.url);
   const stop = new AbortController();
   const { process } = session;
   const interrupt = (): void => stop.abort();
@@ -149,11 +149,25 @@ function lineOf({ terminal }: Session, event: StreamedEvent, forwarded: Forwarde
   return [type.padEnd(TYPE_WIDTH), id, ...shown].join('  ');
 }
 
-function readForwardTo(text: string): URL {
+function readForwardTo(text: string, server: string): URL {
   const url = URL.parse(text);
+  if (url !== null && isSameOrigin(url, new URL(server))) {
+    throw new CliFault(
+      `--forward-to ${text} is this server itself; name the port that your program listens on.`,
+      'usage',
+    );
+  }
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url;
   throw new CliFault(
-    `--forward-to must be an http or https URL, such as http://localhost:3000/hook; got ${JSON.stringify(text)}.`,
+    `--forward-to must be an http or https URL, such as http://localhost:8080/hook; got ${JSON.stringify(text)}.`,
     'usage',
   );
+}
+
+const THIS_MACHINE: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
+
+function isSameOrigin(one: URL, other: URL): boolean {
+  const isSameHost =
+    one.hostname === other.hostname || [one, other].every(({ hostname }) => THIS_MACHINE.includes(hostname));
+  return isSameHost && one.protocol === other.protocol && one.port === other.port;
 }

@@ -10,7 +10,7 @@ export function readEndpoint(text: string): URL {
   throw invalidFields([{ path: PATH, message: `${PATH} ${url}` }]);
 }
 
-const LISTEN = 'rasket webhooks listen --forward-to http://localhost:3000/hook';
+const LISTEN = 'rasket webhooks listen --forward-to http://localhost:8080/hook';
 
 /** What the parser of URLs would mend or drop without a word: what is stored is what was written, and it is read again. */
 function textFault(text: string): string | undefined {
