@@ -58,7 +58,7 @@ const onBoth = [
   'test/api/audit/audit.test.ts',
   'test/api/contact-imports/contact-imports.test.ts',
   'test/api/contact-properties/contact-properties.test.ts',
-  'test/api/contacts/{contact-activity,contacts,export-contacts,preference-pages}.test.ts',
+  'test/api/contacts/{contact-activity,contacts,export-contacts,preference-pages,search-contacts}.test.ts',
   'test/api/conventions/{existence-leak,paging}.test.ts',
   'test/api/dns/{publish-by-itself,two-nodes}.test.ts',
   'test/api/domain-claims/{races,verify-claim}.test.ts',

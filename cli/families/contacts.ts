@@ -31,6 +31,8 @@ export const contactColumns: readonly Field<Contact>[] = [
   { name: 'created_at', label: 'Created', kind: 'time' },
 ];
 
+export const searchFlag: Flag = { value: '<text>', says: 'only those whose address or name begins with this' };
+
 /** As the flag takes them. */
 const writeProperties = (values: AnswerOf<'getContact'>['properties']): string =>
   Object.entries(values)
@@ -52,7 +54,10 @@ export const contacts = {
   list: listOf('listContacts', {
     summary: 'list contacts, newest first',
     example: 'contacts list --segment-id 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e31',
-    filters: { segment_id: { value: '<segment>', says: 'only those who are in this segment now, by its id' } },
+    filters: {
+      segment_id: { value: '<segment>', says: 'only those who are in this segment now, by its id' },
+      search: searchFlag,
+    },
     columns: contactColumns,
     empty: 'There are no contacts yet.',
   }),

@@ -1,4 +1,4 @@
-import { contactColumns } from './contacts.ts';
+import { contactColumns, searchFlag } from './contacts.ts';
 import {
   actionOf,
   currentIn,
@@ -107,6 +107,7 @@ export const segmentContacts = {
     summary: 'list who is in a segment now, newest first',
     example: 'segments contacts 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e31',
     path: { segment: SEGMENT },
+    filters: { search: searchFlag },
     columns: contactColumns,
     empty: 'Nobody is in this segment.',
   }),

@@ -122,10 +122,14 @@ export class ListScreen implements Screen {
     return row === undefined ? 0 : this.#pager.rows.indexOf(row);
   }
 
+  /** The API cannot search this list: a text is looked for in what is loaded. */
+  #isOfLoaded(): boolean {
+    return this.#filter.text !== '' && !('search' in this.#filter.query);
+  }
+
   #rows(): readonly Row[] {
-    const { text } = this.#filter;
-    if (text === '' || 'search' in this.#filter.query) return this.#pager.rows;
-    const wanted = text.toLowerCase();
+    if (!this.#isOfLoaded()) return this.#pager.rows;
+    const wanted = this.#filter.text.toLowerCase();
     return this.#pager.rows.filter((row) =>
       this.#list.columns.some((field) => readWords(field, row).toLowerCase().includes(wanted)),
     );
@@ -163,15 +167,27 @@ export class ListScreen implements Screen {
     const shown = this.#rows();
     const marked = this.#body.marked.size > 0 ? `${this.#body.marked.size} marked · ` : '';
     const what = filter === '' ? '' : `/${filter} · `;
-    if (!isLoaded) return `${what}loading …`;
-    const count = shown.length === rows.length ? `${rows.length}` : `${shown.length} of ${rows.length}`;
+    if (!isLoaded) return `${what}${'search' in this.#filter.query ? 'searching' : 'loading'} …`;
+    const isOfLoaded = this.#isOfLoaded() && (hasBefore || hasBehind);
+    const count = isOfLoaded
+      ? `${shown.length} of the ${rows.length} loaded`
+      : shown.length === rows.length
+        ? `${rows.length}`
+        : `${shown.length} of ${rows.length}`;
     return `${marked}${what}${hasBefore ? '… ' : ''}${count}${hasBehind ? ' …' : ''}`;
   }
 
   draw(size: Size): string[] {
     const rows = this.#rows();
     if (rows.length > 0) return this.#body.draw(this.#host.terminal, rows, size);
-    if (!this.#pager.isLoaded) return ['', faint(this.#fault === '' ? '  Loading …' : '  Nothing was loaded yet.')];
+    const { isLoaded, isLoading, hasBehind, hasBefore } = this.#pager;
+    const search = 'search' in this.#filter.query ? '  Searching …' : '  Loading …';
+    if (!isLoaded) return ['', faint(this.#fault === '' ? search : '  Nothing was loaded yet.')];
+    if (this.#isOfLoaded() && (hasBehind || hasBefore)) {
+      const loaded = `Nothing matches in the ${this.#pager.rows.length} that are loaded`;
+      if (isLoading) return ['', faint('  Searching on …')];
+      return ['', `  ${loaded}; ${hasBehind ? '↓ searches on' : 'g begins anew'}.`];
+    }
     const isNarrowed = writeFilter(this.#list.filters, this.#filter) !== '';
     return ['', `  ${isNarrowed ? 'Nothing matches.' : clean(this.#list.empty)}`];
   }

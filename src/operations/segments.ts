@@ -16,7 +16,7 @@ export const segments = {
   getSegment: (ctx, { path }) => getSegment(ctx, path.segment),
   updateSegment: (ctx, { path, body }) => updateSegment(ctx, path.segment, body),
   deleteSegment: (ctx, { path }) => deleteSegment(ctx, path.segment),
-  listSegmentContacts: (ctx, { path, query }) => listSegmentContacts(ctx, path.segment, pageOf(query)),
+  listSegmentContacts: (ctx, { path, query = {} }) => listSegmentContacts(ctx, path.segment, query, pageOf(query)),
   getSegmentMetrics: (ctx, { path }) => getSegmentMetrics(ctx, path.segment),
   listContactSegments: (ctx, { path, query }) => listContactSegments(ctx, path.contact, pageOf(query)),
   addContactToSegment: (ctx, { path }) => addContactToSegment(ctx, path.contact, path.segment),

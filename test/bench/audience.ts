@@ -149,7 +149,7 @@ async function benchSegment(bench: Bench, { dataDir, teamId }: Side, at: string)
   });
   await compare(bench, `a page of that segment`, {
     calls: CALLS,
-    ours: () => audiencePage(db, teamId, filter, { limit: 20 }),
+    ours: () => audiencePage(db, teamId, { filter }, { limit: 20 }),
     bare: () => barePage(db, teamId),
   });
   await rarely(bench, { db, teamId, at });

@@ -11,5 +11,5 @@ export { writeSnapshot } from './snapshot.ts';
 export { rewriteFile } from './unused-pages.ts';
 export { withoutCommitNotice } from './memo.ts';
 export { isDatabaseSetback, isUniqueViolation } from './faults.ts';
-export { pageOf, pageSql, pageValues, textsIn, uuidsIn, type Page } from './lists.ts';
+export { beginsWith, findsFew, pageOf, pageSql, pageValues, textsIn, uuidsIn, type Page } from './lists.ts';
 export type { Db, Executor, OpenDbOptions, Row, Dialect, Value } from './types.ts';

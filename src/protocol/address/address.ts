@@ -54,6 +54,12 @@ export function normalizeAddress(address: string): string {
   return `${local}@${domain.ok ? domain.domain : parts.domain.toLowerCase()}`;
 }
 
+/** What an address begins with, in the form in which addresses are compared; only a whole label beyond ASCII has that form. */
+export function normalizeAddressStart(text: string): string {
+  const start = text.normalize('NFC').toLowerCase();
+  return beyondAscii.test(splitAddress(start)?.domain ?? '') ? normalizeAddress(start) : start;
+}
+
 /** Cuts a written address at its last `@`, which a quoted local part may hold as well. */
 export function splitAddress(address: string): { local: string; domain: string } | undefined {
   const at = address.lastIndexOf('@');

@@ -8,7 +8,7 @@ export type { DomainOptions, DomainResult } from './domain-name.ts';
 export { parseHeaderMailbox } from './header-mailbox.ts';
 export { formatMailbox, formatPhrase, parseMailbox } from './mailbox.ts';
 export type { MailboxResult } from './mailbox.ts';
-export { normalizeAddress, parseAddress, quoteString, splitAddress } from './address.ts';
+export { normalizeAddress, normalizeAddressStart, parseAddress, quoteString, splitAddress } from './address.ts';
 export type { AddressResult, Mailbox } from './address.ts';
 export { formatReturnPath, isGenuineReturnPath, parseReturnPath, returnPathPrefix } from './return-path.ts';
 export type { Mac, ReturnPath, ReturnPathInput } from './return-path.ts';

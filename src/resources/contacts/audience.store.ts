@@ -1,4 +1,4 @@
-import type { Dialect, Executor, Page } from '../../platform/db/index.ts';
+import { findsFew, type Dialect, type Executor, type Page } from '../../platform/db/index.ts';
 import { mustBeBelowReaderLimit, readAudienceBatch } from './audience-reads.ts';
 import {
   chooseIndex,
@@ -8,9 +8,8 @@ import {
   type Rendered,
 } from '../../protocol/contact-filter/index.ts';
 import { LISTED, type ListedRow } from './contacts.store.ts';
+import { foundIds, isFound } from './search-contacts.store.ts';
 
-/** Up to so many contacts that an index finds are read by their ids; beyond, a page is found sooner by going through all. */
-const IDS_MAX = 5000;
 /**
  * A statement on SQLite holds up the process, so that it looks at so many contacts at most, and at fewer where that takes
  * longer than `BATCH_MS`. PostgreSQL looks at all of them in one statement.
@@ -38,21 +37,27 @@ interface Source {
   ids: Rendered;
 }
 
-/** A page of the contacts that meet a filter, newest first. */
-export async function audiencePage(db: Executor, teamId: string, filter: Filter, page: Page): Promise<ListedRow[]> {
+export interface Sought {
+  filter: Filter;
+  /** What the address or a name begins with. */
+  search?: string | undefined;
+}
+
+/** A page of the contacts that meet a filter and a search, newest first. */
+export async function audiencePage(db: Executor, teamId: string, sought: Sought, page: Page): Promise<ListedRow[]> {
   mustBeBelowReaderLimit(db, teamId);
-  return audienceRows<ListedRow>(db, teamId, filter, page, LISTED);
+  return audienceRows<ListedRow>(db, teamId, sought, page, LISTED);
 }
 
 /** The same with other columns. */
 export async function audienceRows<Row>(
   db: Executor,
   teamId: string,
-  filter: Filter,
+  { filter, search }: Sought,
   page: Page,
   columns: string,
 ): Promise<Row[]> {
-  const source = await sourceOf(db, teamId, filter);
+  const source = search === undefined ? await sourceOf(db, teamId, filter) : await searched(db, teamId, filter, search);
   const isBack = page.before !== undefined;
   const order = isBack ? 'asc' : 'desc';
   const found: Row[] = [];
@@ -138,23 +143,40 @@ async function batchEnd(db: Executor, source: Source, batch: Batch): Promise<str
 async function sourceOf(db: Executor, teamId: string, filter: Filter): Promise<Source> {
   const use = chooseIndex(filter, db.dialect);
   if (use?.kind === 'in order') return inOrder(db.dialect, teamId, use);
-  const all: Source = {
-    from: 'contacts c',
-    id: 'c.id',
-    where: { sql: 'c.team_id = ?', values: [teamId] },
-    rest: renderFilter(filter, db.dialect),
-    ids: { sql: 'select id from contacts where team_id = ?', values: [teamId] },
-  };
-  if (!use || !(await isSmall(db, use.select))) return all;
+  const all = allOf(teamId, renderFilter(filter, db.dialect));
+  if (!use || !(await findsFew(db, use.select))) return all;
   const { sql, values } = use.select;
-  const among = `(${sql})`;
-  return {
-    ...all,
-    where: { sql: `c.team_id = ? and c.id in ${among}`, values: [teamId, ...values] },
-    // Few enough for one batch.
-    ids: { sql: 'select id from contacts where 1 = 0', values: [] },
-  };
+  return among(all, { sql: `c.id in (${sql})`, values });
 }
+
+/** A search that finds few is the way to them; one that finds many is looked for on the way of the filter. */
+async function searched(db: Executor, teamId: string, filter: Filter, search: string): Promise<Source> {
+  const ids = foundIds(db.dialect, teamId, search);
+  if (await findsFew(db, ids)) {
+    // Of an array, PostgreSQL looks each id up; a subquery it rather joins with all contacts of the team.
+    const few = db.dialect === 'pg' ? `c.id = any(array(${ids.sql}))` : `c.id in (${ids.sql})`;
+    return among(allOf(teamId, renderFilter(filter, db.dialect)), { sql: few, values: ids.values });
+  }
+  const source = await sourceOf(db, teamId, filter);
+  const found = isFound(db.dialect, search);
+  const rest = { sql: `${source.rest.sql} and ${found.sql}`, values: [...source.rest.values, ...found.values] };
+  return { ...source, rest };
+}
+
+const allOf = (teamId: string, rest: Rendered): Source => ({
+  from: 'contacts c',
+  id: 'c.id',
+  where: { sql: 'c.team_id = ?', values: [teamId] },
+  rest,
+  ids: { sql: 'select id from contacts where team_id = ?', values: [teamId] },
+});
+
+/** Those of a few ids, in one batch. */
+const among = (all: Source, ids: Rendered): Source => ({
+  ...all,
+  where: { sql: `${all.where.sql} and ${ids.sql}`, values: [...all.where.values, ...ids.values] },
+  ids: { sql: 'select id from contacts where 1 = 0', values: [] },
+});
 
 /** The join is written in the order in which it is to be made: SQLite follows a cross join. */
 function inOrder(dialect: Dialect, teamId: string, use: Extract<IndexUse, { kind: 'in order' }>): Source {
@@ -170,10 +192,4 @@ function inOrder(dialect: Dialect, teamId: string, use: Extract<IndexUse, { kind
       values: where.values,
     },
   };
-}
-
-async function isSmall(db: Executor, { sql, values }: Rendered): Promise<boolean> {
-  const probe = `select count(*) as n from (select 1 from (${sql}) as ids limit ?) as few`;
-  const row = await db.get<{ n: number }>(probe, [...values, IDS_MAX + 1]);
-  return Number(row?.n) <= IDS_MAX;
 }

@@ -33,7 +33,7 @@ export async function exportContacts(
   return (async function* lines() {
     if (format === 'csv') yield csvRow([...OWN_COLUMNS, ...lists, ...declared.map(({ key }) => key)]);
     for (let after: string | undefined; ;) {
-      const rows: ContactRow[] = await audienceRows(store.db, teamId, filter, { limit: PAGE, after }, 'c.*');
+      const rows: ContactRow[] = await audienceRows(store.db, teamId, { filter }, { limit: PAGE, after }, 'c.*');
       const said = rows.length > 0 ? await saidOf(store.db, teamId, rows) : undefined;
       const lineOf = (row: ContactRow): string => {
         const own = said?.get(row.id) ?? NOTHING_SAID;

@@ -1,6 +1,8 @@
+import type { QueryOf } from '../../contract/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import type { Page } from '../../platform/db/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
+import type { Filter } from '../../protocol/contact-filter/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { declaredProperties } from '../contact-properties/index.ts';
 import { declaredFor, filterOf, findSegment, presentSegment, type SegmentRow } from '../segments/index.ts';
@@ -24,25 +26,34 @@ async function presentContact({ store, teamId }: Ctx, row: ContactRow) {
 }
 
 /** There is no `has_more`: an empty page is the end. */
-export async function listContacts(
-  ctx: Ctx,
-  { segment_id: segmentId }: { segment_id?: string | undefined },
-  page: Page,
-) {
+export async function listContacts(ctx: Ctx, { segment_id: segmentId, search }: QueryOf<'listContacts'>, page: Page) {
   const { store, teamId } = ctx;
-  if (segmentId === undefined) return listOf(await listContactRows(store.db, teamId, page));
+  if (segmentId === undefined && search === undefined) return listOf(await listContactRows(store.db, teamId, page));
+  if (segmentId === undefined) return listOf(await audiencePage(store.db, teamId, { filter: EVERYBODY, search }, page));
   const segment = await findSegment(store.db, teamId, segmentId);
   if (!segment) throw refuse('invalid_parameter', { say: 'segment_id names no segment of this team.' });
-  return listOf(await membersOf(ctx, segment, page));
+  return listOf(await membersOf(ctx, segment, search, page));
 }
 
-export async function listSegmentContacts(ctx: Ctx, segment: string, page: Page) {
-  return listOf(await membersOf(ctx, await segmentNamed(ctx.store.db, ctx.teamId, segment), page));
+const EVERYBODY: Filter = { kind: 'all', of: [] };
+
+export async function listSegmentContacts(
+  ctx: Ctx,
+  segment: string,
+  { search }: { search?: string | undefined },
+  page: Page,
+) {
+  return listOf(await membersOf(ctx, await segmentNamed(ctx.store.db, ctx.teamId, segment), search, page));
 }
 
-async function membersOf({ store, teamId }: Ctx, segment: SegmentRow, page: Page): Promise<ListedRow[]> {
+async function membersOf(
+  { store, teamId }: Ctx,
+  segment: SegmentRow,
+  search: string | undefined,
+  page: Page,
+): Promise<ListedRow[]> {
   const filter = await filterOf(store.db, segment, await declaredFor(store.db, teamId));
-  return audiencePage(store.db, teamId, filter, page);
+  return audiencePage(store.db, teamId, { filter, search }, page);
 }
 
 const listOf = (rows: readonly ListedRow[]) => ({ object: 'list' as const, data: rows.map(present) });

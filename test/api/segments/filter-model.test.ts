@@ -172,7 +172,7 @@ it(`the database and the evaluator give one answer, ${FILTERS * CONTACTS} times`
       rows.map(({ id }) => id),
       JSON.stringify(input),
     ).toEqual(expected.sort());
-    const page = await audiencePage(db, team.id, filter, { limit: CONTACTS });
+    const page = await audiencePage(db, team.id, { filter }, { limit: CONTACTS });
     expect(
       page.map(({ id }) => id),
       JSON.stringify(input),
