@@ -16,6 +16,7 @@ export {
   holdPage,
   holdsInForce,
   insertHold,
+  lockHolds,
   removeHold,
   type HoldRow,
   type Selection,
