@@ -119,3 +119,36 @@ test('a mail server that turns some away goes on with the others', async () => {
   await slow;
   expect(await scene.send('b@y.example')).toEqual([delivered('b@y.example')]);
 });
+
+test('a message that we refuse ourselves says nothing about the mail server', async () => {
+  await given({ sink: { size: 1000, script: answering('MAIL FROM:<unwelcome', '421 4.7.0 Not from you') } });
+  const unwelcome = (): Promise<unknown> =>
+    scene.send('a@y.example', { teamId: 'crowd', mailFrom: 'unwelcome@x.example' });
+  await unwelcome();
+  now += 5_000;
+  expect(await scene.send('b@y.example', { teamId: 'other' })).toEqual([delivered('b@y.example')]);
+  const big = await scene.send('a@y.example', { teamId: 'crowd', body: 'x'.repeat(2000) });
+  expect(big).toMatchObject([{ kind: 'bounced', reason: 'too_large' }]);
+  expect(await unwelcome()).toMatchObject([{ reason: 'refused_for_now' }]);
+  now += 5_000;
+  expect(await unwelcome()).toMatchObject([{ reason: 'destination_down' }]);
+  now += 5_000;
+  expect(await unwelcome()).toMatchObject([{ reason: 'refused_for_now' }]);
+});
+
+describe('what a mail server that breaks the protocol said about one message', () => {
+  const zones: Zones = { ...SHARED, 'two.example': { MX: ['10 mx.two.example'] }, 'mx.two.example': SHARED[MX] ?? {} };
+  test.each([
+    { how: 'without a code', answer: '<private@one.example> is unknown', says: 'does not start with a code' },
+    { how: 'with a code that fits no command', answer: '354 <private@one.example> go on', says: '354' },
+  ])('$how is told to its own team, and not to others', async ({ answer, says }) => {
+    await given({ zones, sink: { pipelining: false, script: answering('RCPT TO:<private', answer) } });
+    const own = await scene.send('private@one.example', { teamId: 'first' });
+    expect(own).toMatchObject([{ reason: 'protocol_error', detail: expect.stringContaining(answer) as string }]);
+    const others = await scene.send('b@two.example', { teamId: 'second' });
+    expect(others).toMatchObject([{ reason: 'destination_down', detail: expect.stringContaining(says) as string }]);
+    expect(JSON.stringify(others)).not.toContain('private');
+    expect(JSON.stringify(await scene.send('b@one.example', { teamId: 'second' }))).not.toContain('private');
+    expect(scene.sink.counts.connections).toBe(1);
+  });
+});

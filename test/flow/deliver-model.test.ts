@@ -15,7 +15,7 @@ const TOTAL_MAX = 5;
 /** What the pool sees of a connection. */
 class Connection {
   failure: unknown;
-  earlyReply: undefined;
+  isOutOfStep = false;
   isClosed = false;
   isLeaving = false;
   readonly place: string;

@@ -179,6 +179,19 @@ test('a peer that answers out of turn is never believed to have taken mail', asy
   await scene.sink.waitFor((sink) => sink.open === 0);
 });
 
+test('a reply that a peer began out of turn is not taken for the answer to the next message', async () => {
+  const script = (command: string): string | undefined =>
+    command.startsWith('MAIL FROM:<private@') ? '550 5.7.1 No\r\n250-private' : undefined;
+  const transcripts: string[][] = [];
+  const onTrouble = ({ transcript }: { transcript: string[] }): void => void transcripts.push(transcript);
+  await given({ sink: { pipelining: false, script }, deliver: { onTrouble } });
+  expect(await scene.send('a@y.example', { mailFrom: 'private@x.example' })).toMatchObject([{ kind: 'bounced' }]);
+  expect(await scene.send('permfail@y.example', { teamId: 'team_2' })).toMatchObject([{ kind: 'bounced' }]);
+  expect(transcripts).toHaveLength(2);
+  expect(transcripts[1]?.join('\n')).not.toContain('private');
+  expect(scene.sink.counts.connections).toBe(2);
+});
+
 describe('connections are limited', () => {
   test('per destination, and who waits is served in turn', async () => {
     await given({ deliver: { limits: { connectionsPerDestinationMax: 3 } } });

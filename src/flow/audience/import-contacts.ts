@@ -26,7 +26,7 @@ export const FIELD_BYTES_MAX = 256 * 1024;
  * team has as many imports open as it may.
  */
 export async function importContacts(ctx: Ctx, parts: AsyncIterable<ImportPart> | Iterable<ImportPart>) {
-  await mustBeWithinImportLimit(ctx);
+  await mustBeWithinImportLimit(ctx.store.db, ctx.teamId);
   const id = ctx.store.ids.uuid();
   const form: ImportForm = {};
   let file: ReceivedFile | undefined;

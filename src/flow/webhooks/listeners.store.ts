@@ -9,14 +9,6 @@ export interface ListenerRow {
 }
 
 /**
- * Serialises the openings of a team, so that two do not both find the last free place; on SQLite a writing transaction
- * is alone anyway.
- */
-export async function lockListenersOf(tx: Executor, teamId: string): Promise<void> {
-  if (tx.dialect === 'pg') await tx.get('select id from teams where id = ? for no key update', [teamId]);
-}
-
-/**
  * The number of streams beside `but` that gave a sign of life since `since`, so that a stream whose process died soon
  * counts no more.
  */

@@ -2,13 +2,12 @@ import type { KeyObject } from 'node:crypto';
 import { refuse } from '../../platform/refusal/index.ts';
 import type { SealedColumn } from '../../platform/secrets/index.ts';
 import { newWebhookSecret, webhookKey, webhookSecretBytes } from '../../protocol/webhook-signature/index.ts';
-import type { Ctx } from '../../resources/access/index.ts';
+import { lockTeam, type Ctx } from '../../resources/access/index.ts';
 import { NO_EVENT, type StreamPosition } from './listener-frames.ts';
 import {
   countOpen,
   findListener,
   resumeListener,
-  lockListenersOf,
   insertListener,
   listIdle,
   olderTransactionsOver,
@@ -58,7 +57,7 @@ export async function openListener(ctx: Ctx, input: ListenInput): Promise<OpenLi
   const holder = store.ids.uuid();
   const events = JSON.stringify(input.events);
   const opened = await store.db.tx(async (tx): Promise<OpenListener> => {
-    await lockListenersOf(tx, teamId);
+    await lockTeam(tx, teamId);
     const position = input.position;
     const found = position && (await findListener(tx, teamId, position.listenerId));
     const open = await countOpen(tx, teamId, at - SILENCE_MS_MAX, found?.id ?? '');

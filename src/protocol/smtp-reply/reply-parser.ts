@@ -80,10 +80,8 @@ export class ReplyParser {
   #takeLine(text: string): Reply | undefined {
     const line = parseReplyLine(text);
     if (!line) {
-      throw new MalformedReply(
-        'malformed',
-        `a reply line does not start with a code from 200 to 599: ${JSON.stringify(text.slice(0, 80))}`,
-      );
+      const quote = JSON.stringify(text.slice(0, 80));
+      throw new MalformedReply('malformed', 'a reply line does not start with a code from 200 to 599', quote);
     }
     const reply = (this.#reply ??= { code: line.code, lines: [] });
     if (reply.code !== line.code) {

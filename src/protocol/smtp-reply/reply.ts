@@ -13,11 +13,14 @@ export type ReplyFaultKind = 'malformed' | 'line_too_long' | 'too_many_lines' | 
 /** The peer broke the protocol: nothing more that it says on this connection can be trusted. */
 export class MalformedReply extends Error {
   readonly kind: ReplyFaultKind;
+  /** The beginning of the line at fault. The message does not quote it, because it may name a recipient. */
+  readonly quote: string | undefined;
 
-  constructor(kind: ReplyFaultKind, message: string) {
+  constructor(kind: ReplyFaultKind, message: string, quote?: string) {
     super(message);
     this.name = 'MalformedReply';
     this.kind = kind;
+    this.quote = quote;
   }
 }
 

@@ -1,10 +1,12 @@
 /**
  * Who is calling, as data, and what that allows: one permission path for every port. It never asks how the caller
- * came in.
+ * came in. `lockTeam` is the one lock under which a team's limits are kept.
  */
 import { reachOf, type Requirement } from '../../contract/index.ts';
 import { refuse, type Refusal } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
+
+export { lockTeam } from './team-lock.store.ts';
 
 export type Permission = 'full_access' | 'sending_access';
 export type Role = 'owner' | 'admin' | 'member' | 'viewer';

@@ -1,6 +1,7 @@
 import { refuse } from '../../platform/refusal/index.ts';
 import { columnsOf, type ColumnMap, type Columns, type Encoding } from '../../protocol/csv/index.ts';
-import type { Ctx } from '../access/index.ts';
+import type { Executor } from '../../platform/db/index.ts';
+import { lockTeam, type Ctx } from '../access/index.ts';
 import { declaredProperties, declareFromImport } from '../contact-properties/index.ts';
 import { readSegmentIds } from '../segments/index.ts';
 import { liveTopics, readChoices, type Choice } from '../topics/index.ts';
@@ -50,9 +51,9 @@ export function checkImport(form: ImportForm) {
 /** Imports wait in line with files of up to 50 MB each: more of them could fill the disk. */
 const OPEN_MAX = 20;
 
-/** Asked before the file is stored; requests that come together may exceed the limit by a few. */
-export async function mustBeWithinImportLimit({ store, teamId }: Ctx): Promise<void> {
-  if (!(await hasOpenImports(store.db, teamId, OPEN_MAX))) return;
+/** Asked before the file is stored, and again in the transaction that puts it in line. */
+export async function mustBeWithinImportLimit(db: Executor, teamId: string): Promise<void> {
+  if (!(await hasOpenImports(db, teamId, OPEN_MAX))) return;
   const say = `A team may have ${OPEN_MAX} imports that wait or are under way; hand the next one in when one of them has ended.`;
   throw refuse('validation_error', { status: 422, say });
 }
@@ -61,6 +62,8 @@ export async function mustBeWithinImportLimit({ store, teamId }: Ctx): Promise<v
 export async function createImport({ store, teamId }: Ctx, id: string, file: ImportFile, form: ImportForm) {
   const { map, onConflict, segments, topics } = checkImport(form);
   await store.db.tx(async (tx) => {
+    await lockTeam(tx, teamId);
+    await mustBeWithinImportLimit(tx, teamId);
     const wanted = Object.entries(map?.properties ?? {}).map(([key, { type }]) => ({ key, type }));
     const keys = (await declaredProperties(tx, teamId)).map(({ key }) => key);
     const columns = mustFind(file.header, map, keys);

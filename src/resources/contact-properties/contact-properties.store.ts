@@ -16,9 +16,8 @@ export interface PropertyRow {
 const COLUMNS = ['id', 'team_id', 'key', 'key_folded', 'type', 'slot', 'fallback_value', 'created_at'] as const;
 const LIVE = 'team_id = ? and deleted_at is null';
 
+/** In a transaction that has locked the team: two that are declared at the same moment would take the same slot. */
 export async function insertProperty(tx: Executor, row: Omit<PropertyRow, 'slot'>): Promise<void> {
-  // Two that are declared at the same moment would take the same slot; SQLite has one writer.
-  if (tx.dialect === 'pg') await tx.get('select 1 as one from teams where id = ? for update', [row.team_id]);
   const sql = 'select coalesce(max(slot), 0) + 1 as next from contact_properties where team_id = ?';
   const slot = (await tx.get<{ next: number }>(sql, [row.team_id]))?.next ?? 1;
   const whole: PropertyRow = { ...row, slot };

@@ -2,7 +2,7 @@ import type { CreateContactPropertyRequest } from '../../contract/index.ts';
 import { isUniqueViolation } from '../../platform/db/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
 import { ID_LISTS } from '../../protocol/csv/index.ts';
-import type { Ctx } from '../access/index.ts';
+import { lockTeam, type Ctx } from '../access/index.ts';
 import { countProperties, insertProperty } from './contact-properties.store.ts';
 import { readFallback } from './read-fallback.ts';
 
@@ -23,6 +23,7 @@ export async function createContactProperty(ctx: Ctx, input: CreateContactProper
   const id = store.ids.uuid();
   try {
     await store.db.tx(async (tx) => {
+      await lockTeam(tx, teamId);
       if ((await countProperties(tx, teamId)) >= PROPERTIES_MAX) throw tooMany();
       const [key_folded, created_at] = [key.toLowerCase(), store.clock.now()];
       await insertProperty(tx, { id, team_id: teamId, key, key_folded, type, fallback_value: fallback, created_at });

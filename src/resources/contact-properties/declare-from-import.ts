@@ -11,7 +11,7 @@ export interface WantedProperty {
   type: PropertyType | undefined;
 }
 
-/** Declares what a column map names and the team has not declared yet, in the caller's transaction. */
+/** Declares what a column map names and the team has not declared yet, in a transaction that has locked the team. */
 export async function declareFromImport(
   store: Store,
   tx: Executor,

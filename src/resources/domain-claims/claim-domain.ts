@@ -2,13 +2,12 @@ import type { ClaimDomainRequest } from '../../contract/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
-import type { Ctx } from '../access/index.ts';
+import { lockTeam, type Ctx } from '../access/index.ts';
 import {
   addDomain,
   composeClaimantCopy,
   findDomainByName,
   findOwner,
-  lockPlanOf,
   planFull,
   readDomainName,
   type DomainRow,
@@ -33,7 +32,7 @@ export async function claimDomain(ctx: Ctx, input: ClaimDomainRequest): Promise<
   const made = own ? undefined : await composeFor(store, teamId, name, input);
   const done = await store.db.tx(async (tx) => {
     // Claims of one team come one after the other.
-    await lockPlanOf(tx, teamId);
+    await lockTeam(tx, teamId);
     const now = await standingOf(store, tx, teamId, name);
     if (now.open) return now.open;
     const domain = now.own ?? made?.row;

@@ -69,12 +69,6 @@ export async function isOwnedElsewhere(db: Executor, teamId: string, name: strin
   return (await db.get(sql, [name, teamId])) !== undefined;
 }
 
-/** Locked to the end of the transaction: domains of one team are counted and added one at a time. */
-export async function lockPlanOf(tx: Executor, teamId: string): Promise<string | undefined> {
-  const lock = tx.dialect === 'pg' ? 'for no key update' : '';
-  return (await tx.get<{ plan_code: string }>(`select plan_code from teams where id = ? ${lock}`, [teamId]))?.plan_code;
-}
-
 export async function countDomains(db: Executor, teamId: string): Promise<number> {
   const row = await db.get<{ n: number }>('select count(*) as n from domains where team_id = ?', [teamId]);
   return row?.n ?? 0;

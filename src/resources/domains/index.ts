@@ -24,7 +24,6 @@ export {
   findDomain,
   findDomainByName,
   lockDomain,
-  lockPlanOf,
   isOwnedElsewhere,
   noteChecked,
   receivingDomain,

@@ -3,12 +3,12 @@ import { isUniqueViolation, type Executor } from '../../platform/db/index.ts';
 import { invalidFields, refuse, type Refusal } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { parseDomainName } from '../../protocol/address/index.ts';
-import type { Ctx } from '../access/index.ts';
+import { lockTeam, type Ctx } from '../access/index.ts';
 import { mustBeOfUse } from './capabilities.ts';
 import { addDomain, composeDomain } from './compose-domain.ts';
 import { nameTaken } from './save-checks.ts';
 import type { RecordRow } from './domain-rows.ts';
-import { countDomains, findDomainByName, lockPlanOf, isOwnedElsewhere } from './domains.store.ts';
+import { countDomains, findDomainByName, isOwnedElsewhere } from './domains.store.ts';
 import type { NewDomain } from './new-domain.ts';
 import { presentDomain } from './present.ts';
 import { returnPathClash } from './tracking-record.ts';
@@ -62,7 +62,7 @@ export async function mustBeAddable(store: Store, db: Executor, teamId: string, 
 
 /** The refusal of one domain more than the team's plan allows. The plan is held, and domains are added one at a time. */
 export async function planFull(store: Store, db: Executor, teamId: string): Promise<Refusal | undefined> {
-  const { domain_limit: limit } = planNamed(store.config, await lockPlanOf(db, teamId)).plan;
+  const { domain_limit: limit } = planNamed(store.config, await lockTeam(db, teamId)).plan;
   const count = await countDomains(db, teamId);
   if (count < limit) return undefined;
   return refuse('validation_error', {

@@ -1,8 +1,8 @@
 import type { CreateInboundRuleRequest } from '../../contract/index.ts';
 import { invalidFields, refuse } from '../../platform/refusal/index.ts';
-import type { Ctx } from '../access/index.ts';
+import { lockTeam, type Ctx } from '../access/index.ts';
 import { findDomainByName } from '../domains/index.ts';
-import { insertRule, lockRulesOf, type InboundRuleRow } from './inbound-rules.store.ts';
+import { insertRule, rulesOf, type InboundRuleRow } from './inbound-rules.store.ts';
 import { readPattern } from './pattern.ts';
 import { readTargets } from './read-targets.ts';
 
@@ -23,7 +23,8 @@ export async function createInboundRule(ctx: Ctx, input: CreateInboundRuleReques
     created_at: store.clock.now(),
   };
   const id = await store.db.tx(async (tx) => {
-    const known = await lockRulesOf(tx, teamId);
+    await lockTeam(tx, teamId);
+    const known = await rulesOf(tx, teamId);
     const same = known.find((rule) => rule.pattern === pattern);
     if (same) {
       if (same.action !== row.action || same.forward_to !== row.forward_to) throw patternTaken(pattern);

@@ -22,12 +22,6 @@ export async function insertRule(tx: Executor, row: InboundRuleRow): Promise<voi
 export const rulesOf = (db: Executor, teamId: string): Promise<InboundRuleRow[]> =>
   db.all<InboundRuleRow>('select * from inbound_rules where team_id = ? order by id', [teamId]);
 
-/** The same, locked to the end of the transaction: rules of one team are counted, compared and added one at a time. */
-export async function lockRulesOf(tx: Executor, teamId: string): Promise<InboundRuleRow[]> {
-  if (tx.dialect === 'pg') await tx.get('select 1 as one from teams where id = ? for no key update', [teamId]);
-  return rulesOf(tx, teamId);
-}
-
 export const findRule = (db: Executor, teamId: string, id: string): Promise<InboundRuleRow | undefined> =>
   db.get<InboundRuleRow>('select * from inbound_rules where team_id = ? and id = ?', [teamId, id]);
 

@@ -1,7 +1,7 @@
 import type { CreateTopicRequest } from '../../contract/index.ts';
 import { isUniqueViolation } from '../../platform/db/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
-import type { Ctx } from '../access/index.ts';
+import { lockTeam, type Ctx } from '../access/index.ts';
 import { mustBeConfirmable } from './confirmation.ts';
 import { countTopics, insertTopic } from './topics.store.ts';
 
@@ -18,6 +18,7 @@ export async function createTopic({ store, teamId }: Ctx, input: CreateTopicRequ
   };
   try {
     await store.db.tx(async (tx) => {
+      await lockTeam(tx, teamId);
       if ((await countTopics(tx, teamId)) >= TOPICS_MAX) throw tooMany();
       await mustBeConfirmable(tx, teamId, row);
       await insertTopic(tx, row);

@@ -2,10 +2,10 @@ import { planNamed } from '../../platform/config/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
-import type { Ctx } from '../access/index.ts';
+import { lockTeam, type Ctx } from '../access/index.ts';
 import { presentWebhook } from './present.ts';
 import { newSigningSecret } from './signing-secrets.ts';
-import { countWebhooks, lockPlanOf, insertWebhook, type WebhookRow } from './webhooks.store.ts';
+import { countWebhooks, insertWebhook, type WebhookRow } from './webhooks.store.ts';
 
 export interface NewWebhook {
   endpoint: string;
@@ -39,7 +39,7 @@ export async function addWebhook(ctx: Ctx, input: NewWebhook) {
 
 /** Whether the plan of a team allows one endpoint more; asked again in the transaction that adds it. */
 export async function mustAllowWebhook(store: Store, db: Executor, teamId: string): Promise<void> {
-  const { webhook_endpoint_limit: limit } = planNamed(store.config, await lockPlanOf(db, teamId)).plan;
+  const { webhook_endpoint_limit: limit } = planNamed(store.config, await lockTeam(db, teamId)).plan;
   const count = await countWebhooks(db, teamId);
   if (count < limit) return;
   throw refuse('validation_error', {

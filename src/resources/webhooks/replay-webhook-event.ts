@@ -1,9 +1,9 @@
 import { eventIdOf } from '../../events/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
-import type { Ctx } from '../access/index.ts';
+import { lockTeam, type Ctx } from '../access/index.ts';
 import { makeDue, noteReplay, replaysSince } from './webhook-events.store.ts';
-import { lockPlanOf, lockWebhook } from './webhooks.store.ts';
+import { lockWebhook } from './webhooks.store.ts';
 
 const REPLAYS_MAX = 10;
 const WINDOW_MS = 60_000;
@@ -20,7 +20,7 @@ export async function replayWebhookEvent(
   const { store, teamId } = ctx;
   const eventId = eventIdOf(publicId);
   await store.db.tx(async (tx) => {
-    await lockPlanOf(tx, teamId);
+    await lockTeam(tx, teamId);
     const webhook = await lockWebhook(tx, teamId, webhookId);
     if (!webhook || eventId === undefined) throw notFound('Webhook event');
     const now = store.clock.now();

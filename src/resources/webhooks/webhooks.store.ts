@@ -34,12 +34,6 @@ export async function insertWebhook(tx: Executor, row: WebhookRow): Promise<void
   await tx.insertMany('webhooks', COLUMNS, [COLUMNS.map((column) => row[column])]);
 }
 
-/** Locked to the end of the transaction: endpoints of one team are counted and added, and replays counted, one at a time. */
-export async function lockPlanOf(tx: Executor, teamId: string): Promise<string | undefined> {
-  const lock = tx.dialect === 'pg' ? 'for no key update' : '';
-  return (await tx.get<{ plan_code: string }>(`select plan_code from teams where id = ? ${lock}`, [teamId]))?.plan_code;
-}
-
 export async function countWebhooks(db: Executor, teamId: string): Promise<number> {
   const sql = 'select count(*) as n from webhooks where team_id = ? and deleted_at is null';
   return (await db.get<{ n: number }>(sql, [teamId]))?.n ?? 0;

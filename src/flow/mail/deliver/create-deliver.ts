@@ -158,7 +158,7 @@ function createNetwork(options: DeliverOptions): Delivery {
     try {
       const sent = await transmit(session, job, ctx);
       if (sent.kind === 'stale') return 'stale';
-      ending = endingOf(session, sent.outcomes);
+      if (sent.kind === 'done') ending = endingOf(session, sent.outcomes);
       ctx.onConversation?.(conversationOf(session));
       if (options.onTrouble && sent.outcomes.some((outcome) => outcome.kind !== 'delivered')) {
         options.onTrouble({ job, outcomes: sent.outcomes, ...conversationOf(session) });

@@ -243,8 +243,8 @@ export class Destination implements ShareWaiter {
     this.#leases -= 1;
     if (peer) slots.carried(team, peer.address);
     if (ending) this.#noteEnding(team, session, ending);
-    const { failure, earlyReply, isLeaving } = session.connection;
-    const isUsable = !failure && !earlyReply && !isLeaving && !this.#stopping.signal.aborted;
+    const { failure, isOutOfStep, isLeaving } = session.connection;
+    const isUsable = !failure && !isOutOfStep && !isLeaving && !this.#stopping.signal.aborted;
     const hadItsTurn = session.used - session.usedElsewhere >= MESSAGES_WHILE_SCARCE;
     if (!isUsable || session.used >= limits.messagesPerConnectionMax) this.#retire(session);
     else if (!hadItsTurn || !isWanted || !this.#passOn(session, peer, false)) this.#lease(session, false);

@@ -4,15 +4,15 @@ import { REASONS, type SmtpSession } from './smtp-session.ts';
 /** What the end of a transaction says about mail that comes later. */
 export type Ending =
   | { kind: 'worked' }
-  /** The peer broke the protocol: its own fault, whichever team's mail it was. */
+  /** The peer broke the protocol: its own fault, whichever team's mail it was. Every team is told why. */
   | { kind: 'broken'; why: Deferral }
   /** The peer ended the session: it may want no more from this team, and still serve the others. */
   | { kind: 'turned away'; why: Deferral };
 
-/** Undefined where the end says nothing about later mail. */
-export function endingOf({ connection, mx, used }: SmtpSession, outcomes: RecipientOutcome[]): Ending | undefined {
+/** What the outcomes of a transaction say; undefined where that is nothing. */
+export function endingOf({ connection, mx }: SmtpSession, outcomes: RecipientOutcome[]): Ending | undefined {
   const { failure } = connection;
-  if (failure?.kind === 'aborted' || used === 0) return undefined;
+  if (failure?.kind === 'aborted') return undefined;
   if (failure) {
     const why: Deferral = { kind: 'deferred', reason: REASONS[failure.kind], detail: `${mx}: ${failure.detail}`, mx };
     return { kind: failure.kind === 'malformed' ? 'broken' : 'turned away', why };
@@ -20,8 +20,13 @@ export function endingOf({ connection, mx, used }: SmtpSession, outcomes: Recipi
   for (const outcome of outcomes) {
     if (outcome.kind !== 'deferred') continue;
     const { address: _, ...why } = outcome;
-    if (why.reason === 'protocol_error') return { kind: 'broken', why };
+    if (why.reason === 'protocol_error') return { kind: 'broken', why: withoutWords(why, mx) };
     if (why.reply?.code === 421) return { kind: 'turned away', why };
   }
   return { kind: 'worked' };
+}
+
+/** What other teams are told: the peer's own words may name a recipient. */
+function withoutWords({ kind, reason, reply }: Deferral, mx: string): Deferral {
+  return { kind, reason, detail: `${mx} gave an answer that fits no command: ${reply?.code}`, mx };
 }

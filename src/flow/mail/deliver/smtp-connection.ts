@@ -5,14 +5,22 @@ import type { SecureVersion, TLSSocket } from 'node:tls';
 import type { Clock } from '../../../platform/clock/index.ts';
 import type { OwnConnections } from '../../../platform/network/index.ts';
 import type { Reply } from '../../../protocol/smtp-reply/index.ts';
-import { ReplyParser } from '../../../protocol/smtp-reply/index.ts';
+import { MalformedReply, ReplyParser } from '../../../protocol/smtp-reply/index.ts';
 import type { Target } from './mx-route.ts';
 import type { TlsInfo } from './delivery-job.ts';
 import { Transcript } from './transcript.ts';
 
 export interface Failure {
   kind: 'unreachable' | 'lost' | 'timeout' | 'malformed' | 'aborted';
+  /** Fit for every team: it quotes nothing that the peer said. */
   detail: string;
+  /** What the peer said instead of a reply; it may name a recipient of the message under way. */
+  quote?: string | undefined;
+}
+
+/** The failure in words for the team whose message was under way. */
+export function failureText({ detail, quote }: Failure): string {
+  return quote === undefined ? detail : `${detail}: ${quote}`;
 }
 
 /** The replies that came, and why there are fewer than asked for. After a 421 the peer owes no more. */
@@ -88,6 +96,11 @@ export class SmtpConnection {
   /** A reply that came before its command, for instance a 421 between two transactions. */
   get earlyReply(): Reply | undefined {
     return this.#replies[0];
+  }
+
+  /** Whether the peer said, or began to say, what answers no command: replies and commands would be out of step. */
+  get isOutOfStep(): boolean {
+    return this.#replies.length > 0 || this.#parser.isWithinReply;
   }
 
   /** Writes commands, and notes them in the transcript. */
@@ -224,7 +237,7 @@ export class SmtpConnection {
     try {
       replies = this.#parser.push(chunk);
     } catch (error) {
-      this.fail({ kind: 'malformed', detail: (error as Error).message });
+      this.fail(malformed(error as Error));
       return;
     }
     for (const reply of replies) {
@@ -233,7 +246,7 @@ export class SmtpConnection {
     }
     this.#notify(replies.length > 0);
     // The stream broke after complete replies: those still count, and nothing after them does.
-    if (this.#parser.fault) this.fail({ kind: 'malformed', detail: this.#parser.fault.message });
+    if (this.#parser.fault) this.fail(malformed(this.#parser.fault));
     else if (this.#replies.length > UNREAD_MAX) {
       this.fail({ kind: 'malformed', detail: `the peer sent more than ${UNREAD_MAX} replies to nothing` });
     }
@@ -267,6 +280,10 @@ export class SmtpConnection {
     this.#replies = this.#replies.length <= count ? [] : this.#replies.slice(count);
     return replies.length < count && this.failure ? { replies, failure: this.failure } : { replies };
   }
+}
+
+function malformed(error: Error): Failure {
+  return { kind: 'malformed', detail: error.message, quote: error instanceof MalformedReply ? error.quote : undefined };
 }
 
 function countLines(since: { newlines: number; lastByte: number }, chunk: Buffer): void {

@@ -5,7 +5,7 @@ import { onAbort } from './abort-watch.ts';
 import type { Target } from './mx-route.ts';
 import type { DeferReason, TlsInfo } from './delivery-job.ts';
 import type { Failure, Origin, TlsWishes } from './smtp-connection.ts';
-import { SmtpConnection } from './smtp-connection.ts';
+import { failureText, SmtpConnection } from './smtp-connection.ts';
 import type { SmtpTimeouts } from './timeouts.ts';
 
 export interface SessionOptions extends Origin {
@@ -45,7 +45,7 @@ export interface SmtpSession {
   readonly tls: TlsInfo;
   readonly can: Capabilities;
   readonly timeouts: SmtpTimeouts;
-  /** Transactions begun so far. */
+  /** Transactions begun so far; a message that we refuse ourselves begins none. */
   used: number;
   /** Transactions begun before the session came to its present destination. */
   usedElsewhere: number;
@@ -199,12 +199,12 @@ function failed(
   during: string,
   failure: Failure | undefined,
 ): Extract<Attempt, { kind: 'failed' }> {
-  const { kind, detail } = failure ?? connection.failure ?? { kind: 'lost', detail: 'unknown' };
-  connection.fail({ kind: 'lost', detail });
+  const why: Failure = failure ?? connection.failure ?? { kind: 'lost', detail: 'unknown' };
+  connection.fail({ kind: 'lost', detail: why.detail });
   return {
     kind: 'failed',
-    reason: REASONS[kind],
-    detail: `${mx}: ${during}: ${detail}`,
+    reason: REASONS[why.kind],
+    detail: `${mx}: ${during}: ${failureText(why)}`,
     takesNoMail: false,
     handshakeFailed: false,
   };

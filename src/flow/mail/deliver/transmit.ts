@@ -15,27 +15,31 @@ import type {
 import { forEachRecipient } from './delivery-job.ts';
 import { isTooManyRecipients, outcomeOf } from './reply-outcome.ts';
 import { sendContent } from './send-content.ts';
-import type { Failure } from './smtp-connection.ts';
+import { failureText, type Failure } from './smtp-connection.ts';
 import type { SmtpSession } from './smtp-session.ts';
 import { REASONS } from './smtp-session.ts';
 
-/** stale: a reused connection turned out to be closed before the peer answered; the job is as if it had not been tried. */
-export type Transmission = { kind: 'done'; outcomes: RecipientOutcome[] } | { kind: 'stale' };
+export type Transmission =
+  | { kind: 'done'; outcomes: RecipientOutcome[] }
+  /** We refused the message ourselves, so the peer was told nothing. */
+  | { kind: 'refused'; outcomes: RecipientOutcome[] }
+  /** A reused connection turned out to be closed before the peer answered; the job is as if it had not been tried. */
+  | { kind: 'stale' };
 
 /** One mail transaction (RFC 5321 §3.3). Afterwards the session is ready for the next one or its connection failed. */
 export async function transmit(session: SmtpSession, job: DeliveryJob, ctx: DeliverContext): Promise<Transmission> {
   const { connection } = session;
   const message = await ctx.message();
+  // The steps of the message before it, which may be another team's, are dropped before anything can end this try.
+  connection.transcript.begin();
   const refusal = judgeEnvelope(session, job, message);
-  if (refusal) return done(forEachRecipient(job, refusal));
+  if (refusal) return { kind: 'refused', outcomes: forEachRecipient(job, refusal) };
   const reused = session.used > 0;
   session.used += 1;
-  connection.transcript.begin();
   const unwatch = onAbort(ctx.signal, () => connection.fail({ kind: 'aborted', detail: 'the delivery was aborted' }));
   try {
     if (ctx.signal.aborted) connection.fail({ kind: 'aborted', detail: 'the delivery was aborted' });
-    if (connection.earlyReply) {
-      // It answers no command of ours, so replies and commands would be out of step.
+    if (connection.isOutOfStep) {
       loseTrack(session);
       return reused ? { kind: 'stale' } : done(forEachRecipient(job, brokenOff(session, connection.failure)));
     }
@@ -113,8 +117,8 @@ function dataOutcome({ data }: EnvelopeReplies, mx: string, unanswered: () => Jo
 }
 
 function brokenOff(session: SmtpSession, failure: Failure | undefined): JobOutcome {
-  const { kind, detail } = failure ?? session.connection.failure ?? { kind: 'lost', detail: 'no reply' };
-  return { kind: 'deferred', reason: REASONS[kind], detail: `${session.mx}: ${detail}`, mx: session.mx };
+  const why: Failure = failure ?? session.connection.failure ?? { kind: 'lost', detail: 'no reply' };
+  return { kind: 'deferred', reason: REASONS[why.kind], detail: `${session.mx}: ${failureText(why)}`, mx: session.mx };
 }
 
 /** Leaves a transaction in which no recipient was accepted, so that the connection can carry the next one. */
@@ -192,7 +196,8 @@ function stoppedBy(session: SmtpSession): JobOutcome | undefined {
 function endOf(session: SmtpSession, reply: Reply | undefined, failure: Failure | undefined): End {
   const { mx, tls } = session;
   if (!reply) {
-    return { kind: 'ambiguous', detail: `${mx}: after the final dot: ${failure?.detail ?? 'no reply'}`, mx };
+    const why = failure ? failureText(failure) : 'no reply';
+    return { kind: 'ambiguous', detail: `${mx}: after the final dot: ${why}`, mx };
   }
   if (reply.code === 421) session.connection.quit(session.timeouts.quitMs);
   if (isAccepted(reply)) return { kind: 'delivered', reply, mx, tls };

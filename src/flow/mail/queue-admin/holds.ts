@@ -11,6 +11,7 @@ import {
   holdPage,
   holdsInForce,
   insertHold,
+  lockHolds,
   removeHold,
   holdsWithDeliveries,
   releaseHeld,
@@ -26,6 +27,7 @@ const BATCH_ROWS = 500;
 export async function createHold({ store, actor }: OperatorCtx, input: BodyOf<'createQueueHold'>) {
   const selection = readSelection(input);
   return store.db.tx(async (tx) => {
+    await lockHolds(tx);
     const known = await findHoldOn(tx, selection);
     if (known) return present(known);
     if ((await holdsInForce(tx)).length >= HOLDS_MAX) {
@@ -42,8 +44,8 @@ export async function createHold({ store, actor }: OperatorCtx, input: BodyOf<'c
       ...{ id: store.ids.uuid(), ...selection, reason: input.reason.trim() },
       ...{ created_by: actor.name, created_at: store.clock.now() },
     };
-    // Another operator may have been quicker.
-    return present((await insertHold(tx, row)) ? row : ((await findHoldOn(tx, selection)) ?? row));
+    await insertHold(tx, row);
+    return present(row);
   });
 }
 

@@ -17,10 +17,13 @@ export interface HoldRow extends Selection {
 
 const COLUMNS = ['id', 'kind', 'value', 'reason', 'created_by', 'created_at'] as const;
 
-/** Answers false where a hold on the same exists. */
-export async function insertHold(tx: Executor, row: HoldRow): Promise<boolean> {
-  const values = COLUMNS.map((column) => row[column]);
-  return (await tx.insertMany('queue_holds', COLUMNS, [values], 'on conflict (kind, value) do nothing')) === 1;
+/** Locks the holds to the end of the transaction, so that they are counted and added by one caller at a time; claims read on. */
+export async function lockHolds(tx: Executor): Promise<void> {
+  if (tx.dialect === 'pg') await tx.run('lock table queue_holds in share row exclusive mode');
+}
+
+export async function insertHold(tx: Executor, row: HoldRow): Promise<void> {
+  await tx.insertMany('queue_holds', COLUMNS, [COLUMNS.map((column) => row[column])]);
 }
 
 export const findHoldOn = (db: Executor, { kind, value }: Selection): Promise<HoldRow | undefined> =>

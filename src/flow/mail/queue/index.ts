@@ -17,6 +17,7 @@ export {
   holdPage,
   holdsInForce,
   insertHold,
+  lockHolds,
   removeHold,
   type HoldRow,
   type Selection,
