@@ -23,7 +23,7 @@ async function presentContact({ store, teamId }: Ctx, row: ContactRow) {
   return { object: 'contact' as const, ...present(row), properties };
 }
 
-/** There is no `has_more`: an empty page is the end. */
+/** This list alone has no `has_more`: an empty page is the end. */
 export async function listContacts(
   ctx: Ctx,
   { segment_id: segmentId }: { segment_id?: string | undefined },
@@ -36,8 +36,13 @@ export async function listContacts(
   return listOf(await membersOf(ctx, segment, page));
 }
 
-export async function listSegmentContacts(ctx: Ctx, segment: string, page: Page) {
-  return listOf(await membersOf(ctx, await segmentNamed(ctx.store.db, ctx.teamId, segment), page));
+export async function listSegmentContacts(ctx: Ctx, name: string, page: Page) {
+  const segment = await segmentNamed(ctx.store.db, ctx.teamId, name);
+  const found = await membersOf(ctx, segment, { ...page, limit: page.limit + 1 });
+  const hasMore = found.length > page.limit;
+  // Newest first, so that of a page backwards the one too many is the first.
+  const rows = page.before === undefined ? found.slice(0, page.limit) : found.slice(-page.limit);
+  return { ...listOf(rows), has_more: hasMore };
 }
 
 async function membersOf({ store, teamId }: Ctx, segment: SegmentRow, page: Page): Promise<ListedRow[]> {
