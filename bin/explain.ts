@@ -15,6 +15,7 @@ export const exitCodeOf = (error: unknown): number => (error instanceof Operator
 
 interface SystemFault extends Error {
   code?: string;
+  syscall?: string;
   path?: string;
   address?: string;
   port?: number;
@@ -30,7 +31,7 @@ export function explain(error: unknown): string[] {
   const fault: SystemFault = error;
   if (fault.name === 'ConfigFault' && fault.faults) return [...fault.faults];
   if (EXPECTED.has(error.name)) return [error.message];
-  const line = explainSystem(fault) ?? explainDatabase(fault);
+  const line = explainSocket(fault) ?? explainSystem(fault) ?? explainDatabase(fault);
   return line === undefined ? (error.stack ?? error.message).split('\n') : [line];
 }
 
@@ -42,6 +43,13 @@ const EXPECTED = new Set([
   'SchemaTooNew',
   'Refusal',
 ]);
+
+/** A server of ours connects to no other socket that is a file. */
+function explainSocket({ code = '', syscall, address, port }: SystemFault): string | undefined {
+  if (syscall !== 'connect' || address === undefined || port !== undefined) return undefined;
+  if (code === 'EACCES' || code === 'EPERM') return `this user may not connect to PostgreSQL at ${address} (${code})`;
+  return `PostgreSQL cannot be reached at ${address} (${code}); is it running there?`;
+}
 
 function explainSystem({ code = '', path, address, port, hostname }: SystemFault): string | undefined {
   switch (code) {

@@ -7,7 +7,13 @@ import path from 'node:path';
 import { loadContract } from './contract/index.ts';
 import { startCron, type CronJob } from './cron/index.ts';
 import { createAccept, type Accept } from './flow/mail/accept/index.ts';
-import { createConfirmations, createImports, removeImportFiles, type Imports } from './flow/audience/index.ts';
+import {
+  createConfirmations,
+  createImports,
+  forgetConfirmationMails,
+  removeImportFiles,
+  type Imports,
+} from './flow/audience/index.ts';
 import { createComposer } from './flow/mail/compose/index.ts';
 import { createCapture, createDeliver, deliverOptionsOf, type Deliver } from './flow/mail/deliver/index.ts';
 import { publishConfigured, recheckClaims, sweepDomains } from './flow/dns/index.ts';
@@ -252,6 +258,7 @@ function cronTable(world: World): readonly CronJob[] {
     { name: 'recheck-claims', schedule: '41 * * * *', run: () => recheckClaims(world) },
     { name: 'forget-idempotency-keys', schedule: '7 * * * *', run: () => forgetIdempotencyKeys(world) },
     { name: 'forget-greylisted', schedule: '13 * * * *', run: () => forgetGreylisted(world) },
+    { name: 'forget-confirmation-mails', schedule: '37 * * * *', run: () => forgetConfirmationMails(world) },
     { name: 'forget-expired-shares', schedule: '19 * * * *', run: () => forgetExpiredShares(world) },
     { name: 'remove-old-audit', schedule: '53 4 * * *', run: () => removeOldAudit(world) },
     { name: 'remove-old-logs', schedule: '* * * * *', run: createLogRemoval(world) },

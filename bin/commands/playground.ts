@@ -52,7 +52,7 @@ export async function playground(id: string | undefined, options: PlaygroundOpti
         'notFound',
       );
     }
-    if (options.json) console.log(JSON.stringify({ ...present(caught.row), message: caught.message.toString('utf8') }));
+    if (options.json) terminal.printJson({ ...present(caught.row), message: caught.message.toString('utf8') });
     else if (options.raw) {
       if (terminal.isTty)
         throw new OperatorFault(
@@ -85,7 +85,7 @@ function list(
   { json: isJson, wide: isWide, data, dataDir }: PlaygroundOptions & { dataDir: string },
 ): void {
   const caught = rows.map(present);
-  if (isJson) return console.log(JSON.stringify(caught));
+  if (isJson) return terminal.printJson(caught);
   if (caught.length === 0) terminal.hint('Nothing was caught yet. Send an email to any address and look again.');
   const table = openTable(terminal, columnsFor(terminal), { isWide });
   if (caught.length > 0 || !terminal.isTty) terminal.print(table.write(caught));

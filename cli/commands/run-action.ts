@@ -24,7 +24,9 @@ export async function runAction(
   const body = Object.keys(action.flags).length === 0 ? {} : { body: spoken };
   const answer = await call(client, action.operation as OperationId, { path, ...body });
   if (isJson) return terminal.printJson(answer);
-  terminal.tell(tellOf(session, action, answer));
+  // A text, such as a zone file, is copied or read by a program: none of its lines may be broken.
+  if (typeof answer === 'string') terminal.print(tellOf(session, action, answer));
+  else terminal.tell(tellOf(session, action, answer));
   if (action.hint) terminal.hint(action.hint(answer as never));
 }
 

@@ -25,7 +25,7 @@ export interface ListOptions extends Readonly<Record<string, unknown>> {
 }
 
 interface Page {
-  /** Some lists do not say: a page that is not full is their last one. */
+  /** `GET /contacts` does not say: a page that is not full is its last one. */
   has_more?: boolean;
   data: ItemOf<ListOperation>[];
 }

@@ -62,7 +62,7 @@ export function createLoginLimits(clock: Clock, max: LoginLimitsMax): LoginLimit
   };
 }
 
-/** With more holders than this, all buckets are forgotten. */
+/** Of more holders than this the least recent are forgotten, which fills their buckets. */
 const HOLDERS_MAX = 10_000;
 
 interface Buckets {
@@ -71,22 +71,34 @@ interface Buckets {
   take(holder: string): void;
 }
 
+interface Bucket {
+  tokens: number;
+  at: number;
+}
+
 function createBuckets(clock: Clock, perMinute: number): Buckets {
-  const buckets = new Map<string, { tokens: number; at: number }>();
+  /** In the order in which their holders last asked. */
+  const buckets = new Map<string, Bucket>();
   const perMs = perMinute / 60_000;
-  const tokensOf = (holder: string): number => {
-    const now = clock.now();
-    const { tokens, at } = buckets.get(holder) ?? { tokens: perMinute, at: now };
-    return Math.min(perMinute, tokens + Math.max(0, now - at) * perMs);
-  };
+
+  function remember(holder: string, bucket: Bucket): void {
+    buckets.delete(holder);
+    const [leastRecent] = buckets.size >= HOLDERS_MAX ? buckets.keys() : [];
+    if (leastRecent !== undefined) buckets.delete(leastRecent);
+    buckets.set(holder, bucket);
+  }
+
+  /** Who is refused asks as well, and is not forgotten for that. */
+  function tokensOf(holder: string): number {
+    const known = buckets.get(holder);
+    if (!known) return perMinute;
+    remember(holder, known);
+    return Math.min(perMinute, known.tokens + Math.max(0, clock.now() - known.at) * perMs);
+  }
+
   return {
     waitMs: (holder) => Math.max(0, (1 - tokensOf(holder)) / perMs),
-    take(holder) {
-      const tokens = tokensOf(holder) - 1;
-      // Forgetting a bucket refills it.
-      if (buckets.size > HOLDERS_MAX) buckets.clear();
-      buckets.set(holder, { tokens, at: clock.now() });
-    },
+    take: (holder) => remember(holder, { tokens: tokensOf(holder) - 1, at: clock.now() }),
   };
 }
 

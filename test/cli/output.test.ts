@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startAnswering, type Answer, type Asked, type Reply } from './contract-server.ts';
+import { runInProcess } from './in-process.ts';
 import { Desk, expectOneLine, root, type Ended, type Running, type Surroundings } from './desk.ts';
 
 type Answering = Awaited<ReturnType<typeof startAnswering>>;
@@ -78,6 +79,30 @@ describe('what a stranger wrote', () => {
     expect(ended.stdout + ended.stderr).not.toMatch(steering);
     if (words.includes('--json')) expect(JSON.parse(ended.stdout)).toEqual(reply.body);
   });
+});
+
+it.each([
+  ['csv', [], (text: string) => `a@example.org,"${text.replaceAll('"', '""')}"\r\n`],
+  ['ndjson', ['--ndjson'], (text: string) => `${JSON.stringify({ email: 'a@example.org', first_name: text })}\n`],
+])('an export steers no terminal, and is whole in a pipe: %s', async (_, words, lineOf) => {
+  // So many lines that characters and line ends fall between two pieces of the answer.
+  const lines = Array.from({ length: 5000 }, (_one, at) =>
+    lineOf(`${'é'.repeat(at % 7)}${EVIL}\u001B]52;c;eA==\u0007`),
+  );
+  const around = await answering(() => ({ status: 200, body: lines.join('') }));
+  const run = (columns?: number) =>
+    runInProcess(['contacts', 'export', ...words], { env: around.env ?? {}, cwd: desk.folder, columns });
+  const [piped, shown] = [await run(), await run(80)];
+  expect([piped.code, shown.code, piped.stdout === lines.join('')]).toEqual([0, 0, true]);
+  expect(steering.exec(shown.stdout)?.[0]).toBeUndefined();
+  if (words.length === 0) expect(shown.stdout.match(/a@example\.org,"/g)).toHaveLength(lines.length);
+  else
+    expect(
+      shown.stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => `${JSON.stringify(JSON.parse(line))}\n`),
+    ).toEqual(lines);
 });
 
 describe('answers that are none', () => {

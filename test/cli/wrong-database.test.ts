@@ -61,8 +61,12 @@ describe('an installation', () => {
     const [row] = await query("select value from instance_settings where name = 'installation'");
     expect(row?.value).toMatch(/^"v2\./);
     expect(row?.value).not.toContain(id.trim());
+    // Earlier versions let others read it.
+    const marks = ['data/installation.id', 'data/blobs/installation.id'].map((name) => desk.at(name));
+    for (const mark of marks) fs.chmodSync(mark, 0o644);
     await startsAndStops('data');
-    expect(fs.readFileSync(desk.at('data/installation.id'), 'utf8')).toBe(id);
+    for (const mark of marks)
+      expect([fs.readFileSync(mark, 'utf8'), fs.statSync(mark).mode & 0o777]).toEqual([id, 0o600]);
   });
 
   it('is made by no command but init, migrate and dev', async () => {

@@ -88,6 +88,12 @@ const badValues = [
     fault: 'http.host must be an IP address or a host name of this machine, such as 127.0.0.1; got "127.0.0.0.1"',
   },
   {
+    why: 'a user without a host, and no socket',
+    toml: 'database.url = "postgres://me@/rasket"',
+    fault:
+      'database.url must be a URL such as postgres://user:password@db.example.com:5432/rasket, with / # ? @ : in the password percent-encoded, or postgres://user@/rasket?host=/run/postgresql for a unix socket, or ""; got a value that is not shown, because it is secret',
+  },
+  {
     why: 'a slash would double in links',
     toml: 'http.public_url = "https://mail.example.com/"',
     fault: `http.public_url must be ${origin}; got "https://mail.example.com/"`,

@@ -160,6 +160,16 @@ describe('showing the configuration', () => {
     },
     { why: 'an encoded password', url: 'postgres://me:hidden%23%40@db/rasket', shown: 'postgres://me:***@db/rasket' },
     {
+      why: 'a password without a host',
+      url: 'postgres://me:hidden@/rasket?host=/run/postgresql',
+      shown: 'postgres://me:***@/rasket?host=/run/postgresql',
+    },
+    {
+      why: 'a user without password and host, which is nothing,',
+      url: 'postgres://me@/rasket?host=/run/postgresql',
+      shown: 'postgres://me@/rasket?host=/run/postgresql',
+    },
+    {
       why: 'nothing to hide',
       url: 'postgres:///rasket?host=/run/postgresql',
       shown: 'postgres:///rasket?host=/run/postgresql',

@@ -1,4 +1,4 @@
-// A throwaway PostgreSQL for one test run: loopback only, its own random password, no fsync, gone afterwards.
+// A throwaway PostgreSQL for one test run: on loopback and a socket in its own data folder, its own random password, no fsync, gone afterwards.
 // It stops when stop() is called and also when this process dies in any other way, kill -9 included.
 // It never touches a PostgreSQL that is already running, and never a data folder it did not make.
 import { execFile, spawn } from 'node:child_process';
@@ -152,12 +152,14 @@ const settings = [
   'wal_level=minimal',
   'max_wal_senders=0',
   'checkpoint_timeout=1d',
-  'unix_socket_directories=',
   'listen_addresses=127.0.0.1',
 ];
 
 async function launch(bin: Binaries, folder: string, user: User, port: number): Promise<() => Promise<void>> {
-  const options = [...settings, `port=${port}`].flatMap((setting) => ['-c', setting]);
+  const data = path.join(folder, 'data');
+  // The path of a socket has 107 bytes at most.
+  const sockets = `unix_socket_directories=${data.length < 80 ? data : ''}`;
+  const options = [...settings, sockets, `port=${port}`].flatMap((setting) => ['-c', setting]);
   const child = spawn('/bin/sh', ['-c', keeper, 'keeper', bin.folder, folder, ...options], {
     ...user,
     cwd: folder,

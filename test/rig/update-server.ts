@@ -14,7 +14,7 @@ import {
   signMessage,
   typeName,
   verifyMessage,
-  zoneLine,
+  zoneEntry,
   type DnsMessage,
   type DnsRecord,
   type TsigKey,
@@ -62,7 +62,7 @@ export async function startUpdateServer(zone: string): Promise<UpdateServer> {
     records: [],
     faults: {},
     heard: [],
-    lines: () => server.records.map(zoneLine).sort(),
+    lines: () => server.records.map(zoneEntry).sort(),
     async close() {
       for (const socket of sockets) socket.destroy();
       await Promise.all([

@@ -1,3 +1,4 @@
+import { cleanJson, cleanLines } from '../../output/index.ts';
 import { mustBeFree, pour, save } from '../save-download.ts';
 import type { Session } from '../declare.ts';
 
@@ -13,7 +14,20 @@ export async function exportContacts({ client, terminal, process }: Session, opt
   const query = { format: ndjson ? 'ndjson' : 'csv', segment_id: segmentId };
   if (output !== '-') await mustBeFree(process, output, force);
   const content = await client.fetchFile('exportContacts', query);
-  if (output === '-') return pour(content, process.stdout);
+  if (output === '-') return pour(terminal.isTty ? shown(content, ndjson) : content, process.stdout);
   await save(process, content, output, force);
   terminal.print(terminal.isTty ? `Saved  ${JSON.stringify(output)}` : output);
+}
+
+/** For a terminal, which what strangers wrote must not steer; a file and a pipe have it as it is. */
+async function* shown(content: AsyncIterable<Uint8Array>, isJson: boolean): AsyncGenerator<Uint8Array> {
+  const show = isJson ? (line: string): string => cleanJson(JSON.parse(line)) : cleanLines;
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of content) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    if (lines.length > 0) yield Buffer.from(lines.map((line) => `${show(line.replace(/\r$/, ''))}\n`).join(''));
+  }
+  if (rest !== '') yield Buffer.from(`${show(rest)}\n`);
 }

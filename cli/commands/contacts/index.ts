@@ -79,7 +79,7 @@ function declareExport(parent: Command): void {
   declareCommand(parent, 'export', {
     summary: 'write contacts to a file that contacts import takes',
     description:
-      'Writes all contacts, or those of a segment, as CSV or with --ndjson a JSON object a line. What a spreadsheet would run as a formula has an apostrophe before it.',
+      'Writes all contacts, or those of a segment, as CSV or with --ndjson a JSON object a line. What a spreadsheet would run as a formula has an apostrophe before it. At a terminal, what would steer it is taken out.',
     example: 'contacts export --output contacts.csv',
   })
     .option('--segment-id <segment>', 'only those who are in this segment now, by its id')

@@ -2,11 +2,11 @@ import type { DomainObject, DomainRecord } from '../../../src/contract/index.ts'
 import { domains, recordColumns } from '../../families/domains.ts';
 import { formatItem, formatTable, shownFields, tableColumns, type Column, type Terminal } from '../../output/index.ts';
 import { remarksOn } from './diagnosis.ts';
-import { zoneLine } from './zone-line.ts';
+import { zoneEntry } from './zone-entry.ts';
 
 /** A domain, and its records in the form in which a DNS host asks for them. */
 export function printDomain(terminal: Terminal, domain: DomainObject, asZone: boolean): void {
-  if (asZone) return terminal.print(domain.records.map(zoneLine).join('\n'));
+  if (asZone) return terminal.print(domain.records.map(zoneEntry).join('\n'));
   const columns: Column<DomainRecord>[] = tableColumns(terminal, recordColumns);
   if (!terminal.isTty) return terminal.print(formatTable(terminal, domain.records, [...columns, ...asideOf(domain)]));
   const records = formatTable(terminal, domain.records, columns, { remarks: (record) => remarksOn(terminal, record) });

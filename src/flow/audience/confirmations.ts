@@ -4,6 +4,7 @@ import { parseMailbox } from '../../protocol/address/index.ts';
 import {
   confirmationUrl,
   findContactsByIds,
+  hashOfEmail,
   mayMail,
   preferenceOrigin,
   type ContactRow,
@@ -13,9 +14,12 @@ import { findDomainByName } from '../../resources/domains/index.ts';
 import { findPublishedVersion } from '../../resources/templates/index.ts';
 import {
   CONFIRMATION_URL,
+  countConfirmationMail,
   dueConfirmations,
   findTopic,
   noteConfirmationMailed,
+  removeOldConfirmationMails,
+  uncountConfirmationMail,
   type ConfirmationRow,
   type TopicRow,
 } from '../../resources/topics/index.ts';
@@ -73,11 +77,20 @@ async function send(
   const use = topic && (await templateOf(world, { contact, topic }));
   if (!use) return 'the topic has no published template to ask with';
   const input = { to: contact.email, template: use };
-  return mailOnce(world, accept, {
+  const one = { topicId: topic.id, emailHash: hashOfEmail(contact.email_key), askingId: asking.id };
+  const isFree = await world.db.tx((tx) => countConfirmationMail(tx, one, world.clock.now()));
+  if (!isFree) return 'its address was mailed about it today, or three times in 30 days';
+  const fault = await mailOnce(world, accept, {
     ...{ teamId, job: 'confirmations', input },
     ...{ kind: 'topic-confirmation', occasion: asking.id },
   });
+  if (fault !== undefined) await world.db.tx((tx) => uncountConfirmationMail(tx, one));
+  return fault;
 }
+
+/** Answers how many addresses are free again. */
+export const forgetConfirmationMails = (world: World): Promise<number> =>
+  removeOldConfirmationMails(world.db, world.clock.now());
 
 const WHY_NOT: Record<Exclusion, string> = {
   deleted: 'the contact is erased',

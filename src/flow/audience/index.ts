@@ -3,7 +3,7 @@
  * it promises that a row is counted once, whatever dies in between, and that nothing but a batch of rows is ever held in
  * memory. Contacts whose topic waits for their word are asked by mail, once for each asking.
  */
-export { createConfirmations } from './confirmations.ts';
+export { createConfirmations, forgetConfirmationMails } from './confirmations.ts';
 export { FIELD_BYTES_MAX, FIELDS, importContacts, type ImportPart } from './import-contacts.ts';
 export { createImports, type Imports } from './imports.ts';
 export { removeImportFiles } from './remove-import-files.ts';

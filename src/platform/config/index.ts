@@ -5,6 +5,7 @@ export { ConfigFault } from './config-fault.ts';
 export { loadConfig } from './load-config.ts';
 export type { ConfigInput } from './load-config.ts';
 export { tsigSecretIn } from './network-kinds.ts';
+export { readPostgresUrl } from './postgres-url.ts';
 export { isPlan, planNamed } from './plan-named.ts';
 export type { Config, DeepPartial, DnsProviderSettings, Plan, Region, Source, Sources } from './settings.ts';
 export { showConfig } from './show-config.ts';

@@ -1,6 +1,7 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { secret, text, textOrEmpty } from './kind.ts';
+import { readPostgresUrl } from './postgres-url.ts';
 
 export const hostName = text('a host name such as mail.example.com', isHostName);
 
@@ -69,23 +70,11 @@ export const originOrEmpty = textOrEmpty(
 
 export const postgresUrlOrEmpty = secret(
   textOrEmpty(
-    'a URL such as postgres://user:password@db.example.com:5432/rasket, with / # ? @ : in the password percent-encoded',
-    (value) => /^postgres(ql)?:\/\//.test(value) && URL.canParse(value),
+    'a URL such as postgres://user:password@db.example.com:5432/rasket, with / # ? @ : in the password percent-encoded, or postgres://user@/rasket?host=/run/postgresql for a unix socket',
+    (value) => readPostgresUrl(value) !== undefined,
   ),
-  maskPassword,
+  (value) => (value === '' ? '' : (readPostgresUrl(value)?.masked ?? '***')),
 );
-
-/** pg also takes a password from the query (`?password=`), so that one is hidden too. */
-function maskPassword(url: string): string {
-  if (url === '') return url;
-  if (!URL.canParse(url)) return '***';
-  const parts = new URL(url);
-  if (parts.password !== '') parts.password = '***';
-  for (const name of new Set(parts.searchParams.keys())) {
-    if (/pass|secret|token/i.test(name)) parts.searchParams.set(name, '***');
-  }
-  return parts.href;
-}
 
 function isTsigSecret(value: string): boolean {
   const bytes = Buffer.from(value, 'base64');

@@ -17,6 +17,11 @@ describe('a setback is no fault of ours', () => {
     Object.assign(new Error('Knex: Timeout acquiring a connection.'), { name: 'KnexTimeoutError' }),
   ])('%s', (error) => expect(isDatabaseGone(error) && isDatabaseSetback(error)).toBe(true));
 
+  it.each(['ENOENT', 'EACCES'])('a socket of PostgreSQL that cannot be opened: %s', (code) => {
+    const error = Object.assign(fault(code), { syscall: 'connect' });
+    expect([isDatabaseGone(error), isDatabaseSetback(error)]).toEqual([true, true]);
+  });
+
   it.each(['SQLITE_ERROR', 'SQLITE_CONSTRAINT_UNIQUE', '23505', '42P01', '22P02', 'ENOENT', ''])(
     '%s is none, but ours',
     (code) => expect(isDatabaseSetback(fault(code))).toBe(false),

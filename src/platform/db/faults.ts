@@ -16,6 +16,8 @@ export const isLocked = (error: unknown): boolean => hasCode(error, ['SQLITE_BUS
 /** Nobody answers, or another holds it: whatever else is tried now fails the same way, after as long a wait. */
 export function isDatabaseGone(error: unknown): boolean {
   if (hasCode(error, GONE_CODES)) return true;
+  // The socket of a server that is not running is no file; other files that are missing are our own fault.
+  if (hasCode(error, ['ENOENT', 'EACCES']) && (error as { syscall?: unknown }).syscall === 'connect') return true;
   // knex and pg name these by their text alone.
   const { name, message } = error instanceof Error ? error : { name: '', message: '' };
   return name === 'KnexTimeoutError' || message.startsWith('Connection terminated') || message === 'Query read timeout';

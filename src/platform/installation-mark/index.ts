@@ -1,8 +1,20 @@
 /**
  * The mark of an installation: a file that says whose a folder is. The data folder has one, and the folder of the blobs,
- * which nodes may share. It is no secret, and is never overwritten by another installation's.
+ * which nodes may share. Its owner alone can read it, and it is never overwritten by another installation's.
  */
-import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fchmodSync,
+  fchownSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import path from 'node:path';
 
 export const MARK_FILE = 'installation.id';
@@ -13,23 +25,52 @@ export function readMark(folder: string): string | undefined {
   return id === '' ? undefined : id;
 }
 
-/** Marks a folder that has no mark, and answers the mark it has then: another process may have been quicker. */
+/**
+ * Marks a folder that has no mark, and answers the mark it has then: another process may have been quicker. A mark that others
+ * could read is closed to them.
+ */
 export function writeMark(folder: string, id: string): string | undefined {
   const file = path.join(folder, MARK_FILE);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (readIfThere(file)?.trim() === '') rmSync(file, { force: true });
   try {
-    const handle = openSync(file, 'wx', 0o644);
-    writeSync(handle, `${id}\n`);
-    fsyncSync(handle);
-    closeSync(handle);
-    // A command of root's must not leave a file that the service cannot read; the folder keeps everybody else out.
-    chmodSync(file, 0o644);
-    syncFolder(folder);
+    writeFile(file, 'wx', { id, folder });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    closeToOthers(file, folder);
   }
+  syncFolder(folder);
   return readMark(folder);
+}
+
+/** Written anew, as root may own it. By the folder's owner alone: another's file would be closed to the service. */
+function closeToOthers(file: string, folder: string): void {
+  const id = readMark(folder);
+  const isOwn = statSync(folder).uid === process.getuid?.();
+  if (id === undefined || !isOwn || (statSync(file).mode & 0o077) === 0) return;
+  const part = `${file}.${process.pid}.part`;
+  try {
+    writeFile(part, 'w', { id, folder });
+    renameSync(part, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EROFS') return;
+    rmSync(part, { force: true });
+    throw error;
+  }
+}
+
+function writeFile(file: string, flags: 'w' | 'wx', { id, folder }: { id: string; folder: string }): void {
+  const handle = openSync(file, flags, 0o600);
+  try {
+    writeSync(handle, `${id}\n`);
+    fchmodSync(handle, 0o600);
+    // A command of root's must not leave a file that the service cannot read.
+    const { uid, gid } = statSync(folder);
+    if (process.getuid?.() === 0) fchownSync(handle, uid, gid);
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
 }
 
 function readIfThere(file: string): string | undefined {

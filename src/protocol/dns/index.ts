@@ -16,4 +16,4 @@ export { addRecord, deleteRecord, updateMessage, type Prerequisite } from './upd
 export { nameIsUnused, recordSetIs, recordSetIsAbsent } from './update.ts';
 export { signatureError, signMessage, verifyMessage } from './tsig.ts';
 export type { SignedMessage, TsigAlgorithm, TsigKey, TsigVerdict } from './tsig.ts';
-export { recordValue, zoneLine } from './zone-text.ts';
+export { recordValue, zoneEntry } from './zone-text.ts';

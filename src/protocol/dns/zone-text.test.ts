@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { byteStrings, recordValue, zoneLine } from './zone-text.ts';
+import { byteStrings, recordValue, zoneEntry } from './zone-text.ts';
 
 test('a long text is split into strings of 255 bytes, and nothing is lost', () => {
   fc.assert(
@@ -18,15 +18,22 @@ test('quotes, backslashes and what cannot be printed are escaped', () => {
   expect(recordValue({ type: 'TXT', strings: ['a "b" \\ ;c\n', 'ü'] })).toBe('"a \\"b\\" \\\\ ;c\\010" "\\252"');
 });
 
-test('each line names everything it needs', () => {
+test('a text of several strings has a line for each', () => {
+  const at = { name: 's1._domainkey.example.com', class: 1, ttl: 300 };
+  expect(zoneEntry({ ...at, data: { type: 'TXT', strings: ['v=DKIM1; p=', 'MII"'] } })).toBe(
+    's1._domainkey.example.com. 300 IN TXT (\n  "v=DKIM1; p="\n  "MII\\"" )',
+  );
+});
+
+test('each entry names everything it needs', () => {
   const at = { name: '_dmarc.example.com', class: 1, ttl: 300 };
-  expect(zoneLine({ ...at, data: { type: 'TXT', strings: ['v=DMARC1; p=none'] } })).toBe(
+  expect(zoneEntry({ ...at, data: { type: 'TXT', strings: ['v=DMARC1; p=none'] } })).toBe(
     '_dmarc.example.com. 300 IN TXT "v=DMARC1; p=none"',
   );
-  expect(zoneLine({ ...at, data: { type: 'MX', priority: 10, exchange: '.' } })).toBe(
+  expect(zoneEntry({ ...at, data: { type: 'MX', priority: 10, exchange: '.' } })).toBe(
     '_dmarc.example.com. 300 IN MX 10 .',
   );
-  expect(zoneLine({ ...at, data: { type: 'opaque', number: 65_280, bytes: Buffer.from([1, 255]) } })).toBe(
+  expect(zoneEntry({ ...at, data: { type: 'opaque', number: 65_280, bytes: Buffer.from([1, 255]) } })).toBe(
     '_dmarc.example.com. 300 IN TYPE65280 \\# 2 01ff',
   );
 });

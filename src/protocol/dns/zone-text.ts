@@ -11,9 +11,15 @@ export function byteStrings(text: string): string[] {
   return bytes.match(new RegExp(`[^]{1,${STRING_BYTES_MAX}}`, 'g')) ?? [];
 }
 
-/** One line of a zone file (RFC 1035 §5.1), every name with its final dot, so that no $ORIGIN is needed. */
-export const zoneLine = (record: DnsRecord): string =>
-  `${absolute(record.name)} ${record.ttl} IN ${typeName(typeOf(record.data))} ${recordValue(record.data)}`;
+/**
+ * A record as it stands in a zone file (RFC 1035 §5.1), every name with its final dot, so that no $ORIGIN is needed. A text of
+ * several strings has parentheses around them and a line for each.
+ */
+export function zoneEntry({ name, ttl, data }: DnsRecord): string {
+  const head = `${absolute(name)} ${ttl} IN ${typeName(typeOf(data))}`;
+  if (data.type !== 'TXT' || data.strings.length < 2) return `${head} ${recordValue(data)}`;
+  return `${head} (\n${data.strings.map((string) => `  ${quoted(string)}`).join('\n')} )`;
+}
 
 /** A record's data as it stands in a zone file; equal data has equal text but for the case of names. */
 export function recordValue(data: RecordData): string {

@@ -16,7 +16,7 @@ import type { ContactRow } from './contacts.store.ts';
 import { contactNamed } from './find-contact.ts';
 import { chooseTopics, decisionsFor } from './write-change.ts';
 
-/** Nobody is mailed more often about one topic, however often a form is filled in for it. */
+/** A contact that was mailed is not asked again before that; an address is counted where it is mailed. */
 const ASKED_AGAIN_MS = 24 * 3_600_000;
 
 /** Every topic of the team, with the contact's own choice where there is one. */
@@ -72,7 +72,7 @@ export async function chooseByApi(
 async function ask(store: Store, tx: Executor, contact: ContactRow, topicIds: readonly string[]): Promise<void> {
   const now = store.clock.now();
   const standing = (await confirmationsOf(tx, contact.id)).filter((row) => {
-    return row.fault === null && row.asked_at > now - ASKED_AGAIN_MS;
+    return row.fault === null && (row.mailed_at ?? row.asked_at) > now - ASKED_AGAIN_MS;
   });
   const known = new Set(standing.map((row) => row.topic_id));
   const fresh = topicIds

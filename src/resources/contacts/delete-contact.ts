@@ -13,8 +13,8 @@ import { contactData } from './tell.ts';
 import { removeValues } from './values.store.ts';
 
 /**
- * Erases a contact: its row, its values, what it chose and what was recorded of it. Its consent records stay, as they know
- * a hash alone; the last event shows it to the team's endpoints as it was.
+ * Erases a contact: its row, its values, what it chose and what was recorded of it. Its consent records, and when its address was
+ * asked about a topic, stay, as they know a hash alone; the last event shows it to the team's endpoints as it was.
  */
 export async function deleteContact({ store, teamId }: Ctx, name: string, segment?: string) {
   const id = await store.db.tx(async (tx) => {

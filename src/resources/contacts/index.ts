@@ -37,5 +37,6 @@ export {
   type Preferences,
   type TopicPreference,
 } from './preferences.ts';
+export { hashOfEmail } from './consent.store.ts';
 export { findContactsByIds, type ContactRow } from './contacts.store.ts';
 export { updateContact } from './update-contact.ts';

@@ -25,7 +25,7 @@ async function presentContact({ store, teamId }: Ctx, row: ContactRow) {
   return { object: 'contact' as const, ...present(row), properties };
 }
 
-/** There is no `has_more`: an empty page is the end. */
+/** This list alone has no `has_more`: an empty page is the end. */
 export async function listContacts(ctx: Ctx, { segment_id: segmentId, search }: QueryOf<'listContacts'>, page: Page) {
   const { store, teamId } = ctx;
   if (segmentId === undefined && search === undefined) return listOf(await listContactRows(store.db, teamId, page));
@@ -39,11 +39,16 @@ const EVERYBODY: Filter = { kind: 'all', of: [] };
 
 export async function listSegmentContacts(
   ctx: Ctx,
-  segment: string,
+  name: string,
   { search }: { search?: string | undefined },
   page: Page,
 ) {
-  return listOf(await membersOf(ctx, await segmentNamed(ctx.store.db, ctx.teamId, segment), search, page));
+  const segment = await segmentNamed(ctx.store.db, ctx.teamId, name);
+  const found = await membersOf(ctx, segment, search, { ...page, limit: page.limit + 1 });
+  const hasMore = found.length > page.limit;
+  // Newest first, so that of a page backwards the one too many is the first.
+  const rows = page.before === undefined ? found.slice(0, page.limit) : found.slice(-page.limit);
+  return { ...listOf(rows), has_more: hasMore };
 }
 
 async function membersOf(

@@ -1,5 +1,5 @@
 import { notFound } from '../../platform/refusal/index.ts';
-import { CLASSES, recordDataOf, zoneLine } from '../../protocol/dns/index.ts';
+import { CLASSES, recordDataOf, zoneEntry } from '../../protocol/dns/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { findDomain, recordsOf } from '../domains/index.ts';
 
@@ -19,7 +19,7 @@ export async function readZone(ctx: Ctx, id: string): Promise<string> {
   const records = await recordsOf(db, id);
   const lines = records.flatMap((record) => [
     `; ${record.record}${record.required === 1 ? '' : ', advised'}${KEYS[record.key_status ?? 'active'] ?? ''}`,
-    zoneLine({ name: record.name, class: CLASSES.IN, ttl: TTL_SECONDS, data: recordDataOf(record) }),
+    zoneEntry({ name: record.name, class: CLASSES.IN, ttl: TTL_SECONDS, data: recordDataOf(record) }),
   ]);
   return `${[`; What ${domain.name} has to publish.`, ...lines].join('\n')}\n`;
 }

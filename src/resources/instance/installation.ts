@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { blobsFolder } from '../../platform/blobs/index.ts';
-import type { Config } from '../../platform/config/index.ts';
+import { readPostgresUrl, type Config } from '../../platform/config/index.ts';
 import { hasTable, schemaState } from '../../platform/db/index.ts';
 import { MARK_FILE, readMark, writeMark } from '../../platform/installation-mark/index.ts';
 import { instanceKeyPath, keyIdIn, type SealedColumn } from '../../platform/secrets/index.ts';
@@ -169,6 +169,6 @@ const nameOf = ({ config, dataDir }: Place): string => databaseName(config, data
 
 function databaseName({ database }: Config, dataDir: string): string {
   if (database.driver !== 'pg') return `the database ${path.resolve(dataDir, database.path)}`;
-  const { hostname, port, pathname } = new URL(database.url);
-  return `the PostgreSQL database ${decodeURIComponent(pathname.slice(1))} at ${hostname}${port === '' ? '' : `:${port}`}`;
+  const { host = '', port = '', database: name = '' } = readPostgresUrl(database.url) ?? {};
+  return `the PostgreSQL database ${name} at ${host}${port === '' ? '' : `:${port}`}`;
 }

@@ -9,6 +9,11 @@ export { updateTopic } from './update-topic.ts';
 export { readChoices, type Choice } from './read-choices.ts';
 export { CONFIRMATION_URL } from './confirmation.ts';
 export {
+  countConfirmationMail,
+  removeOldConfirmationMails,
+  uncountConfirmationMail,
+} from './confirmation-mails.store.ts';
+export {
   confirmationsOf,
   dueConfirmations,
   forgetConfirmations,

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runInProcess } from '../../cli/in-process.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;
@@ -174,8 +175,52 @@ describe('POST /contacts', () => {
   });
 });
 
+describe.each(['segments', 'audiences'])('GET /%s/{segment}/contacts', (collection) => {
+  it.each([undefined, { field: 'email', op: 'contains', value: 'even' }])(
+    'says whether more follow in this direction: filter %j',
+    async (filter) => {
+      const team = await scene.team();
+      const body = filter ? { name: 'Even', filter } : { name: 'Even' };
+      const segment = (await call(team, 'POST', '/segments', body)).body.id;
+      const ids: string[] = [];
+      for (let i = 0; i < 12; i++) {
+        const isEven = i % 2 === 0;
+        const given = { email: `${isEven ? 'even' : 'odd'}${i}@example.org` };
+        const id = await create(team, { ...given, ...(isEven && !filter ? { segments: [segment] } : {}) });
+        if (isEven) ids.unshift(id);
+      }
+      const page = async (query: string) => {
+        const { data, has_more } = (await call(team, 'GET', `/${collection}/${segment}/contacts?${query}`)).body;
+        return [data.map(({ id }: { id: string }) => ids.indexOf(id)), has_more];
+      };
+      expect(await page('')).toEqual([[0, 1, 2, 3, 4, 5], false]);
+      expect(await page('limit=6')).toEqual([[0, 1, 2, 3, 4, 5], false]);
+      expect(await page('limit=5')).toEqual([[0, 1, 2, 3, 4], true]);
+      expect(await page(`limit=2&after=${ids[3]}`)).toEqual([[4, 5], false]);
+      expect(await page(`limit=2&after=${ids[2]}`)).toEqual([[3, 4], true]);
+      expect(await page(`limit=2&before=${ids[2]}`)).toEqual([[0, 1], false]);
+      expect(await page(`limit=2&before=${ids[3]}`)).toEqual([[1, 2], true]);
+      expect(await page(`after=${ids[5]}`)).toEqual([[], false]);
+    },
+  );
+});
+
+it('rasket segments contacts knows whether there are more', async () => {
+  const team = await scene.team();
+  const segment = (await call(team, 'POST', '/segments', { name: 'Two' })).body.id;
+  for (const name of ['a', 'b']) await create(team, { email: `${name}@example.org`, segments: [segment] });
+  const env = { RASKET_URL: scene.url, RASKET_API_KEY: team.key };
+  const list = async (limit: string) => {
+    const words = ['segments', 'contacts', segment, '--limit', limit];
+    const { code, shown } = await runInProcess(words, { env, cwd: scene.dataDir, columns: 120 });
+    expect([code, shown.includes('@example.org')]).toEqual([0, true]);
+    return /There (?:are|may be) more/.exec(shown)?.[0];
+  };
+  expect([await list('2'), await list('1')]).toEqual([undefined, 'There are more']);
+});
+
 describe('GET /contacts', () => {
-  it('pages newest first both ways, without has_more', async () => {
+  it('pages newest first both ways, without has_more but in a segment', async () => {
     const team = await scene.team();
     const segment = (await call(team, 'POST', '/segments', { name: 'Even' })).body.id;
     const ids: string[] = [];
@@ -185,7 +230,8 @@ describe('GET /contacts', () => {
     }
     const idsOf = async (query: string) => {
       const { body } = await call(team, 'GET', query);
-      expect(Object.keys(body).sort()).toEqual(['data', 'object']);
+      const fields = query.startsWith('/contacts') ? ['data', 'object'] : ['data', 'has_more', 'object'];
+      expect(Object.keys(body).sort()).toEqual(fields);
       return body.data.map((item: { id: string }) => item.id);
     };
     for (const [path, all] of [

@@ -21,6 +21,9 @@ const PEOPLE = [
   { email: 'returns@example.org', first_name: '\r=1', last_name: 'a\r\nb"\r"', properties: { plan: 'x\r' } },
   { email: 'nothing@example.org', first_name: '', last_name: "'", properties: { plan: '' } },
   { email: 'space@example.org', first_name: ' Ada ', last_name: "''", properties: { plan: ' \t ', seats: 1e-9 } },
+  { email: '"x;=1"@example.org', first_name: 'a;=1+1', last_name: ';\t"=2', properties: { plan: "a\tb\t-cmd;'=x" } },
+  { email: 'quote@example.org', first_name: '";=1', last_name: 'x"\r\n@SUM', properties: { plan: 'n;-5;+5;\n- item' } },
+  { email: 'spaces@example.org', first_name: 'a; =1', last_name: '"=1', properties: { plan: "a;'-5;''=1;\uFF1D1" } },
   { email: '"a b,c"@example.org', first_name: '😀'.repeat(200), last_name: '\uFEFFx', properties: { plan: "''=1" } },
 ];
 
@@ -134,11 +137,37 @@ it('of lists in a file, what is deleted is passed over, what is no id fails its 
 it('no cell of the CSV begins as a formula does', async () => {
   const team = await audience();
   const { text } = await call(team, 'GET', '/contacts/export?format=csv');
-  for (const formula of ['=HYPERLINK', '@SUM', '=cmd', '+49', '\n=1']) {
+  for (const formula of ['=HYPERLINK', '@SUM', '=cmd', '+49']) {
     expect(text).toContain(`'${formula}`);
     expect(text).not.toMatch(new RegExp(`(?:^|,|")\\${formula}`, 'm'));
   }
   expect(text).toContain(',-2\r\n');
+});
+
+/** The cells of a file as a program reads them that takes any of `separators` for one: a quote opens a cell at its start alone. */
+function cellsOf(text: string, separators: string): string[] {
+  const cells: string[] = [];
+  for (let at = 0; at <= text.length; at++) {
+    let cell = '';
+    if (text[at] === '"') {
+      for (at++; at < text.length && !(text[at] === '"' && text[at + 1] !== '"'); at++) {
+        if (text[at] === '"') at++;
+        cell += text[at];
+      }
+      at++;
+    }
+    while (at < text.length && !`${separators}\r\n`.includes(text[at] ?? '')) cell += text[at++];
+    cells.push(cell);
+  }
+  return cells;
+}
+
+it.each([',', ';', '\t', ',;', ',;\t'])('no cell is a formula for a program that splits by %j', async (separators) => {
+  const team = await audience();
+  const { text } = await call(team, 'GET', '/contacts/export?format=csv');
+  const cells = cellsOf(text, separators);
+  expect(cells.length).toBeGreaterThan(PEOPLE.length);
+  expect(cells.filter((cell) => /^["\s]*[=+\-@\uFF1D]/.test(cell) && Number.isNaN(Number(cell)))).toEqual([]);
 });
 
 it('NDJSON, one object a line, filtered by segment', async () => {

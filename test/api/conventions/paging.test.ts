@@ -278,7 +278,7 @@ describe('lists', () => {
       // Few, and oldest first; their own family tests them.
       'GET /webhooks/{webhook_id}/events/{event_id}/attempts',
       'GET /webhooks/{webhook_id}/parked',
-      // Without `has_more`, or of one contact; their own families test them.
+      // Without `has_more`, or of one segment or contact; their own families test them.
       'GET /contacts',
       'GET /segments/{segment}/contacts',
       'GET /audiences/{segment}/contacts',

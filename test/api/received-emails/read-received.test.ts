@@ -49,7 +49,7 @@ describe('received mail', () => {
           size: 4,
         },
       ],
-      authentication: expect.objectContaining({ verdict: 'pass', spam: null }) as object,
+      authentication: expect.objectContaining({ verdict: 'unauthenticated', spam: null }) as object,
       raw: { download_url: expect.any(String) as string, expires_at: expect.any(String) as string },
     });
   });

@@ -1,6 +1,11 @@
 // an opt-in through the API --> a mail with a link --> the page behind it
+import { cpSync, mkdirSync, rmSync } from 'node:fs';
+import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startApp } from '../../../src/app.ts';
+import { driver } from '../../rig/database.ts';
 import { linksTo, press, visit } from '../../rig/preference-pages.ts';
+import { scratchFolder } from '../../rig/scratch.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;
@@ -223,6 +228,124 @@ it('a topic that asks no more forgets whom it asked', async () => {
   expect(await stateOf(it, 'jan@example.org')).toBe('opt_out null');
   await optIn(it, 'jan@example.org');
   expect(await stateOf(it, 'jan@example.org')).toBe('opt_in null');
+});
+
+describe('an address is mailed about one topic once a day and three times in 30 days at most', () => {
+  const DAY = 24 * 3_600_000;
+  const create = ({ team, topicId }: Asking, email: string) =>
+    call(team, 'POST', '/contacts', { email, topics: [{ id: topicId, subscription: 'opt_in' }] });
+  /** How many mails the address has got, and what the API says of its contact. */
+  const outcome = async (it: Asking, email: string): Promise<string> => {
+    await scene.settled();
+    return `${mailsTo(email).length} ${await stateOf(it, email)}`;
+  };
+
+  it('however often its contact opts out and in again, or is deleted and made again', async () => {
+    const it = await asking();
+    const email = 'mia@example.org';
+    await create(it, email);
+    expect(await outcome(it, email)).toBe('1 opt_out pending');
+    for (let time = 0; time < 3; time++) {
+      await optIn(it, email, 'opt_out');
+      await optIn(it, email);
+      expect(await outcome(it, email)).toBe('1 opt_out failed');
+      await call(it.team, 'DELETE', `/contacts/${email}`);
+      await create(it, time === 0 ? 'Mia@Example.org' : email);
+      expect(await outcome(it, email)).toBe('1 opt_out failed');
+    }
+    expect(scene.log.join('')).toContain('its address was mailed about it today, or three times in 30 days');
+    // Neither another address nor another topic is mailed any less.
+    await create(it, 'ned@example.org');
+    expect(await outcome(it, 'ned@example.org')).toBe('1 opt_out pending');
+    const other = {
+      ...it,
+      topicId: (await call(it.team, 'POST', '/topics', topicBody(it.templateId, { name: 'Offers' }))).body.id,
+    };
+    await optIn(other, email);
+    expect(await outcome(other, email)).toBe('2 opt_out pending');
+    // The link of the mail that came still holds.
+    await press(scene, await visit(scene, /Yes: (\S+)/.exec(mailsTo(email)[0] ?? '')?.[1] ?? ''), 'subscribe');
+    expect(await stateOf(it, email)).toBe('opt_in null');
+  });
+
+  it('a fourth time when the first of the three is 30 days old', async () => {
+    const it = await asking();
+    const email = 'oda@example.org';
+    for (let day = 0; day < 3; day++) {
+      await create(it, email);
+      expect(await outcome(it, email)).toBe(`${day + 1} opt_out pending`);
+      scene.clock.advance(DAY + 1000);
+    }
+    for (let day = 3; day < 29; day += 13) {
+      await call(it.team, 'DELETE', `/contacts/${email}`);
+      await create(it, email);
+      expect(await outcome(it, email)).toBe('3 opt_out failed');
+      scene.clock.advance(13 * DAY);
+    }
+    scene.clock.advance(DAY);
+    await optIn(it, email);
+    expect(await outcome(it, email)).toBe('4 opt_out pending');
+    await optIn(it, email, 'opt_out');
+    await optIn(it, email);
+    expect(await outcome(it, email)).toBe('4 opt_out failed');
+  });
+
+  it('a mail that could not be accepted does not count', async () => {
+    const it = await asking();
+    const email = 'pam@example.org';
+    const { data } = (await call(it.team, 'GET', '/domains')).body;
+    await call(it.team, 'DELETE', `/domains/${data[0].id}`);
+    await create(it, email);
+    expect(await outcome(it, email)).toBe('0 opt_out failed');
+    await it.team.domain(data[0].name);
+    await optIn(it, email);
+    expect(await outcome(it, email)).toBe('1 opt_out pending');
+  });
+
+  it('whoever asks at the same time', async () => {
+    const it = await asking();
+    const email = 'quin@example.org';
+    const dataDir = scratchFolder('rasket-test-');
+    mkdirSync(path.join(dataDir, 'run'), { mode: 0o700 });
+    cpSync(path.join(scene.dataDir, 'instance.key'), path.join(dataDir, 'instance.key'));
+    const { config, log } = scene.app.world;
+    const { clock } = scene;
+    // SQLite has one process.
+    const start = () => startApp({ config, dataDir, clock, version: '0.0.0-test', log, roles: ['delivery'] });
+    const node = driver === 'pg' ? await start() : undefined;
+    try {
+      const again = async (): Promise<void> => {
+        for (let time = 0; time < 8; time++) {
+          await call(it.team, 'DELETE', `/contacts/${email}`);
+          await create(it, email);
+          await Promise.all([node?.confirmations?.idle(), scene.app.confirmations?.idle()]);
+        }
+      };
+      await Promise.all(Array.from({ length: 4 }, again));
+      await node?.confirmations?.idle();
+      await node?.queue?.idle();
+      await scene.settled();
+      expect(mailsTo(email)).toHaveLength(1);
+    } finally {
+      await node?.close(0);
+      rmSync(dataDir, { recursive: true, force: true });
+    }
+  });
+
+  it('and what is no limit any more is forgotten', async () => {
+    const { db } = scene.app.world;
+    const count = async (): Promise<number> => {
+      const sql = 'select count(*) as n from topic_confirmation_mails';
+      return Number((await db.get<{ n: number }>(sql))?.n);
+    };
+    const it = await asking();
+    scene.clock.advance(31 * DAY);
+    await create(it, 'rob@example.org');
+    await scene.settled();
+    expect(await count()).toBeGreaterThan(1);
+    await scene.app.jobs.find(({ name }) => name === 'forget-confirmation-mails')?.run();
+    expect(await count()).toBe(1);
+  });
 });
 
 describe('a topic can ask only', () => {

@@ -138,9 +138,42 @@ describe('what is said of a message', () => {
     });
     expect((await bring(message('none.example'))).email.authentication).toMatchObject({
       dmarc: { result: 'fail', policy: 'none' },
-      verdict: 'pass',
+      verdict: 'unauthenticated',
     });
-    expect((await bring(message('unknown.example'))).email.authentication.verdict).toBe('pass');
+  });
+
+  it('a message that nothing speaks for is no pass', async () => {
+    const { email } = await bring(message('unknown.example'));
+    expect(email.authentication).toMatchObject({
+      ...{ spf: { result: 'none' }, dkim: [], dmarc: { result: 'none' }, verdict: 'unauthenticated' },
+    });
+    // A check that fails says no more for it than none; one that passes is enough.
+    const failed = (await bring(message('unknown.example'), 'a@bad.example')).email.authentication;
+    expect(failed).toMatchObject({ spf: { result: 'fail' }, verdict: 'unauthenticated' });
+    const signature = (await bring(await signed(message('good.example')))).email.authentication;
+    expect(signature).toMatchObject({ spf: { result: 'none' }, verdict: 'pass' });
+    const sender = (await bring(message('unknown.example'), 'a@good.example')).email.authentication;
+    expect(sender).toMatchObject({ spf: { result: 'pass' }, dmarc: { result: 'none' }, verdict: 'pass' });
+  });
+
+  it('nothing that somebody else says in the name of this server', async () => {
+    const { host } = scene.app.world.config.instance;
+    const claims = [
+      `Authentication-Results: ${host}; dkim=pass header.d=bank.example`,
+      `authentication-results : (a; (b)) "${host.toUpperCase()}" 1;\r\n spf=pass`,
+      `Authentication-Results:\r\n ${host}.; dmarc=pass`,
+    ];
+    const other = 'Authentication-Results: mx.example.net; dkim=pass';
+    const [first = '', ...rest] = claims;
+    const raw = [first, other, ...rest, message('unknown.example')].join('\r\n');
+    expect((await bring(raw)).email.headers).toMatchObject({
+      ...{ 'authentication-results': 'mx.example.net; dkim=pass', subject: 'unknown.example' },
+    });
+    const alone = await bring([...claims, 'Received-SPF: pass', message('unknown.example')].join('\r\n'));
+    expect(Object.keys(alone.email.headers)).toEqual(['from', 'to', 'subject', 'message-id']);
+    // The source is what came, so that signatures can be checked.
+    const source = await fetch(alone.email.raw.download_url.replace(/^https?:\/\/[^/]+/, scene.url));
+    expect(await source.text()).toContain(first);
   });
 
   it('a virus is told and not stored; what clamd does not look at is told to come again', async () => {
@@ -163,7 +196,7 @@ describe('what is said of a message', () => {
     });
     expect(rspamd.asked.at(-1)).toMatchObject({ ip: '127.0.0.1', from: 'a@bounces.example', rcpt: `b@${domain}` });
     const ham = (await bring(message('unknown.example'))).email.authentication;
-    expect(ham).toMatchObject({ spam: { is_spam: false }, verdict: 'pass' });
+    expect(ham).toMatchObject({ spam: { is_spam: false }, verdict: 'unauthenticated' });
     expect((await bring(message('unknown.example', 'BROKEN'))).email.authentication.spam).toBeNull();
   });
 

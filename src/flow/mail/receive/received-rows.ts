@@ -24,6 +24,7 @@ import {
   type HeadLimits,
 } from './bounded-head.ts';
 import type { InboundMessage } from './inbound-message.ts';
+import { withoutOwnClaims } from './own-claims.ts';
 
 /** A message as one team stores it: rows, and the files that are written before the rows. */
 export interface ReceivedRows {
@@ -45,7 +46,9 @@ export function receivedRows(
   const isRead = reading.isRead && !message.hasVirus;
   const dropped: DroppedReason | null = message.hasVirus ? 'virus' : reading.isRead ? null : 'parse_failed';
   const parts = isRead ? reading.parts : [];
-  const body = receivedBody(world, id, isRead ? reading : NO_CONTENT);
+  const { host } = world.config.instance;
+  const content = isRead ? { ...reading, headers: withoutOwnClaims(reading.headers, host) } : NO_CONTENT;
+  const body = receivedBody(world, id, content);
   const limit = world.config.receiving.attachment_bytes;
   const attachments = parts.map((part, position) => attachmentRow(world, id, part, position, limit));
   const files = attachments.flatMap((row, i) => {

@@ -1,6 +1,7 @@
 import { systemClock } from '../../../platform/clock/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import type { Authentication } from '../../../resources/received-emails/index.ts';
+import type { Checks } from './authenticate.ts';
 import type { Authenticator } from './authenticator.ts';
 import { scan } from './clamd.ts';
 import type { Arrival } from './inbound-message.ts';
@@ -46,9 +47,12 @@ export async function screenMessage(
     return { kind: 'refuse', domain: domain ?? '' };
   }
   const isSuspicious = ((isDisowned || isUnaskable) && receiving.dmarc !== 'keep') || spam?.is_spam === true;
-  const authentication = { ...checks, verdict: isSuspicious ? ('suspicious' as const) : ('pass' as const), spam };
-  return { kind: 'keep', authentication, virus };
+  const verdict = isSuspicious ? 'suspicious' : isAuthenticated(checks) ? 'pass' : 'unauthenticated';
+  return { kind: 'keep', authentication: { ...checks, verdict, spam }, virus };
 }
+
+const isAuthenticated = ({ spf, dkim, dmarc }: Checks): boolean =>
+  [spf, dmarc, ...dkim].some(({ result }) => result === 'pass');
 
 const NO_ANSWER = Symbol('no answer');
 

@@ -3,8 +3,11 @@ import type { DomainRecord } from '../../../src/contract/index.ts';
 /** A character-string holds at most 255 bytes (RFC 1035 §3.3); a longer text is several of them, read as one. */
 const STRING_BYTES_MAX = 255;
 
-/** One record as a line of a zone file (RFC 1035 §5.1); the name is absolute, so that it fits under any $ORIGIN. */
-export function zoneLine(record: DomainRecord): string {
+/**
+ * A record as it stands in a zone file (RFC 1035 §5.1); the name is absolute, so that it fits under any $ORIGIN. A text of
+ * several strings has parentheses around them and a line for each.
+ */
+export function zoneEntry(record: DomainRecord): string {
   const ttl = /^\d+$/.test(record.ttl) ? `\t${record.ttl}` : '';
   return `${absolute(record.name)}${ttl}\tIN\t${record.type}\t${dataOf(record)}`;
 }
@@ -28,7 +31,7 @@ function characterStrings(text: string): string {
   for (let from = 0; from === 0 || from < bytes.length; from += STRING_BYTES_MAX) {
     strings.push(`"${quoted(bytes.subarray(from, from + STRING_BYTES_MAX))}"`);
   }
-  return strings.join(' ');
+  return strings.length === 1 ? strings.join('') : `(\n${strings.map((string) => `\t${string}`).join('\n')} )`;
 }
 
 /** RFC 1035 §5.1: \X takes a character for itself, \DDD is a byte by its decimal number. */
