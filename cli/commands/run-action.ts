@@ -25,7 +25,8 @@ export async function runAction(
   const answer = await call(client, action.operation as OperationId, { path, ...body });
   if (isJson) return terminal.printJson(answer);
   terminal.tell(tellOf(session, action, answer));
-  if (action.hint) terminal.hint(action.hint(answer as never));
+  const hint = action.hint?.(answer as never);
+  if (hint !== undefined) terminal.hint(hint);
 }
 
 /** The command of an action, and what its family is of. */

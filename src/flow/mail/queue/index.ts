@@ -13,6 +13,7 @@ export { recoverDeliveries } from './recover.ts';
 export { createContentionGauge } from './backpressure.ts';
 export {
   findHoldOn,
+  holdsById,
   holdPage,
   holdsInForce,
   insertHold,
@@ -24,6 +25,7 @@ export {
 export {
   countStates,
   countTouched,
+  heldIn,
   retryNow,
   queuedRows,
   QUEUE_STATES,
