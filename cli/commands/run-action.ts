@@ -27,7 +27,8 @@ export async function runAction(
   // A text, such as a zone file, is copied or read by a program: none of its lines may be broken.
   if (typeof answer === 'string') terminal.print(tellOf(session, action, answer));
   else terminal.tell(tellOf(session, action, answer));
-  if (action.hint) terminal.hint(action.hint(answer as never));
+  const hint = action.hint?.(answer as never);
+  if (hint !== undefined) terminal.hint(hint);
 }
 
 /** The command of an action, and what its family is of. */

@@ -198,7 +198,7 @@ export interface Action extends Spoken {
   done?: string;
   /** What was done, where an id does not say it. */
   tell?: (answer: never) => string;
-  hint?: (answer: never) => string;
+  hint?: (answer: never) => string | undefined;
   /** What is looked at afterwards and told in the console, where the answer itself says too little. */
   seen?: Seen;
   /** What there is to copy of what is told. */
@@ -314,7 +314,7 @@ export function actionOf<Id extends OperationId>(
     lines?: Lines;
     done?: string;
     tell?: (answer: AnswerOf<Id>) => string;
-    hint?: (answer: AnswerOf<Id>) => string;
+    hint?: (answer: AnswerOf<Id>) => string | undefined;
     copy?: (answer: AnswerOf<Id>) => string;
     seen?: Seen;
     destroys?: Destruction;

@@ -52,6 +52,14 @@ const ONE_OF: Readonly<Record<'destination' | 'team_id' | 'email_id', Flag>> = {
 
 const counted = (count: number): string => `${count} ${count === 1 ? 'delivery' : 'deliveries'}`;
 
+const REASONS_SHOWN = 3;
+
+const reasonsOf = (holds: readonly { reason: string }[]): string =>
+  [
+    ...holds.slice(0, REASONS_SHOWN).map(({ reason }) => reason),
+    ...(holds.length > REASONS_SHOWN ? [`and ${holds.length - REASONS_SHOWN} more`] : []),
+  ].join('; ');
+
 export const drop = actionOf('dropQueue', {
   verb: 'drop',
   summary: 'take mail out of the queue for good',
@@ -151,7 +159,14 @@ export const queue = {
       description: 'Makes due what is named by one of --destination, --team and --email and waits for another try.',
       example: 'queue retry --destination example.org',
       flags: ONE_OF,
-      tell: ({ deliveries }) => `${counted(deliveries)} due now.`,
+      tell: ({ deliveries, held, holds }) =>
+        `${counted(deliveries)} due now.${held === 0 ? '' : ` ${held} ${held === 1 ? 'is' : 'are'} held: ${reasonsOf(holds)}.`}`,
+      hint: ({ held, holds: [hold, ...more] }) => {
+        if (held === 0) return undefined;
+        return hold && more.length === 0
+          ? `Release it with: rasket queue release ${hold.id}`
+          : 'See the holds with: rasket queue holds';
+      },
     }),
     drop,
   ],

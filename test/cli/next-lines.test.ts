@@ -56,6 +56,11 @@ const PLACES: [words: string[], answer: (asked: Asked) => Reply, command: string
   [['domains', 'list'], () => listed(), 'rasket domains create'],
   [['queue', 'hold', '--email', ID, '--reason', 'x'], ok({ id: ID }), 'rasket queue release'],
   [['queue'], ok(queueOf(1)), 'rasket queue holds'],
+  [
+    ['queue', 'retry', '--email', ID],
+    ok({ object: 'queue_retry', deliveries: 0, held: 1, holds: [{ id: ID, reason: 'Their move' }] }),
+    'rasket queue release',
+  ],
   [['explain', ID], history, 'rasket suppressions get'],
   [['emails', 'get', ID], () => refused(404, 'not_found', 'Email not found.'), 'rasket emails list'],
   [['received', 'download', ID, 'att_1', '--output', 'never-written'], linkIsGone, 'rasket received attachments'],

@@ -2,7 +2,7 @@ import type { MessagePart, MessageReading } from '../read-message/index.ts';
 import { isAutomaticAnswer } from './automatic-answer.ts';
 import { addressIn, fieldGroups, fieldsIn, type Fields } from './fields.ts';
 import type { MailReport, ReportedRecipient } from './report.ts';
-import { readNotice } from './unstructured-notice.ts';
+import { readNotice, reasonInText } from './unstructured-notice.ts';
 
 type Read = Extract<MessageReading, { isRead: true }>;
 
@@ -11,7 +11,8 @@ export function readReport(reading: MessageReading, mailFrom: string): MailRepor
   const feedback = partOf(reading, 'message/feedback-report');
   if (feedback) return readComplaint(reading, feedback);
   const status = partOf(reading, 'message/delivery-status') ?? partOf(reading, 'message/global-delivery-status');
-  if (status) return readStatus(status);
+  const report = status && readStatus(reading, status);
+  if (report) return report;
   // A machine that answers for a person names reasons and codes as well, so that it is looked for first.
   if (isAutomaticAnswer(reading)) return { kind: 'none', because: 'it answers by itself' };
   return readNotice(reading, mailFrom);
@@ -20,12 +21,13 @@ export function readReport(reading: MessageReading, mailFrom: string): MailRepor
 const partOf = ({ parts }: Read, type: string): MessagePart | undefined =>
   parts.find(({ contentType }) => contentType === type);
 
-/** RFC 3464: one group about the message, then one for each recipient. */
-function readStatus({ content }: MessagePart): MailReport {
+/** RFC 3464: one group about the message, then one for each recipient. Undefined where no group says what happened. */
+function readStatus(reading: Read, { content }: MessagePart): MailReport | undefined {
   const groups = fieldGroups(content).filter((group) => group.has('action') || group.has('final-recipient'));
   const recipients = groups.map(recipientOf).filter((one) => one !== undefined);
-  if (recipients.length === 0) return { kind: 'none', because: 'it says nothing that ends or delays a delivery' };
-  return { kind: 'delivery', recipients };
+  if (recipients.length > 0) return { kind: 'delivery', recipients: recipients.map(withReason(reading, recipients)) };
+  if (!groups.some((group) => group.has('action'))) return undefined;
+  return { kind: 'none', because: 'it says nothing that ends or delays a delivery' };
 }
 
 function recipientOf(group: Fields): ReportedRecipient | undefined {
@@ -37,15 +39,26 @@ function recipientOf(group: Fields): ReportedRecipient | undefined {
     action,
     addresses: addresses.filter((address) => address !== undefined),
     status,
-    diagnostic: (group.get('diagnostic-code') ?? '').slice(0, 1000),
+    // Messaging Server says it behind the status: `5.4.4 (Illegal host/domain name found)`.
+    diagnostic: (group.get('diagnostic-code') ?? /\((.*)\)/.exec(group.get('status') ?? '')?.[1] ?? '').slice(0, 1000),
   };
 }
+
+/** OpenSMTPD, Domino and others give a general status and no diagnosis; the reason stands in the text for people. */
+const withReason =
+  (reading: Read, all: readonly ReportedRecipient[]) =>
+  (one: ReportedRecipient): ReportedRecipient => {
+    const isGeneral = one.status === undefined || /^5\.(?:0\.0|[345]\.\d+)$/.test(one.status);
+    const isSilent = !/\p{L}{2}/u.test(one.diagnostic.replace(/^[\w-]+;/, ''));
+    if (one.action !== 'failed' || !isGeneral || !isSilent) return one;
+    return { ...one, diagnostic: reasonInText(reading, one.addresses, all.length === 1) || one.diagnostic };
+  };
 
 /** Where the status contradicts the action, nothing is said. */
 function actionOf(text: string | undefined, status: string | undefined): ReportedRecipient['action'] | undefined {
   const action = /^[a-z]+/.exec((text ?? '').trim().toLowerCase())?.[0];
   const level = status?.[0];
-  if (action === 'failed') return level === '2' ? undefined : 'failed';
+  if (action === 'failed' || action === 'failure') return level === '2' ? undefined : 'failed';
   if (action === 'delayed') return level === '2' ? undefined : 'delayed';
   const isSuccess = action === 'delivered' || action === 'relayed' || action === 'expanded';
   return isSuccess && (level === undefined || level === '2') ? action : undefined;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bounceRules } from './bounce.ts';
+import { bounceRules } from './bounce-rules.ts';
 import { ReplyParser, bounceOf } from './index.ts';
 
 test.each([

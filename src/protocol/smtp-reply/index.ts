@@ -3,8 +3,8 @@
  * A malformed reply is a typed error of the peer's, never a guess; texts are safe to log and to show.
  * It opens no connection and decides nothing about retries.
  */
-export { bounceOf } from './bounce.ts';
-export type { Bounce, BounceRule, BounceSubType, BounceType } from './bounce.ts';
+export { bounceOf, type Bounce } from './bounce.ts';
+export type { BounceReason, BounceRule, BounceSubType, BounceType } from './bounce-rules.ts';
 export { dotStuff } from './dot-stuffing.ts';
 export { MalformedReply, replyText } from './reply.ts';
 export type { Reply, ReplyFaultKind, ReplyLine } from './reply.ts';

@@ -246,11 +246,28 @@ describe('retry now', () => {
     const id = await deferred(destination);
     const scheduled_at = new Date(scene.clock.now() + HOUR).toISOString();
     const later = await mail.send(`x@${destination}`, { scheduled_at });
-    expect((await ask('POST', '/retry', { destination })).body).toEqual({ object: 'queue_retry', deliveries: 1 });
+    expect((await ask('POST', '/retry', { destination })).body).toEqual({
+      ...{ object: 'queue_retry', deliveries: 1, held: 0, holds: [] },
+    });
     await scene.settled();
     expect((await listed(`email_id=${id}`))[0]).toMatchObject({ attempts: 2, state: 'retrying' });
     expect((await listed(`email_id=${later}`))[0]).toMatchObject({ attempts: 0, state: 'scheduled' });
     expect((await ask('POST', '/retry', { email_id: later })).body.deliveries).toBe(0);
+  });
+
+  it('names the holds that keep what it would try, before and after they have taken it', async () => {
+    const destination = freshName();
+    const [id, other] = [await deferred(destination), await deferred(destination)];
+    const { body: hold } = await ask('POST', '/holds', { email_id: id, reason: 'Wrong list' });
+    const answer = { object: 'queue_retry', deliveries: 1, held: 1, holds: [hold] };
+    expect((await ask('POST', '/retry', { destination })).body).toEqual(answer);
+    await advanceToNextAttempt(scene, id);
+    expect(await listed(`email_id=${id}`)).toMatchObject([{ state: 'held', attempts: 1 }]);
+    expect((await ask('POST', '/retry', { destination })).body).toEqual(answer);
+    expect((await ask('POST', '/retry', { email_id: other })).body).toMatchObject({ held: 0, holds: [] });
+    await ask('DELETE', `/holds/${hold.id}`);
+    await scene.settled();
+    expect((await ask('POST', '/retry', { email_id: id })).body).toMatchObject({ deliveries: 1, held: 0, holds: [] });
   });
 });
 

@@ -1,3 +1,4 @@
+import { COMMERCIAL, MISLEADING } from './commercial-reports.ts';
 import { lines, postfix, report, STANDARD, type RealReport } from './standard-reports.ts';
 
 const OLDER: RealReport[] = [
@@ -274,4 +275,12 @@ const LOOK_ALIKES: RealReport[] = [
   becomes: 'nothing',
 }));
 
-export const REAL_REPORTS: RealReport[] = [...STANDARD, ...OLDER, ...BEHIND_THE_ADDRESS, ...FORGED, ...LOOK_ALIKES];
+export const REAL_REPORTS: RealReport[] = [
+  ...STANDARD,
+  ...OLDER,
+  ...COMMERCIAL,
+  ...MISLEADING,
+  ...BEHIND_THE_ADDRESS,
+  ...FORGED,
+  ...LOOK_ALIKES,
+];

@@ -2,16 +2,23 @@ import type { BodyOf } from '../../../contract/index.ts';
 import { nextTurn } from '../../../platform/clock/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import type { OperatorCtx } from '../../../resources/access/index.ts';
-import { countTouched, retryNow, takeUntouched, untouchedIds } from '../queue/index.ts';
+import { countTouched, heldIn, holdsById, retryNow, takeUntouched, untouchedIds } from '../queue/index.ts';
 import { settleDropped } from '../settle/index.ts';
+import { presentHold } from './holds.ts';
 import { readSelection } from './selection.ts';
 
 /** Short enough that claims and sends get in between. */
 const BATCH_ROWS = 200;
 
-export async function retryWaiting({ store }: OperatorCtx<World>, input: BodyOf<'retryQueue'>) {
-  const deliveries = await retryNow(store.db, readSelection(input), store.clock.now());
-  return { object: 'queue_retry' as const, deliveries };
+const HOLDS_NAMED_MAX = 100;
+
+export async function retryWaiting({ store: { db, clock } }: OperatorCtx<World>, input: BodyOf<'retryQueue'>) {
+  const selection = readSelection(input);
+  const deliveries = await retryNow(db, selection, clock.now());
+  const byHold = await heldIn(db, selection);
+  const held = [...byHold.values()].reduce((sum, count) => sum + count, 0);
+  const holds = await holdsById(db, [...byHold.keys()], HOLDS_NAMED_MAX);
+  return { object: 'queue_retry' as const, deliveries, held, holds: holds.map(presentHold) };
 }
 
 /**

@@ -29,7 +29,7 @@ export async function createHold({ store, actor }: OperatorCtx, input: BodyOf<'c
   return store.db.tx(async (tx) => {
     await lockHolds(tx);
     const known = await findHoldOn(tx, selection);
-    if (known) return present(known);
+    if (known) return presentHold(known);
     if ((await holdsInForce(tx)).length >= HOLDS_MAX) {
       throw refuse('validation_error', {
         status: 422,
@@ -45,7 +45,7 @@ export async function createHold({ store, actor }: OperatorCtx, input: BodyOf<'c
       ...{ created_by: actor.name, created_at: store.clock.now() },
     };
     await insertHold(tx, row);
-    return present(row);
+    return presentHold(row);
   });
 }
 
@@ -57,7 +57,7 @@ async function isThere(tx: Parameters<typeof findTeam>[0], { kind, value }: Sele
 
 export async function listHolds({ db }: Store, page: Page) {
   const { rows, hasMore } = await holdPage(db, page);
-  return { object: 'list' as const, has_more: hasMore, data: rows.map(present) };
+  return { object: 'list' as const, has_more: hasMore, data: rows.map(presentHold) };
 }
 
 /** The hold goes first, so that what is given back is not held again. */
@@ -87,7 +87,7 @@ async function wakeAll({ db, clock }: { db: Db } & Pick<Store, 'clock'>, holdId:
   }
 }
 
-const present = (row: HoldRow) => ({
+export const presentHold = (row: HoldRow) => ({
   object: 'queue_hold' as const,
   id: row.id,
   ...{ destination: null, team_id: null, email_id: null },

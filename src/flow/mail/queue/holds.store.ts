@@ -1,4 +1,4 @@
-import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../../platform/db/index.ts';
+import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../../platform/db/index.ts';
 
 /** What an operator's command may select; each is the name of a column. */
 export type SelectionKind = 'destination' | 'team_id' | 'email_id';
@@ -28,6 +28,12 @@ export async function insertHold(tx: Executor, row: HoldRow): Promise<void> {
 
 export const findHoldOn = (db: Executor, { kind, value }: Selection): Promise<HoldRow | undefined> =>
   db.get<HoldRow>('select * from queue_holds where kind = ? and value = ?', [kind, value]);
+
+/** Newest first. */
+export function holdsById(db: Executor, ids: readonly string[], limit: number): Promise<HoldRow[]> {
+  const among = uuidsIn(db.dialect, 'id', ids);
+  return db.all<HoldRow>(`select * from queue_holds where ${among.sql} order by id desc limit ?`, [among.value, limit]);
+}
 
 /** All holds; there are few, and every claim reads them. */
 export const holdsInForce = (db: Executor): Promise<(Selection & { id: string; reason: string })[]> =>

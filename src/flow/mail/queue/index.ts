@@ -14,6 +14,7 @@ export { createContentionGauge } from './backpressure.ts';
 export { isMarketing, laneNumber } from './lanes.ts';
 export {
   findHoldOn,
+  holdsById,
   holdPage,
   holdsInForce,
   insertHold,
@@ -26,6 +27,7 @@ export {
 export {
   countStates,
   countTouched,
+  heldIn,
   retryNow,
   queuedRows,
   QUEUE_STATES,

@@ -143,15 +143,33 @@ export async function waitingPage(
   return { rows: order === 'asc' ? kept.reverse() : kept, hasMore: rows.length > page.limit };
 }
 
-/** Makes due what waits for another attempt; answers how many deliveries that are. */
+/** The hold that keeps a delivery, or will when it is claimed; null where none does. */
+const HOLD = `coalesce(hold_id, (select queue_holds.id from queue_holds where
+  (kind = 'destination' and value = destination) or (kind = 'team_id' and value = cast(team_id as text))
+  or (kind = 'email_id' and value = cast(email_id as text)) order by queue_holds.id limit 1))`;
+
+/** Makes due what waits for another attempt and is not held; answers how many deliveries that are. */
 export async function retryNow(db: Executor, selection: Selection, now: number): Promise<number> {
   const sql = `update deliveries set due_at = ?, lane = ${laneSql('usual')} where ${IN_BATCH} and ${selection.kind} = ?
-    and ${UNTOUCHED} and hold_id is null and attempt > 0 and due_at > ?`;
+    and ${UNTOUCHED} and ${HOLD} is null and attempt > 0 and due_at > ?`;
   let changed = 0;
   for await (const { after, upTo } of batchesOf(db, selection)) {
     changed += await db.run(sql, [now, after, upTo, selection.value, now]);
   }
   return changed;
+}
+
+/** How many deliveries each hold keeps of a selection: those that have been tried, and those that it took. */
+export async function heldIn(db: Executor, selection: Selection): Promise<Map<string, number>> {
+  const sql = `select hold, count(*) as n from (select ${HOLD} as hold from deliveries where ${IN_BATCH}
+    and ${selection.kind} = ? and ${UNTOUCHED} and (hold_id is not null or attempt > 0)) as d
+    where hold is not null group by hold`;
+  const held = new Map<string, number>();
+  for await (const { after, upTo } of batchesOf(db, selection)) {
+    const found = await db.all<{ hold: string; n: number }>(sql, [after, upTo, selection.value]);
+    for (const { hold, n } of found) held.set(hold, (held.get(hold) ?? 0) + n);
+  }
+  return held;
 }
 
 /** The ids of deliveries that may be removed now, `few` at a time. */

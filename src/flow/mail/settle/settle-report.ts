@@ -3,8 +3,7 @@ import { isoTime } from '../../../platform/clock/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import { normalizeAddress, returnPathPrefix } from '../../../protocol/address/index.ts';
-import type { MailReport, ReportedRecipient } from '../../../protocol/mail-report/index.ts';
-import { bounceOf, type Bounce } from '../../../protocol/smtp-reply/index.ts';
+import { bounceOfReport, type MailReport, type ReportedRecipient } from '../../../protocol/mail-report/index.ts';
 import { advanceLastEvent, emailRowsByIds, type EmailRow } from '../../../resources/emails/index.ts';
 import { suppress } from '../../../resources/suppressions/index.ts';
 import { writeNotices, type NoticeOrder } from '../accept/index.ts';
@@ -172,7 +171,7 @@ function concluded(
     }
     case 'email.bounced': {
       const message = 'The recipient’s mail server took the message and could not deliver it; it said so by mail.';
-      const bounce = { ...bounceFor(reported), message, diagnosticCode: [diagnostic] };
+      const bounce = { ...bounceOfReport(reported), message, diagnosticCode: [diagnostic] };
       return [{ type: 'email.bounced', data: { to, bounce } }];
     }
   }
@@ -186,20 +185,6 @@ const TYPES = {
   delayed: 'email.delivery_delayed',
   failed: 'email.bounced',
 } as const;
-
-/** Classifies the bounce as if the reply had come over the connection; without a reply code, by the status. */
-function bounceFor({ status, diagnostic }: ReportedRecipient): Bounce {
-  const said = /\b([45]\d\d)[ -](?:#?([45]\.\d{1,3}\.\d{1,3})\b)?/.exec(diagnostic);
-  const enhanced = status !== undefined && !/^[45]\.0\.0$/.test(status) ? status : said?.[2];
-  const code = Number(said?.[1] ?? (enhanced?.startsWith('4') || status?.startsWith('4') ? 450 : 500));
-  const isTransient = status?.startsWith('4') === true || code < 500;
-  const reply = {
-    code: isTransient ? 450 : code,
-    lines: [diagnostic],
-    ...(enhanced === undefined ? {} : { enhanced }),
-  };
-  return bounceOf(reply);
-}
 
 /**
  * Suppresses only where the return path was made for one recipient. Of several, each has seen it, and could forge a report

@@ -1,0 +1,106 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { bounceRuleFor } from '../../../src/protocol/smtp-reply/bounce.ts';
+import { bounceRules } from '../../../src/protocol/smtp-reply/bounce-rules.ts';
+import { bounceOf, ReplyParser } from '../../../src/protocol/smtp-reply/index.ts';
+import { bringMail } from '../../rig/mx.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+import { lines, postfix, report } from './standard-reports.ts';
+
+interface Row {
+  reason: string;
+  said: string;
+  type: string;
+  subType: string;
+  suppresses: boolean;
+}
+
+/** The table of README.md: a row for each reply that it gives as an instance. */
+const ROWS: Row[] = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
+  .split('\n')
+  .map((line) => /^\| ([a-z ,]+) \| (`[45]\d\d .*`) \| (\w+), (\w+) \| (yes|no) \|$/.exec(line))
+  .filter((match) => match !== null)
+  .flatMap(([, reason = '', said = '', type = '', subType = '', suppresses]) =>
+    [...said.matchAll(/`([^`]+)`/g)].map(([, one = '']) => ({
+      reason,
+      said: one,
+      type,
+      subType,
+      suppresses: suppresses === 'yes',
+    })),
+  );
+
+test('every reason that a rule knows has a row, and no other has', () => {
+  expect(new Set(ROWS.map(({ reason }) => reason))).toEqual(new Set(bounceRules.map(({ reason }) => reason)));
+});
+
+test.each(ROWS)('$said on the connection: $reason', ({ said, reason, type, subType, suppresses }) => {
+  const [reply] = new ReplyParser().push(Buffer.from(`${said}\r\n`));
+  expect(reply && bounceRuleFor(reply)?.reason).toBe(reason);
+  expect(reply && bounceOf(reply)).toEqual({ type, subType });
+  expect(type === 'Permanent').toBe(suppresses);
+});
+
+describe('the table by mail', () => {
+  let scene: Scene;
+  let team: Team;
+  let domain: string;
+  let count = 0;
+  beforeAll(async () => {
+    scene = await startScene({ roles: ['http', 'delivery', 'receiving'] });
+    team = await scene.team();
+    domain = (await team.domain()).name;
+  });
+  afterAll(() => scene.close());
+
+  /** Sends an email, brings what a server would send back for it, and answers what became of both. */
+  async function bounce(raw: (to: string) => string) {
+    const to = `n${++count}@dest.example.org`;
+    const body = { from: `a@${domain}`, to: [to], subject: 'Out', text: 'x' };
+    const { id } = (await scene.api('POST', '/emails', { key: team.key, body })).body;
+    await scene.settled();
+    const path = scene.sink.messages.findLast(({ rcptTo }) => rcptTo.includes(to))?.mailFrom ?? '';
+    const content = raw(to).replaceAll('\n', '\r\n');
+    expect(await bringMail(scene, { from: '', to: [path], raw: content })).toMatch(/^250 /);
+    const last = (await scene.events(id)).at(-1);
+    const suppression = await scene.api('GET', `/suppressions/${to}`, { key: team.key });
+    return { last, isSuppressed: suppression.status === 200 };
+  }
+
+  it.each(ROWS)('$said in a report: $reason', async ({ said, type, subType, suppresses }) => {
+    const status = /^\d{3} ([45]\.\d+\.\d+) /.exec(said)?.[1] ?? '5.0.0';
+    const { last, isSuppressed } = await bounce((to) =>
+      report({
+        head: [...postfix, 'Subject: Undelivered Mail Returned to Sender'],
+        status: [
+          'Reporting-MTA: dns; mail.dest.example',
+          '',
+          `Final-Recipient: rfc822; ${to}`,
+          'Action: failed',
+          `Status: ${status}`,
+          `Diagnostic-Code: smtp; ${said}`,
+        ],
+      }),
+    );
+    expect(last).toMatchObject({ type: 'email.bounced', data: { bounce: { type, subType } } });
+    expect(isSuppressed).toBe(suppresses);
+  });
+
+  it.each(ROWS.filter(({ suppresses }) => suppresses))(
+    '$said as a temporary one suppresses nobody',
+    async ({ said }) => {
+      const later = said.replace(/^\d{3}/, '450').replace(/ 5\.(?=\d+\.\d+ )/, ' 4.');
+      const { last, isSuppressed } = await bounce((to) =>
+        lines(
+          'From: MAILER-DAEMON@mx.dest.example',
+          'Subject: failure notice',
+          '',
+          `<${to}>:`,
+          `Remote host said: ${later}`,
+        ),
+      );
+      expect(last).toMatchObject({ type: 'email.bounced', data: { bounce: { type: 'Transient' } } });
+      expect(isSuppressed).toBe(false);
+    },
+  );
+});
