@@ -2,7 +2,7 @@ import { openAsBlob } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { AnswerOf, BodyOf, Client } from '../cli/client/index.ts';
-import { columnsOfChanges, countsInWords, type Action } from '../cli/families/index.ts';
+import { columnsOfChanges, importInWords, type Action } from '../cli/families/index.ts';
 import {
   formatTable,
   clean,
@@ -107,13 +107,14 @@ function importContacts(body: Body): Work {
     tell(0, 'the file is sent');
     const { id } = (await client.upload('createContactImport', form)) as { id: string };
     for (;;) {
-      const { status, counts } = await client.call('getContactImport', { path: { import_id: id } }, signal);
+      const read = await client.call('getContactImport', { path: { import_id: id } }, signal);
+      const { status, counts } = read;
       tell(0, `${counts.total} rows, ${counts.failed} of them failed`);
       if (status !== 'completed' && status !== 'failed') {
         await wait(LOOK_MS, undefined, { signal });
         continue;
       }
-      const said = `${status}  ${countsInWords(counts)}`;
+      const said = importInWords(read, 'upsert').join('\n');
       if (counts.failed === 0 && status === 'completed') return said;
       const { data } = await client.call('getContactImportFailures', { path: { import_id: id } }, signal);
       const rows = data

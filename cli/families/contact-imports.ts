@@ -12,8 +12,35 @@ const TONES: Record<Import['status'], Tone> = {
   failed: 'bad',
 };
 
-export const countsInWords = ({ total, created, updated, skipped, failed }: Import['counts']): string =>
+const countsInWords = ({ total, created, updated, skipped, failed }: Import['counts']): string =>
   `${total} rows: ${created} created, ${updated} updated, ${skipped} skipped, ${failed} failed`;
+
+/** What became of the rows, and below it what was passed over: columns, and contacts, which `remedy` would update. */
+export function importInWords(
+  { status, counts, on_conflict: onConflict, ignored_columns: ignored }: Import,
+  remedy: string,
+): string[] {
+  return [
+    `${status}  ${countsInWords(counts)}`,
+    ...(ignored.length === 0 ? [] : [`Not imported: ${columnsInWords({ ignored_columns: ignored })}.`]),
+    ...(counts.skipped === 0 || onConflict !== 'skip' ? [] : [`${SKIPPED} ${remedy}.`]),
+  ];
+}
+
+const SKIPPED =
+  'Skipped: they are contacts already, or stood in a row before. To update them, import the file again with';
+
+const COLUMNS_NAMED_MAX = 10;
+
+function columnsInWords({ ignored_columns: ignored }: Pick<Import, 'ignored_columns'>): string {
+  const named = ignored
+    .slice(0, COLUMNS_NAMED_MAX)
+    .map(({ column, name }) => (name === null ? `column ${column} (without a name)` : JSON.stringify(name)));
+  const more = ignored.length - named.length;
+  return `${named.join(', ')}${more > 0 ? ` and ${more} more columns` : ''}`;
+}
+
+const CONFLICTS = { skip: 'left alone', upsert: 'updated' } as const;
 
 const columns: readonly Field<Import>[] = [
   { name: 'id', label: 'Id', kind: 'id' },
@@ -84,7 +111,11 @@ export const contactImports = {
     summary: 'show how far an import is',
     example: 'contacts import-status 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e40',
     path: { import_id: IMPORT },
-    fields: columns,
+    fields: [
+      ...columns,
+      { name: 'on_conflict', label: 'Contacts there', value: ({ on_conflict: how }) => CONFLICTS[how] },
+      { name: 'ignored_columns', label: 'Not imported', value: columnsInWords },
+    ],
   }),
   actions: [create],
 } satisfies Family;

@@ -6,7 +6,7 @@ export { apiKeys } from './api-keys.ts';
 export { audit, operatorAudit } from './audit.ts';
 export { attachments } from './attachments.ts';
 export { contactProperties } from './contact-properties.ts';
-export { contactImports, countsInWords } from './contact-imports.ts';
+export { contactImports, importInWords } from './contact-imports.ts';
 export { contactActivity, contacts } from './contacts.ts';
 export { columnsOfChanges, dns } from './dns.ts';
 export { domainClaims } from './domain-claims.ts';

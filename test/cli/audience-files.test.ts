@@ -44,6 +44,18 @@ it('an import says what became of the rows, and which of them failed and why', a
   expect(again).toMatchObject({ status: 'completed', counts: { updated: 1, failed: 2 } });
 });
 
+it('an import names the columns that it leaves out, and why rows are skipped, with the remedy', async () => {
+  desk.write('again.csv', 'email,Phone,,first_name\neve@example.org,1,2,Eve\neve@example.org,1,2,Eve\n');
+  const { code, stdout, stderr } = await contacts('import', 'again.csv');
+  expect([code, stdout]).toEqual([0, 'completed  2 rows: 1 created, 0 updated, 1 skipped, 0 failed\n']);
+  const [ignored, skipped] = stderr.trimEnd().split('\n');
+  expect(ignored).toBe('rasket: Not imported: "Phone", column 3 (without a name).');
+  expect(skipped).toMatch(/^rasket: Skipped: they are contacts already.* import the file again with --upsert\.$/);
+  expect((await contacts('import', 'again.csv', '--upsert')).stderr).toBe(`${ignored}\n`);
+  const { data: imports } = await json('contacts', 'imports');
+  expect((await contacts('import-status', imports[0].id)).stdout).toContain('"Phone", column 3 (without a name)');
+});
+
 it('a file that cannot be used is one line and a number', async () => {
   desk.write('page.html', '<html><body>x</body></html>');
   expectOneLine(await contacts('import', 'page.html'), /HTML/, 65);

@@ -148,7 +148,10 @@ describe('an audience in the console', () => {
 
   it('an import takes the columns that are named, properties and topics too', async () => {
     const [, news] = (await ask('/topics')).data;
-    const file = write('people.csv', 'Mail,"Name, first",Plätze\nbob@example.org,Bob,7\n');
+    const file = write(
+      'people.csv',
+      'Mail,"Name, first",Plätze,Notiz\nbob@example.org,Bob,7,x\nbob@example.org,Bob,7,x\n',
+    );
     await go('imports', 'There are no imports yet.');
     await go('import', 'a CSV file on this machine');
     await fill(file, 'email=Mail, nickname=X');
@@ -161,7 +164,7 @@ describe('an audience in the console', () => {
     await seat.press('Enter');
     await vi.waitFor(async () => expect((await ask('/contacts/imports')).data).toHaveLength(1), { timeout: 8000 });
     await scene.settled();
-    await seat.sees('completed  1 rows: 1 created');
+    await seat.sees('completed  2 rows: 1 created', 'Not imported: "Notiz".', 'Skipped: they are contacts already');
     expect(await ask('/contacts/bob@example.org')).toMatchObject({ first_name: 'Bob', properties: { seats: 7 } });
     const { data } = await ask('/contacts/bob@example.org/topics');
     expect(data.find(({ id }: { id: string }) => id === news.id).subscription).toBe('opt_out');

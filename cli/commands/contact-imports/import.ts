@@ -2,8 +2,8 @@ import { openAsBlob } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { AnswerOf } from '../../client/index.ts';
-import { countsInWords } from '../../families/index.ts';
-import { mustBeReadable, readColumns, readTopics } from '../../output/index.ts';
+import { importInWords } from '../../families/index.ts';
+import { cleanLines, mustBeReadable, readColumns, readTopics } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 import { progressBar } from '../webhooks/progress-bar.ts';
 import { printFailures } from './failures.ts';
@@ -33,7 +33,9 @@ export async function importContacts(session: Session, file: string, options: Im
   const done = await follow(session, id, await linesIn(at));
   if (done.status === 'failed' || tookNone(done)) session.fail();
   if (isJson) return terminal.printJson(done);
-  terminal.print(`${done.status}  ${countsInWords(done.counts)}`);
+  const [said = '', ...more] = importInWords(done, '--upsert');
+  terminal.print(said);
+  for (const line of more) terminal.warn(`rasket: ${cleanLines(line)}`);
   await tellFailures(session, done);
 }
 

@@ -33,7 +33,14 @@ export const ID_LISTS = ['segment_ids', 'opted_in_topic_ids', 'opted_out_topic_i
 /** How an export of ours begins, before `ID_LISTS`. */
 export const OWN_COLUMNS: readonly string[] = ['email', 'first_name', 'last_name', 'unsubscribed'];
 
-export type ColumnsResult = { ok: true; columns: Columns } | { ok: false; fault: string };
+/** A column of the header that nothing is taken from; counted from 1. */
+export interface IgnoredColumn {
+  column: number;
+  /** Null where the header has no name for it. */
+  name: string | null;
+}
+
+export type ColumnsResult = { ok: true; columns: Columns; ignored: IgnoredColumn[] } | { ok: false; fault: string };
 
 type OwnField = 'email' | 'first_name' | 'last_name' | 'unsubscribed';
 
@@ -48,6 +55,7 @@ const OWN_FIELDS = Object.keys(OBVIOUS) as OwnField[];
 
 const COLUMNS_MAX = 1000;
 const CELL_SHOWN = 60;
+const NAME_KEPT = 200;
 
 const plain = (name: string): string => name.toLowerCase().replaceAll(/[\s_-]+/g, '');
 
@@ -75,7 +83,16 @@ export function columnsOf(
   if (finder.fault === undefined && columns.email < 0) {
     finder.fault = `no column holds addresses: call one "email" or name it in column_map; there are ${listed(names)}`;
   }
-  return finder.fault === undefined ? { ok: true, columns } : { ok: false, fault: finder.fault };
+  if (finder.fault !== undefined) return { ok: false, fault: finder.fault };
+  return { ok: true, columns, ignored: ignoredOf(names, columns) };
+}
+
+function ignoredOf(names: readonly string[], columns: Columns): IgnoredColumn[] {
+  const { properties, lists, ...own } = columns;
+  const taken = new Set([...OWN_FIELDS.map((field) => own[field]), ...Object.values({ ...properties, ...lists })]);
+  return names.flatMap((name, at) =>
+    taken.has(at) ? [] : [{ column: at + 1, name: name === '' ? null : name.slice(0, NAME_KEPT) }],
+  );
 }
 
 /** A property of that name has the column: there may be some from before exports had the lists. */

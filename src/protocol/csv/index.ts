@@ -10,6 +10,7 @@ export {
   type Columns,
   type IdList,
   type ColumnMap,
+  type IgnoredColumn,
   type ColumnsResult,
 } from './columns.ts';
 export { createSniffer, type Encoding, type Sniffed, type Sniffer } from './sniff.ts';

@@ -1,6 +1,12 @@
 import { refuse } from '../../platform/refusal/index.ts';
-import { columnsOf, type ColumnMap, type Columns, type Encoding } from '../../protocol/csv/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
+import {
+  columnsOf,
+  type ColumnMap,
+  type Columns,
+  type Encoding,
+  type IgnoredColumn,
+} from '../../protocol/csv/index.ts';
 import { lockTeam, type Ctx } from '../access/index.ts';
 import { declaredProperties, declareFromImport } from '../contact-properties/index.ts';
 import { readSegmentIds } from '../segments/index.ts';
@@ -33,6 +39,8 @@ export interface ImportOptions {
   delimiter: string;
   quote: string;
   columns: Columns;
+  /** Absent in imports of before it was kept. */
+  ignored?: readonly IgnoredColumn[];
   on_conflict: 'upsert' | 'skip';
   segmentIds: readonly string[];
   topics: readonly Choice[];
@@ -66,7 +74,7 @@ export async function createImport({ store, teamId }: Ctx, id: string, file: Imp
     await mustBeWithinImportLimit(tx, teamId);
     const wanted = Object.entries(map?.properties ?? {}).map(([key, { type }]) => ({ key, type }));
     const keys = (await declaredProperties(tx, teamId)).map(({ key }) => key);
-    const columns = mustFind(file.header, map, keys);
+    const { columns, ignored } = mustFind(file.header, map, keys);
     await declareFromImport(store, tx, teamId, wanted);
     const options: ImportOptions = {
       encoding: file.encoding,
@@ -74,6 +82,7 @@ export async function createImport({ store, teamId }: Ctx, id: string, file: Imp
       delimiter: file.delimiter,
       quote: file.quote,
       columns,
+      ignored,
       on_conflict: onConflict,
       segmentIds: await readSegmentIds(tx, teamId, segments),
       topics: readChoices(topics, await liveTopics(tx, teamId)),
@@ -83,8 +92,8 @@ export async function createImport({ store, teamId }: Ctx, id: string, file: Imp
   return { object: 'contact_import' as const, id };
 }
 
-function mustFind(header: readonly string[], map: ColumnMap | undefined, keys: readonly string[]): Columns {
+function mustFind(header: readonly string[], map: ColumnMap | undefined, keys: readonly string[]) {
   const found = columnsOf(header, map, keys);
-  if (found.ok) return found.columns;
+  if (found.ok) return found;
   throw refuse('validation_error', { status: 422, say: `file: ${found.fault}.` });
 }

@@ -31,10 +31,16 @@ async function importNamed({ store, teamId }: Ctx, id: string): Promise<ImportRo
   return row;
 }
 
-const present = ({ id, status, created_at, completed_at, total, created, updated, skipped, failed }: ImportRow) => ({
-  id,
-  status,
-  created_at: isoTime(created_at),
-  completed_at: completed_at === null ? null : isoTime(completed_at),
-  counts: { total, created, updated, skipped, failed },
-});
+function present(row: ImportRow) {
+  const { id, status, created_at, completed_at, total, created, updated, skipped, failed } = row;
+  const { on_conflict, ignored = [] } = JSON.parse(row.options) as ImportOptions;
+  return {
+    id,
+    status,
+    created_at: isoTime(created_at),
+    completed_at: completed_at === null ? null : isoTime(completed_at),
+    counts: { total, created, updated, skipped, failed },
+    on_conflict,
+    ignored_columns: [...ignored],
+  };
+}

@@ -22,6 +22,25 @@ const contactsOf = async (team: Team) =>
 const emailsOf = async (team: Team) => (await contactsOf(team)).map(({ email }) => email);
 
 describe('POST /contacts/imports', () => {
+  it('names the columns that are not imported, and what becomes of contacts that are there', async () => {
+    const team = await scene.team();
+    const file = 'email,Phone,first_name,,Notes \nada@example.org,1,Ada,2,x\n';
+    const read = async (id: string) => (await call(team, 'GET', `/contacts/imports/${id}`)).body;
+    expect(await read((await imported(team, file)).id)).toMatchObject({
+      on_conflict: 'skip',
+      ignored_columns: [
+        { column: 2, name: 'Phone' },
+        { column: 4, name: null },
+        { column: 5, name: 'Notes' },
+      ],
+    });
+    const mapped = { email: 'email', properties: { phone: { column: 'Phone' } } };
+    const { id, counts } = await imported(team, file, { column_map: mapped, on_conflict: 'upsert' });
+    expect(counts).toMatchObject({ updated: 1, skipped: 0 });
+    const { on_conflict: onConflict, ignored_columns: ignored } = await read(id);
+    expect([onConflict, ignored.map(({ column }: { column: number }) => column)]).toEqual(['upsert', [3, 4, 5]]);
+  });
+
   it('reads a file by obvious names, and tells what became of it', async () => {
     const team = await scene.team();
     await call(team, 'POST', '/contact-properties', { key: 'plan', type: 'string' });
@@ -45,7 +64,10 @@ describe('POST /contacts/imports', () => {
       properties: {},
     });
     const at = new Date(scene.clock.now()).toISOString();
-    const item = { id, status: 'completed', created_at: at, completed_at: at, counts };
+    const item = {
+      ...{ id, status: 'completed', created_at: at, completed_at: at, counts, on_conflict: 'skip' },
+      ignored_columns: [{ column: 5, name: 'Notes' }],
+    };
     expect((await call(team, 'GET', `/contacts/imports/${id}`)).body).toEqual({ object: 'contact_import', ...item });
     expect((await call(team, 'GET', '/contacts/imports?status=completed')).body).toEqual({
       object: 'list',
