@@ -1,5 +1,32 @@
 import { expect, it } from 'vitest';
-import { createConnectionLimits } from './connection-limits.ts';
+import {
+  createConnectionLimits,
+  type ConnectionLimits,
+  type PortKind,
+  type Slot,
+  type Standing,
+} from './connection-limits.ts';
+
+interface Client {
+  standing: Standing;
+  slot: Slot;
+  /** The words with which it was ended. */
+  ended: string[];
+}
+
+function enter(limits: ConnectionLimits, address: string | undefined, kind: PortKind = 'world'): Client {
+  const client = { standing: 'idle' as Standing, ended: [] as string[] };
+  const slot = limits.enter(
+    {
+      get standing() {
+        return client.standing;
+      },
+      makeWay: ({ message }) => void client.ended.push(message),
+    },
+    { address, kind },
+  );
+  return Object.assign(client, { slot });
+}
 
 it('strangers who hold all connections that they get leave some to who logs in, and the other way round', () => {
   for (const [greedy, other] of [
@@ -7,19 +34,65 @@ it('strangers who hold all connections that they get leave some to who logs in, 
     ['submission', 'world'],
   ] as const) {
     const limits = createConnectionLimits({ total: 8, perAddress: 2 });
-    for (let i = 0; i < 6; i++) limits.enter(`192.0.2.${i}`, greedy);
-    expect(() => limits.enter('192.0.2.9', greedy)).toThrow('Too many connections');
-    for (let i = 0; i < 2; i++) limits.enter(`198.51.100.${i}`, other);
-    expect(() => limits.enter('198.51.100.9', other)).toThrow('Too many connections');
-    limits.leave('192.0.2.0', greedy);
-    limits.enter('198.51.100.9', other);
+    for (let i = 0; i < 6; i++) enter(limits, `192.0.2.${i}`, greedy);
+    expect(() => enter(limits, '192.0.2.0', greedy)).toThrow('Too many connections');
+    const [first] = [0, 1].map((i) => enter(limits, `198.51.100.${i}`, other));
+    expect(() => enter(limits, '198.51.100.1', other)).toThrow('Too many connections');
+    first?.slot.leave();
+    enter(limits, '198.51.100.1', other);
   }
 });
 
 it('one address, or one customer of IPv6, has its own limit', () => {
   const limits = createConnectionLimits({ total: 8, perAddress: 2 });
-  for (const address of ['2001:db8::1', '2001:db8::2']) limits.enter(address, 'world');
-  expect(() => limits.enter('2001:db8::3', 'world')).toThrow('from your address');
-  limits.leave('2001:db8::1', 'world');
-  limits.enter('2001:db8::3', 'world');
+  const [first] = ['2001:db8::1', '2001:db8::2'].map((address) => enter(limits, address));
+  expect(() => enter(limits, '2001:db8::3')).toThrow('from your address');
+  first?.slot.leave();
+  enter(limits, '2001:db8::3');
+});
+
+it('the oldest idle connection of the address that holds most makes way, and its slot is free once', () => {
+  const limits = createConnectionLimits({ total: 8, perAddress: 4 });
+  const [a1, a2, a3] = [1, 2, 3].map(() => enter(limits, '192.0.2.1'));
+  const [b1, b2] = [1, 2].map(() => enter(limits, '192.0.2.2'));
+  enter(limits, '192.0.2.3');
+  enter(limits, '192.0.2.4');
+  expect([a1, a2, a3, b1, b2].map((client) => client?.ended.length)).toEqual([1, 0, 0, 0, 0]);
+  a1?.slot.leave();
+  enter(limits, '192.0.2.5');
+  expect(a2?.ended).toEqual([
+    '4.3.2 Many wait for a connection, and your address holds the most; connect again in a minute',
+  ]);
+  // Each address holds two at most by now.
+  enter(limits, '192.0.2.3');
+  expect(b1?.ended).toHaveLength(1);
+  expect(() => enter(limits, '192.0.2.3')).toThrow('Too many connections');
+});
+
+it('what is over goes first, content that comes last; what is carried out, logged in or our own stays', () => {
+  const limits = createConnectionLimits({ total: 11, perAddress: 8 });
+  const standings: Standing[] = ['busy', 'sending', 'brought', 'idle', 'over', 'logged in'];
+  const clients = standings.map((standing) => Object.assign(enter(limits, '192.0.2.1'), { standing }));
+  for (let n = 0; n < 3; n++) enter(limits, undefined);
+  const newcomers: Client[] = [];
+  const ends: string[] = [];
+  for (let n = 0; n < 4; n++) {
+    newcomers.push(Object.assign(enter(limits, `192.0.2.${n + 2}`), { standing: 'logged in' as const }));
+    ends.push(
+      ...clients
+        .filter(({ ended, standing }) => ended.length > 0 && !ends.includes(standing))
+        .map(({ standing }) => standing),
+    );
+  }
+  expect(ends).toEqual(['over', 'idle', 'brought', 'sending']);
+  expect(() => enter(limits, '192.0.2.9')).toThrow('Too many connections');
+  expect(newcomers.flatMap(({ ended }) => ended)).toEqual([]);
+});
+
+it('connections that log in do not count against their address for those who come', () => {
+  const limits = createConnectionLimits({ total: 8, perAddress: 6 });
+  for (let n = 0; n < 4; n++) enter(limits, '192.0.2.1', 'submission').standing = 'logged in';
+  const strangers = [1, 2].map(() => enter(limits, '192.0.2.2', 'submission'));
+  enter(limits, '192.0.2.1', 'submission');
+  expect(strangers.map(({ ended }) => ended.length)).toEqual([1, 0]);
 });

@@ -6,6 +6,7 @@ import { createCommandWait, type CommandWait, type CommandWaitOptions } from './
 import { inOurWords, type ReplyRules } from './library-replies.ts';
 import { parameterFault } from './path-parameters.ts';
 import { withoutQuotes } from './quoted-path.ts';
+import type { Occupant, Standing } from './connection-limits.ts';
 import type { SmtpReply } from './smtp-reply.ts';
 
 export interface ListenerRules extends ReplyRules {
@@ -30,12 +31,13 @@ interface Listener extends SMTPServer {
  * extensions, the words of replies, and ending a connection when the port closes, the login is not made in time or a
  * command does not come.
  */
-export class SmtpConnection extends SMTPConnection {
+export class SmtpConnection extends SMTPConnection implements Occupant {
   readonly #listener: Listener;
   readonly #wait: CommandWait;
   #cancelDeadline: () => void = () => undefined;
   #verb = '';
   #isContent = false;
+  #hasBrought = false;
   /** Replies since the last content, without those that added a recipient. */
   #replies = 0;
   #recipients = 0;
@@ -97,7 +99,10 @@ export class SmtpConnection extends SMTPConnection {
     this.#recipients = recipients;
     if (code === 354) this.#replies = 0;
     else if (!isAdded) this.#replies++;
-    if (this.#isContent && code === 250) this.#wait.brought();
+    if (this.#isContent && code === 250) {
+      this.#hasBrought = true;
+      this.#wait.brought();
+    }
     this.#isContent = code === 354;
     if (!this.#isContent) this.#wait.begins();
   }
@@ -192,6 +197,20 @@ export class SmtpConnection extends SMTPConnection {
   cut(): void {
     // To destroy the socket below a handshake brings Node.js down.
     ((this._upgrading && this.#secureSocket) || this._socket).destroy();
+  }
+
+  get standing(): Standing {
+    if (this._closing || this._closed) return 'over';
+    if (this.session.user) return 'logged in';
+    if (this._dataStream) return this._dataStream.writableEnded ? 'busy' : 'sending';
+    return this.#hasBrought ? 'brought' : 'idle';
+  }
+
+  makeWay({ responseCode, message }: SmtpReply): void {
+    if (this._upgrading) return this.cut();
+    if (!this._closing) this.send(responseCode, message);
+    // Without the time that a client has to hang up: while slots are short, sockets are not kept for it.
+    this._socket.destroySoon();
   }
 
   #endWaiting({ responseCode, message }: SmtpReply): void {

@@ -14,8 +14,9 @@ import { clientKey, type OwnConnections } from '../platform/network/index.ts';
 import type { TlsKeys } from '../platform/server-tls/index.ts';
 import { SmtpConnection, type ListenerRules } from './connection.ts';
 import type { CommandWaitOptions } from './command-wait.ts';
-import type { ConnectionLimits } from './connection-limits.ts';
+import type { ConnectionLimits, Slot } from './connection-limits.ts';
 import type { Door, Doors, Session } from './door.ts';
+import { createHandshakes, type Handshakes } from './handshakes.ts';
 import { takeProxyHeader } from './proxied.ts';
 import { SmtpReply, temporaryTrouble } from './smtp-reply.ts';
 
@@ -52,9 +53,8 @@ export class SmtpListener extends SMTPServer {
   /** Connections until their sockets are gone; the library forgets those that it has ended. */
   readonly #open = new Set<SmtpConnection>();
   readonly #isTrustedProxy: (address: string) => boolean;
-  readonly #perAddressMax: number;
-  /** Connections in a TLS handshake, by address: neither our counts nor our deadlines know them yet. */
-  readonly #handshakes = new Map<string, number>();
+  /** Neither our counts nor our deadlines know these connections yet. */
+  readonly #handshakes: Handshakes;
   #isClosing = false;
 
   constructor(options: ListenerOptions) {
@@ -64,7 +64,7 @@ export class SmtpListener extends SMTPServer {
     this.waits = { clock: options.waitClock, commandMs: options.idleMs, isShort: counts.isShort };
     this.#counts = counts;
     this.#isTrustedProxy = options.isTrustedProxy;
-    this.#perAddressMax = options.perAddressMax;
+    this.#handshakes = createHandshakes({ total: options.connectionsMax, perAddress: options.perAddressMax });
     const { log } = options;
     this.on('error', (error: Error) => log.debug({ err: error }, 'smtp connection'));
   }
@@ -105,6 +105,7 @@ export class SmtpListener extends SMTPServer {
 
   override connect(socket: Socket, options?: SMTPConnectionOptions | null): void {
     const connection = new SmtpConnection(this, socket, options);
+    this.#counts.opens(connection);
     this.connections.add(connection);
     this.#open.add(connection);
     connection.on('error', (error) => this._onError(error));
@@ -115,25 +116,22 @@ export class SmtpListener extends SMTPServer {
   override _acceptSocket(socket: Socket, handshake: boolean): (() => void) | false {
     const address = socket.remoteAddress ?? '';
     if (!handshake || this.#isTrustedProxy(address)) return super._acceptSocket(socket, handshake);
-    const key = clientKey(address);
-    const others = this.#handshakes.get(key) ?? 0;
-    const release = others < this.#perAddressMax && super._acceptSocket(socket, handshake);
+    const party = clientKey(address);
+    const release = this.#handshakes.admits(party) && super._acceptSocket(socket, handshake);
     if (!release) {
       socket.destroy();
       return false;
     }
-    this.#handshakes.set(key, others + 1);
     // During a handshake, destroys the TLS socket: to destroy the one below it brings Node.js down.
     const cut = (): void => void (this._pendingSockets.get(socket) ?? socket).destroy();
     const cancel = this.rules.clock.timer(HANDSHAKE_MS, cut);
-    let isOver = false;
+    const over = this.#handshakes.begin(party, () => {
+      cut();
+      end();
+    });
     const end = (): void => {
-      if (isOver) return;
-      isOver = true;
       cancel();
-      const left = (this.#handshakes.get(key) ?? 1) - 1;
-      if (left > 0) this.#handshakes.set(key, left);
-      else this.#handshakes.delete(key);
+      over();
       release();
     };
     socket.once('close', end);
@@ -232,6 +230,7 @@ function libraryOptions(options: ListenerOptions, connections: ConnectionCounts)
 }
 
 interface ConnectionCounts {
+  opens(connection: SmtpConnection): void;
   enter(session: SMTPServerSession): void;
   leave(session: SMTPServerSession): void;
   isGoing(session: SMTPServerSession): void;
@@ -241,27 +240,22 @@ interface ConnectionCounts {
 /** Counts connections; one that was refused is not counted, and so not counted out. */
 function countConnections({ doors, limits, ownConnections }: ListenerOptions): ConnectionCounts {
   const kind = doors.receiving ? 'world' : 'submission';
-  /** The counted connections, each with the address it is counted for. */
-  const counted = new Map<string, string | undefined>();
-  const going = new Set<string>();
+  const connections = new Map<string, SmtpConnection>();
+  const slots = new Map<string, Slot>();
   return {
     isShort: () => limits.isShort(kind),
-    isGoing({ id }): void {
-      if (!counted.has(id) || going.has(id)) return;
-      going.add(id);
-      limits.isGoing(kind);
-    },
+    isGoing: ({ id }) => slots.get(id)?.isGoing(),
+    opens: (connection) => void connections.set(connection.id, connection),
     enter({ id, remoteAddress, remotePort }): void {
-      const isOwn = ownConnections.has(remoteAddress, remotePort);
-      if (isOwn) limits.enterOwn(kind);
-      else limits.enter(remoteAddress, kind);
-      counted.set(id, isOwn ? undefined : remoteAddress);
+      const connection = connections.get(id);
+      if (!connection) throw new Error('a connection enters that was not opened');
+      const address = ownConnections.has(remoteAddress, remotePort) ? undefined : remoteAddress;
+      slots.set(id, limits.enter(connection, { address, kind }));
     },
     leave({ id }): void {
-      if (!counted.has(id)) return;
-      limits.leave(counted.get(id), kind);
-      counted.delete(id);
-      if (going.delete(id)) limits.isGone(kind);
+      connections.delete(id);
+      slots.get(id)?.leave();
+      slots.delete(id);
     },
   };
 }
