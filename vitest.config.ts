@@ -25,7 +25,7 @@ const withoutDatabase = [
   'test/sdk/samples.test.ts',
   'test/flow/deliver-{back-off,dot,envelope,model,pool,resolver,route,shares,simulator,slots,tls}.test.ts',
   'test/platform/{guarded-fetch,inspector,post-pool,resolver-records}.test.ts',
-  'test/cli/{confirm,dns,domain-claims,exit-codes,explain,families,kept-keys,lists,output,parity,profiles,shells,webhooks-replay}.test.ts',
+  'test/cli/{config-check,confirm,dns,domain-claims,exit-codes,explain,families,kept-keys,lists,output,parity,profiles,shells,webhook-health,webhooks-replay}.test.ts',
 ];
 // What would be the same whatever the database behind it: what is said at a terminal; what is refused before a statement runs;
 // bytes on HTTP, SMTP and DNS. Whoever moves a file here makes sure that the statements it causes are run on both by another.
@@ -76,7 +76,7 @@ const onBoth = [
   'test/api/templates/{publish-template,send-with-template}.test.ts',
   'test/api/topics/{confirmation,topics}.test.ts',
   'test/api/usage/usage.test.ts',
-  'test/api/webhooks/{listen-webhooks,manage-webhooks,query-plans,replay,replay-between-nodes,trigger,webhook-events}.test.ts',
+  'test/api/webhooks/{endpoint-health,listen-webhooks,manage-webhooks,query-plans,replay,replay-between-nodes,trigger,webhook-events}.test.ts',
   'test/smtp/receiving/{greylisting,return-traffic}.test.ts',
   'test/smtp/submitted-mail.test.ts',
 ];

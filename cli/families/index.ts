@@ -42,4 +42,4 @@ export { teams } from './teams.ts';
 export { templates } from './templates.ts';
 export { contactTopics, topics } from './topics.ts';
 export { usage, usageInWords } from './usage.ts';
-export { parkedWebhookEvents, webhookAttempts, webhookEvents, webhooks } from './webhooks.ts';
+export { isFailing, parkedWebhookEvents, webhookAttempts, webhookEvents, webhooks } from './webhooks.ts';

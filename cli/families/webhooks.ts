@@ -18,6 +18,14 @@ const OF_WEBHOOK: Key = { word: 'webhook', says: 'the id of the endpoint (wh_…
 const EVENT: Key = { word: 'event', says: 'the id of the event (msg_…)' };
 
 type Webhook = ItemOf<'listWebhooks'> | AnswerOf<'getWebhook'>;
+/** The API counts no further. */
+const COUNTED_MAX = 1000;
+const atMost = (count: number): string => (count < COUNTED_MAX ? String(count) : `${COUNTED_MAX} or more`);
+
+/** Every attempt fails, which disables it in the end. */
+export const isFailing = ({ status: now, failing_since: since }: Pick<Webhook, 'status' | 'failing_since'>): boolean =>
+  now === 'enabled' && typeof since === 'string';
+
 type Event = ItemOf<'listWebhookEvents'> | AnswerOf<'getWebhookEvent'>;
 
 const id: Field<Webhook> = { name: 'id', label: 'Id', kind: 'id' };
@@ -25,7 +33,23 @@ const status: Field<Webhook> = {
   name: 'status',
   label: 'Status',
   kind: 'state',
-  tone: (webhook) => (webhook.status === 'enabled' ? 'good' : 'bad'),
+  words: (webhook) => (isFailing(webhook) ? 'enabled, failing' : webhook.status),
+  tone: (webhook) => (isFailing(webhook) ? 'attention' : webhook.status === 'enabled' ? 'good' : 'bad'),
+};
+const answer: Field<Webhook> = {
+  name: 'last_http_status',
+  label: 'Answer',
+  value: ({ last_http_status: code, last_error: error }) => code ?? error,
+};
+const answered: Field<Webhook> = { name: 'last_attempt_at', label: 'Last attempt', kind: 'time' };
+const failing: Field<Webhook> = { name: 'failing_since', label: 'Failing since', kind: 'time' };
+const waiting: Field<Webhook> = {
+  ...{ name: 'events_waiting', label: 'Wait', kind: 'whole' },
+  words: ({ events_waiting: count }) => atMost(count),
+};
+const parked: Field<Webhook> = {
+  ...{ name: 'events_parked', label: 'Parked', kind: 'whole' },
+  words: ({ events_parked: count }) => atMost(count),
 };
 const endpoint: Field<Webhook> = { name: 'endpoint', label: 'Endpoint', kind: 'name' };
 const events: Field<Webhook> = { name: 'events', label: 'Events', value: (webhook) => webhook.events.join(' ') };
@@ -38,6 +62,16 @@ const because: Field<Webhook> = {
 };
 const REASONS = { manual: 'somebody disabled it', failing: 'nothing was delivered to it in five days' } as const;
 const secret: Field<Webhook> = { name: 'signing_secret', label: 'Signing secret', kind: 'whole' };
+
+function nextFor(webhook: Webhook): string | undefined {
+  if (isFailing(webhook))
+    return `See what is tried again with: rasket webhooks events ${webhook.id} --status attempting`;
+  if (webhook.status === 'enabled') return undefined;
+  return [
+    `What happens meanwhile is parked. Enable it with: rasket webhooks update ${webhook.id} --status enabled`,
+    `Then send what was parked: rasket webhooks replay --parked --webhook ${webhook.id}`,
+  ].join('\n');
+}
 
 export const rotateSecret = actionOf('rotateWebhookSecret', {
   verb: 'rotate-secret',
@@ -74,19 +108,21 @@ export const webhooks = {
   list: listOf('listWebhooks', {
     summary: 'list endpoints, newest first',
     example: 'webhooks list',
-    columns: [id, status, endpoint, events, created, ...wide<Webhook>(disabled, because, secret)],
+    columns: [
+      ...[id, status, endpoint, answer, failing, waiting, events, created],
+      ...wide<Webhook>(answered, parked, disabled, because, secret),
+    ],
     empty: 'There are no endpoints yet.',
   }),
   get: detailOf('getWebhook', {
     summary: 'show an endpoint',
     example: 'webhooks get wh_019a9c1e7d527c3a9a540b8f4c1f2e01',
     path: { webhook_id: WEBHOOK },
-    fields: [id, endpoint, status, disabled, because, events, secret, created],
-    hint: ({ id: webhook, status: now }) =>
-      now === 'enabled'
-        ? undefined
-        : `What happens meanwhile is parked. Enable it with: rasket webhooks update ${webhook} --status enabled\n` +
-          `Then send what was parked: rasket webhooks replay --parked --webhook ${webhook}`,
+    fields: [
+      ...[id, endpoint, status, disabled, because, answer, answered, failing, waiting, parked],
+      ...[events, secret, created],
+    ],
+    hint: nextFor,
   }),
   actions: [
     actionOf('createWebhook', {

@@ -1,10 +1,8 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
-import path from 'node:path';
-import { createSecureContext } from 'node:tls';
+import { statSync } from 'node:fs';
 import { isoTime, repeat, type Clock } from '../clock/index.ts';
 import type { Config } from '../config/index.ts';
 import type { Log } from '../log/index.ts';
+import { certificateFilesOf, examineCertificate, type Files } from './certificate-files.ts';
 import { keepSelfSigned, type TlsKeys } from './self-signed-file.ts';
 
 /** A certificate that cannot be used: one line that says which file, why, and what to do. */
@@ -17,9 +15,20 @@ export interface ServerTls {
   current(): TlsKeys;
   /** Told whenever there is another one. */
   onChange(listener: (keys: TlsKeys) => void): void;
+  /** How it stands with what is shown. */
+  standing(): CertificateStanding;
   /** Reads the files again; the answer says what came of it. */
   reload(): void;
   close(): void;
+}
+
+export interface CertificateStanding {
+  /** As the setting names it; empty where none is named and the certificate is self-signed. */
+  file: string;
+  /** In milliseconds; undefined for a self-signed one, which is replaced by itself. */
+  endsAt: number | undefined;
+  /** Why the files as they are now are not in use. */
+  fault: string | undefined;
 }
 
 export interface ServerTlsOptions {
@@ -33,20 +42,22 @@ export interface ServerTlsOptions {
 const LOOK_MS = 10_000;
 
 export function openServerTls({ config, dataDir, clock, log }: ServerTlsOptions): ServerTls {
-  const { certificate_file: certFile, key_file: keyFile } = config.tls;
+  const { certificate_file: file } = config.tls;
   const host = config.instance.host;
-  const files = certFile === '' ? undefined : filesOf(dataDir, certFile, keyFile);
+  const files = certificateFilesOf(config, dataDir);
   const listeners = new Set<(keys: TlsKeys) => void>();
   let seen = files && stampOf(files);
-  let keys = files ? readFiles(files) : keepSelfSigned({ dataDir, host, now: clock.now() });
+  let inUse: Read = files
+    ? readFiles(files)
+    : { keys: keepSelfSigned({ dataDir, host, now: clock.now() }), endsAt: undefined };
+  let fault: string | undefined;
   if (!files)
     log.warn({ host }, 'the SMTP ports show a self-signed certificate; name a real one as tls.certificate_file');
-  else warnOfEnd(keys);
+  warnOfEnd(inUse);
 
-  function warnOfEnd({ cert }: TlsKeys): void {
-    const { validToDate } = new X509Certificate(cert);
-    if (validToDate.getTime() > clock.now()) return;
-    log.warn({ file: certFile, endedAt: isoTime(validToDate.getTime()) }, 'the certificate has expired; renew it');
+  function warnOfEnd({ endsAt }: Read): void {
+    if (endsAt === undefined || endsAt > clock.now()) return;
+    log.warn({ file, endedAt: isoTime(endsAt) }, 'the certificate has expired; renew it');
   }
 
   function reload(): void {
@@ -54,16 +65,18 @@ export function openServerTls({ config, dataDir, clock, log }: ServerTlsOptions)
     seen = stampOf(files);
     try {
       const next = readFiles(files);
-      if (next.cert === keys.cert && next.key === keys.key) return;
-      keys = next;
+      fault = undefined;
+      if (next.keys.cert === inUse.keys.cert && next.keys.key === inUse.keys.key) return;
+      inUse = next;
     } catch (error) {
       if (!(error instanceof CertificateFault)) throw error;
-      log.error({ reason: error.message }, 'the new certificate cannot be used; the one before stays');
+      fault = error.message;
+      log.error({ reason: fault }, 'the new certificate cannot be used; the one before stays');
       return;
     }
-    for (const listener of listeners) listener(keys);
-    log.info({ file: certFile }, 'certificate read again');
-    warnOfEnd(keys);
+    for (const listener of listeners) listener(inUse.keys);
+    log.info({ file }, 'certificate read again');
+    warnOfEnd(inUse);
   }
 
   const stop = files
@@ -71,18 +84,19 @@ export function openServerTls({ config, dataDir, clock, log }: ServerTlsOptions)
         if (stampOf(files) !== seen) reload();
       })
     : () => undefined;
-  return { current: () => keys, onChange: (listener) => void listeners.add(listener), reload, close: stop };
+  return {
+    current: () => inUse.keys,
+    onChange: (listener) => void listeners.add(listener),
+    standing: () => ({ file, endsAt: inUse.endsAt, fault }),
+    reload,
+    close: stop,
+  };
 }
 
-interface Files {
-  cert: string;
-  key: string;
+interface Read {
+  keys: TlsKeys;
+  endsAt: number | undefined;
 }
-
-const filesOf = (dataDir: string, cert: string, key: string): Files => ({
-  cert: path.resolve(dataDir, cert),
-  key: path.resolve(dataDir, key === '' ? cert : key),
-});
 
 /** Follows symbolic links, which is how renewals are put in place. */
 function stampOf({ cert, key }: Files): string {
@@ -94,48 +108,9 @@ function stampOf({ cert, key }: Files): string {
     .join(' ');
 }
 
-function readFiles(files: Files): TlsKeys {
-  const cert = readText('tls.certificate_file', files.cert);
-  const key = readText('tls.key_file', files.key);
-  const leaf = attempt(
-    () => new X509Certificate(cert),
-    `${files.cert} (tls.certificate_file) holds no certificate in PEM; give the chain, our own certificate first`,
-  );
-  const privateKey = attempt(
-    () => createPrivateKey(key),
-    `${files.key} (tls.key_file) holds no private key in PEM without a passphrase`,
-  );
-  if (!leaf.checkPrivateKey(privateKey)) {
-    throw new CertificateFault(
-      `${files.key} (tls.key_file) is not the key of the first certificate in ${files.cert}; our own stands first, those that signed it behind it`,
-    );
-  }
-  attempt(() => createSecureContext({ cert, key }), `${files.cert} (tls.certificate_file) cannot be used for TLS`);
-  return { cert, key };
-}
-
-function readText(setting: string, file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    throw new CertificateFault(`${file} (${setting}) cannot be read (${code}); ${ADVICE[code] ?? 'look at the file'}`, {
-      cause: error,
-    });
-  }
-}
-
-const ADVICE: Record<string, string> = {
-  ENOENT: 'there is no such file; paths are relative to the data folder',
-  EACCES: 'let the account that rasket runs as read it',
-  EISDIR: 'it is a folder; name the file in it',
-};
-
-function attempt<T>(work: () => T, fault: string): T {
-  try {
-    return work();
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new CertificateFault(`${fault} (${why})`, { cause: error });
-  }
+/** Throws the first fault. */
+function readFiles(files: Files): Read {
+  const { keys, endsAt, faults } = examineCertificate(files);
+  if (keys) return { keys, endsAt };
+  throw new CertificateFault(faults[0]?.text, { cause: faults[0]?.cause });
 }

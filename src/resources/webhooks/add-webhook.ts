@@ -28,13 +28,17 @@ export async function addWebhook(ctx: Ctx, input: NewWebhook) {
     previous_secret_until: null,
     disabled_at: null,
     disabled_reason: null,
+    failing_since: null,
+    last_attempt_at: null,
+    last_http_status: null,
+    last_error: null,
     created_at: store.clock.now(),
   };
   await store.db.tx(async (tx) => {
     await mustAllowWebhook(store, tx, teamId);
     await insertWebhook(tx, row);
   });
-  return presentWebhook(store, row, secret);
+  return presentWebhook(store, row, { waiting: 0, parked: 0 }, secret);
 }
 
 /** Whether the plan of a team allows one endpoint more; asked again in the transaction that adds it. */

@@ -90,7 +90,7 @@ const MOVE = withoutCommitNotice(`update webhook_events as e ${SET}
     json_extract(value, '$.tries') as tries, json_extract(value, '$.next') as next from json_each(?)) as v ${MATCH}`);
 
 /**
- * What attempts say of their endpoints. Success ends a series of failures; only what comes after it begins another one,
+ * What attempts say of their endpoints, and what the last of them was answered. Success ends a series of failures; only what comes after it begins another one,
  * however late it is written. Of attempts that are written together, success counts: something got through.
  */
 export async function recordHealth(tx: Executor, attempts: readonly Attempt[]): Promise<void> {
@@ -104,12 +104,16 @@ export async function recordHealth(tx: Executor, attempts: readonly Attempt[]): 
     const succeededAt = Math.max(...all.filter((attempt) => attempt.isSuccess).map((attempt) => attempt.sentAt));
     const failed = all.filter((attempt) => !attempt.isSuccess && attempt.sentAt > succeededAt);
     const failedAt = failed.length === 0 ? null : Math.min(...failed.map((attempt) => attempt.sentAt));
-    if (succeededAt > 0) await tx.run(SUCCEEDED, [succeededAt, failedAt, webhookId]);
-    else await tx.run(FAILED, [failedAt, webhookId, failedAt]);
+    const last = all.reduce((latest, attempt) => (attempt.sentAt >= latest.sentAt ? attempt : latest));
+    const answer = [last.sentAt, last.status, last.error, webhookId];
+    if (succeededAt > 0) await tx.run(SUCCEEDED, [succeededAt, failedAt, ...answer]);
+    else await tx.run(FAILED, [failedAt, failedAt, ...answer]);
   }
 }
 
-const SUCCEEDED = withoutCommitNotice('update webhooks set last_success_at = ?, failing_since = ? where id = ?');
+const ANSWER = 'last_attempt_at = ?, last_http_status = ?, last_error = ? where id = ?';
 
-const FAILED = withoutCommitNotice(`update webhooks set failing_since = ?
-  where id = ? and failing_since is null and (last_success_at is null or last_success_at < ?)`);
+const SUCCEEDED = withoutCommitNotice(`update webhooks set last_success_at = ?, failing_since = ?, ${ANSWER}`);
+
+const FAILED = withoutCommitNotice(`update webhooks set failing_since = case
+  when failing_since is null and (last_success_at is null or last_success_at < ?) then ? else failing_since end, ${ANSWER}`);

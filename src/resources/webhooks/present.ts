@@ -4,11 +4,16 @@ import { isoTime } from '../../platform/clock/index.ts';
 import { timeOfId } from '../../platform/ids/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { maskedSecretOf } from './signing-secrets.ts';
-import type { AttemptRow, WebhookEventRow } from './webhook-events.store.ts';
+import type { AttemptRow, Outstanding, WebhookEventRow } from './webhook-events.store.ts';
 import type { WebhookRow } from './webhooks.store.ts';
 
-/** The secret is masked unless it is handed in, which only those do who have just made it. */
-export function presentWebhook(store: Store, row: WebhookRow, secret = maskedSecretOf(store, row)) {
+/** With how it answers and how much it has not been told. The secret is masked unless it is handed in, which only those do who have just made it. */
+export function presentWebhook(
+  store: Store,
+  row: WebhookRow,
+  { waiting, parked }: Outstanding,
+  secret = maskedSecretOf(store, row),
+) {
   return {
     object: 'webhook' as const,
     id: row.id,
@@ -19,8 +24,16 @@ export function presentWebhook(store: Store, row: WebhookRow, secret = maskedSec
     created_at: isoTime(row.created_at),
     ...(row.disabled_at === null ? {} : { disabled_at: isoTime(row.disabled_at) }),
     ...(row.disabled_reason === null ? {} : { disabled_reason: row.disabled_reason }),
+    last_attempt_at: timeOrNull(row.last_attempt_at),
+    last_http_status: row.last_http_status,
+    last_error: row.last_error,
+    failing_since: timeOrNull(row.failing_since),
+    events_waiting: waiting,
+    events_parked: parked,
   };
 }
+
+const timeOrNull = (at: number | null): string | null => (at === null ? null : isoTime(at));
 
 /** The time is the id's, which the filters of the list go by. */
 export function presentWebhookEvent(row: WebhookEventRow) {

@@ -1,6 +1,6 @@
 import type { WebhookEventType } from '../../contract/index.ts';
 import { EVENT_TYPES } from '../../events/index.ts';
-import type { Executor, Page, Value } from '../../platform/db/index.ts';
+import { textsIn, type Executor, type Page, type Value } from '../../platform/db/index.ts';
 import { firstIdAt } from '../../platform/ids/index.ts';
 
 export type WebhookEventStatus = 'pending' | 'attempting' | 'success' | 'failed';
@@ -99,6 +99,26 @@ export function listParkedRows(
   const sql = `select ${SELECTED} from webhook_events
     where webhook_id = ? and parked = 1 and event_id > ? order by event_id`;
   return readPage(db, sql, [webhookId, above], { limit });
+}
+
+/** How many events an endpoint was not told yet, and how many it is not told by itself. */
+export interface Outstanding {
+  waiting: number;
+  parked: number;
+}
+
+const OUTSTANDING_MAX = 1000;
+
+/** Counts no further than `OUTSTANDING_MAX`, so that a page of endpoints costs the same however much they miss. */
+export async function outstandingOf(db: Executor, webhookIds: readonly string[]): Promise<Map<string, Outstanding>> {
+  const count = (where: string): string => `(select count(*) from
+    (select 1 from webhook_events where webhook_id = webhooks.id and ${where} limit ${OUTSTANDING_MAX}) as few)`;
+  const among = textsIn(db.dialect, 'id', webhookIds);
+  const rows = await db.all<Outstanding & { id: string }>(
+    `select id, ${count('due_at is not null')} as waiting, ${count('parked = 1')} as parked from webhooks where ${among.sql}`,
+    [among.value],
+  );
+  return new Map(rows.map(({ id, waiting, parked }) => [id, { waiting, parked }]));
 }
 
 export const findWebhookEvent = (

@@ -13,6 +13,10 @@ export interface WebhookRow {
   created_at: number;
   disabled_at: number | null;
   disabled_reason: 'manual' | 'failing' | null;
+  failing_since: number | null;
+  last_attempt_at: number | null;
+  last_http_status: number | null;
+  last_error: string | null;
 }
 
 const COLUMNS = [
@@ -27,6 +31,10 @@ const COLUMNS = [
   'created_at',
   'disabled_at',
   'disabled_reason',
+  'failing_since',
+  'last_attempt_at',
+  'last_http_status',
+  'last_error',
 ] as const;
 const SELECTED = COLUMNS.join(', ');
 
@@ -62,11 +70,12 @@ export interface WebhookChange {
   events: string;
 }
 
-/** Another address has failed at nothing yet: its five days begin anew. */
+/** Another address has answered nothing yet: its five days begin anew. */
 export async function saveSettings(tx: Executor, id: string, { endpoint, events }: WebhookChange): Promise<void> {
-  const sql = `update webhooks set failing_since = case when endpoint = ? then failing_since else null end,
+  const kept = ['failing_since', 'last_attempt_at', 'last_http_status', 'last_error'];
+  const sql = `update webhooks set ${kept.map((column) => `${column} = case when endpoint = ? then ${column} end`).join(', ')},
     endpoint = ?, events = ? where id = ?`;
-  await tx.run(sql, [endpoint, endpoint, events, id]);
+  await tx.run(sql, [...kept.map(() => endpoint), endpoint, events, id]);
 }
 
 export async function setSecret(

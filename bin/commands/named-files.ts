@@ -1,0 +1,63 @@
+/** The files that settings name, read as the server would read them. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { isoTime } from '../../src/platform/clock/index.ts';
+import { tsigSecretIn, type Config } from '../../src/platform/config/index.ts';
+import { certificateFilesOf, examineCertificate, unreadable } from '../../src/platform/server-tls/index.ts';
+
+/** What is wrong with a file, and the setting that names it. */
+export interface NamedFileFault {
+  key: string;
+  text: string;
+  /** A server starts in spite of it. */
+  isWarning?: true;
+}
+
+export const examineNamedFiles = (config: Config, dataDir: string): NamedFileFault[] => [
+  ...examineTls(config, dataDir),
+  ...examineDnsSecrets(config, dataDir),
+];
+
+function examineTls(config: Config, dataDir: string): NamedFileFault[] {
+  const files = certificateFilesOf(config, dataDir);
+  if (!files) return [];
+  const { faults, endsAt } = examineCertificate(files);
+  const found: NamedFileFault[] = faults.map(({ setting, text }) => ({ key: setting, text }));
+  if (endsAt === undefined || endsAt > Date.now()) return found;
+  const key = 'tls.certificate_file';
+  return [
+    ...found,
+    { key, text: `${files.cert} (${key}) expired on ${isoTime(endsAt).slice(0, 10)}; renew it`, isWarning: true },
+  ];
+}
+
+/** A provider that no team may use is asked for nothing, and may stay half written. */
+function examineDnsSecrets({ dns_providers: providers }: Config, dataDir: string): NamedFileFault[] {
+  return Object.entries(providers).flatMap(([name, settings]) => {
+    if (settings.teams.length === 0) return [];
+    const isTsig = settings.kind === 'rfc2136';
+    const field = isTsig ? 'key_secret_file' : 'token_file';
+    const isSetOtherwise = (isTsig ? settings.key_secret : settings.token) !== '';
+    if (isSetOtherwise || settings[field] === '') return [];
+    const file = path.resolve(dataDir, settings[field]);
+    const key = `dns_providers.${name}.${field}`;
+    const text = examineSecret(file, key, isTsig);
+    return text === undefined ? [] : [{ key, text }];
+  });
+}
+
+function examineSecret(file: string, key: string, isTsig: boolean): string | undefined {
+  let secret: string;
+  try {
+    secret = readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    return unreadable(file, key, error);
+  }
+  if (isTsig)
+    return tsigSecretIn(secret) === undefined
+      ? `${file} (${key}) holds neither a base64 secret of 16 to 128 bytes alone nor one key as tsig-keygen prints it`
+      : undefined;
+  return /^[\x21-\x7e]{1,500}$/.test(secret)
+    ? undefined
+    : `${file} (${key}) holds no API token alone, of 1 to 500 characters without spaces`;
+}

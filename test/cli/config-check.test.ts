@@ -1,0 +1,86 @@
+// rasket config check --> the files that a configuration names, read as the server would
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { makeCertificate } from '../rig/tls.ts';
+import { Desk } from './desk.ts';
+
+let desk: Desk;
+beforeEach(() => void (desk = new Desk()));
+afterEach(() => desk.clear());
+
+const HOST = '[instance]\nhost = "mail.example.com"\n';
+const check = (toml: string, env: Record<string, string> = {}) => {
+  desk.write('rasket.toml', HOST + toml);
+  return desk.rasket(['config', 'check', 'rasket.toml'], { env });
+};
+
+describe('rasket config check', () => {
+  it('says in which line a certificate is named that is not there', async () => {
+    const ended = await check('\n[tls]\n# from certbot\ncertificate_file = "none.pem"\n');
+    expect(ended).toMatchObject({ code: 1, stdout: '' });
+    expect(ended.stderr).toBe(
+      `rasket: rasket.toml:6: ${desk.at('installed/none.pem')} (tls.certificate_file) cannot be read (ENOENT); there is no such file; paths are relative to the data folder\n`,
+    );
+  });
+
+  it('reads certificate and key, and whether they belong together', async () => {
+    const [one, other] = [makeCertificate(), makeCertificate()];
+    desk.write('cert.pem', one.cert);
+    desk.write('key.pem', one.key);
+    desk.write('other.pem', other.key);
+    const named = (key: string): string =>
+      `tls = { certificate_file = "${desk.at('cert.pem')}", key_file = "${desk.at(key)}" }\n`;
+    desk.write('fits.toml', named('key.pem') + HOST);
+    expect(await desk.rasket(['config', 'check', 'fits.toml'])).toMatchObject({
+      code: 0,
+      stdout: 'fits.toml is good.\n',
+    });
+    desk.write('strange.toml', named('other.pem') + HOST);
+    const ended = await desk.rasket(['config', 'check', 'strange.toml']);
+    expect(ended).toMatchObject({ code: 1, stdout: '' });
+    expect(ended.stderr).toMatch(
+      /^rasket: strange\.toml:1: \S+other\.pem \(tls\.key_file\) is not the key of the first/,
+    );
+  });
+
+  it('finds everything that is wrong with files at once, each by where it is named', async () => {
+    desk.write('installed/dns/half.key', 'key "x" {');
+    desk.write('installed/dns/token', 'two words\n');
+    const provider = (name: string, lines: string): string =>
+      `[dns_providers.${name}]\nteams = ["*"]\nzones = ["example.com"]\n${lines}`;
+    const ended = await check(
+      provider('own', 'kind = "rfc2136"\nserver = "127.0.0.1"\nkey_name = "k"\nkey_secret_file = "dns/half.key"\n') +
+        provider('cloud', 'kind = "cloudflare"\ntoken_file = "dns/token"\n') +
+        provider('other', 'kind = "cloudflare"\ntoken_file = "dns/none"\n') +
+        '[tls]\nkey_file = "none.key"\n',
+      { RASKET_TLS_CERTIFICATE_FILE: 'none.pem' },
+    );
+    expect(ended).toMatchObject({ code: 1, stdout: '' });
+    expect(ended.stderr.trim().split('\n')).toEqual([
+      expect.stringMatching(
+        /^rasket: RASKET_TLS_CERTIFICATE_FILE: \S+none\.pem \(tls\.certificate_file\) cannot be read/,
+      ),
+      expect.stringMatching(/^rasket: rasket\.toml:21: \S+none\.key \(tls\.key_file\) cannot be read \(ENOENT\)/),
+      expect.stringMatching(
+        /^rasket: rasket\.toml:9: \S+half\.key \(dns_providers\.own\.key_secret_file\) holds neither/,
+      ),
+      expect.stringMatching(
+        /^rasket: rasket\.toml:14: \S+token \(dns_providers\.cloud\.token_file\) holds no API token/,
+      ),
+      expect.stringMatching(/^rasket: rasket\.toml:19: \S+none \(dns_providers\.other\.token_file\) cannot be read/),
+    ]);
+    expect(ended.stderr).not.toContain('two words');
+  });
+
+  it('warns of a certificate that has expired, which stops no server', async () => {
+    const { cert, key } = makeCertificate({
+      notBefore: new Date('2001-01-01T00:00:00Z'),
+      notAfter: new Date('2002-01-01T00:00:00Z'),
+    });
+    desk.write('both.pem', key + cert);
+    const ended = await check(`[tls]\ncertificate_file = "${desk.at('both.pem')}"\n`);
+    expect(ended).toMatchObject({ code: 0, stdout: 'rasket.toml is good.\n' });
+    expect(ended.stderr).toMatch(
+      /^rasket: warning: rasket\.toml:4: \S+both\.pem \(tls\.certificate_file\) expired on 2002-01-01; renew it\n$/,
+    );
+  });
+});
