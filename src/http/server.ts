@@ -76,8 +76,7 @@ export async function startHttp(parts: Omit<HttpServices, 'requestLog' | 'execut
     forceCloseConnections: 'idle',
     serverFactory(api) {
       // Node's own refusal of a missing Host has none of our headers; the hook below refuses it instead.
-      const times = { requireHostHeader: false, keepAliveTimeout: 72_000 };
-      const listener = createServer(times, (request, response) => {
+      const listener = createServer({ requireHostHeader: false, keepAliveTimeout: 72_000 }, (request, response) => {
         if (!listener.listening) response.shouldKeepAlive = false;
         if (!answersPublic(request, response)) api(request, response);
       });
@@ -97,7 +96,7 @@ export async function startHttp(parts: Omit<HttpServices, 'requestLog' | 'execut
     else done(hostFault(request, reply) ?? targetFault(request, reply));
   });
   const unread = createUnreadAnswers(world, server.server);
-  const stopSlowUploads = endSlowUploads(world, server.server);
+  endSlowUploads(world, server.server);
   server.addHook('onSend', (_request, reply, payload, done) => {
     const isWhole = typeof payload === 'string' || Buffer.isBuffer(payload);
     if (isWhole) unread.admit(reply.raw, payload.length);
@@ -118,7 +117,6 @@ export async function startHttp(parts: Omit<HttpServices, 'requestLog' | 'execut
     async close(graceMs) {
       await closeServer(server, world, graceMs);
       unread.close();
-      stopSlowUploads();
       await requestLog.close();
     },
   };

@@ -18,13 +18,14 @@ interface Upload {
 
 /**
  * Ends requests whose body comes too slowly. Node's `requestTimeout` is switched off: it limits the whole request, and would
- * cut a large file on a slow line. Its `headersTimeout` stays. The returned function ends the watch.
+ * cut a large file on a slow line. Its `headersTimeout` stays.
  */
-export function endSlowUploads({ clock }: Pick<World, 'clock'>, server: Server): () => void {
+export function endSlowUploads({ clock }: Pick<World, 'clock'>, server: Server): void {
   /** A connection has one body at a time. */
   const uploads = new Map<Socket, Upload>();
   let cancel: (() => void) | undefined;
   server.requestTimeout = 0;
+  server.once('close', () => cancel?.());
   server.on('request', (request, response) => {
     const { 'content-length': length = '0', 'transfer-encoding': coding } = request.headers;
     if (length === '0' && coding === undefined) return;
@@ -55,6 +56,4 @@ export function endSlowUploads({ clock }: Pick<World, 'clock'>, server: Server):
     if (response.writableEnded) socket.destroy();
     else server.emit('clientError', tooSlow, socket);
   }
-
-  return () => cancel?.();
 }

@@ -95,7 +95,7 @@ it('the limit of Node, which counts no progress, does not hold beside it', async
     return upload;
   };
   const clock = { now: () => 0, timer: () => () => undefined };
-  const watched = await begun((server) => void endSlowUploads({ clock }, server));
+  const watched = await begun((server) => endSlowUploads({ clock }, server));
   const cut = await begun(() => undefined);
   expect(await cut.closed()).toContain(' 408 ');
   watched.write('ab');
