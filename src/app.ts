@@ -118,7 +118,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     await migrateStore(world);
     const marks = openProcessMarks(options.dataDir);
     toStop.push(marks.close);
-    // Accept wakes the queue after its commit, and the queue asks accept.isPressed() before a claim: each needs the other.
+    // Accept wakes the queue after its commit, and the queue asks accept.isContended() before a claim: each needs the other.
     // Accept is made first; `mail` is set below, and stays undefined in a process without the role `delivery`.
     let mail: Delivery | undefined;
     const wakeQueue = (): void => mail?.queue.wake();

@@ -3,6 +3,7 @@ import { refuse, type Refusal } from '../platform/refusal/index.ts';
 import type { World } from '../platform/world/index.ts';
 import { errorBody, rateHeaders } from './answers.ts';
 import type { RateState } from './rate-limit.ts';
+import { UPLOAD_BYTES_PER_SECOND } from './slow-uploads.ts';
 
 /**
  * Answers bytes that are not a complete HTTP request, in the form of every other answer, and closes the connection: it
@@ -46,7 +47,11 @@ function refusalOf(code: string): Refusal {
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return badRequest('The chunks of the request body carry too many extensions.');
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return badRequest('The request did not arrive whole in time.');
+      return badRequest('The headers of the request did not arrive in time.');
+    case 'UPLOAD_TOO_SLOW':
+      return badRequest(
+        `The body comes too slowly; at least ${UPLOAD_BYTES_PER_SECOND / 1024} KB a second are needed.`,
+      );
     default:
       return badRequest('The request is not valid HTTP/1.1.');
   }

@@ -42,7 +42,7 @@ export const createContactImport: KeyPage<'createContactImport'> = async (ctx, {
   } catch (error) {
     if (!isRead) throw error;
     // The rest of the body is read and dropped, so that a sender who reads only after its last byte gets the answer;
-    // the time limit of any request ends that.
+    // `endSlowUploads` ends that two minutes after the beginning.
     request.raw.unpipe().resume();
     throw formFault(error);
   }

@@ -30,6 +30,7 @@ import { contractTarget, knownPathsOf, parseQuery } from './target.ts';
 import { createPreferencePages } from './preference-pages/index.ts';
 import { createPlaygroundPages } from './playground-pages/index.ts';
 import { createTrackingRoutes } from './tracking.ts';
+import { endSlowUploads } from './slow-uploads.ts';
 import { createUnreadAnswers } from './unread-answers.ts';
 
 export interface HttpPort {
@@ -75,8 +76,7 @@ export async function startHttp(parts: Omit<HttpServices, 'requestLog' | 'execut
     forceCloseConnections: 'idle',
     serverFactory(api) {
       // Node's own refusal of a missing Host has none of our headers; the hook below refuses it instead.
-      const times = { requireHostHeader: false, requestTimeout: 120_000, keepAliveTimeout: 72_000 };
-      const listener = createServer(times, (request, response) => {
+      const listener = createServer({ requireHostHeader: false, keepAliveTimeout: 72_000 }, (request, response) => {
         if (!listener.listening) response.shouldKeepAlive = false;
         if (!answersPublic(request, response)) api(request, response);
       });
@@ -96,6 +96,7 @@ export async function startHttp(parts: Omit<HttpServices, 'requestLog' | 'execut
     else done(hostFault(request, reply) ?? targetFault(request, reply));
   });
   const unread = createUnreadAnswers(world, server.server);
+  endSlowUploads(world, server.server);
   server.addHook('onSend', (_request, reply, payload, done) => {
     const isWhole = typeof payload === 'string' || Buffer.isBuffer(payload);
     if (isWhole) unread.admit(reply.raw, payload.length);

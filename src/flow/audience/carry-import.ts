@@ -64,8 +64,7 @@ async function readThrough(
   content: Parameters<typeof readRows>[0],
 ): Promise<boolean> {
   const options = JSON.parse(item.options) as ImportOptions;
-  // The header is read with the options; what was counted before is not counted again.
-  const read = readRows(content, options, Math.max(1, item.rows_read));
+  const read = readRows(content, options, item.rows_read);
   let waiting: FileRow[] = [];
   const write = async (rows: readonly FileRow[]): Promise<void> => {
     await writeBatch(world, { item, owner, options, rows });

@@ -3,7 +3,7 @@ import type { World } from '../../platform/world/index.ts';
 import { createWorkLoop, type WorkLoop } from '../../platform/work-loop/index.ts';
 import {
   claimImports,
-  importsInTurn,
+  oldestWaitingOfEachTeam,
   releaseAllImports,
   releaseImport,
   renewImports,
@@ -48,7 +48,7 @@ export function createImports(world: World): Imports {
     pollMs,
     capacity: () => atOnceMax - loop.inFlight(),
     async claim({ limit }) {
-      const waiting = await importsInTurn(db, clock.now());
+      const waiting = await oldestWaitingOfEachTeam(db, clock.now());
       const wanted = inTurn(waiting).slice(0, Math.min(limit, atOnceMax));
       const ids = wanted.map(({ id }) => id);
       const items = await claimImports(db, { owner, now: clock.now(), until: until() }, ids);
@@ -92,6 +92,6 @@ function createSlice({ db, clock }: World, sliceMs: number): () => Promise<boole
     elapsedMs ??= stopwatch();
     if (elapsedMs() < sliceMs) return false;
     elapsedMs = stopwatch();
-    return (await importsInTurn(db, clock.now())).length > 0;
+    return (await oldestWaitingOfEachTeam(db, clock.now())).length > 0;
   };
 }

@@ -4,7 +4,7 @@ import { allEnds, endsOutside, rowFault, type RowFault } from '../../protocol/cs
 import type { ImportOptions } from '../../resources/contact-imports/index.ts';
 
 export interface FileRow {
-  /** As a spreadsheet counts: the header is row 1. */
+  /** As a spreadsheet counts: the first row of the file is row 1, empty or not. */
   row: number;
   cells: string[];
   /** Why its cells cannot be told apart. */
@@ -34,17 +34,21 @@ interface Parser {
 }
 const ParserOf = (Papa as unknown as { Parser: new (config: object) => Parser }).Parser;
 
-/** The rows of a file behind its first `skipped`, a handful at a time; rows without anything in them are numbered and left out. */
+/**
+ * The rows behind the header and behind row `rowsRead`, some at a time. Empty rows are counted and left out; the first that is
+ * not empty is the header.
+ */
 export async function* readRows(
   content: Readable,
   { encoding, delimiter, quote, columns }: Pick<ImportOptions, 'encoding' | 'delimiter' | 'quote' | 'columns'>,
-  skipped: number,
+  rowsRead: number,
 ): AsyncGenerator<FileRow[]> {
   const decoder = new TextDecoder(encoding);
   const config = { delimiter, quoteChar: quote, newline: '\n' };
   let rest = '';
   let row = 0;
-  const withFeeds = columns.isExport ? endsOutside(quote) : allEnds();
+  let hasHeader = false;
+  const toLineFeeds = columns.isExport ? endsOutside(quote) : allEnds();
   const take = (text: string, isLast: boolean): FileRow[] => {
     const { data, errors, meta } = new ParserOf(config).parse(text, 0, !isLast);
     rest = text.slice(meta.cursor);
@@ -57,13 +61,17 @@ export async function* readRows(
     const faulty = new Set(errors.filter(({ code }) => code === 'InvalidQuotes').map((error) => error.row));
     const rows: FileRow[] = [];
     for (const [i, cells] of data.entries()) {
-      if (++row <= skipped || isEmpty(cells)) continue;
+      row++;
+      if (isEmpty(cells)) continue;
+      const isHeader = !hasHeader;
+      hasHeader = true;
+      if (isHeader || row <= rowsRead) continue;
       rows.push(faulty.has(i) ? { row, cells, fault: strayQuote(cells, quote) } : { row, cells });
     }
     return rows;
   };
   for await (const chunk of content as AsyncIterable<Buffer>) {
-    yield take(rest + withFeeds(decoder.decode(chunk, { stream: true })), false);
+    yield take(rest + toLineFeeds(decoder.decode(chunk, { stream: true })), false);
   }
   const last = rest + decoder.decode();
   if (last !== '') yield take(last, true);
@@ -75,4 +83,4 @@ function strayQuote(cells: readonly string[], quote: string): RowFault {
   return rowFault(reason, cells.find((cell) => cell.includes(quote)) ?? '');
 }
 
-const isEmpty = (cells: readonly string[]): boolean => cells.every((cell) => cell.trim() === '');
+export const isEmpty = (cells: readonly string[]): boolean => cells.every((cell) => cell.trim() === '');

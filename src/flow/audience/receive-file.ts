@@ -3,6 +3,7 @@ import { refuse } from '../../platform/refusal/index.ts';
 import { createSniffer, type Encoding } from '../../protocol/csv/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
 import { importBlob } from './import-blob.ts';
+import { isEmpty } from './read-rows.ts';
 
 export interface ReceivedFile {
   encoding: Encoding;
@@ -41,11 +42,10 @@ export async function receiveFile(
 }
 
 function readHeader(sample: string, bytes: number): { delimiter: string; quote: string; header: string[] } {
-  const text = sample.replaceAll(/\r\n?/g, '\n').replace(/^\n+/, '');
+  const text = sample.replaceAll(/\r\n?/g, '\n').replace(/^\s*\n/, '');
   const quote = quoteOf(text);
   const delimiter = delimiterOf(text, quote);
-  const { data } = Papa.parse<string[]>(text, { delimiter, quoteChar: quote, newline: '\n', preview: 1 });
-  const header = data[0] ?? [];
+  const [header = []] = firstRows(text, delimiter, quote);
   const isCut = text.length < bytes / 4 && !text.includes('\n');
   if (isCut) throw unfit('its first row, which names the columns, is longer than 64 KB');
   return { delimiter, quote, header };
@@ -61,11 +61,16 @@ function quoteOf(text: string): string {
 function delimiterOf(text: string, quote: string): string {
   let best = { delimiter: ',', width: 1 };
   for (const delimiter of DELIMITERS) {
-    const { data } = Papa.parse<string[]>(text, { delimiter, quoteChar: quote, newline: '\n', preview: 20 });
-    const width = data[0]?.length ?? 0;
-    const whole = data.filter((row) => row.length > 1 || (row[0] ?? '') !== '');
-    const alike = whole.filter((row) => row.length === width).length;
-    if (width > best.width && alike * 2 >= whole.length) best = { delimiter, width };
+    const rows = firstRows(text, delimiter, quote);
+    const width = rows[0]?.length ?? 0;
+    const alike = rows.filter((row) => row.length === width).length;
+    if (width > best.width && alike * 2 >= rows.length) best = { delimiter, width };
   }
   return best.delimiter;
 }
+
+/** The header and some of the rows behind it, without the empty ones. */
+const firstRows = (text: string, delimiter: string, quote: string): string[][] =>
+  Papa.parse<string[]>(text, { delimiter, quoteChar: quote, newline: '\n', preview: 20 }).data.filter(
+    (row) => !isEmpty(row),
+  );

@@ -69,7 +69,7 @@ interface Lease {
 const HEADS_MAX = 1000;
 
 /** Of each team that has an import open and none under way, the oldest one. */
-export function importsInTurn(db: Executor, now: number): Promise<{ id: string; team_id: string }[]> {
+export function oldestWaitingOfEachTeam(db: Executor, now: number): Promise<{ id: string; team_id: string }[]> {
   const sql = `select id, team_id from (
       select id, team_id, lease_until, row_number() over (partition by team_id order by id) as place,
         max(case when lease_until > ? then 1 else 0 end) over (partition by team_id) as is_busy

@@ -5,7 +5,7 @@
 export {
   claimImports,
   finishImport,
-  importsInTurn,
+  oldestWaitingOfEachTeam,
   importsWithOldFile,
   noteFileRemoved,
   openImportOwners,

@@ -188,6 +188,22 @@ describe('POST /contacts/imports', () => {
     expect((await call(team, 'GET', '/contacts/a@example.org/topics')).body.data[0].subscription).toBe('opt_in');
   });
 
+  it.each<[string, string, number]>([
+    ['line feeds', '\n\n', 3],
+    ['CRLF', '\r\n\r\n\r\n', 4],
+    ['a byte order mark and CR', '\uFEFF\r', 2],
+    ['blanks and a tab', '  \n\t\n', 3],
+    ['rows of empty cells', ';;\r\n"";"";""\r\n', 3],
+  ])('takes the first row with anything in it for the header, behind %s', async (_, start, header) => {
+    const team = await scene.team();
+    const end = start.includes('\r') ? '\r\n' : '\n';
+    const lines = ['email;first_name;x', 'a@example.org;Ada;1', 'nobody;;2', ''];
+    const { counts, failures, status } = await imported(team, start + lines.join(end));
+    expect([status, counts]).toEqual(['completed', { total: 2, created: 1, updated: 0, skipped: 0, failed: 1 }]);
+    expect(failures).toMatchObject([{ row: header + 2, value: 'nobody' }]);
+    expect(await contactsOf(team)).toMatchObject([{ email: 'a@example.org', first_name: 'Ada' }]);
+  });
+
   it.each<[string, (text: string) => Uint8Array, string]>([
     ['UTF-8', (text) => Buffer.from(text), 'utf-8'],
     ['UTF-8 with its mark', (text) => Buffer.from(`\uFEFF${text}`), 'utf-8'],
