@@ -40,6 +40,7 @@ export async function importContacts(ctx: Ctx, parts: AsyncIterable<ImportPart> 
     if (!file) throw refuse('missing_required_field', { say: 'Missing required field: file.' });
     return await createImport(ctx, id, file, form);
   } catch (error) {
+    // All blobs of this owner.
     await ctx.store.blobs.remove(id);
     throw error;
   }

@@ -9,7 +9,7 @@ export type Ending =
   /** The peer ended the session: it may want no more from this team, and still serve the others. */
   | { kind: 'turned away'; why: Deferral };
 
-/** Undefined where the end says nothing about later mail. */
+/** Undefined where the end says nothing about later mail: it was aborted, or no transaction was begun (`used` is 0). */
 export function endingOf({ connection, mx, used }: SmtpSession, outcomes: RecipientOutcome[]): Ending | undefined {
   const { failure } = connection;
   if (failure?.kind === 'aborted' || used === 0) return undefined;
