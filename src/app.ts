@@ -7,7 +7,7 @@ import path from 'node:path';
 import { loadContract } from './contract/index.ts';
 import { startCron, type CronJob } from './cron/index.ts';
 import { createAccept, type Accept } from './flow/mail/accept/index.ts';
-import { createConfirmations, createImports, removeImportFiles, type Imports } from './flow/audience/index.ts';
+import { createConfirmations, createImportLoop, removeImportFiles, type Imports } from './flow/audience/index.ts';
 import { createComposer } from './flow/mail/compose/index.ts';
 import { createCapture, createDeliver, deliverOptionsOf, type Deliver } from './flow/mail/deliver/index.ts';
 import { publishConfigured, recheckClaims, sweepDomains } from './flow/dns/index.ts';
@@ -126,7 +126,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     // Together: neither's last answers keep the other from its share of the time.
     const endSending = (ms: number) => Promise.all([mail?.close(ms), webhooks?.stop(ms)]);
     toStop.push(async (graceMs) => void (await endSending(graceMs * PART_FOR_SENDING)));
-    const imports = roles.has('delivery') ? createImports(world) : undefined;
+    const imports = roles.has('delivery') ? createImportLoop(world) : undefined;
     if (imports) toStop.push(imports.stop);
     const confirmations = roles.has('delivery') ? createConfirmations(world, accept) : undefined;
     if (confirmations) toStop.push(confirmations.stop);

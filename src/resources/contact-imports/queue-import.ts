@@ -58,7 +58,7 @@ export async function mustBeWithinImportLimit({ store, teamId }: Ctx): Promise<v
 }
 
 /** Puts a file that is stored under `id` in line; the commit of its row wakes the loop that reads it (`onCommit`). */
-export async function createImport({ store, teamId }: Ctx, id: string, file: ImportFile, form: ImportForm) {
+export async function queueImport({ store, teamId }: Ctx, id: string, file: ImportFile, form: ImportForm) {
   const { map, onConflict, segments, topics } = checkImport(form);
   await store.db.tx(async (tx) => {
     const wanted = Object.entries(map?.properties ?? {}).map(([key, { type }]) => ({ key, type }));
