@@ -9,7 +9,7 @@ import { startCron, type CronJob } from './cron/index.ts';
 import { createAccept, type Accept } from './flow/mail/accept/index.ts';
 import {
   createConfirmations,
-  createImports,
+  createImportLoop,
   forgetConfirmationMails,
   removeImportFiles,
   type Imports,
@@ -133,7 +133,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     // Together: neither's last answers keep the other from its share of the time.
     const endSending = (ms: number) => Promise.all([mail?.close(ms), webhooks?.stop(ms)]);
     toStop.push(async (graceMs) => void (await endSending(graceMs * PART_FOR_SENDING)));
-    const imports = roles.has('delivery') ? createImports(world) : undefined;
+    const imports = roles.has('delivery') ? createImportLoop(world) : undefined;
     if (imports) toStop.push(imports.stop);
     const confirmations = roles.has('delivery') ? createConfirmations(world, accept) : undefined;
     if (confirmations) toStop.push(confirmations.stop);

@@ -56,7 +56,7 @@ export interface StreamCall {
 
 const TIMEOUT_MS = 120_000;
 /** A file may be large and the line slow. */
-const DOWNLOAD_MS = 1_800_000;
+const FILE_MS = 1_800_000;
 /** A rate limit clears within seconds; whoever asks for more than this is told so instead of being kept waiting. */
 const RETRY_AFTER_SECONDS_MAX = 30;
 
@@ -116,7 +116,7 @@ export function createClient(options: ClientOptions): Client {
     },
     async download(file, link) {
       const { pathname, search } = new URL(link);
-      const lost = lostIn(options.url, DOWNLOAD_MS);
+      const lost = lostIn(options.url, FILE_MS);
       const response = await send({ ...options, apiKey: undefined }, `${pathname}${search}`, { method: 'GET' });
       if (response.status !== 200 || !response.body) {
         const text = await response.text();
@@ -136,7 +136,7 @@ export function createClient(options: ClientOptions): Client {
       const [method, path] = routeOf(operation);
       const asked = new URLSearchParams(Object.entries(query).filter((pair): pair is [string, string] => !!pair[1]));
       const response = await send(options, `${path}?${asked}`, { method });
-      const lost = lostIn(options.url, DOWNLOAD_MS);
+      const lost = lostIn(options.url, FILE_MS);
       if (response.status !== 200 || !response.body) {
         const text = await response.text();
         readAnswer({ operation }, options.url, response, response.ok ? '' : text);
@@ -164,9 +164,9 @@ async function send(
     'user-agent': `rasket-cli/${version}`,
     ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
   };
-  const signal = AbortSignal.timeout(DOWNLOAD_MS);
+  const signal = AbortSignal.timeout(FILE_MS);
   return fetch(`${url}${path}`, { ...init, headers, signal, redirect: 'manual' }).catch((error: unknown) =>
-    Promise.reject(noAnswer({ url, method: init.method ?? 'GET', timeoutMs: DOWNLOAD_MS }, error)),
+    Promise.reject(noAnswer({ url, method: init.method ?? 'GET', timeoutMs: FILE_MS }, error)),
   );
 }
 

@@ -2,13 +2,13 @@ import type { Executor } from '../platform/db/index.ts';
 import type { Ids } from '../platform/ids/index.ts';
 import { countedAs, COUNTERS } from './counters.ts';
 import type { NewEvent } from './new-event.ts';
-import { additionsOf, countRowsOf, type Addition, type Doubt } from './metric-counts.ts';
+import { additionsOf, countRowsOf, type Addition, type OpenQuestion } from './metric-counts.ts';
 
 const KEY = ['team_id', 'scope', 'span_minutes', 'slot', 'shard'] as const;
 /** Counts events that are about to be inserted, and are not yet. */
 export async function countEvents(tx: Executor, ids: Ids, events: readonly NewEvent[]): Promise<void> {
-  const { certain, doubts } = additionsOf(events);
-  const additions = [...certain, ...(await firstOfTheirKind(tx, doubts))];
+  const { certain, questions } = additionsOf(events);
+  const additions = [...certain, ...(await firstOfTheirKind(tx, questions))];
   if (additions.length === 0) return;
   const shard = tx.dialect === 'pg' ? shardOf(ids) : 0;
   // Most groups add to one counter: naming all of them would double the cost of a row.
@@ -35,23 +35,23 @@ function shardOf(ids: Ids): number {
 /** Any number that nobody else takes, as the first half of the names of our advisory locks. */
 const LOCKS = 7_236_502;
 
-async function firstOfTheirKind(tx: Executor, doubts: readonly Doubt[]): Promise<Addition[]> {
-  if (doubts.length === 0) return [];
-  const asked = doubts.flatMap(({ event, counter, name }) => {
+async function firstOfTheirKind(tx: Executor, questions: readonly OpenQuestion[]): Promise<Addition[]> {
+  if (questions.length === 0) return [];
+  const asked = questions.flatMap(({ event, counter, name }) => {
     const { of, bounce } = countedAs(counter);
     return of.map((type) => ({ name, subject: event.subjectId, type, bounce: bounce ?? null }));
   });
   const values = [JSON.stringify(asked)];
   if (tx.dialect === 'pg') {
     // Two nodes that look at the same moment would both find nothing. The order keeps them from a deadlock.
-    const subjects = JSON.stringify(doubts.map(({ event }) => event.subjectId));
+    const subjects = JSON.stringify(questions.map(({ event }) => event.subjectId));
     const sql = `select pg_advisory_xact_lock(?, lock) from (select distinct hashtext(subject) as lock
       from jsonb_array_elements_text(?::jsonb) as subject order by 1) as locks`;
     await tx.all(sql, [LOCKS, subjects]);
   }
   const rows = await tx.all<{ name: string }>(tx.dialect === 'pg' ? KNOWN_ON_PG : KNOWN_ON_SQLITE, values);
   const known = new Set(rows.map((row) => row.name));
-  return doubts.filter(({ name }) => !known.has(name));
+  return questions.filter(({ name }) => !known.has(name));
 }
 
 const KNOWN_ON_PG = `select w.name from jsonb_to_recordset(?::jsonb) as w(name text, subject text, type text, bounce text)

@@ -23,14 +23,14 @@ export interface Addition {
 }
 
 /** The question whether an email has such an event already. */
-export interface Doubt extends Addition {
+export interface OpenQuestion extends Addition {
   name: string;
 }
 
 /** What these events add for certain, and what they add only if they are the first of their kind. */
-export function additionsOf(events: readonly NewEvent[]): { certain: Addition[]; doubts: Doubt[] } {
+export function additionsOf(events: readonly NewEvent[]): { certain: Addition[]; questions: OpenQuestion[] } {
   const certain: Addition[] = [];
-  const doubts: Doubt[] = [];
+  const questions: OpenQuestion[] = [];
   const seen = new Set<string>();
   for (const event of events) {
     for (const counter of countersOf(event.type, bounceTypeOf(event))) {
@@ -42,10 +42,10 @@ export function additionsOf(events: readonly NewEvent[]): { certain: Addition[];
       if (seen.has(name)) continue;
       seen.add(name);
       if (event.isFirst) certain.push({ event, counter });
-      else doubts.push({ event, counter, name });
+      else questions.push({ event, counter, name });
     }
   }
-  return { certain, doubts };
+  return { certain, questions };
 }
 
 const bounceTypeOf = (event: NewEvent): string | undefined =>

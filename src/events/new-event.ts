@@ -10,8 +10,8 @@ interface Envelope {
   domainId?: string | undefined;
   broadcastId?: string | undefined;
   /**
-   * Known to be the first of its type for its subject, queued and scheduled being one. What is not known is looked up,
-   * at the cost of a statement.
+   * Known to be the first of its type for its subject, queued and scheduled being one; several events of one call may be, and
+   * count once. What is not known is looked up, at the cost of a statement.
    */
   isFirst?: boolean | undefined;
 }

@@ -5,7 +5,7 @@ import { complexityFault } from './json-complexity.ts';
 
 const KEY_CHARS_MAX = 256;
 
-/** Fault 6 of the documented order. An absent header is no fault. */
+/** Fault 6 of the order that `addOperation` documents. An absent header is no fault. */
 export function checkIdempotencyKey(key: string | undefined): void {
   if (key === undefined || (key.length >= 1 && key.length <= KEY_CHARS_MAX)) return;
   throw refuse('invalid_idempotency_key', {

@@ -11,7 +11,8 @@ const TYPE_TOO_LONG = `Content-Type is longer than ${TYPE_CHARS_MAX} characters`
 /** Lets the routes of `server` read forms piece by piece, as no other route does. */
 export async function readForms(server: FastifyInstance): Promise<void> {
   server.removeAllContentTypeParsers();
-  // The size of a file is counted where it is stored.
+  // `bodyLimit` does not hold for a form that is read as a stream: the size of the file is counted where it is stored
+  // (`receiveFile`).
   await server.register(multipart, {
     // One file more than is taken, and fields enough to name the one that is too many.
     limits: { fileSize: Infinity, fieldSize: FIELD_BYTES_MAX, files: 2, fields: FIELDS.length + 2, parts: 20 },

@@ -41,7 +41,7 @@ export interface HttpPort {
   close(graceMs: number): Promise<void>;
 }
 
-/** Operations whose bodies carry an email, and so may be as large as one. */
+/** Operations whose bodies carry an email, and so may be as large as one. Forms are read as streams, without a `bodyLimit`. */
 const holdsEmail: ReadonlySet<string> = new Set(['sendEmail', 'sendBatch', 'createTemplate', 'updateTemplate']);
 
 /** Compiling the whole contract takes longer than everything else at start, and most programs use little of it. */
@@ -163,7 +163,7 @@ export async function startHttp(parts: Omit<HttpServices, 'requestLog' | 'execut
       method: operation.method.toUpperCase(),
       url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
       bodyLimit,
-      // The order of these checks is the documented order of faults.
+      // The documented order of faults: 1 User-Agent, 2 route, 3 credential, 4 rate, 5 scope, 6 Idempotency-Key, 7 parameters, 8 body.
       onRequest: async (request, reply) => {
         const caller = needs === 'none' ? undefined : await authenticate(request);
         if (caller) callerOf.set(request, caller);

@@ -22,7 +22,7 @@ type Import = AnswerOf<'getContactImport'>;
 const LOOK_MS = 500;
 const FAILURES_SHOWN = 20;
 
-export async function importContacts(session: Session, file: string, options: ImportOptions): Promise<void> {
+export async function runImport(session: Session, file: string, options: ImportOptions): Promise<void> {
   const { client, terminal, process, isJson } = session;
   await mustBeReadable(file, process.cwd());
   const at = path.resolve(process.cwd(), file);

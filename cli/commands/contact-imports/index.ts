@@ -29,9 +29,7 @@ function declareImport(parent: Command): void {
     .option('--topic <choice>', 'ID=opt_in or ID=opt_out; repeatable', collect)
     .option('--no-wait', 'only hand the file in')
     .action(
-      act(async (session, [file = ''], options) =>
-        (await import('./import.ts')).importContacts(session, file, options),
-      ),
+      act(async (session, [file = ''], options) => (await import('./import.ts')).runImport(session, file, options)),
     );
   nameFields(create, { file: '<file>', column_map: '--column', segments: '--segment', topics: '--topic' });
 }

@@ -19,7 +19,7 @@ import { readRows, UnreadableRow, type FileRow } from './read-rows.ts';
 
 /** Short enough that requests, which take several turns of the loop, hardly notice the batches between them. */
 const BATCH_ROWS = 200;
-/** Claims without a row: what ends the process each time must not end it for ever. */
+/** Claims in a row that wrote no batch; more, and the file is given up, as it may be what ends the process each time. */
 const TRIES_MAX = 5;
 const RACES_MAX = 5;
 

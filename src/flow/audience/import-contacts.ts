@@ -2,7 +2,7 @@ import { invalidFields, refuse } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
 import {
   checkImport,
-  createImport,
+  queueImport,
   mustBeWithinImportLimit,
   type ImportForm,
 } from '../../resources/contact-imports/index.ts';
@@ -38,8 +38,9 @@ export async function importContacts(ctx: Ctx, parts: AsyncIterable<ImportPart> 
       else file = await receiveFile(ctx, id, part.content);
     }
     if (!file) throw refuse('missing_required_field', { say: 'Missing required field: file.' });
-    return await createImport(ctx, id, file, form);
+    return await queueImport(ctx, id, file, form);
   } catch (error) {
+    // All blobs of this owner.
     await ctx.store.blobs.remove(id);
     throw error;
   }

@@ -25,7 +25,7 @@ const TURNS_KEPT = 10_000;
  * from where it stands, one of a team at a time, and the teams take turns: one that takes long is put back for the next
  * team's, and goes on later.
  */
-export function createImports(world: World): Imports {
+export function createImportLoop(world: World): Imports {
   const { db, clock, log, config } = world;
   const { max_at_once: atOnceMax, lease_seconds: leaseSeconds, poll_ms: pollMs } = config.imports;
   const leaseMs = leaseSeconds * 1000;
@@ -54,10 +54,10 @@ export function createImports(world: World): Imports {
       const items = await claimImports(db, { owner, now: clock.now(), until: until() }, ids);
       if (turns.size > TURNS_KEPT) turns.clear();
       for (const { team_id: teamId } of items) turns.set(teamId, ++turn);
-      // What is left of a team waits for the one under way.
+      // A team's next import waits for its one under way.
       return { items, left: items.length + loop.inFlight() > 0 ? 'blocked' : 'nothing' };
     },
-    carry: (item, signal) => carryImport(world, { item, owner, signal, mustYield: createSlice(world, sliceMs) }),
+    carry: (item, signal) => carryImport(world, { item, owner, signal, mustYield: createYieldCheck(world, sliceMs) }),
     giveBack: async (items) => void (await Promise.all(items.map(({ id }) => releaseImport(db, id, owner)))),
     renew: {
       everyMs: leaseMs / 3,
@@ -85,8 +85,8 @@ export function createImports(world: World): Imports {
   };
 }
 
-/** Of one import: over when it has had its time and another team waits. It begins when what was read before is behind it. */
-function createSlice({ db, clock }: World, sliceMs: number): () => Promise<boolean> {
+/** Whether an import has had its time while another team waits. The time begins at its first batch, not at rows read before. */
+function createYieldCheck({ db, clock }: World, sliceMs: number): () => Promise<boolean> {
   let elapsedMs: (() => number) | undefined;
   return async () => {
     elapsedMs ??= stopwatch();

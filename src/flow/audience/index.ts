@@ -5,5 +5,5 @@
  */
 export { createConfirmations, forgetConfirmationMails } from './confirmations.ts';
 export { FIELD_BYTES_MAX, FIELDS, importContacts, type ImportPart } from './import-contacts.ts';
-export { createImports, type Imports } from './imports.ts';
+export { createImportLoop, type Imports } from './imports.ts';
 export { removeImportFiles } from './remove-import-files.ts';

@@ -1,6 +1,6 @@
 import { isUuid } from '../../platform/ids/index.ts';
 import type { Store } from '../../platform/store/index.ts';
-import { openImportOwners } from '../../resources/contact-imports/index.ts';
+import { importsWithFileAmong } from '../../resources/contact-imports/index.ts';
 import { emailRowsByIds } from '../../resources/emails/index.ts';
 import { installationOf } from '../../resources/instance/index.ts';
 import { receivedIdsAmong } from '../../resources/received-emails/index.ts';
@@ -54,7 +54,7 @@ async function findOrphans(store: Store): Promise<{ looked: number; owners: stri
     const kept = new Set((await emailRowsByIds(store.db, batch)).map((row) => row.id));
     for (const id of await capturedBlobOwners(store.db, batch)) kept.add(id);
     for (const id of await receivedIdsAmong(store.db, batch)) kept.add(id);
-    for (const id of await openImportOwners(store.db, batch)) kept.add(id);
+    for (const id of await importsWithFileAmong(store.db, batch)) kept.add(id);
     owners.push(...batch.filter((id) => !kept.has(id)));
     looked += batch.length;
     batch = [];

@@ -78,8 +78,8 @@ export function columnsOf(
     if (at >= 0) columns[field] = at;
   }
   columns.properties = map ? finder.mapped(map.properties ?? {}) : finder.declared(keys);
-  columns.isExport = !map && [...OWN_COLUMNS, ...freeLists(keys)].every((name, at) => names[at] === name);
-  columns.lists = map ? finder.lists(map) : finder.declared(freeLists(keys));
+  columns.isExport = !map && [...OWN_COLUMNS, ...unclaimedIdLists(keys)].every((name, at) => names[at] === name);
+  columns.lists = map ? finder.lists(map) : finder.declared(unclaimedIdLists(keys));
   if (finder.fault === undefined && columns.email < 0) {
     finder.fault = `no column holds addresses: call one "email" or name it in column_map; there are ${listed(names)}`;
   }
@@ -95,8 +95,8 @@ function ignoredOf(names: readonly string[], columns: Columns): IgnoredColumn[] 
   );
 }
 
-/** A property of that name has the column: there may be some from before exports had the lists. */
-export const freeLists = (keys: readonly string[]): readonly IdList[] =>
+/** The id lists whose names no property has: a property of that name, from before exports had the lists, keeps the column. */
+export const unclaimedIdLists = (keys: readonly string[]): readonly IdList[] =>
   ID_LISTS.filter((list) => !keys.some((key) => key.toLowerCase() === list));
 
 class ColumnFinder {

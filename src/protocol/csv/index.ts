@@ -4,7 +4,7 @@
  */
 export {
   columnsOf,
-  freeLists,
+  unclaimedIdLists,
   ID_LISTS,
   OWN_COLUMNS,
   type Columns,

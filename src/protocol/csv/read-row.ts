@@ -78,6 +78,7 @@ function read(cells: readonly string[], { columns, types, isDamaged }: Table): R
   const values: Record<string, PropertyValue> = {};
   for (const key in columns.properties) {
     const text = cell(columns.properties[key]);
+    // A key without a type was deleted after the file was handed in: `import-rows.ts` drops its value.
     if (text !== '') values[key] = propertyOf(key, types.get(key) ?? 'string', undefused(text));
   }
   const lists = listsOf(columns, cell);

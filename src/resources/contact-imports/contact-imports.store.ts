@@ -177,7 +177,7 @@ export function failuresOf(db: Executor, id: string): Promise<{ row: number; rea
 }
 
 /** Of these owners of blobs, those that are imports whose file is still wanted. */
-export async function openImportOwners(db: Executor, ids: readonly string[]): Promise<string[]> {
+export async function importsWithFileAmong(db: Executor, ids: readonly string[]): Promise<string[]> {
   const among = uuidsIn(db.dialect, 'id', ids);
   const sql = `select id from contact_imports where ${among.sql} and file_removed_at is null`;
   return (await db.all<{ id: string }>(sql, [among.value])).map((row) => row.id);

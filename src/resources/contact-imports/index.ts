@@ -8,7 +8,7 @@ export {
   oldestWaitingOfEachTeam,
   importsWithOldFile,
   noteFileRemoved,
-  openImportOwners,
+  importsWithFileAmong,
   releaseImport,
   releaseAllImports,
   renewImports,
@@ -18,9 +18,9 @@ export {
 } from './contact-imports.store.ts';
 export {
   checkImport,
-  createImport,
+  queueImport,
   mustBeWithinImportLimit,
   type ImportForm,
   type ImportOptions,
-} from './create-import.ts';
+} from './queue-import.ts';
 export { getContactImport, getContactImportFailures, listContactImports } from './read-imports.ts';

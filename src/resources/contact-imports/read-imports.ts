@@ -3,7 +3,7 @@ import type { Page } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { failuresOf, findImport, listImportRows, type ImportRow, type ImportStatus } from './contact-imports.store.ts';
-import type { ImportOptions } from './create-import.ts';
+import type { ImportOptions } from './queue-import.ts';
 
 export async function getContactImport(ctx: Ctx, id: string) {
   return { object: 'contact_import' as const, ...present(await importNamed(ctx, id)) };

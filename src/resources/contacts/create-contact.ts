@@ -6,7 +6,7 @@ import type { Ctx } from '../access/index.ts';
 import { declaredProperties, type PropertyRow } from '../contact-properties/index.ts';
 import { addMembers, readSegmentIds } from '../segments/index.ts';
 import { liveTopics, readChoices, type Choice, type TopicRow } from '../topics/index.ts';
-import { countContacts, planOf } from '../usage/index.ts';
+import { addToContactCount, planOf } from '../usage/index.ts';
 import { chooseByApi } from './contact-topics.ts';
 import { recordConsent } from './consent.store.ts';
 import { findContact, insertContacts, type ContactRow } from './contacts.store.ts';
@@ -91,7 +91,7 @@ function update(store: Store, tx: Executor, before: ContactRow, { input, declare
 
 async function mustHaveRoom(store: Store, tx: Executor, teamId: string): Promise<void> {
   const { contact_limit: limit } = await planOf(store, tx, teamId);
-  if ((await countContacts(tx, teamId, 1)) <= limit) return;
+  if ((await addToContactCount(tx, teamId, 1)) <= limit) return;
   throw refuse('validation_error', {
     status: 422,
     say: `The plan's limit of ${limit} contacts is reached; delete some or choose a larger plan.`,

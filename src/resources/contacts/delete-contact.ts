@@ -6,7 +6,7 @@ import { removeMemberships } from '../segments/index.ts';
 import { removeChoicesOf, removeConfirmationsOf } from '../topics/index.ts';
 import { erasePayloads } from '../webhooks/index.ts';
 import { removeContactRow } from './contacts.store.ts';
-import { countContacts } from '../usage/index.ts';
+import { addToContactCount } from '../usage/index.ts';
 import { contactNamed, contactOfSegment } from './find-contact.ts';
 import { indexedValues, valuesOf } from './property-values.ts';
 import { contactData } from './tell.ts';
@@ -30,7 +30,7 @@ export async function deleteContact({ store, teamId }: Ctx, name: string, segmen
     await recordEvents(tx, store.ids, [
       { teamId, type: 'contact.deleted', subjectId: row.id, data, at: store.clock.now() },
     ]);
-    await countContacts(tx, teamId, -1);
+    await addToContactCount(tx, teamId, -1);
     return row.id;
   });
   return { object: 'contact' as const, id, deleted: true as const };

@@ -2,7 +2,7 @@ import { isoTime, nextTurn } from '../../platform/clock/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
 import type { Filter } from '../../protocol/contact-filter/index.ts';
-import { defused, freeLists, OWN_COLUMNS, quoted, type IdList } from '../../protocol/csv/index.ts';
+import { defused, unclaimedIdLists, OWN_COLUMNS, quoted, type IdList } from '../../protocol/csv/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { declaredProperties, type PropertyRow } from '../contact-properties/index.ts';
 import { declaredFor, filterOf, findSegment, liveSegments, membersAmong } from '../segments/index.ts';
@@ -29,7 +29,7 @@ export async function exportContacts(
   }
   const filter = segment ? await filterOf(store.db, segment, await declaredFor(store.db, teamId)) : EVERYBODY;
   const declared = await declaredProperties(store.db, teamId);
-  const lists = freeLists(declared.map(({ key }) => key));
+  const lists = unclaimedIdLists(declared.map(({ key }) => key));
   return (async function* lines() {
     if (format === 'csv') yield csvRow([...OWN_COLUMNS, ...lists, ...declared.map(({ key }) => key)]);
     for (let after: string | undefined; ;) {

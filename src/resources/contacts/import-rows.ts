@@ -4,7 +4,7 @@ import type { ReadRow } from '../../protocol/csv/index.ts';
 import type { PropertyRow } from '../contact-properties/index.ts';
 import { addMembers, liveSegments } from '../segments/index.ts';
 import { liveTopics, type Choice } from '../topics/index.ts';
-import { contactCount, countContacts, planOf } from '../usage/index.ts';
+import { contactCount, addToContactCount, planOf } from '../usage/index.ts';
 import { recordConsent } from './consent.store.ts';
 import { findContactsByKeys, insertContacts, type ContactRow } from './contacts.store.ts';
 import { newContact } from './new-contact.ts';
@@ -31,44 +31,47 @@ export interface ImportedRows {
 /** Somebody else made the same contact, or used up the plan, since the batch looked: it is done again. */
 export class ImportRaced extends Error {}
 
-/** Writes rows in the order in which they stand, so that of two with one address the first one creates. */
+/**
+ * Writes rows in the order in which they stand, so that of two with one address the first one creates. Records no
+ * `contact.created` and no `contact.updated`: webhooks are not told of rows.
+ */
 export async function importRows(store: Store, tx: Executor, batch: RowsToImport): Promise<ImportedRows> {
   const { teamId, rows } = batch;
   const keys = [...new Set(rows.map(({ read }) => read.emailKey))];
-  const standing = new Map((await findContactsByKeys(tx, teamId, keys)).map((row) => [row.email_key, row]));
+  const existing = new Map((await findContactsByKeys(tx, teamId, keys)).map((row) => [row.email_key, row]));
   const { contact_limit: limit } = await planOf(store, tx, teamId);
   const room = Math.max(0, limit - (await contactCount(tx, teamId)));
-  const plan = planOfRows(store, batch, { standing, room, limit });
-  await writeFresh(store, tx, batch, plan.fresh);
-  const changed = await writeChanges(store, tx, batch, plan);
-  const touched = [...plan.fresh, ...changed];
-  const said = await saidByRows(tx, teamId, touched, plan.lists);
+  const sorted = sortRows(store, batch, { existing, room, limit });
+  await writeFresh(store, tx, batch, sorted.fresh);
+  const changed = await writeChanges(store, tx, batch, sorted);
+  const touched = [...sorted.fresh, ...changed];
+  const fromRows = await namedByRows(tx, teamId, touched, sorted.lists);
   const members = touched.flatMap(({ id }) =>
     batch.segmentIds.map((segment) => ({ segment_id: segment, contact_id: id })),
   );
-  await addMembers(tx, [...members, ...said.members]);
+  await addMembers(tx, [...members, ...fromRows.members]);
   // What a row says of its contact goes before what the import says of all.
-  await chooseTopics(store, tx, [...decisionsFor(touched, batch.topics), ...said.decisions], { source: 'import' });
-  const { created, updated, skipped, failures } = plan;
-  if (created > 0 && (await countContacts(tx, teamId, created)) > limit) throw new ImportRaced();
+  await chooseTopics(store, tx, [...decisionsFor(touched, batch.topics), ...fromRows.decisions], { source: 'import' });
+  const { created, updated, skipped, failures } = sorted;
+  if (created > 0 && (await addToContactCount(tx, teamId, created)) > limit) throw new ImportRaced();
   return { created, updated, skipped, failures };
 }
 
-interface Plan extends ImportedRows {
+interface SortedRows extends ImportedRows {
   fresh: ContactRow[];
   /** By the address of a contact that stood before, what rows say of it, in their order. */
   changes: Map<string, ReadRow[]>;
   /** By address, what rows say of segments and topics. */
   lists: Map<string, NonNullable<ReadRow['lists']>[]>;
-  standing: Map<string, ContactRow>;
+  existing: Map<string, ContactRow>;
 }
 
-function planOfRows(
+function sortRows(
   store: Store,
   { teamId, rows, declared, onConflict }: RowsToImport,
-  { standing, room, limit }: { standing: Map<string, ContactRow>; room: number; limit: number },
-): Plan {
-  const plan: Plan = {
+  { existing, room, limit }: { existing: Map<string, ContactRow>; room: number; limit: number },
+): SortedRows {
+  const sorted: SortedRows = {
     created: 0,
     updated: 0,
     skipped: 0,
@@ -76,40 +79,40 @@ function planOfRows(
     fresh: [],
     changes: new Map(),
     lists: new Map(),
-    standing,
+    existing,
   };
   const slots = new Map(declared.map(({ key, slot }) => [key, slot]));
-  const begun = new Map<string, ReadRow>();
+  const createdHere = new Map<string, ReadRow>();
   for (const { row, read } of rows) {
     const { emailKey } = read;
-    const before = begun.get(emailKey);
-    if (standing.has(emailKey) || before) {
+    const before = createdHere.get(emailKey);
+    if (existing.has(emailKey) || before) {
       if (onConflict === 'skip') {
-        plan.skipped++;
+        sorted.skipped++;
         continue;
       }
-      plan.updated++;
-      if (before) begun.set(emailKey, merged(before, read));
-      else plan.changes.set(emailKey, [...(plan.changes.get(emailKey) ?? []), read]);
-    } else if (plan.created < room) {
-      plan.created++;
-      begun.set(emailKey, read);
+      sorted.updated++;
+      if (before) createdHere.set(emailKey, merged(before, read));
+      else sorted.changes.set(emailKey, [...(sorted.changes.get(emailKey) ?? []), read]);
+    } else if (sorted.created < room) {
+      sorted.created++;
+      createdHere.set(emailKey, read);
     } else {
-      plan.failures.push({ row, reason: `the plan's limit of ${limit} contacts is reached`, value: read.email });
+      sorted.failures.push({ row, reason: `the plan's limit of ${limit} contacts is reached`, value: read.email });
       continue;
     }
-    if (read.lists) plan.lists.set(emailKey, [...(plan.lists.get(emailKey) ?? []), read.lists]);
+    if (read.lists) sorted.lists.set(emailKey, [...(sorted.lists.get(emailKey) ?? []), read.lists]);
   }
-  plan.fresh = [...begun.values()].map((read) => contactOf(store, teamId, read, slots));
-  return plan;
+  sorted.fresh = [...createdHere.values()].map((read) => contactOf(store, teamId, read, slots));
+  return sorted;
 }
 
 /** Memberships and choices that stand in the rows themselves, of what has not been deleted since they were written down. */
-async function saidByRows(
+async function namedByRows(
   tx: Executor,
   teamId: string,
   touched: readonly ContactRow[],
-  lists: Plan['lists'],
+  lists: SortedRows['lists'],
 ): Promise<{ members: { segment_id: string; contact_id: string }[]; decisions: Decision[] }> {
   if (lists.size === 0) return { members: [], decisions: [] };
   const segments = new Set((await liveSegments(tx, teamId)).map(({ id }) => id));
@@ -183,12 +186,12 @@ async function writeChanges(
   store: Store,
   tx: Executor,
   { declared }: RowsToImport,
-  { changes, standing }: Plan,
+  { changes, existing }: SortedRows,
 ): Promise<ContactRow[]> {
   const known = new Set(declared.map(({ key }) => key));
   const written: ContactRow[] = [];
   for (const [emailKey, reads] of changes) {
-    let before = standing.get(emailKey);
+    let before = existing.get(emailKey);
     for (const read of reads) {
       if (!before) break;
       const properties = Object.fromEntries(Object.entries(read.values).filter(([key]) => known.has(key)));

@@ -1,6 +1,6 @@
 /**
  * Suppressions: addresses a team's mail does not go to, by its own word, a bounce or a complaint. Addresses are
- * compared without letter case. Asked before every hand-off; adding an address twice changes nothing.
+ * compared without letter case. Asked by every claim; adding an address twice changes nothing.
  */
 export { addSuppressions, createSuppression } from './add-suppressions.ts';
 export { getSuppression, listSuppressions } from './read-suppressions.ts';

@@ -45,8 +45,8 @@ export async function usageOf(db: Executor, teamId: string, now: number): Promis
   return usage;
 }
 
-/** Adds to how many contacts a team has; answers how many those are. Always the last statement that takes a lock. */
-export async function countContacts(tx: Executor, teamId: string, change: number): Promise<number> {
+/** Adds to how many contacts a team has; answers how many those are. Locks the team's row until the commit. */
+export async function addToContactCount(tx: Executor, teamId: string, change: number): Promise<number> {
   const sql = `insert into contact_counts (team_id, contacts) values (?, ?)
     on conflict (team_id) do update set contacts = contact_counts.contacts + excluded.contacts returning contacts`;
   return Number((await tx.get<{ contacts: number }>(sql, [teamId, change]))?.contacts);

@@ -124,6 +124,7 @@ function deliveriesOf(
     tls: domain.tls,
     tls_verify: domain.tls_verify,
     attempt: 0,
+    // In spite of its name: when it is first due.
     accepted_at: dueAt,
     due_at: dueAt,
     lease_owner: null,

@@ -22,7 +22,7 @@ export interface DestinationOptions {
   now: () => number;
   random: () => number;
   quitMs: number;
-  /** A connection is gone. */
-  onLeft: () => void;
+  /** A connection is gone, or an opening ended without one. */
+  onFewer: () => void;
   idleSessions: IdleSessions;
 }

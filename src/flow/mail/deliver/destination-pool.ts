@@ -60,14 +60,14 @@ export function createDestinationPool(options: DestinationPoolOptions): Destinat
   const idleSessions = new IdleSessions(options.clock, options.limits.idleMs);
   const slots = new ConnectionSlots(options.limits.connectionsTotalMax, idleSessions);
   let isClosing = false;
-  let onLeft = (): void => {};
+  let onFewer = (): void => {};
 
   const isEmpty = (): boolean => [...destinations.values()].every((each) => each.connections === 0);
   const untilEmpty = async (limitMs: number): Promise<void> => {
     if (limitMs <= 0 || isEmpty()) return;
     await new Promise<void>((done) => {
       const cancel = options.clock.timer(limitMs, done);
-      onLeft = () => {
+      onFewer = () => {
         if (!isEmpty()) return;
         cancel();
         done();
@@ -105,7 +105,7 @@ export function createDestinationPool(options: DestinationPoolOptions): Destinat
       now: options.now,
       random: options.random,
       quitMs: options.quitMs,
-      onLeft: () => onLeft(),
+      onFewer: () => onFewer(),
     });
     if (isClosing) destination.stop();
     destinations.set(key, destination);

@@ -112,7 +112,7 @@ export class Destination implements ShareWaiter {
     if (opened.kind !== 'open') {
       if (opened.kind === 'unneeded') this.#openForWaiters();
       else this.#openingFailed(opened);
-      return this.#options.onLeft();
+      return this.#options.onFewer();
     }
     const { session, peer } = opened;
     this.#opening -= 1;
@@ -319,7 +319,7 @@ export class Destination implements ShareWaiter {
   #retired(address: MxAddress): void {
     this.#closing -= 1;
     this.#options.slots.left(address);
-    this.#options.onLeft();
+    this.#options.onFewer();
     this.#openForWaiters();
   }
 
@@ -329,7 +329,7 @@ export class Destination implements ShareWaiter {
     if (!this.#sessions.delete(session) || !address) return;
     this.#options.slots.leaves(address);
     this.#options.slots.left(address);
-    this.#options.onLeft();
+    this.#options.onFewer();
   }
 
   /** Refuses the waiters, gives up openings, closes idle connections; transactions under way may end. */

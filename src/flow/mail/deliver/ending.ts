@@ -9,7 +9,7 @@ export type Ending =
   /** The peer ended the session: it may want no more from this team, and still serve the others. */
   | { kind: 'turned away'; why: Deferral };
 
-/** What the outcomes of a transaction say; undefined where that is nothing. */
+/** What the outcomes of a transaction say of later mail; undefined where that is nothing, as of one that was aborted. */
 export function endingOf({ connection, mx }: SmtpSession, outcomes: RecipientOutcome[]): Ending | undefined {
   const { failure } = connection;
   if (failure?.kind === 'aborted') return undefined;

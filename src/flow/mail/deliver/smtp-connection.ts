@@ -65,6 +65,7 @@ export class SmtpConnection {
   #parser = new ReplyParser();
   #replies: Reply[] = [];
   #waiter: Waiter | undefined;
+  /** Ends the wait of `#within`, when the connection fails. */
   #wake: (() => void) | undefined;
   /** Counts what the peer sent since `expectNothingAfter`; undefined before that. */
   #since: { newlines: number; lastByte: number } | undefined;
@@ -163,6 +164,7 @@ export class SmtpConnection {
   /** Checks the certificate but does not demand it: encryption to an unknown peer is better than none (RFC 7435). */
   async startTls(host: string, timeoutMs: number, wishes: TlsWishes): Promise<TlsInfo> {
     const plain = this.#socket;
+    // `error` and `close` stay: the socket may break before TLS stands, and an error without a listener ends the process.
     plain.removeAllListeners('data');
     plain.removeAllListeners('end');
     const secure = connectTls({

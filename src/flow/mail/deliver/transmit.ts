@@ -154,8 +154,8 @@ const SMALL_BYTES = 64 * 1024;
 const DOT = Buffer.from('.\r\n');
 
 /**
- * Sends the content and, once the ledger entry is durable, the final dot: after a crash a delivery without the entry
- * may be retried, one with it may not. A large message's entry is written after its content has left, because the
+ * Sends the content and, once the ledger entry is durable, the final dot. After a crash a delivery without the entry is sent
+ * again; one with it only where the log that `mark` writes shows that the dot was not reached. A large message's entry is written after its content has left, because the
  * transfer may take minutes and may be broken off.
  */
 async function sendContentAndDot(
@@ -176,6 +176,7 @@ async function sendContentAndDot(
   await handOff.intend();
   const stopped = stoppedBy(session);
   if (stopped) return stopped;
+  // An abort from here on would cut the connection behind the dot, and leave the delivery in doubt.
   unwatch();
   handOff.mark();
   connection.write(last);

@@ -197,6 +197,7 @@ async function recordSent(world: World, tx: Executor, deliveries: ClaimedDeliver
       type: 'email.sent',
       subjectId: emailId,
       at: now,
+      // Another node may be recording `email.sent` of a late one now: the look-up under a lock decides (`firstOfTheirKind`).
       isFirst: !late.has(emailId),
     })),
   );

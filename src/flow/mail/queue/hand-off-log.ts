@@ -11,6 +11,7 @@ import { hostMarks, isOfThisBoot, type ProcessMarks } from '../../../platform/pr
  * exactly which dots were about to be written; only after a crash of the machine is the ledger all there is.
  */
 export interface HandOffLog {
+  /** The lease owner in queue, ledger and settle as well, by which recovery joins this file and the rows. */
   readonly owner: string;
   mark(deliveryId: string): void;
   clear(deliveryId: string): void;

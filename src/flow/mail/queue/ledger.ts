@@ -4,7 +4,7 @@ import { LeaseLost } from './carry.ts';
 import { claimDeliveries, type Claimed, type ClaimRequest } from './claim.ts';
 import { recordHandOffs, unclaim, unclaimAllBut, type ClaimKey } from './deliveries.store.ts';
 
-/** Writes the queue's claims and hand-offs; those that come together share one commit. */
+/** Writes the queue's claims and hand-offs; those that come together share one commit. Undoing has transactions of its own. */
 export interface Ledger {
   /** `tookMs`: the statements alone, without the wait for a commit. */
   claim(request: Omit<ClaimRequest, 'owner'>): Promise<Claimed & { tookMs: number }>;
@@ -28,6 +28,7 @@ export function createLedger(world: World, owner: string): Ledger {
     }),
     intend: world.commits.lane<ClaimKey, void>(async (tx, claims) => {
       const now = world.clock.now();
+      // `recover.ts` knows a hand-off by these two times being `ambiguous_hours` apart.
       const ours = await recordHandOffs(tx, owner, claims, { now, doubtUntil: now + ambiguousMs });
       return claims.map(({ id }) => (ours.has(id) ? undefined : new LeaseLost('another node holds this delivery now')));
     }),

@@ -68,6 +68,7 @@ export function conclude(world: World, row: DeliveryRow, outcomes: readonly Outc
         done.logLines.push((log) => log.failed({ emailId: row.email_id, to, reason: first.reason }));
         break;
       case 'ambiguous': {
+        // The doubt begins now, not at the dot. `recover.ts` knows a hand-off by these two being `ambiguous_hours` apart.
         const handedOffAt = now;
         const dueAt = handedOffAt + world.config.delivery.ambiguous_hours * HOUR_MS;
         done.doubt = { recipients: to, handedOffAt, dueAt };
@@ -81,7 +82,10 @@ export function conclude(world: World, row: DeliveryRow, outcomes: readonly Outc
   return done;
 }
 
-/** Recipients with the same kind of outcome for the same reason share an event. */
+/**
+ * Recipients with the same kind of outcome share an event; bounces, suppressions and failures only with the same reason. All
+ * deferrals are one group, whose first decides: the row has one next attempt.
+ */
 function groupOf(outcome: Outcome): string {
   switch (outcome.kind) {
     case 'bounced': {

@@ -106,7 +106,8 @@ async function writeDown(world: World, tx: Executor, items: Settled[]): Promise<
       else moves.set(state, [row.email_id]);
     }
   }
-  // An email moves to a state at most once, so the event that moved it is the first of its type.
+  // An email moves to a state at most once, so the events of that move are the first of their type: several where deliveries of
+  // one email settle together. They are counted once (`additionsOf`).
   const moved = new Set<string>();
   for (const state of LAST_EVENTS) {
     for (const id of await advanceLastEvent(tx, moves.get(state) ?? [], state)) moved.add(`${id} email.${state}`);

@@ -67,7 +67,7 @@ export async function mustBeWithinImportLimit(db: Executor, teamId: string): Pro
 }
 
 /** Puts a file that is stored under `id` in line; the commit of its row wakes the loop that reads it (`onCommit`). */
-export async function createImport({ store, teamId }: Ctx, id: string, file: ImportFile, form: ImportForm) {
+export async function queueImport({ store, teamId }: Ctx, id: string, file: ImportFile, form: ImportForm) {
   const { map, onConflict, segments, topics } = checkImport(form);
   await store.db.tx(async (tx) => {
     await lockTeam(tx, teamId);
