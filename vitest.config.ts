@@ -71,7 +71,7 @@ const onBoth = [
   'test/api/received-emails/read-received.test.ts',
   'test/api/segments/{filter-model,segments}.test.ts',
   'test/api/shares/{create-share,link-ends}.test.ts',
-  'test/api/suppressions/{suppressed-mail,suppressions}.test.ts',
+  'test/api/suppressions/{search-suppressions,suppressed-mail,suppressions}.test.ts',
   'test/api/teams/team.test.ts',
   'test/api/templates/{publish-template,send-with-template}.test.ts',
   'test/api/topics/{confirmation,topics}.test.ts',
