@@ -80,7 +80,7 @@ async function addAudience(ctx: Ctx): Promise<void> {
       await createTopic(ctx, { name, default_subscription: 'opt_in', visibility: 'public' });
     }
   }
-  const segments = (await listSegments(ctx, PAGE)).data.map(({ name }) => name);
+  const segments = (await listSegments(ctx, {}, PAGE)).data.map(({ name }) => name);
   const wanted = [
     { name: 'Reachable', field: 'unsubscribed', op: 'eq', value: false },
     { name: 'At example.net', field: 'email', op: 'contains', value: 'example.net' },

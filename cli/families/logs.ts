@@ -32,6 +32,7 @@ export const logs = {
       },
       start_date: { value: '<time>', says: 'only those received at this ISO 8601 time or later' },
       end_date: { value: '<time>', says: 'only those received at this ISO 8601 time or earlier' },
+      search: { value: '<text>', says: 'only those whose path begins with this, such as /emails' },
     },
     columns: [id, received, status, method, endpoint, { ...agent, shown: 'wide' }],
     empty: 'There are no requests yet.',

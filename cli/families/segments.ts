@@ -27,6 +27,7 @@ export const segments = {
   list: listOf('listSegments', {
     summary: 'list segments, newest first',
     example: 'segments list',
+    filters: { search: { value: '<text>', says: 'only those whose name contains this' } },
     columns,
     empty: 'There are no segments yet.',
   }),

@@ -24,6 +24,7 @@ export const suppressions = {
         says: 'only those suppressed by a bounce, by a complaint or as manual',
         choices: ['bounce', 'complaint', 'manual'],
       },
+      search: { value: '<text>', says: 'only those whose address begins with this' },
     },
     columns,
     empty: 'There are no suppressions yet.',

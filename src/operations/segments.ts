@@ -11,7 +11,7 @@ import { pageOf, type Operations } from './operation.ts';
 
 export const segments = {
   createSegment: (ctx, { body }) => createSegment(ctx, body),
-  listSegments: (ctx, { query }) => listSegments(ctx, pageOf(query)),
+  listSegments: (ctx, { query = {} }) => listSegments(ctx, query, pageOf(query)),
   previewSegment: (ctx, { body }) => countFilter(ctx, body.filter),
   getSegment: (ctx, { path }) => getSegment(ctx, path.segment),
   updateSegment: (ctx, { path, body }) => updateSegment(ctx, path.segment, body),

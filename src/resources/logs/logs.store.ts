@@ -1,4 +1,12 @@
-import { pageOf, pageSql, pageValues, type Executor, type Page, type Value } from '../../platform/db/index.ts';
+import {
+  pageOf,
+  pageSql,
+  pageValues,
+  prefixPage,
+  type Executor,
+  type Page,
+  type Value,
+} from '../../platform/db/index.ts';
 import { firstIdAt } from '../../platform/ids/index.ts';
 
 /** Bodies are JSON text, redacted before they come here. The time of the request is in its id. */
@@ -45,6 +53,8 @@ export interface LogRowFilter {
   /** Milliseconds, both inclusive. */
   createdFrom?: number | undefined;
   createdTo?: number | undefined;
+  /** What the path begins with, with or without its first slash. */
+  search?: string | undefined;
 }
 
 export type LogListRow = Pick<LogRow, 'id' | 'method' | 'endpoint' | 'response_status' | 'user_agent'>;
@@ -55,19 +65,25 @@ export async function listLogRows(
   filter: LogRowFilter,
   page: Page,
 ): Promise<{ rows: LogListRow[]; hasMore: boolean }> {
-  const where = ['team_id = ?'];
-  const values: Value[] = [teamId];
+  const where = ['true'];
+  const values: Value[] = [];
   const narrow = (condition: string, value: Value): void => {
     where.push(condition);
     values.push(value);
   };
-  const { responseStatus, createdFrom, createdTo } = filter;
+  const { responseStatus, createdFrom, createdTo, search } = filter;
   if (responseStatus !== undefined) narrow('response_status >= 400 and response_status = ?', responseStatus);
   if (createdFrom !== undefined) narrow('id >= ?', firstIdAt(createdFrom));
   if (createdTo !== undefined) narrow('id < ?', firstIdAt(createdTo + 1));
   const columns = 'id, method, endpoint, response_status, user_agent';
-  const sql = pageSql('request_logs', where.join(' and '), page, columns);
-  return pageOf(await db.all<LogListRow>(sql, [...values, ...pageValues(page)]), page);
+  const narrowed = where.join(' and ');
+  if (search !== undefined) {
+    const prefix = search.startsWith('/') ? search : `/${search}`;
+    const list = { table: 'request_logs', columns, teamId, where: { sql: narrowed, values } };
+    return prefixPage<LogListRow>(db, { ...list, column: 'endpoint', prefix }, page);
+  }
+  const sql = pageSql('request_logs', `team_id = ? and ${narrowed}`, page, columns);
+  return pageOf(await db.all<LogListRow>(sql, [teamId, ...values, ...pageValues(page)]), page);
 }
 
 /** Of these teams, those that have a log from before their time. */

@@ -19,7 +19,8 @@ export async function getLog(ctx: Ctx, id: string) {
 }
 
 export async function listLogs(ctx: Ctx, filter: QueryOf<'listLogs'>, page: Page) {
-  const narrowed = { responseStatus: filter.response_status, ...readCreatedRange(filter) };
+  const { response_status: responseStatus, search } = filter;
+  const narrowed = { responseStatus, search, ...readCreatedRange(filter) };
   const { rows, hasMore } = await listLogRows(ctx.store.db, ctx.teamId, narrowed, page);
   return { object: 'list' as const, has_more: hasMore, data: rows.map(present) };
 }

@@ -1,8 +1,9 @@
+import type { QueryOf } from '../../contract/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import type { Page } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../access/index.ts';
-import { findSegment, listSegmentRows, type SegmentRow } from './segments.store.ts';
+import { findSegment, listSegmentRows, type ListedSegment } from './segments.store.ts';
 
 export async function getSegment({ store, teamId }: Ctx, id: string) {
   const row = await findSegment(store.db, teamId, id);
@@ -11,9 +12,13 @@ export async function getSegment({ store, teamId }: Ctx, id: string) {
   return { object: 'segment' as const, ...presentSegment(row), filter };
 }
 
-export async function listSegments({ store, teamId }: Ctx, page: Page) {
-  const { rows, hasMore } = await listSegmentRows(store.db, teamId, page);
+export async function listSegments({ store, teamId }: Ctx, { search }: QueryOf<'listSegments'>, page: Page) {
+  const { rows, hasMore } = await listSegmentRows(store.db, teamId, search, page);
   return { object: 'list' as const, has_more: hasMore, data: rows.map(presentSegment) };
 }
 
-export const presentSegment = ({ id, name, created_at }: SegmentRow) => ({ id, name, created_at: isoTime(created_at) });
+export const presentSegment = ({ id, name, created_at }: ListedSegment) => ({
+  id,
+  name,
+  created_at: isoTime(created_at),
+});

@@ -1,4 +1,5 @@
 import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../platform/db/index.ts';
+import { foldText } from '../../protocol/contact-filter/index.ts';
 
 export interface SegmentRow {
   id: string;
@@ -8,6 +9,8 @@ export interface SegmentRow {
   filter: string | null;
   created_at: number;
 }
+
+export type ListedSegment = Pick<SegmentRow, 'id' | 'name' | 'created_at'>;
 
 const COLUMNS = ['id', 'team_id', 'name', 'filter', 'created_at'] as const;
 const LIVE = 'team_id = ? and deleted_at is null';
@@ -35,9 +38,16 @@ export async function countSegments(db: Executor, teamId: string): Promise<numbe
 export async function listSegmentRows(
   db: Executor,
   teamId: string,
+  search: string | undefined,
   page: Page,
-): Promise<{ rows: SegmentRow[]; hasMore: boolean }> {
-  return pageOf(await db.all<SegmentRow>(pageSql('segments', LIVE, page), [teamId, ...pageValues(page)]), page);
+): Promise<{ rows: ListedSegment[]; hasMore: boolean }> {
+  const read = (part: Page) =>
+    db.all<ListedSegment>(pageSql('segments', LIVE, part, 'id, name, created_at'), [teamId, ...pageValues(part)]);
+  if (search === undefined) return pageOf(await read(page), page);
+  // Letter case is folded here and not in SQL: SQLite folds ASCII alone. A team has few segments.
+  const wanted = foldText(search);
+  const rows = await read({ ...page, limit: Number.MAX_SAFE_INTEGER - 1 });
+  return pageOf(rows.filter(({ name }) => foldText(name).includes(wanted)).slice(0, page.limit + 1), page);
 }
 
 export async function renameSegment(tx: Executor, teamId: string, id: string, name: string): Promise<boolean> {

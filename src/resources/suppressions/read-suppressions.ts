@@ -1,16 +1,17 @@
+import type { QueryOf } from '../../contract/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import type { Executor, Page } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { keyOf } from './email-key.ts';
-import { findByIds, findByKeys, listSuppressionRows, type Origin, type SuppressionRow } from './suppressions.store.ts';
+import { findByIds, findByKeys, listSuppressionRows, type SuppressionRow } from './suppressions.store.ts';
 
 export async function getSuppression(ctx: Ctx, idOrAddress: string) {
   return { object: 'suppression' as const, ...present(await suppressionNamed(ctx.store.db, ctx.teamId, idOrAddress)) };
 }
 
-export async function listSuppressions(ctx: Ctx, filter: { origin?: Origin | undefined }, page: Page) {
-  const { rows, hasMore } = await listSuppressionRows(ctx.store.db, ctx.teamId, filter.origin, page);
+export async function listSuppressions(ctx: Ctx, filter: QueryOf<'listSuppressions'>, page: Page) {
+  const { rows, hasMore } = await listSuppressionRows(ctx.store.db, ctx.teamId, filter, page);
   return { object: 'list' as const, has_more: hasMore, data: rows.map(present) };
 }
 

@@ -1,4 +1,5 @@
-import { pageOf, pageSql, pageValues, textsIn, type Executor, type Page } from '../../platform/db/index.ts';
+import { pageOf, pageSql, pageValues, prefixPage, textsIn, type Executor, type Page } from '../../platform/db/index.ts';
+import { normalizeAddressStart } from '../../protocol/address/index.ts';
 
 export type Origin = 'bounce' | 'complaint' | 'manual';
 
@@ -39,12 +40,16 @@ export function findByIds(db: Executor, teamId: string, ids: string[]): Promise<
 export async function listSuppressionRows(
   db: Executor,
   teamId: string,
-  origin: Origin | undefined,
+  { origin, search }: { origin?: Origin | undefined; search?: string | undefined },
   page: Page,
 ): Promise<{ rows: SuppressionRow[]; hasMore: boolean }> {
-  const where = origin === undefined ? 'team_id = ?' : 'team_id = ? and origin = ?';
-  const values = origin === undefined ? [teamId] : [teamId, origin];
-  const rows = await db.all<SuppressionRow>(pageSql('suppressions', where, page), [...values, ...pageValues(page)]);
+  const where = origin === undefined ? { sql: 'true', values: [] } : { sql: 'origin = ?', values: [origin] };
+  if (search !== undefined) {
+    const prefix = normalizeAddressStart(search);
+    return prefixPage<SuppressionRow>(db, { table: 'suppressions', teamId, where, column: 'email_key', prefix }, page);
+  }
+  const sql = pageSql('suppressions', `team_id = ? and ${where.sql}`, page);
+  const rows = await db.all<SuppressionRow>(sql, [teamId, ...where.values, ...pageValues(page)]);
   return pageOf(rows, page);
 }
 

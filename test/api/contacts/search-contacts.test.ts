@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Value } from '../../../src/platform/db/index.ts';
 import { insertContacts } from '../../../src/resources/contacts/contacts.store.ts';
 import { newContact } from '../../../src/resources/contacts/new-contact.ts';
 import { addMembers } from '../../../src/resources/segments/segments.store.ts';
+import { driver } from '../../rig/database.ts';
+import { plansOf, rowsRead } from '../../rig/plans.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;
@@ -147,36 +148,19 @@ describe('search among many contacts', () => {
   );
 
   it.each(PATHS)('%s reads the few that it finds, by indexes, and no other contact', async (template) => {
-    const { db } = scene.app.world;
-    const asked: { sql: string; values: readonly Value[] }[] = [];
-    const { all, get } = db;
-    db.all = ((sql: string, values: readonly Value[] = []) => (
-      asked.push({ sql, values }),
-      all.call(db, sql, values)
-    )) as typeof all;
-    db.get = ((sql: string, values: readonly Value[] = []) => (
-      asked.push({ sql, values }),
-      get.call(db, sql, values)
-    )) as typeof get;
-    try {
-      await pageOf(team, template.replace('SEGMENT', segment), { search: 'few' });
-    } finally {
-      Object.assign(db, { all, get });
-    }
-    const reads = asked.filter(({ sql }) => / contacts c\b/.test(sql) && sql.includes('email_key'));
-    expect(reads.length).toBeGreaterThanOrEqual(2);
-    for (const { sql, values } of reads) {
-      const explain =
-        db.dialect === 'pg' ? 'explain (analyze, costs off, timing off, summary off)' : 'explain query plan';
-      const plan = (await db.all(`${explain} ${sql}`, values)).map((line) => Object.values(line).join(' ')).join('\n');
+    const plans = await plansOf(
+      scene.app.world.db,
+      () => pageOf(team, template.replace('SEGMENT', segment), { search: 'few' }),
+      ' contacts c',
+      'email_key',
+    );
+    expect(plans.length).toBeGreaterThanOrEqual(2);
+    for (const plan of plans) {
       expect(plan).not.toMatch(/Seq Scan on contacts|SCAN c\b|\(team_id=\?\)/);
       for (const name of ['email', 'first_name', 'last_name']) {
-        expect(plan).toContain(
-          name === 'email' && db.dialect === 'sqlite' ? 'contacts_email' : `contacts_${name}_start`,
-        );
+        expect(plan).toContain(name === 'email' && driver !== 'pg' ? 'contacts_email' : `contacts_${name}_start`);
       }
-      const rows = [...plan.matchAll(/(?:rows=|Removed by Filter: )(\d+)/g)].map(([, n]) => Number(n));
-      expect(Math.max(0, ...rows)).toBeLessThanOrEqual(FEW);
+      expect(rowsRead(plan)).toBeLessThanOrEqual(FEW);
     }
   });
 });

@@ -54,6 +54,53 @@ describe('POST /segments', () => {
     }
   });
 
+  it('search finds part of a name in any letter case, page by page, and takes % and _ as they are', async () => {
+    const team = await scene.team();
+    for (const name of [
+      'Übergabe',
+      'Caf\u00e9',
+      '100% sure_thing',
+      'Paying one',
+      'Other',
+      'paying TWO',
+      'Not PAYING',
+    ]) {
+      await make(team, { name });
+    }
+    await call(team, 'DELETE', `/segments/${await make(team, { name: 'paying no more' })}`);
+    const found = async (search: string, more = '') => {
+      const { status, body } = await call(team, 'GET', `/segments?search=${encodeURIComponent(search)}${more}`);
+      expect(status, JSON.stringify(body)).toBe(200);
+      return body as { has_more: boolean; data: { id: string; name: string }[] };
+    };
+    const names = async (search: string) => (await found(search)).data.map(({ name }) => name);
+    expect(await names('üBER')).toEqual(['Übergabe']);
+    expect(await names('cafe\u0301')).toEqual(['Caf\u00e9']);
+    expect(await names('%')).toEqual(['100% sure_thing']);
+    expect(await names('e_t')).toEqual(['100% sure_thing']);
+    expect(await names("' or 1=1 --")).toEqual([]);
+    const { data } = await found('paying');
+    expect(data.map(({ name }) => name)).toEqual(['Not PAYING', 'paying TWO', 'Paying one']);
+    const [newest, middle, oldest] = data;
+    expect(await found('paying', '&limit=2')).toMatchObject({ has_more: true, data: [newest, middle] });
+    expect(await found('paying', `&limit=2&after=${middle?.id}`)).toEqual({
+      ...{ object: 'list', has_more: false },
+      data: [oldest],
+    });
+    expect(await found('paying', `&limit=1&before=${oldest?.id}`)).toMatchObject({ has_more: true, data: [middle] });
+    const other = await scene.team();
+    expect((await call(other, 'GET', '/segments?search=paying')).body.data).toEqual([]);
+    for (const search of ['', ' ', 'x'.repeat(201)]) {
+      expect(await call(team, 'GET', `/segments?search=${encodeURIComponent(search)}`)).toMatchObject({
+        status: 422,
+        body: {
+          name: 'invalid_parameter',
+          message: expect.stringMatching(/^search must be 1 to 200 characters long and not blank; got /),
+        },
+      });
+    }
+  });
+
   it('a filter at fault has one entry for each condition, at creation and in a preview', async () => {
     const team = await withProperties();
     const filter = {
