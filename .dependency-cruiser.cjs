@@ -229,9 +229,10 @@ module.exports = {
       severity: 'error',
       comment:
         'The console imports a command of the cli, or reaches past an index.ts. They share the typed client, what the families say ' +
-        'of themselves and how answers are put into words; move what both need to cli/client, cli/families or cli/output.',
+        'of themselves, how what is typed is read and how answers are put into words; move what both need to cli/client, cli/families, ' +
+        'cli/input or cli/output.',
       from: { path: '^console/' },
-      to: { path: '^cli/', pathNot: '^cli/(client|families|output)/index\\.ts$' },
+      to: { path: '^cli/', pathNot: '^cli/(client|families|input|output)/index\\.ts$' },
     },
     {
       name: 'server-knows-no-client',

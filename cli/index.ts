@@ -5,11 +5,9 @@
  */
 import type { Command } from 'commander';
 import { addAccessCommands } from './commands/access.ts';
-import { addApiKeyCommands } from './commands/api-keys/index.ts';
 import { addAttachmentCommands } from './commands/attachments/index.ts';
 import { addContactCommands } from './commands/contacts/index.ts';
 import { addContactImportCommands } from './commands/contact-imports/index.ts';
-import { addContactPropertyCommands } from './commands/contact-properties/index.ts';
 import { addConsoleCommand } from './commands/console.ts';
 import { declareFamily, declareTail } from './commands/declare-family.ts';
 import { keepRest } from './commands/declare-rest.ts';
@@ -17,44 +15,63 @@ import { addDomainClaimCommands } from './commands/domain-claims/index.ts';
 import { addDomainCommands } from './commands/domains/index.ts';
 import { addEmailCommands } from './commands/emails/index.ts';
 import { addMetricsCommands } from './commands/metrics/index.ts';
-import { addQueueCommands } from './commands/queue/index.ts';
 import { addReceivedEmailCommands } from './commands/received-emails/index.ts';
-import { addSegmentCommands } from './commands/segments/index.ts';
 import { addSystemCommands } from './commands/system/index.ts';
 import { addSuppressionCommands } from './commands/suppressions/index.ts';
 import { addTeamCommands } from './commands/teams/index.ts';
 import { addWebhookCommands } from './commands/webhooks/index.ts';
-import { audit, inboundRules, logs, operatorAudit, shares, templates, topics, usage } from './families/index.ts';
+import {
+  apiKeys,
+  audit,
+  contactProperties,
+  inboundRules,
+  logs,
+  operatorAudit,
+  queue,
+  queueHolds,
+  segmentContacts,
+  segments,
+  shares,
+  templates,
+  topics,
+  usage,
+  type Family,
+} from './families/index.ts';
 
 export { adviceFor } from './commands/advise.ts';
 export { flagValues } from './commands/flag-values.ts';
 export { EXIT, EXIT_CODES } from './output/exit-codes.ts';
 
+const declare =
+  (...families: readonly Family[]) =>
+  (program: Command): void => {
+    for (const family of families) declareFamily(program, family);
+  };
+
 /** In the order of the help; with each part, the first words of the command line that need it. */
 const PARTS: readonly (readonly [words: string, add: (program: Command) => void])[] = [
   ['send emails explain', addEmailCommands],
-  ['shares', (program) => declareFamily(program, shares)],
+  ['shares', declare(shares)],
   ['attachments', addAttachmentCommands],
   ['received', addReceivedEmailCommands],
-  ['inbound-rules', (program) => declareFamily(program, inboundRules)],
+  ['inbound-rules', declare(inboundRules)],
   ['domains', addDomainCommands],
   ['domains', addDomainClaimCommands],
-  ['keys api-keys', addApiKeyCommands],
-  ['templates', (program) => declareFamily(program, templates)],
+  ['keys api-keys', declare(apiKeys)],
+  ['templates', declare(templates)],
   ['contacts', addContactCommands],
   ['contacts', addContactImportCommands],
-  ['contact-properties properties', addContactPropertyCommands],
-  ['segments', addSegmentCommands],
-  ['topics', (program) => declareFamily(program, topics)],
+  ['contact-properties properties', declare(contactProperties)],
+  ['segments', declare(segments, segmentContacts)],
+  ['topics', declare(topics)],
   ['suppressions', addSuppressionCommands],
   ['webhooks', addWebhookCommands],
   ['team', addTeamCommands],
-  ['usage', (program) => declareFamily(program, usage)],
+  ['usage', declare(usage)],
   ['metrics', addMetricsCommands],
-  ['logs', (program) => declareFamily(program, logs, (parent) => void declareTail(parent, logs.list))],
-  ['audit', (program) => declareFamily(program, audit)],
-  ['audit', (program) => declareFamily(program, operatorAudit)],
-  ['queue', addQueueCommands],
+  ['logs', (program) => declareFamily(program, logs, { add: (parent) => void declareTail(parent, logs.list) })],
+  ['audit', declare(audit, operatorAudit)],
+  ['queue', declare(queue, queueHolds)],
   ['health ready', addSystemCommands],
   ['console', addConsoleCommand],
   ['login logout profiles doctor status', addAccessCommands],

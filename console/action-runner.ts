@@ -10,7 +10,8 @@ import { ItemScreen } from './screens/item-screen.ts';
 import { ListScreen } from './screens/list-screen.ts';
 import type { Offer, Screen } from './screens/screen.ts';
 import { inALine } from './screens/title-of.ts';
-import { planOf, readBody, workOf, type Plan, type Work } from './works.ts';
+import { readForm } from './read-form.ts';
+import { planOf, workOf, type Plan, type Work } from './works.ts';
 
 /** As many lines of a form are asked for. */
 const LINES = 100;
@@ -36,9 +37,11 @@ interface Task {
   bound: Pick<BoundAction, 'action' | 'label'>;
   paths: readonly Path[];
   names: readonly string[];
-  body: Filled['body'];
+  typed: Filled['typed'];
   form?: FormDialog | undefined;
 }
+
+const NOTHING: Filled['typed'] = { fields: {}, files: {}, cleared: {} };
 
 /** Runs one action at a time: asks for its fields in a form, asks for confirmation, then calls the API. */
 export class ActionRunner {
@@ -65,7 +68,7 @@ export class ActionRunner {
     // What would change is shown for one.
     if (paths.length > 1 && (planOf(action.operation) || action.lines))
       return this.#stage.say(`${label} does one at a time: unmark the others (space).`);
-    if (!isForm) return this.#confirm({ bound, paths, names, body: {} });
+    if (!isForm) return this.#confirm({ bound, paths, names, typed: NOTHING });
     const title = `${label}: ${action.summary}${paths.length > 1 ? `, ${paths.length} of them` : ''}`;
     // Several have nothing set in common.
     const isAsking = asked.length === 0 && paths.length === 1 && (action.current ?? action.lines) !== undefined;
@@ -74,10 +77,15 @@ export class ActionRunner {
     const said = action.description?.replaceAll(/--(?=[a-z])/g, '') ?? '';
     const which = paths.length > 1 ? [`Of ${inALine(names)}.`] : [];
     const note = [...which, ...stays, said].join(' ').trim();
-    const flags = Object.fromEntries(Object.entries(action.flags).filter(([, { isTyped }]) => !isTyped));
-    const fields = { keys: Object.fromEntries(asked), flags, given, note, isAsking };
+    const fields = { keys: Object.fromEntries(asked), flags: action.flags, given, note, isAsking };
     const form: FormDialog = new FormDialog(title, fields, (filled) =>
-      this.#confirm({ bound, paths: paths.map((one) => ({ ...one, ...filled.path })), names, body: filled.body, form }),
+      this.#confirm({
+        bound,
+        paths: paths.map((one) => ({ ...one, ...filled.path })),
+        names,
+        typed: filled.typed,
+        form,
+      }),
     );
     this.#stage.dialog = form;
     if (isAsking) void this.#beginForm(form, action, path);
@@ -104,7 +112,7 @@ export class ActionRunner {
   }
 
   #confirm(task: Task): void {
-    const { bound, paths, names, body, form } = task;
+    const { bound, paths, names, typed, form } = task;
     const { action, label } = bound;
     const { url } = this.#stage.client;
     const go = (): void => void this.#run(task);
@@ -123,14 +131,21 @@ export class ActionRunner {
       const name = nameOf(this.#stage.client, destroys.name, paths[0] ?? {}, this.#stage.left);
       return void this.#learn(name, (found) => dialog.name(found), { form, waiting: dialog });
     }
-    const named = action.destroysNamed?.(body);
+    const named = action.destroysNamed?.(typed.fields);
     if (named) {
       const dialog = new ConfirmDialog({ title: label, says: named.says, where: url, yes: go });
       dialog.name(named.name);
       return void (this.#stage.dialog = dialog);
     }
     const plan = planOf(action.operation);
-    if (plan) return void this.#plan(task, plan(this.#stage.client, paths[0] ?? {}, body));
+    if (plan) {
+      const { client } = this.#stage;
+      const [path = {}] = paths;
+      return void this.#plan(
+        task,
+        readForm(client, action, path, typed).then((body) => plan(client, path, body)),
+      );
+    }
     if (form || routeOf(action.operation as OperationId)[0] === 'GET') return go();
     const question = `${action.summary[0]?.toUpperCase() ?? ''}${action.summary.slice(1)}${which}, on ${url}?`;
     const lines = [question, ...(action.description === undefined ? [] : [action.description])];
@@ -146,7 +161,7 @@ export class ActionRunner {
       this.#stage.dialog = new AskDialog(
         bound.label,
         [question],
-        () => void this.#run({ bound, paths: [{}], names, body: {}, form }, work),
+        () => void this.#run({ bound, paths: [{}], names, typed: NOTHING, form }, work),
         (columns) => draw(this.#stage.terminal, columns),
       );
     };
@@ -172,7 +187,7 @@ export class ActionRunner {
     }
   }
 
-  async #run({ bound, paths, names, body: filled, form }: Task, planned?: Work): Promise<void> {
+  async #run({ bound, paths, names, typed, form }: Task, planned?: Work): Promise<void> {
     const { action, label } = bound;
     const stage = this.#stage;
     const work = new AbortController();
@@ -183,7 +198,7 @@ export class ActionRunner {
       stage.say(`${label}${of(done)} … ${waits}${paths.length > 1 ? '  (esc stops it)' : ''}`);
     try {
       const progress = { tell, signal: work.signal };
-      const body = await readBody(stage.client, action.operation, paths[0] ?? {}, filled);
+      const body = planned ? {} : await readForm(stage.client, action, paths[0] ?? {}, typed);
       const special = planned ?? workOf(action.operation, body);
       const answers = special
         ? [await special(stage.client, progress)]

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiFault, type CallOf, type Client, type OperationId } from '../cli/client/index.ts';
 import type { Action } from '../cli/families/index.ts';
+import { callOf } from '../cli/input/index.ts';
 
 export type Path = Readonly<Record<string, string>>;
 
@@ -25,10 +26,10 @@ export async function carryOut(
   const answers: unknown[] = [];
   for (const path of paths) {
     tell(answers.length);
-    const call = { path, ...(Object.keys(action.flags).length > 0 || action.lines ? { body } : {}) };
+    const call = callOf(action, path, body);
     for (;;) {
       try {
-        answers.push(await client.call(action.operation as OperationId, call as CallOf<OperationId>, signal));
+        answers.push(await client.call(...call, signal));
         break;
       } catch (error) {
         // A limit longer than the client waits for by itself, such as the one on replays.

@@ -1,6 +1,6 @@
-import { expect, it } from 'vitest';
-import type { Family } from '../cli/families/index.ts';
-import { actionsOf, families, itemKeys, listsOf, operatorSections, sections } from './catalog.ts';
+import { describe, expect, it } from 'vitest';
+import { emails, type Action, type Family } from '../cli/families/index.ts';
+import { actionsOf, families, itemKeys, listsOf, operatorSections, RESERVED, sections } from './catalog.ts';
 
 it('every family that can be listed, shown or reported is on a screen', () => {
   const roots = new Set<unknown>([...sections, ...operatorSections].flatMap((section) => Object.values(section)));
@@ -26,12 +26,34 @@ it('everything that can be done is offered somewhere', () => {
   expect(all.filter((operation) => !offered.has(operation))).toEqual([]);
 });
 
-it('the keys of a screen are one letter each and differ', () => {
-  for (const family of families) {
-    const keys = actionsOf(family, itemKeys(family), false).map(({ key }) => key);
-    expect(new Set(keys).size, family.command).toBe(keys.length);
-    expect(keys.filter((key) => !/^[a-zA-Z]$/.test(key) || 'jkhlgGrqyx'.includes(key))).toEqual([]);
-  }
+describe('the keys of a screen', () => {
+  const faultsOf = (family: Family): string[] =>
+    [false, true].flatMap((isOnItem) => {
+      const bound = actionsOf(family, itemKeys(family), isOnItem);
+      return bound
+        .filter(({ key }, at) => !isFree(key) || bound.findIndex((other) => other.key === key) !== at)
+        .map(({ key, action }) => `${family.command}: ${action.operation} has ${key}`);
+    });
+  const isFree = (key: string): boolean => /^[a-zA-Z]$/.test(key) && !RESERVED.includes(key);
+
+  it('are a letter of its own for each action that is offered there', () => {
+    expect(families.flatMap(faultsOf)).toEqual([]);
+  });
+
+  it.each([
+    ['that another has', 's'],
+    ['that every screen has', 'q'],
+    ['that is none', ''],
+  ])('are told where one is declared %s', (_, key) => {
+    const planted: Family = { ...emails, actions: emails.actions.map((one, at) => (at === 1 ? { ...one, key } : one)) };
+    expect(faultsOf(planted)).toEqual([`emails: sendBatch has ${key}`]);
+  });
+
+  it('stay as they are where another action is declared before them', () => {
+    const planted: Family = { ...emails, actions: [{ ...emails.actions[0], key: 'z' } as Action, ...emails.actions] };
+    const keysOf = (family: Family) => actionsOf(family, itemKeys(family), false).map(({ key, label }) => key + label);
+    expect(keysOf(planted)).toEqual(['zsend', ...keysOf(emails)]);
+  });
 });
 
 it('an action keeps the key that people know: whoever changes this list moves a key under their fingers', () => {
@@ -53,12 +75,9 @@ it('an action keeps the key that people know: whoever changes this list moves a 
     contacts segments: a add-segment, e remove-segment
     contacts topics: s set-topics
     contacts list: c create, u update, d delete, a add-segment, e remove-segment, s set-topics
-    domains: c claim, z zone, o configure, a claim-status, i claim-verify, u update, v verify, t rotate, e regenerate, d delete
-    domains, an item: z zone, c configure, a claim-status, i claim-verify, u update, v verify, o rotate, e regenerate, d delete
-    domains: c claim, a claim-status, i claim-verify, z zone, o configure, u update, v verify, t rotate, e regenerate, d delete
-    domains, an item: c claim-status, a claim-verify, z zone, o configure, u update, v verify, t rotate, e regenerate, d delete
+    domains: a claim, z zone, n configure, i claim-status, m claim-verify, u update, v verify, o rotate, e regenerate, d delete
+    domains: a claim, i claim-status, m claim-verify, z zone, n configure, u update, v verify, o rotate, e regenerate, d delete
     domains list: c create, a claim, u update, v verify, o rotate, e regenerate, d delete, z zone, n configure, i claim-status, m claim-verify
-    domains list, an item: u update, v verify, o rotate, e regenerate, d delete, z zone, c configure, a claim-status, i claim-verify
     emails list: s send, b batch, e reschedule, c cancel, a create a link, v revoke a link
     inbound-rules list: c create, u update, d delete
     webhooks parked: e replay
@@ -66,7 +85,7 @@ it('an action keeps the key that people know: whoever changes this list moves a 
     queue holds: e release
     received list: d delete
     segments list: c create, p preview, u update, d delete, m metrics, a add-segment a segment, e remove-segment a segment
-    shares: c create, e revoke, s reschedule an email, a cancel an email
+    shares: a create, v revoke, e reschedule an email, c cancel an email
     suppressions list: a add, e remove
     team: u update
     templates list: c create, u update, p publish, d duplicate, e delete

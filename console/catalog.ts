@@ -133,8 +133,7 @@ export function actionsOf(family: Family, keys: readonly string[], isOnItem: boo
   const all = [...own.map((action) => ({ action, label: action.verb })), ...toItem].filter(
     ({ action }, at, list) => list.findIndex((one) => one.action === action) === at,
   );
-  const taken = new Set([...RESERVED, ...all.flatMap(({ action }) => action.key ?? [])]);
-  return all.map(({ action, label }) => ({ action, label, key: action.key ?? freeKey(taken, action) }));
+  return all.map(({ action, label }) => ({ action, label, key: action.key }));
 }
 
 /** The actions that apply to all of the items, and those that do not. */
@@ -158,21 +157,9 @@ const isOfInner = (operation: string, keys: readonly string[]): boolean =>
   });
 
 /** What every screen has on its keys. */
-const RESERVED = [...'jkhlgGrqyx', '/', ':', '?', ' ', ...'0123456789'];
+export const RESERVED = [...'jkhlgGrqyx', '/', ':', '?', ' ', ...'0123456789'];
 
 function labelOf(family: Family, shown: Family, { verb }: Action): string {
   if (family.command === shown.command) return verb;
   return `${verb} ${family.noun}`;
-}
-
-/**
- * The first free letter of its verb. Actions choose in the order of cli/families/index.ts, so that a new one may move the
- * keys of those behind it: the test of this file lists them all, and an action that must not move declares its `key`.
- */
-function freeKey(taken: Set<string>, { verb }: Action): string {
-  const letters = verb.replaceAll(/[^a-z]/g, '');
-  const wanted = [...letters, ...letters.toUpperCase(), ...'abcdefimnopstuvwz'];
-  const key = wanted.find((letter) => !taken.has(letter)) ?? '';
-  taken.add(key);
-  return key;
 }

@@ -11,17 +11,20 @@ export function outcomeOf(
 ): { text: string; dialog?: Dialog } {
   const [answer] = answers;
   const text = typeof answer === 'string' ? answers.join('\n') : action.tell?.(answer as never);
-  const hint = action.hint?.(answer as never);
-  if (text !== undefined && (action.isSecret || text.includes('\n') || hint !== undefined)) {
+  const hint = action.hint?.(answer as never, {});
+  if (text !== undefined && (action.secret !== undefined || text.includes('\n') || hint !== undefined)) {
     const copied = action.copy?.(answer as never) ?? text;
     return { text: '', dialog: new TextDialog(action.verb, hint ? `${text}\n\n${hint}` : text, copied) };
   }
   if (typeof answer === 'string') return { text: text ?? '' };
-  const { id, name, email } = answer as { id?: string; name?: string; email?: string };
+  const { id, name, email, data } = answer as { id?: string; name?: string; email?: string; data?: readonly unknown[] };
   const named = inALine(names);
   // What is made of an item has an id of its own.
   const isIts = id === undefined || paths.some((path) => Object.values(path).includes(id));
-  const what = answers.length > 1 ? named : (text ?? (isIts && named !== '' ? named : (name ?? email ?? id ?? '')));
+  const what =
+    answers.length > 1
+      ? named
+      : (text ?? (isIts && named !== '' ? named : (name ?? email ?? id ?? (data ? `${data.length} of them` : ''))));
   // What is told stands for itself.
   if (action.done === undefined && text !== undefined && answers.length === 1) return { text };
   return { text: `${action.done ?? 'Done'}  ${what}` };

@@ -1,4 +1,4 @@
-import type { Flag } from '../cli/families/index.ts';
+import { optionOf, type Flag } from '../cli/families/index.ts';
 
 export interface ReadFilter {
   /** What the API narrows the list by. */
@@ -11,8 +11,6 @@ type Flags = Readonly<Record<string, Flag>>;
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-const flagOf = (field: string, { flag }: Flag): string => flag ?? field.replaceAll('_', '-');
-
 /** Words like `status=bounced since=2h`, with or without the `--` of the command line; every other word is looked for. */
 export function readFilter(filters: Flags, typed: string, now: number): ReadFilter {
   const query: Record<string, string | number> = {};
@@ -24,7 +22,7 @@ export function readFilter(filters: Flags, typed: string, now: number): ReadFilt
     .filter((word) => word !== '');
   for (const word of words) {
     const [, name = '', value = ''] = /^([a-z_-]+)=(.+)$/.exec(word) ?? [];
-    const field = Object.entries(filters).find(([key, flag]) => [key, flagOf(key, flag)].includes(name));
+    const field = Object.entries(filters).find(([key, flag]) => [key, optionOf(key, flag)].includes(name));
     if (name === 'since' && 'start_date' in filters) query.start_date = readSince(value, now);
     else if (field) query[field[0]] = field[1].isNumber ? Number(value) : value;
     else if (name !== '') throw new Error(`There is no filter ${name}; there are: ${namesOf(filters).join(', ')}`);
@@ -35,7 +33,7 @@ export function readFilter(filters: Flags, typed: string, now: number): ReadFilt
 }
 
 const namesOf = (filters: Flags): string[] => [
-  ...Object.entries(filters).map(([key, flag]) => flagOf(key, flag)),
+  ...Object.entries(filters).map(([key, flag]) => optionOf(key, flag)),
   ...('start_date' in filters ? ['since'] : []),
 ];
 
@@ -51,6 +49,6 @@ function readSince(text: string, now: number): string {
 export function writeFilter(filters: Flags, { query, text }: ReadFilter): string {
   const named = Object.entries(query)
     .filter(([field, value]) => !(field === 'search' && value === text))
-    .map(([field, value]) => `${flagOf(field, filters[field] ?? { value: '', says: '' })}=${value}`);
+    .map(([field, value]) => `${optionOf(field, filters[field] ?? {})}=${value}`);
   return [...named, ...(text === '' ? [] : [text])].join(' ');
 }

@@ -1,23 +1,38 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import type { Action, Detail, Family, Flag, Key, List, Report } from '../families/family.ts';
-import { act, collect, declareCommand, wholeNumber } from './declare.ts';
-import { nameFields } from './field-names.ts';
-import { optionOf } from './read-flags.ts';
+import type { Detail, Family, List, Report } from '../families/family.ts';
+import { act, declareCommand, wholeNumber } from './declare.ts';
+import { declareAction, type ActionByHand } from './declare-action.ts';
+import { addFlags, addWords } from './declare-flags.ts';
+import type { Show } from './run-action.ts';
 
-/**
- * Everything of a family that its page alone can say, behind whatever is written by hand. Families that share a command
- * share its page of help.
- */
-export function declareFamily(program: Command, family: Family, byHand?: (parent: Command) => void): void {
+/** What of a family its page cannot say: commands of their own, and what some of its actions do beside the one call. */
+interface ByHand {
+  add?: (parent: Command) => void;
+  /** By their verbs. */
+  actions?: Readonly<Record<string, ActionByHand>>;
+  /** How one is shown, and the options of that. */
+  shown?: { add: (command: Command) => void; show: Show };
+}
+
+/** Everything of a family that its page can say. Families that share a command share its page of help. */
+export function declareFamily(program: Command, family: Family, byHand: ByHand = {}): void {
   const { command, alias, summary, list, get, report, actions = [] } = family;
   if (report?.verb === '') return void declareReport(program, command, report);
+  for (const action of actions) {
+    if (action.isBeside)
+      declareAction(program, family, { action, shown: byHand.shown, ...byHand.actions?.[action.verb] });
+  }
   const parent = program.commands.find((one) => one.name() === command) ?? program.command(command).summary(summary);
   if (alias !== undefined) parent.alias(alias);
   if (report) declareReport(parent, report.verb, report, { isDefault: true });
-  byHand?.(parent);
+  byHand.add?.(parent);
   if (list) declareList(parent, family, list);
-  if (get) declareGet(parent, family, get);
-  for (const action of actions) if (!action.isSpecial) declareAction(parent, family, action);
+  if (get) declareGet(parent, family, get, byHand.shown);
+  for (const action of actions) {
+    // An item that is also looked at as an action has its command, and so has what another family shares.
+    const isThere = action.isBeside || parent.commands.some((one) => one.name() === action.verb);
+    if (!isThere) declareAction(parent, family, { action, shown: byHand.shown, ...byHand.actions?.[action.verb] });
+  }
 }
 
 const declareReport = (parent: Command, verb: string, report: Report, place = {}): Command =>
@@ -65,68 +80,23 @@ export function declareTail(parent: Command, list: List): Command {
 
 type Run = Parameters<typeof act>[0];
 
-export function declareGet(parent: Command, { noun }: Family, get: Detail, byHand?: Run): Command {
+export function declareGet(
+  parent: Command,
+  { noun }: Family,
+  get: Detail,
+  { add, show, run: byHand }: { add?: (command: Command) => void; show?: Show; run?: Run } = {},
+): Command {
   const command = declareCommand(parent, get.verb, get);
   addWords(command, get.path);
   const run: Run = async (session, words, options) =>
-    (await import('./run-get.ts')).runGet(session, { get, noun }, words, options);
-  return addFields(command).action(act(byHand ?? run, { key: !get.needsNoKey }));
-}
-
-function declareAction(parent: Command, { noun }: Family, action: Action): Command {
-  const command = declareCommand(parent, action.verb, action);
-  addWords(command, action.path);
-  addFlags(command, action.flags);
-  if (action.clears) {
-    const fields = `${action.clears.slice(0, -1).join(', ')} or ${action.clears.at(-1)}`;
-    command.option('--clear <field>', `take away ${fields}; repeatable`, collect);
-  }
-  if (action.destroys) addYes(command);
-  return command.action(
-    act(async (session, words, options) =>
-      (await import('./run-action.ts')).runAction(session, action, words, options, { command, noun }),
-    ),
-  );
-}
-
-export const addYes = (command: Command): Command => command.option('--yes', 'do it without asking');
-
-export const addFields = (command: Command): Command =>
-  command.option('--fields <names>', 'show only these fields of the API, separated by commas', namesIn);
-
-export function addWords(command: Command, keys: Readonly<Record<string, Key>>): Command {
-  for (const [parameter, { word, says }] of Object.entries(keys)) {
-    command.argument(`<${word}>`, says);
-    nameFields(command, { [parameter]: `<${word}>` });
-  }
+    (await import('./run-get.ts')).runGet(session, { get, noun, show }, words, options);
+  addFields(command).action(act(byHand ?? run, { key: !get.needsNoKey }));
+  add?.(command);
   return command;
 }
 
-export function addFlags(command: Command, flags: Readonly<Record<string, Flag>>): void {
-  for (const [field, flag] of Object.entries(flags)) {
-    if (flag.isWord) command.argument(flag.value, flag.says);
-    else addOption(command, optionOf(field, flag), flag);
-    nameFields(command, { [field]: flag.isWord ? flag.value : `--${optionOf(field, flag)}` });
-  }
-}
-
-function addOption(
-  command: Command,
-  name: string,
-  { value, says, isNumber, isRequired, isVariadic, isRepeatable, fromFile }: Flag,
-): void {
-  const taken = isVariadic ? value.replace('>', '...>') : value;
-  const option = command.createOption(
-    `--${name} ${taken}`,
-    isRepeatable && !says.includes('repeatable') ? `${says}; repeatable` : says,
-  );
-  if (isNumber) option.argParser(wholeNumber);
-  if (isRepeatable) option.argParser(collect);
-  // A file will do as well.
-  command.addOption(option.makeOptionMandatory(isRequired === true && fromFile === undefined));
-  if (fromFile !== undefined)
-    command.option(`--${name}-file <file>`, `a file with the ${fromFile}, - for standard input`);
-}
+export const addFields = (command: Command): Command =>
+  command.option('--fields <names>', 'show only these fields of the API, separated by commas', namesIn);
 
 function countFromOne(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);

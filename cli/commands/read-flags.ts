@@ -1,4 +1,4 @@
-import type { Flag } from '../families/family.ts';
+import { optionOf, type Flag } from '../families/flag.ts';
 
 /** The fields that were named on the command line, and no others. */
 export function readFlags(
@@ -10,9 +10,6 @@ export function readFlags(
   );
   return Object.fromEntries(given.filter(([, value]) => value !== undefined));
 }
-
-/** The option of a field, without its dashes. */
-export const optionOf = (field: string, { flag }: Flag): string => flag ?? field.replaceAll('_', '-');
 
 /** As commander calls an option: `--scheduled-at` is `scheduledAt`. */
 export const attributeOf = (option: string): string =>

@@ -1,4 +1,5 @@
-import { readNamed, readUtf8, type CommandProcess } from '../output/index.ts';
+import { readNamed, readUtf8 } from '../input/index.ts';
+import type { CommandProcess } from '../output/index.ts';
 import { readStdin } from './stdin.ts';
 
 /** A body from a file, or from standard input where the file is called `-`. */

@@ -1,75 +1,130 @@
 import type { Command } from 'commander';
-import { nameOf, type CallOf, type Client, type OperationId } from '../client/index.ts';
-import type { Action } from '../families/family.ts';
-import { CliFault, cleanLines } from '../output/index.ts';
+import { nameOf } from '../client/index.ts';
+import { optionOf, type Action, type Body, type Family, type Flag } from '../families/index.ts';
+import { callOf, onCommandLine, readBody, readPath, type Typed } from '../input/index.ts';
+import { eventTypesHelp } from '../input/event-types.ts';
+import { CliFault, cleanLines, formatItem, formatPairs, shownFields } from '../output/index.ts';
 import { mustBeConfirmed } from './confirm.ts';
-import { readPath } from './find-id.ts';
-import { readBody, type Body } from './read-body.ts';
-import { optionOf } from './read-flags.ts';
+import { readText } from './read-text.ts';
+import { readTyped } from './read-typed.ts';
 import type { Session } from './session.ts';
 
-export type ActionOptions = Readonly<Record<string, unknown>> & { yes?: boolean | undefined };
+export type Options = Readonly<Record<string, unknown>>;
 
-export async function runAction(
-  session: Session,
-  action: Action,
-  words: readonly (string | undefined)[],
-  options: ActionOptions,
-  declared?: Declared,
-): Promise<void> {
-  const { client, terminal, process, isJson } = session;
-  const spoken = await readBody(process, action, words.slice(Object.keys(action.path).length), options);
-  if (declared) mustSuffice(action, spoken, declared);
-  const path = await prepare(session, action, words, options);
-  const body = Object.keys(action.flags).length === 0 ? {} : { body: spoken };
-  const answer = await call(client, action.operation as OperationId, { path, ...body });
-  if (isJson) return terminal.printJson(answer);
-  // A text, such as a zone file, is copied or read by a program: none of its lines may be broken.
-  if (typeof answer === 'string') terminal.print(tellOf(session, action, answer));
-  else terminal.tell(tellOf(session, action, answer));
-  const hint = action.hint?.(answer as never);
-  if (hint !== undefined) terminal.hint(hint);
-}
-
-/** The command of an action, and what its family is of. */
-interface Declared {
+/** An action as it was typed. */
+export interface Call {
+  action: Action;
+  family: Family;
   command: Command;
-  noun: string;
+  /** With several words of one argument as a list. */
+  words: readonly unknown[];
+  options: Options;
+  /** How an item of the family is shown. */
+  show?: Show | undefined;
 }
 
-function mustSuffice({ flags, clears }: Action, body: Body, { command, noun }: Declared): void {
+export type Show = (session: Session, item: object, options: Options) => Promise<void> | void;
+
+export async function runAction(session: Session, call: Call): Promise<void> {
+  const [path, body] = await prepare(session, call);
+  await tell(session, call, await session.client.call(...callOf(call.action, path, body)), body);
+}
+
+/** Path and body of a call, once everybody agrees that it is meant. */
+export async function prepare(
+  session: Session,
+  call: Call,
+  amend: (typed: Typed) => Typed = (typed) => typed,
+): Promise<[path: Record<string, string>, body: Body]> {
+  const { client, process } = session;
+  const { action, words, options } = call;
+  const depth = Object.keys(action.path).length;
+  const typed = amend(readTyped(action, words.slice(depth), options));
+  mustSuffice(call, typed);
+  let found: Promise<Record<string, string>> | undefined;
+  const path = () => (found ??= readPath(client, action.path, words as string[]));
+  const body = await readBody(action, typed, {
+    ...{ client, path, nameOf: onCommandLine, cwd: process.cwd() },
+    readFile: (file, option) => readText(process, file, option),
+  });
+  await mustBeMeant(session, call, body, path);
+  return [await path(), body];
+}
+
+/** Before anything is asked of the server. */
+function mustSuffice({ action: { operation, flags }, command }: Call, { fields, files, cleared }: Typed): void {
   for (const [field, flag] of Object.entries(flags)) {
-    if (!flag.isRequired || flag.fromFile === undefined || field in body) continue;
-    const option = `--${optionOf(field, flag)}`;
-    throw new CliFault(`${noun} needs ${flag.fromFile}; give it with ${option} or ${option}-file`, 'usage');
+    if (flag.isRequired && !(field in fields) && !(field in files)) mustBeThere(field, flag);
   }
-  if (!clears || Object.keys(body).length > 0) return;
+  // What changes something changes nothing without a field.
+  if (!/^update/.test(operation) || [fields, files, cleared].some((given) => Object.keys(given).length > 0)) return;
   const words = `${command.parent?.name()} ${command.name()}`;
   throw new CliFault(`name at least one thing to change. See them with: rasket ${words} --help`, 'usage');
 }
 
-/** The path of an action, once everybody agrees that it is meant. */
-export async function prepare(
+/** What commander cannot know to be missing. */
+function mustBeThere(field: string, flag: Flag): void {
+  const option = `--${optionOf(field, flag)}`;
+  if (flag.syntax === 'event types')
+    throw new CliFault(`required option '${option} ${flag.value}' not specified\n${eventTypesHelp()}`, 'usage');
+  if (flag.fromFile !== undefined && !flag.orElse)
+    throw new CliFault(`the ${flag.fromFile} is missing; give it with ${option} or ${option}-file`, 'usage');
+}
+
+async function mustBeMeant(
   session: Session,
-  { path: keys, destroys }: Action,
-  words: readonly (string | undefined)[],
-  options: ActionOptions,
-): Promise<Record<string, string>> {
-  const { client } = session;
-  let path: Record<string, string> | undefined;
-  const found = async (): Promise<Record<string, string>> => (path ??= await readPath(client, keys, words));
+  { action, options }: Call,
+  body: Body,
+  path: () => Promise<Record<string, string>>,
+): Promise<void> {
+  const { destroys, destroysNamed, flags, verb } = action;
+  const agreed = { yes: options['yes'] === true };
   if (destroys) {
-    const name = async (): Promise<string> => nameOf(client, destroys.name, await found());
-    await mustBeConfirmed(session, options, { says: destroys.says, name });
+    const name = async (): Promise<string> => nameOf(session.client, destroys.name, await path());
+    return mustBeConfirmed(session, agreed, { says: destroys.says, name });
   }
-  return found();
+  if (!destroysNamed) return;
+  const named = destroysNamed(body);
+  if (named) return mustBeConfirmed(session, agreed, { says: named.says, name: () => Promise.resolve(named.name) });
+  const either = Object.entries(flags).flatMap(([field, flag]) => (flag.isOneOf ? [`--${optionOf(field, flag)}`] : []));
+  const all = `${either.slice(0, -1).join(', ')} and ${either.at(-1)}`;
+  throw new CliFault(`name what to ${verb} by exactly one of ${all}`, 'usage');
 }
 
-function tellOf({ terminal, here }: Session, { tell, done }: Action, answer: unknown): string {
-  if (tell) return here(cleanLines(tell(answer as never)));
+/** What was answered, as its reader wants it. */
+export async function tell(session: Session, call: Call, answer: unknown, body: Body): Promise<void> {
+  const { terminal, isJson, here } = session;
+  const { action, family, options, show = showFields(family) } = call;
+  if (isJson) return terminal.printJson(answer);
   const { id } = answer as { id: string };
-  return terminal.isTty && done !== undefined ? `${done}  ${id}` : id;
+  if (action.secret !== undefined) {
+    const secret = action.tell?.(answer as never) ?? '';
+    terminal.print(
+      terminal.isTty
+        ? formatPairs(terminal, [
+            ['Id', id],
+            [action.secret, secret],
+          ])
+        : `${id}\t${secret}`,
+    );
+  } else if (action.isShown) await show(session, answer as object, options);
+  else if (action.print) terminal.print(action.print(answer as never));
+  // A text, such as a zone file, is copied or read by a program: none of its lines may be broken.
+  else if (typeof answer === 'string') terminal.print(here(cleanLines(action.tell?.(answer as never) ?? answer)));
+  else if (action.tell) terminal.tell(here(cleanLines(action.tell(answer as never))));
+  else
+    for (const made of idsOf(answer)) terminal.tell(terminal.isTty && action.done ? `${action.done}  ${made}` : made);
+  const hint = action.hint?.(answer as never, body);
+  if (hint !== undefined) terminal.hint(action.isShown ? `\n${hint}` : hint);
 }
 
-const call = (client: Client, operation: OperationId, given: object): Promise<unknown> =>
-  client.call(operation, given as CallOf<OperationId>);
+/** Of one, or of each where several were named. */
+const idsOf = (answer: unknown): string[] => {
+  const { id, data } = answer as { id?: string; data?: { id: string }[] };
+  return id === undefined ? (data ?? []).map((one) => one.id) : [id];
+};
+
+const showFields =
+  ({ get }: Family): Show =>
+  ({ terminal }, item) =>
+    terminal.print(formatItem(terminal, shownFields(get?.fields ?? []), item));

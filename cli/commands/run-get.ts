@@ -1,7 +1,8 @@
 import type { AnswerOf, CallOf, OperationId } from '../client/index.ts';
 import type { Detail } from '../families/family.ts';
 import { formatItem, namedFields, pickFields, shownFields } from '../output/index.ts';
-import { readPath } from './find-id.ts';
+import { readPath } from '../input/find-id.ts';
+import type { Show } from './run-action.ts';
 import type { Session } from './session.ts';
 
 export interface GetOptions {
@@ -27,12 +28,13 @@ export async function getItem<Id extends OperationId>(
 
 export async function runGet(
   session: Session,
-  { get, noun }: { get: Detail; noun: string },
+  { get, noun, show }: { get: Detail; noun: string; show?: Show | undefined },
   words: readonly (string | undefined)[],
-  options: GetOptions,
+  options: GetOptions & Readonly<Record<string, unknown>>,
 ): Promise<void> {
   const item = await getItem(session, { get, noun }, words, options);
   if (item === undefined) return;
+  if (show) return show(session, item as object, options);
   session.terminal.print(formatItem(session.terminal, shownFields(get.fields), item as object));
   const hint = get.hint?.(item as never);
   if (hint !== undefined) session.terminal.hint(hint);

@@ -1,7 +1,7 @@
 import type { Family, ItemOf, List, ListOperation } from '../families/family.ts';
 import { quoted, type AnswerOf, type CallOf } from '../client/index.ts';
 import { CliFault, namedFields, openTable, pickFields, shownFields, tableColumns } from '../output/index.ts';
-import { readPath } from './find-id.ts';
+import { readPath } from '../input/find-id.ts';
 import { hintWide } from './hint-wide.ts';
 import { readFlags } from './read-flags.ts';
 import type { Session } from './session.ts';

@@ -1,3 +1,4 @@
+import { DOMAIN } from './domains.ts';
 import { actionOf, currentAmong, listOf, nameAmong, type Family, type ItemOf, type Key } from './family.ts';
 
 const KEY: Key = {
@@ -51,24 +52,30 @@ export const apiKeys = {
   actions: [
     actionOf('createApiKey', {
       verb: 'create',
-      summary: 'issue a key',
-      example: 'keys create Billing',
+      key: 'c',
+      summary: 'create a key, which is printed once',
+      example: "keys create 'Billing service' --permission sending_access",
       flags: {
-        name: { value: '<name>', says: 'what it is for', isRequired: true },
+        name: { value: '<name>', says: 'what people call it', isWord: true, isRequired: true },
         permission: {
           value: '<permission>',
           says: 'full_access or sending_access (default: full_access)',
           choices: PERMISSIONS,
         },
-        domain_id: { value: '<id>', says: 'with sending_access: the one domain that it may send from' },
+        domain_id: {
+          flag: 'domain',
+          value: '<domain>',
+          says: 'pins a sending_access key to this domain, by id or name',
+          named: DOMAIN,
+        },
       },
       tell: (made) => made.token,
       hint: () => 'This is the only time the key is shown; keep it safe.',
-      isSecret: true,
-      isSpecial: true,
+      secret: 'API key',
     }),
     actionOf('updateApiKey', {
       verb: 'update',
+      key: 'u',
       summary: 'rename a key',
       example: "keys update 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e02 --name 'Billing (old)'",
       path: { api_key_id: KEY },
@@ -79,6 +86,7 @@ export const apiKeys = {
     }),
     actionOf('deleteApiKey', {
       verb: 'revoke',
+      key: 'e',
       summary: 'revoke a key, at once and for good',
       example: 'keys revoke 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e02',
       path: { api_key_id: KEY },

@@ -53,39 +53,38 @@ const columns: readonly Field<Import>[] = [
 const create: Action = {
   operation: 'createContactImport',
   verb: 'import',
+  key: 'i',
   summary: 'import contacts from a CSV file',
   description:
-    'Columns of the obvious names (email, first name, …) and of declared properties are taken, or those that column and property name.',
-  example: 'contacts import people.csv',
+    'Sends a CSV file of at most 50 MB and shows how its rows are read. Columns of the obvious names (email, first name, …) and of declared properties are taken, or those that --column and --property name.',
+  example: 'contacts import people.csv --column email=Mail --property plan=Tarif --property seats:number=Plätze',
   path: {},
   flags: {
-    file: { value: '<file>', says: 'a CSV file on this machine, of at most 50 MB', isRequired: true },
+    file: { value: '<file>', says: 'the CSV file', isWord: true, isFile: true, isRequired: true },
     columns: {
       flag: 'column',
-      value: '<columns>',
-      says: 'email=, first_name=, last_name=, unsubscribed=, segment_ids=, opted_in_topic_ids= or opted_out_topic_ids= a column, with commas between them',
-      isPairs: true,
+      value: '<column>',
+      says: 'email=, first_name=, last_name=, unsubscribed=, segment_ids=, opted_in_topic_ids= or opted_out_topic_ids= a column',
+      isRepeatable: true,
+      syntax: 'column',
     },
     properties: {
       flag: 'property',
-      value: '<columns>',
-      says: 'key=column, or key:number=column or key:boolean=column; with commas between them',
-      isPairs: true,
+      value: '<column>',
+      says: 'key=column, or key:number=column or key:boolean=column',
+      isRepeatable: true,
+      syntax: 'property column',
     },
-    upsert: {
-      value: '<true|false>',
-      says: 'true or false: update who is a contact already, instead of leaving them alone',
-      isBoolean: true,
-    },
-    segments: { flag: 'segment', value: '<ids>', says: 'add them to these segments, by their ids', isList: true },
+    upsert: { says: 'update who is a contact already, instead of leaving them alone', isBoolean: true },
+    segments: { flag: 'segment', value: '<id>', says: 'add them to this segment', isRepeatable: true },
     topics: {
       flag: 'topic',
-      value: '<choices>',
-      says: 'ID=opt_in or ID=opt_out, with commas between them',
-      isPairs: true,
+      value: '<choice>',
+      says: 'ID=opt_in or ID=opt_out',
+      isRepeatable: true,
+      syntax: 'topic',
     },
   },
-  isSpecial: true,
 };
 
 export const contactImports = {

@@ -48,6 +48,7 @@ export const contactProperties = {
   actions: [
     actionOf('createContactProperty', {
       verb: 'create',
+      key: 'c',
       summary: 'declare a property',
       example: 'contact-properties create plan --type string --fallback free',
       flags: {
@@ -59,13 +60,13 @@ export const contactProperties = {
     }),
     actionOf('updateContactProperty', {
       verb: 'update',
+      key: 'u',
       summary: 'change the fallback of a property',
       example: 'contact-properties update 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e20 --fallback basic',
       path: { contact_property_id: PROPERTY },
-      flags: { fallback_value },
+      flags: { fallback_value: { ...fallback_value, clear: { says: 'print nothing' } } },
       current: currentIn('getContactProperty'),
       done: 'Changed',
-      isSpecial: true,
     }),
     actionOf('deleteContactProperty', {
       verb: 'delete',

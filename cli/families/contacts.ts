@@ -41,11 +41,22 @@ const writeProperties = (values: AnswerOf<'getContact'>['properties']): string =
 
 const properties: Flag = {
   flag: 'property',
-  value: '<values>',
-  says: 'key=text, or key:=value for a number, true or false; with commas between them',
-  isPairs: true,
+  value: '<value>',
+  says: 'key=text, or key:=value for a number, true or false',
+  isRepeatable: true,
+  syntax: 'property',
   isClearable: true,
 };
+
+const names = {
+  first_name: {
+    value: '<name>',
+    says: 'its first name; an empty one takes it away',
+    isClearable: true,
+    isEmptied: true,
+  },
+  last_name: { value: '<name>', says: 'its last name; an empty one takes it away', isClearable: true, isEmptied: true },
+} as const;
 
 export const contacts = {
   command: 'contacts',
@@ -80,44 +91,45 @@ export const contacts = {
   actions: [
     actionOf('createContact', {
       verb: 'create',
-      summary: 'add a contact',
-      example: 'contacts create ada@example.org',
+      key: 'c',
+      summary: 'create a contact, or update the one of this address',
+      description:
+        'Creates a contact. An address that is one already is updated: what is named changes, and it is never subscribed again.',
+      example: 'contacts create ada@example.org --first-name Ada --property plan=pro --property seats:=3',
       flags: {
-        email: { value: '<address>', says: 'the address', isRequired: true },
-        first_name: { value: '<name>', says: 'the first name' },
-        last_name: { value: '<name>', says: 'the last name' },
-        unsubscribed: { value: '<true|false>', says: 'true or false: no broadcast may go to it', isBoolean: true },
+        email: { value: '<email>', says: 'the address', isWord: true, isRequired: true },
+        ...names,
+        unsubscribed: { says: 'no broadcast may go to it', isBoolean: true },
         properties,
-        segments: { flag: 'segment', value: '<ids>', says: 'add it to these segments, by their ids', isList: true },
+        segments: { flag: 'segment', value: '<id>', says: 'adds it to this segment', isRepeatable: true },
         topics: {
           flag: 'topic',
-          value: '<choices>',
-          says: 'ID=opt_in or ID=opt_out, with commas between them',
-          isPairs: true,
+          value: '<choice>',
+          says: 'ID=opt_in or ID=opt_out',
+          isRepeatable: true,
+          syntax: 'topic',
         },
       },
       done: 'Added',
-      isSpecial: true,
     }),
     actionOf('updateContact', {
       verb: 'update',
+      key: 'u',
       summary: 'change a contact',
-      example: 'contacts update ada@example.org --last-name King',
+      example: 'contacts update ada@example.org --last-name King --clear-property plan',
       path: { contact: CONTACT },
       flags: {
         email: { value: '<address>', says: 'its new address' },
-        first_name: { value: '<name>', says: 'its first name', isClearable: true },
-        last_name: { value: '<name>', says: 'its last name', isClearable: true },
+        ...names,
         unsubscribed: {
-          value: '<true|false>',
-          says: 'true or false: no broadcast may go to it any more',
+          says: 'no broadcast may go to it any more',
+          no: 'broadcasts may go to it again',
           isBoolean: true,
         },
-        properties,
+        properties: { ...properties, clear: { value: '<key>', says: 'takes away its value' } },
       },
       current: currentIn('getContact', (contact) => ({ ...contact, properties: writeProperties(contact.properties) })),
       done: 'Changed',
-      isSpecial: true,
     }),
     actionOf('deleteContact', {
       verb: 'delete',

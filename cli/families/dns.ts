@@ -15,8 +15,9 @@ export const columnsOfChanges = (): readonly Field<DnsChange>[] => [
   { name: 'value', label: 'Value', kind: 'long' },
 ];
 
-export const configure = actionOf('configureDomainDns', {
+const configure = actionOf('configureDomainDns', {
   verb: 'configure',
+  key: 'n',
   summary: 'publish the DNS records with a DNS provider',
   description:
     'Shows what would change in the zone, asks, and changes it. Only records that were published this way are ever replaced or removed.',
@@ -25,21 +26,17 @@ export const configure = actionOf('configureDomainDns', {
   flags: {
     provider: {
       value: '<name>',
-      says: 'the DNS provider; may be left empty where only one has the zone, or the domain was published before',
+      says: 'the DNS provider, where there is more than one for the zone',
     },
     api_token: {
       flag: 'token',
       value: '<token>',
       says: 'a Cloudflare API token of your own, used this once and not kept, for the provider cloudflare',
       isSecret: true,
+      place: 'form',
     },
-    remove: {
-      value: '<true|false>',
-      says: 'true or false: take back everything that was published this way',
-      isBoolean: true,
-    },
+    remove: { says: 'take back everything that was published', isBoolean: true },
   },
-  isSpecial: true,
 });
 
 /** People think of the domain, not of its DNS: `rasket domains zone` and `rasket domains configure`. */
@@ -50,6 +47,7 @@ export const dns = {
   actions: [
     actionOf('getDomainZone', {
       verb: 'zone',
+      key: 'z',
       summary: 'print the DNS records to publish as a zone file',
       description:
         'Prints the records to publish as lines of a BIND zone file, to be added to the zone or included in it.',

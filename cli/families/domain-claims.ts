@@ -1,6 +1,6 @@
 import type { DomainClaim } from '../../src/contract/index.ts';
 import { actionOf, detailOf, type Family, type Tone } from './family.ts';
-import { DOMAIN } from './domains.ts';
+import { DOMAIN, RETURN_PATH } from './domains.ts';
 
 const BLOCKS: Record<NonNullable<DomainClaim['blocked_reason']>, string> = {
   grace_period: 'its owner verified it less than 72 hours ago',
@@ -30,54 +30,53 @@ function claimInWords({ name, status, blocked_reason: blocked, failure_reason: w
 }
 
 /** What comes next; nothing where a claim has failed. */
-export function nextForClaim({ status, name }: DomainClaim): string {
+export function nextForClaim({ status, name }: DomainClaim): string | undefined {
   if (status === 'completed')
     return `The domain is yours. Publish its records within 72 hours: rasket domains configure ${name}, or by hand: rasket domains get ${name}`;
-  return status === 'pending' ? 'It is checked again every hour until it ends.' : '';
+  return status === 'pending' ? 'It is checked again every hour until it ends.' : undefined;
 }
 
 const told = {
   tell: claimInWords,
   hint: nextForClaim,
   copy: ({ record }: DomainClaim) => record.value,
-};
+  isShown: true,
+} as const;
 
-export const verifyClaim = actionOf('verifyDomainClaim', {
+const verifyClaim = actionOf('verifyDomainClaim', {
   verb: 'claim-verify',
+  key: 'm',
   summary: 'check a claim’s TXT record now',
   description:
     'Looks the TXT record up now and moves the domain to your team if nothing blocks it; once a minute for each domain. An open claim is also checked every hour.',
   example: 'domains claim-verify mail.example.com',
   path: { domain_id: DOMAIN },
   ...told,
-  isSpecial: true,
 });
 
 const claim = actionOf('claimDomain', {
   verb: 'claim',
+  key: 'a',
   summary: 'take over a domain that another team has verified',
-  description: 'Shows the TXT record to publish, which proves that the domain is yours.',
+  description:
+    'Prints the TXT record that shows that the domain is yours. Run again while the claim is open, it prints the same one. The domain moves once the record is seen (domains claim-verify, or the hourly check) and its owner neither verified it within 72 hours, nor has sent from it within 24 hours, nor has mail scheduled from it. Then publish your own records within 72 hours: domains configure.',
   example: 'domains claim mail.example.com',
   flags: {
-    name: { value: '<name>', says: 'the very name that the other team has verified', isRequired: true },
+    name: { value: '<name>', says: 'the very name that the other team has verified', isWord: true, isRequired: true },
     region: { value: '<region>', says: 'where its mail will leave from' },
-    custom_return_path: {
-      value: '<label>',
-      says: 'the label of the records to which bounces come back; send, where it is left empty',
-    },
+    custom_return_path: RETURN_PATH,
   },
   ...told,
-  isSpecial: true,
 });
 
 /** Beside the detail, for who has the domain before them. */
 const claimStatus = actionOf('getDomainClaim', {
   verb: 'claim-status',
+  key: 'i',
   summary: 'show how far a claim has come',
   example: 'domains claim-status mail.example.com',
   path: { domain_id: DOMAIN },
   ...told,
-  isSpecial: true,
 });
 
 /** Claims are of domains, and are spoken of with them. */

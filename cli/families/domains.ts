@@ -11,6 +11,7 @@ import {
   wide,
   type Family,
   type Field,
+  type Flag,
   type ItemOf,
   type Key,
   type Tone,
@@ -95,8 +96,40 @@ const switchesOf = ({ sending, receiving }: AnswerOf<'getDomain'>['capabilities'
   receiving: receiving === 'disabled' || receiving === 'unsupported' ? 'disabled' : 'enabled',
 });
 
-export const regenerate = actionOf('regenerateDkim', {
+export const RETURN_PATH: Flag = {
+  value: '<label>',
+  says: 'the label of the records to which bounces come back (default: send)',
+};
+
+const SWITCH = ['enabled', 'disabled'];
+
+/** The same when it is registered and later. */
+const settings = {
+  open_tracking: { says: 'count opens', no: 'do not count opens', isBoolean: true },
+  click_tracking: { says: 'count clicks', no: 'do not count clicks', isBoolean: true },
+  tracking_subdomain: { value: '<label>', says: 'the label under which tracked links are served' },
+  tls: {
+    value: '<mode>',
+    says: 'opportunistic, or enforced: no delivery to a server without TLS, whatever its certificate',
+    choices: ['opportunistic', 'enforced'],
+  },
+  tls_verify: {
+    says: 'with enforced: only to servers whose certificate is valid for their name',
+    no: 'with enforced: any certificate will do',
+    isBoolean: true,
+  },
+  'capabilities.sending': { flag: 'sending', value: '<state>', says: 'enabled or disabled', choices: SWITCH },
+  'capabilities.receiving': { flag: 'receiving', value: '<state>', says: 'enabled or disabled', choices: SWITCH },
+} as const satisfies Readonly<Record<string, Flag>>;
+
+/** What most do without at first. */
+const laterSettings = Object.fromEntries(
+  Object.entries(settings).map(([field, flag]) => [field, { ...flag, isMore: true }]),
+) as Record<keyof typeof settings, Flag>;
+
+const regenerate = actionOf('regenerateDkim', {
   verb: 'regenerate',
+  key: 'e',
   summary: 'replace the DKIM keys at once, for a key in wrong hands',
   description:
     'Takes every DKIM key of the domain out of use at once and makes new ones. Nothing is sent from it until the new record is seen; mail that waits is held. To replace keys without a gap: rasket domains rotate.',
@@ -105,17 +138,20 @@ export const regenerate = actionOf('regenerateDkim', {
   flags: {
     key_bits: {
       value: '<n>',
-      says: '2048, or 1024 for a host that takes no longer record',
+      says: '2048, or 1024 where the DNS host takes no longer record',
       isNumber: true,
       isRequired: true,
+      preset: 2048,
     },
   },
+  isShown: true,
   done: 'Replaced the keys of',
+  hint: (changed) =>
+    `Nothing is sent from it until the new DKIM record is seen. Then run: rasket domains verify ${changed.name}`,
   destroys: {
     says: 'take every DKIM key of the domain out of use at once; nothing is sent from it until the new record is seen',
     name: nameIn('getDomain', (domain) => domain.name),
   },
-  isSpecial: true,
 });
 
 export const domains = {
@@ -146,73 +182,64 @@ export const domains = {
   actions: [
     actionOf('createDomain', {
       verb: 'create',
-      summary: 'register a domain',
+      key: 'c',
+      summary: 'register a domain and print the DNS records to publish',
       example: 'domains create mail.example.com',
       flags: {
         name: {
           value: '<name>',
           says: 'the domain name; a subdomain keeps the reputation of your main domain apart',
+          isWord: true,
           isRequired: true,
         },
         region: { value: '<region>', says: 'where its mail leaves from' },
+        custom_return_path: { ...RETURN_PATH, isMore: true },
+        ...laterSettings,
       },
+      isShown: true,
       done: 'Registered',
-      isSpecial: true,
+      hint: (domain) => `Publish these records, then run: rasket domains verify ${domain.name}`,
     }),
     actionOf('updateDomain', {
       verb: 'update',
-      summary: 'change the settings of a domain',
-      example: 'domains update mail.example.com --tls enforced',
+      key: 'u',
+      summary: 'change a domain’s settings',
+      description:
+        'Changes the settings that are named and leaves the others as they are. Receiving is turned on with --receiving enabled.',
+      example: 'domains update mail.example.com --tls enforced --no-open-tracking',
       path: { domain_id: DOMAIN },
       flags: {
-        open_tracking: { value: '<true|false>', says: 'true or false: count opens', isBoolean: true },
-        click_tracking: { value: '<true|false>', says: 'true or false: count followed links', isBoolean: true },
-        tracking_subdomain: { value: '<label>', says: 'the label under which pixels and links are served' },
-        tls: {
-          value: '<mode>',
-          says: 'opportunistic, or enforced: to no server without TLS',
-          choices: ['opportunistic', 'enforced'],
-        },
-        tls_verify: { value: '<true|false>', says: 'true or false: the certificate has to be valid', isBoolean: true },
-        'capabilities.sending': {
-          flag: 'sending',
-          value: '<state>',
-          says: 'enabled or disabled: mail is sent from it',
-          choices: ['enabled', 'disabled'],
-        },
-        'capabilities.receiving': {
-          flag: 'receiving',
-          value: '<state>',
-          says: 'enabled or disabled: mail is received for it',
-          choices: ['enabled', 'disabled'],
-        },
+        ...settings,
         confirm_replace_mx: {
-          value: '<true|false>',
-          says: 'true: receive although other mail servers have its MX records',
+          says: 'let the mail of the name come here although its MX delivers elsewhere today',
           isBoolean: true,
         },
       },
       current: currentIn('getDomain', (domain) => ({ ...domain, capabilities: switchesOf(domain.capabilities) })),
       done: 'Changed',
-      isSpecial: true,
+      hint: ({ id: domain }, { capabilities }) =>
+        (capabilities as { receiving?: string } | undefined)?.receiving === 'enabled'
+          ? `Mail comes in once its MX record is published; see it with: rasket domains get ${domain}`
+          : undefined,
     }),
     actionOf('verifyDomain', {
       verb: 'verify',
-      summary: 'look the DNS records up now',
+      key: 'v',
+      summary: 'check the DNS records now',
+      description: 'Looks the DNS records up now and shows what was found; once a minute for each domain.',
       example: 'domains verify mail.example.com',
       path: { domain_id: DOMAIN },
       done: 'Looked up the records of',
       seen: seenIn('getDomain', tellRecords),
-      isSpecial: true,
     }),
     actionOf('rotateDkim', {
       verb: 'rotate',
+      key: 'o',
       summary: 'replace the DKIM keys without a gap',
       description: 'Makes new DKIM keys. The old ones sign until the new records are seen.',
       example: 'domains rotate mail.example.com',
       path: { domain_id: DOMAIN },
       done: 'Publish the new records of',
-      isSpecial: true,
     }),
     regenerate,
     actionOf('deleteDomain', {

@@ -10,6 +10,7 @@ import {
   wide,
   type Family,
   type Field,
+  type Flag,
   type Key,
   type Tone,
 } from './family.ts';
@@ -78,61 +79,46 @@ const SCHEDULED = {
 };
 
 /** What may stand in the place of a plain text. */
-const BODIES = ['text_file', 'html', 'html_file', 'template.id'] as const;
+const BODIES = ['html', 'template.id'] as const;
 
 /** What most sends do without. */
 const MORE_OF_SEND = {
-  html: { value: '<html>', says: 'the HTML', isMore: true, hasLines: true },
-  text_file: { value: '<file>', says: 'a file on this machine with the plain text', isMore: true },
-  html_file: { value: '<file>', says: 'a file on this machine with the HTML', isMore: true },
-  cc: {
-    value: '<address>',
-    says: 'recipients whom everybody sees, with commas between them',
-    isMore: true,
-    isList: true,
-  },
-  bcc: {
-    value: '<address>',
-    says: 'recipients whom nobody sees, with commas between them',
-    isMore: true,
-    isList: true,
-  },
-  reply_to: { value: '<address>', says: 'where answers go', isMore: true, isList: true },
-  attachments: {
-    flag: 'attach',
-    value: '<files>',
-    says: 'files on this machine, or https URLs for the server to fetch, with commas between them; logo.png;content_id=logo shows one as cid:logo',
-    isMore: true,
-    isFiles: true,
-  },
+  html: { value: '<html>', says: 'the HTML', fromFile: 'HTML', hasLines: true, isMore: true },
   'template.id': {
     flag: 'template',
     value: '<id>',
-    says: 'a published template, by id or alias, instead of text and HTML; it may supply sender and subject',
+    says: 'a published template, by id or alias, instead of --text and --html',
     isMore: true,
   },
   'template.variables': {
     flag: 'variable',
-    value: '<values>',
-    says: 'variables of the template: KEY=value, or KEY:=5 for a number, with commas between them',
-    isMore: true,
-    isPairs: true,
+    value: '<pair>',
+    says: 'a variable of the template, KEY=value or KEY:=number',
+    ...{ isRepeatable: true, syntax: 'variable', isMore: true },
   },
-  scheduled_at: { value: '<time>', says: 'when to send: an ISO 8601 time, 1 minute to 30 days from now', isMore: true },
-  tags: {
-    flag: 'tag',
-    value: '<pairs>',
-    says: 'name=value, returned with every event, with commas between them',
-    isMore: true,
-    isPairs: true,
-  },
+  cc: { value: '<address>', says: 'a recipient whom everybody sees', isRepeatable: true, isMore: true },
+  bcc: { value: '<address>', says: 'a recipient whom nobody sees', isRepeatable: true, isMore: true },
+  reply_to: { value: '<address>', says: 'where answers go', isRepeatable: true, isMore: true },
   headers: {
     flag: 'header',
-    value: '<fields>',
-    says: 'further headers: Name: value, with commas between them',
-    isMore: true,
+    value: '<field>',
+    says: "a further header, 'Name: value'",
+    ...{ isRepeatable: true, syntax: 'header', isMore: true },
   },
-} as const;
+  tags: {
+    flag: 'tag',
+    value: '<pair>',
+    says: 'a tag, name=value, returned with every event',
+    ...{ isRepeatable: true, syntax: 'tag', isMore: true },
+  },
+  attachments: {
+    flag: 'attach',
+    value: '<file>',
+    says: "a file to attach, or an https URL for the server to fetch; 'logo.png;content_id=logo' shows it as cid:logo, and filename= and content_type= work alike",
+    ...{ isRepeatable: true, isFile: true, syntax: 'attachment', isMore: true },
+  },
+  scheduled_at: { value: '<time>', says: 'when to send: an ISO 8601 time, 1 minute to 30 days from now', isMore: true },
+} as const satisfies Readonly<Record<string, Flag>>;
 
 export const emails = {
   command: 'emails',
@@ -171,39 +157,59 @@ export const emails = {
   actions: [
     actionOf('sendEmail', {
       verb: 'send',
+      key: 's',
+      isBeside: true,
       summary: 'send an email',
       example: "send --from 'You <you@playground.test>' --to someone@example.com --subject Hello --text 'It works.'",
       flags: {
         from: {
           value: '<address>',
-          says: 'the sender, on a verified domain: address or Name <address>',
+          says: 'the sender, on a verified domain: address or Name <address>; a template may supply it',
           isRequired: true,
           orElse: ['template.id'],
         },
-        to: { value: '<address>', says: 'the recipients, with commas between them', isRequired: true, isList: true },
-        subject: { value: '<text>', says: 'the subject', isRequired: true, orElse: ['template.id'] },
-        text: { value: '<text>', says: 'the plain text', isRequired: true, orElse: BODIES, hasLines: true },
+        to: { value: '<address>', says: 'a recipient', isRepeatable: true, isRequired: true },
+        subject: {
+          value: '<text>',
+          says: 'the subject; a template may supply it',
+          isRequired: true,
+          orElse: ['template.id'],
+        },
+        text: {
+          value: '<text>',
+          says: 'the plain text',
+          fromFile: 'plain text',
+          hasLines: true,
+          isRequired: true,
+          orElse: BODIES,
+        },
         ...MORE_OF_SEND,
       },
       done: 'Accepted',
-      isSpecial: true,
+      hint: ({ id: email }) => `What became of it: rasket explain ${email}`,
     }),
     actionOf('sendBatch', {
       verb: 'batch',
-      summary: 'send several emails in one call',
-      example: 'emails batch emails.json',
+      key: 'b',
+      summary: 'send up to 100 emails at once',
+      description:
+        'Sends the emails of a JSON file: a list of at most 100 objects with the fields of POST /emails. One bad email refuses them all unless --permissive is given.',
+      example: 'emails batch emails.json --idempotency-key digest-2026-11-20',
       flags: {
-        file: { value: '<file>', says: 'a file on this machine: a JSON list of 1 to 100 emails', isRequired: true },
-        permissive: {
-          value: '<true|false>',
-          says: 'true or false: send the good ones and name the others, instead of all or none',
-          isBoolean: true,
+        file: {
+          value: '<file>',
+          says: 'the file',
+          orStdin: true,
+          isWord: true,
+          isFile: true,
+          isRequired: true,
         },
+        permissive: { says: 'send the good ones and name the others', isBoolean: true },
       },
-      isSpecial: true,
     }),
     actionOf('updateEmail', {
       verb: 'reschedule',
+      key: 'e',
       summary: 'give a scheduled email another time',
       example: 'emails reschedule 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77 --scheduled-at 2030-01-01T08:00:00Z',
       path: { email_id: EMAIL },
@@ -220,6 +226,7 @@ export const emails = {
     }),
     actionOf('cancelEmail', {
       verb: 'cancel',
+      key: 'c',
       summary: 'take a scheduled email back before it is sent',
       example: 'emails cancel 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
       path: { email_id: EMAIL },

@@ -1,4 +1,7 @@
 import type { AnswerOf, BodyOf, CallOf, Lookup, Naming, OperationId, QueryOf } from '../client/index.ts';
+import type { Flag, Key } from './flag.ts';
+
+export type { Flag, Key, Syntax } from './flag.ts';
 
 /** What a value says about the state of things; a reader of each kind shows it in its own way, and never by colour alone. */
 export type Tone = 'plain' | 'good' | 'attention' | 'bad';
@@ -38,60 +41,6 @@ export const wide = <Item>(...fields: Field<Item>[]): Field<Item>[] =>
 export const asked = <Item>(...fields: Field<Item>[]): Field<Item>[] =>
   fields.map((field) => ({ ...field, shown: 'asked' }));
 
-/** One word of a command that fills one parameter of a path. */
-export interface Key {
-  word: string;
-  says: string;
-  /** For what people know by name and the API by id: the list in which the name is looked up. */
-  named?: { list: 'listDomains' | 'listApiKeys'; field: 'name' };
-  /** The list whose first item `latest` stands for. */
-  latest?: 'listEmails';
-}
-
-/** An option that fills a field of a query or a body. Its name is the field's, unless `flag` says another. */
-export interface Flag {
-  flag?: string;
-  value: string;
-  says: string;
-  /** At the command line a word of its own, behind those of the path. */
-  isWord?: true;
-  /** At the command line one option takes several words. */
-  isVariadic?: true;
-  /** At the command line it is repeated for each of several. */
-  isRepeatable?: true;
-  /** Its contents may also come from a file, with `--<flag>-file`: what the file holds. */
-  fromFile?: string;
-  /** A form does not ask for it. */
-  isTyped?: true;
-  isNumber?: true;
-  /** true or false. */
-  isBoolean?: true;
-  isRequired?: true;
-  /** Several, with commas between them. */
-  isList?: true;
-  isJson?: true;
-  /** Several `key=value`, with commas between them. */
-  isPairs?: true;
-  /** Not to be seen while it is typed. */
-  isSecret?: true;
-  /** What it may be, where that is known here. */
-  choices?: readonly string[];
-  /** What is set can be taken away. */
-  isClearable?: true;
-  /** The field that it is inside of is replaced as a whole. */
-  isPart?: true;
-  /** Several files, with commas between them. */
-  isFiles?: true;
-  /** It may have several lines. */
-  hasLines?: true;
-  /** A form shows it to whoever asks for more. */
-  isMore?: true;
-  /** One of those marked so is enough: a form that begins with one shows the others to whoever asks for more. */
-  isOneOf?: true;
-  /** Where one of these is filled, it need not be. */
-  orElse?: readonly string[];
-}
-
 /** What something can be done to, and how that is said where it cannot. */
 export interface Only {
   when: (item: never) => boolean;
@@ -104,6 +53,8 @@ export type Current = Lookup<object>;
 /** The lines of a form that are as many as something of the same path holds, with what is set in each. */
 export interface Lines {
   operation: OperationId;
+  /** What they fill, each as `name=value`. */
+  field: string;
   of: (answer: never) => readonly Line[];
   /** What is said where there are none. */
   empty: string;
@@ -182,12 +133,16 @@ type Doable = OperationId | 'createContactImport';
 
 export interface Action extends Spoken {
   operation: Doable;
-  /** Its key in the console, where people know it by heart; without one the console takes a free letter of the verb. */
-  key?: string;
+  /** Its key in the console, on every screen that offers it. */
+  key: string;
+  /** Its command stands beside that of its family: `rasket send`. */
+  isBeside?: true;
   path: Readonly<Record<string, Key>>;
-  /** Fields of the body, `one.two` inside of another; `file` and those like it are paths on this machine, and `permissive` is a header. */
+  /** Fields of the body, `one.two` inside of another. */
   flags: Readonly<Record<string, Flag>>;
-  /** Fields that `--clear` sets to null. An action that has it refuses to be called without any field. */
+  /** Where a field names several, one call of this operation takes them all. */
+  several?: { operation: OperationId; field: string; as: string };
+  /** Fields that `--clear` sets to null. */
   clears?: readonly string[];
   /** A form for one item begins with it. */
   current?: Current;
@@ -198,19 +153,24 @@ export interface Action extends Spoken {
   done?: string;
   /** What was done, where an id does not say it. */
   tell?: (answer: never) => string;
-  hint?: (answer: never) => string | undefined;
+  /** What the command line prints in its place, for programs. */
+  print?: (answer: never) => string;
+  /** At the command line the answer is shown as one that was asked for. */
+  isShown?: true;
+  /** What a person does next, in a line behind it. */
+  hint?: (answer: never, body: Body) => string | undefined;
   /** What is looked at afterwards and told in the console, where the answer itself says too little. */
   seen?: Seen;
   /** What there is to copy of what is told. */
   copy?: (answer: never) => string;
   destroys?: Destruction;
   /** The same, where its body names what it is done to; undefined where it names nothing, or too much. */
-  destroysNamed?: (body: Readonly<Record<string, unknown>>) => { says: string; name: string } | undefined;
-  /** The same, where it is told once and never again: it stays on the screen until it is dismissed. */
-  isSecret?: true;
-  /** It takes or shows more than this page can say: its command is written by hand. The console asks for the flags. */
-  isSpecial?: true;
+  destroysNamed?: (body: Body) => { says: string; name: string } | undefined;
+  /** What is told once and never again is called so; in the console it stays on the screen until it is dismissed. */
+  secret?: string;
 }
+
+export type Body = Readonly<Record<string, unknown>>;
 
 /** What cannot be undone is said before it is done, and confirmed with the name of what it is done to. */
 export interface Destruction {
@@ -249,7 +209,7 @@ type Paging = 'limit' | 'after' | 'before';
 type PathOf<Id extends OperationId> = CallOf<Id> extends { path: infer Path } ? keyof Path & string : never;
 type FilterOf<Id extends OperationId> = Exclude<keyof QueryOf<Id> & string, Paging>;
 /** What is read on this machine, and a header. */
-type Local = 'file' | 'text_file' | 'html_file' | 'permissive';
+type Local = 'file' | 'permissive';
 /** Where the body is a list, it is in a file. */
 type BodyField<Id extends OperationId> = BodyOf<Id> extends readonly unknown[] ? never : keyof BodyOf<Id> & string;
 
@@ -306,26 +266,21 @@ export function reportOf<Id extends OperationId, Row extends object>(
 
 export function actionOf<Id extends OperationId>(
   operation: Id,
-  declared: Saying & {
-    key?: string;
-    flags?: Readonly<Partial<Record<BodyField<Id> | `${BodyField<Id>}.${string}` | Local, Flag>>>;
-    only?: Only;
-    current?: Current;
-    lines?: Lines;
-    done?: string;
-    tell?: (answer: AnswerOf<Id>) => string;
-    hint?: (answer: AnswerOf<Id>) => string | undefined;
-    copy?: (answer: AnswerOf<Id>) => string;
-    seen?: Seen;
-    destroys?: Destruction;
-    destroysNamed?: Action['destroysNamed'];
-    clears?: readonly BodyField<Id>[];
-    isSecret?: true;
-    isSpecial?: true;
-  } & All<'path', PathOf<Id>, Key>,
+  declared: Saying &
+    Partial<Omit<Action, 'operation' | keyof Spoken | 'path' | 'key' | OfAnswer>> & {
+      key: string;
+      flags?: Readonly<Partial<Record<BodyField<Id> | `${BodyField<Id>}.${string}` | Local, Flag>>>;
+      tell?: (answer: AnswerOf<Id>) => string;
+      print?: (answer: AnswerOf<Id>) => string;
+      hint?: (answer: AnswerOf<Id>, body: Body) => string | undefined;
+      copy?: (answer: AnswerOf<Id>) => string;
+      clears?: readonly BodyField<Id>[];
+    } & All<'path', PathOf<Id>, Key>,
 ): Action {
   return { path: {}, flags: {}, ...declared, operation } as Action;
 }
+
+type OfAnswer = 'flags' | 'tell' | 'print' | 'hint' | 'copy' | 'clears';
 
 export const seenIn = <Id extends OperationId>(operation: Id, tell: (item: AnswerOf<Id>) => string): Seen => ({
   operation,
@@ -346,9 +301,10 @@ export const currentAmong = <Id extends ListOperation>(
 
 export const linesIn = <Id extends OperationId>(
   operation: Id,
+  field: string,
   empty: string,
   of: (answer: AnswerOf<Id>) => readonly Line[],
-): Lines => ({ operation, empty, of });
+): Lines => ({ operation, field, empty, of });
 
 /** The name of what an operation of the same path answers. */
 export const nameIn = <Id extends OperationId>(operation: Id, of: (item: AnswerOf<Id>) => string): Naming => ({

@@ -30,7 +30,6 @@ const forward_to: Flag = {
   value: '<address>',
   says: 'where forward passes mail on to; up to 10 addresses',
   isVariadic: true,
-  isList: true,
 };
 
 export const inboundRules = {
@@ -52,6 +51,7 @@ export const inboundRules = {
   actions: [
     actionOf('createInboundRule', {
       verb: 'create',
+      key: 'c',
       summary: 'create a rule',
       description:
         'Says what is done with mail to an address, a pattern (support+*@example.com, *@example.com) or * for everything. The most specific rule decides. forward keeps the message and passes it on; webhook_only keeps who wrote what to whom and no content; drop keeps nothing.',
@@ -65,6 +65,7 @@ export const inboundRules = {
     }),
     actionOf('updateInboundRule', {
       verb: 'update',
+      key: 'u',
       summary: 'change what a rule does',
       example: 'inbound-rules update 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2ea1 --action drop',
       path: { inbound_rule_id: INBOUND_RULE },

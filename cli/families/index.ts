@@ -14,6 +14,7 @@ export { domains } from './domains.ts';
 export { emailAttempts, emailEvents, emails } from './emails.ts';
 export type {
   Action,
+  Body,
   Current,
   Destruction,
   Detail,
@@ -27,8 +28,10 @@ export type {
   List,
   Parts,
   Report,
+  Syntax,
   Tone,
 } from './family.ts';
+export { optionOf } from './flag.ts';
 export { inWords, readPart, readWords, valueOf } from './field-value.ts';
 export { inboundRules } from './inbound-rules.ts';
 export { logs } from './logs.ts';

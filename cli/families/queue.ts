@@ -60,22 +60,22 @@ const reasonsOf = (holds: readonly { reason: string }[]): string =>
     ...(holds.length > REASONS_SHOWN ? [`and ${holds.length - REASONS_SHOWN} more`] : []),
   ].join('; ');
 
-export const drop = actionOf('dropQueue', {
+const drop = actionOf('dropQueue', {
   verb: 'drop',
+  key: 'd',
   summary: 'take mail out of the queue for good',
   description:
     'Takes out what is named by one of --destination, --team and --email. Its recipients fail with the reason, which their team is told. What is under way or was handed over is not touched.',
   example: "queue drop --email 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77 --reason 'Sent by a stolen key'",
   flags: { ...ONE_OF, reason: { value: '<text>', says: 'why, on one line; the team reads it', isRequired: true } },
-  tell: ({ deliveries, left }) =>
-    `${deliveries} dropped.${left > 0 ? ` ${left} are under way or were handed over, and stay.` : ''}`,
+  tell: ({ deliveries }) => `${deliveries} dropped.`,
+  hint: ({ left }) => (left > 0 ? `${left} are under way or were handed over, and stay.` : undefined),
   destroysNamed: ({ destination, team_id: team, email_id: email }) => {
     const name = [destination, team, email].filter((one) => typeof one === 'string');
     if (name.length !== 1) return undefined;
     const which = destination !== undefined ? 'for' : team !== undefined ? 'of the team' : 'the email';
     return { says: `drop all mail in the queue that is ${which} ${name[0]}`, name: name[0] ?? '' };
   },
-  isSpecial: true,
 });
 
 export const queue = {
@@ -142,6 +142,7 @@ export const queue = {
   actions: [
     actionOf('createQueueHold', {
       verb: 'hold',
+      key: 'o',
       summary: 'hold mail back until it is released',
       description:
         'Holds what is named by one of --destination, --team and --email, and whatever is sent to or by it later. What is under way at this moment goes on.',
@@ -155,6 +156,7 @@ export const queue = {
     }),
     actionOf('retryQueue', {
       verb: 'retry',
+      key: 'e',
       summary: 'try again now what waits for another try',
       description: 'Makes due what is named by one of --destination, --team and --email and waits for another try.',
       example: 'queue retry --destination example.org',
@@ -195,6 +197,7 @@ export const queueHolds = {
   actions: [
     actionOf('releaseQueueHold', {
       verb: 'release',
+      key: 'e',
       summary: 'end a hold',
       description: 'Ends a hold. What it held is due at once, unless another hold is met.',
       example: 'queue release 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e11',

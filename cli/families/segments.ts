@@ -7,6 +7,7 @@ import {
   nameIn,
   type Family,
   type Field,
+  type Flag,
   type ItemOf,
   type Key,
 } from './family.ts';
@@ -19,6 +20,8 @@ const columns: readonly Field<ItemOf<'listSegments'>>[] = [
   { name: 'name', label: 'Name', kind: 'name' },
   { name: 'created_at', label: 'Created', kind: 'time' },
 ];
+
+const filter: Flag = { value: '<json>', says: 'the filter', fromFile: 'filter', isJson: true };
 
 export const segments = {
   command: 'segments',
@@ -40,18 +43,20 @@ export const segments = {
   actions: [
     actionOf('createSegment', {
       verb: 'create',
+      key: 'c',
       summary: 'create a segment',
       description:
         'Creates a segment. Without a filter it holds the contacts that are added to it alone; a filter is JSON such as {"all": [{"field": "properties.plan", "op": "eq", "value": "pro"}]}.',
       example: `segments create Paying --filter '{"all": [{"field": "unsubscribed", "op": "eq", "value": false}]}'`,
       flags: {
         name: { value: '<name>', says: 'what you call it', isWord: true, isRequired: true },
-        filter: { value: '<json>', says: 'the filter', fromFile: 'filter', isJson: true },
+        filter,
       },
       done: 'Created',
     }),
     actionOf('updateSegment', {
       verb: 'update',
+      key: 'u',
       summary: 'rename a segment',
       example: "segments update 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e31 --name 'Paying customers'",
       path: { segment: SEGMENT },
@@ -73,6 +78,7 @@ export const segments = {
     }),
     actionOf('getSegmentMetrics', {
       verb: 'metrics',
+      key: 'm',
       summary: 'count who is in a segment now',
       example: 'segments metrics 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e31',
       path: { segment: SEGMENT },
@@ -81,20 +87,15 @@ export const segments = {
     }),
     actionOf('previewSegment', {
       verb: 'preview',
+      key: 'p',
       summary: 'count whom a filter matches, and keep nothing',
-      example: `segments preview --filter '{"all":[{"field":"email","op":"contains","value":"@example.org"}]}'`,
-      flags: {
-        filter: {
-          value: '<json>',
-          says: 'whom it would hold, as JSON: {"all":[{"field":"properties.plan","op":"eq","value":"pro"}]}',
-          isJson: true,
-          isRequired: true,
-        },
-      },
-      done: 'Counted',
+      description:
+        'Counts whom a filter matches, and keeps nothing. A filter is JSON such as {"all": [{"field": "properties.plan", "op": "eq", "value": "pro"}]}.',
+      example: `segments preview --filter '{"all": [{"field": "email", "op": "contains", "value": "@example.org"}]}'`,
+      flags: { filter: { ...filter, isRequired: true } },
+      print: ({ contacts }) => String(contacts),
       tell: ({ contacts }) =>
         contacts === 1 ? '1 contact matches; nothing was kept.' : `${contacts} contacts match; nothing was kept.`,
-      isSpecial: true,
     }),
   ],
 } satisfies Family;
@@ -129,6 +130,7 @@ export const contactSegments = {
   actions: [
     actionOf('addContactToSegment', {
       verb: 'add-segment',
+      key: 'a',
       summary: 'add a contact to a segment',
       example: 'contacts add-segment ada@example.org 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e31',
       path: { contact: CONTACT, segment: SEGMENT },
@@ -136,6 +138,7 @@ export const contactSegments = {
     }),
     actionOf('removeContactFromSegment', {
       verb: 'remove-segment',
+      key: 'e',
       summary: 'take back what add-segment did; who matches the filter stays',
       example: 'contacts remove-segment ada@example.org 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e31',
       path: { contact: CONTACT, segment: SEGMENT },

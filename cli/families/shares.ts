@@ -9,6 +9,7 @@ export const shares = {
   actions: [
     actionOf('createShare', {
       verb: 'create',
+      key: 'a',
       summary: 'make a link to a read-only page of an email',
       description:
         'Prints a link that opens a read-only page of the email without a sign-in. It cannot be shown again.',
@@ -25,6 +26,7 @@ export const shares = {
     }),
     actionOf('revokeShares', {
       verb: 'revoke',
+      key: 'v',
       summary: 'stop every link to an email',
       example: 'shares revoke 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
       path: { email_id: EMAIL },

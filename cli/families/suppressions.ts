@@ -38,19 +38,32 @@ export const suppressions = {
   actions: [
     actionOf('createSuppression', {
       verb: 'add',
-      summary: 'stop all mail to an address',
-      example: 'suppressions add someone@example.org',
-      flags: { email: { value: '<address>', says: 'the address', isRequired: true } },
+      key: 'a',
+      summary: 'suppress one or more addresses',
+      description: 'Stops all mail of this team to the addresses, at most 100 at once.',
+      example: 'suppressions add someone@example.org other@example.org',
+      flags: {
+        email: {
+          flag: 'address',
+          value: '<address>',
+          says: 'the addresses',
+          isWord: true,
+          isVariadic: true,
+          isRequired: true,
+        },
+      },
+      several: { operation: 'addSuppressions', field: 'email', as: 'emails' },
       done: 'Suppressed',
-      isSpecial: true,
     }),
     actionOf('deleteSuppression', {
       verb: 'remove',
-      summary: 'let mail go to the address again',
+      key: 'e',
+      summary: 'lift one or more suppressions',
       example: 'suppressions remove someone@example.org',
-      path: { suppression: SUPPRESSION },
+      path: {
+        suppression: { word: 'suppression', says: 'ids (sup_…) or addresses, not both', isVariadic: true },
+      },
       done: 'Lifted',
-      isSpecial: true,
     }),
   ],
 } satisfies Family;

@@ -53,9 +53,12 @@ export const teams = {
   actions: [
     actionOf('updateTeam', {
       verb: 'update',
+      key: 'u',
       summary: 'say who sends, or switch the AI helpers',
-      description: 'An address is replaced as a whole.',
-      example: "team update --sender-name 'Example Ltd'",
+      description:
+        'Changes what is named and keeps the rest. An address is replaced as a whole: give its line, city and country together.',
+      example:
+        "team update --sender-name 'Example Ltd' --line1 '1 Example Street' --city London --postal-code 'N1 1AA' --country GB",
       flags: {
         sender_name: { value: '<name>', says: 'who says in marketing mail that it is the sender' },
         'postal_address.line1': {
@@ -94,15 +97,15 @@ export const teams = {
         },
         ai_assist_enabled: {
           flag: 'ai-assist',
-          value: '<true|false>',
-          says: 'true or false: the AI helpers are on',
+          says: 'switch the AI helpers on',
+          no: 'switch the AI helpers off',
           isBoolean: true,
         },
       },
       current: currentIn('getTeam', (team) => ({ ...team, ...team.sender_identity })),
       done: 'Changed',
       tell: (team) => team.name,
-      isSpecial: true,
+      isShown: true,
     }),
   ],
 } satisfies Family;

@@ -57,15 +57,14 @@ const content = {
   from: { value: '<address>', says: 'the sender of sends that name none', isClearable: true, isMore: true },
   reply_to: {
     ...{ value: '<address>', says: 'where answers go', isRepeatable: true },
-    ...{ isList: true, isClearable: true, isMore: true },
+    ...{ isClearable: true, isMore: true },
   },
   alias: { value: '<alias>', says: 'a name to send and read it by', isClearable: true },
   variables: {
     flag: 'variable',
     value: '<declaration>',
-    says: 'KEY, KEY=fallback, KEY:number or KEY:number=25; repeatable, and all together replace those before',
-    isRepeatable: true,
-    isTyped: true,
+    says: 'KEY, KEY=fallback, KEY:number or KEY:number=25; all together replace those before',
+    ...{ isRepeatable: true, syntax: 'variable declaration', isClearable: true, isMore: true },
   },
 } as const satisfies Readonly<Record<string, Flag>>;
 
@@ -108,6 +107,7 @@ export const templates = {
   actions: [
     actionOf('createTemplate', {
       verb: 'create',
+      key: 'c',
       summary: 'write a template',
       description:
         'Writes a template as a draft; publish it before sending with it. {{{KEY}}} or {{{KEY|default}}} in HTML, text and subject is where a value goes.',
@@ -123,6 +123,7 @@ export const templates = {
     }),
     actionOf('updateTemplate', {
       verb: 'update',
+      key: 'u',
       summary: 'change a template',
       description:
         'Changes what is named and leaves the rest as it is. Changed content is a draft until it is published; name and alias change at once.',
@@ -130,11 +131,15 @@ export const templates = {
       path: { template: TEMPLATE },
       flags: { name: { value: '<name>', says: 'what you call it' }, ...content },
       clears: ['alias', 'from', 'subject', 'reply_to', 'text', 'variables'],
-      current: currentIn('getTemplate'),
+      current: currentIn('getTemplate', (template) => ({
+        ...template,
+        variables: template.variables.map(declarationOf),
+      })),
       done: 'Changed',
     }),
     actionOf('publishTemplate', {
       verb: 'publish',
+      key: 'p',
       summary: 'let sends use a template as it is now',
       example: 'templates publish order-confirmation',
       path: { template: TEMPLATE },
@@ -143,6 +148,7 @@ export const templates = {
     }),
     actionOf('duplicateTemplate', {
       verb: 'duplicate',
+      key: 'd',
       summary: 'copy a template as a draft',
       description: 'Copies a template, as it was last written, into a draft without an alias.',
       example: 'templates duplicate order-confirmation',

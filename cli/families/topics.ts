@@ -60,6 +60,7 @@ export const topics = {
   actions: [
     actionOf('createTopic', {
       verb: 'create',
+      key: 'c',
       summary: 'create a topic',
       example: 'topics create --name News --default-subscription opt_in',
       flags: {
@@ -79,6 +80,7 @@ export const topics = {
     }),
     actionOf('updateTopic', {
       verb: 'update',
+      key: 'u',
       summary: 'change a topic',
       example: "topics update 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e32 --name 'Product news'",
       path: { topic_id: TOPIC },
@@ -128,18 +130,27 @@ export const contactTopics = {
   actions: [
     actionOf('updateContactTopics', {
       verb: 'set-topics',
+      key: 's',
       summary: 'say which topics a contact wants',
       example: 'contacts set-topics ada@example.org --topic 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e32=opt_out',
       path: { contact: CONTACT },
-      lines: linesIn('listContactTopics', 'There are no topics yet.', ({ data }) =>
+      flags: {
+        topics: {
+          flag: 'topic',
+          value: '<choice>',
+          says: 'ID=opt_in or ID=opt_out',
+          ...{ isRepeatable: true, syntax: 'topic', isRequired: true, place: 'line' },
+        },
+      },
+      lines: linesIn('listContactTopics', 'topics', 'There are no topics yet.', ({ data }) =>
         data.map(({ id, name, description: about, subscription }) => ({
           ...{ name: id, label: name, current: subscription },
           flag: { value: '<subscription>', says: about ?? `opt_in or opt_out of ${name}`, choices: CHOICES },
         })),
       ),
       done: 'Set',
+      print: ({ topics: set }) => set.map(({ id, subscription }) => `${id}\t${subscription}`).join('\n'),
       tell: ({ topics: set }) => (set.length === 1 ? 'one topic' : `${set.length} topics`),
-      isSpecial: true,
     }),
   ],
 } satisfies Family;

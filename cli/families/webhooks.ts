@@ -9,6 +9,7 @@ import {
   wide,
   type Family,
   type Field,
+  type Flag,
   type Key,
   type Tone,
 } from './family.ts';
@@ -73,8 +74,16 @@ function nextFor(webhook: Webhook): string | undefined {
   ].join('\n');
 }
 
-export const rotateSecret = actionOf('rotateWebhookSecret', {
+export const eventTypes: Flag = {
+  value: '<types>',
+  says: 'the types of event to send, separated by commas',
+  isList: true,
+  syntax: 'event types',
+};
+
+const rotateSecret = actionOf('rotateWebhookSecret', {
   verb: 'rotate-secret',
+  key: 'o',
   summary: 'give an endpoint a new signing secret',
   description:
     'Gives an endpoint a new signing secret and shows it once. Deliveries carry a signature of the old one too for 24 hours.',
@@ -82,23 +91,22 @@ export const rotateSecret = actionOf('rotateWebhookSecret', {
   path: { webhook_id: WEBHOOK },
   tell: (rotated) => rotated.signing_secret,
   hint: () => 'This is the only time the secret is shown. Deliveries carry a signature of the old one for 24 hours.',
-  isSecret: true,
-  isSpecial: true,
+  secret: 'Signing secret',
 });
 
-export const triggerSample = actionOf('triggerWebhook', {
+const triggerSample = actionOf('triggerWebhook', {
   verb: 'trigger',
+  key: 't',
   summary: 'send a sample event to your endpoints',
   description:
     'Sends a made-up event as a real one would be sent: signed, to every enabled endpoint and every listener that takes its type, or to one endpoint. It is marked as a test, changes nothing and is counted in no metric.',
   example: 'webhooks trigger email.bounced',
   flags: {
-    type: { value: '<type>', says: 'the type of event, such as email.bounced', isRequired: true },
+    type: { value: '<type>', says: 'the type of event', syntax: 'event type', isWord: true, isRequired: true },
     webhook_id: { flag: 'endpoint', value: '<id>', says: 'only to this endpoint (wh_…), which must take the type' },
   },
   tell: ({ id: eventId, webhooks: to, listeners }) =>
     `${eventId} goes to ${[...to, ...(listeners === 0 ? [] : [`${listeners} listening`])].join(', ')}`,
-  isSpecial: true,
 });
 
 export const webhooks = {
@@ -127,30 +135,40 @@ export const webhooks = {
   actions: [
     actionOf('createWebhook', {
       verb: 'create',
+      key: 'c',
       summary: 'add an endpoint',
+      description: 'Adds an endpoint and shows its signing secret, this once. A connection to it is tried first.',
       example: 'webhooks create https://example.com/hooks --events email.delivered,email.bounced',
       flags: {
-        endpoint: { value: '<url>', says: 'where events are sent to: https, on a public address', isRequired: true },
-        events: { value: '<types>', says: 'such as email.delivered,email.bounced', isList: true, isRequired: true },
+        endpoint: {
+          value: '<url>',
+          says: 'where events are sent to: https, on a public address',
+          isWord: true,
+          isRequired: true,
+        },
+        events: { ...eventTypes, isRequired: true },
       },
       tell: (made) => made.signing_secret,
       hint: () => 'This is the only time the signing secret is shown; your program needs it to verify what arrives.',
-      isSecret: true,
-      isSpecial: true,
+      secret: 'Signing secret',
     }),
     actionOf('updateWebhook', {
       verb: 'update',
+      key: 'u',
       summary: 'change, disable or enable an endpoint',
+      description:
+        'Changes what is named and leaves the rest as it is. What happens while an endpoint is disabled is parked; enabling it again sends new events only.',
       example: 'webhooks update wh_019a9c1e7d527c3a9a540b8f4c1f2e01 --status disabled',
       path: { webhook_id: WEBHOOK },
       flags: {
         status: { value: '<status>', says: 'enabled or disabled', choices: ['enabled', 'disabled'] },
-        endpoint: { value: '<url>', says: 'where events are sent to' },
-        events: { value: '<types>', says: 'the types of event to send, in place of those before', isList: true },
+        endpoint: { value: '<url>', says: 'where events are sent to: https, on a public address' },
+        events: { ...eventTypes, says: `${eventTypes.says}, in place of those before` },
       },
       current: currentIn('getWebhook'),
       done: 'Changed',
-      isSpecial: true,
+      hint: ({ id: webhook }, { status: now }) =>
+        now === 'enabled' ? `See what was parked meanwhile with: rasket webhooks parked ${webhook}` : undefined,
     }),
     actionOf('deleteWebhook', {
       verb: 'delete',
@@ -196,11 +214,11 @@ const eventColumns = [eventId, eventCreated, eventType, eventStatus, attempts, l
 
 const replayEvent = actionOf('replayWebhookEvent', {
   verb: 'replay',
+  key: 'e',
   summary: 'send an event again',
   example: 'webhooks replay wh_019a9c1e7d527c3a9a540b8f4c1f2e01 msg_019a9c1e7d527c3a9a540b8f4c1f2e04',
   path: { webhook_id: OF_WEBHOOK, event_id: EVENT },
   done: 'Replayed',
-  isSpecial: true,
 });
 
 export const webhookEvents = {

@@ -19,25 +19,6 @@ export {
   type Fields,
 } from './items.ts';
 export type { KeyInUse } from './key-advice.ts';
-export { mustBeReadable, readEmails } from './local-file.ts';
-export {
-  fileToAttach,
-  readAttachment,
-  readHeaders,
-  readNamed,
-  readTag,
-  readTemplate,
-  readUtf8,
-} from './read-message.ts';
-export {
-  readColumns,
-  readFallback,
-  readProperties,
-  readTopics,
-  readVariable,
-  splitPairs,
-  type NameOption,
-} from './read-pairs.ts';
 export { formatPairs, formatTable, openTable, type Column, type Table } from './table.ts';
 export { listFor } from './next-steps.ts';
 export { fitProse } from './prose.ts';

@@ -29,7 +29,8 @@ it('a form that begins with one of several that exclude each other shows that on
   expect(fields()).toEqual(['  email', '› reason']);
   type('Stolen key');
   expect(press('enter')).toBe(false);
-  expect(filled).toEqual([{ path: {}, body: { email_id: 'x', reason: 'Stolen key' } }]);
+  const typed = { fields: { email_id: 'x', reason: 'Stolen key' }, files: {}, cleared: {} };
+  expect(filled).toEqual([{ path: {}, typed }]);
 });
 
 it('the others are there for whoever asks for more', () => {
@@ -44,7 +45,7 @@ it('a send is short, and longer for whoever asks for more, in the place where th
   const { fields, press, seen, form } = formOf(send);
   expect(fields()).toEqual(['› from', '  to', '  subject', '  text']);
   expect(form.keys).toContain('ctrl-o more');
-  expect(seen()).toContain('Ctrl-O: html, text file, html file, cc, bcc, reply to, attach, template, variable');
+  expect(seen()).toContain('Ctrl-O: html, text file, html file, template, variable, cc, bcc, reply to');
   press('ctrl-o');
   expect(fields()).toContain('› html');
   expect(form.keys).not.toContain('ctrl-o');
@@ -60,17 +61,18 @@ it('what something else supplies need not be filled', () => {
   type('b@example.org, c@example.org');
   press('enter', 'ctrl-s');
   expect(seen()).toContain('subject has to be filled.');
-  press('ctrl-o', ...Array<string>(7).fill('enter'));
+  press('ctrl-o', ...Array<string>(3).fill('enter'));
   expect(seen()).toContain('› template');
   type('welcome');
   expect(seen()).not.toMatch(/(from|subject|text) \(?\*/);
   press('enter');
   type('NAME=Ada, COUNT:=5');
   expect(press('ctrl-s')).toBe(false);
-  expect(filled[0]?.body).toEqual({
+  expect(filled[0]?.typed.fields).toEqual({
     from: 'a@example.com',
     to: ['b@example.org', 'c@example.org'],
-    template: { id: 'welcome', variables: { set: ['NAME=Ada', 'COUNT:=5'], gone: [] } },
+    'template.id': 'welcome',
+    'template.variables': ['NAME=Ada', 'COUNT:=5'],
   });
 });
 
@@ -96,5 +98,5 @@ it('only what may have several lines keeps them when it is pasted', () => {
   press('enter');
   form.paste('One\n\nTwo\n');
   press('ctrl-s');
-  expect(filled[0]?.body).toMatchObject({ from: 'a@example.com', subject: 'Two lines', text: 'One\n\nTwo' });
+  expect(filled[0]?.typed.fields).toMatchObject({ from: 'a@example.com', subject: 'Two lines', text: 'One\n\nTwo' });
 });

@@ -1,4 +1,5 @@
 import { inWords, readPart, type Action, type Key, type Line } from '../../cli/families/index.ts';
+import { splitText, type Typed } from '../../cli/input/index.ts';
 import { clean } from '../../cli/output/index.ts';
 import { faint, shownWidth, wrap } from '../draw/text.ts';
 import { inOneLine, type Dialog } from './dialog.ts';
@@ -10,14 +11,15 @@ import {
   isChanged,
   isNeeded,
   isOneOfSeveral,
+  linesOf,
   ofFlag,
-  valueOf,
+  typedIn,
   type Entry,
 } from './form-field.ts';
 
 export interface Filled {
   path: Record<string, string>;
-  body: Record<string, unknown>;
+  typed: Typed;
 }
 
 export interface FormInput {
@@ -62,9 +64,9 @@ export class FormDialog implements Dialog {
       ...Object.entries(keys).map(([name, { word, says }]) =>
         entryOf({ name, label: word, says, isRequired: true, flag: undefined }),
       ),
-      ...Object.entries(flags).map(([name, flag]) => {
-        const isOther = flag.isOneOf !== undefined && isChosen && given[name] === undefined;
-        return entryOf({ ...ofFlag(name, flag), text: given[name], isMore: flag.isMore ?? isOther });
+      ...linesOf(flags).map(({ isMore, text, ...line }) => {
+        const isOther = line.flag?.isOneOf === true && isChosen && given[line.name] === undefined;
+        return entryOf({ ...line, text: given[line.name] ?? text, isMore: isMore === true || isOther });
       }),
     ];
     this.#at = Math.max(
@@ -87,8 +89,11 @@ export class FormDialog implements Dialog {
     this.#isAsking = false;
     this.#all = this.#all.map((entry) => {
       if (!entry.flag) return entry;
-      const was = inWords(readPart(current, entry.name));
-      return entryOf({ ...entry, was, text: was });
+      const value = readPart(current, entry.name);
+      const was = inWords(value);
+      // What would not come back as it was is not changed here.
+      const isFixed = Array.isArray(value) && inWords(splitText(entry.flag, was)) !== was;
+      return entryOf({ ...entry, was, text: was, isFixed: isFixed || undefined });
     });
   }
 
@@ -236,8 +241,7 @@ export class FormDialog implements Dialog {
     const path = sent
       .filter(({ flag }) => flag === undefined)
       .map(({ name, edit }) => [name, edit.text.trim()] as const);
-    const body = sent.flatMap((entry) => (entry.flag ? [[entry.name, valueOf(entry, entry.flag)] as const] : []));
-    this.#done({ path: Object.fromEntries(path), body: nest(body) });
+    this.#done({ path: Object.fromEntries(path), typed: typedIn(sent) });
     return false;
   }
 }
@@ -247,13 +251,3 @@ const isAbout = (fault: string, label: string): boolean =>
   fault.startsWith(`${label} `) || [`${label}: `, `${label} (number `].some((said) => ` ${fault}`.includes(` ${said}`));
 
 const outerOf = (name: string): string => name.split('.')[0] ?? '';
-
-/** `one.two` is a field inside of another. */
-function nest(fields: readonly (readonly [name: string, value: unknown])[]): Record<string, unknown> {
-  const body: Record<string, unknown> = {};
-  for (const [name, value] of fields) {
-    const [outer = '', inner] = name.split('.');
-    body[outer] = inner === undefined ? value : { ...(body[outer] as object | undefined), [inner]: value };
-  }
-  return body;
-}

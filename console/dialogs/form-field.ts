@@ -1,13 +1,9 @@
-import type { Flag } from '../../cli/families/index.ts';
-import { clean, splitPairs } from '../../cli/output/index.ts';
+import os from 'node:os';
+import { optionOf, type Flag } from '../../cli/families/index.ts';
+import { isKeyed, isSeveral, splitText, type Typed } from '../../cli/input/index.ts';
+import { clean } from '../../cli/output/index.ts';
 import { faint, fit, wrap } from '../draw/text.ts';
 import { LineEdit } from './line-edit.ts';
-
-/** What of `key=value` was changed, and which keys are there no more. */
-export interface Pairs {
-  set: string[];
-  gone: string[];
-}
 
 /** A line of a form: a field of a call, and what is written in it. */
 export interface Entry {
@@ -24,26 +20,58 @@ export interface Entry {
   isFixed: boolean;
   /** It is not shown before somebody asks for more. */
   isMore: boolean;
+  /** It is the file that this other field may come from. */
+  fileOf: string | undefined;
 }
 
 const LONG = 4000;
 
-export function entryOf({
-  text = '',
-  ...line
-}: Omit<Entry, 'edit' | 'isFixed' | 'was' | 'isMore'> &
-  Partial<Pick<Entry, 'was' | 'isMore'>> & { text?: string | undefined }): Entry {
-  return { isMore: false, ...line, was: line.was, edit: new LineEdit(text), isFixed: text.length > LONG };
-}
+export type Given = Omit<Entry, 'edit' | 'isFixed' | 'was' | 'isMore' | 'fileOf'> &
+  Partial<Pick<Entry, 'was' | 'isMore' | 'fileOf' | 'isFixed'>> & { text?: string | undefined };
 
-export const ofFlag = (name: string, flag: Flag) => ({
-  ...{ name, label: (flag.flag ?? name).replaceAll(/[-_]/g, ' '), says: saysOf(flag) },
-  ...{ isRequired: flag.isRequired ?? false, flag },
+export const entryOf = ({ text = '', isFixed = false, ...line }: Given): Entry => ({
+  ...{ isMore: false, fileOf: undefined },
+  ...line,
+  ...{ was: line.was, edit: new LineEdit(text), isFixed: isFixed || text.length > LONG },
 });
 
-/** What the command line takes one by one is one text here. */
-const saysOf = ({ says, isVariadic, isRepeatable }: Flag): string =>
-  isVariadic || isRepeatable ? `${says}, with commas between them` : says;
+/** The lines of all fields that a form asks for; behind the last that may come from a file, those of the files. */
+export function linesOf(flags: Readonly<Record<string, Flag>>): Given[] {
+  const asked = Object.entries(flags).filter(([, { place }]) => place !== 'line');
+  const inFile = asked.filter(([, { fromFile }]) => fromFile !== undefined);
+  const files = inFile.map(([name, flag]) => ofFile(name, flag));
+  return asked.flatMap(([name, flag]) => {
+    const { orElse = [] } = flag;
+    const others = [name, ...orElse].filter((other) => inFile.some(([one]) => one === other)).map(fileNameOf);
+    const own = ofFlag(name, { ...flag, orElse: [...orElse, ...others] });
+    return name === inFile.at(-1)?.[0] ? [own, ...files] : [own];
+  });
+}
+
+export const ofFlag = (name: string, flag: Flag): Given => ({
+  ...{ name, label: labelOf(name, flag), says: saysOf(flag), isRequired: flag.isRequired ?? false, flag },
+  ...{ text: flag.preset?.toString(), isMore: flag.isMore ?? false },
+});
+
+const ofFile = (name: string, { fromFile, ...flag }: Flag): Given => ({
+  ...ofFlag(fileNameOf(name), {
+    flag: `${optionOf(name, flag)}-file`,
+    says: `a file on this machine with the ${fromFile}`,
+    isMore: true,
+  }),
+  fileOf: name,
+});
+
+const fileNameOf = (name: string): string => `${name}_file`;
+
+const labelOf = (name: string, flag: Flag): string => optionOf(name, flag).replaceAll(/[-_]/g, ' ');
+
+/** Fields are called as the options are, without their dashes; what the command line takes one by one is one text here. */
+function saysOf({ says, isVariadic, isRepeatable, isBoolean, isFile, syntax }: Flag): string {
+  const said = `${isBoolean ? 'true or false: ' : ''}${says.replaceAll(/--(?=[a-z])/g, '')}`;
+  const where = isFile && syntax === undefined ? ', on this machine' : '';
+  return `${said}${where}${isVariadic || isRepeatable ? '; commas between several' : ''}`;
+}
 
 export const choicesOf = (entry: Entry | undefined): readonly string[] =>
   entry?.flag?.isBoolean ? ['true', 'false'] : (entry?.flag?.choices ?? []);
@@ -69,10 +97,11 @@ export function drawEntry(
   const value = isHere ? seen.draw(room) : seen.drawAway(room);
   const mark = isMissing && was === undefined ? (isOneOfSeveral(entry) ? ' (*)' : ' *') : '';
   const said = isHere ? wrap(clean(says), room).map((line) => `  ${' '.repeat(labels)}${faint(line)}`) : [];
-  return [`${isHere ? '› ' : '  '}${fit(label + mark, labels - 1)} ${isFixed ? tooLong(edit) : value}`, ...said];
+  return [`${isHere ? '› ' : '  '}${fit(label + mark, labels - 1)} ${isFixed ? tooLong(entry) : value}`, ...said];
 }
 
-const tooLong = ({ text }: LineEdit): string => faint(`${text.length} characters: changed on the command line`);
+const tooLong = ({ flag, edit: { text } }: Entry): string =>
+  faint(`${text.length} characters: changed ${flag?.fromFile === undefined ? 'on the command line' : 'from a file'}`);
 
 export const isChanged = ({ was, edit }: Entry): boolean =>
   was === undefined ? edit.text.trim() !== '' : edit.text.trim() !== was.trim();
@@ -83,7 +112,9 @@ export function faultOf(entry: Entry, all: readonly Entry[]): string {
   const text = edit.text.trim();
   if (text === '' && isNeeded(entry, all)) return 'has to be filled';
   if (!isChanged(entry)) return '';
-  if (text === '') return flag?.isClearable || flag?.isList ? '' : `cannot be empty; it was ${was}`;
+  const main = all.find(({ name }) => name === entry.fileOf);
+  if (main && isChanged(main) && isFilled(main)) return `and ${main.label} are both filled; choose one`;
+  if (text === '') return flag?.isClearable || (flag && isSeveral(flag)) ? '' : `cannot be empty; it was ${was}`;
   if (flag?.isJson) return isJson(text) ? '' : 'must be JSON';
   if (flag?.isBoolean) return /^(true|false)$/.test(text) ? '' : 'must be true or false';
   return flag?.isNumber && !/^\d+$/.test(text) ? 'must be a whole number' : '';
@@ -98,26 +129,35 @@ function isJson(text: string): boolean {
   }
 }
 
-export function valueOf({ edit, was = '' }: Entry, flag: Flag): unknown {
-  const text = edit.text.trim();
-  if (flag.isPairs) return pairsOf(text, was);
-  if (flag.isFiles) return partsOf(text, /\s*,\s*/);
-  if (flag.isList) return partsOf(text, /[\s,]+/);
-  if (text === '') return null;
-  if (flag.isJson) return JSON.parse(text);
-  if (flag.isBoolean) return text === 'true';
-  return flag.isNumber ? Number(text) : text;
+/** What was typed in the lines of a form. */
+export function typedIn(entries: readonly Entry[]): Typed {
+  const fields: Record<string, unknown> = {};
+  const files: Record<string, string> = {};
+  const cleared: Record<string, true | string[]> = {};
+  for (const { name, flag, fileOf, edit, was = '' } of entries) {
+    const text = edit.text.trim();
+    if (!flag) continue;
+    if (fileOf !== undefined) files[fileOf] = atHome(text);
+    else if (isKeyed(flag) && was !== '') Object.assign(cleared, { [name]: keysGone(flag, text, was) });
+    else if (text === '' && (flag.isClearable || !isSeveral(flag))) cleared[name] = true;
+    if (fileOf === undefined && cleared[name] !== true) fields[name] = valueOf(flag, text, was);
+  }
+  return { fields, files, cleared };
 }
 
-const partsOf = (text: string, between: RegExp): string[] => text.split(between).filter((part) => part !== '');
+function valueOf(flag: Flag, text: string, was: string): unknown {
+  if (isKeyed(flag)) return splitText(flag, text).filter((pair) => !splitText(flag, was).includes(pair));
+  if (isSeveral(flag)) return splitText(flag, text).map((part) => (flag.isFile ? atHome(part) : part));
+  if (flag.isBoolean) return text === 'true';
+  if (flag.isNumber) return Number(text);
+  return flag.isFile ? atHome(text) : text;
+}
 
-function pairsOf(text: string, was: string): Pairs {
-  const before = splitPairs(was);
-  const now = splitPairs(text);
-  const keyOf = (pair: string): string => pair.split(/:?=/)[0] ?? '';
-  const kept = new Set(now.map(keyOf));
-  return {
-    set: now.filter((pair) => !before.includes(pair)),
-    gone: before.map(keyOf).filter((key) => !kept.has(key)),
-  };
+/** As a shell would have written it. */
+const atHome = (file: string): string => file.replace(/^~(?=\/|$)/, () => os.homedir());
+
+function keysGone(flag: Flag, text: string, was: string): string[] {
+  const keysIn = (pairs: string): string[] => splitText(flag, pairs).map((pair) => pair.split(/:?=/)[0] ?? '');
+  const kept = new Set(keysIn(text));
+  return keysIn(was).filter((key) => !kept.has(key));
 }

@@ -52,7 +52,9 @@ export function commandOf(program: Command, id: string, { command }: Exception =
   for (const family of Object.values(families)) {
     if (typeof family !== 'object') continue;
     const { list, get, report, actions = [] } = family as families.Family;
-    const declared = [list, get, report, ...actions].find((one) => one?.operation === id);
+    const declared =
+      [list, get, report, ...actions].find((one) => one?.operation === id) ??
+      actions.find(({ several }) => several?.operation === id);
     if (!declared) continue;
     const verb = declared.verb.split(' ').filter(Boolean);
     // `rasket send` stands beside its family's command.
@@ -140,10 +142,12 @@ export function deriveLine(
 const unsaid = ({ operationId }: OperationEntry, field: string, why: string): Error =>
   new Error(`${operationId}: say in parity-exceptions.ts what ${field} is given, ${why}`);
 
+/** A file that holds a field, `--html-file`, is another way to say it. */
 const fieldlessOf = (command: Command, used: ReadonlySet<string>): string[] =>
   command.options
     .map(({ long }) => long ?? '')
-    .filter((long) => ![...COMMON, ...SHOWING, ...used].includes(long) && !used.has(opposite(long)));
+    .filter((long) => ![...COMMON, ...SHOWING, ...used].includes(long) && !used.has(opposite(long)))
+    .filter((long) => !used.has(long.replace(/-file$/, '')));
 
 const chainOf = (command: Command): string[] => (command.parent ? [...chainOf(command.parent), command.name()] : []);
 

@@ -21,9 +21,7 @@ const variables = {
     { key: 'D', type: 'number', fallback_value: 2.5 },
   ],
 };
-const fromFiles = { '--html-file': 'html, from a file', '--text-file': 'text, from a file' };
 const zone = { '--zone': 'how to print the answer' };
-const filterFile = { '--filter-file': 'the filter, from a file' };
 
 /** What cannot be derived from the contract and the commands: syntax of an option's own, choices between fields, and why. */
 export const exceptions: Record<string, Exception> = {
@@ -43,7 +41,7 @@ export const exceptions: Record<string, Exception> = {
       scheduled_at: { words: ['--scheduled-at', '2130-01-01T00:00:00Z'], sent: '2130-01-01T00:00:00Z' },
     },
     without: { topic_id: 'the contract reserves it for later' },
-    beside: { ...fromFiles, '--wait': 'asks getEmail', '--wait-seconds': 'asks getEmail' },
+    beside: { '--wait': 'asks getEmail', '--wait-seconds': 'asks getEmail' },
   },
   sendBatch: {
     given: {
@@ -67,8 +65,8 @@ export const exceptions: Record<string, Exception> = {
     beside: { '--with-token': 'the API token, which is read where nobody sees it' },
   },
   claimDomain: { beside: { '--wait': 'asks verifyDomainClaim', '--wait-minutes': 'asks verifyDomainClaim' } },
-  createTemplate: { given: { variables }, beside: fromFiles },
-  updateTemplate: { given: { variables }, beside: { ...fromFiles, '--clear': 'null in one of the fields' } },
+  createTemplate: { given: { variables } },
+  updateTemplate: { given: { variables }, beside: { '--clear': 'null in one of the fields' } },
   createContact: {
     given: { properties, topics, last_name: { words: ['--last-name', ''], sent: null } },
   },
@@ -89,9 +87,9 @@ export const exceptions: Record<string, Exception> = {
     },
   },
   updateContactProperty: { beside: { '--clear-fallback': 'null in the field' } },
-  createSegment: { given: { filter }, beside: filterFile },
-  previewSegment: { given: { filter }, beside: filterFile },
-  addSuppressions: { command: 'suppressions add', given: { emails: two } },
+  createSegment: { given: { filter } },
+  previewSegment: { given: { filter } },
+  addSuppressions: { given: { emails: two } },
   removeSuppressions: {
     command: 'suppressions remove',
     given: { emails: two },

@@ -139,7 +139,7 @@ describe('an audience in the console', () => {
 
   it('a filter is tried before there is a segment of it', async () => {
     await go('segments', 'There are no segments yet.');
-    await go('preview', 'whom it would hold, as JSON');
+    await go('preview', 'keeps nothing. A filter is JSON such');
     await fill('{"all":[{"field":"email","op":"contains","value":"@example.org"}]}');
     await seat.press('Enter');
     await seat.sees('1 contact matches; nothing was kept.');
@@ -153,7 +153,7 @@ describe('an audience in the console', () => {
       'Mail,"Name, first",Plätze,Notiz\nbob@example.org,Bob,7,x\nbob@example.org,Bob,7,x\n',
     );
     await go('imports', 'There are no imports yet.');
-    await go('import', 'a CSV file on this machine');
+    await go('import', 'the CSV file, on this machine');
     await fill(file, 'email=Mail, nickname=X');
     await keepFrame(seat, 'import-form', 'nickname=X');
     await seat.press('C-s');
@@ -175,7 +175,7 @@ describe('an audience in the console', () => {
     const mail = { from: 'a@batch.example.com', to: 'b@example.org', subject: 'Good', text: 'x' };
     const file = write('mixed.json', JSON.stringify([mail, { ...mail, to: 'nobody' }]));
     await go('emails', /^ emails/m);
-    await go('batch', 'a JSON list of 1 to 100 emails');
+    await go('batch', 'the file, on this machine');
     await fill(file);
     await seat.press('C-s');
     await seat.sees('validation_error');

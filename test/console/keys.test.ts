@@ -166,7 +166,7 @@ describeAtTerminal('the keys of the console', () => {
     await seat.press('4');
     await seat.sees('Billing');
     await seat.press('c');
-    await seat.sees('create: issue a key', 'name *');
+    await seat.sees('create: create a key', 'name *');
     await seat.type('Reports');
     await seat.press('Enter', 'Enter', 'Enter');
     const frame = await seat.sees('This is the only time the key is shown');
@@ -259,7 +259,7 @@ describeAtTerminal('the keys of the console', () => {
   it('what can be taken back is asked for with y and n', async () => {
     await seat.press('5');
     await seat.sees('gone@example.net');
-    await go('remove', 'Let mail go to the address again: gone@example.net, on http://127.0.0.1');
+    await go('remove', 'Lift one or more suppressions: gone@example.net, on http://127.0.0.1');
     await seat.press('n');
     await seat.sees(/^(?![\s\S]*y do it)/);
     expect((await ask('/suppressions')).data).toContainEqual(expect.objectContaining({ email: 'gone@example.net' }));

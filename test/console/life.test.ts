@@ -158,12 +158,12 @@ String.prototype.padEnd = function (...given) {
     await seat.press('4');
     await seat.sees(/^ keys/m, 'rk_');
     await seat.press('c');
-    await seat.sees('create: issue a key');
+    await seat.sees('create: create a key');
     await seat.type('Typed once');
     await line.cut();
     await seat.sees('✗ no answer since');
     await seat.press('Up', 'Enter');
-    const told = await seat.sees('create: issue a key', 'Typed once', 'Nothing answers at', /npm\s+start\)/);
+    const told = await seat.sees('create: create a key', 'Typed once', 'Nothing answers at', /npm\s+start\)/);
     expect(told.match(/Nothing answers at/g)).toHaveLength(1);
     await line.mend();
     const frame = await seat.sees('✓ connected', /^(?![^]*Nothing answers)/);

@@ -27,7 +27,7 @@ describe('a development server that comes back on another port', () => {
     await seat.press('4');
     await seat.sees(/^ keys/m, 'rk_');
     await seat.press('c');
-    await seat.sees('create: issue a key');
+    await seat.sees('create: create a key');
     await seat.type('Made there');
     await seat.press('C-s');
     await seat.sees('This is the only time the key is shown');

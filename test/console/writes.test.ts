@@ -60,7 +60,7 @@ describe('what the console writes', () => {
   };
   it('a zone is changed only as was shown before, and after a yes', async () => {
     await go('domains', 'mail.example.com');
-    await go('configure', 'the DNS provider;');
+    await go('configure', 'the DNS provider, where');
     await seat.press('Down');
     await seat.type('hidden');
     expect(await seat.sees('••••••')).not.toContain('hidden');
@@ -72,13 +72,13 @@ describe('what the console writes', () => {
     await seat.press('End', 'n');
     await seat.sees(/^(?![\s\S]*y do it)/);
     expect(stub.lines('example.com')).toEqual([]);
-    await go('configure', 'the DNS provider;');
+    await go('configure', 'the DNS provider, where');
     await seat.press('Up', 'Enter');
     await seat.sees('y do it');
     await seat.press('y');
     await seat.sees('Changed the zone example.com by the provider cloud.');
     expect(stub.lines('example.com').join('\n')).toContain('_domainkey.mail.example.com');
-    await go('configure', 'the DNS provider;');
+    await go('configure', 'the DNS provider, where');
     await seat.press('Up', 'Enter');
     await seat.sees('The zone example.com holds everything already; nothing changes.', 'y do it');
     await seat.press('n');
@@ -122,7 +122,7 @@ describe('what the console writes', () => {
 
   it('contacts are imported from a file of this machine, with the rows that failed', async () => {
     await go('imports', 'There are no imports yet.');
-    await go('import', 'a CSV file on this machine');
+    await go('import', 'the CSV file, on this machine');
     await fill(path.join(seat.folder, 'absent.csv'));
     await seat.press('C-s');
     await seat.sees(/absent\.csv cannot be read: there is no such\s/);
@@ -143,18 +143,18 @@ describe('what the console writes', () => {
     const page = write('page.html', long);
     const invoice = write('an invoice.pdf', 'PDF');
     await go('emails', /^ emails/m);
-    await go('send', 'Ctrl-O: html, text file, html file, cc, bcc');
+    await go('send', 'Ctrl-O: html, text file, html file, template');
     await fill('a@send.example.com', 'b@example.org', 'With everything');
     await seat.press('Down', 'C-o');
     await keepFrame(seat, 'send-form', '› html ');
     await seat.press('Down', 'Down');
     await seat.type(page);
-    await fill('', 'c@example.org', 'd@example.org', 'e@example.org', `${invoice}, ${invoice}x`);
+    const fields = ['X-One: 1, 2, X-Two: b', 'kind=receipt, week=45'];
+    await fill('', '', '', 'c@example.org', 'd@example.org', 'e@example.org', ...fields, `${invoice}, ${invoice}x`);
     await seat.press('C-s');
     await seat.sees(/attach \S+an invoice\.pdfx cannot be read: there\s/, /is no such file/, /› attach +/);
     await seat.press('C-u');
     await seat.type(`${invoice};filename=november.pdf`);
-    await fill('', '', '', '', 'kind=receipt, week=45', 'X-One: 1, 2, X-Two: b');
     await seat.press('C-s');
     await seat.sees('Accepted  ');
     await scene.settled();
@@ -174,7 +174,7 @@ describe('what the console writes', () => {
     await team.domain('batch.example.com');
     const mail = { from: 'a@batch.example.com', to: 'b@example.org', subject: 'Many', text: 'x' };
     await go('emails', /^ emails/m);
-    await go('batch', 'a JSON list of 1 to 100 emails');
+    await go('batch', 'the file, on this machine');
     await fill(write('one.json', '{}'));
     await seat.press('C-s');
     await seat.sees('the file must hold a JSON list of emails');
@@ -184,6 +184,65 @@ describe('what the console writes', () => {
     await seat.sees('Accepted  2 emails');
     expect((await ask('/emails?search=Many')).data).toHaveLength(2);
     await scene.settled();
+  });
+
+  it('a template takes files and variables, as the command line does', async () => {
+    const page = write('shown.html', '<p>{{{PRODUCT}}}</p>');
+    await go('templates', 'There are no templates yet.');
+    await go('create', 'Ctrl-O: html file, text file, from, reply to, variable');
+    await fill('Order');
+    await seat.press('C-o');
+    await fill(page, '', '', '', '', '', 'PRODUCT=this, and that, COUNT:number=5, NAME');
+    await seat.press('C-s');
+    await seat.sees('Created  ');
+    const [{ id }] = (await ask('/templates')).data;
+    const variables = [
+      { key: 'PRODUCT', type: 'string', fallback_value: 'this, and that' },
+      { key: 'COUNT', type: 'number', fallback_value: 5 },
+      { key: 'NAME', type: 'string', fallback_value: null },
+    ];
+    const declared = variables.map((variable) => expect.objectContaining(variable));
+    expect(await ask(`/templates/${id}`)).toMatchObject({ html: '<p>{{{PRODUCT}}}</p>', variables: declared });
+    await go('templates', 'Order');
+    await go('update', 'Only what you change is sent.');
+    await seat.press('C-o');
+    await fill(page);
+    await seat.press('Up', 'Up');
+    await seat.sees(/› html +<p>/);
+    await seat.type('x');
+    await seat.press('C-s');
+    await seat.sees('html file and html are both filled; choose one.', /› html file/);
+    await seat.sees(/variable +PRODUCT=this, and that, COUNT:number=5, NAME/);
+    await seat.press('Escape');
+  });
+
+  it('what the command line takes of a key, a domain and several addresses, a form takes too', async () => {
+    const { id } = await team.domain('pinned.example.com');
+    await go('keys', 'full_access');
+    await go('create', 'create a key');
+    await fill('Pinned', 'sending_access', 'pinned.example.com');
+    await seat.press('Enter');
+    await seat.sees('This is the only time the key is shown');
+    await seat.press('Escape');
+    expect((await ask('/api-keys')).data).toContainEqual(expect.objectContaining({ name: 'Pinned', domain_id: id }));
+
+    await go('suppressions', 'suppressions');
+    await go('add', 'the addresses; commas between several');
+    await fill('one@example.net, two@example.net');
+    await seat.press('Enter');
+    await seat.sees('Suppressed  2 of them');
+    expect((await ask('/suppressions')).data).toHaveLength(2);
+
+    await go('domains', 'pinned.example.com');
+    await go('create', 'Ctrl-O: custom return path, open tracking');
+    await fill('settled.example.com');
+    await seat.press('C-o');
+    await fill('bounce', 'true', '', 'links');
+    await seat.press('C-s');
+    await seat.sees('Registered  settled.example.com');
+    const { data } = await ask('/domains');
+    const made = data.find(({ name }: { name: string }) => name === 'settled.example.com');
+    expect(made).toMatchObject({ open_tracking: true, click_tracking: false });
   });
 
   it('rules, segments, contacts and the team are changed in forms', async () => {

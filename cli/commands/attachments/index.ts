@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
 import { attachments } from '../../families/attachments.ts';
 import { act, declareCommand } from '../declare.ts';
-import { addWords, declareFamily } from '../declare-family.ts';
+import { declareFamily } from '../declare-family.ts';
+import { addWords } from '../declare-flags.ts';
 
-export const addAttachmentCommands = (program: Command): void => declareFamily(program, attachments, declareDownload);
+export const addAttachmentCommands = (program: Command): void =>
+  declareFamily(program, attachments, { add: declareDownload });
 
 function declareDownload(parent: Command): void {
   const command = declareCommand(parent, 'download', {

@@ -3,34 +3,27 @@ import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { AnswerOf } from '../../client/index.ts';
 import { importInWords } from '../../families/index.ts';
-import { cleanLines, mustBeReadable, readColumns, readTopics } from '../../output/index.ts';
+import { importForm } from '../../input/index.ts';
+import { cleanLines } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
+import { prepare, type Call } from '../run-action.ts';
 import { progressBar } from '../webhooks/progress-bar.ts';
 import { printFailures } from './failures.ts';
-
-export interface ImportOptions {
-  column?: string[];
-  property?: string[];
-  upsert?: boolean;
-  segment?: string[];
-  topic?: string[];
-  wait?: boolean;
-}
 
 type Import = AnswerOf<'getContactImport'>;
 
 const LOOK_MS = 500;
 const FAILURES_SHOWN = 20;
 
-export async function runImport(session: Session, file: string, options: ImportOptions): Promise<void> {
+export async function runImport(session: Session, call: Call): Promise<void> {
   const { client, terminal, process, isJson } = session;
-  await mustBeReadable(file, process.cwd());
-  const at = path.resolve(process.cwd(), file);
-  const { id } = (await client.upload('createContactImport', await formOf(at, options))) as { id: string };
-  if (options.wait === false) {
+  const [, body] = await prepare(session, call);
+  const form = await importForm(body, process.cwd());
+  const { id } = (await client.upload('createContactImport', form)) as { id: string };
+  if (call.options['wait'] === false) {
     return isJson ? terminal.printJson({ object: 'contact_import', id }) : terminal.print(id);
   }
-  const done = await follow(session, id, await linesIn(at));
+  const done = await follow(session, id, await linesIn(path.resolve(process.cwd(), String(body['file']))));
   if (done.status === 'failed' || tookNone(done)) session.fail();
   if (isJson) return terminal.printJson(done);
   const [said = '', ...more] = importInWords(done, '--upsert');
@@ -41,23 +34,6 @@ export async function runImport(session: Session, file: string, options: ImportO
 
 /** A script that goes on would go on with nobody. */
 const tookNone = ({ counts }: Import): boolean => counts.total > 0 && counts.failed === counts.total;
-
-async function formOf(file: string, options: ImportOptions): Promise<FormData> {
-  const { column, property, upsert, segment, topic } = options;
-  const form = new FormData();
-  const put = (name: string, value: unknown): void => form.append(name, JSON.stringify(value));
-  // Before the file, so that what is wrong with them is said before it is sent.
-  if (column ?? property) put('column_map', readColumns(column ?? [], property ?? []));
-  if (upsert) form.append('on_conflict', 'upsert');
-  if (segment)
-    put(
-      'segments',
-      segment.map((id) => ({ id })),
-    );
-  if (topic) put('topics', readTopics(topic));
-  form.append('file', await openAsBlob(file), 'contacts.csv');
-  return form;
-}
 
 /** About how many rows there are: cells may hold line ends. */
 async function linesIn(file: string): Promise<number> {

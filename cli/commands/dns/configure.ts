@@ -2,28 +2,25 @@ import type { ConfigureDomainDnsRequest, DnsConfiguration } from '../../../src/c
 import { columnsOfChanges } from '../../families/dns.ts';
 import { clean, CliFault, formatTable, tableColumns, tellChange } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
-import { findDomainId } from '../domains/find-domain.ts';
+import { prepare, type Call } from '../run-action.ts';
 import { readLine, readSecret } from '../stdin.ts';
 
-export interface ConfigureOptions {
-  provider?: string;
+interface ConfigureOptions {
   withToken?: boolean;
   dryRun?: boolean;
-  remove?: boolean;
   yes?: boolean;
 }
 
 /** Shows the change before it is made, and makes exactly what was shown or says that it has become another. */
-export async function configureDomain(session: Session, domain: string, options: ConfigureOptions): Promise<void> {
+export async function configureDomain(session: Session, call: Call): Promise<void> {
   const { client, terminal } = session;
-  const path = { domain_id: await findDomainId(client, domain) };
-  const wish = {
-    ...(options.provider === undefined ? {} : { provider: options.provider }),
-    ...(options.withToken ? { api_token: await readToken(session.process) } : {}),
-    ...(options.remove ? { remove: true } : {}),
+  const options: ConfigureOptions = call.options;
+  const [{ domain_id = '' }, typed] = await prepare(session, call);
+  const token = options.withToken ? { api_token: await readToken(session.process) } : {};
+  const ask = (isDryRun: boolean): Promise<DnsConfiguration> => {
+    const body = { ...typed, ...token, dry_run: isDryRun } as ConfigureDomainDnsRequest;
+    return client.call('configureDomainDns', { path: { domain_id }, body });
   };
-  const ask = (isDryRun: boolean): Promise<DnsConfiguration> =>
-    client.call('configureDomainDns', { path, body: { ...wish, dry_run: isDryRun } as ConfigureDomainDnsRequest });
   if (options.dryRun) return show(session, await ask(true));
   if (!options.yes) {
     mustBeAskable(session);

@@ -1,28 +1,18 @@
-import type { ClaimDomainRequest } from '../../../src/contract/index.ts';
+import type { BodyOf } from '../../client/index.ts';
 import type { Session } from '../declare.ts';
+import { prepare, type Call } from '../run-action.ts';
 import { printClaim } from './show-claim.ts';
 import { waitUntilOver } from './wait.ts';
 
-export interface ClaimOptions {
-  region?: ClaimDomainRequest['region'];
-  customReturnPath?: string;
-  wait?: boolean;
-  waitMinutes?: number;
-}
-
 const WAIT_MINUTES = 60;
 
-export async function claimDomain(session: Session, name: string, options: ClaimOptions): Promise<void> {
-  const { region, customReturnPath } = options;
-  const body: ClaimDomainRequest = {
-    name,
-    ...(region === undefined ? {} : { region }),
-    ...(customReturnPath === undefined ? {} : { custom_return_path: customReturnPath }),
-  };
-  const claim = await session.client.call('claimDomain', { body });
-  if (options.wait || options.waitMinutes !== undefined) {
+export async function claimDomain(session: Session, call: Call): Promise<void> {
+  const { wait, waitMinutes }: { wait?: boolean; waitMinutes?: number } = call.options;
+  const [, body] = await prepare(session, call);
+  const claim = await session.client.call('claimDomain', { body: body as BodyOf<'claimDomain'> });
+  if (wait || waitMinutes !== undefined) {
     if (!session.isJson) printClaim(session, claim);
-    return waitUntilOver(session, claim, (options.waitMinutes ?? WAIT_MINUTES) * 60_000);
+    return waitUntilOver(session, claim, (waitMinutes ?? WAIT_MINUTES) * 60_000);
   }
   if (session.isJson) return session.terminal.printJson(claim);
   printClaim(session, claim);

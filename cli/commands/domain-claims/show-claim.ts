@@ -9,5 +9,5 @@ export function printClaim({ terminal }: Session, claim: DomainClaim): void {
 
 export function hintNext({ terminal }: Session, claim: DomainClaim): void {
   const next = nextForClaim(claim);
-  if (next !== '') terminal.hint(`\n${next}`);
+  if (next !== undefined) terminal.hint(`\n${next}`);
 }

@@ -1,7 +1,7 @@
 import type { DomainObject, DomainRecord } from '../../../src/contract/index.ts';
 import { ApiFault, type Client } from '../../client/index.ts';
 import type { Session } from '../declare.ts';
-import { findDomainId } from './find-domain.ts';
+import { prepare, type Call } from '../run-action.ts';
 import { printDomain } from './records.ts';
 
 export interface RotateOptions {
@@ -25,15 +25,20 @@ const realPace: Pace = {
 const PAUSE_MS = 15_000;
 const MINUTE_MS = 60_000;
 
+export async function rotate(session: Session, call: Call): Promise<void> {
+  const [{ domain_id = '' }] = await prepare(session, call);
+  await rotateDkim(session, domain_id, call.options as unknown as RotateOptions);
+}
+
 /** Publishes nothing itself: it shows the new records, waits until they are seen, and ends when the new key signs. */
 export async function rotateDkim(
   session: Session,
-  domain: string,
+  id: string,
   options: RotateOptions,
   pace: Pace = realPace,
 ): Promise<void> {
   const { client, terminal, isJson } = session;
-  const path = { domain_id: await findDomainId(client, domain) };
+  const path = { domain_id: id };
   const rotated = await client.call('rotateDkim', { path });
   const incoming = rotated.records.filter((record) => record.key_status === 'incoming');
   const awaited = incoming.find((record) => record.value.includes('k=rsa'));

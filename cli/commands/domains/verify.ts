@@ -1,11 +1,12 @@
 import { CliFault } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
-import { findDomainId } from './find-domain.ts';
+import { prepare, type Call } from '../run-action.ts';
 import { printDomain } from './records.ts';
 
-export async function verifyDomain(session: Session, domain: string): Promise<void> {
+export async function verifyDomain(session: Session, call: Call): Promise<void> {
   const { client, terminal, isJson } = session;
-  const path = { domain_id: await findDomainId(client, domain) };
+  const [{ domain_id = '' }] = await prepare(session, call);
+  const path = { domain_id };
   const checked = await client.call('verifyDomain', { path });
   const found = await client.call('getDomain', { path });
   if (isJson) terminal.printJson(checked);

@@ -1,19 +1,18 @@
 import type { BodyOf } from '../../client/index.ts';
-import { clean, readEmails } from '../../output/index.ts';
+import { readEmails } from '../../input/index.ts';
+import { clean } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 import { readText } from '../read-text.ts';
+import { prepare, type Call } from '../run-action.ts';
 
-export interface BatchOptions {
-  permissive?: boolean;
-  idempotencyKey?: string;
-}
-
-export async function sendBatch(session: Session, file: string, options: BatchOptions): Promise<void> {
+export async function sendBatch(session: Session, call: Call): Promise<void> {
   const { client, terminal, process, isJson } = session;
-  const body = readEmails(await readText(process, file, 'the file')) as BodyOf<'sendBatch'>;
+  const { idempotencyKey }: { idempotencyKey?: string } = call.options;
+  const [, { file, permissive }] = await prepare(session, call);
+  const body = readEmails(await readText(process, String(file), 'the file')) as BodyOf<'sendBatch'>;
   const header = {
-    ...(options.idempotencyKey === undefined ? {} : { 'Idempotency-Key': options.idempotencyKey }),
-    ...(options.permissive ? { 'x-batch-validation': 'permissive' as const } : {}),
+    ...(idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey }),
+    ...(permissive ? { 'x-batch-validation': 'permissive' as const } : {}),
   };
   const sent = await client.call('sendBatch', { body, header });
   const errors = sent.errors ?? [];

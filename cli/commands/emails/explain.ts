@@ -2,7 +2,7 @@ import { readHistory } from '../../client/index.ts';
 import { EMAIL_OR_LATEST } from '../../families/emails.ts';
 import { tellHistory } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
-import { findId } from '../find-id.ts';
+import { findId } from '../../input/find-id.ts';
 
 /** What became of an email, from its acceptance to what comes next, in whole sentences. */
 export async function explainEmail(session: Session, id: string, options: { transcript?: boolean }): Promise<void> {

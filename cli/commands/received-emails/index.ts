@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
 import { receivedAttachments, receivedEmails } from '../../families/received-emails.ts';
 import { act, declareCommand } from '../declare.ts';
-import { addWords, declareFamily } from '../declare-family.ts';
+import { declareFamily } from '../declare-family.ts';
+import { addWords } from '../declare-flags.ts';
 
 export function addReceivedEmailCommands(program: Command): void {
-  declareFamily(program, receivedEmails, declareRaw);
-  declareFamily(program, receivedAttachments, declareDownload);
+  declareFamily(program, receivedEmails, { add: declareRaw });
+  declareFamily(program, receivedAttachments, { add: declareDownload });
 }
 
 function declareRaw(parent: Command): void {

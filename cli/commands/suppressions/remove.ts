@@ -1,24 +1,17 @@
 import { CliFault } from '../../output/index.ts';
 import { mustBeConfirmed } from '../confirm.ts';
 import type { Session } from '../declare.ts';
+import { runAction, type Call } from '../run-action.ts';
 
-export async function removeSuppressions(
-  session: Session,
-  words: readonly unknown[],
-  options: { yes?: boolean },
-): Promise<void> {
+export async function removeSuppressions(session: Session, call: Call): Promise<void> {
   const { client, terminal, isJson } = session;
-  const named = words.flat() as string[];
-  const [suppression] = named;
-  if (named.length === 1 && suppression !== undefined) {
-    const removed = await client.call('deleteSuppression', { path: { suppression } });
-    return isJson ? terminal.printJson(removed) : terminal.print(removed.id);
-  }
+  const named = call.words.flat() as string[];
+  if (named.length === 1) return runAction(session, { ...call, words: named });
   const ids = named.filter((word) => !word.includes('@'));
   if (ids.length > 0 && ids.length < named.length) {
     throw new CliFault('name either addresses or ids (sup_…), not both in one call', 'usage');
   }
-  await mustBeConfirmed(session, options, {
+  await mustBeConfirmed(session, call.options, {
     says: `lift ${named.length} suppressions, so that mail goes to all of these addresses again`,
     // They have no name in common: how many they are has to be known.
     name: () => Promise.resolve(String(named.length)),

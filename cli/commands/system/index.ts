@@ -4,9 +4,9 @@ import { act, declareCommand } from '../declare.ts';
 import { declareGet } from '../declare-family.ts';
 
 export function addSystemCommands(program: Command): void {
-  declareGet(program, health, health.get, async (session, words, options) =>
-    (await import('./health.ts')).getHealth(session, words, options),
-  );
+  declareGet(program, health, health.get, {
+    run: async (session, words, options) => (await import('./health.ts')).getHealth(session, words, options),
+  });
   declareCommand(program, 'ready', readiness).action(
     act(async (session) => (await import('./ready.ts')).getReady(session), { key: false }),
   );

@@ -1,19 +1,19 @@
 import type { Command } from 'commander';
+import { eventTypes } from '../../families/webhooks.ts';
 import { act, declareCommand } from '../declare.ts';
-import { eventTypesHelp, typesIn } from './event-types.ts';
+import { addFlags } from '../declare-flags.ts';
 
 /** `listen` and `replay`: the two that go on for a while. */
 export function declareStreams(webhooks: Command): void {
-  declareCommand(webhooks, 'listen', {
+  const listen = declareCommand(webhooks, 'listen', {
     summary: 'get events on this machine, without a public address',
     description:
       'Streams the team’s events and posts each to an address of your choice, signed as a webhook would be, with a secret of this listener’s own that is shown at the start. Each is posted once: what your program does not take is not sent again, and cannot be replayed. Ends with Ctrl-C. With --json each event is printed as it came.',
     example: 'webhooks listen --forward-to http://localhost:8080/hook --events email.delivered,email.bounced',
   })
     .option('--forward-to <url>', 'where to post events; without it they are only printed')
-    .option('--events <types>', 'only these types, separated by commas (default: all)', typesIn)
-    .addHelpText('after', `\n${eventTypesHelp()}`)
     .action(act(async (session, _, options) => (await import('./listen.ts')).listenWebhooks(session, options)));
+  addFlags(listen, { events: { ...eventTypes, says: 'only these types, separated by commas (default: all)' } });
   declareCommand(webhooks, 'replay', {
     summary: 'send an event again, or all that failed or were parked',
     description:

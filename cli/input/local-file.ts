@@ -1,10 +1,10 @@
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { CliFault } from './cli-fault.ts';
+import { CliFault } from '../output/index.ts';
 
 /** Asked first where a file is handed on by its name, which does not say what is wrong. */
-export async function mustBeReadable(file: string, cwd = ''): Promise<void> {
+export async function mustBeReadable(file: string, cwd: string): Promise<void> {
   const at = path.resolve(cwd, file);
   const cannot = (why: string) => new CliFault(`${file} cannot be read: ${why}`);
   const stats = await stat(at).catch((error: NodeJS.ErrnoException) => {

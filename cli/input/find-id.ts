@@ -1,5 +1,5 @@
 import type { Client } from '../client/index.ts';
-import type { Key } from '../families/family.ts';
+import type { Key } from '../families/index.ts';
 import { CliFault } from '../output/index.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

@@ -1,13 +1,10 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { SendEmailAttachment, SendEmailRequest } from '../../src/contract/index.ts';
-import { CliFault } from './cli-fault.ts';
-import { onCommandLine, wrong } from './read-pairs.ts';
+import { CliFault } from '../output/index.ts';
+import { wrong, type NameOption, type Place } from './read-pairs.ts';
 
-export function readHeaders(
-  fields: readonly string[],
-  nameOf = onCommandLine,
-): NonNullable<SendEmailRequest['headers']> {
+export function readHeaders(fields: readonly string[], nameOf: NameOption): NonNullable<SendEmailRequest['headers']> {
   const headers: Record<string, string> = {};
   for (const field of fields) {
     const colon = field.indexOf(':');
@@ -21,18 +18,14 @@ export function readHeaders(
   return headers;
 }
 
-export function readTag(pair: string, nameOf = onCommandLine): { name: string; value: string } {
+export function readTag(pair: string, nameOf: NameOption): { name: string; value: string } {
   const equals = pair.indexOf('=');
   if (equals < 1) throw wrong(`${nameOf('tag')} takes name=value`, pair);
   return { name: pair.slice(0, equals), value: pair.slice(equals + 1) };
 }
 
 /** `KEY=value` is a string, as in a shell; `KEY:=5` is a number. */
-export function readTemplate(
-  id: string,
-  pairs: readonly string[],
-  nameOf = onCommandLine,
-): NonNullable<SendEmailRequest['template']> {
+export function readVariables(pairs: readonly string[], nameOf: NameOption): Record<string, string | number> {
   const variables: Record<string, string | number> = {};
   for (const pair of pairs) {
     const found = /^(\w+)(:?)=(.*)$/s.exec(pair);
@@ -43,7 +36,7 @@ export function readTemplate(
       throw wrong(`${nameOf('variable')} ${key}:= takes a number`, value);
     variables[key] = isNumber ? number : value;
   }
-  return pairs.length === 0 ? { id } : { id, variables };
+  return variables;
 }
 
 const SETTINGS = /;(filename|content_type|content_id)=([^;]*)$/;
@@ -59,16 +52,32 @@ function splitSettings(given: string) {
   return { file, settings, isUrl: /^https?:\/\//i.test(file) };
 }
 
-/** The file of this machine that is to be attached; undefined where the server fetches it. */
-export function fileToAttach(given: string): string | undefined {
-  const { file, isUrl } = splitSettings(given);
-  return isUrl ? undefined : file;
+const MIB = 1024 * 1024;
+
+/** How large they are is known before any of them is read, where that is limited. */
+export async function readAttachments(given: readonly string[], place: Place): Promise<SendEmailAttachment[]> {
+  const { attachmentsMibMax: most } = place;
+  let bytes = 0;
+  if (most !== undefined) for (const one of given) bytes += await sizeOf(one, place);
+  if (most !== undefined && bytes > most * MIB) {
+    const hold = `${place.nameOf('attach')} holds ${Math.ceil(bytes / MIB)} MiB of files`;
+    throw new CliFault(`${hold}; from here at most ${most} MiB are sent`, 'usage');
+  }
+  return Promise.all(given.map((one) => readAttachment(one, place)));
 }
 
-export async function readAttachment(
-  given: string,
-  { nameOf = onCommandLine, cwd }: { nameOf?: typeof onCommandLine; cwd?: string } = {},
-): Promise<SendEmailAttachment> {
+/** What is not there is said by whoever reads it; what the server fetches is none of ours. */
+async function sizeOf(given: string, { nameOf, cwd }: Place): Promise<number> {
+  const { file, isUrl } = splitSettings(given);
+  if (isUrl) return 0;
+  const found = await stat(path.resolve(cwd, file)).catch(() => undefined);
+  // A pipe or a device may have no end.
+  if (found && !found.isFile() && !found.isDirectory())
+    throw new CliFault(`${nameOf('attach')} ${file} cannot be read: it is no regular file`);
+  return found?.size ?? 0;
+}
+
+async function readAttachment(given: string, { nameOf, cwd }: Place): Promise<SendEmailAttachment> {
   const { file, settings, isUrl } = splitSettings(given);
   if (isUrl) return { filename: nameInUrl(file), path: file, ...settings };
   const content = (await readNamed(file, nameOf('attach'), cwd)).toString('base64');
@@ -86,7 +95,7 @@ function nameInUrl(text: string): string {
 }
 
 /** A file of this machine, by whatever named it; a relative name is one in `cwd`. */
-export async function readNamed(file: string, namedBy: string, cwd = ''): Promise<Buffer> {
+export async function readNamed(file: string, namedBy: string, cwd: string): Promise<Buffer> {
   try {
     return await readFile(path.resolve(cwd, file));
   } catch (error) {

@@ -1,8 +1,17 @@
 import type { TemplateVariableRequest } from '../../src/contract/index.ts';
-import { CliFault } from './cli-fault.ts';
+import { CliFault } from '../output/index.ts';
 
 /** What an option is called where it was typed. */
 export type NameOption = (option: string) => string;
+
+/** Where something was typed. */
+export interface Place {
+  nameOf: NameOption;
+  /** Where files are that are named without a folder. */
+  cwd: string;
+  /** How much may be attached, where that is limited. */
+  attachmentsMibMax?: number;
+}
 
 export const onCommandLine: NameOption = (option) => `--${option}`;
 
@@ -14,23 +23,21 @@ const FIELDS = [
   ...['segment_ids', 'opted_in_topic_ids', 'opted_out_topic_ids'],
 ];
 
-/** The column map of an import that `column` and `property` say together. */
-export function readColumns(
-  columns: readonly string[],
-  properties: readonly string[],
-  nameOf = onCommandLine,
-): Record<string, unknown> {
-  const map: Record<string, unknown> = {};
-  for (const text of columns) {
+/** Which fields of an import stand in which of its columns. */
+export function readColumns(given: readonly string[], nameOf: NameOption): Record<string, string> {
+  const map: Record<string, string> = {};
+  for (const text of given) {
     const [, field = '', column = ''] = /^([^=]+)=([^]+)$/.exec(text) ?? [];
     if (!FIELDS.includes(field)) throw wrong(`${nameOf('column')} takes ${FIELDS.join('=, ')}= a column`, text);
     map[field] = column;
   }
-  if (properties.length > 0) {
-    const says = `${nameOf('property')} takes key=column, key:number=column or key:boolean=column`;
-    map['properties'] = Object.fromEntries(properties.map((text) => readMapped(text, says)));
-  }
   return map;
+}
+
+/** Which properties stand in which columns, and as what. */
+export function readMappedProperties(given: readonly string[], nameOf: NameOption): Record<string, unknown> {
+  const says = `${nameOf('property')} takes key=column, key:number=column or key:boolean=column`;
+  return Object.fromEntries(given.map((text) => readMapped(text, says)));
 }
 
 function readMapped(text: string, says: string): [string, { column: string; type?: string }] {
@@ -42,7 +49,7 @@ function readMapped(text: string, says: string): [string, { column: string; type
 type Value = string | number | boolean;
 
 /** The values of a contact's properties. */
-export const readProperties = (given: readonly string[], nameOf = onCommandLine): Record<string, Value> =>
+export const readProperties = (given: readonly string[], nameOf: NameOption): Record<string, Value> =>
   Object.fromEntries(given.map((text) => readProperty(text, nameOf('property'))));
 
 function readProperty(text: string, option: string): [string, Value] {
@@ -57,7 +64,7 @@ function readProperty(text: string, option: string): [string, Value] {
 
 export function readTopics(
   given: readonly string[],
-  nameOf = onCommandLine,
+  nameOf: NameOption,
 ): { id: string; subscription: 'opt_in' | 'opt_out' }[] {
   return given.map((text) => {
     const [, id = '', subscription = ''] = /^([^=]+)=(opt_in|opt_out)$/.exec(text) ?? [];
@@ -67,7 +74,7 @@ export function readTopics(
 }
 
 /** The fallback of a property, as the property's type has it. */
-export function readFallback(type: string, text: string, nameOf = onCommandLine): string | number {
+export function readFallback(type: string, text: string, nameOf: NameOption): string | number {
   if (type !== 'number') return text;
   const number = Number(text);
   if (text.trim() !== '' && Number.isFinite(number)) return number;
@@ -82,14 +89,15 @@ export const splitPairs = (text: string): string[] =>
     .filter((pair) => pair !== '');
 
 /** A variable of a template: KEY, KEY=fallback, KEY:number or KEY:number=25. What is wrong with a key is the server's to say. */
-export function readVariable(declaration: string): TemplateVariableRequest {
+export function readVariable(declaration: string, nameOf: NameOption): TemplateVariableRequest {
   const [, key = '', type = 'string', fallback] = /^([^:=]*)(?::([^=]*))?(?:=([^]*))?$/.exec(declaration) ?? [];
-  if (type !== 'string' && type !== 'number') throw wrong('--variable has the type string or number', declaration);
+  if (type !== 'string' && type !== 'number')
+    throw wrong(`${nameOf('variable')} has the type string or number`, declaration);
   if (fallback === undefined) return { key, type };
   if (type === 'string') return { key, type, fallback_value: fallback };
   const number = Number(fallback);
   if (fallback.trim() === '' || !Number.isFinite(number)) {
-    throw wrong('--variable has no number behind the =', declaration);
+    throw wrong(`${nameOf('variable')} has no number behind the =`, declaration);
   }
   return { key, type, fallback_value: number };
 }

@@ -1,6 +1,6 @@
-import { InvalidArgumentError } from 'commander';
-import type { WebhookEventType } from '../../../src/contract/index.ts';
-import { nearestTo } from '../../output/nearest.ts';
+import type { WebhookEventType } from '../../src/contract/index.ts';
+import { CliFault } from '../output/cli-fault.ts';
+import { nearestTo } from '../output/nearest.ts';
 
 /** Every type there is, the compiler misses none; false where nothing causes it yet. */
 const TYPES: Record<WebhookEventType, boolean> = {
@@ -52,7 +52,7 @@ export function typeIn(text: string): WebhookEventType {
   if (isType(type)) return type;
   const nearest = nearestTo(type, Object.keys(TYPES));
   const advice = nearest === undefined ? `; there are:\n${typesByKind()}` : `. Did you mean ${nearest}?`;
-  throw new InvalidArgumentError(`${JSON.stringify(type)} is no event type${advice}`);
+  throw new CliFault(`${JSON.stringify(type)} is no event type${advice}`, 'usage');
 }
 
 const isType = (text: string): text is WebhookEventType => Object.hasOwn(TYPES, text);

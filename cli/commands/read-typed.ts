@@ -1,0 +1,63 @@
+import type { Typed } from '../input/index.ts';
+import type { Action } from '../families/family.ts';
+import { optionOf, type Flag } from '../families/flag.ts';
+import { CliFault } from '../output/cli-fault.ts';
+import { attributeOf } from './read-flags.ts';
+
+type Options = Readonly<Record<string, unknown>>;
+type Named = readonly [field: string, flag: Flag];
+
+/** What a command line says of the fields of an action: its words behind the path, and its options. */
+export function readTyped({ flags, clears = [] }: Action, words: readonly unknown[], options: Options): Typed {
+  const named = Object.entries(flags).filter(([, { place }]) => place !== 'form');
+  const spoken = named.filter(([, { isWord }]) => isWord).map(([field], at) => [field, words[at]] as const);
+  const valueOf = ([field, flag]: Named): unknown => options[attributeOf(optionOf(field, flag))];
+  const typed = [
+    ...spoken,
+    ...named.filter(([, { isWord }]) => !isWord).map((one) => [one[0], valueOf(one)] as const),
+  ].filter(([, value]) => value !== undefined);
+  const isEmptied = ([field, value]: readonly [string, unknown]): boolean =>
+    value === '' && flags[field]?.isEmptied === true;
+  const fields = Object.fromEntries(typed.filter((one) => !isEmptied(one)));
+  const emptied = typed.filter(isEmptied).map(([field]) => [field, true] as const);
+  const files = Object.fromEntries(
+    named.flatMap(([field, flag]) => {
+      const file = flag.fromFile && options[`${attributeOf(optionOf(field, flag))}File`];
+      return typeof file === 'string' ? [[field, file]] : [];
+    }),
+  );
+  if (Object.values(files).filter((file) => file === '-').length > 1)
+    throw new CliFault('standard input holds one body; read the other one from a file', 'usage');
+  return {
+    ...{ fields, files },
+    cleared: {
+      ...Object.fromEntries(emptied),
+      ...readClearing(named, fields, options),
+      ...readClears(clears, { ...fields, ...files }, options['clear'] as string[] | undefined),
+    },
+  };
+}
+
+/** `--clear-<flag>`. */
+function readClearing(named: readonly Named[], fields: Options, options: Options): Typed['cleared'] {
+  const cleared = named.flatMap(([field, flag]) => {
+    const option = optionOf(field, flag);
+    const value = flag.clear && options[attributeOf(`clear-${option}`)];
+    if (value === undefined) return [];
+    if (value === true && field in fields)
+      throw new CliFault(`--${option} and --clear-${option} exclude each other; choose one`, 'usage');
+    return [[field, value as true | string[]] as const];
+  });
+  return Object.fromEntries(cleared);
+}
+
+/** `--clear <field>`. */
+function readClears(clears: readonly string[], given: Options, fields: readonly string[] = []): Typed['cleared'] {
+  for (const field of fields) {
+    if (!clears.includes(field)) {
+      throw new CliFault(`--clear takes ${clears.join(', ')}; got ${JSON.stringify(field)}`, 'usage');
+    }
+    if (field in given) throw new CliFault(`${field} is both given and cleared; choose one`, 'usage');
+  }
+  return Object.fromEntries(fields.map((field) => [field, true] as const));
+}

@@ -1,0 +1,102 @@
+import type { Client, OperationId } from '../client/index.ts';
+import { optionOf, type Action, type Body, type Flag } from '../families/index.ts';
+import { CliFault } from '../output/index.ts';
+import { findId } from './find-id.ts';
+import { readFallback, type Place } from './read-pairs.ts';
+import { isSeveral, readSyntax } from './syntaxes.ts';
+
+/** What was typed for the fields of an action, by their names. */
+export interface Typed {
+  /** A text, several of them, a number, or true or false. */
+  fields: Readonly<Record<string, unknown>>;
+  /** The files that hold a field. */
+  files: Readonly<Record<string, string>>;
+  /** What is taken away: the field, or of several those with these keys. */
+  cleared: Readonly<Record<string, true | readonly string[]>>;
+}
+
+export interface Reading extends Place {
+  client: Client;
+  path: () => Promise<Readonly<Record<string, string>>>;
+  readFile: (file: string, option: string) => Promise<string>;
+}
+
+/** The body of an action, from what was typed; fields that were not named are not in it. */
+export async function readBody({ operation, flags }: Action, typed: Typed, reading: Reading): Promise<Body> {
+  const body: Record<string, unknown> = {};
+  for (const [field, flag] of Object.entries(flags)) {
+    const value = await readField(field, flag, typed, reading);
+    if (value !== undefined) put(body, field, value);
+  }
+  return (await SHAPES[operation as OperationId]?.(body, reading)) ?? body;
+}
+
+async function readField(
+  field: string,
+  flag: Flag,
+  { fields, files, cleared }: Typed,
+  reading: Reading,
+): Promise<unknown> {
+  const gone = cleared[field];
+  if (gone === true) return null;
+  const given = await textOf(field, flag, { given: fields[field], file: files[field] }, reading);
+  const { syntax } = flag;
+  if (gone) {
+    const kept = given === undefined || !syntax ? {} : readSyntax(syntax, [given].flat() as string[], reading);
+    return { ...(kept as object), ...Object.fromEntries(gone.map((key) => [key, null])) };
+  }
+  if (given === undefined) return undefined;
+  if (syntax) return readSyntax(syntax, [given].flat() as string[], reading);
+  if (flag.isJson) return parse(String(given), flag.fromFile ?? field);
+  if (flag.named) return findId(reading.client, flag.named, String(given));
+  return isSeveral(flag) ? [given].flat() : given;
+}
+
+async function textOf(
+  field: string,
+  flag: Flag,
+  { given, file }: { given: unknown; file: string | undefined },
+  { nameOf, readFile }: Reading,
+): Promise<unknown> {
+  if (file === undefined) return given;
+  const option = optionOf(field, flag);
+  const ofFile = nameOf(`${option}-file`);
+  if (given !== undefined)
+    throw new CliFault(`the ${flag.fromFile} is given twice, by ${nameOf(option)} and ${ofFile}; choose one`, 'usage');
+  return readFile(file, ofFile);
+}
+
+function parse(text: string, holds: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new CliFault(`the ${holds} is no JSON: ${(error as Error).message.slice(0, 120)}`, 'usage');
+  }
+}
+
+/** `one.two` is a field inside of another. */
+function put(body: Record<string, unknown>, name: string, value: unknown): void {
+  const [outer = '', inner] = name.split('.');
+  body[outer] = inner === undefined ? value : { ...(body[outer] as object | undefined), [inner]: value };
+}
+
+/** What the fields have to do with each other. */
+const SHAPES: Partial<Record<OperationId, (body: Body, reading: Reading) => Body | Promise<Body>>> = {
+  sendEmail: (body, { nameOf }) => {
+    const { id, variables } = (body['template'] ?? {}) as { id?: string; variables?: unknown };
+    if (id !== undefined || variables === undefined) return body;
+    throw new CliFault(`${nameOf('variable')} belongs to a template; name it with ${nameOf('template')}`, 'usage');
+  },
+  createContactProperty: (body, { nameOf }) => withFallback(body, String(body['type']), nameOf),
+  updateContactProperty: async (body, { client, nameOf, path }) => {
+    if (typeof body['fallback_value'] !== 'string') return body;
+    const { contact_property_id = '' } = await path();
+    const { type } = await client.call('getContactProperty', { path: { contact_property_id } });
+    return withFallback(body, type, nameOf);
+  },
+};
+
+const withFallback = (body: Body, type: string, nameOf: Place['nameOf']): Body =>
+  typeof body['fallback_value'] === 'string'
+    ? { ...body, fallback_value: readFallback(type, body['fallback_value'], nameOf) }
+    : body;
