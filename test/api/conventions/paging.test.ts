@@ -74,12 +74,12 @@ const listed: Listed[] = [
     family: 'suppressions',
     path: '/suppressions',
     async make(scene, team, i) {
-      const { id } = (await scene.api('POST', '/suppressions', { key: team.key, body: { email: `n${i}@example.org` } }))
-        .body;
+      const email = `${i % 2 === 0 ? 'even' : 'odd'}${i}@example.org`;
+      const { id } = (await scene.api('POST', '/suppressions', { key: team.key, body: { email } })).body;
       if (i % 2 === 0) await scene.app.world.db.run('update suppressions set origin = ? where id = ?', ['bounce', id]);
       return id;
     },
-    half: () => 'origin=bounce',
+    half: () => 'search=EVEN&origin=bounce',
   },
   {
     family: 'contact properties',
@@ -92,7 +92,9 @@ const listed: Listed[] = [
     family: 'segments',
     path: '/segments',
     make: async (scene, team, i) =>
-      (await scene.api('POST', '/segments', { key: team.key, body: { name: `N${i}` } })).body.id,
+      (await scene.api('POST', '/segments', { key: team.key, body: { name: `${i % 2 === 0 ? 'Even' : 'Odd'} ${i}` } }))
+        .body.id,
+    half: () => 'search=even',
   },
   {
     family: 'topics',
@@ -141,8 +143,11 @@ const listed: Listed[] = [
   {
     family: 'logs',
     path: '/logs',
-    make: async (scene, team) =>
-      (await scene.api('GET', '/suppressions/nobody@example.org', { key: team.key })).headers.get('x-request-id') ?? '',
+    async make(scene, team, i) {
+      const path = `/suppressions/${i % 2 === 0 ? 'even' : 'odd'}@example.org`;
+      return (await scene.api('GET', path, { key: team.key })).headers.get('x-request-id') ?? '';
+    },
+    half: () => 'search=suppressions/even',
     // Leaves out the questions of this test, which are logged between those that are looked for.
     every: 'response_status=404&start_date=2020-01-01&end_date=2100-01-01',
   },
