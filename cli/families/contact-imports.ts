@@ -1,5 +1,15 @@
 import type { AnswerOf } from '../client/index.ts';
-import { detailOf, listOf, type Action, type Family, type Field, type ItemOf, type Key, type Tone } from './family.ts';
+import {
+  detailOf,
+  listOf,
+  wide,
+  type Action,
+  type Family,
+  type Field,
+  type ItemOf,
+  type Key,
+  type Tone,
+} from './family.ts';
 
 const IMPORT: Key = { word: 'import', says: 'the id of the import' };
 
@@ -48,6 +58,10 @@ const columns: readonly Field<Import>[] = [
   { name: 'counts', label: 'Rows', value: ({ counts }) => countsInWords(counts) },
   { name: 'created_at', label: 'Created', kind: 'time' },
   { name: 'completed_at', label: 'Completed', kind: 'time' },
+  ...wide<Import>(
+    { name: 'on_conflict', label: 'Contacts there', value: ({ on_conflict: how }) => CONFLICTS[how] },
+    { name: 'ignored_columns', label: 'Not imported', value: columnsInWords },
+  ),
 ];
 
 const create: Action = {
@@ -110,11 +124,7 @@ export const contactImports = {
     summary: 'show how far an import is',
     example: 'contacts import-status 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e40',
     path: { import_id: IMPORT },
-    fields: [
-      ...columns,
-      { name: 'on_conflict', label: 'Contacts there', value: ({ on_conflict: how }) => CONFLICTS[how] },
-      { name: 'ignored_columns', label: 'Not imported', value: columnsInWords },
-    ],
+    fields: columns,
   }),
   actions: [create],
 } satisfies Family;

@@ -42,6 +42,7 @@ const answer: Field<Webhook> = {
   label: 'Answer',
   value: ({ last_http_status: code, last_error: error }) => code ?? error,
 };
+const wrong: Field<Webhook> = { name: 'last_error', label: 'Without an answer' };
 const answered: Field<Webhook> = { name: 'last_attempt_at', label: 'Last attempt', kind: 'time' };
 const failing: Field<Webhook> = { name: 'failing_since', label: 'Failing since', kind: 'time' };
 const waiting: Field<Webhook> = {
@@ -118,7 +119,7 @@ export const webhooks = {
     example: 'webhooks list',
     columns: [
       ...[id, status, endpoint, answer, failing, waiting, events, created],
-      ...wide<Webhook>(answered, parked, disabled, because, secret),
+      ...wide<Webhook>(wrong, answered, parked, disabled, because, secret),
     ],
     empty: 'There are no endpoints yet.',
   }),
@@ -127,7 +128,7 @@ export const webhooks = {
     example: 'webhooks get wh_019a9c1e7d527c3a9a540b8f4c1f2e01',
     path: { webhook_id: WEBHOOK },
     fields: [
-      ...[id, endpoint, status, disabled, because, answer, answered, failing, waiting, parked],
+      ...[id, endpoint, status, disabled, because, answer, wrong, answered, failing, waiting, parked],
       ...[events, secret, created],
     ],
     hint: nextFor,
