@@ -1,3 +1,4 @@
+import { ApiFault } from './faults.ts';
 import type { Client } from './client.ts';
 import type { AnswerOf } from './routes.ts';
 
@@ -11,6 +12,17 @@ export interface EmailHistory {
   attempts: AnswerOf<'listEmailAttempts'>['data'];
   /** What comes next. */
   pending: AnswerOf<'listEmailAttempts'>['pending'];
+  /** Its recipients that are suppressed now. */
+  suppressed: AnswerOf<'listEmailAttempts'>['suppressed'];
+  /** Of mail that an inbound rule forwarded. */
+  forwarded: Forwarded | undefined;
+}
+
+export interface Forwarded {
+  ruleId: string;
+  /** Undefined where the rule is gone, or is not this caller's to read. */
+  pattern: string | undefined;
+  receivedId: string | undefined;
 }
 
 const PAGE = 100;
@@ -30,6 +42,27 @@ export async function readHistory(client: Client, id: string, signal?: AbortSign
     after = page.data.at(-1)?.id;
     isCut = page.has_more;
   }
-  const { data, pending } = await client.call('listEmailAttempts', { path, query: { limit: PAGE } }, signal);
-  return { email, events: events.reverse(), isCut, attempts: data.toReversed(), pending };
+  const tries = await client.call('listEmailAttempts', { path, query: { limit: PAGE } }, signal);
+  const { data, pending, suppressed } = tries;
+  const forwarded = await forwardedBy(client, email, signal);
+  return { email, events: events.reverse(), isCut, attempts: data.toReversed(), pending, suppressed, forwarded };
+}
+
+/** The tags that a forward has, and nothing that is sent may have. */
+async function forwardedBy(
+  client: Client,
+  { tags }: EmailHistory['email'],
+  signal: AbortSignal | undefined,
+): Promise<Forwarded | undefined> {
+  const tagged = (name: string): string | undefined => tags?.find((tag) => tag.name === name)?.value;
+  const ruleId = tagged('inbound_rule');
+  if (ruleId === undefined) return undefined;
+  const receivedId = tagged('received_email');
+  try {
+    const { pattern } = await client.call('getInboundRule', { path: { inbound_rule_id: ruleId } }, signal);
+    return { ruleId, pattern, receivedId };
+  } catch (error) {
+    if (!(error instanceof ApiFault) || (error.status !== 404 && error.status !== 403)) throw error;
+    return { ruleId, pattern: undefined, receivedId };
+  }
 }

@@ -8,7 +8,7 @@ export type { StreamFrame } from './event-stream.ts';
 export { checkKey, dataOf, DEFAULT_URL, findTarget, readUrl, type Target, type TargetInput } from './credentials.ts';
 export { mustRun, startOf, type Development } from './development.ts';
 export { CredentialsFault } from './credentials-fault.ts';
-export { readHistory, type EmailHistory } from './email-history.ts';
+export { readHistory, type EmailHistory, type Forwarded } from './email-history.ts';
 export { ApiFault, NoAnswer } from './faults.ts';
 export {
   checkProfile,

@@ -1,4 +1,4 @@
-import { quoted, type EmailHistory } from '../client/index.ts';
+import { quoted, type EmailHistory, type Forwarded } from '../client/index.ts';
 import { toneOfEmail } from '../families/emails.ts';
 import { clean } from './clean.ts';
 import { styleOf } from './items.ts';
@@ -22,7 +22,8 @@ export function tellHistory(
   history: EmailHistory,
   { withTranscript = false, here = (text) => text }: Telling = {},
 ): string[] {
-  const { email, events, attempts, pending, isCut } = withoutSteering(history);
+  const cleaned = withoutSteering(history);
+  const { email, events, attempts, pending, isCut, forwarded } = cleaned;
   const story = [
     ...events
       .filter((event) => !isTold(event, attempts))
@@ -34,11 +35,46 @@ export function tellHistory(
   ].sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
   return [
     heading(terminal, email),
+    ...(forwarded ? [here(tellForward(forwarded))] : []),
     ...(isCut ? [here(`Earlier events are left out; see them all with: rasket emails events ${email.id} --all`)] : []),
     ...story.map(({ at, lines }) => [formatTime(terminal, at, 'second'), ...indent(lines)].join('\n')),
-    indent(tellPending(terminal, pending, email), '').join('\n'),
+    [...tellSuppressed(cleaned, here), ...tellPending(terminal, pending, email)].join('\n'),
   ];
 }
+
+const tellForward = ({ ruleId, pattern, receivedId }: Forwarded): string =>
+  [
+    pattern === undefined
+      ? `Forwarded by the inbound rule ${ruleId}, which is gone or not yours to read.`
+      : `Forwarded by the inbound rule for ${pattern}: rasket inbound-rules get ${ruleId}`,
+    ...(receivedId === undefined ? [] : [`What came in: rasket received get ${receivedId}`]),
+    '',
+  ].join('\n');
+
+const ASKED_AFTER: readonly string[] = ['bounced', 'suppressed'];
+const EVENTS_ASKED_AFTER: readonly string[] = ['email.bounced', 'email.complained', 'email.suppressed'];
+
+/** A report does not always suppress, the simulator never does, and an entry may have been removed since. */
+function tellSuppressed({ events, attempts, suppressed }: EmailHistory, here: (text: string) => string): string[] {
+  const ended = attempts.flatMap(({ recipients }) =>
+    recipients.filter(({ outcome }) => ASKED_AFTER.includes(outcome)).map(({ email }) => email),
+  );
+  const told = events.filter(({ type }) => EVENTS_ASKED_AFTER.includes(type)).flatMap(({ data }) => recipientsOf(data));
+  const entries = new Map(suppressed.map((entry) => [entry.email.toLowerCase(), entry]));
+  const all = [...suppressed.map(({ email }) => email), ...ended, ...told.map(String)];
+  const byKey = new Map(all.map((email) => [email.toLowerCase(), email]));
+  return [...byKey].map(([key, email]) => {
+    const entry = entries.get(key);
+    if (!entry) return `\n${email} is not suppressed now: mail goes to it.`;
+    const until = here(`rasket suppressions remove ${quotedWord(email)}`);
+    return `\n${email} is suppressed now (${ORIGINS[entry.origin]}), so nothing is sent to it until: ${until}`;
+  });
+}
+
+const ORIGINS = { bounce: 'it bounced', complaint: 'it complained', manual: 'by hand' } as const;
+
+/** One that begins with a dash would be taken for an option. */
+const quotedWord = (email: string): string => (email.startsWith('-') ? 'ADDRESS' : quoted(email));
 
 /** Subjects, links and what mail servers say are the words of strangers. */
 const withoutSteering = <T>(value: T): T =>
@@ -85,15 +121,6 @@ const EVENTS: Readonly<Record<string, string>> = {
   'email.failed': 'It could not be sent.',
 };
 
-/** Reports do not always suppress, the simulator never does, and an entry may have been removed since. */
-const LOOKED_UP: readonly string[] = ['email.complained', 'email.suppressed'];
-
-function lookUp(to: readonly unknown[]): string {
-  // One that begins with a dash would be taken for an option.
-  const word = to.length === 1 && !String(to[0]).startsWith('-') ? quoted(String(to[0])) : 'ADDRESS';
-  return `Whether the address is on the suppression list now: rasket suppressions get ${word}`;
-}
-
 function tellEvent(
   terminal: Terminal,
   { type, data, explanation, advice }: Event,
@@ -112,7 +139,6 @@ function tellEvent(
     // An operator's own words.
     about('failed', 'message'),
     here(advice ?? ''),
-    LOOKED_UP.includes(type) ? here(lookUp(to)) : undefined,
     typeof link === 'string' ? terminal.paint('dim', link) : undefined,
   ];
   return [

@@ -36,7 +36,8 @@ const telling =
   (mail: object, events: object[], attempts: object) =>
   ({ path }: Asked): Reply => {
     if (path.endsWith('/events')) return { status: 200, body: { object: 'list', has_more: false, data: events } };
-    if (path.endsWith('/attempts')) return { status: 200, body: { object: 'list', has_more: false, ...attempts } };
+    if (path.endsWith('/attempts'))
+      return { status: 200, body: { object: 'list', has_more: false, suppressed: [], ...attempts } };
     return { status: 200, body: mail };
   };
 
@@ -101,28 +102,59 @@ it.each([
   [
     'a complaint, without a word about what was suppressed',
     event(3, 'email.complained', { to }),
-    'It was marked as spam (b@example.org).\n  Whether the address is on the suppression list now: rasket suppressions get --url URL b@example.org\n',
-  ],
-  [
-    'a complaint of an address that a shell would take apart',
-    event(3, 'email.complained', { to: ["o'hara&co@example.org"] }),
-    "now: rasket suppressions get --url URL 'o'\\''hara&co@example.org'\n",
-  ],
-  [
-    'complaints of several addresses',
-    event(3, 'email.complained', { to: [...to, 'c@example.org'] }),
-    'now: rasket suppressions get --url URL ADDRESS\n',
+    'It was marked as spam (b@example.org).\n\nb@example.org is not suppressed now: mail goes to it.\n',
   ],
   [
     'what was not sent, in the words of the event',
     event(3, 'email.suppressed', { to, suppressed: { message: 'As if it were suppressed.' } }),
-    'Not sent (b@example.org).\n  As if it were suppressed.\n  Whether',
+    'Not sent (b@example.org).\n  As if it were suppressed.\n\nb@example.org is not suppressed now',
   ],
 ])('tells %s', async (_, told, says) => {
   const answer = telling(email({}), [told], { data: [attempt('deferred')], pending });
   const { stdout, url } = await speak(['explain', ID], answer);
   expect(stdout.replaceAll(url, 'URL')).toContain(says);
   expect(stdout).not.toContain('dropped_by_operator');
+});
+
+it.each([
+  [{ email: 'B@example.org', origin: 'bounce' }, 'B@example.org is suppressed now (it bounced)', 'B@example.org'],
+  [{ email: 'b@example.org', origin: 'manual' }, 'b@example.org is suppressed now (by hand)', 'b@example.org'],
+  [
+    { email: "o'hara&co@example.org", origin: 'complaint' },
+    "o'hara&co@example.org is suppressed now (it complained)",
+    "'o'\\''hara&co@example.org'",
+  ],
+  [{ email: '-x@example.org', origin: 'bounce' }, '-x@example.org is suppressed now', 'ADDRESS'],
+])('says of %j that it is suppressed now, and what ends that', async (entry, says, word) => {
+  const bounce = event(3, 'email.bounced', { to: [entry.email], bounce: { message: 'No', diagnosticCode: [] } });
+  const suppressed = [{ ...entry, created_at: at(3) }];
+  const answer = telling(email({}), [bounce], { data: [attempt('bounced')], pending: [], suppressed });
+  const { stdout, url } = await speak(['explain', ID], answer);
+  expect(stdout).toContain(says);
+  expect(stdout.replaceAll(url, 'URL')).toContain(`until: rasket suppressions remove --url URL ${word}\n`);
+  expect(stdout.match(/is suppressed now/g)).toHaveLength(1);
+});
+
+it.each([
+  ['names the rule', { status: 200, body: { object: 'inbound_rule', id: ID, pattern: 'support+*@example.com' } }],
+  ['and that is deleted', { status: 404, body: { statusCode: 404, name: 'not_found', message: 'Gone.' } }],
+  ['and that another may read', { status: 403, body: { statusCode: 403, name: 'restricted', message: 'No.' } }],
+])('of forwarded mail %s', async (_, rule: Reply) => {
+  const tags = [
+    { name: 'inbound_rule', value: ID },
+    { name: 'received_email', value: ID.replace('7c', '7d') },
+  ];
+  const answer = telling(email({ tags }), [event(0, 'email.queued')], { data: [], pending: [] });
+  const { stdout, url } = await speak(['explain', ID], (asked) =>
+    asked.path === `/inbound-rules/${ID}` ? rule : answer(asked),
+  );
+  const told = stdout.replaceAll(url, 'URL');
+  expect(told).toContain(
+    rule.status === 200
+      ? `Forwarded by the inbound rule for support+*@example.com: rasket inbound-rules get --url URL ${ID}\n`
+      : `Forwarded by the inbound rule ${ID}, which is gone or not yours to read.\n`,
+  );
+  expect(told).toContain(`What came in: rasket received get --url URL ${ID.replace('7c', '7d')}\n`);
 });
 
 it('a bounce that a try tells is told once', async () => {
@@ -136,7 +168,7 @@ it('shows the dialogue when asked, and is JSON for a program', async () => {
   expect((await speak(['explain', ID, '--transcript'], answer)).stdout).toContain('C: EHLO us');
   expect((await speak(['explain', ID], answer)).stdout).not.toContain('C: EHLO us');
   const { stdout } = await speak(['explain', ID, '--json'], answer);
-  expect(Object.keys(JSON.parse(stdout) as object)).toEqual(['email', 'events', 'attempts', 'pending']);
+  expect(Object.keys(JSON.parse(stdout) as object)).toEqual(['email', 'events', 'attempts', 'pending', 'suppressed']);
 });
 
 it.each([

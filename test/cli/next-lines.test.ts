@@ -28,7 +28,13 @@ function history({ path }: Asked): Reply {
     return listed({ ...event, data: { to: ['b@y.example'] }, explanation: 'It is suppressed.', advice: null });
   }
   if (path.endsWith('/attempts'))
-    return { status: 200, body: { object: 'list', has_more: false, data: [], pending: [] } };
+    return {
+      status: 200,
+      body: {
+        ...{ object: 'list', has_more: false, data: [], pending: [] },
+        suppressed: [{ email: 'b@y.example', origin: 'bounce', created_at: email.created_at }],
+      },
+    };
   return { status: 200, body: email };
 }
 
@@ -61,7 +67,7 @@ const PLACES: [words: string[], answer: (asked: Asked) => Reply, command: string
     ok({ object: 'queue_retry', deliveries: 0, held: 1, holds: [{ id: ID, reason: 'Their move' }] }),
     'rasket queue release',
   ],
-  [['explain', ID], history, 'rasket suppressions get'],
+  [['explain', ID], history, 'rasket suppressions remove'],
   [['emails', 'get', ID], () => refused(404, 'not_found', 'Email not found.'), 'rasket emails list'],
   [['received', 'download', ID, 'att_1', '--output', 'never-written'], linkIsGone, 'rasket received attachments'],
   [['emails', 'list'], () => refused(401, 'invalid_api_key', 'The API key is not valid.'), 'rasket login'],

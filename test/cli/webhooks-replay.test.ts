@@ -13,6 +13,7 @@ function office(
   failed: Record<string, number[]>,
   replay: (asked: Asked, count: number) => Reply,
   parked: Record<string, number[]> = {},
+  retrying: Record<string, number[]> = {},
 ) {
   let replays = 0;
   return startAnswering((asked) => {
@@ -24,6 +25,7 @@ function office(
     });
     if (id === '') return list([endpoint(1), endpoint(2)], 2, asked);
     const isParked = asked.path.endsWith('/parked');
+    if (asked.query.status === 'attempting') return list(retried(retrying[id] ?? []), 100, asked);
     if (!isParked && !asked.path.endsWith('/events')) return { status: 200, body: endpoint(Number(id.slice(-1))) };
     const numbers = (isParked ? parked : failed)[id] ?? [];
     const items = numbers.map((at) => ({
@@ -39,6 +41,12 @@ function office(
     return list(isParked ? items : items.reverse(), 2, asked);
   });
 }
+
+const retried = (numbers: number[]) =>
+  numbers.map((at) => ({
+    ...{ id: event(at), type: 'email.sent', status: 'attempting', attempt_count: 3, last_http_status: 500 },
+    created_at: timeOf(at),
+  }));
 
 /** Two to a page, so that pages are turned. */
 function list(items: { id: string }[], size: number, { query }: Asked): Reply {
@@ -187,6 +195,23 @@ describe('rasket webhooks replay', () => {
       stderr: 'rasket: Nothing to replay: no failed events since 2026-01-01T00:00:00.000Z at any enabled endpoint.\n',
     });
     expect(server.asked.at(-1)?.query.start_date).toBe('2026-01-01T00:00:00.000Z');
+  });
+
+  it.each([
+    [[1, 2], '2 events are'],
+    [[1], '1 event is'],
+  ])('names what is still being retried: %j', async (numbers, says) => {
+    server = await office({}, done, {}, { [hook(1)]: numbers });
+    const { code, stdout, stderr } = await replay(['--failed']);
+    expect([code, stdout]).toEqual([0, '']);
+    const [nothing, still] = stderr.trimEnd().split('\n');
+    expect(nothing).toMatch(/^rasket: Nothing to replay: no failed events since /);
+    expect(still).toContain(`rasket: ${says} being retried at ${hook(1)} and not replayed.`);
+    expect(still).toMatch(/ rasket webhooks events .*--status attempting/);
+    expect((await replay(['--parked'])).stderr).not.toContain('retried');
+    server.close();
+    server = await office({ [hook(1)]: [4] }, done, {}, { [hook(1)]: numbers });
+    expect((await replay(['--failed', '--dry-run'])).stderr).toContain(says);
   });
 
   it('a server that fails ends it', async () => {

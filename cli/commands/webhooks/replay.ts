@@ -60,7 +60,7 @@ interface Undelivered {
 async function replayAll(session: Session, kinds: readonly Kind[], options: ReplayOptions): Promise<void> {
   const { terminal, isJson } = session;
   const since = sinceOf(options.since);
-  const { found, left } = await listUndelivered(session, kinds, { since, only: options.webhook });
+  const { found, left, retried } = await listUndelivered(session, kinds, { since, only: options.webhook });
   terminal.progress('');
   if (left > 0 && options.webhook !== undefined) session.fail();
   if (found.length + left === 0) {
@@ -68,6 +68,7 @@ async function replayAll(session: Session, kinds: readonly Kind[], options: Repl
     const looked = kinds.map((kind) => `no ${kind} events${since[kind] === undefined ? '' : ` since ${since[kind]}`}`);
     terminal.warn(`rasket: Nothing to replay: ${looked.join(' and ')} ${where}.`);
   }
+  for (const note of retried) terminal.warn(`rasket: ${note}`);
   if (options.dryRun) {
     if (isJson) return terminal.printJson(found.map(({ webhook, id, type }) => ({ webhook_id: webhook, id, type })));
     if (found.length === 0) return;
@@ -127,14 +128,18 @@ async function listUndelivered(
   session: Session,
   kinds: readonly Kind[],
   { since, only }: { since: Since; only: string | undefined },
-): Promise<{ found: Undelivered[]; left: number }> {
+): Promise<{ found: Undelivered[]; left: number; retried: string[] }> {
   const found: Undelivered[] = [];
+  const retried: string[] = [];
   let left = 0;
   for (const { id, status, endpoint } of await endpointsOf(session, only)) {
     const events: Undelivered[] = [];
     for (const kind of kinds) events.push(...(await eventsOf(session, kind, { webhook: id, since: since[kind] })));
-    if (status === 'enabled') found.push(...events);
-    else if (events.length > 0) {
+    if (status === 'enabled') {
+      found.push(...events);
+      if (kinds.includes('failed')) retried.push(...(await tellRetried(session, id)));
+    }
+    if (status !== 'enabled' && events.length > 0) {
       session.terminal.progress('');
       left += events.length;
       session.terminal.warn(
@@ -143,7 +148,17 @@ async function listUndelivered(
       );
     }
   }
-  return { found: found.sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1)), left };
+  return { found: found.sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1)), left, retried };
+}
+
+/** What has not failed yet, because it is tried again by itself. */
+async function tellRetried({ client, here }: Session, webhook: string): Promise<string[]> {
+  const query = { status: 'attempting', limit: PAGE } as const;
+  const { data, has_more: hasMore } = await client.call('listWebhookEvents', { path: { webhook_id: webhook }, query });
+  if (data.length === 0) return [];
+  const many = `${data.length}${hasMore ? ' or more' : ''} event${data.length === 1 ? ' is' : 's are'}`;
+  const see = here(`See what happens with: rasket webhooks events ${webhook} --status attempting`);
+  return [`${many} being retried at ${webhook} and not replayed. ${see}`];
 }
 
 const PAGE = 100;

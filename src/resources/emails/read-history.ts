@@ -2,11 +2,13 @@ import { eventIdOf, eventPage, publicEventId, type EventData, type RecordedEvent
 import { isoTime } from '../../platform/clock/index.ts';
 import type { Page } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
+import { parseMailbox } from '../../protocol/address/index.ts';
 import { explainDelivery } from '../../protocol/explain-delivery/index.ts';
 import type { Ctx } from '../access/index.ts';
+import { suppressedNow } from '../suppressions/index.ts';
 import { mustBeWithinQuota } from '../usage/index.ts';
 import { attemptPage, type AttemptRow, type TriedRecipient } from './attempts.store.ts';
-import { findEmail } from './emails.store.ts';
+import { findEmail, type EmailRow } from './emails.store.ts';
 
 /** Everything that happened to an email, newest first. */
 export async function listEmailEvents(ctx: Ctx, emailId: string, page: Page) {
@@ -18,16 +20,26 @@ export async function listEmailEvents(ctx: Ctx, emailId: string, page: Page) {
   return { object: 'list' as const, has_more: hasMore, data: rows.map(presentEvent) };
 }
 
-/** Every try to deliver an email, newest first, with what came of it for each recipient and what that means. */
+/** Every try to deliver an email, newest first, with what came of it for each recipient and what that means; and who is suppressed now. */
 export async function listEmailAttempts(ctx: Ctx, emailId: string, page: Page) {
-  await mustBeReadable(ctx, emailId);
+  const email = await mustBeReadable(ctx, emailId);
   const { rows, hasMore } = await attemptPage(ctx.store.db, emailId, page);
-  return { object: 'list' as const, has_more: hasMore, data: rows.map(presentAttempt) };
+  const suppressed = await suppressedNow(ctx, recipientsOf(email));
+  return { object: 'list' as const, has_more: hasMore, data: rows.map(presentAttempt), suppressed };
 }
 
-async function mustBeReadable(ctx: Ctx, emailId: string): Promise<void> {
-  if (!(await findEmail(ctx.store.db, ctx.teamId, emailId))) throw notFound('Email');
+async function mustBeReadable(ctx: Ctx, emailId: string): Promise<EmailRow> {
+  const email = await findEmail(ctx.store.db, ctx.teamId, emailId);
+  if (!email) throw notFound('Email');
   await mustBeWithinQuota(ctx);
+  return email;
+}
+
+/** The bare addresses, each once. */
+function recipientsOf({ to_list: to, cc_list: cc, bcc_list: bcc }: EmailRow): string[] {
+  const written = [to, cc, bcc].flatMap((json) => (json === null ? [] : (JSON.parse(json) as string[])));
+  const parsed = written.map((text) => parseMailbox(text));
+  return [...new Set(parsed.flatMap((one) => (one.ok ? [one.mailbox.address] : [])))];
 }
 
 function presentEvent({ id, type, at, data }: RecordedEvent) {

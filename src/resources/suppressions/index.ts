@@ -3,7 +3,7 @@
  * compared without letter case. Asked by every claim; adding an address twice changes nothing.
  */
 export { addSuppressions, createSuppression } from './add-suppressions.ts';
-export { getSuppression, listSuppressions } from './read-suppressions.ts';
+export { getSuppression, listSuppressions, suppressedNow } from './read-suppressions.ts';
 export { deleteSuppression, removeSuppressions } from './remove-suppressions.ts';
 export { suppress, type NewSuppression } from './suppress.ts';
 export { suppressionsAmong } from './suppressions.store.ts';

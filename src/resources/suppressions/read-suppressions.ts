@@ -2,6 +2,7 @@ import type { QueryOf } from '../../contract/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import type { Executor, Page } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
+import { normalizeAddress } from '../../protocol/address/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { keyOf } from './email-key.ts';
 import { findByIds, findByKeys, listSuppressionRows, type SuppressionRow } from './suppressions.store.ts';
@@ -13,6 +14,16 @@ export async function getSuppression(ctx: Ctx, idOrAddress: string) {
 export async function listSuppressions(ctx: Ctx, filter: QueryOf<'listSuppressions'>, page: Page) {
   const { rows, hasMore } = await listSuppressionRows(ctx.store.db, ctx.teamId, filter, page);
   return { object: 'list' as const, has_more: hasMore, data: rows.map(present) };
+}
+
+/** Which of these addresses are suppressed now, in their order. */
+export async function suppressedNow({ store, teamId }: Ctx, addresses: readonly string[]) {
+  const keys = addresses.map(normalizeAddress);
+  const rows = new Map((await findByKeys(store.db, teamId, keys)).map((row) => [row.email_key, row]));
+  return addresses.flatMap((email) => {
+    const row = rows.get(normalizeAddress(email));
+    return row ? [{ email, origin: row.origin, created_at: isoTime(row.created_at) }] : [];
+  });
 }
 
 /** The path of a suppression is its id or the suppressed address. */

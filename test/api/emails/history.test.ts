@@ -37,6 +37,25 @@ const attemptsOf = async (team: Team, id: string, query = '') =>
   };
 
 describe('GET /emails/{email_id}/attempts', () => {
+  it('says which recipients are suppressed now, whatever became of them then', async () => {
+    const { team, send } = await sender();
+    const id = await send('permfail@gone.example', 'Ada <Ada@one.example>', 'eve@one.example');
+    const suppressed = async () =>
+      ((await attemptsOf(team, id)) as unknown as { suppressed: { email: string; origin: string }[] }).suppressed;
+    expect(await suppressed()).toEqual([]);
+    await scene.settled();
+    expect(await suppressed()).toEqual([
+      { email: 'permfail@gone.example', origin: 'bounce', created_at: new Date(scene.clock.now()).toISOString() },
+    ]);
+    await scene.api('POST', '/suppressions', { key: team.key, body: { email: 'ada@one.example' } });
+    expect((await suppressed()).map(({ email, origin }) => [email, origin])).toEqual([
+      ['permfail@gone.example', 'bounce'],
+      ['Ada@one.example', 'manual'],
+    ]);
+    await scene.api('DELETE', '/suppressions/permfail@gone.example', { key: team.key });
+    expect((await suppressed()).map(({ email }) => email)).toEqual(['Ada@one.example']);
+  });
+
   it('a delivery: with whom, how, what was answered, and the dialogue without the content', async () => {
     const { team, send } = await sender();
     const id = await send('ada@one.example');
