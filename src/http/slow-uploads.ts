@@ -47,6 +47,8 @@ export function endSlowUploads({ clock }: Pick<World, 'clock'>, server: Server):
   function isLate(socket: Socket, upload: Upload, now: number): boolean {
     const earned = upload.response.writableEnded ? 0 : (socket.bytesRead - upload.bytes) / UPLOAD_BYTES_PER_SECOND;
     upload.bytes = socket.bytesRead;
+    // What has come and was not taken yet waits for this server, not for the client.
+    if (upload.request.readableLength > 0) upload.deadline += LOOK_MS;
     upload.deadline = Math.min(now + BEHIND_MS_MAX, upload.deadline + earned * 1000);
     return now >= upload.deadline;
   }
