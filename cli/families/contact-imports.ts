@@ -58,10 +58,10 @@ const columns: readonly Field<Import>[] = [
   { name: 'counts', label: 'Rows', value: ({ counts }) => countsInWords(counts) },
   { name: 'created_at', label: 'Created', kind: 'time' },
   { name: 'completed_at', label: 'Completed', kind: 'time' },
-  ...wide<Import>(
-    { name: 'on_conflict', label: 'Contacts there', value: ({ on_conflict: how }) => CONFLICTS[how] },
-    { name: 'ignored_columns', label: 'Not imported', value: columnsInWords },
-  ),
+];
+const passedOver: readonly Field<Import>[] = [
+  { name: 'on_conflict', label: 'Contacts there', value: ({ on_conflict: how }) => CONFLICTS[how] },
+  { name: 'ignored_columns', label: 'Not imported', value: columnsInWords },
 ];
 
 const create: Action = {
@@ -116,7 +116,7 @@ export const contactImports = {
         choices: Object.keys(TONES),
       },
     },
-    columns,
+    columns: [...columns, ...wide(...passedOver)],
     empty: 'There are no imports yet.',
   }),
   get: detailOf('getContactImport', {
@@ -124,7 +124,7 @@ export const contactImports = {
     summary: 'show how far an import is',
     example: 'contacts import-status 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e40',
     path: { import_id: IMPORT },
-    fields: columns,
+    fields: [...columns, ...passedOver],
   }),
   actions: [create],
 } satisfies Family;
