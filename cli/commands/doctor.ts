@@ -1,5 +1,5 @@
 import { ApiFault, describeStore, lookForStore, NoAnswer, type Client, type Environment } from '../client/index.ts';
-import { EXIT, explainFault, formatPairs } from '../output/index.ts';
+import { EXIT, explainFault, formatPairs, setOne } from '../output/index.ts';
 import type { Session } from './declare.ts';
 import { isSendingKey } from './login.ts';
 import { askReady, formatChecks } from './system/ready.ts';
@@ -20,7 +20,7 @@ interface Findings {
 
 /** Looks at everything that has to work for any other command to work, and stops at nothing. */
 export async function examine(session: Session): Promise<void> {
-  const { terminal, isJson, fail, target, here } = session;
+  const { terminal, isJson, fail, target } = session;
   const { findings, exitCode } = await look(session);
   if (exitCode !== EXIT.done) fail(exitCode);
   if (isJson) return terminal.printJson(findings);
@@ -37,11 +37,17 @@ export async function examine(session: Session): Promise<void> {
     ['Kept in', findings.key_store],
   ]);
   const checks = findings.ready ? formatChecks(terminal, findings.ready.checks) : undefined;
-  terminal.print([pairs, checks, ...findings.problems.map(here)].filter((part) => part !== undefined).join('\n\n'));
+  terminal.print([pairs, checks, ...findings.problems].filter((part) => part !== undefined).join('\n\n'));
 }
 
 /** It ends as whatever was asked of this server with this key would: by the first thing that keeps it from working. */
-async function look({ client, target, version, process }: Session): Promise<{ findings: Findings; exitCode: number }> {
+async function look({
+  client,
+  target,
+  version,
+  process,
+  say,
+}: Session): Promise<{ findings: Findings; exitCode: number }> {
   const problems: string[] = [];
   let exitCode: number = EXIT.done;
   const add = (problem: string, itsCode: number): void => {
@@ -49,7 +55,7 @@ async function look({ client, target, version, process }: Session): Promise<{ fi
     exitCode ||= itsCode;
   };
   const note = (error: unknown): null => {
-    const explanation = explainFault(error, undefined, target);
+    const explanation = explainFault(error, { key: target, say });
     if (!explanation) throw error;
     add(explanation.lines.join('\n'), explanation.exitCode);
     return null;
@@ -67,7 +73,7 @@ async function look({ client, target, version, process }: Session): Promise<{ fi
   };
   findings.ready = await askReady(client).catch(note);
   if (findings.ready?.status === 'degraded') add(findings.ready.message, EXIT.server);
-  if (target.apiKey === undefined) add(`No API key is set. Set one with: rasket login --url ${target.url}`, EXIT.auth);
+  if (target.apiKey === undefined) add(`No API key is set. ${say(setOne(target))}`, EXIT.auth);
   else if (findings.ready)
     findings.key_state = await tryKey(client, target.apiKey).then(
       (isOperators) => (isOperators ? 'accepted, of an operator' : 'accepted'),

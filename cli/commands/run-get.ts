@@ -36,6 +36,5 @@ export async function runGet(
   if (item === undefined) return;
   if (show) return show(session, item as object, options);
   session.terminal.print(formatItem(session.terminal, shownFields(get.fields), item as object));
-  const hint = get.hint?.(item as never);
-  if (hint !== undefined) session.terminal.hint(hint);
+  session.advise(get.hint?.(item as never));
 }
