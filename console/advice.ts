@@ -1,10 +1,11 @@
 import type { Advised, ByHand, ContractId } from '../cli/client/index.ts';
 import { isByHand, sayOnLine, type Say } from '../cli/output/index.ts';
 import type { Family, List } from '../cli/families/index.ts';
-import { families, type BoundAction, type Section } from './catalog.ts';
+import { families, itemKeys, type BoundAction, type Section } from './catalog.ts';
 
 /** Where the console has what these commands do at the command line. */
 const HERE: Partial<Record<ByHand, ContractId | 'overview'>> = {
+  'contacts import-failures': 'getContactImport',
   doctor: 'overview',
   explain: 'getEmail',
   ready: 'overview',
@@ -62,7 +63,7 @@ function placeInItem(called: ContractId, [, ...words]: Advised, { sections, at }
     if (!list && !action && get?.operation !== called) continue;
     const side = list && `→ ${sideOf({ family, list })}`;
     if (side !== undefined && isSame(Object.keys(list?.path ?? {}), at?.keys ?? [])) return side;
-    const section = sectionOf(family, sections);
+    const section = sectionOf(family, sections, Object.keys(list?.path ?? {}));
     if (!section) continue;
     const id = words.find((word) => ID.test(word));
     const item = `:${section.name}${id === undefined ? '' : ` ${id}`}`;
@@ -76,9 +77,14 @@ function placeInItem(called: ContractId, [, ...words]: Advised, { sections, at }
 export const sideOf = ({ family, list }: { family: Family; list: List }): string =>
   list.verb === 'list' ? family.command : list.verb;
 
-const sectionOf = (family: Family, sections: readonly Section[]): Section | undefined =>
-  sections.find((one) => 'family' in one && one.family === family) ??
-  sections.find((one) => one.kind === 'list' && one.family.command === family.command);
+/** Its own, that of the items which a list belongs to, or that of what it is spoken of with. */
+function sectionOf(family: Family, sections: readonly Section[], outer: readonly string[]): Section | undefined {
+  const lists = sections.filter((one) => one.kind === 'list');
+  return (
+    lists.find((one) => one.family === family || (outer.length > 0 && isSame(itemKeys(one.family), outer))) ??
+    lists.find((one) => one.family.command === family.command)
+  );
+}
 
 const isSame = (one: readonly string[], other: readonly string[]): boolean =>
   one.length === other.length && one.every((key) => other.includes(key));

@@ -114,7 +114,7 @@ export class Faults {
     const file = path.join(stateFolder(this.#input.env), 'console.log');
     try {
       mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-      const head = `${new Date().toISOString()} rasket ${this.#input.version}, Node.js ${process.version}`;
+      const head = [new Date().toISOString(), 'rasket', `${this.#input.version}, Node.js ${process.version}`].join(' ');
       appendFileSync(file, `${head}\n${trace}\n\n`, { mode: 0o600 });
       return `Its trace is in ${file}; all else goes on.`;
     } catch (error) {
@@ -128,6 +128,9 @@ const stateFolder = (env: Readonly<Record<string, string | undefined>>): string 
 
 const messageOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
 
+/** What follows a command stands apart from it. */
+const inALine = (said: string, line: string): string => `${said}${/[.!?]$/.test(said) ? '' : ';'} ${line.trim()}`;
+
 /** The words of a fault; without any, what is to be looked into: a refusal may be of another shape too. */
 function explain(
   error: unknown,
@@ -140,7 +143,7 @@ function explain(
     if (first === undefined) return { fault: error };
     // The message of the whole may be that of its first field.
     const isSaid = (line: string): boolean => first.includes(line.trim().replace(/\.$/, ''));
-    return { said: [first, ...more.filter((line) => !isSaid(line))].join(' ') };
+    return { said: more.filter((line) => !isSaid(line)).reduce(inALine, first) };
   } catch (found) {
     return { fault: found };
   }

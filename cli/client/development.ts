@@ -61,12 +61,12 @@ export const notRunning = ({
     ? new NoAnswer({
         url,
         cause: `${folderOf(data, cwd)} is the folder of an installation, which says neither where its API is nor a key.`,
-        advice: [NAME_IT, NAME_ANOTHER],
+        advice: [NAME_ANOTHER, NAME_IT],
       })
     : new NoAnswer({
         url,
         cause: `No development server runs from ${folderOf(data, cwd)}.`,
-        advice: [{ words: 'Next: start it with', command: startOf(data) }, NAME_ANOTHER],
+        advice: [NAME_ANOTHER, { words: 'Next: start this one with', command: startOf(data) }],
       });
 
 /** A folder with an instance key that no development server has begun; one that cannot be read is somebody's installation. */

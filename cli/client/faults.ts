@@ -62,14 +62,14 @@ interface Call {
 
 const LOOK: Advice = { words: 'Next: see what works with', command: ['doctor'] };
 /** Another server is named where a command or the console is started. */
-export const NAME_ANOTHER: Advice = { words: 'Or name another server with --url or --profile.', isForLine: true };
+export const NAME_ANOTHER: Advice = { words: 'Another server is named with --url or --profile.', isForLine: true };
 export const NAME_IT: Advice = {
   words: 'Next: keep the key for the right address with',
   command: ['login', '--url', 'URL'],
 };
 const START: readonly Advice[] = [
   { words: 'Next: start the server again, with its --data', command: ['serve'] },
-  { words: 'Or one for development', command: ['dev'] },
+  { words: 'Or one for development, as npm start does, with', command: ['dev'] },
 ];
 
 const isLoopback = (host: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(host);
@@ -95,7 +95,7 @@ export function noAnswer({ url, method, timeoutMs }: Call, error: unknown): NoAn
         url,
         cause: `Nothing answers at ${url}.`,
         // Nobody starts a server here that is to answer elsewhere.
-        advice: isLoopback(hostname) ? START : [{ words: 'Next: start the server there.' }, NAME_ANOTHER],
+        advice: isLoopback(hostname) ? START : [NAME_ANOTHER, { words: 'Next: start the server there.' }],
       });
     case 'ENOTFOUND':
     case 'EAI_AGAIN':

@@ -40,10 +40,18 @@ export function explainFault(
   return undefined;
 }
 
-/** The first advice stands behind the cause, each other one in a line of its own: a command ends its line. */
+/** What is advised stands behind the cause; a command ends its line. */
 function withAdvice([cause = '', ...details]: readonly string[], advices: readonly Advice[], say: Say): string[] {
-  const [first, ...others] = advices.map(say).filter((said) => said !== undefined);
-  return [first === undefined ? cause : `${cause} ${first}`, ...others, ...details].map(clean);
+  const lines = [cause];
+  let endsInCommand = false;
+  for (const advice of advices) {
+    const said = say(advice);
+    if (said === undefined) continue;
+    if (endsInCommand) lines.push(said);
+    else lines[lines.length - 1] += ` ${said}`;
+    endsInCommand = advice.command !== undefined;
+  }
+  return [...lines, ...details].map(clean);
 }
 
 /** A 403 is about the key or about what was asked; its name says which. */

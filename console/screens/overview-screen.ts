@@ -112,7 +112,9 @@ export class OverviewScreen implements Screen {
       ok ? `${clean(name)} ok` : this.#tone('bad', clean(`${name} failed${error ? `: ${error}` : ''}`)),
     );
     const since = this.#host.lostSince === undefined ? '' : `as of ${clockOf(at ?? 0)}: `;
-    return [`  ${bold('Server')}   ${since}${state}  ${faint(`rasket ${clean(version ?? '')}`)}  ${told.join(', ')}`];
+    return [
+      `  ${bold('Server')}   ${since}${state}  ${faint(['rasket', clean(version ?? '')].join(' '))}  ${told.join(', ')}`,
+    ];
   }
 
   #mail({ data = [], totals }: Metrics, height: number, columns: number): string[] {

@@ -150,7 +150,7 @@ async function listUndelivered(
       left += events.length;
       session.terminal.warn(
         `rasket: ${id} (${endpoint}) is disabled, ${count(events.length, kinds)} not replayed. ` +
-          session.say({ ...enable(id), words: 'Enable it first with' }),
+          session.say({ ...enable(id), words: 'Enable it first' }),
       );
     }
   }
