@@ -59,7 +59,7 @@ function mustSuffice({ action: { operation, flags } }: Call, { fields, files, cl
   // What changes something changes nothing without a field.
   if (!/^update/.test(operation) || [fields, files, cleared].some((given) => Object.keys(given).length > 0)) return;
   throw new CliFault('name at least one thing to change.', 'usage', {
-    words: 'See what there is with',
+    words: 'See them with',
     command: [operation, '--help'],
   });
 }

@@ -101,7 +101,7 @@ const BY_OPERATION: Partial<Record<ContractId, Advise>> = {
     typeof id === 'string'
       ? { words: 'See what it takes, and whether it is enabled, with', command: ['getWebhook', id] }
       : [
-          { words: 'Add an endpoint with', command: ['createWebhook', 'URL', '--events', String(type)] },
+          { words: 'Add one with', command: ['createWebhook', 'URL', '--events', String(type)] },
           { words: 'Or hear it here with', command: ['webhooks listen'] },
         ],
   updateEmail: whatBecameOfIt,
@@ -116,7 +116,7 @@ function whatBecameOfIt({ path }: ApiFault): Advice {
 
 function seeOtherTemplate({ sent: { alias }, body }: ApiFault): Advice | undefined {
   const isTaken = body.errors?.[0]?.path === 'alias' && typeof alias === 'string';
-  return isTaken ? { words: 'See the one that has it with', command: ['getTemplate', alias] } : undefined;
+  return isTaken ? { words: 'See it with', command: ['getTemplate', alias] } : undefined;
 }
 
 const seeDomains: Advice = { words: 'See your domains with', command: ['listDomains'] };
@@ -138,9 +138,9 @@ const BY_NAME: Readonly<Record<string, Advise>> = {
   }),
   invalid_permission: aboutPermission,
   not_found: ({ path, query, sent }) =>
-    firstOf([...Object.keys(path).reverse(), ...Object.keys({ ...query, ...sent })], path),
+    firstOf([...Object.keys(path).reverse(), ...namesGiven({ ...query, ...sent })], path),
   resource_locked: (fault) => takenBy(fault),
-  validation_error: (fault) => fieldsOf(fault) ?? takenBy(fault),
+  validation_error: (fault) => fieldsOf(fault) ?? listenInstead(fault) ?? takenBy(fault),
   invalid_parameter: (fault) => fieldsOf(fault) ?? parametersOf(fault) ?? takenBy(fault),
   rate_limit_exceeded: ({ retryAfterSeconds: after }) =>
     after === undefined ? undefined : { words: `Try again in ${after} s.` },
@@ -152,13 +152,13 @@ const BY_NAME: Readonly<Record<string, Advise>> = {
 function aboutPermission({ operation }: ApiFault, key: KeyInUse | undefined): Advices {
   if (isOperatorsCall(operation) && !isOperators(key))
     return [
-      { words: 'Take the token of an operator with --profile operator once it is kept.', isForLine: true },
+      { words: 'Take it with --profile operator once it is kept.', isForLine: true },
       { words: 'One is made on the server with', command: ['operators create', 'NAME'] },
     ];
   if (!isOperators(key)) return useAnother(key);
   return operation === 'listAudit'
-    ? { words: 'See what an operator sees with', command: ['listOperatorAudit'] }
-    : { words: 'Name a key of the team with --profile or --api-key; see what is kept with', command: ['profiles'] };
+    ? { words: 'What an operator sees', command: ['listOperatorAudit'] }
+    : { words: 'Name one with --profile or --api-key; see what is kept with', command: ['profiles'] };
 }
 
 const isOperatorsCall = (operation: ContractId): boolean =>
@@ -166,6 +166,8 @@ const isOperatorsCall = (operation: ContractId): boolean =>
     ({ isOperators: isTheirs, list, get, report, actions = [] }) =>
       isTheirs === true && [list, get, report, ...actions].some((one) => one?.operation === operation),
   );
+
+const namesGiven = (values: Path): string[] => Object.keys(values).filter((name) => values[name] !== undefined);
 
 const firstOf = (names: readonly string[], path: Path): Advice | undefined =>
   names.map((name) => listFor(name, path)).find((advice) => advice !== undefined);
@@ -181,7 +183,9 @@ const ID = /^(?:[a-z]+_[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})
 
 /** A parameter that names something, with what can be no id. */
 function parametersOf({ path, query }: ApiFault): Advice | undefined {
-  const strays = Object.entries({ ...query, ...path }).filter(([, value]) => !ID.test(String(value)));
+  const strays = Object.entries({ ...query, ...path }).filter(
+    ([, value]) => value !== undefined && !ID.test(String(value)),
+  );
   return firstOf(
     strays.map(([name]) => name),
     path,
@@ -192,6 +196,12 @@ function takenBy({ operation, status, body }: ApiFault): Advice | undefined {
   const list = TAKEN[operation];
   return list && status !== 400 && status !== 403 && body.errors === undefined ? seeWhatThereIs(...list) : undefined;
 }
+
+/** An endpoint without TLS is most often one on the machine of whoever writes the program. */
+const listenInstead = ({ operation, sent: { endpoint } }: ApiFault): Advice | undefined =>
+  /Webhook$/.test(operation) && typeof endpoint === 'string' && /^http:/i.test(endpoint)
+    ? { words: 'To get events on your own machine, take', command: ['webhooks listen', '--forward-to', endpoint] }
+    : undefined;
 
 /** What is advised to whoever was refused. */
 export function adviceFor(fault: ApiFault, key?: KeyInUse): readonly Advice[] {

@@ -29,6 +29,9 @@ export const setOne = (key: KeyInUse | undefined): Advice => logIn('Set one with
 
 /** For a key that is good, and not allowed to. */
 export const useAnother = (key: KeyInUse | undefined): Advice =>
-  logIn(`Use another key${key === undefined ? '' : ` than that in ${key.keyFrom}`}, by --api-key or`, key);
+  logIn(
+    `Use another key${key === undefined ? '' : ` than that in ${key.keyFrom}`}, with --api-key, or keep one with`,
+    key,
+  );
 
 export const isOperators = (key: KeyInUse | undefined): boolean => key?.apiKey?.startsWith('rkop_') ?? false;
