@@ -31,6 +31,7 @@ export {
 } from './emails.store.ts';
 export { findMessage, MESSAGE_BLOB, type MessageRow } from './email-messages.store.ts';
 export { indexEmails } from './index-emails.ts';
+export { recordEmailEvents, type EmailEvent, type EventEmail } from './record-email-events.ts';
 export { removeEmailRows } from './remove-emails.store.ts';
 export { readScheduledAt } from './read-scheduled-at.ts';
 export { searchEmails } from './search-emails.ts';

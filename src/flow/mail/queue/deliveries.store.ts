@@ -1,4 +1,5 @@
 import { textsIn, uuidsIn, type Executor, type Value } from '../../../platform/db/index.ts';
+import type { EventEmail } from '../../../resources/emails/index.ts';
 import type { AtLimit } from './in-flight.ts';
 import { laneNumber, LANES, laneSql, type Lane, type LaneName } from './lanes.ts';
 
@@ -26,6 +27,13 @@ export interface DeliveryRow {
   asked: string | null;
   lane: Lane;
 }
+
+/** The email of a delivery, as its events name it. */
+export const emailOf = (row: DeliveryRow): EventEmail => ({
+  id: row.email_id,
+  team_id: row.team_id,
+  domain_id: row.domain_id,
+});
 
 const COLUMNS = [
   'id',
