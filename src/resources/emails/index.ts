@@ -15,7 +15,7 @@ export { readEmail, type CompleteEmailInput, type DraftAttachment, type EmailDra
 export { openAttachment } from './attachment-content.ts';
 export { invalidAttachment } from './read-attachments.ts';
 export { findBody, isLargeBody, loadBodies, type EmailBody, type StoredBody } from './email-bodies.ts';
-export { bodyRow, contentsOf, ATTACHMENT_BLOB } from './email-bodies.ts';
+export { bodyRow, contentsOf, sharedBodyRow, ATTACHMENT_BLOB, type SharedBody } from './email-bodies.ts';
 export {
   advanceLastEvent,
   attachmentsOf,

@@ -4,7 +4,7 @@ import type { Ids } from '../../platform/ids/index.ts';
 import { advanceLastEvent, type EmailRow } from './emails.store.ts';
 
 /** What the envelope of an event says of its email. */
-export type EventEmail = Pick<EmailRow, 'id' | 'team_id' | 'domain_id'>;
+export type EventEmail = Pick<EmailRow, 'id' | 'team_id' | 'domain_id' | 'broadcast_id'>;
 
 export type EmailEvent = {
   email: EventEmail;
@@ -39,8 +39,9 @@ export async function recordEmailEvents(tx: Executor, ids: Ids, events: readonly
     tx,
     ids,
     events.map(({ email, isFirst, ...event }): NewEvent => {
-      const { id: subjectId, team_id: teamId, domain_id: domainId } = email;
-      return { ...event, teamId, domainId, subjectId, isFirst: isFirst ?? moved.has(`${subjectId} ${event.type}`) };
+      const { id: subjectId, team_id: teamId, domain_id: domainId, broadcast_id: broadcastId } = email;
+      const envelope = { teamId, subjectId, domainId, broadcastId: broadcastId ?? undefined };
+      return { ...event, ...envelope, isFirst: isFirst ?? moved.has(`${subjectId} ${event.type}`) };
     }),
   );
 }

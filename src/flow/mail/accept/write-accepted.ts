@@ -35,7 +35,7 @@ export async function writeAccepted(world: World, tx: Executor, items: Acceptanc
   return items.map((item) => refusals.get(item));
 }
 
-export async function writeEmails(world: World, tx: Executor, emails: AcceptedRows[]): Promise<void> {
+async function writeEmails(world: World, tx: Executor, emails: AcceptedRows[]): Promise<void> {
   await insertEmails(tx, emails);
   await insertDeliveries(
     tx,
