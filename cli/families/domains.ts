@@ -157,7 +157,7 @@ const regenerate = actionOf('regenerateDkim', {
 });
 
 const publishAndVerify = ({ name: domain }: { name: string }): Advice => ({
-  words: 'Publish its records where its DNS is kept; then look them up with',
+  words: 'Publish its records in its DNS; then look them up with',
   command: ['verifyDomain', domain],
 });
 

@@ -253,7 +253,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
     expect(stdout).toContain(value);
     expect(stdout).toContain(record.name);
     expect(stdout).toMatch(
-      /Publish its records where its DNS is kept; then look them up with:\r?\nrasket domains verify --url http:\S+ example\.com\r?\n/,
+      /Publish its records in its DNS; then look them up with:\r?\nrasket domains verify --url http:\S+ example\.com\r?\n/,
     );
   });
 

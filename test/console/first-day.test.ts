@@ -57,7 +57,7 @@ describe('whoever sits at the console for the first time', () => {
     await seat.press('C-s');
     await seat.sees('domains › new.example.com', /^› DKIM/m, 'Registered  new.example.com');
     await seat.press('j');
-    await seat.sees('Publish its records where its DNS is kept; then look them up with: v (verify)', /^› SPF/m);
+    await seat.sees('Publish its records in its DNS; then look them up with: v (verify)', /^› SPF/m);
     await seat.press('v');
     await seat.sees('y do it');
     await seat.press('n', 'Escape');
