@@ -61,9 +61,10 @@ function placeInItem(called: ContractId, [, ...words]: Advised, { sections, at }
     const list = family.list?.operation === called ? family.list : undefined;
     const action = actions.find(({ operation }) => operation === called);
     if (!list && !action && get?.operation !== called) continue;
+    const outer = Object.keys(list?.path ?? {});
     const side = list && `→ ${sideOf({ family, list })}`;
-    if (side !== undefined && isSame(Object.keys(list?.path ?? {}), at?.keys ?? [])) return side;
-    const section = sectionOf(family, sections, Object.keys(list?.path ?? {}));
+    if (side !== undefined && at && outer.length > 0 && isSame(outer, at.keys)) return side;
+    const section = sectionOf(family, sections, outer);
     if (!section) continue;
     const id = words.find((word) => ID.test(word));
     const item = `:${section.name}${id === undefined ? '' : ` ${id}`}`;
