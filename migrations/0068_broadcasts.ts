@@ -5,6 +5,11 @@ export async function up(knex: Knex): Promise<void> {
   await createBroadcasts(knex);
   await createReport(knex);
   await markMail(knex);
+  // The switch of all mail to many, beside the one of all mail.
+  await knex('instance_settings').insert({
+    name: 'sending.marketing',
+    value: JSON.stringify({ isOn: true, reason: null }),
+  });
 }
 
 async function createBroadcasts(knex: Knex): Promise<void> {
@@ -133,6 +138,7 @@ async function markMail(knex: Knex): Promise<void> {
 }
 
 export async function down(knex: Knex): Promise<void> {
+  await knex('instance_settings').where({ name: 'sending.marketing' }).delete();
   for (const table of ['deliveries', 'emails']) await knex.raw(`drop index ${table}_broadcast`);
   await knex.schema.alterTable('email_bodies', (table) => void table.dropColumns('shared_body_id', 'merge_values'));
   for (const name of ['deliveries', 'emails']) {

@@ -12,6 +12,12 @@ export interface Scan {
   read: number;
 }
 
+/** An element's start tag: its attributes by their names in lower case, their values as they are written. */
+export interface StartTag {
+  name: string;
+  attributes: ReadonlyMap<string, string>;
+}
+
 interface Tag {
   name: string;
   end: number;
@@ -42,7 +48,7 @@ const SCRIPT_STEP = /<!--|-->|<(\/?)script(?=[\t\n\f\r />])/gi;
  * Finds the links of an HTML text as a browser's tokenizer would (HTML §13.2.5), looking at each character a fixed number
  * of times however broken the text is: what is opened and never closed ends the scan, as it ends the page.
  */
-export function scanHtml(html: string): Scan {
+export function scanHtml(html: string, visit?: (tag: StartTag) => void): Scan {
   const links: LinkPlace[] = [];
   let read = 0;
   let bodyEnd = -1;
@@ -69,8 +75,10 @@ export function scanHtml(html: string): Scan {
   }
 
   function element(open: number): number {
-    const tag = readTag(open + 1);
+    const attributes = visit && new Map<string, string>();
+    const tag = readTag(open + 1, attributes);
     if (!tag) return -1;
+    if (attributes) visit?.({ name: tag.name, attributes });
     if (tag.href && !tag.isOptedOut) links.push(tag.href);
     if (tag.name === 'plaintext') return -1;
     if (tag.name === 'script') return scriptEnd(tag.end);
@@ -108,7 +116,7 @@ export function scanHtml(html: string): Scan {
   }
 
   /** A tag from its name on; undefined when the text ends inside it, for then there is no tag. */
-  function readTag(nameAt: number): Tag | undefined {
+  function readTag(nameAt: number, attributes?: Map<string, string>): Tag | undefined {
     let at = past(isTagName, nameAt);
     const tag: Tag = { name: html.slice(nameAt, at).toLowerCase(), end: 0, href: undefined, isOptedOut: false };
     const isLink = tag.name === 'a' || tag.name === 'area';
@@ -119,13 +127,14 @@ export function scanHtml(html: string): Scan {
       const nameFrom = at;
       at = past(isAttributeName, at + 1);
       // Longer names are none of these, and there may be a million attributes.
-      const isKnown = isLink && at - nameFrom <= LONGEST_NAME.length;
+      const isKnown = (isLink || attributes) && at - nameFrom <= LONGEST_NAME.length;
       const name = isKnown ? html.slice(nameFrom, at).toLowerCase() : '';
       const value = readValue(at);
       if (!value) return undefined;
       at = value.next;
       // The first of several attributes of one name counts (HTML §13.2.5.33).
-      if (name === 'href') tag.href ??= { start: value.start, end: value.end };
+      if (attributes && name !== '' && !attributes.has(name)) attributes.set(name, html.slice(value.start, value.end));
+      if (isLink && name === 'href') tag.href ??= { start: value.start, end: value.end };
       if (name === LONGEST_NAME) tag.isOptedOut = true;
       if (name === 'clicktracking' && /^off$/i.test(html.slice(value.start, value.end))) tag.isOptedOut = true;
     }
