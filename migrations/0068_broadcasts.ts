@@ -56,6 +56,8 @@ async function createBroadcasts(knex: Knex): Promise<void> {
     table.integer('recipients').notNullable().defaultTo(0);
     table.integer('excluded').notNullable().defaultTo(0);
     table.integer('total');
+    // Why it does not move at the moment, and goes on by itself.
+    table.text('waiting_reason');
     table.text('held_reason');
     time(table, 'held_since');
     table.text('failed_reason');

@@ -14,6 +14,7 @@ import {
   removeImportFiles,
   type Imports,
 } from './flow/audience/index.ts';
+import { createBroadcastLoop, type Broadcasts } from './flow/campaigns/index.ts';
 import { createComposer } from './flow/mail/compose/index.ts';
 import { createCapture, createDeliver, deliverOptionsOf, type Deliver } from './flow/mail/deliver/index.ts';
 import { publishConfigured, recheckClaims, sweepDomains } from './flow/dns/index.ts';
@@ -78,6 +79,7 @@ export interface App {
   queue: Queue | undefined;
   webhooks: WebhookSender | undefined;
   imports: Imports | undefined;
+  broadcasts: Broadcasts | undefined;
   confirmations: ReturnType<typeof createConfirmations> | undefined;
   tracking: Tracking | undefined;
   /** The jobs of the cron table, to be run by hand too. */
@@ -135,6 +137,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     toStop.push(async (graceMs) => void (await endSending(graceMs * PART_FOR_SENDING)));
     const imports = roles.has('delivery') ? createImportLoop(world) : undefined;
     if (imports) toStop.push(imports.stop);
+    const broadcasts = roles.has('delivery') ? createBroadcastLoop(world, wakeQueue) : undefined;
+    if (broadcasts) toStop.push(broadcasts.stop);
     const confirmations = roles.has('delivery') ? createConfirmations(world, accept) : undefined;
     if (confirmations) toStop.push(confirmations.stop);
     const jobs = cronTable(world);
@@ -161,9 +165,10 @@ export async function startApp(options: AppOptions): Promise<App> {
     mail?.queue.start();
     await webhooks?.start();
     await imports?.start();
+    await broadcasts?.start();
     confirmations?.start();
     const reload = (): void => tls?.reload();
-    return { world, http, smtp, queue: mail?.queue, webhooks, imports, confirmations, tracking, jobs, reload, close };
+    return { world, http, smtp, queue: mail?.queue, webhooks, imports, broadcasts, confirmations, tracking, jobs, reload, close };
   } catch (error) {
     await close(0);
     throw error;

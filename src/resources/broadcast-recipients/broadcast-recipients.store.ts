@@ -4,6 +4,7 @@ import {
   pageSql,
   pageValues,
   textsIn,
+  uuidsIn,
   type Executor,
   type Page,
   type Value,
@@ -65,6 +66,14 @@ export async function recipientsAmong(
   const sql = `select email_key from broadcast_recipients where broadcast_id = ? and ${among.sql}`;
   const rows = await db.all<{ email_key: string }>(sql, [broadcastId, among.value]);
   return new Set(rows.map((row) => row.email_key));
+}
+
+/** The contacts that these emails went to; emails of no broadcast have none. */
+export async function contactsOfEmails(db: Executor, emailIds: readonly string[]): Promise<Map<string, string>> {
+  const among = uuidsIn(db.dialect, 'email_id', emailIds);
+  const sql = `select email_id, contact_id from broadcast_recipients where ${among.sql} and contact_id is not null`;
+  const rows = await db.all<{ email_id: string; contact_id: string }>(sql, [among.value]);
+  return new Map(rows.map((row) => [row.email_id, row.contact_id]));
 }
 
 /** As the partial indexes say it. */

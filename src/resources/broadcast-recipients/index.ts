@@ -3,6 +3,7 @@
  * becomes of its contact. It knows neither the broadcasts nor the emails; both hand in what happened.
  */
 export {
+  contactsOfEmails,
   insertRecipients,
   exclusionsPage,
   recipientsAmong,

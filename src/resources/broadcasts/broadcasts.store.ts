@@ -1,6 +1,10 @@
 import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../platform/db/index.ts';
 import { nextTurn } from '../../platform/clock/index.ts';
 
+/** Why a broadcast that is being sent does not move at the moment; it goes on by itself. */
+export type WaitingReason =
+  'rate' | 'queue' | 'hold' | 'sending_off' | 'marketing_off' | 'team_suspended' | 'domain_unverified';
+
 export type BroadcastStatus = 'draft' | 'scheduled' | 'queued' | 'sending' | 'sent' | 'canceled' | 'failed';
 
 /** What its author writes. */
@@ -45,6 +49,7 @@ export interface BroadcastRow extends BroadcastContent {
   recipients: number;
   excluded: number;
   total: number | null;
+  waiting_reason: WaitingReason | null;
   held_reason: string | null;
   held_since: number | null;
   failed_reason: string | null;
@@ -154,10 +159,11 @@ export async function markCanceled(tx: Executor, id: string, at: number): Promis
   return (await tx.run(sql, [at, id])) === 1;
 }
 
-/** Answers whether it was held. */
+/** Answers whether it was held. One whose time has passed goes out now: it would be found overdue again. */
 export async function clearHold(tx: Executor, id: string, at: number): Promise<boolean> {
-  const sql = `update broadcasts set held_reason = null, held_since = null, updated_at = ?
+  const sql = `update broadcasts set held_reason = null, held_since = null, updated_at = ?,
+    status = case when status = 'scheduled' and scheduled_at <= ? then 'queued' else status end
     where id = ? and held_reason is not null and status in ('scheduled', 'queued', 'sending')`;
-  return (await tx.run(sql, [at, id])) === 1;
+  return (await tx.run(sql, [at, at, id])) === 1;
 }
 

@@ -1,5 +1,5 @@
 import { uuidsIn, withoutCommitNotice, type Executor } from '../../platform/db/index.ts';
-import type { BroadcastRow } from './broadcasts.store.ts';
+import type { BroadcastRow, WaitingReason } from './broadcasts.store.ts';
 
 export interface ClaimOfBroadcasts {
   owner: string;
@@ -11,7 +11,7 @@ export interface ClaimOfBroadcasts {
 /** Written as the index of what is due says it. */
 const OPEN = "status in ('scheduled', 'queued', 'sending')";
 
-/** Takes broadcasts that are under way, to be sent now, or due; none that is held or that another process has. The longest due first. */
+/** Takes broadcasts that are under way, to be sent now, or due; none that is held or that another process has. Those come first that were not looked at for the longest time. */
 export async function claimDueBroadcasts(
   tx: Executor,
   { owner, now, leaseUntil, limit }: ClaimOfBroadcasts,
@@ -20,7 +20,7 @@ export async function claimDueBroadcasts(
   const sql = withoutCommitNotice(`update broadcasts set lease_owner = ?, lease_until = ? where id in (
       select id from broadcasts where ${OPEN} and (status <> 'scheduled' or scheduled_at <= ?)
         and held_reason is null and (lease_until is null or lease_until <= ?)
-      order by coalesce(scheduled_at, updated_at), id limit ?${lock})
+      order by coalesce(lease_until, 0), coalesce(scheduled_at, updated_at), id limit ?${lock})
     returning *`);
   const rows = await tx.all<BroadcastRow>(sql, [owner, leaseUntil, now, now, limit]);
   return rows.sort((a, b) => dueAt(a) - dueAt(b) || (a.id < b.id ? -1 : 1));
@@ -43,6 +43,26 @@ export async function renewLease(
 export async function releaseBroadcast(db: Executor, { id, owner }: Held): Promise<void> {
   const sql = 'update broadcasts set lease_owner = null, lease_until = null where id = ? and lease_owner = ?';
   await db.run(withoutCommitNotice(sql), [id, owner]);
+}
+
+/** Gives it back until a time, for the reason that keeps it from moving; undefined where it only gives others their turn. */
+export async function pauseBroadcast(
+  db: Executor,
+  { id, owner, until, reason }: Held & { until: number; reason: WaitingReason | undefined },
+): Promise<void> {
+  const sql = `update broadcasts set lease_owner = null, lease_until = ?, waiting_reason = ?
+    where id = ? and lease_owner = ?`;
+  await db.run(withoutCommitNotice(sql), [until, reason ?? null, id, owner]);
+}
+
+/** When the next one is due, those included that another process has: its lease may run out. */
+export async function nextBroadcastAt(db: Executor, now: number): Promise<number | undefined> {
+  const sql = `select min(max_of.at) as at from (
+      select case when status = 'scheduled' and scheduled_at > coalesce(lease_until, 0) then scheduled_at
+        else coalesce(lease_until, ?) end as at
+      from broadcasts where ${OPEN} and held_reason is null) as max_of`;
+  const row = await db.get<{ at: number | null }>(sql, [now]);
+  return row?.at === null || row?.at === undefined ? undefined : Number(row.at);
 }
 
 /** For a database that one process bears: whoever held a lease is gone. */

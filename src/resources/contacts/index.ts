@@ -42,3 +42,4 @@ export { findContactsByIds, type ContactRow } from './contacts.store.ts';
 export { updateContact } from './update-contact.ts';
 export { valuesOf } from './property-values.ts';
 export { countAudience } from './audience.store.ts';
+export { countMembers, membersPage } from './members.ts';
