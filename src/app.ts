@@ -168,7 +168,20 @@ export async function startApp(options: AppOptions): Promise<App> {
     await broadcasts?.start();
     confirmations?.start();
     const reload = (): void => tls?.reload();
-    return { world, http, smtp, queue: mail?.queue, webhooks, imports, broadcasts, confirmations, tracking, jobs, reload, close };
+    return {
+      world,
+      http,
+      smtp,
+      queue: mail?.queue,
+      webhooks,
+      imports,
+      broadcasts,
+      confirmations,
+      tracking,
+      jobs,
+      reload,
+      close,
+    };
   } catch (error) {
     await close(0);
     throw error;

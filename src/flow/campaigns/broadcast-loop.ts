@@ -36,7 +36,9 @@ export function createBroadcastLoop(world: World, wakeQueue: () => void): Broadc
     async claim({ limit }) {
       const now = clock.now();
       const wanted = Math.min(limit, atOnceMax);
-      const items = await db.tx((tx) => claimDueBroadcasts(tx, { owner, now, leaseUntil: now + leaseMs, limit: wanted }));
+      const items = await db.tx((tx) =>
+        claimDueBroadcasts(tx, { owner, now, leaseUntil: now + leaseMs, limit: wanted }),
+      );
       const nextAt = (): Promise<number | undefined> => nextBroadcastAt(db, now);
       return { items, left: items.length === wanted ? 'more' : 'nothing', nextAt };
     },
@@ -45,7 +47,8 @@ export function createBroadcastLoop(world: World, wakeQueue: () => void): Broadc
     renew: {
       everyMs: leaseMs / 3,
       work: async (items) => {
-        if (items.length > 0) await renewLease(db, { ids: items.map(({ id }) => id), owner, until: clock.now() + leaseMs });
+        if (items.length > 0)
+          await renewLease(db, { ids: items.map(({ id }) => id), owner, until: clock.now() + leaseMs });
       },
     },
   });

@@ -6,7 +6,13 @@ import {
   type ExclusionReason,
   type NewRecipientRow,
 } from '../../resources/broadcast-recipients/index.ts';
-import { mergeValuesOf, rendered, renderSubject, saveProgress, type BroadcastRow } from '../../resources/broadcasts/index.ts';
+import {
+  mergeValuesOf,
+  rendered,
+  renderSubject,
+  saveProgress,
+  type BroadcastRow,
+} from '../../resources/broadcasts/index.ts';
 import { mayMail, membersPage, wayOutOf, type ContactRow } from '../../resources/contacts/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
 import { acceptWithin, logAccepted, type Prepared } from '../mail/accept/index.ts';
@@ -51,7 +57,11 @@ export async function sendPage(world: World, { broadcast, route, owner, cursor, 
   };
   const drafted = members.map((member) => ({ member, send: draftFor(world, broadcast, route, member) }));
   const emails = await world.db.tx(async (tx) => {
-    const known = await recipientsAmong(tx, broadcastId, members.map((member) => member.email_key));
+    const known = await recipientsAmong(
+      tx,
+      broadcastId,
+      members.map((member) => member.email_key),
+    );
     const contactIds = members.map((member) => member.id);
     const excluded = await mayMail(tx, teamId, { contactIds, topicId: broadcast.topic_id });
     const rows: NewRecipientRow[] = [];

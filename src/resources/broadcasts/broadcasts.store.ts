@@ -3,7 +3,13 @@ import { nextTurn } from '../../platform/clock/index.ts';
 
 /** Why a broadcast that is being sent does not move at the moment; it goes on by itself. */
 export type WaitingReason =
-  'rate' | 'queue' | 'hold' | 'sending_off' | 'marketing_off' | 'team_suspended' | 'domain_unverified';
+  | 'rate'
+  | 'queue'
+  | 'hold'
+  | 'sending_off'
+  | 'marketing_off'
+  | 'team_suspended'
+  | 'domain_unverified';
 
 export type BroadcastStatus = 'draft' | 'scheduled' | 'queued' | 'sending' | 'sent' | 'canceled' | 'failed';
 
@@ -166,4 +172,3 @@ export async function clearHold(tx: Executor, id: string, at: number): Promise<b
     where id = ? and held_reason is not null and status in ('scheduled', 'queued', 'sending')`;
   return (await tx.run(sql, [at, at, id])) === 1;
 }
-

@@ -13,7 +13,10 @@ export async function leftSince(tx: Executor, rows: readonly DeliveryRow[]): Pro
   const left = new Set<string>();
   if (ofBroadcasts.length === 0) return left;
   const emails = await emailRowsByIds(tx, [...new Set(ofBroadcasts.map((row) => row.email_id))]);
-  const contactOf = await contactsOfEmails(tx, emails.map(({ id }) => id));
+  const contactOf = await contactsOfEmails(
+    tx,
+    emails.map(({ id }) => id),
+  );
   const groups = Map.groupBy(emails, ({ team_id: teamId, topic_id: topicId }) => `${teamId} ${topicId}`);
   for (const group of groups.values()) {
     const [first] = group;
