@@ -11,6 +11,9 @@ export interface Campaign {
   broadcast(more?: Record<string, unknown>): Promise<string>;
   get(id: string): Promise<Record<string, unknown>>;
   call(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown): ReturnType<Scene['api']>;
+  /** Makes something and answers its id. */
+  make(path: string, body: unknown): Promise<string>;
+  read(path: string): Promise<Record<string, unknown>>;
   /** Addresses in a report, in any order. */
   reported(id: string, list: string): Promise<string[]>;
 }
@@ -31,7 +34,7 @@ export async function campaignIn(scene: Scene): Promise<Campaign> {
   const must = async (...args: Parameters<Campaign['call']>): Promise<Record<string, unknown>> => {
     const { status, body, text } = await call(...args);
     if (status >= 300) throw new Error(`${args[0]} ${args[1]} was answered with ${status} ${text}`);
-    return body;
+    return body as Record<string, unknown>;
   };
   await must('PATCH', '/team', { sender_name: 'Example Ltd', postal_address: POSTAL_ADDRESS });
   const segment = await must('POST', '/segments', {
@@ -57,6 +60,8 @@ export async function campaignIn(scene: Scene): Promise<Campaign> {
       });
       return made.id as string;
     },
+    make: async (path, body) => (await must('POST', path, body)).id as string,
+    read: (path) => must('GET', path),
     get: (id) => must('GET', `/broadcasts/${id}`),
     async reported(id, list) {
       const found: string[] = [];

@@ -125,7 +125,7 @@ export const failBroadcast = (
 
 /** Writes something and gives the lease back; answers false where the broadcast was canceled or taken over meanwhile. */
 async function end(tx: Executor, { id, owner }: Held, sets: string, values: (string | number)[]): Promise<boolean> {
-  const sql = `update broadcasts set ${sets}, lease_owner = null, lease_until = null
+  const sql = `update broadcasts set ${sets}, waiting_reason = null, lease_owner = null, lease_until = null
     where id = ? and lease_owner = ? and ${OPEN}`;
   return (await tx.run(sql, [...values, id, owner])) === 1;
 }
