@@ -39,7 +39,10 @@ describe('variables', () => {
   });
 
   it('names each unknown one once', () => {
-    expect(checked({ subject: '{{{B}}}{{{A}}}', text: '{{{A}}}' })['variables']?.details).toEqual(['{{{B}}}', '{{{A}}}']);
+    expect(checked({ subject: '{{{B}}}{{{A}}}', text: '{{{A}}}' })['variables']?.details).toEqual([
+      '{{{B}}}',
+      '{{{A}}}',
+    ]);
   });
 });
 
@@ -78,9 +81,9 @@ describe('links', () => {
   ])('%j leads somewhere', (href) => expect(statusOf('links', link(href))).toBe('pass'));
 
   it('an anchor without an address is none, and neither is what stands in a comment', () => {
-    expect(statusOf('links', body('<a name="x">x</a><!-- <a href="#">y</a> --><area href="https://example.com">'))).toBe(
-      'pass',
-    );
+    expect(
+      statusOf('links', body('<a name="x">x</a><!-- <a href="#">y</a> --><area href="https://example.com">')),
+    ).toBe('pass');
     expect(statusOf('links', body('<area href="#">'))).toBe('fail');
   });
 });
@@ -161,9 +164,7 @@ describe('the rest', () => {
     [' ', 'warn'],
     ['x'.repeat(150), 'pass'],
     ['x'.repeat(151), 'warn'],
-  ])('a preview text %j: %s', (previewText, status) =>
-    expect(statusOf('preview_text', { previewText })).toBe(status),
-  );
+  ])('a preview text %j: %s', (previewText, status) => expect(statusOf('preview_text', { previewText })).toBe(status));
 
   it('a picture without an alt text; an empty one says that it is decoration', () => {
     const images = body('<img src="https://example.com/a.png"><img alt src="b"><img alt="" src="c">');
@@ -196,10 +197,18 @@ describe('the rest', () => {
 
 // Steps that grow with the square of the length would take minutes, and so more than a test may.
 describe('hostile text costs no more than its length', () => {
-  it.each(['<a href="', '<a href=javascript:', '<a ', '<!--', '{{{A', '&', '<img src=data:,', '<a href="#">', '</', '</head '])(
-    '%s',
-    (piece) => {
-      expect(checkContent({ ...whole, html: piece.repeat(1_000_000 / piece.length) })).toHaveLength(9);
-    },
-  );
+  it.each([
+    '<a href="',
+    '<a href=javascript:',
+    '<a ',
+    '<!--',
+    '{{{A',
+    '&',
+    '<img src=data:,',
+    '<a href="#">',
+    '</',
+    '</head ',
+  ])('%s', (piece) => {
+    expect(checkContent({ ...whole, html: piece.repeat(1_000_000 / piece.length) })).toHaveLength(9);
+  });
 });

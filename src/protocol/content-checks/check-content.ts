@@ -53,7 +53,9 @@ export function checkContent(content: CheckedContent): ContentCheck[] {
 function checkVariables({ subject, previewText, html, text, isKnown }: CheckedContent): ContentCheck {
   const unknown = new Set<string>();
   for (const written of [subject, previewText, html, text]) {
-    const bare = parseMerge(written ?? '').filter((part) => typeof part !== 'string' && part.inlineDefault === undefined);
+    const bare = parseMerge(written ?? '').filter(
+      (part) => typeof part !== 'string' && part.inlineDefault === undefined,
+    );
     for (const key of keysOf(bare)) if (!isKnown(key)) unknown.add(key);
   }
   if (unknown.size === 0) return passed('variables', 'Every merge variable has a value or a default.');

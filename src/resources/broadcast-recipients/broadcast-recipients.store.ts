@@ -11,11 +11,23 @@ import {
 import type { BounceType } from './outcome.ts';
 
 export type RecipientType =
-  'sent' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'unsubscribed' | 'suppressed';
+  | 'sent'
+  | 'delivered'
+  | 'opened'
+  | 'clicked'
+  | 'bounced'
+  | 'complained'
+  | 'unsubscribed'
+  | 'suppressed';
 
 /** Why an address of the segment was left out. */
 export type ExclusionReason =
-  'unsubscribed' | 'topic_opt_out' | 'suppressed' | 'deleted' | 'invalid_address' | 'duplicate_address';
+  | 'unsubscribed'
+  | 'topic_opt_out'
+  | 'suppressed'
+  | 'deleted'
+  | 'invalid_address'
+  | 'duplicate_address';
 
 export interface RecipientRow {
   broadcast_id: string;

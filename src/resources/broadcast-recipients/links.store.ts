@@ -70,7 +70,10 @@ export async function countClicks(
     }),
     'on conflict (broadcast_id, url_hash) do update set clicks = broadcast_links.clicks + excluded.clicks',
   );
-  const ids = await linkIds(tx, [...links.values()].flatMap((group) => group.slice(0, 1)));
+  const ids = await linkIds(
+    tx,
+    [...links.values()].flatMap((group) => group.slice(0, 1)),
+  );
   const firstClicks = await countByRecipient(
     tx,
     clicked.map((one) => ({ email_id: one.emailId, link_id: ids.get(linkKey(one)) ?? '', clicks: one.clicks })),

@@ -1,4 +1,4 @@
-import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../platform/db/index.ts';
+import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../platform/db/index.ts';
 import { nextTurn } from '../../platform/clock/index.ts';
 
 export type BroadcastStatus = 'draft' | 'scheduled' | 'queued' | 'sending' | 'sent' | 'canceled' | 'failed';
@@ -161,3 +161,14 @@ export async function clearHold(tx: Executor, id: string, at: number): Promise<b
   return (await tx.run(sql, [at, id])) === 1;
 }
 
+/** By id; deleted ones are missing. */
+export async function broadcastNames(
+  db: Executor,
+  teamId: string,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
+  const among = uuidsIn(db.dialect, 'id', ids);
+  const sql = `select id, name from broadcasts where team_id = ? and ${among.sql}`;
+  const rows = await db.all<{ id: string; name: string }>(sql, [teamId, among.value]);
+  return new Map(rows.map(({ id, name }) => [id, name]));
+}

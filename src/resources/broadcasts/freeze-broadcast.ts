@@ -68,7 +68,8 @@ export function composeBodies(source: Source, { previewText, team, properties }:
   const ownText = (source.text ?? '') === '' ? null : settle(source.text ?? '');
   const text = ownText ?? (html === null ? null : textOfHtml(html));
   return {
-    html: html === null ? null : withPreview(hasWayOut(html) ? html : withFooter(html, team), settle(previewText ?? '')),
+    html:
+      html === null ? null : withPreview(hasWayOut(html) ? html : withFooter(html, team), settle(previewText ?? '')),
     text: text === null || hasWayOut(text) ? text : `${text}\n\n${footerText(team)}`,
   };
 }

@@ -1,5 +1,6 @@
 import type { UsageObject } from '../../contract/index.ts';
 import type { Ctx } from '../access/index.ts';
+import { countBroadcasts } from '../broadcasts/index.ts';
 import { countDomains } from '../domains/index.ts';
 import { countSegments } from '../segments/index.ts';
 import { planOf } from './plan-of.ts';
@@ -12,12 +13,13 @@ const NOTHING_YET = 0;
 export async function getUsage(ctx: Ctx): Promise<UsageObject> {
   const { store, teamId } = ctx;
   const now = store.clock.now();
-  const [plan, usage, domains, contacts, segments, stored] = await Promise.all([
+  const [plan, usage, domains, contacts, segments, broadcasts, stored] = await Promise.all([
     planOf(store, store.db, teamId),
     usageOf(store.db, teamId, now),
     countDomains(store.db, teamId),
     contactCount(store.db, teamId),
     countSegments(store.db, teamId),
+    countBroadcasts(store.db, teamId),
     storageOf(store.db, teamId),
   ]);
   const { day, month } = endsOf(now);
@@ -29,7 +31,7 @@ export async function getUsage(ctx: Ctx): Promise<UsageObject> {
     },
     contacts: { used: contacts, limit: plan.contact_limit },
     segments: { used: segments, limit: null },
-    broadcasts: { used: NOTHING_YET, limit: null },
+    broadcasts: { used: broadcasts, limit: null },
     ai_credits: { used: NOTHING_YET, limit: 0, next_increase_at: null },
     automation_runs: { used: NOTHING_YET, limit: 0, resets_at: month },
     domains: { used: domains, limit: plan.domain_limit },
