@@ -1,6 +1,5 @@
 import type { UsageObject } from '../../contract/index.ts';
 import type { Ctx } from '../access/index.ts';
-import { countBroadcasts } from '../broadcasts/index.ts';
 import { countDomains } from '../domains/index.ts';
 import { countSegments } from '../segments/index.ts';
 import { planOf } from './plan-of.ts';
@@ -10,16 +9,16 @@ import { contactCount, usageOf, type Counts } from './usage.store.ts';
 /** Families that are not built yet have used nothing. */
 const NOTHING_YET = 0;
 
-export async function getUsage(ctx: Ctx): Promise<UsageObject> {
+/** How many broadcasts there are is the broadcasts' to say, and those know the plan. */
+export async function getUsage(ctx: Ctx, { broadcasts }: { broadcasts: number }): Promise<UsageObject> {
   const { store, teamId } = ctx;
   const now = store.clock.now();
-  const [plan, usage, domains, contacts, segments, broadcasts, stored] = await Promise.all([
+  const [plan, usage, domains, contacts, segments, stored] = await Promise.all([
     planOf(store, store.db, teamId),
     usageOf(store.db, teamId, now),
     countDomains(store.db, teamId),
     contactCount(store.db, teamId),
     countSegments(store.db, teamId),
-    countBroadcasts(store.db, teamId),
     storageOf(store.db, teamId),
   ]);
   const { day, month } = endsOf(now);
