@@ -61,7 +61,7 @@ const status: Field<Broadcast> = {
 const progress: Field<Broadcast> = {
   name: 'recipients',
   label: 'Progress',
-  words: broadcastProgressInWords,
+  value: broadcastProgressInWords,
 };
 const created: Field<Broadcast> = { name: 'created_at', label: 'Created', kind: 'time' };
 const scheduled: Field<Broadcast> = { name: 'scheduled_at', label: 'Scheduled', kind: 'time' };
@@ -71,7 +71,7 @@ const topic: Field<Broadcast> = { name: 'topic_id', label: 'Topic', kind: 'id' }
 const held: Field<Broadcast> = {
   name: 'held',
   label: 'Held',
-  words: ({ held: hold }) => (hold === null ? '' : `since ${hold.since}: ${hold.reason}`),
+  value: ({ held: hold }) => (hold === null ? '' : `since ${hold.since}: ${hold.reason}`),
 };
 const rest: Field<Broadcast>[] = [
   { name: 'excluded', label: 'Left out' },
@@ -303,7 +303,7 @@ export const broadcastRecipients = {
       {
         name: 'clicked_links',
         label: 'Links',
-        words: ({ clicked_links: links = [] }: Recipient) =>
+        value: ({ clicked_links: links = [] }: Recipient) =>
           links.map(({ url, clicks }) => `${clicks}× ${url}`).join(', '),
       },
       { name: 'contact_id', label: 'Contact', kind: 'id' },

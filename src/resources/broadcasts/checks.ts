@@ -33,7 +33,7 @@ export function mustPass(checks: readonly ContentCheck[]): void {
   const more = failing.length > 1 ? ` (and ${failing.length - 1} more)` : '';
   throw refuse('validation_error', {
     status: 422,
-    say: `${first.message}${more} Mend it, or send with acknowledge_checks: true.`,
+    say: `${first.message}${more} Mend it, or send it all the same with acknowledge_checks.`,
     details: { checks: failing },
   });
 }
