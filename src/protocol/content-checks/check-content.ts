@@ -2,27 +2,9 @@ import { keysOf, parseMerge } from '../merge/index.ts';
 import { textOfHtml } from '../read-message/index.ts';
 import { startTagsOf, type StartTag } from '../track-links/index.ts';
 import { checkLinks, checkLinkTypes } from './check-links.ts';
+import type { CheckName, ContentCheck } from './content-check.ts';
 import { shownSome } from './shown-some.ts';
 import { withDefaults } from './with-defaults.ts';
-
-export type CheckName =
-  | 'variables'
-  | 'links'
-  | 'link_types'
-  | 'subject'
-  | 'preview_text'
-  | 'alt_text'
-  | 'image_weight'
-  | 'text_and_images'
-  | 'unsubscribe';
-
-export interface ContentCheck {
-  name: CheckName;
-  status: 'pass' | 'warn' | 'fail';
-  message: string;
-  /** What the message is about, such as links, as they are written. */
-  details: string[];
-}
 
 export interface CheckedContent {
   subject: string;

@@ -1,6 +1,6 @@
 import { parseMerge } from '../merge/index.ts';
 import { decodeKnownReferences, isWebAddress, type StartTag } from '../track-links/index.ts';
-import type { ContentCheck } from './check-content.ts';
+import type { ContentCheck } from './content-check.ts';
 import { shownSome } from './shown-some.ts';
 import { withDefaults } from './with-defaults.ts';
 

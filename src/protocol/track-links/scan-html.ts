@@ -23,6 +23,22 @@ interface Tag {
   end: number;
   href: LinkPlace | undefined;
   isOptedOut: boolean;
+  /** Kept where somebody looks at them. */
+  attributes: Map<string, string> | undefined;
+}
+
+const newTag = (name: string, isLookedAt: boolean): Tag => ({
+  ...{ name, end: 0, href: undefined, isOptedOut: false },
+  attributes: isLookedAt ? new Map() : undefined,
+});
+
+/** The first of several attributes of one name counts (HTML §13.2.5.33). */
+function note(tag: Tag, name: string, { html, start, end }: LinkPlace & { html: string }): void {
+  if (tag.attributes && !tag.attributes.has(name)) tag.attributes.set(name, html.slice(start, end));
+  if (tag.name !== 'a' && tag.name !== 'area') return;
+  if (name === 'href') tag.href ??= { start, end };
+  if (name === LONGEST_NAME) tag.isOptedOut = true;
+  if (name === 'clicktracking' && /^off$/i.test(html.slice(start, end))) tag.isOptedOut = true;
 }
 
 /** HTML §13.2.5: white space is these five characters and no others. */
@@ -75,10 +91,9 @@ export function scanHtml(html: string, visit?: (tag: StartTag) => void): Scan {
   }
 
   function element(open: number): number {
-    const attributes = visit && new Map<string, string>();
-    const tag = readTag(open + 1, attributes);
+    const tag = readTag(open + 1);
     if (!tag) return -1;
-    if (attributes) visit?.({ name: tag.name, attributes });
+    if (tag.attributes) visit?.({ name: tag.name, attributes: tag.attributes });
     if (tag.href && !tag.isOptedOut) links.push(tag.href);
     if (tag.name === 'plaintext') return -1;
     if (tag.name === 'script') return scriptEnd(tag.end);
@@ -116,9 +131,9 @@ export function scanHtml(html: string, visit?: (tag: StartTag) => void): Scan {
   }
 
   /** A tag from its name on; undefined when the text ends inside it, for then there is no tag. */
-  function readTag(nameAt: number, attributes?: Map<string, string>): Tag | undefined {
+  function readTag(nameAt: number): Tag | undefined {
     let at = past(isTagName, nameAt);
-    const tag: Tag = { name: html.slice(nameAt, at).toLowerCase(), end: 0, href: undefined, isOptedOut: false };
+    const tag: Tag = newTag(html.slice(nameAt, at).toLowerCase(), visit !== undefined);
     const isLink = tag.name === 'a' || tag.name === 'area';
     for (;;) {
       at = past(isSpaceOrSlash, at);
@@ -127,16 +142,12 @@ export function scanHtml(html: string, visit?: (tag: StartTag) => void): Scan {
       const nameFrom = at;
       at = past(isAttributeName, at + 1);
       // Longer names are none of these, and there may be a million attributes.
-      const isKnown = (isLink || attributes) && at - nameFrom <= LONGEST_NAME.length;
+      const isKnown = (isLink || tag.attributes) && at - nameFrom <= LONGEST_NAME.length;
       const name = isKnown ? html.slice(nameFrom, at).toLowerCase() : '';
       const value = readValue(at);
       if (!value) return undefined;
       at = value.next;
-      // The first of several attributes of one name counts (HTML §13.2.5.33).
-      if (attributes && name !== '' && !attributes.has(name)) attributes.set(name, html.slice(value.start, value.end));
-      if (isLink && name === 'href') tag.href ??= { start: value.start, end: value.end };
-      if (name === LONGEST_NAME) tag.isOptedOut = true;
-      if (name === 'clicktracking' && /^off$/i.test(html.slice(value.start, value.end))) tag.isOptedOut = true;
+      if (name !== '') note(tag, name, { html, start: value.start, end: value.end });
     }
   }
 

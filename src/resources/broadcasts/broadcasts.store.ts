@@ -1,4 +1,4 @@
-import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../platform/db/index.ts';
+import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../platform/db/index.ts';
 import { nextTurn } from '../../platform/clock/index.ts';
 
 /** Why a broadcast that is being sent does not move at the moment; it goes on by itself. */
@@ -171,4 +171,16 @@ export async function clearHold(tx: Executor, id: string, at: number): Promise<b
     status = case when status = 'scheduled' and scheduled_at <= ? then 'queued' else status end
     where id = ? and held_reason is not null and status in ('scheduled', 'queued', 'sending')`;
   return (await tx.run(sql, [at, at, id])) === 1;
+}
+
+/** By id; deleted ones are missing. */
+export async function broadcastNames(
+  db: Executor,
+  teamId: string,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
+  const among = uuidsIn(db.dialect, 'id', ids);
+  const sql = `select id, name from broadcasts where team_id = ? and ${among.sql}`;
+  const rows = await db.all<{ id: string; name: string }>(sql, [teamId, among.value]);
+  return new Map(rows.map(({ id, name }) => [id, name]));
 }

@@ -1,7 +1,35 @@
 /**
- * Broadcasts: one mail to the members of a segment. What is sent is fixed when it is sent; how far it has come stands here, and
- * the campaigns of flow move it on.
+ * Broadcasts: mail to the members of a segment, written as a draft and sent once. It promises that what is sent is fixed at
+ * the moment of the send, whatever changes after, and that of several sends, cancels and pages at once each sees the others.
+ * Creating the emails is flow's, by the functions of `leases.store.ts`.
  */
+export { createBroadcast } from './create-broadcast.ts';
+export {
+  cancelBroadcast,
+  deleteBroadcast,
+  duplicateBroadcast,
+  resumeBroadcast,
+  updateBroadcast,
+} from './change-broadcast.ts';
+export { sendBroadcast } from './send-broadcast.ts';
+export {
+  getBroadcast,
+  getBroadcastChecklist,
+  listBroadcastExclusions,
+  listBroadcastLinks,
+  listBroadcastRecipients,
+  listBroadcasts,
+} from './read-broadcasts.ts';
+export { freezeBroadcast } from './freeze-broadcast.ts';
+export { LINK_KEYS, mergeValuesOf, rendered, renderSubject, type RecipientValues } from './merge-values.ts';
+export {
+  broadcastNames,
+  countBroadcasts,
+  findBroadcast,
+  type BroadcastRow,
+  type BroadcastStatus,
+  type WaitingReason,
+} from './broadcasts.store.ts';
 export {
   beginBroadcast,
   claimDueBroadcasts,
@@ -14,6 +42,5 @@ export {
   releaseBroadcast,
   renewLease,
   saveProgress,
+  type PageDone,
 } from './leases.store.ts';
-export type { BroadcastRow, WaitingReason } from './broadcasts.store.ts';
-export { mergeValuesOf, rendered, renderSubject } from './merge-values.ts';

@@ -2,6 +2,7 @@
  * Templates: stored messages with variables. Changes go to a draft; sends use the version that was published last, which never
  * changes again. Rendering inserts each value once, escaped in HTML. Nothing here sends mail or knows recipients.
  */
+export { messageFaults, readList } from './content.ts';
 export { createTemplate } from './create-template.ts';
 export { deleteTemplate } from './delete-template.ts';
 export { duplicateTemplate } from './duplicate-template.ts';
