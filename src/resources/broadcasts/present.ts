@@ -36,6 +36,7 @@ export function presentBroadcast(row: BroadcastRow) {
     text: row.text,
     template_id: row.template_id,
     rate_per_minute: row.rate_per_minute,
+    waiting_reason: row.waiting_reason,
     failed_reason: row.failed_reason,
   };
 }
