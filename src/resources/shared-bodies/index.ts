@@ -1,5 +1,6 @@
 /**
- * Bodies that many emails share: written once when a broadcast is sent, and never changed. What a recipient has of its own,
- * the values of its merge variables, stands with the email.
+ * Shared bodies: the html and text of a broadcast, stored once for all its emails. Each email keeps the values of its own
+ * recipient, and its body is rendered where it is read: composed, or shown. A shared body never changes.
  */
-export { findSharedBodies, insertSharedBody, type SharedBodyRow } from './shared-bodies.store.ts';
+export { findSharedBody, insertSharedBody, removeSharedBody, type SharedBodyRow } from './shared-bodies.store.ts';
+export { renderSharedBody, type RenderedBody, type SharedValues } from './render-shared-body.ts';

@@ -1,4 +1,4 @@
-import { uuidsIn, type Executor } from '../../platform/db/index.ts';
+import type { Executor } from '../../platform/db/index.ts';
 
 export interface SharedBodyRow {
   id: string;
@@ -10,11 +10,11 @@ export interface SharedBodyRow {
 
 const COLUMNS = ['id', 'team_id', 'html', 'text', 'created_at'] as const;
 
-export async function insertSharedBody(tx: Executor, row: SharedBodyRow): Promise<void> {
-  await tx.insertMany('shared_bodies', COLUMNS, [COLUMNS.map((column) => row[column])]);
-}
+export const insertSharedBody = (tx: Executor, row: SharedBodyRow): Promise<number> =>
+  tx.insertMany('shared_bodies', COLUMNS, [COLUMNS.map((column) => row[column])]);
 
-export function findSharedBodies(db: Executor, ids: readonly string[]): Promise<SharedBodyRow[]> {
-  const among = uuidsIn(db.dialect, 'id', ids);
-  return db.all<SharedBodyRow>(`select * from shared_bodies where ${among.sql}`, [among.value]);
-}
+export const findSharedBody = (db: Executor, id: string): Promise<SharedBodyRow | undefined> =>
+  db.get<SharedBodyRow>('select * from shared_bodies where id = ?', [id]);
+
+export const removeSharedBody = (tx: Executor, id: string): Promise<number> =>
+  tx.run('delete from shared_bodies where id = ?', [id]);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findBroadcast } from '../../../src/resources/broadcasts/index.ts';
 import { holdBroadcast, claimDueBroadcasts } from '../../../src/resources/broadcasts/index.ts';
 import { setSending } from '../../../src/resources/instance/index.ts';
-import { findSharedBodies } from '../../../src/resources/shared-bodies/index.ts';
+import { findSharedBody } from '../../../src/resources/shared-bodies/index.ts';
 import { administerTeam } from '../../../src/resources/teams/index.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { ADDRESS, openDesk, said, type Desk } from './drafting.ts';
@@ -17,7 +17,7 @@ const send = (desk: Desk, id: string, body?: object) => desk.call('POST', `/broa
 const bodyOf = async (desk: Desk, id: string) => {
   const { db } = scene.app.world;
   const row = await findBroadcast(db, desk.team.id, id);
-  const [body] = await findSharedBodies(db, [row?.body_id ?? '']);
+  const body = row?.body_id ? await findSharedBody(db, row.body_id) : undefined;
   return body ?? { html: null, text: null };
 };
 
