@@ -79,7 +79,8 @@ async function createReport(knex: Knex): Promise<void> {
   const uuid = isPg ? 'uuid' : 'text';
   const clustered = isPg ? '' : 'without rowid';
   const counts = ['sent', 'delivered', 'opened', 'clicked', 'complained', 'unsubscribed', 'suppressed'];
-  // One row an address, whatever becomes of its contact: nobody gets a broadcast twice.
+  // One row an address, whatever becomes of its contact: nobody gets a broadcast twice. Rows stand in the order in which they
+  // are written, and not by address: what happens to a page of emails then happens to neighbours.
   await knex.raw(`create table broadcast_recipients (
     broadcast_id ${uuid} not null,
     email_key text not null,
@@ -90,7 +91,7 @@ async function createReport(knex: Knex): Promise<void> {
     excluded text,
     ${counts.map((name) => `${name} integer not null default 0,`).join('\n    ')}
     bounced text,
-    primary key (broadcast_id, email_key)) ${clustered}`);
+    primary key (broadcast_id, email_key))`);
   await knex.raw('create index broadcast_recipients_order on broadcast_recipients (broadcast_id, id)');
   // The events of an email.
   await knex.raw(

@@ -12,7 +12,6 @@ import {
   type WaitingReason,
 } from '../../resources/broadcasts/index.ts';
 import { countMembers } from '../../resources/contacts/index.ts';
-import { createSendSwitch } from '../../resources/instance/index.ts';
 import { readRoute, type Route } from './read-route.ts';
 import { PAGE_MAX, sendPage, TakenOver } from './send-page.ts';
 import { createWhyWaits } from './why-waits.ts';
@@ -42,7 +41,7 @@ export function createCarryBroadcast(
   { owner, wakeQueue }: Parts,
 ): (broadcast: BroadcastRow, signal: AbortSignal) => Promise<void> {
   const { db, clock } = world;
-  const whyWaits = createWhyWaits(world, createSendSwitch(world));
+  const whyWaits = createWhyWaits(world);
 
   return async (broadcast, signal) => {
     const held = { id: broadcast.id, owner };

@@ -34,7 +34,7 @@ describe('POST /broadcasts', () => {
       template_id: null,
       status: 'draft',
       created_at: new Date(scene.clock.now()).toISOString(),
-      ...{ recipients: 0, excluded: 0, total: null, held: null, failed_reason: null },
+      ...{ recipients: 0, excluded: 0, total: null, waiting_reason: null, held: null, failed_reason: null },
     });
   });
 

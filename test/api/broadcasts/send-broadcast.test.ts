@@ -17,7 +17,7 @@ const send = (desk: Desk, id: string, body?: object) => desk.call('POST', `/broa
 const bodyOf = async (desk: Desk, id: string) => {
   const { db } = scene.app.world;
   const row = await findBroadcast(db, desk.team.id, id);
-  const body = await findSharedBody(db, row?.body_id ?? '');
+  const body = row?.body_id ? await findSharedBody(db, row.body_id) : undefined;
   return body ?? { html: null, text: null };
 };
 
