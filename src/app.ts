@@ -135,12 +135,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     // Together: neither's last answers keep the other from its share of the time.
     const endSending = (ms: number) => Promise.all([mail?.close(ms), webhooks?.stop(ms)]);
     toStop.push(async (graceMs) => void (await endSending(graceMs * PART_FOR_SENDING)));
-    const imports = roles.has('delivery') ? createImportLoop(world) : undefined;
-    if (imports) toStop.push(imports.stop);
-    const broadcasts = roles.has('delivery') ? createBroadcastLoop(world, wakeQueue) : undefined;
-    if (broadcasts) toStop.push(broadcasts.stop);
-    const confirmations = roles.has('delivery') ? createConfirmations(world, accept) : undefined;
-    if (confirmations) toStop.push(confirmations.stop);
+    const audience = roles.has('delivery') ? createAudience(world, accept, wakeQueue) : undefined;
+    if (audience) toStop.push(...audience.stops);
     const jobs = cronTable(world);
     const cron = roles.has('scheduler') ? startCron(world, jobs) : undefined;
     if (cron) toStop.push(cron.stop);
@@ -164,9 +160,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     await warnOfUnsafeSettings(world);
     mail?.queue.start();
     await webhooks?.start();
-    await imports?.start();
-    await broadcasts?.start();
-    confirmations?.start();
+    await audience?.start();
     const reload = (): void => tls?.reload();
     return {
       world,
@@ -174,9 +168,9 @@ export async function startApp(options: AppOptions): Promise<App> {
       smtp,
       queue: mail?.queue,
       webhooks,
-      imports,
-      broadcasts,
-      confirmations,
+      imports: audience?.imports,
+      broadcasts: audience?.broadcasts,
+      confirmations: audience?.confirmations,
       tracking,
       jobs,
       reload,
@@ -186,6 +180,22 @@ export async function startApp(options: AppOptions): Promise<App> {
     await close(0);
     throw error;
   }
+}
+
+/** What works for the audience in the background. */
+function createAudience(world: World, accept: Accept, wakeQueue: () => void) {
+  const imports = createImportLoop(world);
+  const broadcasts = createBroadcastLoop(world, wakeQueue);
+  const confirmations = createConfirmations(world, accept);
+  return {
+    ...{ imports, broadcasts, confirmations },
+    stops: [imports.stop, broadcasts.stop, confirmations.stop] satisfies Stop[],
+    async start() {
+      await imports.start();
+      await broadcasts.start();
+      confirmations.start();
+    },
+  };
 }
 
 async function warnOfUnsafeSettings({ db, log }: World): Promise<void> {
