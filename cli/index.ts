@@ -6,6 +6,7 @@
 import type { Command } from 'commander';
 import { addAccessCommands } from './commands/access.ts';
 import { addAttachmentCommands } from './commands/attachments/index.ts';
+import { addBroadcastCommands } from './commands/broadcasts/index.ts';
 import { addContactCommands } from './commands/contacts/index.ts';
 import { addContactImportCommands } from './commands/contact-imports/index.ts';
 import { addConsoleCommand } from './commands/console.ts';
@@ -64,6 +65,7 @@ const PARTS: readonly (readonly [words: string, add: (program: Command) => void]
   ['contact-properties properties', declare(contactProperties)],
   ['segments', declare(segments, segmentContacts)],
   ['topics', declare(topics)],
+  ['broadcasts', addBroadcastCommands],
   ['suppressions', addSuppressionCommands],
   ['webhooks', addWebhookCommands],
   ['team', addTeamCommands],

@@ -70,6 +70,7 @@ it('an action keeps the key that people know: whoever changes this list moves a 
   });
   expect(screens.join('\n')).toMatchInlineSnapshot(`
     "keys list: c create, u update, e revoke
+    broadcasts list: c create, u update, s send, n cancel, m resume, d duplicate, e delete, i checklist, v checks
     contacts imports: i import
     contact-properties list: c create, u update, d delete
     contacts segments: a add-segment, e remove-segment

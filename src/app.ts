@@ -14,6 +14,7 @@ import {
   removeImportFiles,
   type Imports,
 } from './flow/audience/index.ts';
+import { createBroadcastLoop, type Broadcasts } from './flow/campaigns/index.ts';
 import { createComposer } from './flow/mail/compose/index.ts';
 import { createCapture, createDeliver, deliverOptionsOf, type Deliver } from './flow/mail/deliver/index.ts';
 import { publishConfigured, recheckClaims, sweepDomains } from './flow/dns/index.ts';
@@ -78,6 +79,7 @@ export interface App {
   queue: Queue | undefined;
   webhooks: WebhookSender | undefined;
   imports: Imports | undefined;
+  broadcasts: Broadcasts | undefined;
   confirmations: ReturnType<typeof createConfirmations> | undefined;
   tracking: Tracking | undefined;
   /** The jobs of the cron table, to be run by hand too. */
@@ -133,10 +135,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     // Together: neither's last answers keep the other from its share of the time.
     const endSending = (ms: number) => Promise.all([mail?.close(ms), webhooks?.stop(ms)]);
     toStop.push(async (graceMs) => void (await endSending(graceMs * PART_FOR_SENDING)));
-    const imports = roles.has('delivery') ? createImportLoop(world) : undefined;
-    if (imports) toStop.push(imports.stop);
-    const confirmations = roles.has('delivery') ? createConfirmations(world, accept) : undefined;
-    if (confirmations) toStop.push(confirmations.stop);
+    const audience = roles.has('delivery') ? createAudience(world, accept, wakeQueue) : undefined;
+    if (audience) toStop.push(...audience.stops);
     const jobs = cronTable(world);
     const cron = roles.has('scheduler') ? startCron(world, jobs) : undefined;
     if (cron) toStop.push(cron.stop);
@@ -160,14 +160,42 @@ export async function startApp(options: AppOptions): Promise<App> {
     await warnOfUnsafeSettings(world);
     mail?.queue.start();
     await webhooks?.start();
-    await imports?.start();
-    confirmations?.start();
+    await audience?.start();
     const reload = (): void => tls?.reload();
-    return { world, http, smtp, queue: mail?.queue, webhooks, imports, confirmations, tracking, jobs, reload, close };
+    return {
+      world,
+      http,
+      smtp,
+      queue: mail?.queue,
+      webhooks,
+      imports: audience?.imports,
+      broadcasts: audience?.broadcasts,
+      confirmations: audience?.confirmations,
+      tracking,
+      jobs,
+      reload,
+      close,
+    };
   } catch (error) {
     await close(0);
     throw error;
   }
+}
+
+/** What works for the audience in the background. */
+function createAudience(world: World, accept: Accept, wakeQueue: () => void) {
+  const imports = createImportLoop(world);
+  const broadcasts = createBroadcastLoop(world, wakeQueue);
+  const confirmations = createConfirmations(world, accept);
+  return {
+    ...{ imports, broadcasts, confirmations },
+    stops: [imports.stop, broadcasts.stop, confirmations.stop] satisfies Stop[],
+    async start() {
+      await imports.start();
+      await broadcasts.start();
+      confirmations.start();
+    },
+  };
 }
 
 async function warnOfUnsafeSettings({ db, log }: World): Promise<void> {

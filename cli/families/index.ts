@@ -5,6 +5,13 @@
 export { apiKeys } from './api-keys.ts';
 export { audit, operatorAudit } from './audit.ts';
 export { attachments } from './attachments.ts';
+export {
+  broadcastExclusions,
+  broadcastInWords,
+  broadcastLinks,
+  broadcastRecipients,
+  broadcasts,
+} from './broadcasts.ts';
 export { contactProperties } from './contact-properties.ts';
 export { contactImports, importInWords } from './contact-imports.ts';
 export { contactActivity, contacts } from './contacts.ts';

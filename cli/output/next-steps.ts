@@ -6,6 +6,7 @@ const LISTS: readonly { noun?: string; parameter?: string; list: (path: Path) =>
   { noun: 'API key', parameter: 'api_key_id', list: () => 'keys list' },
   { parameter: 'received_attachment_id', list: attachmentsOf },
   { noun: 'Attachment', parameter: 'attachment_id', list: attachmentsOf },
+  { noun: 'Broadcast', parameter: 'broadcast_id', list: () => 'broadcasts list' },
   { noun: 'Contact property', parameter: 'contact_property_id', list: () => 'contact-properties list' },
   { noun: 'Contact', parameter: 'contact', list: () => 'contacts list' },
   { noun: 'Domain claim', list: () => 'domains list' },
@@ -120,6 +121,17 @@ const STEPS: readonly Step[] = [
     names: ['invalid_parameter'],
     says: /^A (contact|suppression) is named by/,
     next: (_, [, noun]) => seeList(`${noun}s list`),
+  },
+  {
+    names: ['validation_error'],
+    says: /^The team has no postal address/,
+    next: () => 'Set it with: rasket team update --sender-name NAME --line1 STREET --city CITY --country DE',
+  },
+  {
+    names: ['validation_error'],
+    says: /acknowledge_checks/,
+    operations: ['sendBroadcast'],
+    next: ({ path }) => `See all that is wrong with: rasket broadcasts checklist ${word(path, 'broadcast_id')}`,
   },
   {
     names: ['validation_error'],

@@ -93,6 +93,9 @@ export type UpdateTeamRequest = Schemas['UpdateTeamRequest'];
 export type PostalAddress = Schemas['PostalAddress'];
 export type UsageObject = Schemas['Usage'];
 
+export type CreateBroadcastRequest = Schemas['CreateBroadcastRequest'];
+export type UpdateBroadcastRequest = Schemas['UpdateBroadcastRequest'];
+export type SendBroadcastRequest = Schemas['SendBroadcastRequest'];
 export type CreateContactRequest = Schemas['CreateContactRequest'];
 export type UpdateContactRequest = Schemas['UpdateContactRequest'];
 export type CreateContactPropertyRequest = Schemas['CreateContactPropertyRequest'];

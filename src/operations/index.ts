@@ -5,6 +5,7 @@
 import { apiKeys } from './api-keys.ts';
 import { attachments } from './attachments.ts';
 import { audit, operatorAudit } from './audit.ts';
+import { broadcasts } from './broadcasts.ts';
 import { contactImports } from './contact-imports.ts';
 import { contactProperties } from './contact-properties.ts';
 import { contacts } from './contacts.ts';
@@ -42,6 +43,7 @@ export const operations: Operations = {
   ...apiKeys,
   ...attachments,
   ...audit,
+  ...broadcasts,
   ...contactImports,
   ...contactProperties,
   ...contacts,

@@ -174,6 +174,12 @@ export const sections = {
     lease_seconds: integer({ min: 1, max: 86_400, ...seconds }),
     poll_ms: integer({ min: 1, max: 60_000, unit: 'milliseconds' }),
   },
+  broadcasts: {
+    max_at_once: integer({ min: 1, max: 100, unit: 'broadcasts' }),
+    overdue_hours: integer({ min: 1, max: 8760, unit: 'hours' }),
+    lease_seconds: integer({ min: 1, max: 86_400, ...seconds }),
+    poll_ms: integer({ min: 1, max: 60_000, unit: 'milliseconds' }),
+  },
   team: {
     default_plan: text('the name of a plan', (value) => entryName.test(value)),
     default_region: oneOf(['us-east-1', 'eu-west-1', 'sa-east-1', 'ap-northeast-1'] satisfies ContractRegion[]),
