@@ -1,6 +1,6 @@
 import { refuse } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
-import { readSetting, writeSetting } from './instance.store.ts';
+import { readChangedAt, readSetting, writeSetting } from './instance.store.ts';
 
 export interface SendSwitch {
   isOn: boolean;
@@ -16,6 +16,9 @@ export function createSendSwitch(store: Store): () => Promise<SendSwitch> {
   const read = store.db.memo(['instance_settings'], (name) => readSetting<SendSwitch>(store.db, name));
   return async () => (await read(NAME)) ?? { isOn: true, reason: null };
 }
+
+/** When it was moved last. */
+export const sendSwitchMovedAt = ({ db }: Pick<Store, 'db'>): Promise<number | null> => readChangedAt(db, NAME);
 
 export async function setSending(store: Store, wanted: { isOn: boolean; reason?: string | undefined }): Promise<void> {
   const reason = wanted.reason?.trim() ?? '';
