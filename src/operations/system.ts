@@ -5,12 +5,12 @@ export const system: PublicOperations = {
   getHealth: ({ version, world }) => Promise.resolve({ status: 'ok', version, env: world.config.instance.env }),
   async getReady(services) {
     const { version, world } = services;
-    const checks = await Promise.all(
-      Object.entries(services.checks).map(([name, check]) => run(services, name, check)),
-    );
-    const findings = presentForAnybody(await findingsOf(services));
+    const [findings, ...checks] = await Promise.all([
+      findingsOf(services),
+      ...Object.entries(services.checks).map(([name, check]) => run(services, name, check)),
+    ]);
     const failed = checks.filter((check) => !check.ok).map((check) => check.name);
-    const body = { version, env: world.config.instance.env, checks, failed, findings };
+    const body = { version, env: world.config.instance.env, checks, failed, findings: presentForAnybody(findings) };
     if (failed.length === 0) return { status: findings.length === 0 ? 'ok' : 'degraded', ...body };
     const error = {
       statusCode: 503,
