@@ -105,7 +105,13 @@ it('what is wanted most is on the digits', () => {
 });
 
 it('an operator has the queue and the audit log of all, and nothing of a team', () => {
-  expect(operatorSections.map(({ name }) => name)).toEqual(['destinations', 'queue', 'holds', 'operator-audit']);
+  expect(operatorSections.map(({ name }) => name)).toEqual([
+    'destinations',
+    'queue',
+    'holds',
+    'operator-audit',
+    'operator-findings',
+  ]);
   const offered = operatorSections.map((section) =>
     'family' in section ? actionsOf(section.family, itemKeys(section.family), false).map(({ label }) => label) : [],
   );

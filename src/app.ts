@@ -148,7 +148,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     const tracking = roles.has('http') ? createTracking(world, runDir, marks) : undefined;
     if (tracking) toStop.push((graceMs) => tracking.close(graceMs));
     const listeners = createListeners(world);
-    const http = tracking && (await startHttpPort(world, options.version, { accept, tracking, listeners, wakeQueue, node }));
+    const http =
+      tracking && (await startHttpPort(world, options.version, { accept, tracking, listeners, wakeQueue, node }));
     if (http) {
       toStop.push(http.close, listeners.close);
       bound.url = http.url;
@@ -161,8 +162,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const smtp =
       tls && (await startSmtp({ world, tls, doors, waitClock: networkClock, mayMove: options.maySmtpPortsMove }));
     if (smtp) ports.push(smtp.close);
-    watchPorts(node, world, { smtp, tls });
-    await node.start();
+    await startNode(node, world, { smtp, tls });
     // When nothing can fail any more: a start that fails says why, in one line.
     await warnOfUnsafeSettings(world);
     mail?.queue.start();
@@ -195,21 +195,27 @@ function startHttpPort(
   return startHttp({ world, version, checks, ...stages, document: loadContract() });
 }
 
-/** What is known here and nowhere else: whether the ports are open, and how it stands with their certificate. */
-function watchPorts(
+/** The node begins to report, also what is known here and nowhere else: whether the ports are open, and how it stands with their certificate. */
+async function startNode(
   node: Node,
   { clock, config }: World,
   { smtp, tls }: { smtp: SmtpPorts | undefined; tls: ServerTls | undefined },
-): void {
+): Promise<void> {
   const since = clock.now();
   const advice = { words: 'Then start the server again, with systemd by', command: 'systemctl restart rasket' };
   node.watch(() =>
     (smtp?.faults ?? []).map(({ port, reason }) =>
-      findingOf('port_not_open', { summary: `An SMTP port is not open: ${reason}.`, subjects: [`${port}`], since, advice }),
+      findingOf('port_not_open', {
+        summary: `An SMTP port is not open: ${reason}.`,
+        subjects: [`${port}`],
+        since,
+        advice,
+      }),
     ),
   );
   const isCapturing = config.delivery.capture;
   node.watch(() => (tls ? certificateFindings(tls.standing(), { now: clock.now(), isCapturing }) : []));
+  await node.start();
 }
 
 /** Without a port nobody is shown a certificate, and nobody is told that it is a self-signed one. */

@@ -77,7 +77,9 @@ async function lookWith(config: Config, dataDir: string): Promise<Look> {
       );
     const found = await lookAtInstallation(store);
     if (found.nodes.length > 0) return found;
-    const findings = found.findings.map((finding) => (finding.code === 'delivery_not_running' ? notRunning(dataDir) : finding));
+    const findings = found.findings.map((finding) =>
+      finding.code === 'delivery_not_running' ? notRunning(dataDir) : finding,
+    );
     return { ...found, findings: [...findings, ...ofCertificate(config, dataDir)] };
   } finally {
     await closeStore(store);

@@ -1,5 +1,13 @@
 import type { Finding, ReadyFinding } from '../../src/contract/index.ts';
-import { ApiFault, createClient, describeStore, lookForStore, NoAnswer, type Client, type Environment } from '../client/index.ts';
+import {
+  ApiFault,
+  createClient,
+  describeStore,
+  lookForStore,
+  NoAnswer,
+  type Client,
+  type Environment,
+} from '../client/index.ts';
 import { findingRows, readyFindingColumns } from '../families/findings.ts';
 import { EXIT, explainFault, formatPairs, formatTable, tableColumns } from '../output/index.ts';
 import type { Session } from './declare.ts';
@@ -99,23 +107,28 @@ async function look(session: Session, machine: Machine | undefined): Promise<{ e
   let findings: Examined['findings'] = examined.ready?.findings ?? [];
   if (target.apiKey === undefined) {
     const says = `No API key is set. Set one with: rasket login --url ${url}`;
-    if (isHere) notAsked.push(`Not asked, without a key: whether one is accepted, and what is wrong for its team. ${says}`);
+    if (isHere)
+      notAsked.push(`Not asked, without a key: whether one is accepted, and what is wrong for its team. ${says}`);
     else add(says, EXIT.auth);
   } else if (examined.ready) {
     examined.key_state = await tryKey(client, target.apiKey).then(
-      (isOperators) => (isOperators ? 'accepted, of an operator' : 'accepted'),
+      (isOperators) => (isOperators ? OF_OPERATOR : OF_TEAM),
       tellApart(note),
     );
-    if (examined.key_state?.startsWith('accepted') && !examined.key_state.endsWith('only'))
+    // What anybody is told says whether there is anything; the details are another question.
+    if (findings.length > 0 && examined.key_state !== null && HAS_DETAILS.has(examined.key_state))
       findings = await askFindings(client, target.apiKey, findings).catch((error) => note(error) ?? findings);
   }
-  if (isInClear(url))
-    add(`${url} is not encrypted: whoever is on the way can read the key. Use https.`, EXIT.failed);
+  if (isInClear(url)) add(`${url} is not encrypted: whoever is on the way can read the key. Use https.`, EXIT.failed);
   if (isHere) findings = withMachine(findings, await lookHere(machine, examined, add));
   examined.findings = findings;
   if (findings.some(({ severity }) => severity === 'error')) exitCode ||= EXIT.failed;
   return { examined, exitCode };
 }
+
+const OF_TEAM = 'accepted';
+const OF_OPERATOR = 'accepted, of an operator';
+const HAS_DETAILS: ReadonlySet<string> = new Set([OF_TEAM, OF_OPERATOR]);
 
 /** In detail; a server of before has nothing more to say. */
 async function askFindings(

@@ -48,7 +48,8 @@ async function lookEverywhere(of = trouble): Promise<Places> {
 async function expectEverywhere(code: string, words: RegExp, of = trouble): Promise<Places> {
   const places = await lookEverywhere(of);
   expect(places.anybody).toEqual([code]);
-  for (const name of ['ready', 'doctor', 'operator'] as const) expect(places[name], name).toMatch(new RegExp(`\\b${code}\\b`));
+  for (const name of ['ready', 'doctor', 'operator'] as const)
+    expect(places[name], name).toMatch(new RegExp(`\\b${code}\\b`));
   expect(places.overview).toMatch(words);
   expect(places.overview).not.toContain('✓ ready');
   return places;
@@ -153,10 +154,15 @@ describe('on the machine of an installation', () => {
     const stopped = await desk.run(['doctor', '--json'], without);
     expect(stopped.code, stopped.stdout).toBe(69);
     const said = JSON.parse(stopped.stdout);
-    expect(said.findings.map(({ code }: { code: string }) => code)).toEqual(['delivery_not_running', 'certificate_expired']);
+    expect(said.findings.map(({ code }: { code: string }) => code)).toEqual([
+      'delivery_not_running',
+      'certificate_expired',
+    ]);
     expect(said.findings[0].summary).toContain(`No server runs on ${desk.at('data')}`);
 
-    const server = await desk.serve(['serve', '--data', 'data'], { env: { ...env, RASKET_SUBMISSION_PORTS: `${port}` } });
+    const server = await desk.serve(['serve', '--data', 'data'], {
+      env: { ...env, RASKET_SUBMISSION_PORTS: `${port}` },
+    });
     expect((await desk.rasket(['sending', 'off', '--reason', 'Moving'], without)).code).toBe(0);
     const running = await desk.run(['doctor'], without);
     expect(running.code, running.stderr).toBe(1);

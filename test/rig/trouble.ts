@@ -6,7 +6,7 @@ import type { Role } from '../../src/app.ts';
 import { happen, hookAt } from '../flow/webhook-scene.ts';
 import { startScene, type Scene, type Team } from './scene.ts';
 import { makeCertificate } from './tls.ts';
-import { sceneFor, startWebhookReceiver } from './webhook-receiver.ts';
+import { sceneFor, startWebhookReceiver, type WebhookReceiver } from './webhook-receiver.ts';
 
 /** An installation on which things can be made to go wrong, each as it goes wrong in life. */
 export interface Trouble extends AsyncDisposable {
@@ -15,13 +15,13 @@ export interface Trouble extends AsyncDisposable {
   token: string;
   /** Another program's. */
   takenPort: number;
-  /** Answers how that is mended. */
+  /** Answers how that is mended, as the others do. */
   switchSendingOff(reason?: string): Promise<() => Promise<void>>;
   hold(what: { team_id: string } | { destination: string } | { email_id: string }): Promise<() => Promise<void>>;
   /** An endpoint that answers 500 to everything, for longer than a minute. */
-  failingWebhook(team?: Team): Promise<{ id: string; mend: () => Promise<void> }>;
+  failingWebhook(team?: Team): Promise<Mendable>;
   /** A verified domain whose DKIM record is gone, as a check has seen; and that long ago. */
-  losingDomain(team?: Team, forMs?: number): Promise<{ id: string; name: string; mend: () => Promise<void> }>;
+  losingDomain(team?: Team, forMs?: number): Promise<Mendable & { name: string }>;
 }
 
 export interface TroubleOptions {
@@ -53,56 +53,15 @@ export async function startTrouble({ isBadFromTheStart = false, roles }: Trouble
   );
   receiver.publishIn(scene.dns);
   const [team, token] = [await scene.team(), await scene.operator()];
-  let endpoints = 0;
-
-  async function failingWebhook(of = team): Promise<{ id: string; mend: () => Promise<void> }> {
-    const place = `/trouble-${++endpoints}`;
-    const { id } = await hookAt(scene, of, receiver.url(place));
-    receiver.reply(500, place);
-    await happen(scene, of);
-    await scene.settled();
-    scene.clock.advance(MINUTE_MS);
-    await scene.settled();
-    return {
-      id,
-      async mend() {
-        receiver.reply(200, place);
-        scene.clock.advance(DAY_MS);
-        await scene.settled();
-      },
-    };
-  }
-
-  async function losingDomain(of = team, forMs = 0): Promise<{ id: string; name: string; mend: () => Promise<void> }> {
-    const { id, name } = await of.domain();
-    const look = async (): Promise<void> => {
-      scene.clock.advance(MINUTE_MS);
-      await scene.api('POST', `/domains/${id}/verify`, { key: of.key });
-    };
-    const { body } = await scene.api('GET', `/domains/${id}`, { key: of.key });
-    const dkim = body.records.find((record: { record: string }) => record.record === 'DKIM');
-    scene.dns.set(dkim.name, 'TXT', 'NXDOMAIN');
-    await look();
-    if (forMs > 0) {
-      scene.clock.advance(forMs);
-      await look();
-    }
-    return {
-      ...{ id, name },
-      async mend() {
-        scene.dns.set(dkim.name, 'TXT', [dkim.value.match(/.{1,255}/g) ?? []]);
-        await look();
-      },
-    };
-  }
-
   const close = async (): Promise<void> => {
     await scene.close();
     await receiver.close();
     await new Promise<void>((done) => other.close(() => done()));
   };
   return {
-    ...{ scene, team, token, takenPort, failingWebhook, losingDomain },
+    ...{ scene, team, token, takenPort },
+    failingWebhook: (of = team) => failingWebhook(scene, of, receiver),
+    losingDomain: (of = team, forMs = 0) => losingDomain(scene, of, forMs),
     async switchSendingOff(reason) {
       await setSending(scene.app.world, { isOn: false, reason });
       return () => setSending(scene.app.world, { isOn: true });
@@ -113,5 +72,52 @@ export async function startTrouble({ isBadFromTheStart = false, roles }: Trouble
       return async () => void (await scene.api('DELETE', `/operator/queue/holds/${made.body.id}`, { key: token }));
     },
     [Symbol.asyncDispose]: close,
+  };
+}
+
+interface Mendable {
+  id: string;
+  mend: () => Promise<void>;
+}
+
+async function failingWebhook(scene: Scene, team: Team, receiver: WebhookReceiver): Promise<Mendable> {
+  const place = `/trouble-${receiver.requests.length}`;
+  const { id } = await hookAt(scene, team, receiver.url(place));
+  receiver.reply(500, place);
+  await happen(scene, team);
+  await scene.settled();
+  scene.clock.advance(MINUTE_MS);
+  await scene.settled();
+  return {
+    id,
+    async mend() {
+      receiver.reply(200, place);
+      scene.clock.advance(DAY_MS);
+      await scene.settled();
+    },
+  };
+}
+
+async function losingDomain(scene: Scene, team: Team, forMs: number): Promise<Mendable & { name: string }> {
+  const { key } = team;
+  const { id, name } = await team.domain();
+  const look = async (): Promise<void> => {
+    scene.clock.advance(MINUTE_MS);
+    await scene.api('POST', `/domains/${id}/verify`, { key });
+  };
+  const { body } = await scene.api('GET', `/domains/${id}`, { key });
+  const dkim = body.records.find((record: { record: string }) => record.record === 'DKIM');
+  scene.dns.set(dkim.name, 'TXT', 'NXDOMAIN');
+  await look();
+  if (forMs > 0) {
+    scene.clock.advance(forMs);
+    await look();
+  }
+  return {
+    ...{ id, name },
+    async mend() {
+      scene.dns.set(dkim.name, 'TXT', [dkim.value.match(/.{1,255}/g) ?? []]);
+      await look();
+    },
   };
 }

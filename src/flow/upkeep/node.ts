@@ -83,7 +83,9 @@ export function createNode(world: World, { version, roles }: { version: string; 
     async stop() {
       end();
       await telling;
-      await forgetNode(world, id).catch((error: unknown) => log.warn({ err: error }, 'could not sign off from the other nodes'));
+      await forgetNode(world, id).catch((error: unknown) =>
+        log.warn({ err: error }, 'could not sign off from the other nodes'),
+      );
     },
   };
 }

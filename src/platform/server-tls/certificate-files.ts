@@ -51,7 +51,8 @@ export function examineCertificate(files: Files): Examined {
     about('tls.key_file', `${ofKey} holds no private key in PEM without a passphrase`),
   );
   const [startsAt, endsAt] = [leaf?.validFromDate.getTime(), leaf?.validToDate.getTime()];
-  if (!leaf || !privateKey || cert === undefined || key === undefined) return { keys: undefined, startsAt, endsAt, faults };
+  if (!leaf || !privateKey || cert === undefined || key === undefined)
+    return { keys: undefined, startsAt, endsAt, faults };
   if (!leaf.checkPrivateKey(privateKey)) {
     const says = `${ofKey} is not the key of the first certificate in ${files.cert}; our own stands first, those that signed it behind it`;
     faults.push({ setting: 'tls.key_file', text: says, cause: undefined });

@@ -92,7 +92,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     'See how it answers',
     'rasket webhooks list',
   ),
-  mail_held: team('warning', 'Mail is held back by an operator.', 'As an operator, see the holds', 'rasket queue holds'),
+  mail_held: team(
+    'warning',
+    'Mail is held back by an operator.',
+    'As an operator, see the holds',
+    'rasket queue holds',
+  ),
   certificate_expiring: installation(
     'warning',
     'The certificate of the SMTP ports expires soon.',

@@ -1,6 +1,12 @@
 import type { Store } from '../../platform/store/index.ts';
 import type { Finding } from './finding.ts';
-import { forgetReport, forgetReportsBefore, reportsSince, writeReport, type NodeReportRow } from './node-reports.store.ts';
+import {
+  forgetReport,
+  forgetReportsBefore,
+  reportsSince,
+  writeReport,
+  type NodeReportRow,
+} from './node-reports.store.ts';
 
 /** How often a node says what it knows of itself, and for how long that is believed. */
 export const REPORT_MS = 30_000;

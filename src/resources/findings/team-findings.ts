@@ -15,11 +15,7 @@ const FAILING_MS = 60_000;
 
 /** What is wrong with the domains, webhooks and mail of one team, or where none is given of all of them. */
 export async function teamFindings(store: Store, teamId?: string): Promise<Finding[]> {
-  return [
-    ...(await ofDomains(store, teamId)),
-    ...(await ofWebhooks(store, teamId)),
-    ...(await ofHolds(store, teamId)),
-  ];
+  return [...(await ofDomains(store, teamId)), ...(await ofWebhooks(store, teamId)), ...(await ofHolds(store, teamId))];
 }
 
 interface Trouble {

@@ -117,7 +117,13 @@ describe('webhooks', () => {
     const { id, mend } = await trouble.failingWebhook();
     const { body } = await scene.api('GET', `/webhooks/${id}`, { key: trouble.team.key });
     const told = await all();
-    const failing = { code: 'webhook_failing', severity: 'warning', count: 1, subjects: [id], since: body.failing_since };
+    const failing = {
+      code: 'webhook_failing',
+      severity: 'warning',
+      count: 1,
+      subjects: [id],
+      since: body.failing_since,
+    };
     expect(told.team).toMatchObject([{ ...failing, advice: { command: `rasket webhooks get ${id}` } }]);
     expect(told.team[0]?.summary).toContain(body.endpoint);
     expect(told.operator).toMatchObject([failing]);
@@ -136,9 +142,16 @@ describe('webhooks', () => {
       scene.clock.advance(DAY_MS);
       await scene.settled();
     }
-    await expect.poll(async () => (await scene.api('GET', `/webhooks/${id}`, { key: team.key })).body.status).toBe('disabled');
+    await expect
+      .poll(async () => (await scene.api('GET', `/webhooks/${id}`, { key: team.key })).body.status)
+      .toBe('disabled');
     expect(await ofTeam()).toMatchObject([
-      { code: 'webhook_disabled', severity: 'error', subjects: [id], advice: { command: `rasket webhooks update ${id} --status enabled` } },
+      {
+        code: 'webhook_disabled',
+        severity: 'error',
+        subjects: [id],
+        advice: { command: `rasket webhooks update ${id} --status enabled` },
+      },
     ]);
     await scene.api('PATCH', `/webhooks/${id}`, { key: team.key, body: { status: 'enabled' } });
     await scene.api('PATCH', `/webhooks/${id}`, { key: team.key, body: { status: 'disabled' } });
@@ -152,7 +165,12 @@ describe('domains', () => {
     const other = await scene.team();
     const losing = await trouble.losingDomain();
     const told = await all();
-    const said = { severity: 'warning', count: 1, subjects: [losing.name], advice: { command: `rasket domains get ${losing.name}` } };
+    const said = {
+      severity: 'warning',
+      count: 1,
+      subjects: [losing.name],
+      advice: { command: `rasket domains get ${losing.name}` },
+    };
     expect(told.team).toMatchObject([{ code: 'domain_losing_records', ...said, since: now() }]);
     expect(told.operator).toMatchObject([{ code: 'domain_losing_records', ...said }]);
     expect(told.ready).toMatchObject({ status: 'degraded', findings: [{ code: 'domain_losing_records' }] });
@@ -162,7 +180,9 @@ describe('domains', () => {
     const lost = await trouble.losingDomain(trouble.team, 4 * DAY_MS);
     // The sweep would have seen it; the first one is looked at again here.
     await scene.app.jobs.find(({ name }) => name === 'sweep-domains')?.run();
-    expect(await ofTeam()).toMatchObject([{ code: 'domain_lost', severity: 'error', count: 2, subjects: expect.arrayContaining([losing.name, lost.name]) }]);
+    expect(await ofTeam()).toMatchObject([
+      { code: 'domain_lost', severity: 'error', count: 2, subjects: expect.arrayContaining([losing.name, lost.name]) },
+    ]);
     await losing.mend();
     await lost.mend();
     expect(await all()).toMatchObject(NOTHING);
@@ -240,7 +260,11 @@ describe('the data folder', () => {
     expect(told.operator).toMatchObject([
       { code: 'storage_unwritable', summary: 'Nothing can be written to the data folder (EEXIST).', since: now() },
     ]);
-    expect(told.ready).toMatchObject({ statusCode: 503, failed: ['storage'], findings: [{ code: 'storage_unwritable' }] });
+    expect(told.ready).toMatchObject({
+      statusCode: 503,
+      failed: ['storage'],
+      findings: [{ code: 'storage_unwritable' }],
+    });
     renameSync(folder, `${folder}.file`);
     renameSync(`${folder}.away`, folder);
     expect(await all()).toMatchObject(NOTHING);
@@ -302,7 +326,10 @@ describe('several nodes', () => {
     await node.start();
     expect(codes(await ofOperator())).toEqual(['port_not_open', 'versions_differ']);
     // Killed: nothing of it is heard any more, and two minutes later nothing is believed.
-    await world.db.run('update node_reports set seen_at = ? where version = ?', [clock.now() - 2 * MINUTE_MS, '0.0.1-test']);
+    await world.db.run('update node_reports set seen_at = ? where version = ?', [
+      clock.now() - 2 * MINUTE_MS,
+      '0.0.1-test',
+    ]);
     expect(await all()).toMatchObject(NOTHING);
     await node.stop();
     await closeWorld(world);
@@ -350,13 +377,20 @@ async function plantMany(scene: Scene, teamId: string): Promise<void> {
   const { clock, db, ids } = scene.app.world;
   const each = <T>(row: (i: number) => T): T[] => Array.from({ length: MANY }, (_, i) => row(i));
   const later = each((i) => deliveryRow(scene, { due_at: clock.now() + DAY_MS + i, lane: i % 4 }));
-  await db.insertMany('deliveries', Object.keys(later[0] ?? {}), later.map((row) => Object.values(row)));
+  await db.insertMany(
+    'deliveries',
+    Object.keys(later[0] ?? {}),
+    later.map((row) => Object.values(row)),
+  );
   await db.insertMany(
     'webhooks',
     ['id', 'team_id', 'endpoint', 'events', 'status', 'secret_sealed', 'created_at'],
     each((i) => [ids.uuid(), teamId, `https://h${i}.example/`, '[]', 'enabled', 'x', 0]),
   );
-  const domain = await db.get<Record<string, string>>('select * from domains where team_id = ? and failing_since is null limit 1', [teamId]);
+  const domain = await db.get<Record<string, string>>(
+    'select * from domains where team_id = ? and failing_since is null limit 1',
+    [teamId],
+  );
   const columns = Object.keys(domain ?? {});
   await db.insertMany(
     'domains',
