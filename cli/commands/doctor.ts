@@ -8,8 +8,8 @@ import {
   type Client,
   type Environment,
 } from '../client/index.ts';
-import { findingRows, readyFindingColumns } from '../families/findings.ts';
-import { EXIT, explainFault, formatPairs, formatTable, tableColumns } from '../output/index.ts';
+import { columnsOfFindings, findingRows } from '../families/findings.ts';
+import { EXIT, explainFault, formatPairs, formatTable, shownFields, tableColumns } from '../output/index.ts';
 import type { Session } from './declare.ts';
 import { isSendingKey } from './login.ts';
 import type { FindMachine, Machine, MachineLook } from './machine.ts';
@@ -65,7 +65,9 @@ const inWords = ({ data, nodes }: NonNullable<Examined['machine']>): string =>
 
 function findingsTable({ terminal, here }: Session, findings: Examined['findings']): string | undefined {
   const rows = findingRows(findings, here);
-  return rows.length === 0 ? undefined : formatTable(terminal, rows, tableColumns(terminal, readyFindingColumns));
+  return rows.length === 0
+    ? undefined
+    : formatTable(terminal, rows, tableColumns(terminal, shownFields(columnsOfFindings(rows))));
 }
 
 /** It ends as whatever was asked of this server with this key would: by the first thing that keeps it from working. */

@@ -30,10 +30,9 @@ const told: readonly Field<Shown<ReadyFinding>>[] = [
   { name: 'advice', label: 'What to do', kind: 'long' },
 ];
 
-/** What anybody is told. */
-export const readyFindingColumns = [severity, code, ...told];
+const readyFindingColumns = [severity, code, ...told];
 
-export const findingColumns: readonly Field<Shown<Finding>>[] = [
+const findingColumns: readonly Field<Shown<Finding>>[] = [
   severity,
   code,
   { name: 'since', label: 'Since', kind: 'time' },
@@ -44,6 +43,10 @@ export const findingColumns: readonly Field<Shown<Finding>>[] = [
     { name: 'node', label: 'Node', kind: 'name' },
   ),
 ];
+
+/** For findings in detail, and for what anybody is told. */
+export const columnsOfFindings = (findings: readonly object[]): readonly Field<never>[] =>
+  findings.some((finding) => 'since' in finding) ? findingColumns : readyFindingColumns;
 
 const NOTHING = 'Nothing is wrong.';
 

@@ -80,7 +80,7 @@ describe('at all four places', () => {
 
   it('a hold', async () => {
     const mend = await trouble.hold({ team_id: trouble.team.id });
-    await expectEverywhere('mail_held', /^! Mail is held back since .*Their server is being moved/);
+    await expectEverywhere('mail_held', /^! Mail is held back: .*Their server is being moved/);
     await mend();
   });
 

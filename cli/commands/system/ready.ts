@@ -1,7 +1,7 @@
 import type { NotReadyObject, ReadyCheck, ReadyObject } from '../../../src/contract/index.ts';
 import { ApiFault, type Client } from '../../client/index.ts';
 import { readiness } from '../../families/system.ts';
-import { findingRows, readyFindingColumns } from '../../families/findings.ts';
+import { columnsOfFindings, findingRows } from '../../families/findings.ts';
 import { EXIT, formatTable, tableColumns, type Terminal } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 
@@ -11,7 +11,8 @@ export async function getReady({ client, terminal, isJson, fail, here }: Session
   if (ready.failed.length > 0) fail(EXIT.server);
   if (isJson) return terminal.printJson(ready);
   const rows = findingRows(ready.findings ?? [], here);
-  const findings = rows.length === 0 ? [] : [formatTable(terminal, rows, tableColumns(terminal, readyFindingColumns))];
+  const findings =
+    rows.length === 0 ? [] : [formatTable(terminal, rows, tableColumns(terminal, columnsOfFindings(rows)))];
   terminal.print([formatChecks(terminal, ready.checks), ...findings].join('\n\n'));
 }
 

@@ -71,7 +71,7 @@ async function ofSending(store: Store): Promise<Finding[]> {
   if (late.length === 0) return [];
   const since = Math.min(...late.map(({ due_at: due }) => due));
   const subjects = late.map(({ lane }) => (lane === null ? 'claimed' : (LANES[lane] ?? String(lane))));
-  const summary = `Mail that was due at ${isoTime(since)} is still not being delivered (${subjects.join(', ')}).`;
+  const summary = `Mail that is due is not being delivered (${subjects.join(', ')}).`;
   return [findingOf('queue_overdue', { summary, since, subjects })];
 }
 

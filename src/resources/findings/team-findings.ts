@@ -1,4 +1,3 @@
-import { isoTime } from '../../platform/clock/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { findingOf, type Finding } from './finding.ts';
 import {
@@ -34,12 +33,12 @@ async function ofDomains({ db }: Store, teamId: string | undefined): Promise<Fin
   const names = new Set(lost.map(({ name }) => name));
   const losing = troubleOf(losingSince).filter(({ name }) => !names.has(name));
   return [
-    ...together('domain_lost', lost, (name, since) => ({
-      summary: `The domain ${name} is not verified any more since ${since}: its DNS records are gone or wrong.`,
+    ...together('domain_lost', lost, (name) => ({
+      summary: `The domain ${name} is not verified any more: its DNS records are gone or wrong.`,
       advice: { words: 'See what is wrong with its records', command: `rasket domains get ${name}` },
     })),
-    ...together('domain_losing_records', losing, (name, since) => ({
-      summary: `DNS records of the verified domain ${name} are gone or wrong since ${since}.`,
+    ...together('domain_losing_records', losing, (name) => ({
+      summary: `DNS records of the verified domain ${name} are gone or wrong.`,
       advice: { words: 'See what is wrong with its records', command: `rasket domains get ${name}` },
     })),
   ];
@@ -68,15 +67,15 @@ async function ofWebhooks({ db, clock }: Store, teamId: string | undefined): Pro
     (teamId === undefined ? undefined : rows.find((row) => row.id === id)?.endpoint) ?? id;
   const theirs = teamId === undefined ? 'With a key of its team, see how it answers' : 'See how it answers';
   return [
-    ...together('webhook_disabled', disabled ?? [], (id, since) => ({
-      summary: `The webhook ${called(id)} was disabled; it has answered nothing with success since ${since}.`,
+    ...together('webhook_disabled', disabled ?? [], (id) => ({
+      summary: `The webhook ${called(id)} was disabled after five days without success.`,
       advice: {
         words: `${teamId === undefined ? 'With a key of its team, enable' : 'Enable'} it again once its endpoint answers`,
         command: `rasket webhooks update ${id} --status enabled`,
       },
     })),
-    ...together('webhook_failing', failing ?? [], (id, since) => ({
-      summary: `The webhook ${called(id)} has answered no attempt with success since ${since}.`,
+    ...together('webhook_failing', failing ?? [], (id) => ({
+      summary: `The webhook ${called(id)} answers no attempt with success.`,
       advice: { words: theirs, command: `rasket webhooks get ${id}` },
     })),
   ];
@@ -93,7 +92,7 @@ async function ofHolds({ db }: Store, teamId: string | undefined): Promise<Findi
   return together(
     'mail_held',
     holds.map((hold) => ({ name: nameOf(hold), since: hold.created_at })),
-    (name, since) => ({ summary: `Mail is held back since ${since}: ${name} (${reasonOf(name)}).`, ...advice }),
+    (name) => ({ summary: `Mail is held back: ${name} (${reasonOf(name)}).`, ...advice }),
     (count) => ({ summary: `${count} holds keep mail back.`, ...advice }),
   );
 }
@@ -110,12 +109,12 @@ type Said = Partial<Pick<Finding, 'summary' | 'advice'>>;
 function together(
   code: Finding['code'],
   those: readonly Trouble[],
-  ofOne: (name: string, since: string) => Said,
+  ofOne: (name: string) => Said,
   ofMany: (count: number) => Said = () => ({}),
 ): Finding[] {
   const [first] = those;
   if (!first) return [];
   const since = Math.min(...those.map((one) => one.since));
-  const said = those.length === 1 ? ofOne(first.name, isoTime(since)) : ofMany(those.length);
+  const said = those.length === 1 ? ofOne(first.name) : ofMany(those.length);
   return [findingOf(code, { ...said, since, subjects: those.map(({ name }) => name) })];
 }
