@@ -50,10 +50,10 @@ function urlOf(data: string, settings: () => Config): string | undefined {
 
 /** Writes nothing, migrates nothing, and stops at nothing. */
 async function look(data: string, settings: () => Config): Promise<MachineLook> {
-  const nothing: MachineLook = { data, nodes: [], findings: [], problems: [] };
+  const nothing: MachineLook = { data, nodes: [], findings: [], problems: [], notAsked: [] };
   if (!isReadable(data)) {
-    const says = `${data} may be read by root and the account of the service only. Look at the server itself with: sudo rasket doctor`;
-    return { ...nothing, problems: [says] };
+    const says = `Not looked at: the installation in ${data}, which root and the account of its service may read. Do that with: sudo rasket doctor`;
+    return { ...nothing, notAsked: [says] };
   }
   try {
     const config = settings();

@@ -109,7 +109,8 @@ async function look(session: Session, machine: Machine | undefined): Promise<{ e
   let findings: Examined['findings'] = examined.ready?.findings ?? [];
   if (target.apiKey === undefined) {
     const says = `No API key is set. Set one with: rasket login --url ${url}`;
-    if (isHere)
+    // To look at the installation takes no key, where it may be looked at.
+    if (isHere && machine.url !== undefined)
       notAsked.push(`Not asked, without a key: whether one is accepted, and what is wrong for its team. ${says}`);
     else add(says, EXIT.auth);
   } else if (examined.ready) {
@@ -152,9 +153,10 @@ async function lookHere(
   examined: Examined,
   add: (problem: string, itsCode: number) => void,
 ): Promise<MachineLook['findings']> {
-  const { data, nodes, findings, problems } = await machine.look();
+  const { data, nodes, findings, problems, notAsked } = await machine.look();
   examined.machine = { data, nodes };
   for (const problem of problems) add(problem, EXIT.failed);
+  examined.not_asked.push(...notAsked);
   return findings;
 }
 

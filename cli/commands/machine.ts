@@ -1,11 +1,13 @@
 import type { AnswerOf } from '../client/index.ts';
 
-/** What is wrong with an installation on this machine, as its data folder says; and why not all could be looked at. */
+/** What is wrong with an installation on this machine, as its data folder says. */
 export interface MachineLook {
   data: string;
   nodes: AnswerOf<'getOperatorFindings'>['nodes'];
   findings: AnswerOf<'getOperatorFindings'>['findings'];
   problems: string[];
+  /** Why it was not looked at, and what it takes. */
+  notAsked: string[];
 }
 
 /** The installation on this machine, which needs no key to be looked at. */

@@ -79,6 +79,12 @@ describe.runIf(isPossible)('what install.sh says at its end', () => {
     expect(keyless).toMatchObject(portsMissing);
     expect(keyless.stdout).toMatch(/^This machine +\/var\/lib\/rasket, /m);
     expect(keyless.stdout).toContain('Not asked, without a key');
+    const anybody = machine.type('HOME=/nowhere setpriv --reuid=65534 --regid=65534 --clear-groups rasket doctor');
+    expect(anybody, anybody.stderr).toMatchObject({
+      status: 77,
+      stdout: expect.stringContaining('sudo rasket doctor'),
+    });
+    expect(anybody.stdout).toMatch(/port_not_open/);
     expect(commandsOf('Keep the key')).toEqual(['rasket login']);
     expect(typed('rasket login', `${key}\n`).stdout).toMatch(/is kept in/);
     // Nothing gave its account the capability that the unit gives.
