@@ -105,11 +105,17 @@ it('what is wanted most is on the digits', () => {
   ).toBe('overview emails domains keys suppressions webhooks received templates logs contacts');
 });
 
-it('an operator has the queue and the audit log of all, and nothing of a team', () => {
-  expect(operatorSections.map(({ name }) => name)).toEqual(['destinations', 'queue', 'holds', 'operator-audit']);
+it('an operator has the queue, the audit log and the findings of all, and nothing of a team', () => {
+  expect(operatorSections.map(({ name }) => name)).toEqual([
+    'destinations',
+    'queue',
+    'holds',
+    'operator-audit',
+    'operator-findings',
+  ]);
   const offered = operatorSections.map((section) =>
     'family' in section ? actionsOf(section.family, itemKeys(section.family), false).map(({ label }) => label) : [],
   );
-  expect(offered).toEqual([['hold', 'retry', 'drop'], ['hold', 'retry', 'drop'], ['release'], []]);
+  expect(offered).toEqual([['hold', 'retry', 'drop'], ['hold', 'retry', 'drop'], ['release'], [], []]);
   expect(sections.filter(({ isOperators }) => isOperators)).toEqual([]);
 });

@@ -40,6 +40,7 @@ export type {
 } from './family.ts';
 export { optionOf } from './flag.ts';
 export { inWords, readPart, readWords, valueOf } from './field-value.ts';
+export { findings, operatorFindings, toneOfFinding } from './findings.ts';
 export { inboundRules } from './inbound-rules.ts';
 export { logs } from './logs.ts';
 export { queue, queueHolds, toneOfDelivery } from './queue.ts';

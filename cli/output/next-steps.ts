@@ -155,6 +155,11 @@ const STEPS: readonly Step[] = [
     names: ['application_error'],
     next: ({ requestId }) => (requestId === '' ? undefined : `The server’s log has more under: ${requestId}`),
   },
+  {
+    names: ['service_unavailable'],
+    says: /^Sending is switched off/,
+    next: () => 'On the server’s machine, see why and switch it on with: rasket sending',
+  },
   { names: ['service_unavailable'], next: () => 'See what is wrong with: rasket ready' },
   {
     names: ['validation_error'],

@@ -50,6 +50,10 @@ export type ErrorBody = Schemas['Error'];
 export type ReadyObject = Schemas['Ready'];
 export type NotReadyObject = Schemas['NotReady'];
 export type ReadyCheck = Schemas['ReadyCheck'];
+export type ReadyFinding = Schemas['ReadyFinding'];
+
+export type Finding = Schemas['Finding'];
+export type FindingCode = Schemas['FindingCode'];
 
 export type SendEmailRequest = Schemas['SendEmailRequest'];
 export type SendEmailAttachment = Schemas['SendEmailAttachment'];

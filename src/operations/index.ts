@@ -13,6 +13,7 @@ import { dns } from './dns.ts';
 import { domainClaims } from './domain-claims.ts';
 import { domains } from './domains.ts';
 import { emails } from './emails.ts';
+import { findings, operatorFindings } from './findings.ts';
 import { inboundRules } from './inbound-rules.ts';
 import { logs } from './logs.ts';
 import { metrics } from './metrics.ts';
@@ -51,6 +52,7 @@ export const operations: Operations = {
   ...domainClaims,
   ...domains,
   ...emails,
+  ...findings,
   ...inboundRules,
   ...logs,
   ...metrics,
@@ -65,4 +67,4 @@ export const operations: Operations = {
   ...webhooks,
 };
 
-export const operatorOperations: OperatorOperations = { ...operatorAudit, ...queue };
+export const operatorOperations: OperatorOperations = { ...operatorAudit, ...operatorFindings, ...queue };

@@ -106,6 +106,7 @@ export const sections = {
     retry_minutes: list(integer({ min: 1, max: 10_080, unit: 'minutes' }), { min: 1, max: 100 }),
     give_up_hours: integer({ min: 1, max: 720, unit: 'hours' }),
     ambiguous_hours: integer({ min: 1, max: 48, unit: 'hours' }),
+    overdue_minutes: integer({ min: 1, max: 10_080, unit: 'minutes' }),
     capture: flag(),
     verify_enforced_tls: flag(),
     poll_ms: integer({ min: 1, max: 60_000, unit: 'milliseconds' }),

@@ -7,6 +7,11 @@ export async function readSetting<Value>(db: Executor, name: string): Promise<Va
   return row && (JSON.parse(row.value) as Value);
 }
 
+export async function readChangedAt(db: Executor, name: string): Promise<number | null> {
+  const row = await db.get<{ at: number }>('select changed_at as at from instance_settings where name = ?', [name]);
+  return row?.at ?? null;
+}
+
 export async function writeSetting(db: Executor, name: string, value: unknown, at: number): Promise<void> {
   await db.insertMany(
     'instance_settings',

@@ -1,6 +1,6 @@
 import { refuse } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
-import { readSetting, writeSetting } from './instance.store.ts';
+import { readChangedAt, readSetting, writeSetting } from './instance.store.ts';
 
 export interface SendSwitch {
   isOn: boolean;
@@ -17,6 +17,9 @@ export function createSendSwitch(store: Store, switchName: SendSwitchName = 'sen
   const read = store.db.memo(['instance_settings'], (name) => readSetting<SendSwitch>(store.db, name));
   return async () => (await read(switchName)) ?? { isOn: true, reason: null };
 }
+
+/** When it was moved last. */
+export const sendSwitchMovedAt = ({ db }: Pick<Store, 'db'>): Promise<number | null> => readChangedAt(db, 'sending');
 
 export async function setSending(
   store: Store,
