@@ -12,17 +12,17 @@ const WORKER = `
   });`;
 
 interface Order {
-  raw: Uint8Array;
+  source: Uint8Array;
   restMs?: number;
 }
 
 let thread: MessageThread<Order, string> | undefined;
 afterEach(() => thread?.close());
 
-const ask = (order: Omit<Order, 'raw'>, options: { limitMs: number; patience?: number }): Promise<string> => {
+const ask = (order: Omit<Order, 'source'>, options: { limitMs: number; patience?: number }): Promise<string> => {
   const url = new URL(`data:text/javascript,${encodeURIComponent(WORKER)}`);
   thread = createMessageThread<Order, string>({ url, clock: systemClock, atOnce: 1, late: () => 'late', ...options });
-  return thread.ask('a', { raw: Buffer.from('x'), ...order });
+  return thread.ask('a', { source: Buffer.from('x'), ...order });
 };
 
 it('what takes long because the thread does not get to work is waited for, where there is patience', async () => {
