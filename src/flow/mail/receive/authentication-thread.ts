@@ -2,7 +2,7 @@
 import { parentPort } from 'node:worker_threads';
 import { authenticate, type CheckOrder } from './authenticate.ts';
 import type { DnsAnswer, DnsQuestion } from './dns-questions.ts';
-import { letGo } from './let-go.ts';
+import { collectAfter, letGo } from './let-go.ts';
 import type { ContentSource } from './message-content.ts';
 import type { Said } from './message-thread.ts';
 import { rawOf } from './raw-of.ts';
@@ -29,10 +29,14 @@ parentPort?.on('message', (heard: Heard) => {
   if ('question' in heard) return asked.get(heard.question)?.(heard.told);
   const { id, order } = heard;
   const raw = rawOf(order.source);
+  const bytes = raw.length;
   void authenticate({ ...order, raw }, resolve)
     .then(
       (checks) => say({ id, answer: { checks } }),
       (error: Error) => say({ id, answer: { failed: error.message } }),
     )
-    .finally(() => letGo(raw));
+    .finally(() => {
+      letGo(raw);
+      collectAfter(bytes);
+    });
 });
