@@ -10,6 +10,7 @@ import { applyRules, type RuleDecision } from './apply-rules.ts';
 import { createGreylist, type Greylist } from './greylist.ts';
 import { contentKey, createForwarder, type Forwardable, type Forwarder, type ForwardJob } from './forwarder.ts';
 import { createAuthenticator } from './authenticator.ts';
+import { letGoLarge } from './let-go.ts';
 import type { Arrival, LoadedArrival } from './inbound-message.ts';
 import { createMessageParser } from './parse-message.ts';
 import { routeRecipient, type Route } from './route-recipient.ts';
@@ -84,11 +85,19 @@ export function createReceive(world: World, accept: Accept, wakeQueue: () => voi
       const { virus } = screened;
       if (virus !== undefined) world.log.warn({ virus, mailFrom: arrival.mailFrom }, 'a virus came in');
       const { content, ...rest } = arrival;
-      return storeAndForward({ ...rest, raw: await content.whole() }, reading, screened);
+      const raw = await content.whole();
+      try {
+        return await storeAndForward({ ...rest, raw }, reading, screened);
+      } finally {
+        if (content.isFile) for (const bytes of [raw, ...contentsOf(reading)]) letGoLarge(bytes);
+      }
     },
     close: async () => void (await Promise.all([parser.close(), authenticator.close()])),
   };
 }
+
+const contentsOf = (reading: MessageReading): Uint8Array[] =>
+  reading.isRead ? reading.parts.map(({ content }) => content) : [];
 
 const deferred = (refusal: Refusal): ReceiveResult => ({
   kind: 'deferred',
