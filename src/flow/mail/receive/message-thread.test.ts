@@ -36,3 +36,36 @@ it.each([
 ])('%s is late', async (_, order, options) => {
   expect(await ask(order, options)).toBe('late');
 });
+
+it('a thread that has had a large message is ended when it is idle, and another is started for the next', async () => {
+  const timers: (() => void)[] = [];
+  const clock = {
+    now: () => 0,
+    timer: (delayMs: number, fire: () => void) => {
+      if (delayMs === 7) timers.push(fire);
+      return () => void (delayMs === 7 && timers.splice(timers.indexOf(fire), 1));
+    },
+  };
+  const source = `
+    import { parentPort, threadId } from 'node:worker_threads';
+    parentPort.on('message', ({ id }) => parentPort.postMessage({ id, answer: threadId }));`;
+  const url = new URL(`data:text/javascript,${encodeURIComponent(source)}`);
+  const numbered = createMessageThread<{ source: Uint8Array }, number>({
+    ...{ url, clock, limitMs: 60_000, atOnce: 1, restMs: 7 },
+    late: () => 0,
+  });
+  try {
+    const first = await numbered.ask('a', { source: Buffer.from('x') });
+    expect(timers).toHaveLength(0);
+    expect(await numbered.ask('a', { source: Buffer.alloc(2_000_000) })).toBe(first);
+    expect(timers).toHaveLength(1);
+    // It is idle no more, and then it is again.
+    expect(await numbered.ask('a', { source: Buffer.from('x') })).toBe(first);
+    expect(timers).toHaveLength(1);
+    timers[0]?.();
+    expect(await numbered.ask('a', { source: Buffer.from('x') })).not.toBe(first);
+    expect(timers).toHaveLength(0);
+  } finally {
+    await numbered.close();
+  }
+});
