@@ -65,6 +65,7 @@ export const sections = {
     refusals_max: integer({ min: 1, max: 10_000, unit: 'refusals' }),
     messages_per_minute_per_address: integer({ min: 1, max: 1_000_000, unit: 'messages a minute' }),
     memory_bytes: integer({ min: 1_048_576, max: 17_179_869_184, ...bytes }),
+    spool_bytes: integer({ min: 1_048_576, max: 1_099_511_627_776, ...bytes }),
     attachment_bytes: integer({ min: 0, max: 268_435_456, ...bytes }),
     dmarc: oneOf(['keep', 'mark', 'refuse']),
     clamd: network.hostAndPortOrEmpty,
