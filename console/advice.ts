@@ -38,7 +38,8 @@ export const sayHere =
     // It is seen already.
     if (called !== undefined && called === around.at?.operation) return undefined;
     const place = called === undefined ? undefined : placeOf(called, command, around);
-    return place === undefined ? sayOnLine()(advice) : `${words}: ${place}`;
+    if (place === undefined) return sayOnLine()(advice);
+    return words === '' ? place : `${words}: ${place}`;
   };
 
 function placeOf(called: ContractId | 'overview', command: Advised, { sections, actions, at }: Around) {

@@ -4,7 +4,7 @@
  */
 import { withoutWebhooks } from '../../src/events/index.ts';
 import { createAccept } from '../../src/flow/mail/accept/index.ts';
-import { createMessageParser, createStoreMessage } from '../../src/flow/mail/receive/index.ts';
+import { createMessageParser, createStoreMessage, heldContent } from '../../src/flow/mail/receive/index.ts';
 import { createGroupCommit } from '../../src/platform/db/index.ts';
 import type { World } from '../../src/platform/world/index.ts';
 import type { Ctx } from '../../src/resources/access/index.ts';
@@ -148,7 +148,7 @@ async function receiveSome(world: World, teamId: string, now: number): Promise<n
       );
       const client = { address: '192.0.2.1', name: 'mx.example.org' };
       const message = { mailFrom: email, raw, client, teams: new Map([[teamId, [to]]]), authentication: null };
-      await storeMessage(message, await parser.parseMessage('seed', raw));
+      await storeMessage(message, await parser.parseMessage('seed', heldContent(raw)));
     }
   } finally {
     await parser.close();

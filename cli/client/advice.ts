@@ -15,6 +15,7 @@ export const BY_HAND = {
   'operators create': [],
   profiles: [],
   ready: ANY,
+  sending: [],
   serve: [],
   'teams create': [],
   'teams resume': [],

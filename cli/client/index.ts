@@ -18,7 +18,7 @@ export { checkKey, dataOf, DEFAULT_URL, findTarget, readUrl, type Target, type T
 export { mustRun, startOf, type Development } from './development.ts';
 export { CredentialsFault } from './credentials-fault.ts';
 export { readHistory, type EmailHistory, type Forwarded } from './email-history.ts';
-export { ApiFault, NoAnswer } from './faults.ts';
+export { ApiFault, NAME_IT, NoAnswer } from './faults.ts';
 export {
   checkProfile,
   forgetKey,

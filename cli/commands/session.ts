@@ -11,6 +11,7 @@ import {
 } from '../client/index.ts';
 import {
   CliFault,
+  commandsIn,
   EXIT,
   explainFault,
   openTerminal,
@@ -21,6 +22,7 @@ import {
   type Explanation,
   type Terminal,
 } from '../output/index.ts';
+import type { SayCommand } from '../families/family.ts';
 import { nameOptions } from './name-options.ts';
 import { tellWaits } from './tell-waits.ts';
 import { chosenBy, typeAgain } from './type-again.ts';
@@ -38,6 +40,8 @@ export interface Session {
   again(more: readonly string[]): string;
   /** Advice as lines: its commands reach the same server. */
   say(advices: Advices): string;
+  /** A command that the API advises, as it is typed here. */
+  sayCommand: SayCommand;
   /** Shows it to a person. */
   advise(advices: Advices): void;
   /** Ends the command with status 1, or this one, although the API did what it was asked. */
@@ -85,10 +89,11 @@ export async function inSession(
     const client = isJson || hasScreen ? silent : tellWaits(silent, terminal);
     const again = (more: readonly string[]): string => typeAgain(command, target, more);
     const fail = (exitCode: number = EXIT.failed): void => void (process.exitCode = exitCode);
+    const sayCommand = commandsIn(sayOne);
     const advise = (advices: Advices): void => {
       if (listOfAdvice(advices).length > 0) terminal.hint(say(advices));
     };
-    await perform({ client, target, terminal, isJson, version, process, again, say, advise, fail });
+    await perform({ client, target, terminal, isJson, version, process, again, say, sayCommand, advise, fail });
   };
   const explain: Explain = (error) => explainFault(error, { inWordsOf: nameOptions(command), key: inUse, say: sayOne });
   await report({ process, terminal, isJson }, work, explain);

@@ -115,10 +115,14 @@ export interface Parts {
   copy: (part: never) => string;
 }
 
+/** Makes a command that the API advises lead to the server that was asked, or names where the console has it. */
+export type SayCommand = (command: string) => string;
+
 /** Rows that are made of one answer. */
 export interface Report extends Spoken {
   operation: OperationId;
-  rows: (answer: never) => readonly object[];
+  /** `sayCommand` puts a command that the answer advises into the words of its reader. */
+  rows: (answer: never, sayCommand?: SayCommand) => readonly object[];
   columns: readonly Field<never>[];
   /** The whole in a sentence, before the rows. */
   tell?: (answer: never) => string;
@@ -254,7 +258,7 @@ export const partsOf = <Item, Part extends object>(declared: {
 export function reportOf<Id extends OperationId, Row extends object>(
   operation: Id,
   declared: Saying<''> & {
-    rows: (answer: AnswerOf<Id>) => readonly Row[];
+    rows: (answer: AnswerOf<Id>, sayCommand?: SayCommand) => readonly Row[];
     columns: readonly Field<Row>[];
     tell?: (answer: AnswerOf<Id>) => string;
     hint?: (answer: AnswerOf<Id>) => Advices;

@@ -21,7 +21,8 @@ export const sayOnLine =
     const taken: readonly string[] = behind.includes('--help') ? [] : isByHand(called) ? BY_HAND[called] : SERVER;
     const server = options.filter(([flag]) => taken.includes(flag) && !behind.includes(flag)).flat();
     const typed = ['rasket', ...wordsOf(called), ...[...server, ...behind].map(quoted)].join(' ');
-    return `${words}: ${typed}${isKeyTyped && taken.includes('--data') ? keyOf('--api-key') : ''}`;
+    const start = words === '' ? '' : `${words}: `;
+    return `${start}${typed}${isKeyTyped && taken.includes('--data') ? keyOf('--api-key') : ''}`;
   };
 
 /** A key is a secret: it is said where it comes from. */
@@ -29,6 +30,34 @@ export const keyOf = (keyFrom: string): string =>
   ['--api-key', 'RASKET_API_KEY'].includes(keyFrom) ? ` (with the key of ${keyFrom})` : '';
 
 export const isByHand = (called: Advised[0]): called is keyof typeof BY_HAND => called in BY_HAND;
+
+/**
+ * For the commands that an answer of the API advises. One that calls the API goes to the server that was asked; what else is
+ * typed on the machine of the server stands as it was told.
+ */
+export const commandsIn =
+  (say: Say) =>
+  (line: string): string => {
+    const command = callIn(line);
+    return (command && say({ words: '', command })) ?? line;
+  };
+
+function callIn(line: string): Advised | undefined {
+  const [program, ...words] = line.split(' ');
+  if (program !== 'rasket') return undefined;
+  const operations = everyFamily.flatMap(({ list, get, report, actions = [] }) =>
+    [list, get, report, ...actions].flatMap((one) => (one ? [one.operation] : [])),
+  );
+  // `queue` is `queue show`.
+  for (const typed of [words, [...words, 'show']]) {
+    const [longest] = operations
+      .map((operation) => ({ operation, path: wordsOf(operation) }))
+      .filter(({ path }) => path.every((word, at) => word === typed[at]))
+      .toSorted((one, other) => other.path.length - one.path.length);
+    if (longest) return [longest.operation, ...typed.slice(longest.path.length)];
+  }
+  return undefined;
+}
 
 /** The words behind `rasket` that call it. */
 function wordsOf(called: Advised[0]): string[] {

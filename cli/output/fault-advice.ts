@@ -18,6 +18,7 @@ const idIn = (values: Path, name: string): string => String(values[name] ?? 'ID'
 const LISTS: Readonly<Record<string, (path: Path) => Advised>> = {
   api_key_id: () => ['listApiKeys'],
   attachment_id: attachmentsOf,
+  broadcast_id: () => ['listBroadcasts'],
   confirmation_template_id: () => ['listTemplates'],
   contact: () => ['listContacts'],
   contact_property_id: () => ['listContactProperties'],
@@ -96,6 +97,10 @@ const BY_OPERATION: Partial<Record<ContractId, Advise>> = {
     command: ['regenerateDkim', idIn(path, 'domain_id')],
   }),
   sendBatch: ({ status }) => (status === 403 ? seeDomains : undefined),
+  sendBroadcast: ({ body: { details = {} }, path }) =>
+    'checks' in details
+      ? { words: 'See all that is wrong with', command: ['getBroadcastChecklist', idIn(path, 'broadcast_id')] }
+      : undefined,
   sendEmail: ({ status, sent }) => (status === 403 ? seeSender(sent) : undefined),
   triggerWebhook: ({ sent: { type, webhook_id: id } }) =>
     typeof id === 'string'
@@ -203,10 +208,23 @@ const listenInstead = ({ operation, sent: { endpoint } }: ApiFault): Advice | un
     ? { words: 'To get events on your own machine, take', command: ['webhooks listen', '--forward-to', endpoint] }
     : undefined;
 
+/** By the reason that a refusal gives beside its name. */
+const BY_REASON: Readonly<Record<string, Advice>> = {
+  sending_off: { words: 'On the server’s machine, see why and switch it on with', command: ['sending'] },
+  marketing_off: { words: 'On the server’s machine, see why with', command: ['sending'] },
+  no_postal_address: {
+    words: 'Set it with',
+    command: ['updateTeam', '--sender-name', 'NAME', '--line1', 'STREET', '--city', 'CITY', '--country', 'DE'],
+  },
+};
+
 /** What is advised to whoever was refused. */
 export function adviceFor(fault: ApiFault, key?: KeyInUse): readonly Advice[] {
   const { operation, sent, body } = fault;
   if (body.claimable) return [{ words: 'Claim it with', command: ['claimDomain', nameIn(sent)] }];
+  const { details = {} } = body;
+  const ofReason = 'reason' in details ? BY_REASON[String(details.reason)] : undefined;
+  if (ofReason) return [ofReason];
   const isOfRules = ['resource_locked', 'validation_error'].includes(body.name) && fault.status !== 400;
   const own = isOfRules ? BY_OPERATION[operation]?.(fault, key) : undefined;
   return listOfAdvice(own ?? BY_NAME[body.name]?.(fault, key));

@@ -1,6 +1,6 @@
 import { listOfAdvice, type Advice, type CallOf, type OperationId } from '../../cli/client/index.ts';
 import type { Family, Report } from '../../cli/families/index.ts';
-import { clean } from '../../cli/output/index.ts';
+import { clean, commandsIn } from '../../cli/output/index.ts';
 import { actionsOf } from '../catalog.ts';
 import { faint, fit } from '../draw/text.ts';
 import { ListScreen } from './list-screen.ts';
@@ -42,7 +42,7 @@ export class ReportScreen implements Screen {
 
   async #load(signal: AbortSignal): Promise<void> {
     const answer = await this.#host.client.call(this.#report.operation, {} as CallOf<OperationId>, signal);
-    this.#rows = this.#report.rows(answer as never);
+    this.#rows = this.#report.rows(answer as never, commandsIn(this.#host.speaker()));
     this.#told = clean(this.#report.tell?.(answer as never) ?? '');
     this.#advices = listOfAdvice(this.#report.hint?.(answer as never));
     this.#host.changed();

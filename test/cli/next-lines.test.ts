@@ -153,6 +153,29 @@ const PLACES: [words: string[], answer: (asked: Asked) => Reply, command: string
 ];
 
 describe('a line that says what to type next', () => {
+  it('doctor and ready say that another program answers where its answer is no readiness', async () => {
+    for (const command of ['doctor', 'ready']) {
+      const { code, stdout, stderr } = await speak([command], () => ({ status: 200, body: { status: 'up' } }));
+      expect(`${stdout}${stderr}`).toContain('answered, but not as rasket does: another program listens there');
+      expect(code).toBe(69);
+    }
+  });
+
+  it('commands of findings go to the server that was asked, and what is typed on its machine stands as it was told', async () => {
+    const finding = (command: string | null) => ({
+      ...{ code: 'webhook_failing', severity: 'warning', summary: 'S', advice: { words: 'Look', command } },
+      ...{ count: 1, subjects: [], since: null, node: null },
+    });
+    const lines = [`rasket webhooks get ${ID}`, 'rasket queue', 'rasket doctor', 'rasket sending on', 'df -h'];
+    const { stdout, url } = await speak(['findings'], () => ({
+      status: 200,
+      body: { object: 'findings', as_of: '2026-11-20T09:30:00.000Z', findings: lines.map(finding) },
+    }));
+    const said = stdout.split('\n').map((line) => line.trim());
+    for (const line of [`rasket webhooks get --url ${url} ${ID}`, `rasket queue show --url ${url}`, ...lines.slice(2)])
+      expect(said, stdout).toContainEqual(line);
+  });
+
   it.each(PLACES)('names the server that was chosen: %j', async (words, answer, command) => {
     const { stdout, stderr, url } = await speak(words, answer, { columns: 500 });
     const said = `${stdout}\n${stderr}`.replaceAll(/\u001B\[[\d;]*m/g, '');

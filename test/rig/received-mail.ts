@@ -1,5 +1,5 @@
 import { createAccept } from '../../src/flow/mail/accept/index.ts';
-import { createReceive, type Receive } from '../../src/flow/mail/receive/index.ts';
+import { createReceive, heldContent, type Receive } from '../../src/flow/mail/receive/index.ts';
 import type { World } from '../../src/platform/world/index.ts';
 import type { Scene } from './scene.ts';
 
@@ -45,7 +45,7 @@ export async function receiveMail(scene: Scene, team: { id: string }, arriving: 
   const verdict = await flow.receive({
     mailFrom,
     routes: to.map((address) => ({ kind: 'team', teamId: team.id, address })),
-    raw: Buffer.from(raw),
+    content: heldContent(Buffer.from(raw)),
     client: { address: '192.0.2.1', name: 'mx.example.org' },
   });
   return verdict.kind === 'accepted' ? verdict.id : verdict.kind;

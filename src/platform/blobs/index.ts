@@ -6,8 +6,10 @@ import { mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from 'nod
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { PART } from './copy-blobs.ts';
+import { openScratchFile, type ScratchFile } from './scratch-file.ts';
 
 export { copyBlobs } from './copy-blobs.ts';
+export type { ScratchFile } from './scratch-file.ts';
 
 export interface NewBlob {
   key: string;
@@ -41,6 +43,8 @@ export interface Blobs {
   size(key: string): Promise<number>;
   /** Content that comes piece by piece; nothing stands under its key before `commit`. */
   write(key: string): Promise<BlobWriter>;
+  /** For what is too large for memory and may never be kept. */
+  scratch(): Promise<ScratchFile>;
   /** All that an owner has becomes another's, who has nothing yet. */
   move(owner: string, to: string): Promise<void>;
   /** To be read piece by piece, and destroyed where it is not; undefined where there is no such blob. */
@@ -115,6 +119,7 @@ export function openBlobs(root: string): Blobs {
       await makeFolder(root, folder);
       return openWriter(file, `${file}.${process.pid}-${++puts}${PART}`);
     },
+    scratch: () => openScratchFile(root, `scratch-${process.pid}-${++puts}`),
     move: async (owner, to) => moveFolder(root, folderOf(owner), folderOf(to)),
     open: async (key, range) => openFile(fileOf(key).file, range),
     async isEmpty() {

@@ -1,25 +1,33 @@
 const BOUNDARY = /boundary\s*=\s*(?:"((?:[^"\\]|\\.){1,256})"|([^\s;"]{1,256}))/gi;
 const LINE_CHARS_MAX = 300;
+/** As a text the whole of a large message would take as much memory again. */
+const WINDOW_BYTES = 1024 * 1024;
+/** Windows overlap by more than a parameter has. */
+const OVERLAP_BYTES = 4096;
 
 /**
- * How many delimiters of parts there are, up to `max`, in one pass: a parser has built the parts by the time it can count
- * them. A text with lines of hyphens has none.
+ * How many delimiters of parts there are, up to `max`: a parser has built the parts by the time it can count them. A text
+ * with lines of hyphens has none.
  */
 export function countParts(raw: Uint8Array, max: number): number {
-  const text = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('latin1');
-  const boundaries = new Set<string>();
-  for (const [, quoted, bare = ''] of text.matchAll(BOUNDARY)) {
-    boundaries.add((quoted === undefined ? bare : quoted.replaceAll(/\\(.)/g, '$1')).trimEnd());
-  }
+  const all = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
+  const boundaries = boundariesIn(all);
   if (boundaries.size === 0) return 0;
   let count = 0;
-  for (let at = text.indexOf('\n--'); at >= 0 && count <= max; at = text.indexOf('\n--', at + 3)) {
-    const line =
-      text
-        .slice(at + 3, at + 3 + LINE_CHARS_MAX)
-        .split('\n', 1)[0]
-        ?.trimEnd() ?? '';
-    if (boundaries.has(line)) count++;
+  for (let at = all.indexOf('\n--'); at >= 0 && count <= max; at = all.indexOf('\n--', at + 3)) {
+    const line = all.toString('latin1', at + 3, at + 3 + LINE_CHARS_MAX).split('\n', 1)[0] ?? '';
+    if (boundaries.has(line.trimEnd())) count++;
   }
   return count;
+}
+
+function boundariesIn(all: Buffer): Set<string> {
+  const boundaries = new Set<string>();
+  for (let from = 0; from < all.length; from += WINDOW_BYTES) {
+    const text = all.toString('latin1', from, from + WINDOW_BYTES + OVERLAP_BYTES);
+    for (const [, quoted, bare = ''] of text.matchAll(BOUNDARY)) {
+      boundaries.add((quoted === undefined ? bare : quoted.replaceAll(/\\(.)/g, '$1')).trimEnd());
+    }
+  }
+  return boundaries;
 }

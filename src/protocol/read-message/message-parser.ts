@@ -1,5 +1,6 @@
 import PostalMime from 'postal-mime';
 import { endOfLine, endOfLines, plainLines } from './body-lines.ts';
+import { gatherBytes } from './gathered-bytes.ts';
 
 /** What postal-mime has of a part, and is not in its types. */
 interface Part {
@@ -9,7 +10,16 @@ interface Part {
   contentType: { multipart: string | false; parsed: Structured };
   contentDisposition: { parsed: Structured };
   contentTransferEncoding: { encoding: string };
+  contentDecoder: Decoder | null;
+  content: ArrayBuffer | null;
   finalize(): Promise<void>;
+}
+
+interface Decoder {
+  chunks: { push(piece: string | ArrayBuffer | Uint8Array): unknown };
+  flushRemainder?(): void;
+  flushBuffer?(): void;
+  finalize(): Promise<ArrayBuffer>;
 }
 
 interface Structured {
@@ -36,6 +46,7 @@ export class MessageParser extends PostalMime {
 
   readLine(): { bytes: Uint8Array; done: boolean } {
     const { av, readPos: from, currentNode: part } = this;
+    if (part.state === 'body' && part.contentDecoder) gatherOnce(part.contentDecoder);
     const raw = Buffer.from(av.buffer, av.byteOffset, av.byteLength);
     // Soft line breaks are for the parser to see.
     const isByLine = part.state === 'header' || part.contentTransferEncoding.encoding.includes('quoted-printable');
@@ -44,11 +55,38 @@ export class MessageParser extends PostalMime {
     return { bytes: plainLines(raw, from, this.readPos), done: this.readPos >= raw.length };
   }
 
+  async collectNode(part: Part, alternative: Part | false, related: boolean): Promise<void> {
+    await COLLECT.call(this, part, alternative, related);
+    // A text is a string by now.
+    if (part.contentType.multipart === false && this.isInlineTextNode(part)) part.content?.transfer(0);
+  }
+
   isInlineTextNode(part: Part): boolean {
     const { value } = part.contentType.parsed;
     const isText = value === 'text/plain' || value === 'text/html';
     return isText && part.contentDisposition.parsed.value !== 'attachment' && !isNamedFile(part);
   }
+}
+
+const COLLECT = (PostalMime.prototype as unknown as Pick<MessageParser, 'collectNode'>).collectNode;
+
+const gathering = new WeakSet<Decoder>();
+const LF = Buffer.from('\n');
+
+/** postal-mime holds what it decodes three times: in pieces, as a blob of them, and as the memory that it answers. */
+function gatherOnce(decoder: Decoder): void {
+  if (gathering.has(decoder)) return;
+  gathering.add(decoder);
+  const gathered = gatherBytes();
+  decoder.chunks = {
+    push: (piece) =>
+      gathered.add(typeof piece === 'string' ? LF : piece instanceof ArrayBuffer ? new Uint8Array(piece) : piece),
+  };
+  decoder.finalize = async () => {
+    decoder.flushRemainder?.();
+    decoder.flushBuffer?.();
+    return gathered.join();
+  };
 }
 
 /** A multipart in which no part was found has a body all the same. */

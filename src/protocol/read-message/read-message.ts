@@ -61,7 +61,7 @@ async function readWhole(raw: Uint8Array, limits: ReadLimits): Promise<MessageRe
       forceRfc822Attachments: true,
       maxNestingDepth: limits.depthMax,
       maxHeadersSize: limits.headerBytesMax,
-    }).parse(raw);
+    }).parse(isWhole(raw) ? raw.buffer : raw);
     if (email.attachments.length > limits.partsMax) {
       return await unread(raw, `it has more than ${limits.partsMax} parts`);
     }
@@ -78,6 +78,10 @@ async function readWhole(raw: Uint8Array, limits: ReadLimits): Promise<MessageRe
     return unread(raw, error instanceof Error ? error.message : String(error));
   }
 }
+
+/** Of a part of a buffer the parser makes a copy. */
+const isWhole = (raw: Uint8Array): raw is Uint8Array<ArrayBuffer> =>
+  raw.buffer instanceof ArrayBuffer && raw.length === raw.buffer.byteLength;
 
 /** As it stands: where no part is found, as behind a boundary that never comes, somebody has still written something. */
 function bodyOf(raw: Uint8Array): string | null {

@@ -1,8 +1,10 @@
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { dotted, mxPort, receivingDomainOf } from '../../rig/mx.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { openDialogue, type Dialogue } from '../../rig/smtp-dialogue.ts';
-import { openTransaction } from './opened.ts';
+import { hearGreeting, openTransaction } from './opened.ts';
 
 const MB = 1024 * 1024;
 const GREEDY = '127.0.0.2';
@@ -18,7 +20,7 @@ describe('the memory of messages that come in', () => {
   it('is not kept from others by one who ends no message', { timeout: 60_000 }, async () => {
     await using scene = await startScene({
       roles: ['http', 'receiving'],
-      config: { receiving: { memory_bytes: 16 * MB, judge_seconds: 5 } },
+      config: { receiving: { memory_bytes: 16 * MB, spool_bytes: 16 * MB, judge_seconds: 5 } },
     });
     const team = await scene.team();
     const { name } = await receivingDomainOf(scene, team);
@@ -42,5 +44,41 @@ describe('the memory of messages that come in', () => {
     const after = await open(scene, `g@${name}`, GREEDY);
     expect(await after.say(dotted(text(4 * MB)))).toMatch(/^250 /);
     for (const client of [...greedy, witness, after]) client.end();
+  });
+
+  it(
+    'does not bound how much may come: what is large waits in files, and is taken in turns',
+    { timeout: 60_000 },
+    async () => {
+      await using scene = await startScene({
+        roles: ['http', 'receiving'],
+        config: { receiving: { memory_bytes: 2 * MB, judge_seconds: 5 } },
+      });
+      const team = await scene.team();
+      const { name } = await receivingDomainOf(scene, team);
+      const folder = path.join(scene.app.world.dataDir, 'blobs');
+      const clients = await Promise.all(
+        Array.from({ length: 8 }, (_, i) => open(scene, `l${i}@${name}`, `127.0.0.${i + 2}`)),
+      );
+      const replies = await Promise.all(clients.map((client) => client.say(dotted(text(3 * MB)))));
+      for (const reply of replies) expect(reply).toMatch(/^250 /);
+      for (const client of clients) client.end();
+      const { data } = (await scene.api('GET', '/emails/receiving', { key: team.key })).body;
+      expect(data).toHaveLength(8);
+      expect(readdirSync(folder).filter((file) => file.startsWith('.scratch'))).toEqual([]);
+    },
+  );
+
+  it('a message announced as larger than there is room for is told at MAIL to come again', async () => {
+    await using scene = await startScene({
+      roles: ['http', 'receiving'],
+      config: { receiving: { spool_bytes: 2 * MB } },
+    });
+    const client = await openDialogue(mxPort(scene));
+    await hearGreeting(client);
+    const asked = (bytes: number) => client.say(`MAIL FROM:<a@example.org> SIZE=${bytes}`);
+    expect(await asked(3 * MB)).toBe('452 4.3.1 Too much mail is coming in; try again in a minute');
+    expect(await asked(MB)).toMatch(/^250 /);
+    client.end();
   });
 });

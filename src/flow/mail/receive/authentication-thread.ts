@@ -2,10 +2,12 @@
 import { parentPort } from 'node:worker_threads';
 import { authenticate, type CheckOrder } from './authenticate.ts';
 import type { DnsAnswer, DnsQuestion } from './dns-questions.ts';
-import { letGo } from './let-go.ts';
+import { collectAfter, letGo } from './let-go.ts';
+import type { ContentSource } from './message-content.ts';
 import type { Said } from './message-thread.ts';
+import { rawOf } from './raw-of.ts';
 
-type Heard = { id: number; order: CheckOrder } | { question: number; told: DnsAnswer };
+type Heard = { id: number; order: CheckOrder & { source: ContentSource } } | { question: number; told: DnsAnswer };
 
 const asked = new Map<number, (told: DnsAnswer) => void>();
 let questions = 0;
@@ -26,10 +28,15 @@ async function resolve(name: string, type: string): Promise<unknown> {
 parentPort?.on('message', (heard: Heard) => {
   if ('question' in heard) return asked.get(heard.question)?.(heard.told);
   const { id, order } = heard;
-  void authenticate(order, resolve)
+  const raw = rawOf(order.source);
+  const bytes = raw.length;
+  void authenticate({ ...order, raw }, resolve)
     .then(
       (checks) => say({ id, answer: { checks } }),
       (error: Error) => say({ id, answer: { failed: error.message } }),
     )
-    .finally(() => letGo(order.raw));
+    .finally(() => {
+      letGo(raw);
+      collectAfter(bytes);
+    });
 });

@@ -4,6 +4,7 @@ import type { World } from '../../../platform/world/index.ts';
 import type { Checks, CheckOrder } from './authenticate.ts';
 import { answerQuestion, type DnsQuestion } from './dns-questions.ts';
 import type { Arrival } from './inbound-message.ts';
+import type { ContentSource } from './message-content.ts';
 import { createMessageThread } from './message-thread.ts';
 
 export interface Authenticator {
@@ -41,7 +42,7 @@ const NOTHING_KNOWN: Checks = {
 export function createAuthenticator(world: World): Authenticator {
   const { config, log, resolver } = world;
   const threadFor = (atOnce: number) =>
-    createMessageThread<CheckOrder, Answer>({
+    createMessageThread<CheckOrder & { source: ContentSource }, Answer>({
       url: new URL('./authentication-thread.ts', import.meta.url),
       ...{ clock: systemClock, limitMs: config.receiving.judge_seconds * 1000, atOnce },
       late: (because) => ({ failed: because }),
@@ -50,18 +51,18 @@ export function createAuthenticator(world: World): Authenticator {
   const ordinary = threadFor(ORDINARY_AT_ONCE);
   const costly = Array.from({ length: COSTLY_THREADS }, () => threadFor(1));
 
-  function threadOf({ raw }: Arrival, { headBytes, signatures }: Head) {
-    const hashedBytes = raw.length * Math.max(1, signatures);
+  function threadOf({ content }: Arrival, { headBytes, signatures }: Head) {
+    const hashedBytes = content.bytes * Math.max(1, signatures);
     if (headBytes <= ORDINARY_HEAD_BYTES && hashedBytes <= ORDINARY_HASHED_BYTES) return ordinary;
     return costly.reduce((least, one) => (one.waiting() < least.waiting() ? one : least));
   }
 
   return {
     async authenticate(arrival) {
-      const { raw, mailFrom, client } = arrival;
-      const head = headIn(raw);
+      const { content, mailFrom, client } = arrival;
+      const head = headIn(await content.head(HEAD_BYTES_MAX), content.bytes);
       if (!head || head.signatures > SIGNATURES_MAX || head.folds > FOLDS_MAX) return NOTHING_KNOWN;
-      const order = { raw, mailFrom, client, host: config.instance.host };
+      const order = { source: content.source, mailFrom, client, host: config.instance.host };
       const answer = await threadOf(arrival, head)
         .ask(clientKey(client.address), order)
         .catch((error: Error) => ({ failed: error.message }));
@@ -84,10 +85,10 @@ interface Head {
 const FIELD_BEGINS = /^[!-9;-~]+[ \t]*:/;
 
 /** Undefined where the head is larger than the limit. */
-function headIn(raw: Buffer): Head | undefined {
-  const end = raw.subarray(0, HEAD_BYTES_MAX).indexOf('\r\n\r\n');
-  if (end < 0 && raw.length > HEAD_BYTES_MAX) return undefined;
-  const head = raw.toString('latin1', 0, end < 0 ? raw.length : end);
+function headIn(top: Buffer, bytes: number): Head | undefined {
+  const end = top.indexOf('\r\n\r\n');
+  if (end < 0 && bytes > HEAD_BYTES_MAX) return undefined;
+  const head = top.toString('latin1', 0, end < 0 ? top.length : end);
   const signatures = head.match(/^(?:dkim-signature|arc-message-signature)[ \t]*:/gim)?.length ?? 0;
   let [folds, most] = [0, 0];
   for (const line of head.split('\n')) {

@@ -10,7 +10,8 @@ import { applyRules, type RuleDecision } from './apply-rules.ts';
 import { createGreylist, type Greylist } from './greylist.ts';
 import { contentKey, createForwarder, type Forwardable, type Forwarder, type ForwardJob } from './forwarder.ts';
 import { createAuthenticator } from './authenticator.ts';
-import type { Arrival } from './inbound-message.ts';
+import { letGoLarge } from './let-go.ts';
+import type { Arrival, LoadedArrival } from './inbound-message.ts';
 import { createMessageParser } from './parse-message.ts';
 import { routeRecipient, type Route } from './route-recipient.ts';
 import { forwardBlockers } from './forward-blockers.ts';
@@ -37,7 +38,7 @@ export function createReceive(world: World, accept: Accept, wakeQueue: () => voi
   const forwarder = createForwarder(world, accept);
 
   async function storeAndForward(
-    arrival: Arrival,
+    arrival: LoadedArrival,
     reading: MessageReading,
     screened: Screened,
   ): Promise<ReceiveResult> {
@@ -71,7 +72,7 @@ export function createReceive(world: World, accept: Accept, wakeQueue: () => voi
     route: (address) => routeRecipient(world, address),
     greylist: createGreylist(world),
     async receive(arrival) {
-      const reading = await parser.parseMessage(clientKey(arrival.client.address), arrival.raw);
+      const reading = await parser.parseMessage(clientKey(arrival.client.address), arrival.content);
       const recipients = arrival.routes.flatMap((route) =>
         route.kind === 'team' || route.kind === 'rewritten' ? [route.address] : [],
       );
@@ -83,11 +84,20 @@ export function createReceive(world: World, accept: Accept, wakeQueue: () => voi
       if (screened.kind === 'defer') return { kind: 'deferred', deferral: screened.deferral };
       const { virus } = screened;
       if (virus !== undefined) world.log.warn({ virus, mailFrom: arrival.mailFrom }, 'a virus came in');
-      return storeAndForward(arrival, reading, screened);
+      const { content, ...rest } = arrival;
+      const raw = await content.whole();
+      try {
+        return await storeAndForward({ ...rest, raw }, reading, screened);
+      } finally {
+        if (content.isFile) for (const bytes of [raw, ...contentsOf(reading)]) letGoLarge(bytes);
+      }
     },
     close: async () => void (await Promise.all([parser.close(), authenticator.close()])),
   };
 }
+
+const contentsOf = (reading: MessageReading): Uint8Array[] =>
+  reading.isRead ? reading.parts.map(({ content }) => content) : [];
 
 const deferred = (refusal: Refusal): ReceiveResult => ({
   kind: 'deferred',
@@ -99,7 +109,7 @@ interface Screened {
   virus: string | undefined;
 }
 
-function teamsOf(arrival: Arrival): Map<string, string[]> {
+function teamsOf(arrival: Pick<Arrival, 'routes'>): Map<string, string[]> {
   const teams = new Map<string, string[]>();
   for (const route of arrival.routes) {
     if (route.kind === 'team') teams.set(route.teamId, [...(teams.get(route.teamId) ?? []), route.address]);
@@ -113,7 +123,7 @@ function teamsOf(arrival: Arrival): Map<string, string[]> {
  */
 async function refusalToForward(
   forwarder: Forwarder,
-  { routes }: Arrival,
+  { routes }: Pick<Arrival, 'routes'>,
   decisions: readonly RuleDecision[],
 ): Promise<Refusal | undefined> {
   const teams = [
@@ -146,7 +156,7 @@ function ruleForwards(received: readonly Received[], decisions: readonly RuleDec
 }
 
 /** Bounces of forwarded mail go to the sender of the forwarded message, and to nobody else. */
-const bouncesToSenders = ({ routes, raw }: Arrival): PlannedForward[] =>
+const bouncesToSenders = ({ routes, raw }: LoadedArrival): PlannedForward[] =>
   routes.flatMap((route): PlannedForward[] => {
     if (route.kind !== 'rewritten') return [];
     const { teamId, address, sender, domainName } = route;

@@ -9,14 +9,14 @@ import type { MessageReading } from '../../../protocol/read-message/index.ts';
 import { rewriteSender } from '../../../protocol/srs/index.ts';
 import type { Ctx } from '../../../resources/access/index.ts';
 import { spoolMessage, type Accept, type Forward } from '../accept/index.ts';
-import type { Arrival } from './inbound-message.ts';
+import type { LoadedArrival } from './inbound-message.ts';
 import type { Checks } from './authenticate.ts';
 import { claimsToBeOurs } from './own-claims.ts';
 import { loopIn, mailboxesOf, RECEIVED_HERE, recipientsOf } from './forward-blockers.ts';
 
 /** A received message and what was found out about it. */
 export interface Forwardable {
-  arrival: Omit<Arrival, 'routes'>;
+  arrival: Omit<LoadedArrival, 'routes'>;
   reading: MessageReading;
   checks: Checks;
 }

@@ -1,12 +1,13 @@
 import type { Authentication, NotForwarded } from '../../../resources/received-emails/index.ts';
+import type { MessageContent } from './message-content.ts';
 import type { Route } from './route-recipient.ts';
 
-/** A message from the port: the envelope, and the content byte for byte, without dot-stuffing. */
+/** A message from the port: the envelope and the content. */
 export interface Arrival {
   /** The envelope sender; empty for notices. */
   mailFrom: string;
   routes: readonly Exclude<Route, { kind: 'none' }>[];
-  raw: Buffer;
+  content: MessageContent;
   /** `protocol` as RFC 3848 names it. */
   client: { address: string; name: string; protocol?: string };
   /**
@@ -16,8 +17,13 @@ export interface Arrival {
   isOwnNotice?: boolean;
 }
 
+/** An arrival whose content is in memory. */
+export interface LoadedArrival extends Omit<Arrival, 'content'> {
+  raw: Buffer;
+}
+
 /** A message for at least one team. */
-export interface InboundMessage extends Omit<Arrival, 'routes'> {
+export interface InboundMessage extends Omit<LoadedArrival, 'routes'> {
   /** The addresses that were accepted, by the team they belong to. */
   teams: ReadonlyMap<string, readonly string[]>;
   authentication: Authentication | null;

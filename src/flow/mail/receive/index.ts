@@ -9,4 +9,5 @@ export { createMessageParser } from './parse-message.ts';
 export { createStoreMessage } from './store-message.ts';
 export { forgetGreylisted } from './greylist.ts';
 export type { Arrival } from './inbound-message.ts';
+export { gatherContent, heldContent, type ContentGatherer, type MessageContent } from './message-content.ts';
 export type { Route } from './route-recipient.ts';

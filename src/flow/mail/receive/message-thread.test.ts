@@ -12,17 +12,17 @@ const WORKER = `
   });`;
 
 interface Order {
-  raw: Uint8Array;
+  source: Uint8Array;
   restMs?: number;
 }
 
 let thread: MessageThread<Order, string> | undefined;
 afterEach(() => thread?.close());
 
-const ask = (order: Omit<Order, 'raw'>, options: { limitMs: number; patience?: number }): Promise<string> => {
+const ask = (order: Omit<Order, 'source'>, options: { limitMs: number; patience?: number }): Promise<string> => {
   const url = new URL(`data:text/javascript,${encodeURIComponent(WORKER)}`);
   thread = createMessageThread<Order, string>({ url, clock: systemClock, atOnce: 1, late: () => 'late', ...options });
-  return thread.ask('a', { raw: Buffer.from('x'), ...order });
+  return thread.ask('a', { source: Buffer.from('x'), ...order });
 };
 
 it('what takes long because the thread does not get to work is waited for, where there is patience', async () => {
@@ -35,4 +35,37 @@ it.each([
   ['what works for longer than its limit, whatever the patience', {}, { limitMs: 200, patience: 100_000 }],
 ])('%s is late', async (_, order, options) => {
   expect(await ask(order, options)).toBe('late');
+});
+
+it('a thread that has had a large message is ended when it is idle, and another is started for the next', async () => {
+  const timers: (() => void)[] = [];
+  const clock = {
+    now: () => 0,
+    timer: (delayMs: number, fire: () => void) => {
+      if (delayMs === 7) timers.push(fire);
+      return () => void (delayMs === 7 && timers.splice(timers.indexOf(fire), 1));
+    },
+  };
+  const source = `
+    import { parentPort, threadId } from 'node:worker_threads';
+    parentPort.on('message', ({ id }) => parentPort.postMessage({ id, answer: threadId }));`;
+  const url = new URL(`data:text/javascript,${encodeURIComponent(source)}`);
+  const numbered = createMessageThread<{ source: Uint8Array }, number>({
+    ...{ url, clock, limitMs: 60_000, atOnce: 1, restMs: 7 },
+    late: () => 0,
+  });
+  try {
+    const first = await numbered.ask('a', { source: Buffer.from('x') });
+    expect(timers).toHaveLength(0);
+    expect(await numbered.ask('a', { source: Buffer.alloc(2_000_000) })).toBe(first);
+    expect(timers).toHaveLength(1);
+    // It is idle no more, and then it is again.
+    expect(await numbered.ask('a', { source: Buffer.from('x') })).toBe(first);
+    expect(timers).toHaveLength(1);
+    timers[0]?.();
+    expect(await numbered.ask('a', { source: Buffer.from('x') })).not.toBe(first);
+    expect(timers).toHaveLength(0);
+  } finally {
+    await numbered.close();
+  }
 });

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../../platform/clock/index.ts';
 import { createFairQueue } from '../../../platform/fair-share/index.ts';
+import type { ContentSource } from './message-content.ts';
 
 export interface MessageThread<Order, Answer> {
   /** A message beyond the limits of time or memory is answered by `late`; rejects only where no thread can be started. */
@@ -24,6 +25,8 @@ export interface MessageThreadOptions<Answer> {
   /** How many messages are in work at a time; with more than one, each must be known to be quick. */
   atOnce: number;
   late(because: string): Answer;
+  /** How long a thread that has had a large message may be idle before it is ended; 5 s where none is said. */
+  restMs?: number;
   /** Answers questions that the thread posts while it works. */
   answerQuestion?: (question: unknown) => Promise<unknown>;
 }
@@ -42,6 +45,9 @@ interface Job<Order, Answer> {
 
 /** The heap of the thread; the message itself is outside of it. */
 const HEAP_MB = 256;
+/** A thread keeps the memory that a large message took, even when it is idle, so that it is ended then. */
+const LARGE_BYTES = 1024 * 1024;
+const REST_MS = 5000;
 /** The processor time is read again after so long at least. */
 const AGAIN_MS = 50;
 
@@ -59,17 +65,20 @@ async function processorMs(thread: Worker): Promise<number> {
  * Works on messages in a thread, round robin by party, so that a hostile message blocks nothing else. The thread is terminated
  * with a message that takes longer than `limitMs`, unless others are in work and it still answers. The first message starts it.
  */
-export const createMessageThread = <Order extends { raw: Uint8Array }, Answer>(
+export const createMessageThread = <Order extends { source: ContentSource }, Answer>(
   options: MessageThreadOptions<Answer>,
 ): MessageThread<Order, Answer> => new WorkedInThread<Order, Answer>(options);
 
-class WorkedInThread<Order extends { raw: Uint8Array }, Answer> implements MessageThread<Order, Answer> {
+class WorkedInThread<Order extends { source: ContentSource }, Answer> implements MessageThread<Order, Answer> {
   readonly #options: MessageThreadOptions<Answer>;
   readonly #line = createFairQueue<Job<Order, Answer>>();
   readonly #inHand = new Map<number, Job<Order, Answer>>();
   #thread: Worker | undefined;
   #orders = 0;
   #heardAt = 0;
+  /** Whether the thread of now has had a large message. */
+  #isLarge = false;
+  #stopRest: () => void = () => undefined;
 
   constructor(options: MessageThreadOptions<Answer>) {
     this.#options = options;
@@ -94,7 +103,7 @@ class WorkedInThread<Order extends { raw: Uint8Array }, Answer> implements Messa
   }
 
   #next(): void {
-    const { clock, limitMs, atOnce } = this.#options;
+    const { clock, limitMs, atOnce, restMs = REST_MS } = this.#options;
     while (this.#inHand.size < atOnce) {
       const job = this.#line.shift();
       if (!job) break;
@@ -105,12 +114,23 @@ class WorkedInThread<Order extends { raw: Uint8Array }, Answer> implements Messa
       const began = clock.now();
       job.stopTimer = clock.timer(limitMs, () => void this.#atLimit(id, began));
       if (this.#inHand.size === 1) this.#heardAt = clock.now();
-      // A copy, because the source is stored meanwhile.
-      const raw = new Uint8Array(job.order.raw);
-      this.#thread.postMessage({ id, order: { ...job.order, raw } }, [raw.buffer]);
+      this.#give(this.#thread, id, job.order);
     }
+    this.#stopRest();
     if (this.#inHand.size > 0) this.#thread?.ref();
-    else this.#thread?.unref();
+    else {
+      this.#thread?.unref();
+      if (this.#isLarge) this.#stopRest = clock.timer(restMs, () => this.#endThread(() => undefined));
+    }
+  }
+
+  #give(thread: Worker, id: number, order: Order): void {
+    const { source } = order;
+    this.#isLarge ||= ('fd' in source ? source.bytes : source.length) > LARGE_BYTES;
+    if ('fd' in source) return thread.postMessage({ id, order });
+    // A copy, because the message is stored meanwhile.
+    const raw = new Uint8Array(source);
+    thread.postMessage({ id, order: { ...order, source: raw } }, [raw.buffer]);
   }
 
   #take(id: number): Job<Order, Answer> | undefined {
@@ -144,6 +164,8 @@ class WorkedInThread<Order extends { raw: Uint8Array }, Answer> implements Messa
   #endThread(tell: (job: Job<Order, Answer>) => void): void {
     const broken = this.#thread;
     this.#thread = undefined;
+    this.#isLarge = false;
+    this.#stopRest();
     void broken?.terminate();
     for (const id of [...this.#inHand.keys()]) {
       const job = this.#take(id);

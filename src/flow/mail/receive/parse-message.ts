@@ -1,19 +1,18 @@
 import { systemClock } from '../../../platform/clock/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import type { MessageReading } from '../../../protocol/read-message/index.ts';
+import { LINES_MAX, type MessageContent } from './message-content.ts';
 import { createMessageThread } from './message-thread.ts';
 import type { ReadOrder } from './reader-thread.ts';
 
 export interface MessageParser {
   /** Parses any message within limits of time and memory, round robin by `party`, which brings the messages. */
-  parseMessage(party: string, raw: Buffer): Promise<MessageReading>;
+  parseMessage(party: string, content: MessageContent): Promise<MessageReading>;
   close(): Promise<void>;
 }
 
 /** Real messages have a few dozen parts and a few kilobytes of headers. */
 const LIMITS = { depthMax: 64, headerBytesMax: 512 * 1024, partsMax: 1000 };
-/** A line costs the parser up to 4 µs: messages with more lines than this have a thread of their own. */
-const LINES_MAX = 100_000;
 /** On a busy machine a thread gets a part of each second: the limit of processor time may take so many times as long. */
 const PATIENCE = 6;
 
@@ -28,21 +27,13 @@ export function createMessageParser(world: World): MessageParser {
       late: (because) => ({ isRead: false, because, ...NOTHING_KNOWN }),
     });
   const [quick, slow] = [startReader(), startReader()];
-  // Slow messages have one thread, so that quick ones never wait for them. Each thread starts with its first message.
-  const readerOf = (raw: Buffer): typeof quick => {
-    if (hasManyLines(raw)) return slow;
+  // A line costs the parser up to 4 µs. Slow messages have one thread, so that quick ones never wait for them. Each thread starts with its first message.
+  const readerOf = ({ lines }: MessageContent): typeof quick => {
+    if (lines > LINES_MAX) return slow;
     return quick.waiting() > 0 && slow.waiting() === 0 ? slow : quick;
   };
   return {
-    parseMessage: (party, raw) => readerOf(raw).ask(party, { raw, limits: LIMITS }),
+    parseMessage: (party, content) => readerOf(content).ask(party, { source: content.source, limits: LIMITS }),
     close: async () => void (await Promise.all([quick.close(), slow.close()])),
   };
 }
-
-function hasManyLines(raw: Buffer): boolean {
-  let lines = 0;
-  for (let at = raw.indexOf(LF); at >= 0 && lines <= LINES_MAX; at = raw.indexOf(LF, at + 1)) lines++;
-  return lines > LINES_MAX;
-}
-
-const LF = 10;

@@ -1,7 +1,7 @@
 import http from 'node:http';
 import type { Clock } from '../../../platform/clock/index.ts';
 import type { Authentication } from '../../../resources/received-emails/index.ts';
-import type { Arrival } from './inbound-message.ts';
+import type { LoadedArrival } from './inbound-message.ts';
 
 export type Spam = NonNullable<Authentication['spam']>;
 
@@ -15,7 +15,7 @@ export interface RspamdOptions {
 const ANSWER_BYTES_MAX = 1024 * 1024;
 
 /** The score of a message; rejects where rspamd has none to give. */
-export function scoreOf(arrival: Arrival, recipients: readonly string[], options: RspamdOptions): Promise<Spam> {
+export function scoreOf(arrival: LoadedArrival, recipients: readonly string[], options: RspamdOptions): Promise<Spam> {
   const { host, port, clock, timeoutMs } = options;
   return new Promise((resolve, reject) => {
     const request = http.request({
@@ -64,7 +64,7 @@ function readScore(status: number, text: string): Spam {
 
 /** HTTP headers hold printable ASCII only; rspamd reads everything else in the message. */
 function headersFor(
-  { client, mailFrom, raw }: Arrival,
+  { client, mailFrom, raw }: LoadedArrival,
   recipients: readonly string[],
 ): Record<string, string | string[]> {
   const plain = (text: string): string => text.replaceAll(/[^\x21-\x7e]/g, '');

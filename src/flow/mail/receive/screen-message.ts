@@ -5,6 +5,7 @@ import type { Checks } from './authenticate.ts';
 import type { Authenticator } from './authenticator.ts';
 import { scan } from './clamd.ts';
 import type { Arrival } from './inbound-message.ts';
+import type { MessageContent } from './message-content.ts';
 import { scoreOf, type Spam } from './rspamd.ts';
 import type { Deferral } from './receive-result.ts';
 
@@ -31,7 +32,7 @@ export async function screenMessage(
   }
   const [checks, virus, spam] = await Promise.all([
     authenticate(arrival),
-    virusIn(world, arrival.raw, waitMs),
+    virusIn(world, arrival.content, waitMs),
     spamScore(world, arrival, recipients, waitMs),
   ]);
   if (virus === NO_ANSWER) return { kind: 'defer', deferral: { why: 'no_scanner' } };
@@ -56,11 +57,15 @@ const isAuthenticated = ({ spf, dkim, dmarc }: Checks): boolean =>
 
 const NO_ANSWER = Symbol('no answer');
 
-async function virusIn(world: World, raw: Buffer, timeoutMs: number): Promise<string | typeof NO_ANSWER | undefined> {
+async function virusIn(
+  world: World,
+  content: MessageContent,
+  timeoutMs: number,
+): Promise<string | typeof NO_ANSWER | undefined> {
   const { clamd, clamd_down: whenDown } = world.config.receiving;
   if (clamd === '') return undefined;
   try {
-    return await scan(raw, { ...hostAndPort(clamd), clock: systemClock, timeoutMs });
+    return await scan(await content.whole(), { ...hostAndPort(clamd), clock: systemClock, timeoutMs });
   } catch (error) {
     world.log.error({ err: error, whenDown }, 'clamd does not answer');
     return whenDown === 'defer' ? NO_ANSWER : undefined;
@@ -75,7 +80,8 @@ async function spamScore(
 ): Promise<Spam | null> {
   const { rspamd } = world.config.receiving;
   if (rspamd === '') return null;
-  return scoreOf(arrival, recipients, { ...hostAndPort(rspamd), clock: systemClock, timeoutMs }).catch(
+  const raw = await arrival.content.whole();
+  return scoreOf({ ...arrival, raw }, recipients, { ...hostAndPort(rspamd), clock: systemClock, timeoutMs }).catch(
     (error: unknown) => {
       world.log.error({ err: error }, 'rspamd does not answer');
       return null;

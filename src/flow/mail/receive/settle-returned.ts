@@ -14,7 +14,7 @@ type ReturnRoute = Extract<Route, { kind: 'return' }>;
  */
 export async function settleReturned(
   world: World,
-  arrival: Arrival,
+  arrival: Pick<Arrival, 'routes' | 'mailFrom'>,
   reading: MessageReading,
   onNotice: () => void,
 ): Promise<ReceiveResult> {

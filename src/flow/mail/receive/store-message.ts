@@ -3,6 +3,7 @@ import type { MessageReading } from '../../../protocol/read-message/index.ts';
 import { contentsPlacer } from '../../../resources/contents/index.ts';
 import type { DroppedReason, NewReceivedEmail } from '../../../resources/received-emails/index.ts';
 import { planOf, storageOf } from '../../../resources/usage/index.ts';
+import { letGoLarge } from './let-go.ts';
 import type { InboundMessage } from './inbound-message.ts';
 import { droppedRows, receivedRows, type ReceivedRows } from './received-rows.ts';
 import { createWriteReceived } from './write-received.ts';
@@ -42,6 +43,9 @@ export function createStoreMessage(world: World): StoreMessage {
       else fitting.push((await mayFit(team.rows)) ? team : withoutFiles(team, 'storage_quota'));
     }
     for (const { files } of fitting) if (files.length > 0) await world.blobs.putAll(files);
+    // The source is needed for forwards, by its caller.
+    const stored = fitting.flatMap(({ files }) => files.map(({ content }) => content));
+    for (const content of stored) if (content !== message.raw) letGoLarge(content);
     // A commit whose answer was lost may stand, so a failure here removes no file: the orphan sweep does, if no row needs it.
     const written = await write(fitting.map(({ rows }) => rows));
     for (const [i, { rows, files }] of fitting.entries()) {
