@@ -65,6 +65,8 @@ function placeInItem(called: ContractId, [, ...words]: Advised, { sections, at }
     const outer = Object.keys(list?.path ?? {});
     const side = list && `→ ${sideOf({ family, list })}`;
     if (side !== undefined && at && outer.length > 0 && isSame(outer, at.keys)) return side;
+    const alone = sections.find((one) => one.kind === 'item' && one.family === family);
+    if (alone && action) return `:${alone.name}, then ${action.key} (${action.verb})`;
     const section = sectionOf(family, sections, outer);
     if (!section) continue;
     const id = words.find((word) => ID.test(word));

@@ -3,7 +3,10 @@ import type { Report } from '../families/family.ts';
 import { formatTable, shownFields, tableColumns } from '../output/index.ts';
 import type { Session } from './session.ts';
 
-export async function runReport({ client, terminal, isJson, advise, sayCommand }: Session, report: Report): Promise<void> {
+export async function runReport(
+  { client, terminal, isJson, advise, sayCommand }: Session,
+  report: Report,
+): Promise<void> {
   const answer = await client.call(report.operation, {} as CallOf<OperationId>);
   if (isJson) return terminal.printJson(answer);
   const told = report.tell?.(answer as never) ?? '';

@@ -59,7 +59,7 @@ export const findings = {
     verb: 'show',
     summary: 'show what is wrong for your team, the gravest first',
     description:
-      'Shows what keeps your mail, webhooks or domains from working at this moment, the gravest first, and what to do. What is wrong with the installation is told in general; its operator sees more with `findings all`, and so does `rasket doctor` on its machine.',
+      'Shows what keeps your mail, webhooks or domains from working at this moment, the gravest first, and what to do. What is wrong with the installation is told in general; its operator sees more with `findings all`, and so does `doctor` on its machine.',
     example: 'findings',
     rows: ({ findings: all }, sayCommand) => findingRows(all, sayCommand),
     columns: findingColumns,

@@ -156,7 +156,7 @@ describe('a line that says what to type next', () => {
   it('doctor and ready say that another program answers where its answer is no readiness', async () => {
     for (const command of ['doctor', 'ready']) {
       const { code, stdout, stderr } = await speak([command], () => ({ status: 200, body: { status: 'up' } }));
-      expect(`${stdout}${stderr}`).toContain('answered, but not as rasket does: another program listens there');
+      expect(`${stdout}${stderr}`).toContain('answered, but is no rasket: another program listens there');
       expect(code).toBe(69);
     }
   });

@@ -21,7 +21,7 @@ export async function askReady(client: Client): Promise<ReadyObject | NotReadyOb
   try {
     const ready = await client.call('getReady', {});
     if (Array.isArray(ready.checks) && Array.isArray(ready.failed)) return ready;
-    const cause = `${client.url} answered, but not as rasket does: another program listens there.`;
+    const cause = `${client.url} answered, but is no rasket: another program listens there.`;
     throw new NoAnswer({ url: client.url, cause, advice: NAME_IT });
   } catch (error) {
     if (error instanceof ApiFault && 'checks' in error.body) return error.body as unknown as NotReadyObject;
