@@ -30,7 +30,11 @@ export async function benchBesideBatches(bench: Bench): Promise<void> {
     const count = (seconds * 1000) / PROBE_EVERY_MS;
     const alone = await answers(call, count);
     const { url } = field.appliance;
-    const batches = post(load, { url, key: field.key }, { load: batchesOf(field.from), connections: CONNECTIONS, seconds: seconds + 2, path: '/emails/batch' });
+    const batches = post(
+      load,
+      { url, key: field.key },
+      { load: batchesOf(field.from), connections: CONNECTIONS, seconds: seconds + 2, path: '/emails/batch' },
+    );
     await pause(1000);
     const crowded = await answers(call, count);
     rates.push((await batches).perSecond * BATCH);
@@ -64,7 +68,12 @@ async function answers(call: (n: number) => Promise<unknown>, count: number): Pr
 const batchesOf = (from: string): Load => ({
   bodies: [
     JSON.stringify(
-      Array.from({ length: BATCH }, (_, n) => ({ from, to: [`x${n}@mail${n % 10}.reader.test`], subject: 'Hello', text: 'It works.' })),
+      Array.from({ length: BATCH }, (_, n) => ({
+        from,
+        to: [`x${n}@mail${n % 10}.reader.test`],
+        subject: 'Hello',
+        text: 'It works.',
+      })),
     ),
   ],
   recipients: 1,

@@ -3,11 +3,13 @@ import { isUniqueViolation } from '../../../platform/db/index.ts';
 import { Refusal } from '../../../platform/refusal/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import type { Ctx } from '../../../resources/access/index.ts';
+import { contentsPlacer } from '../../../resources/contents/index.ts';
 import { createContentionGauge } from '../queue/index.ts';
 import { fetchAttachments } from './fetch-attachments.ts';
 import { prepareForward, type Forward } from './forward.ts';
 import { hashRequest, type Idempotency } from './idempotency.ts';
 import { mustBeNoticedAtHome } from './notice.ts';
+import { createInSlices } from './in-slices.ts';
 import { createOnce } from './once.ts';
 import { createSendingGate } from './sending-gate.ts';
 import { prepareAll, prepareGood } from './prepare-batch.ts';
@@ -15,11 +17,11 @@ import { createSendingDomainOf, type SendingDomainOf } from './sending-domain.ts
 import { createPrepare, type Prepared } from './prepare.ts';
 import { mustBeWithinQuota } from './quota.ts';
 import { readSubmitted, type SubmissionEnvelope } from './read-submitted.ts';
-import { rowsOfRequest, type AcceptedRows } from './rows.ts';
+import { rowsOf, type AcceptedRows } from './rows.ts';
 import type { Spooled } from './spool-message.ts';
 import { adoptBody } from './submitted-message.ts';
 import { createKeyedLimiter } from './keyed-limiter.ts';
-import { rowsIn, writeAccepted, type Acceptance } from './write-accepted.ts';
+import { placeOf, writeAccepted, type Acceptance } from './write-accepted.ts';
 
 export interface BatchOptions {
   /** A bad email is refused alone; `refused` are those whose fields were at fault already. */
@@ -46,13 +48,14 @@ const GROWING = { atOnce: 2, waitingMax: 20 };
 
 /** `onAccepted` is called after a commit that brought mail to deliver. */
 export function createAccept(world: World, onAccepted: () => void): Accept {
-  const commit = world.commits.lane<Acceptance, void>((tx, items) => writeAccepted(world, tx, items), rowsIn);
+  const commit = world.commits.lane<Acceptance, void>((tx, items) => writeAccepted(world, tx, items), placeOf);
   const sendingDomainOf = createSendingDomainOf(world);
   const prepare = createPrepare(world, sendingDomainOf);
   const mustBeOn = createSendingGate(world);
   const { once, answered } = createOnce(world);
   const limited = createKeyedLimiter(GROWING);
   const contention = createContentionGauge();
+  const inSlices = createInSlices();
 
   /** Writes prepared sends in one commit. Blobs come first, so that no row ever names one that does not exist. */
   async function write<Answer>(
@@ -60,7 +63,9 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
     prepared: Prepared[],
     { idempotency, answerOf }: { idempotency: Idempotency | undefined; answerOf: (rows: AcceptedRows[]) => Answer },
   ): Promise<Answer> {
-    const emails = rowsOfRequest(world, ctx, prepared);
+    const emails: AcceptedRows[] = [];
+    const place = contentsPlacer(world);
+    await inSlices(ctx.teamId, prepared, (one) => void emails.push(rowsOf(world, ctx, one, place)), true);
     const answer = answerOf(emails);
     if (emails.length === 0 && !idempotency) return answer;
     try {
@@ -117,9 +122,10 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
     acceptBatch: (ctx, inputs, { permissive, idempotency }) =>
       once(ctx, idempotency, () =>
         admit(ctx, inputs, async () => {
+          const steps = { prepare: prepare(ctx), inSlices };
           const { good, errors } = permissive
-            ? await prepareGood(world, ctx, prepare(ctx), inputs, permissive.refused)
-            : await prepareAll(world, ctx, prepare(ctx), inputs);
+            ? await prepareGood(world, ctx, steps, inputs, permissive.refused)
+            : await prepareAll(world, ctx, steps, inputs);
           const answerOf = (emails: AcceptedRows[]): SentBatch => ({
             data: emails.map(({ email }) => ({ id: email.id })),
             ...(errors ? { errors } : {}),

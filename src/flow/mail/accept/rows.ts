@@ -4,7 +4,7 @@ import type { Mailbox } from '../../../protocol/address/index.ts';
 import { normalizeAddress } from '../../../protocol/address/index.ts';
 import { keyIdOf, type Ctx } from '../../../resources/access/index.ts';
 import type { NewBlob } from '../../../platform/blobs/index.ts';
-import { contentsPlacer, placeInFiles, type PlaceContents } from '../../../resources/contents/index.ts';
+import { placeInFiles, type PlaceContents } from '../../../resources/contents/index.ts';
 import {
   bodyRow,
   contentsOf,
@@ -23,12 +23,6 @@ export interface AcceptedRows extends NewEmailRows {
   files: NewBlob[];
   /** Whether the blob store has files of it, including a body that was spooled there. */
   hasFiles: boolean;
-}
-
-/** The rows of all sends of one request, which are written in one commit. */
-export function rowsOfRequest(world: World, ctx: Ctx, prepared: readonly Prepared[]): AcceptedRows[] {
-  const place = contentsPlacer(world);
-  return prepared.map((one) => rowsOf(world, ctx, one, place));
 }
 
 /** All rows and files of one send, made before the commit so that the commit itself only inserts. */
