@@ -46,25 +46,10 @@ export function createGroupCommit(db: Pick<Db, 'tx'>): GroupCommit {
 
   async function drain(): Promise<void> {
     while (lanes.some((lane) => lane.waiting.size > 0)) {
-      await gather();
+      await gather(lanes);
       await commit(lanes.map((lane) => ({ apply: lane.apply, taken: lane.waiting.take(WEIGHT_PER_LANE_MAX) })));
     }
     running = undefined;
-  }
-
-  /**
-   * Waits while every turn of the event loop brings more: a lone item goes at once, a crowd goes together. A lane that has
-   * more than one commit takes is not waited for.
-   */
-  async function gather(): Promise<void> {
-    const count = (): number => lanes.reduce((sum, lane) => sum + lane.waiting.size, 0);
-    const isFull = (): boolean => lanes.some((lane) => lane.waiting.weight >= WEIGHT_PER_LANE_MAX);
-    const until = performance.now() + GATHER_MS_MAX;
-    let before: number;
-    do {
-      before = count();
-      await nextTurn();
-    } while (count() > before && !isFull() && performance.now() < until);
   }
 
   async function commit(groups: { apply: Lane<never, unknown>; taken: Waiting<never, never>[] }[]): Promise<void> {
@@ -120,6 +105,21 @@ export function createGroupCommit(db: Pick<Db, 'tx'>): GroupCommit {
       while (running) await running;
     },
   };
+}
+
+/**
+ * Waits while every turn of the event loop brings more: a lone item goes at once, a crowd goes together. A lane that has
+ * more than one commit takes is not waited for.
+ */
+async function gather(lanes: readonly OpenLane[]): Promise<void> {
+  const count = (): number => lanes.reduce((sum, lane) => sum + lane.waiting.size, 0);
+  const isFull = (): boolean => lanes.some((lane) => lane.waiting.weight >= WEIGHT_PER_LANE_MAX);
+  const until = performance.now() + GATHER_MS_MAX;
+  let before: number;
+  do {
+    before = count();
+    await nextTurn();
+  } while (count() > before && !isFull() && performance.now() < until);
 }
 
 function answer(waiting: Waiting<never, never>, result: unknown): void {

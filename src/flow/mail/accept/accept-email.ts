@@ -3,7 +3,6 @@ import { isUniqueViolation } from '../../../platform/db/index.ts';
 import { Refusal } from '../../../platform/refusal/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import type { Ctx } from '../../../resources/access/index.ts';
-import { contentsPlacer } from '../../../resources/contents/index.ts';
 import { createContentionGauge } from '../queue/index.ts';
 import { fetchAttachments } from './fetch-attachments.ts';
 import { prepareForward, type Forward } from './forward.ts';
@@ -17,7 +16,7 @@ import { createSendingDomainOf, type SendingDomainOf } from './sending-domain.ts
 import { createPrepare, type Prepared } from './prepare.ts';
 import { mustBeWithinQuota } from './quota.ts';
 import { readSubmitted, type SubmissionEnvelope } from './read-submitted.ts';
-import { rowsOf, type AcceptedRows } from './rows.ts';
+import { rowsOfRequest, type AcceptedRows } from './rows.ts';
 import type { Spooled } from './spool-message.ts';
 import { adoptBody } from './submitted-message.ts';
 import { createKeyedLimiter } from './keyed-limiter.ts';
@@ -63,9 +62,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
     prepared: Prepared[],
     { idempotency, answerOf }: { idempotency: Idempotency | undefined; answerOf: (rows: AcceptedRows[]) => Answer },
   ): Promise<Answer> {
-    const emails: AcceptedRows[] = [];
-    const place = contentsPlacer(world);
-    await inSlices(ctx.teamId, prepared, (one) => void emails.push(rowsOf(world, ctx, one, place)), true);
+    const emails = await rowsOfRequest(world, ctx, prepared, inSlices);
     const answer = answerOf(emails);
     if (emails.length === 0 && !idempotency) return answer;
     try {
@@ -81,10 +78,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
       if (stored === undefined) throw error;
       return stored;
     }
-    for (const [i, { email }] of emails.entries()) {
-      const recipients = prepared[i]?.draft.recipients.length ?? 0;
-      world.mailLog.accepted({ emailId: email.id, teamId: ctx.teamId, recipients });
-    }
+    noteAccepted(world, ctx, emails, prepared);
     if (emails.some(({ email }) => email.scheduled_at === null)) onAccepted();
     return answer;
   }
@@ -173,6 +167,13 @@ function acceptComposed(world: World, steps: Steps): Pick<Accept, 'acceptMessage
 
 const hasPath = (input: SendEmailRequest | undefined): boolean =>
   input?.attachments?.some(({ path }) => path !== undefined) ?? false;
+
+function noteAccepted(world: World, { teamId }: Ctx, emails: AcceptedRows[], prepared: Prepared[]): void {
+  for (const [i, { email }] of emails.entries()) {
+    const recipients = prepared[i]?.draft.recipients.length ?? 0;
+    world.mailLog.accepted({ emailId: email.id, teamId, recipients });
+  }
+}
 
 /** Writes all files together: syncing one after the other takes many times longer. */
 async function writeFiles(world: World, emails: AcceptedRows[]): Promise<void> {

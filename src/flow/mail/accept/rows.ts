@@ -4,7 +4,7 @@ import type { Mailbox } from '../../../protocol/address/index.ts';
 import { normalizeAddress } from '../../../protocol/address/index.ts';
 import { keyIdOf, type Ctx } from '../../../resources/access/index.ts';
 import type { NewBlob } from '../../../platform/blobs/index.ts';
-import { placeInFiles, type PlaceContents } from '../../../resources/contents/index.ts';
+import { contentsPlacer, placeInFiles, type PlaceContents } from '../../../resources/contents/index.ts';
 import {
   bodyRow,
   contentsOf,
@@ -13,6 +13,7 @@ import {
   type NewEmailRows,
 } from '../../../resources/emails/index.ts';
 import { laneNumber, type DeliveryRow } from '../queue/index.ts';
+import type { InSlices } from './in-slices.ts';
 import type { Prepared } from './prepare.ts';
 import type { SubmittedFile } from './submitted-files.ts';
 import { messageContents, messageRow } from './submitted-message.ts';
@@ -23,6 +24,19 @@ export interface AcceptedRows extends NewEmailRows {
   files: NewBlob[];
   /** Whether the blob store has files of it, including a body that was spooled there. */
   hasFiles: boolean;
+}
+
+/** The rows of all sends of one request, which are written in one commit. */
+export async function rowsOfRequest(
+  world: World,
+  ctx: Ctx,
+  prepared: readonly Prepared[],
+  inSlices: InSlices,
+): Promise<AcceptedRows[]> {
+  const place = contentsPlacer(world);
+  const all: AcceptedRows[] = [];
+  await inSlices(ctx.teamId, prepared, (one) => void all.push(rowsOf(world, ctx, one, place)), true);
+  return all;
 }
 
 /** All rows and files of one send, made before the commit so that the commit itself only inserts. */
