@@ -123,6 +123,7 @@ function emailOf(store: World, domain: DomainRow, address: string, dice: ReturnT
         last_event: 'queued',
         scheduled_at: null,
         mail_from: null,
+        broadcast_id: null,
         asked: null,
       },
       created_at: store.clock.now(),

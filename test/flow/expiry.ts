@@ -4,6 +4,8 @@ import { insertEmails } from '../../src/resources/emails/index.ts';
 import type { Scene } from '../rig/scene.ts';
 import { HOUR } from './mail.ts';
 
+const UNSHARED = { shared_body_id: null, merge_values: null };
+
 export const DAY = 24 * HOUR;
 
 /** Runs the job once, as the minute would. */
@@ -61,10 +63,11 @@ export async function writeSent(
       search_text: 'hello',
       mail_from: null,
       asked: null,
+      broadcast_id: null,
     };
   }
   function bodyOf(id: string) {
-    return { email_id: id, html: null, text: 'x'.repeat(bodyChars), html_in_blob: 0, text_in_blob: 0 };
+    return { email_id: id, html: null, text: 'x'.repeat(bodyChars), html_in_blob: 0, text_in_blob: 0, ...UNSHARED };
   }
 }
 

@@ -1,8 +1,8 @@
-import { recordEvents, standingAmong, type Happening, type NewEvent } from '../../events/index.ts';
+import { standingAmong, type Happening } from '../../events/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import type { World } from '../../platform/world/index.ts';
-import { advanceLastEvent, emailRowsByIds } from '../../resources/emails/index.ts';
+import { emailRowsByIds, recordEmailEvents, type EmailEvent } from '../../resources/emails/index.ts';
 import { emptyHistory, historiesOf, type History } from './history.store.ts';
 import type { Engagement } from './engagement.ts';
 
@@ -45,7 +45,7 @@ async function recordEngagements(
   const rows = await emailRowsByIds(tx, [...new Set(engagements.map((engagement) => engagement.emailId))]);
   const emails = new Map(rows.map((row) => [row.id, row]));
   const histories = await recall(tx, [...emails.keys()], remembered);
-  const events: (NewEvent & { id: string })[] = [];
+  const events: EmailEvent[] = [];
   const standing = await standingAmong(
     tx,
     engagements.map((engagement) => engagement.id),
@@ -67,21 +67,9 @@ async function recordEngagements(
         'further readings of this email are not recorded',
       );
     }
-    events.push({
-      id: engagement.id,
-      teamId: email.team_id,
-      subjectId: email.id,
-      domainId: email.domain_id,
-      ...happeningOf(engagement),
-      at: engagement.at,
-    });
+    events.push({ id: engagement.id, email, ...happeningOf(engagement), at: engagement.at });
   }
-  const idsOf = (type: NewEvent['type']): string[] => [
-    ...new Set(events.filter((event) => event.type === type).map((event) => event.subjectId)),
-  ];
-  await recordEvents(tx, world.ids, events);
-  await advanceLastEvent(tx, idsOf('email.opened'), 'opened');
-  await advanceLastEvent(tx, idsOf('email.clicked'), 'clicked');
+  await recordEmailEvents(tx, world.ids, events);
   return histories;
 }
 

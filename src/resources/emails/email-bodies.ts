@@ -2,12 +2,19 @@ import type { NewBlob } from '../../platform/blobs/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { readContent, sizeOfContent } from '../contents/index.ts';
+import { renderSharedBody } from '../shared-bodies/index.ts';
 import { bodyRowsByIds, type BodyRow } from './emails.store.ts';
 import type { EmailDraft } from './read-email-input.ts';
 
 export interface EmailBody {
   html: string | null;
   text: string | null;
+}
+
+/** A body that many emails share, with the values of one recipient, as JSON (`SharedValues`). */
+export interface SharedBody {
+  bodyId: string;
+  values: string;
 }
 
 const HTML_BLOB = 'html';
@@ -24,8 +31,17 @@ export function bodyRow(store: Store, emailId: string, body: EmailBody): BodyRow
     text: isLarge(body.text) ? null : body.text,
     html_in_blob: isLarge(body.html) ? 1 : 0,
     text_in_blob: isLarge(body.text) ? 1 : 0,
+    shared_body_id: null,
+    merge_values: null,
   };
 }
+
+/** The row of an email that shares its body. */
+export const sharedBodyRow = (emailId: string, { bodyId, values }: SharedBody): BodyRow => ({
+  ...{ email_id: emailId, html: null, text: null, html_in_blob: 0, text_in_blob: 0 },
+  shared_body_id: bodyId,
+  merge_values: values,
+});
 
 /** Everything of an email that does not stand in its own rows. */
 export function contentsOf(row: BodyRow, draft: EmailDraft, attachments: readonly { id: string }[]): NewBlob[] {
@@ -56,7 +72,7 @@ export async function loadBodies(
   for (const id of emailIds) {
     const row = rows.get(id);
     if (!row) continue;
-    const { html, text } = await loadBody(store, row);
+    const { html, text } = await loadBody(store, db, row);
     chars += (html?.length ?? 0) + (text?.length ?? 0);
     if (chars > charsMax && bodies.size > 0) break;
     bodies.set(id, { html, text });
@@ -74,15 +90,25 @@ export interface StoredBody {
 export async function findBody(store: Store, db: Executor, emailId: string): Promise<StoredBody | undefined> {
   const [row] = await bodyRowsByIds(db, [emailId]);
   if (!row) return undefined;
+  if (row.shared_body_id !== null) {
+    const body = await loadBody(store, db, row);
+    const sizeIn = (text: string | null): number => Buffer.byteLength(text ?? '');
+    return { htmlBytes: sizeIn(body.html), textBytes: sizeIn(body.text), load: () => Promise.resolve(body) };
+  }
   const sizeOf = (name: string): Promise<number> => sizeOfContent(store, `${emailId}/${name}`);
   return {
     htmlBytes: row.html_in_blob ? await sizeOf(HTML_BLOB) : Buffer.byteLength(row.html ?? ''),
     textBytes: row.text_in_blob ? await sizeOf(TEXT_BLOB) : Buffer.byteLength(row.text ?? ''),
-    load: () => loadBody(store, row),
+    load: () => loadBody(store, db, row),
   };
 }
 
-async function loadBody(store: Store, row: BodyRow): Promise<EmailBody> {
+async function loadBody(store: Store, db: Executor, row: BodyRow): Promise<EmailBody> {
+  if (row.shared_body_id !== null) {
+    const body = await renderSharedBody(db, row.shared_body_id, row.merge_values ?? '{"given":{}}');
+    if (!body) throw new Error(`the shared body ${row.shared_body_id} of email ${row.email_id} is missing`);
+    return body;
+  }
   const html = row.html_in_blob ? await readText(store, row.email_id, HTML_BLOB) : row.html;
   const text = row.text_in_blob ? await readText(store, row.email_id, TEXT_BLOB) : row.text;
   return { html, text };
@@ -94,6 +120,8 @@ const LARGE_CHARS = 64 * 1024;
 export async function isLargeBody(db: Executor, emailId: string): Promise<boolean> {
   const [row] = await bodyRowsByIds(db, [emailId]);
   if (!row) return false;
+  // It is rendered before it is shown.
+  if (row.shared_body_id !== null) return true;
   return row.html_in_blob + row.text_in_blob > 0 || (row.html?.length ?? 0) + (row.text?.length ?? 0) > LARGE_CHARS;
 }
 

@@ -42,6 +42,7 @@ export interface EmailRow {
   mail_from: string | null;
   /** What its client asked for over SMTP (`protocol/dsn`), as JSON; null where that is nothing. */
   asked: string | null;
+  broadcast_id: string | null;
 }
 
 export interface BodyRow {
@@ -50,6 +51,9 @@ export interface BodyRow {
   text: string | null;
   html_in_blob: number;
   text_in_blob: number;
+  /** A body that it shares with other emails, and the values of its own recipient in it, as JSON (`SharedValues`). */
+  shared_body_id: string | null;
+  merge_values: string | null;
 }
 
 export interface AttachmentRow {
@@ -99,8 +103,17 @@ const EMAIL_COLUMNS = [
   'search_text',
   'mail_from',
   'asked',
+  'broadcast_id',
 ] as const;
-const BODY_COLUMNS = ['email_id', 'html', 'text', 'html_in_blob', 'text_in_blob'] as const;
+const BODY_COLUMNS = [
+  'email_id',
+  'html',
+  'text',
+  'html_in_blob',
+  'text_in_blob',
+  'shared_body_id',
+  'merge_values',
+] as const;
 const ATTACHMENT_COLUMNS = [
   'id',
   'email_id',

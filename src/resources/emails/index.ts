@@ -15,7 +15,7 @@ export { readEmail, type CompleteEmailInput, type DraftAttachment, type EmailDra
 export { openAttachment } from './attachment-content.ts';
 export { invalidAttachment } from './read-attachments.ts';
 export { findBody, isLargeBody, loadBodies, type EmailBody, type StoredBody } from './email-bodies.ts';
-export { bodyRow, contentsOf, ATTACHMENT_BLOB } from './email-bodies.ts';
+export { bodyRow, contentsOf, sharedBodyRow, ATTACHMENT_BLOB, type SharedBody } from './email-bodies.ts';
 export {
   advanceLastEvent,
   attachmentsOf,
@@ -31,6 +31,7 @@ export {
 } from './emails.store.ts';
 export { findMessage, MESSAGE_BLOB, type MessageRow } from './email-messages.store.ts';
 export { indexEmails } from './index-emails.ts';
+export { recordEmailEvents, type EmailEvent, type EventEmail } from './record-email-events.ts';
 export { removeEmailRows } from './remove-emails.store.ts';
 export { readScheduledAt } from './read-scheduled-at.ts';
 export { searchEmails } from './search-emails.ts';

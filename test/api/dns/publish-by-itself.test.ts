@@ -144,14 +144,6 @@ describe('servers that cannot be believed', () => {
     expect(questions.filter(({ over }) => over === 'tcp')).toHaveLength(questions.length / 2);
   });
 
-  test('two calls for one domain at the same moment: one of them works, the other hears of it', async () => {
-    const domain = await create(office.host);
-    const answers = await Promise.all([configure(domain.id), configure(domain.id)]);
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
-    expect(answers.find(({ status }) => status === 409)?.body.message).toContain('being published already');
-    expect(office.server.lines()).toHaveLength(domain.records.length);
-  });
-
   test.each(['gone', 'unreachable'])('%s: the answer comes at once and says so', async (provider) => {
     const domain = await create(`${provider}.${office.host.replace('.com', '.net')}`);
     const refused = await configure(domain.id, { provider });

@@ -66,3 +66,17 @@ test('a change that nobody could be told the end of is brought to one', async ()
   await runJob();
   expect(office.server.lines()).toHaveLength(records.length);
 });
+
+test('of two calls for one domain the one that comes while the other is under way hears of it', async () => {
+  const { id, records } = await create();
+  const answers: Awaited<ReturnType<typeof configure>>[] = [];
+  office.server.faults.holdUpdate = async () => {
+    office.server.faults = {};
+    answers.push(await configure(id));
+  };
+  expect((await configure(id)).status).toBe(200);
+  expect(answers).toMatchObject([
+    { status: 409, body: { message: expect.stringContaining('being published already') } },
+  ]);
+  expect(office.server.lines()).toHaveLength(records.length);
+});

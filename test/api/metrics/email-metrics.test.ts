@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { insertEmails } from '../../../src/resources/emails/index.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
+const UNSHARED = { shared_body_id: null, merge_values: null };
 const SECOND = 1000;
 const QUARTER = 900_000;
 const HOUR = 3_600_000;
@@ -41,11 +42,12 @@ async function writeEmails(team: Team, domainId: string, count: number): Promise
     search_text: 'hello',
     mail_from: null,
     asked: null,
+    broadcast_id: null,
   };
   const emails = Array.from({ length: count }, () => {
     const id = ids.uuid();
     const email = { id, ...row, ...more, ...none, ...unset, created_at: clock.now() };
-    const body = { email_id: id, html: null, text: 'x', html_in_blob: 0, text_in_blob: 0 };
+    const body = { email_id: id, html: null, text: 'x', html_in_blob: 0, text_in_blob: 0, ...UNSHARED };
     return { email: { ...email, last_event: 'queued' as const }, body, attachments: [], contents: [] };
   });
   await db.tx((tx) => insertEmails(tx, emails));

@@ -4,6 +4,8 @@
  * that a send names by a URL.
  */
 export { createAccept, type Accept } from './accept-email.ts';
+export { acceptWithin, logAccepted } from './accept-prepared.ts';
+export type { Prepared } from './prepare.ts';
 export { hashRequest, type Idempotency } from './idempotency.ts';
 export { mailOnce } from './mail-once.ts';
 export { deleteExpiredAnswers } from './idempotency.store.ts';

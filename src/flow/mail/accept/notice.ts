@@ -12,13 +12,11 @@ import {
   type NoticeRecipient,
 } from '../../../protocol/dsn/index.ts';
 import type { Ctx } from '../../../resources/access/index.ts';
-import { placeInRows } from '../../../resources/contents/index.ts';
 import { findDomain, findDomainByName, maySend } from '../../../resources/domains/index.ts';
 import { emailRowsByIds, findMessage, type EmailRow, type MessageRow } from '../../../resources/emails/index.ts';
+import { acceptWithin } from './accept-prepared.ts';
 import { findAnswer, insertAnswers } from './idempotency.store.ts';
 import type { Prepared } from './prepare.ts';
-import { rowsOf } from './rows.ts';
-import { writeEmails } from './write-accepted.ts';
 
 /** A delivery notice that the sender of an email is to get. */
 export interface NoticeOrder {
@@ -63,7 +61,7 @@ export async function writeNotices(world: World, tx: Executor, orders: readonly 
       actor: { kind: 'job', name: 'delivery notice' },
       requestId: world.ids.uuid(),
     };
-    await writeEmails(world, tx, [rowsOf(world, ctx, prepared, placeInRows)]);
+    await acceptWithin(world, tx, ctx, [prepared], { kind: 'notice' });
   }
 }
 

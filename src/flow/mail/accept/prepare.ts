@@ -4,7 +4,12 @@ import { invalidFields, refuse } from '../../../platform/refusal/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import type { Ctx } from '../../../resources/access/index.ts';
 import type { DomainRow } from '../../../resources/domains/index.ts';
-import { readEmail, type CompleteEmailInput, type EmailDraft } from '../../../resources/emails/index.ts';
+import {
+  readEmail,
+  type CompleteEmailInput,
+  type EmailDraft,
+  type SharedBody,
+} from '../../../resources/emails/index.ts';
 import { resolveTemplate, type ResolvedTemplate, type TemplateUse } from '../../../resources/templates/index.ts';
 import type { SendingDomainOf } from './sending-domain.ts';
 import type { SubmittedMessage } from './submitted-message.ts';
@@ -16,6 +21,8 @@ export interface Prepared {
   templateId: string | null;
   /** The message that a client composed, sent instead of one that we compose. */
   message?: SubmittedMessage | undefined;
+  /** A body that it shares with other emails, instead of the html and text of its draft. */
+  shared?: SharedBody | undefined;
 }
 
 export type Prepare = (input: SendEmailRequest) => Promise<Prepared>;

@@ -6,7 +6,7 @@ import { countUsage, planOf, usageOf, type UsageKind } from '../../../resources/
 /** Emails that count towards a team's quota. */
 export interface Counted {
   teamId: string;
-  kind: Exclude<UsageKind, 'received'>;
+  kind: Exclude<UsageKind, 'received'> | 'notice';
   emails: readonly unknown[];
 }
 
@@ -30,6 +30,7 @@ export async function refuseOverQuota<Item extends Counted>(
     const count = sizeOf(group);
     if (!first || count === 0) continue;
     const { teamId, kind } = first;
+    if (kind === 'notice') continue;
     const limits = await limitsOf(world, tx, teamId, kind);
     const used = await countUsage(tx, { teamId, kind, at: now, count });
     const before = { daily: used.daily - count, monthly: used.monthly - count };
@@ -63,7 +64,12 @@ interface Limit {
 }
 
 /** The month comes first: when both are used up, waiting until tomorrow would not help. */
-async function limitsOf(world: World, tx: Executor, teamId: string, kind: Counted['kind']): Promise<Limit[]> {
+async function limitsOf(
+  world: World,
+  tx: Executor,
+  teamId: string,
+  kind: Exclude<Counted['kind'], 'notice'>,
+): Promise<Limit[]> {
   const plan = await planOf(world, tx, teamId);
   if (kind === 'marketing') {
     return [

@@ -9,6 +9,7 @@ import {
   bodyRow,
   contentsOf,
   searchTextOf,
+  sharedBodyRow,
   type AttachmentRow,
   type NewEmailRows,
 } from '../../../resources/emails/index.ts';
@@ -20,35 +21,54 @@ import { messageContents, messageRow } from './submitted-message.ts';
 
 export interface AcceptedRows extends NewEmailRows {
   deliveries: DeliveryRow[];
+  /** How many addresses the send names. */
+  recipients: number;
   /** Files, which are written before the commit. */
   files: NewBlob[];
   /** Whether the blob store has files of it, including a body that was spooled there. */
   hasFiles: boolean;
 }
 
-/** The rows of all sends of one request, which are written in one commit. */
-export async function rowsOfRequest(
+/** What mail is accepted as: its lane in the queue, the quota it counts towards, and the broadcast it belongs to. */
+export interface AcceptedAs {
+  /** A notice tells a sender what became of a message; it counts towards no quota. */
+  kind: 'transactional' | 'marketing' | 'notice';
+  broadcastId?: string;
+}
+
+/** The rows of all sends that are written in one commit. */
+export function rowsOfAll(
   world: World,
   ctx: Ctx,
   prepared: readonly Prepared[],
-  inSlices: InSlices,
+  { as, place = contentsPlacer(world) }: { as: AcceptedAs; place?: PlaceContents },
+): AcceptedRows[] {
+  return prepared.map((one) => rowsOf(world, ctx, one, { as, place }));
+}
+
+/** The same, with turns for other requests in between. */
+export async function rowsInSlices(
+  world: World,
+  ctx: Ctx,
+  prepared: readonly Prepared[],
+  { as, inSlices }: { as: AcceptedAs; inSlices: InSlices },
 ): Promise<AcceptedRows[]> {
   const place = contentsPlacer(world);
   const all: AcceptedRows[] = [];
-  await inSlices(ctx.teamId, prepared, (one) => void all.push(rowsOf(world, ctx, one, place)), true);
+  await inSlices(ctx.teamId, prepared, (one) => void all.push(rowsOf(world, ctx, one, { as, place })), true);
   return all;
 }
 
 /** All rows and files of one send, made before the commit so that the commit itself only inserts. */
-export function rowsOf(
+function rowsOf(
   world: World,
   ctx: Ctx,
-  { draft, domain, templateId, message }: Prepared,
-  placeContents: PlaceContents,
+  { draft, domain, templateId, message, shared }: Prepared,
+  { as, place: placeContents }: { as: AcceptedAs; place: PlaceContents },
 ): AcceptedRows {
   const id = world.ids.uuid();
   const { written } = draft;
-  const body = bodyRow(world, id, draft);
+  const body = shared ? sharedBodyRow(id, shared) : bodyRow(world, id, draft);
   const sentAlong = draft.attachments.map((attachment, position): AttachmentRow => ({
     id: world.ids.prefixed('att_'),
     email_id: id,
@@ -90,6 +110,7 @@ export function rowsOf(
     mail_from: message?.forwarded?.mailFrom ?? null,
     search_text: searchTextOf(draft.subject, [draft.from, ...draft.recipients]),
     asked: message?.asked ? JSON.stringify(message.asked) : null,
+    broadcast_id: as.broadcastId ?? null,
   } satisfies AcceptedRows['email'];
   const isFileAlready = message?.spooled.blobOwner !== undefined;
   const beside = [...(message ? messageContents(world, id, message) : []), ...contentsOf(body, draft, sentAlong)];
@@ -100,7 +121,8 @@ export function rowsOf(
     attachments,
     contents,
     message: message && messageRow(world, message, { emailId: id, messageId, createdAt }),
-    deliveries: deliveriesOf(world, { draft, domain }, email),
+    recipients: draft.recipients.length,
+    deliveries: deliveriesOf(world, { draft, domain, as }, email),
     files,
     hasFiles: files.length > 0 || isFileAlready,
   };
@@ -117,7 +139,7 @@ function bracketed(messageId: string): string {
 
 function deliveriesOf(
   world: World,
-  { draft, domain }: Pick<Prepared, 'draft' | 'domain'>,
+  { draft, domain, as }: Pick<Prepared, 'draft' | 'domain'> & { as: AcceptedAs },
   email: AcceptedRows['email'],
 ): DeliveryRow[] {
   const dueAt = email.scheduled_at ?? email.created_at;
@@ -138,7 +160,8 @@ function deliveriesOf(
     lease_owner: null,
     handed_off_at: null,
     asked: email.asked,
-    lane: laneNumber('transactional'),
+    lane: laneNumber(as.kind === 'marketing' ? 'marketing' : 'transactional'),
+    broadcast_id: email.broadcast_id,
   }));
 }
 

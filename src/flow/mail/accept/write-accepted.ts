@@ -1,9 +1,8 @@
-import { recordEvents } from '../../../events/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import type { Place } from '../../../platform/fair-share/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import { rowsWorth } from '../../../resources/contents/index.ts';
-import { insertEmails } from '../../../resources/emails/index.ts';
+import { insertEmails, recordEmailEvents } from '../../../resources/emails/index.ts';
 import { insertDeliveries } from '../queue/index.ts';
 import { keepAnswers, type Idempotency } from './idempotency.ts';
 import { refuseOverQuota, type Counted } from './quota.ts';
@@ -44,20 +43,18 @@ export async function writeAccepted(world: World, tx: Executor, items: Acceptanc
   return items.map((item) => refusals.get(item));
 }
 
-export async function writeEmails(world: World, tx: Executor, emails: AcceptedRows[]): Promise<void> {
+async function writeEmails(world: World, tx: Executor, emails: AcceptedRows[]): Promise<void> {
   await insertEmails(tx, emails);
   await insertDeliveries(
     tx,
     emails.flatMap((rows) => rows.deliveries),
   );
-  await recordEvents(
+  await recordEmailEvents(
     tx,
     world.ids,
     emails.map(({ email }) => ({
-      teamId: email.team_id,
+      email,
       type: email.scheduled_at === null ? ('email.queued' as const) : ('email.scheduled' as const),
-      subjectId: email.id,
-      domainId: email.domain_id,
       at: email.created_at,
       isFirst: true,
     })),

@@ -1,14 +1,15 @@
-import { recordEvents, withoutEvent } from '../../../events/index.ts';
+import { withoutEvent } from '../../../events/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import { timeOfId } from '../../../platform/ids/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import { normalizeAddress } from '../../../protocol/address/index.ts';
-import { advanceLastEvent } from '../../../resources/emails/index.ts';
+import { advanceLastEvent, recordEmailEvents, type EmailEvent } from '../../../resources/emails/index.ts';
 import { suppressionsAmong } from '../../../resources/suppressions/index.ts';
 import { suspendedAmong } from '../../../resources/teams/index.ts';
 import {
   claimDue,
   deferClaims,
+  emailOf,
   moveToRetrying,
   teamsWithDue,
   type DeliveryRow,
@@ -188,19 +189,12 @@ async function recordSent(world: World, tx: Executor, deliveries: ClaimedDeliver
   for (const emailId of moved) overtaken.delete(emailId);
   // Another destination of the email may have ended before, and moved its state on without anything being sent.
   const late = new Set(await withoutEvent(tx, [...overtaken], 'email.sent'));
-  await recordEvents(
-    tx,
-    world.ids,
-    [...moved, ...late].map((emailId) => ({
-      teamId: rowOf.get(emailId)?.team_id ?? '',
-      domainId: rowOf.get(emailId)?.domain_id,
-      type: 'email.sent',
-      subjectId: emailId,
-      at: now,
-      // Another node may be recording `email.sent` of a late one now: the look-up under a lock decides (`firstOfTheirKind`).
-      isFirst: !late.has(emailId),
-    })),
-  );
+  const sent = [...moved, ...late].flatMap((emailId): EmailEvent[] => {
+    const row = rowOf.get(emailId);
+    // Another node may be recording `email.sent` of a late one now: the look-up under a lock decides (`firstOfTheirKind`).
+    return row ? [{ email: emailOf(row), type: 'email.sent', at: now, isFirst: !late.has(emailId) }] : [];
+  });
+  await recordEmailEvents(tx, world.ids, sent);
 }
 
 const keyOf = (teamId: string, address: string): string => `${teamId} ${normalizeAddress(address)}`;

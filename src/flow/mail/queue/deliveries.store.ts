@@ -1,4 +1,5 @@
 import { textsIn, uuidsIn, type Executor, type Value } from '../../../platform/db/index.ts';
+import type { EventEmail } from '../../../resources/emails/index.ts';
 import type { AtLimit } from './in-flight.ts';
 import { laneNumber, LANES, laneSql, type Lane, type LaneName } from './lanes.ts';
 
@@ -25,7 +26,16 @@ export interface DeliveryRow {
   /** What the submitting client asked for by SMTP extensions, as JSON; null where it asked for nothing. */
   asked: string | null;
   lane: Lane;
+  broadcast_id: string | null;
 }
+
+/** The email of a delivery, as its events name it. */
+export const emailOf = (row: DeliveryRow): EventEmail => ({
+  id: row.email_id,
+  team_id: row.team_id,
+  domain_id: row.domain_id,
+  broadcast_id: row.broadcast_id,
+});
 
 const COLUMNS = [
   'id',
@@ -44,6 +54,7 @@ const COLUMNS = [
   'handed_off_at',
   'asked',
   'lane',
+  'broadcast_id',
 ] as const;
 
 /** The deliveries of an email that are still to be made, or in doubt. */

@@ -42,6 +42,7 @@ export {
   type WaitingRow,
 } from './waiting.store.ts';
 export {
+  emailOf,
   endDoubt,
   hasDeliveries,
   insertDeliveries,

@@ -1,4 +1,3 @@
-import { recordEvents } from '../../../events/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import { invalidFields, notFound, refuse, type FieldFault } from '../../../platform/refusal/index.ts';
 import type { Ctx } from '../../../resources/access/index.ts';
@@ -7,6 +6,7 @@ import {
   findEmail,
   moveScheduled,
   readScheduledAt,
+  recordEmailEvents,
   type EmailRow,
 } from '../../../resources/emails/index.ts';
 import { hasDeliveries, moveUnclaimed, removeUnclaimed } from '../queue/index.ts';
@@ -18,9 +18,8 @@ export async function cancelEmail(ctx: Ctx, id: string) {
     // What is left has been claimed, and the claim came first.
     if (await hasDeliveries(tx, id)) return false;
     if (!(await cancelScheduled(tx, id))) return false;
-    const { team_id: teamId, domain_id: domainId } = email;
     const at = ctx.store.clock.now();
-    await recordEvents(tx, ctx.store.ids, [{ teamId, domainId, type: 'email.canceled', subjectId: id, at }]);
+    await recordEmailEvents(tx, ctx.store.ids, [{ email, type: 'email.canceled', at, isFirst: true }]);
     return true;
   });
 }

@@ -1,4 +1,4 @@
-import type { EventData, Happening, LastEvent } from '../../../events/index.ts';
+import type { EventData, Happening } from '../../../events/index.ts';
 import { isoTime } from '../../../platform/clock/index.ts';
 import type { MailLog } from '../../../platform/log/index.ts';
 import type { World } from '../../../platform/world/index.ts';
@@ -19,9 +19,9 @@ type Concluded =
   | 'email.suppressed'
   | 'email.delivery_delayed';
 
+/** What follows from outcomes: of the deliveries of a connection, or of a report (`conclude-report.ts`). */
 export interface Conclusion {
   events: Happening<Concluded>[];
-  states: LastEvent[];
   suppress: { email: string; origin: 'bounce' | 'complaint' }[];
   /** Lines of the mail log, written after the commit. */
   logLines: ((log: MailLog) => void)[];
@@ -36,12 +36,16 @@ export interface Conclusion {
   doubt: { recipients: string[]; handedOffAt: number; dueAt: number } | undefined;
 }
 
+export const nothingFollows = (): Conclusion => ({
+  ...{ events: [], suppress: [], logLines: [], retry: undefined, doubt: undefined },
+});
+
 const HOUR_MS = 3_600_000;
 
 /** Turns the outcomes of one delivery into events, suppressions and a retry. Pure except for the clock and random numbers. */
 export function conclude(world: World, row: DeliveryRow, outcomes: readonly Outcome[]): Conclusion {
   const now = world.clock.now();
-  const done: Conclusion = { events: [], states: [], suppress: [], logLines: [], retry: undefined, doubt: undefined };
+  const done = nothingFollows();
   const groups = Map.groupBy(outcomes, (outcome) => groupOf(outcome));
   for (const group of groups.values()) {
     const first = group[0];
@@ -61,7 +65,7 @@ export function conclude(world: World, row: DeliveryRow, outcomes: readonly Outc
         suppressed(row, done, group as Of<'suppressed'>[], to);
         break;
       case 'failed':
-        add(done, 'failed', {
+        done.events.push({
           type: 'email.failed',
           data: { to, failed: { reason: first.reason, ...('detail' in first ? { message: first.detail } : {}) } },
         });
@@ -101,13 +105,8 @@ function groupOf(outcome: Outcome): string {
   }
 }
 
-function add(done: Conclusion, state: LastEvent, happening: Happening<Concluded>): void {
-  done.events.push(happening);
-  done.states.push(state);
-}
-
 function delivered(world: World, row: DeliveryRow, done: Conclusion, group: Of<'delivered'>[], to: string[]): void {
-  add(done, 'delivered', { type: 'email.delivered', data: { to } });
+  done.events.push({ type: 'email.delivered', data: { to } });
   const first = group[0];
   if (first) {
     const tls = first.tls === null ? null : `${first.tls.version} ${first.tls.cipher}`;
@@ -119,14 +118,14 @@ function delivered(world: World, row: DeliveryRow, done: Conclusion, group: Of<'
   // Only outcomes of the mailbox simulator have a `then`.
   for (const { address, then = [] } of group) {
     for (const next of then) {
-      if (next === 'complained') add(done, 'complained', { type: 'email.complained', data: { to: [address] } });
+      if (next === 'complained') done.events.push({ type: 'email.complained', data: { to: [address] } });
       if (next === 'opened')
-        add(done, 'opened', {
+        done.events.push({
           type: 'email.opened',
           data: { to: [address], open: { ...SIMULATED_READER, timestamp: at } },
         });
       if (next === 'clicked') {
-        add(done, 'clicked', {
+        done.events.push({
           type: 'email.clicked',
           data: {
             to: [address],
@@ -166,14 +165,14 @@ function deferred(
   });
   if ('giveUp' in next && first.reason === 'domain_unverified') {
     // It failed without a refusal: no mail server was asked.
-    add(done, 'failed', { type: 'email.failed', data: { to, failed: { reason: first.reason } } });
+    done.events.push({ type: 'email.failed', data: { to, failed: { reason: first.reason } } });
     done.logLines.push((log) => log.failed({ emailId: row.email_id, to, reason: 'domain_unverified' }));
     return;
   }
   if ('giveUp' in next) {
     const message = `Delivery was given up after ${row.attempt} attempts in ${hours} hours. The last answer: ${first.detail}`;
     const diagnosticCode = group.map(textOf);
-    add(done, 'bounced', {
+    done.events.push({
       type: 'email.bounced',
       data: { to, bounce: { type: 'Transient', subType: 'General', message, diagnosticCode } },
     });
@@ -190,7 +189,7 @@ function deferred(
   );
   // Later deferrals of the same recipients record no event.
   if (row.attempt === 1)
-    add(done, 'delivery_delayed', {
+    done.events.push({
       type: 'email.delivery_delayed',
       data: delayOf(tried, row.accepted_at + hours * HOUR_MS),
     });
@@ -231,7 +230,7 @@ function bounced(world: World, row: DeliveryRow, done: Conclusion, group: Of<'bo
   if (!first) return;
   const bounce = bounceFor(first);
   const diagnosticCode = group.map(textOf);
-  add(done, 'bounced', {
+  done.events.push({
     type: 'email.bounced',
     data: { to, bounce: { ...bounce, message: first.detail, diagnosticCode } },
   });
@@ -281,7 +280,7 @@ function suppressed(row: DeliveryRow, done: Conclusion, group: Of<'suppressed'>[
     origin === undefined
       ? 'The mailbox simulator answers as if the address were on the suppression list.'
       : 'The address is on the suppression list of this team, so nothing was sent to it.';
-  add(done, 'suppressed', {
+  done.events.push({
     type: 'email.suppressed',
     data: { to, suppressed: { reason, type: 'Suppressed', message, diagnosticCode: [] } },
   });

@@ -1,14 +1,13 @@
-import { eventsOf, recordEvents, type Happening, type RecordedEvent } from '../../../events/index.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
-import type { Executor } from '../../../platform/db/index.ts';
+import { eventsOf, type EventType, type RecordedEvent } from '../../../events/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import { normalizeAddress, returnPathPrefix } from '../../../protocol/address/index.ts';
-import { bounceOfReport, type MailReport, type ReportedRecipient } from '../../../protocol/mail-report/index.ts';
-import { advanceLastEvent, emailRowsByIds, type EmailRow } from '../../../resources/emails/index.ts';
-import { suppress } from '../../../resources/suppressions/index.ts';
-import { writeNotices, type NoticeOrder } from '../accept/index.ts';
+import type { MailReport, ReportedRecipient } from '../../../protocol/mail-report/index.ts';
+import { emailRowsByIds, type EmailRow } from '../../../resources/emails/index.ts';
+import type { NoticeOrder } from '../accept/index.ts';
 import { endDoubt } from '../queue/index.ts';
+import { concludeReport, type ReportedOutcome } from './conclude-report.ts';
 import { noticesOfReport } from './notices-of-report.ts';
+import { settleOutcomes } from './settle-outcomes.ts';
 
 /** A report that came to a return path of ours. */
 export interface ReturnedReport {
@@ -19,8 +18,6 @@ export interface ReturnedReport {
 }
 
 type Reported = Exclude<ReturnedReport['report'], { kind: 'complaint' }>;
-type ReportedEvent = Happening<'email.bounced' | 'email.complained' | 'email.delivery_delayed' | 'email.delivered'>;
-type Settled = ReportedEvent & { maySuppress: boolean };
 
 /**
  * Settles a report that comes after the connection has ended, possibly days later: events, states, suppressions and doubts in
@@ -28,33 +25,32 @@ type Settled = ReportedEvent & { maySuppress: boolean };
  * is not recorded again. Answers whether it queued delivery notices to the sender.
  */
 export async function settleReport(world: World, { emailId, prefix, report }: ReturnedReport): Promise<boolean> {
-  const logLines: (() => void)[] = [];
-  let notices: NoticeOrder[] = [];
-  await world.db.tx(async (tx) => {
+  const settled = await world.db.tx(async (tx) => {
     const [email] = await emailRowsByIds(tx, [emailId]);
-    if (!email) return;
+    if (!email) return undefined;
     const recipients = recipientsAt(email, prefix);
     const known = await eventsOf(tx, emailId);
-    const happenings =
+    const outcomes =
       report.kind === 'complaint'
         ? complained(recipients, report.addresses, known)
-        : allConcluded(world, email, { recipients, report, known });
-    for (const happening of happenings) await write(world, tx, email, happening);
-    if (report.kind !== 'complaint') {
-      const lists = report.recipients.filter(({ action }) => action === 'expanded');
-      const to = lists.flatMap(({ addresses }) => recipientsMeant(recipients, addresses));
-      if (to.length > 0) logLines.push(() => world.mailLog.expanded({ emailId, to }));
-    }
-    notices = report.kind === 'complaint' ? [] : noticesToSender(email, recipients, known, report);
-    await writeNotices(world, tx, notices);
-    for (const { type, data } of happenings) {
-      if (type !== 'email.bounced') continue;
-      const detail = data.bounce.diagnosticCode.join(' | ');
-      logLines.push(() => world.mailLog.bounced({ emailId, to: [...data.to], reason: 'returned', detail }));
-    }
+        : outcomesOf(recipients, report, known);
+    const conclusion = concludeReport(world, email, outcomes);
+    const notices = report.kind === 'complaint' ? [] : noticesToSender(email, recipients, known, report);
+    await settleOutcomes(world, tx, [{ email, conclusion, notices }]);
+    await endDoubt(tx, emailId, new Set(outcomes.flatMap(({ to }) => to)));
+    return { conclusion, notices, expanded: report.kind === 'complaint' ? [] : expandedAt(recipients, report) };
   });
-  for (const line of logLines) line();
+  if (!settled) return false;
+  const { conclusion, notices, expanded } = settled;
+  if (expanded.length > 0) world.mailLog.expanded({ emailId, to: expanded });
+  for (const write of conclusion.logLines) write(world.mailLog);
   return notices.length > 0;
+}
+
+/** The recipients whose servers passed the message on to the members of a list. */
+function expandedAt(recipients: readonly string[], { recipients: all }: Reported): string[] {
+  const lists = all.filter(({ action }) => action === 'expanded');
+  return lists.flatMap(({ addresses }) => recipientsMeant(recipients, addresses));
 }
 
 /** Delivery notices to the sender that asked for them, each sent once. */
@@ -65,10 +61,9 @@ function noticesToSender(
   report: Reported,
 ): NoticeOrder[] {
   return report.recipients.flatMap((reported) => {
-    const type = TYPES[reported.action];
+    const type = TYPES[KINDS[reported.action]];
     // `email.delivered` was recorded at the 250 of the next server; a report of delivery further on is news all the same.
-    const isNews = (address: string): boolean =>
-      type === undefined || type === 'email.delivered' || !wasRecorded(known, type, address);
+    const isNews = (address: string): boolean => type === 'email.delivered' || !wasRecorded(known, type, address);
     return noticesOfReport(email, reported, recipientsMeant(recipients, reported.addresses).filter(isNews));
   });
 }
@@ -95,7 +90,7 @@ function recipientsMeant(recipients: readonly string[], addresses: readonly stri
   return recipients.length === 1 ? [...recipients] : [];
 }
 
-const wasRecorded = (known: readonly RecordedEvent[], type: ReportedEvent['type'], address: string): boolean =>
+const wasRecorded = (known: readonly RecordedEvent[], type: EventType, address: string): boolean =>
   known.some(
     (event) =>
       event.type === type && 'to' in (event.data ?? {}) && (event.data as { to: string[] }).to.includes(address),
@@ -105,28 +100,38 @@ function complained(
   recipients: readonly string[],
   addresses: readonly string[],
   known: readonly RecordedEvent[],
-): Settled[] {
+): ReportedOutcome[] {
   const to = recipientsMeant(recipients, addresses).filter(
     (address) => !wasRecorded(known, 'email.complained', address),
   );
+  if (to.length === 0) return [];
   // Providers leave out or change the address of the person who complained.
-  return to.length === 0 ? [] : [{ type: 'email.complained', data: { to }, maySuppress: recipients.length === 1 }];
+  return [{ kind: 'complained', to, status: undefined, diagnostic: '', maySuppress: recipients.length === 1 }];
 }
 
 /** Where entries of a report are about one recipient, such as the members of an alias, those that name our address come first. */
-function allConcluded(
-  world: World,
-  email: EmailRow,
-  about: { recipients: readonly string[]; report: Reported; known: readonly RecordedEvent[] },
-): Settled[] {
-  const { recipients, report, known } = about;
+function outcomesOf(
+  recipients: readonly string[],
+  report: Reported,
+  known: readonly RecordedEvent[],
+): ReportedOutcome[] {
   const recorded = new Set<string>();
   const isOwn = (reported: ReportedRecipient): boolean => isAboutOurAddress(recipients, reported);
   const inOrder = [...report.recipients.filter(isOwn), ...report.recipients.filter((reported) => !isOwn(reported))];
   return inOrder.flatMap((reported) => {
-    const maySuppress = recipients.length === 1 && isOwn(reported);
-    return concluded(world, email, { recipients, reported, known, recorded }).map((one) => ({ ...one, maySuppress }));
+    const kind = KINDS[reported.action];
+    const to = recipientsMeant(recipients, reported.addresses).filter((address) => isNew(address, kind));
+    if (to.length === 0) return [];
+    for (const address of to) recorded.add(`${kind} ${address}`);
+    const { status, diagnostic } = reported;
+    return [{ kind, to, status, diagnostic, maySuppress: recipients.length === 1 && isOwn(reported) }];
   });
+
+  /** A delay that is reported late is no news about a recipient whose mail has ended since. */
+  function isNew(address: string, kind: ReportedKind): boolean {
+    if (recorded.has(`${kind} ${address}`) || wasRecorded(known, TYPES[kind], address)) return false;
+    return kind === 'bounced' || !wasRecorded(known, 'email.bounced', address);
+  }
 }
 
 /**
@@ -138,85 +143,18 @@ function isAboutOurAddress(recipients: readonly string[], { addresses }: Reporte
   return final === undefined || recipients.some((address) => normalizeAddress(address) === normalizeAddress(final));
 }
 
-function concluded(
-  world: World,
-  email: EmailRow,
-  about: {
-    recipients: readonly string[];
-    reported: ReportedRecipient;
-    known: readonly RecordedEvent[];
-    recorded: Set<string>;
-  },
-): ReportedEvent[] {
-  const { recipients, reported, known, recorded } = about;
-  const type = TYPES[reported.action];
-  const to = recipientsMeant(recipients, reported.addresses).filter(
-    // A delay that is reported late is no news about a recipient whose mail has ended since.
-    (address) =>
-      !recorded.has(`${type} ${address}`) &&
-      !wasRecorded(known, type, address) &&
-      !(type !== 'email.bounced' && wasRecorded(known, 'email.bounced', address)),
-  );
-  if (to.length === 0) return [];
-  for (const address of to) recorded.add(`${type} ${address}`);
-  const diagnostic = [reported.status, reported.diagnostic].filter((part) => part).join(' ');
-  switch (type) {
-    case 'email.delivered':
-      return [{ type: 'email.delivered', data: { to } }];
-    case 'email.delivery_delayed': {
-      const expires = email.created_at + world.config.delivery.give_up_hours * 3_600_000;
-      const delayedRecipients = to.map((emailAddress) => ({ emailAddress, diagnosticCode: diagnostic }));
-      const delay = { type: 'Undetermined', expirationTime: isoTime(expires), delayedRecipients };
-      return [{ type: 'email.delivery_delayed', data: { to, delay } }];
-    }
-    case 'email.bounced': {
-      const message = 'The recipient’s mail server took the message and could not deliver it; it said so by mail.';
-      const bounce = { ...bounceOfReport(reported), message, diagnosticCode: [diagnostic] };
-      return [{ type: 'email.bounced', data: { to, bounce } }];
-    }
-  }
-}
+/** What a reported action means. `relayed` repeats the 250 of the next server, and ends the doubt where the 250 was lost. */
+const KINDS = {
+  delivered: 'delivered',
+  relayed: 'delivered',
+  expanded: 'delivered',
+  delayed: 'delayed',
+  failed: 'bounced',
+} as const;
+type ReportedKind = (typeof KINDS)[keyof typeof KINDS];
 
-/** The events of reported actions. `relayed` repeats the 250 of the next server, and ends the doubt where the 250 was lost. */
 const TYPES = {
   delivered: 'email.delivered',
-  relayed: 'email.delivered',
-  expanded: 'email.delivered',
   delayed: 'email.delivery_delayed',
-  failed: 'email.bounced',
+  bounced: 'email.bounced',
 } as const;
-
-/**
- * Suppresses only where the return path was made for one recipient. Of several, each has seen it, and could forge a report
- * that has another one suppressed.
- */
-async function write(
-  world: World,
-  tx: Executor,
-  email: EmailRow,
-  { maySuppress, ...happening }: Settled,
-): Promise<void> {
-  const { id: emailId, team_id: teamId, domain_id: domainId } = email;
-  const at = world.clock.now();
-  const state = STATES[happening.type];
-  const isFirst = (await advanceLastEvent(tx, [emailId], state)).length > 0;
-  await recordEvents(tx, world.ids, [{ teamId, domainId, subjectId: emailId, at, isFirst, ...happening }]);
-  await endDoubt(tx, emailId, new Set(happening.data.to));
-  const origin = originOf(happening);
-  if (!origin || !maySuppress) return;
-  const additions = happening.data.to.map((address) => ({ email: address, origin, sourceId: emailId }));
-  await suppress(world, tx, teamId, additions);
-}
-
-const STATES = {
-  'email.bounced': 'bounced',
-  'email.complained': 'complained',
-  'email.delivery_delayed': 'delivery_delayed',
-  'email.delivered': 'delivered',
-} as const;
-
-/** Only permanent bounces and complaints suppress an address. */
-function originOf(happening: ReportedEvent): 'bounce' | 'complaint' | undefined {
-  if (happening.type === 'email.complained') return 'complaint';
-  return happening.type === 'email.bounced' && happening.data.bounce.type === 'Permanent' ? 'bounce' : undefined;
-}

@@ -1,9 +1,7 @@
-import { LAST_EVENTS, recordEvents, type LastEvent, type NewEvent } from '../../../events/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import type { World } from '../../../platform/world/index.ts';
-import { advanceLastEvent, insertAttempts, type AttemptRow } from '../../../resources/emails/index.ts';
-import { suppress } from '../../../resources/suppressions/index.ts';
 import {
+  emailOf,
   insertDeliveries,
   removeClaimed,
   reschedule,
@@ -11,31 +9,27 @@ import {
   type Outcome,
   type Settle,
 } from '../queue/index.ts';
-import { writeNotices, type NoticeOrder } from '../accept/index.ts';
 import { attemptOf } from './attempt-of.ts';
 import { conclude, type Conclusion } from './conclude.ts';
 import { noticesOf } from './notices.ts';
+import { settleOutcomes, type Settlement } from './settle-outcomes.ts';
 
-interface Settled {
+interface Settled extends Settlement {
   row: DeliveryRow;
-  conclusion: Conclusion;
-  attempt: AttemptRow | undefined;
-  /** Delivery notices that the sender asked for. */
-  notices: NoticeOrder[];
 }
 
 /** Settles deliveries that `owner` claimed. One whose lease is lost was settled already, or another node settles it. */
 export function createSettle(world: World, owner: string): Settle {
   const write = world.commits.lane<Settled, boolean>(async (tx, items) => {
     const ours = await endTheirClaims(world, tx, owner, items);
-    await writeDown(world, tx, ours);
+    await settleOutcomes(world, tx, ours);
     return items.map((item) => ours.includes(item));
   });
   return async (row, outcomes: Outcome[], tried) => {
     const conclusion = conclude(world, row, outcomes);
     const attempt = tried && attemptOf(world, row, outcomes, tried);
     const notices = noticesOf(world, row, outcomes, conclusion);
-    if (await write({ row, conclusion, attempt, notices }))
+    if (await write({ row, email: emailOf(row), conclusion, attempt, notices }))
       for (const logLines of conclusion.logLines) logLines(world.mailLog);
   };
 }
@@ -47,7 +41,7 @@ export async function settleDropped(
   rows: readonly DeliveryRow[],
   detail: string,
 ): Promise<Conclusion['logLines']> {
-  const settled = rows.map((row): Settled => {
+  const settled = rows.map((row): Settlement => {
     const addresses = JSON.parse(row.recipients) as string[];
     const outcomes = addresses.map((address): Outcome => ({
       kind: 'failed',
@@ -56,9 +50,9 @@ export async function settleDropped(
       detail,
     }));
     const conclusion = conclude(world, row, outcomes);
-    return { row, conclusion, attempt: undefined, notices: noticesOf(world, row, outcomes, conclusion) };
+    return { email: emailOf(row), conclusion, notices: noticesOf(world, row, outcomes, conclusion) };
   });
-  await writeDown(world, tx, settled);
+  await settleOutcomes(world, tx, settled);
   return settled.flatMap(({ conclusion }) => conclusion.logLines);
 }
 
@@ -94,41 +88,4 @@ async function keep(world: World, tx: Executor, owner: string, { row, conclusion
     await insertDeliveries(tx, [{ ...row, ...inDoubt, ...apart }]);
   }
   return isOurs;
-}
-
-async function writeDown(world: World, tx: Executor, items: Settled[]): Promise<void> {
-  const at = world.clock.now();
-  const moves = new Map<LastEvent, string[]>();
-  for (const { row, conclusion } of items) {
-    for (const state of new Set(conclusion.states)) {
-      const emails = moves.get(state);
-      if (emails) emails.push(row.email_id);
-      else moves.set(state, [row.email_id]);
-    }
-  }
-  // An email moves to a state at most once, so the events of that move are the first of their type: several where deliveries of
-  // one email settle together. They are counted once (`additionsOf`).
-  const moved = new Set<string>();
-  for (const state of LAST_EVENTS) {
-    for (const id of await advanceLastEvent(tx, moves.get(state) ?? [], state)) moved.add(`${id} email.${state}`);
-  }
-  const events = items.flatMap(({ row, conclusion }) =>
-    conclusion.events.map((happening): NewEvent => {
-      const { team_id: teamId, domain_id: domainId, email_id: subjectId } = row;
-      return { teamId, domainId, subjectId, at, isFirst: moved.has(`${subjectId} ${happening.type}`), ...happening };
-    }),
-  );
-  await recordEvents(tx, world.ids, events);
-  const attempts = items.flatMap(({ attempt }) => attempt ?? []);
-  if (attempts.length > 0) await insertAttempts(tx, attempts);
-  await writeNotices(
-    world,
-    tx,
-    items.flatMap(({ notices }) => notices),
-  );
-  for (const { row, conclusion } of items) {
-    if (conclusion.suppress.length === 0) continue;
-    const additions = conclusion.suppress.map((addition) => ({ ...addition, sourceId: row.email_id }));
-    await suppress(world, tx, row.team_id, additions);
-  }
 }

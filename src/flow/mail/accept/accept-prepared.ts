@@ -1,0 +1,104 @@
+import { isUniqueViolation, type Executor } from '../../../platform/db/index.ts';
+import { Refusal } from '../../../platform/refusal/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import type { Ctx } from '../../../resources/access/index.ts';
+import { placeInRows } from '../../../resources/contents/index.ts';
+import { createContentionGauge } from '../queue/index.ts';
+import type { Idempotency } from './idempotency.ts';
+import type { InSlices } from './in-slices.ts';
+import type { createOnce } from './once.ts';
+import type { Prepared } from './prepare.ts';
+import { rowsInSlices, rowsOfAll, type AcceptedAs, type AcceptedRows } from './rows.ts';
+import { adoptBody } from './submitted-message.ts';
+import { placeOf, writeAccepted, type Acceptance } from './write-accepted.ts';
+
+interface AcceptOptions<Answer> {
+  as: AcceptedAs;
+  /** A repeated request gets the answer of the first. */
+  once: Idempotency | undefined;
+  answerOf(rows: AcceptedRows[]): Answer;
+}
+
+/**
+ * Accepts sends that were checked, all of them or none, in a commit that they share with other requests. All mail comes
+ * through here or through `acceptWithin`, through whichever door.
+ */
+export type AcceptPrepared = <Answer>(
+  ctx: Ctx,
+  prepared: readonly Prepared[],
+  options: AcceptOptions<Answer>,
+) => Promise<Answer>;
+
+interface Parts {
+  answered: ReturnType<typeof createOnce>['answered'];
+  onAccepted(): void;
+  inSlices: InSlices;
+}
+
+export function createAcceptPrepared(
+  world: World,
+  { answered, onAccepted, inSlices }: Parts,
+): { acceptPrepared: AcceptPrepared; isContended(): boolean } {
+  const commit = world.commits.lane<Acceptance, void>((tx, items) => writeAccepted(world, tx, items), placeOf);
+  const contention = createContentionGauge();
+
+  return {
+    isContended: contention.isContended,
+    /** Files come before rows, so that no row ever names one that does not exist. */
+    async acceptPrepared(ctx, prepared, { as, once, answerOf }) {
+      const emails = await rowsInSlices(world, ctx, prepared, { as, inSlices });
+      const answer = answerOf(emails);
+      if (emails.length === 0 && !once) return answer;
+      try {
+        for (const [i, { email }] of emails.entries()) await adoptBody(world, prepared[i]?.message, email.id);
+        await writeFiles(world, emails);
+        await contention.track(commit({ teamId: ctx.teamId, kind: as.kind, emails, idempotency: once, answer }));
+      } catch (error) {
+        // After any other failure it is unknown whether the rows were written.
+        if (error instanceof Refusal) await removeFiles(world, emails);
+        // Another node accepted the same key in the meantime: its answer is the answer.
+        const stored = isUniqueViolation(error) ? await answered<typeof answer>(ctx, once) : undefined;
+        if (stored === undefined) throw error;
+        return stored;
+      }
+      logAccepted(world, emails);
+      if (emails.some(({ email }) => email.scheduled_at === null)) onAccepted();
+      return answer;
+    },
+  };
+}
+
+/**
+ * Accepts sends in the caller's transaction, with whatever else it writes there: a page of a broadcast, the notice of an
+ * outcome. Throws the refusal of a quota. Their contents stand in rows, because no file can be waited for; the caller wakes
+ * the queue after its commit, and calls `logAccepted`.
+ */
+export async function acceptWithin(
+  world: World,
+  tx: Executor,
+  ctx: Ctx,
+  prepared: readonly Prepared[],
+  as: AcceptedAs,
+): Promise<AcceptedRows[]> {
+  const emails = rowsOfAll(world, ctx, prepared, { as, place: placeInRows });
+  const item: Acceptance = { teamId: ctx.teamId, kind: as.kind, emails, idempotency: undefined, answer: undefined };
+  const [refusal] = await writeAccepted(world, tx, [item]);
+  if (refusal) throw refusal;
+  return emails;
+}
+
+export function logAccepted(world: World, emails: readonly AcceptedRows[]): void {
+  for (const { email, recipients } of emails) {
+    world.mailLog.accepted({ emailId: email.id, teamId: email.team_id, recipients });
+  }
+}
+
+/** Writes all files together: syncing one after the other takes many times longer. */
+async function writeFiles(world: World, emails: AcceptedRows[]): Promise<void> {
+  const files = emails.flatMap((email) => email.files);
+  if (files.length > 0) await world.blobs.putAll(files);
+}
+
+async function removeFiles(world: World, emails: AcceptedRows[]): Promise<void> {
+  for (const { hasFiles, email } of emails) if (hasFiles) await world.blobs.remove(email.id);
+}

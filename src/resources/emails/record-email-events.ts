@@ -1,0 +1,47 @@
+import { LAST_EVENTS, recordEvents, type Happening, type LastEvent, type NewEvent } from '../../events/index.ts';
+import type { Executor } from '../../platform/db/index.ts';
+import type { Ids } from '../../platform/ids/index.ts';
+import { advanceLastEvent, type EmailRow } from './emails.store.ts';
+
+/** What the envelope of an event says of its email. */
+export type EventEmail = Pick<EmailRow, 'id' | 'team_id' | 'domain_id' | 'broadcast_id'>;
+
+export type EmailEvent = {
+  email: EventEmail;
+  at: number;
+  /** Given where a repetition must be recognised. */
+  id?: string;
+  /** Given by a caller that has moved the email to the state of the event itself: whether it is the first of its type. */
+  isFirst?: boolean;
+} & Happening<`email.${LastEvent}`>;
+
+/**
+ * Moves emails forward to the states of these events, and records the events. An email moves to a state at most once, so the
+ * events of that move are the first of their type: several where deliveries of one email settle together. They are counted
+ * once (`additionsOf`). States come before counts, in the order of `LAST_EVENTS`: transactions that write the same rows never
+ * deadlock.
+ */
+export async function recordEmailEvents(tx: Executor, ids: Ids, events: readonly EmailEvent[]): Promise<void> {
+  if (events.length === 0) return;
+  const moves = new Map<string, Set<string>>();
+  for (const { type, email, isFirst } of events) {
+    if (isFirst !== undefined) continue;
+    const emails = moves.get(type);
+    if (emails) emails.add(email.id);
+    else moves.set(type, new Set([email.id]));
+  }
+  const moved = new Set<string>();
+  for (const state of LAST_EVENTS) {
+    const type = `email.${state}`;
+    for (const id of await advanceLastEvent(tx, [...(moves.get(type) ?? [])], state)) moved.add(`${id} ${type}`);
+  }
+  await recordEvents(
+    tx,
+    ids,
+    events.map(({ email, isFirst, ...event }): NewEvent => {
+      const { id: subjectId, team_id: teamId, domain_id: domainId, broadcast_id: broadcastId } = email;
+      const envelope = { teamId, subjectId, domainId, broadcastId: broadcastId ?? undefined };
+      return { ...event, ...envelope, isFirst: isFirst ?? moved.has(`${subjectId} ${event.type}`) };
+    }),
+  );
+}

@@ -1,0 +1,55 @@
+import type { Executor } from '../../platform/db/index.ts';
+import { parseMerge, renderMerge, type MergeText } from '../../protocol/merge/index.ts';
+import { findSharedBody } from './shared-bodies.store.ts';
+
+/** What one recipient's body says, of the variables that the shared body uses. */
+export interface SharedValues {
+  given: Record<string, string>;
+  /** Of keys without a value: the fallbacks that their properties declare, which come after a default in the text. */
+  fallbacks?: Record<string, string>;
+}
+
+export interface RenderedBody {
+  html: string | null;
+  text: string | null;
+}
+
+interface ParsedBody {
+  html: MergeText | null;
+  text: MergeText | null;
+  chars: number;
+}
+
+/** Bodies under way are few, and each is rendered many times in a row. */
+const KEPT_CHARS_MAX = 8 * 1024 * 1024;
+const kept = new Map<string, ParsedBody>();
+let keptChars = 0;
+
+/** The body of one recipient. `values` is the JSON of `SharedValues`; undefined where the shared body is gone. */
+export async function renderSharedBody(db: Executor, id: string, values: string): Promise<RenderedBody | undefined> {
+  const body = kept.get(id) ?? (await load(db, id));
+  if (!body) return undefined;
+  const { given, fallbacks = {} } = JSON.parse(values) as SharedValues;
+  const merge = { given: new Map(Object.entries(given)), fallbacks: new Map(Object.entries(fallbacks)) };
+  return {
+    html: body.html && renderMerge(body.html, merge, { escape: 'html' }),
+    text: body.text && renderMerge(body.text, merge, { escape: 'none' }),
+  };
+}
+
+async function load(db: Executor, id: string): Promise<ParsedBody | undefined> {
+  const row = await findSharedBody(db, id);
+  if (!row) return undefined;
+  const parse = (text: string | null): MergeText | null => (text === null ? null : parseMerge(text));
+  const chars = (row.html?.length ?? 0) + (row.text?.length ?? 0);
+  const body = { html: parse(row.html), text: parse(row.text), chars };
+  if (chars > KEPT_CHARS_MAX) return body;
+  if (!kept.has(id)) keptChars += chars;
+  kept.set(id, body);
+  for (const [oldest, { chars: freed }] of kept) {
+    if (keptChars <= KEPT_CHARS_MAX) break;
+    kept.delete(oldest);
+    keptChars -= freed;
+  }
+  return body;
+}
