@@ -5,7 +5,7 @@ import {
   type ReceiveResult,
   type Route,
 } from '../flow/mail/receive/index.ts';
-import { createFairTurns } from '../platform/fair-share/index.ts';
+import { createFairTurns, type FairTurns } from '../platform/fair-share/index.ts';
 import type { World } from '../platform/world/index.ts';
 import { clientKey } from '../platform/network/index.ts';
 import { parseAddress } from '../protocol/address/index.ts';
@@ -40,6 +40,7 @@ export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor 
   const gone = new WeakSet<Session>();
   const isOwn = ownSessions(world);
   const limits = contentLimitsOf(world);
+  const parts = { world, flow, space, turns, mayReturn, gone, isOwn, limits };
 
   function refused(session: Session, reply: SmtpReply): SmtpReply {
     if (isOwn(session)) return reply;
@@ -79,32 +80,54 @@ export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor 
     },
     async data(session, content) {
       const routes = [...(taken.get(session.envelope)?.values() ?? [])];
-      const party = clientKey(session.remoteAddress);
-      const goal = { space: space.begin(party), gathered: gatherContent(world.blobs) };
-      const message = await readContent(content, limits, goal);
-      let endTurn: (() => void) | undefined;
-      try {
-        if (message.isFile) endTurn = await turns.take(party, message.bytes * READING_TAKES);
-        if (gone.has(session)) throw hungUp();
-        const mailFrom = mailFromOf(session);
-        for (const route of routes) if (!isOwn(session)) mustNotFlood(mayReturn, route);
-        await mustStillBeTheirs(flow, routes);
-        const result = await flow.receive({
-          mailFrom,
-          routes,
-          content: message,
-          client: clientOf(session),
-          isOwnNotice: mailFrom === '' && isOwn(session),
-        });
-        return textOf(result);
-      } finally {
-        endTurn?.();
-        await message.discard();
-        goal.space.giveBack();
-      }
+      return takeMessage(parts, session, routes, content);
     },
     closed: (session) => void gone.add(session),
   };
+}
+
+interface ReceivingParts {
+  world: World;
+  flow: Receive;
+  space: ReturnType<typeof createContentSpace>;
+  turns: FairTurns;
+  mayReturn: ReturnType<typeof createMessageRate>;
+  gone: WeakSet<Session>;
+  isOwn(session: Session): boolean;
+  limits: ReturnType<typeof contentLimitsOf>;
+}
+
+/** Reads a message, large ones in turns, and hands it on; its memory or its file is given back whatever comes of it. */
+async function takeMessage(
+  parts: ReceivingParts,
+  session: Session,
+  routes: Taken[],
+  content: Parameters<ReceivingDoor['data']>[1],
+): Promise<string> {
+  const { flow, space, turns, mayReturn, gone, isOwn, limits } = parts;
+  const party = clientKey(session.remoteAddress);
+  const goal = { space: space.begin(party), gathered: gatherContent(parts.world.blobs) };
+  const message = await readContent(content, limits, goal);
+  let endTurn: (() => void) | undefined;
+  try {
+    if (message.isFile) endTurn = await turns.take(party, message.bytes * READING_TAKES);
+    if (gone.has(session)) throw hungUp();
+    const mailFrom = mailFromOf(session);
+    for (const route of routes) if (!isOwn(session)) mustNotFlood(mayReturn, route);
+    await mustStillBeTheirs(flow, routes);
+    const result = await flow.receive({
+      mailFrom,
+      routes,
+      content: message,
+      client: clientOf(session),
+      isOwnNotice: mailFrom === '' && isOwn(session),
+    });
+    return textOf(result);
+  } finally {
+    endTurn?.();
+    await message.discard();
+    goal.space.giveBack();
+  }
 }
 
 /** Of `receiving.memory_bytes`, for ordinary messages; in the rest large ones are read, one after the other if need be. */
