@@ -25,7 +25,7 @@ const withoutDatabase = [
   'test/sdk/samples.test.ts',
   'test/flow/deliver-{back-off,dot,envelope,model,pool,resolver,route,shares,simulator,slots,tls}.test.ts',
   'test/platform/{guarded-fetch,inspector,post-pool,resolver-records}.test.ts',
-  'test/cli/{config-check,confirm,dns,domain-claims,exit-codes,explain,families,kept-keys,lists,output,parity,profiles,shells,webhook-health,webhooks-replay}.test.ts',
+  'test/cli/{broadcasts-watch,config-check,confirm,dns,domain-claims,exit-codes,explain,families,kept-keys,lists,output,parity,profiles,shells,webhook-health,webhooks-replay}.test.ts',
 ];
 // What would be the same whatever the database behind it: what is said at a terminal; what is refused before a statement runs;
 // bytes on HTTP, SMTP and DNS. Whoever moves a file here makes sure that the statements it causes are run on both by another.
@@ -56,6 +56,7 @@ const onBoth = [
   'test/api/api-keys/list-api-keys.test.ts',
   'test/api/attachments/{list-attachments,where-contents-stand}.test.ts',
   'test/api/audit/audit.test.ts',
+  'test/api/broadcasts/{broadcast-leases,broadcast-report,broadcasts,send-broadcast}.test.ts',
   'test/api/contact-imports/contact-imports.test.ts',
   'test/api/contact-properties/contact-properties.test.ts',
   'test/api/contacts/{contact-activity,contacts,export-contacts,preference-pages,search-contacts}.test.ts',
@@ -64,6 +65,7 @@ const onBoth = [
   'test/api/domain-claims/{races,verify-claim}.test.ts',
   'test/api/domains/{rotate-dkim,sweep-domains,verify-domain}.test.ts',
   'test/api/emails/{batch,history,idempotency,idempotency-between-nodes,list-emails,quotas,schedule,search-emails}.test.ts',
+  'test/api/findings/findings.test.ts',
   'test/api/inbound-rules/inbound-rules.test.ts',
   'test/api/logs/{read-logs,retention,search-logs}.test.ts',
   'test/api/metrics/{email-metrics,metrics-model}.test.ts',

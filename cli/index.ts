@@ -6,10 +6,12 @@
 import type { Command } from 'commander';
 import { addAccessCommands } from './commands/access.ts';
 import { addAttachmentCommands } from './commands/attachments/index.ts';
+import { addBroadcastCommands } from './commands/broadcasts/index.ts';
 import { addContactCommands } from './commands/contacts/index.ts';
 import { addContactImportCommands } from './commands/contact-imports/index.ts';
 import { addConsoleCommand } from './commands/console.ts';
 import { declareFamily, declareTail } from './commands/declare-family.ts';
+import type { FindMachine } from './commands/machine.ts';
 import { keepRest } from './commands/declare-rest.ts';
 import { addDomainClaimCommands } from './commands/domain-claims/index.ts';
 import { addDomainCommands } from './commands/domains/index.ts';
@@ -24,9 +26,11 @@ import {
   apiKeys,
   audit,
   contactProperties,
+  findings,
   inboundRules,
   logs,
   operatorAudit,
+  operatorFindings,
   queue,
   queueHolds,
   segmentContacts,
@@ -49,7 +53,7 @@ const declare =
   };
 
 /** In the order of the help; with each part, the first words of the command line that need it. */
-const PARTS: readonly (readonly [words: string, add: (program: Command) => void])[] = [
+const PARTS: readonly (readonly [words: string, add: (program: Command, findMachine?: FindMachine) => void])[] = [
   ['send emails explain', addEmailCommands],
   ['shares', declare(shares)],
   ['attachments', addAttachmentCommands],
@@ -64,6 +68,7 @@ const PARTS: readonly (readonly [words: string, add: (program: Command) => void]
   ['contact-properties properties', declare(contactProperties)],
   ['segments', declare(segments, segmentContacts)],
   ['topics', declare(topics)],
+  ['broadcasts', addBroadcastCommands],
   ['suppressions', addSuppressionCommands],
   ['webhooks', addWebhookCommands],
   ['team', addTeamCommands],
@@ -72,6 +77,7 @@ const PARTS: readonly (readonly [words: string, add: (program: Command) => void]
   ['logs', (program) => declareFamily(program, logs, { add: (parent) => void declareTail(parent, logs.list) })],
   ['audit', declare(audit, operatorAudit)],
   ['queue', declare(queue, queueHolds)],
+  ['findings', declare(findings, operatorFindings)],
   ['health ready', addSystemCommands],
   ['console', addConsoleCommand],
   ['login logout profiles doctor status', addAccessCommands],
@@ -81,12 +87,12 @@ const PARTS: readonly (readonly [words: string, add: (program: Command) => void]
  * All of them for who reads the help, completes a word or mistypes one; `first`, the first word of the command line, may say
  * that a part of them is enough: to declare all costs more than most calls. What advises a command asks for the rest.
  */
-export function addClientCommands(program: Command, first?: string): void {
+export function addClientCommands(program: Command, first?: string, findMachine?: FindMachine): void {
   program.commandsGroup('Over the API:');
   const isNamed = ([words]: (typeof PARTS)[number]): boolean => words.split(' ').includes(first ?? '');
   const named = PARTS.some(isNamed) ? PARTS.filter(isNamed) : PARTS;
-  for (const [, add] of named) add(program);
+  for (const [, add] of named) add(program, findMachine);
   keepRest(program, () => {
-    for (const part of PARTS) if (!named.includes(part)) part[1](program);
+    for (const part of PARTS) if (!named.includes(part)) part[1](program, findMachine);
   });
 }

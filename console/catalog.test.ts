@@ -70,6 +70,7 @@ it('an action keeps the key that people know: whoever changes this list moves a 
   });
   expect(screens.join('\n')).toMatchInlineSnapshot(`
     "keys list: c create, u update, e revoke
+    broadcasts list: c create, u update, s send, n cancel, m resume, d duplicate, e delete, i checklist, v checks
     contacts imports: i import
     contact-properties list: c create, u update, d delete
     contacts segments: a add-segment, e remove-segment
@@ -104,11 +105,17 @@ it('what is wanted most is on the digits', () => {
   ).toBe('overview emails domains keys suppressions webhooks received templates logs contacts');
 });
 
-it('an operator has the queue and the audit log of all, and nothing of a team', () => {
-  expect(operatorSections.map(({ name }) => name)).toEqual(['destinations', 'queue', 'holds', 'operator-audit']);
+it('an operator has the queue, the audit log and the findings of all, and nothing of a team', () => {
+  expect(operatorSections.map(({ name }) => name)).toEqual([
+    'destinations',
+    'queue',
+    'holds',
+    'operator-audit',
+    'operator-findings',
+  ]);
   const offered = operatorSections.map((section) =>
     'family' in section ? actionsOf(section.family, itemKeys(section.family), false).map(({ label }) => label) : [],
   );
-  expect(offered).toEqual([['hold', 'retry', 'drop'], ['hold', 'retry', 'drop'], ['release'], []]);
+  expect(offered).toEqual([['hold', 'retry', 'drop'], ['hold', 'retry', 'drop'], ['release'], [], []]);
   expect(sections.filter(({ isOperators }) => isOperators)).toEqual([]);
 });

@@ -13,7 +13,7 @@ const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600
 
 /** Words like `status=bounced since=2h`, with or without the `--` of the command line; every other word is looked for. */
 export function readFilter(filters: Flags, typed: string, now: number): ReadFilter {
-  const query: Record<string, string | number> = {};
+  const query: Record<string, string | number> = presetsOf(filters);
   const rest: string[] = [];
   const words = typed
     .trim()
@@ -30,6 +30,13 @@ export function readFilter(filters: Flags, typed: string, now: number): ReadFilt
   }
   const text = rest.join(' ');
   return { query: text !== '' && 'search' in filters ? { ...query, search: text } : query, text };
+}
+
+/** What the API has to be told, where nothing is typed. */
+function presetsOf(filters: Flags): Record<string, string | number> {
+  return Object.fromEntries(
+    Object.entries(filters).flatMap(([field, { preset }]) => (preset === undefined ? [] : [[field, preset]])),
+  );
 }
 
 const namesOf = (filters: Flags): string[] => [

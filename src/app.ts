@@ -14,6 +14,7 @@ import {
   removeImportFiles,
   type Imports,
 } from './flow/audience/index.ts';
+import { createBroadcastLoop, type Broadcasts } from './flow/campaigns/index.ts';
 import { createComposer } from './flow/mail/compose/index.ts';
 import { createCapture, createDeliver, deliverOptionsOf, type Deliver } from './flow/mail/deliver/index.ts';
 import { publishConfigured, recheckClaims, sweepDomains } from './flow/dns/index.ts';
@@ -32,10 +33,12 @@ import { releaseEndedHolds } from './flow/mail/queue-admin/index.ts';
 import {
   createLogRemoval,
   createRemoval,
+  createNode,
   createWebhookRemoval,
   forgetIdempotencyKeys,
   removeOrphanBlobs,
   removeOldAudit,
+  type Node,
 } from './flow/upkeep/index.ts';
 import { createTracking, type Tracking } from './flow/tracking/index.ts';
 import {
@@ -52,9 +55,10 @@ import { stopwatch, systemClock, type Clock } from './platform/clock/index.ts';
 import type { Config } from './platform/config/index.ts';
 import { lockDataFolder, ping } from './platform/db/index.ts';
 import { openProcessMarks, type ProcessMarks } from './platform/process-mark/index.ts';
-import { openServerTls } from './platform/server-tls/index.ts';
+import { openServerTls, type ServerTls } from './platform/server-tls/index.ts';
 import type { World } from './platform/world/index.ts';
 import { clearDeleted } from './resources/contacts/index.ts';
+import { certificateFindings, findingOf } from './resources/findings/index.ts';
 import { indexEmails } from './resources/emails/index.ts';
 import { forgetExpiredShares } from './resources/shares/index.ts';
 import { createReceivingDoor, createSubmission, startSmtp, type Doors, type SmtpPorts } from './smtp/index.ts';
@@ -78,6 +82,7 @@ export interface App {
   queue: Queue | undefined;
   webhooks: WebhookSender | undefined;
   imports: Imports | undefined;
+  broadcasts: Broadcasts | undefined;
   confirmations: ReturnType<typeof createConfirmations> | undefined;
   tracking: Tracking | undefined;
   /** The jobs of the cron table, to be run by hand too. */
@@ -116,6 +121,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     const world = await openWorld({ ...options, boundUrl: () => bound.url });
     toStop.push(() => closeWorld(world));
     await migrateStore(world);
+    const node = createNode(world, { version: options.version, roles: [...roles] });
+    toStop.push(node.stop);
     const marks = openProcessMarks(options.dataDir);
     toStop.push(marks.close);
     // Accept wakes the queue after its commit, and the queue asks accept.isContended() before a claim: each needs the other.
@@ -133,41 +140,79 @@ export async function startApp(options: AppOptions): Promise<App> {
     // Together: neither's last answers keep the other from its share of the time.
     const endSending = (ms: number) => Promise.all([mail?.close(ms), webhooks?.stop(ms)]);
     toStop.push(async (graceMs) => void (await endSending(graceMs * PART_FOR_SENDING)));
-    const imports = roles.has('delivery') ? createImportLoop(world) : undefined;
-    if (imports) toStop.push(imports.stop);
-    const confirmations = roles.has('delivery') ? createConfirmations(world, accept) : undefined;
-    if (confirmations) toStop.push(confirmations.stop);
+    const audience = roles.has('delivery') ? createAudience(world, accept, wakeQueue) : undefined;
+    if (audience) toStop.push(...audience.stops);
     const jobs = cronTable(world);
     const cron = roles.has('scheduler') ? startCron(world, jobs) : undefined;
     if (cron) toStop.push(cron.stop);
     const tracking = roles.has('http') ? createTracking(world, runDir, marks) : undefined;
     if (tracking) toStop.push((graceMs) => tracking.close(graceMs));
     const listeners = createListeners(world);
-    const http = tracking && (await startHttpPort(world, options.version, { accept, tracking, listeners, wakeQueue }));
-    if (http) {
-      toStop.push(http.close, listeners.close);
-      bound.url = http.url;
-    }
-    const tls = hasSmtpPorts(options.config, roles) ? openServerTls(world) : undefined;
-    if (tls) ports.push(tls.close);
-    const receive = roles.has('receiving') ? createReceive(world, accept, wakeQueue) : undefined;
-    if (receive) ports.push(receive.close);
-    const doors = smtpDoors(world, { accept: roles.has('submission') ? accept : undefined, receive });
-    const smtp =
-      tls && (await startSmtp({ world, tls, doors, waitClock: networkClock, mayMove: options.maySmtpPortsMove }));
-    if (smtp) ports.push(smtp.close);
+    const http =
+      tracking && (await startHttpPort(world, options.version, { accept, tracking, listeners, wakeQueue, node }));
+    if (http) toStop.push(http.close, listeners.close);
+    if (http) bound.url = http.url;
+    const { tls, smtp } = await startSmtpPorts(world, options, { roles, accept, wakeQueue, ports });
+    await startNode(node, world, { smtp, tls });
     // When nothing can fail any more: a start that fails says why, in one line.
     await warnOfUnsafeSettings(world);
     mail?.queue.start();
     await webhooks?.start();
-    await imports?.start();
-    confirmations?.start();
-    const reload = (): void => tls?.reload();
-    return { world, http, smtp, queue: mail?.queue, webhooks, imports, confirmations, tracking, jobs, reload, close };
+    await audience?.start();
+    return {
+      world,
+      http,
+      smtp,
+      queue: mail?.queue,
+      webhooks,
+      imports: audience?.imports,
+      broadcasts: audience?.broadcasts,
+      confirmations: audience?.confirmations,
+      tracking,
+      jobs,
+      reload: () => tls?.reload(),
+      close,
+    };
   } catch (error) {
     await close(0);
     throw error;
   }
+}
+
+interface SmtpParts {
+  roles: ReadonlySet<Role>;
+  accept: Accept;
+  wakeQueue(): void;
+  /** Gets what is to be stopped. */
+  ports: Stop[];
+}
+
+async function startSmtpPorts(world: World, options: AppOptions, { roles, accept, wakeQueue, ports }: SmtpParts) {
+  const tls = hasSmtpPorts(options.config, roles) ? openServerTls(world) : undefined;
+  if (tls) ports.push(tls.close);
+  const receive = roles.has('receiving') ? createReceive(world, accept, wakeQueue) : undefined;
+  if (receive) ports.push(receive.close);
+  const doors = smtpDoors(world, { accept: roles.has('submission') ? accept : undefined, receive });
+  const { networkClock: waitClock, maySmtpPortsMove: mayMove } = options;
+  const smtp = tls && (await startSmtp({ world, tls, doors, waitClock, mayMove }));
+  if (smtp) ports.push(smtp.close);
+  return { tls, smtp };
+}
+
+/** What works for the audience in the background. */
+function createAudience(world: World, accept: Accept, wakeQueue: () => void) {
+  const imports = createImportLoop(world);
+  const broadcasts = createBroadcastLoop(world, wakeQueue);
+  const confirmations = createConfirmations(world, accept);
+  return {
+    ...{ imports, broadcasts, confirmations },
+    stops: [imports.stop, broadcasts.stop, confirmations.stop] satisfies Stop[],
+    async start() {
+      await imports.start();
+      await broadcasts.start();
+      confirmations.start();
+    },
+  };
 }
 
 async function warnOfUnsafeSettings({ db, log }: World): Promise<void> {
@@ -179,13 +224,36 @@ async function warnOfUnsafeSettings({ db, log }: World): Promise<void> {
 function startHttpPort(
   world: World,
   version: string,
-  stages: { accept: Accept; tracking: Tracking; listeners: Listeners; wakeQueue: () => void },
+  stages: { accept: Accept; tracking: Tracking; listeners: Listeners; wakeQueue: () => void; node: Node },
 ): Promise<HttpPort> {
   const checks = {
     database: () => ping(world.db),
     storage: () => world.blobs.check(),
   };
   return startHttp({ world, version, checks, ...stages, document: loadContract() });
+}
+
+/** The node begins to report, also what is known here and nowhere else: whether the ports are open, and how it stands with their certificate. */
+async function startNode(
+  node: Node,
+  { clock, config }: World,
+  { smtp, tls }: { smtp: SmtpPorts | undefined; tls: ServerTls | undefined },
+): Promise<void> {
+  const since = clock.now();
+  const advice = { words: 'Then start the server again, with systemd by', command: 'systemctl restart rasket' };
+  node.watch(() =>
+    (smtp?.faults ?? []).map(({ port, reason }) =>
+      findingOf('port_not_open', {
+        summary: `An SMTP port is not open: ${reason}.`,
+        subjects: [`${port}`],
+        since,
+        advice,
+      }),
+    ),
+  );
+  const isCapturing = config.delivery.capture;
+  node.watch(() => (tls ? certificateFindings(tls.standing(), { now: clock.now(), isCapturing }) : []));
+  await node.start();
 }
 
 /** Without a port nobody is shown a certificate, and nobody is told that it is a self-signed one. */

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
+import type { FindMachine } from './machine.ts';
 import { act, declareCommand } from './declare.ts';
 
 /** Which server, with which key: said once by `login`, forgotten by `logout`, explained by `doctor`. */
-export function addAccessCommands(program: Command): void {
+export function addAccessCommands(program: Command, findMachine?: FindMachine): void {
   program
     .command('login')
     .summary('keep the address of a server and a key for later commands')
@@ -42,9 +43,11 @@ export function addAccessCommands(program: Command): void {
       );
     });
   declareCommand(program, 'doctor', {
-    summary: 'say which server and key are in force, and whether they work',
+    summary: 'say which server and key are in force, whether they work, and what is wrong',
+    description:
+      'Says which server and key are in force and whether they work, and what is wrong with the server, the gravest first. On the machine of an installation, as root or as the account of its service, it looks at the installation itself and needs no key for that. It ends with 1 where something does not work.',
     example: 'doctor',
   })
     .alias('status')
-    .action(act(async (session) => (await import('./doctor.ts')).examine(session), { key: false }));
+    .action(act(async (session) => (await import('./doctor.ts')).examine(session, findMachine), { key: false }));
 }

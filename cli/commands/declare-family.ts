@@ -24,7 +24,8 @@ export function declareFamily(program: Command, family: Family, byHand: ByHand =
   }
   const parent = program.commands.find((one) => one.name() === command) ?? program.command(command).summary(summary);
   if (alias !== undefined) parent.alias(alias);
-  if (report) declareReport(parent, report.verb, report, { isDefault: true });
+  // Of several reports under one command the first is what it does by itself.
+  if (report) declareReport(parent, report.verb, report, { isDefault: parent.commands.length === 0 });
   byHand.add?.(parent);
   if (list) declareList(parent, family, list);
   if (get) declareGet(parent, family, get, byHand.shown);

@@ -1,10 +1,21 @@
-import { ApiFault, describeStore, lookForStore, NoAnswer, type Client, type Environment } from '../client/index.ts';
-import { EXIT, explainFault, formatPairs } from '../output/index.ts';
+import type { Finding, ReadyFinding } from '../../src/contract/index.ts';
+import {
+  ApiFault,
+  createClient,
+  describeStore,
+  lookForStore,
+  NoAnswer,
+  type Client,
+  type Environment,
+} from '../client/index.ts';
+import { columnsOfFindings, findingRows } from '../families/findings.ts';
+import { EXIT, explainFault, formatPairs, formatTable, shownFields, tableColumns } from '../output/index.ts';
 import type { Session } from './declare.ts';
 import { isSendingKey } from './login.ts';
+import type { FindMachine, Machine, MachineLook } from './machine.ts';
 import { askReady, formatChecks } from './system/ready.ts';
 
-interface Findings {
+interface Examined {
   version: string;
   url: string;
   url_from: string;
@@ -15,34 +26,59 @@ interface Findings {
   /** Where keys are read from and kept, and why not in a better place. */
   key_store: string;
   ready: Awaited<ReturnType<typeof askReady>> | null;
+  /** The installation on this machine, where there is one. */
+  machine: { data: string; nodes: MachineLook['nodes'] } | null;
+  /** What is wrong with the server, in as much detail as could be had. */
+  findings: readonly (Finding | ReadyFinding)[];
   problems: string[];
+  /** What could not be asked, and what it takes. */
+  not_asked: string[];
 }
 
 /** Looks at everything that has to work for any other command to work, and stops at nothing. */
-export async function examine(session: Session): Promise<void> {
+export async function examine(session: Session, findMachine?: FindMachine): Promise<void> {
   const { terminal, isJson, fail, target, here } = session;
-  const { findings, exitCode } = await look(session);
+  const { examined, exitCode } = await look(session, await findMachine?.(session.process.env));
   if (exitCode !== EXIT.done) fail(exitCode);
-  if (isJson) return terminal.printJson(findings);
+  if (isJson) return terminal.printJson(examined);
   const pairs = formatPairs(terminal, [
-    ['Version', findings.version],
-    ['Server', `${findings.url} (${findings.url_from})`],
+    ['Version', examined.version],
+    ['Server', `${examined.url} (${examined.url_from})`],
     [
       'API key',
-      findings.key === null
+      examined.key === null
         ? `none${target.note === undefined ? '' : `. ${target.note}`}`
-        : `${findings.key} (${findings.key_from})`,
+        : `${examined.key} (${examined.key_from})`,
     ],
-    ['It is', findings.key_state],
-    ['Kept in', findings.key_store],
+    ['It is', examined.key_state],
+    ['Kept in', examined.key_store],
+    ['This machine', examined.machine && inWords(examined.machine)],
   ]);
-  const checks = findings.ready ? formatChecks(terminal, findings.ready.checks) : undefined;
-  terminal.print([pairs, checks, ...findings.problems.map(here)].filter((part) => part !== undefined).join('\n\n'));
+  const checks = examined.ready ? formatChecks(terminal, examined.ready.checks) : undefined;
+  const parts = [pairs, checks, findingsTable(session, examined.findings)];
+  const said = [...examined.problems, ...examined.not_asked].map(here);
+  terminal.print([...parts, ...said].filter((part) => part !== undefined).join('\n\n'));
+}
+
+const inWords = ({ data, nodes }: NonNullable<Examined['machine']>): string =>
+  nodes.length === 0 ? data : `${data}, ${nodes.map(({ name, version }) => `${name} (${version})`).join(', ')}`;
+
+function findingsTable({ terminal, here }: Session, findings: Examined['findings']): string | undefined {
+  const rows = findingRows(findings, here);
+  return rows.length === 0
+    ? undefined
+    : formatTable(terminal, rows, tableColumns(terminal, shownFields(columnsOfFindings(rows))));
 }
 
 /** It ends as whatever was asked of this server with this key would: by the first thing that keeps it from working. */
-async function look({ client, target, version, process }: Session): Promise<{ findings: Findings; exitCode: number }> {
+async function look(session: Session, machine: Machine | undefined): Promise<{ examined: Examined; exitCode: number }> {
+  const { target, version, process } = session;
+  // Where no server was named it is the one of this machine, wherever that listens.
+  const url = (target.urlFrom === 'default' ? machine?.url : undefined) ?? target.url;
+  const isHere = machine !== undefined && (url === machine.url || target.urlFrom === 'default');
+  const client = url === target.url ? session.client : createClient({ ...target, url, version });
   const problems: string[] = [];
+  const notAsked: string[] = [];
   let exitCode: number = EXIT.done;
   const add = (problem: string, itsCode: number): void => {
     problems.push(problem);
@@ -54,36 +90,90 @@ async function look({ client, target, version, process }: Session): Promise<{ fi
     add(explanation.lines.join('\n'), explanation.exitCode);
     return null;
   };
-  const findings: Findings = {
+  const examined: Examined = {
     version,
-    url: target.url,
-    url_from: target.urlFrom,
+    url,
+    url_from: url === target.url ? target.urlFrom : 'that of this machine',
     key: target.apiKey === undefined ? null : `${target.apiKey.slice(0, SHOWN)}…`,
     key_from: target.keyFrom,
     key_state: null,
     key_store: storeInForce(process.env),
     ready: null,
+    machine: null,
+    findings: [],
     problems,
+    not_asked: notAsked,
   };
-  findings.ready = await askReady(client).catch(note);
-  if (findings.ready?.status === 'degraded') add(findings.ready.message, EXIT.server);
-  if (target.apiKey === undefined) add(`No API key is set. Set one with: rasket login --url ${target.url}`, EXIT.auth);
-  else if (findings.ready)
-    findings.key_state = await tryKey(client, target.apiKey).then(
-      (isOperators) => (isOperators ? 'accepted, of an operator' : 'accepted'),
+  examined.ready = await askReady(client).catch(note);
+  if (examined.ready && 'message' in examined.ready) add(examined.ready.message, EXIT.server);
+  let findings: Examined['findings'] = examined.ready?.findings ?? [];
+  if (target.apiKey === undefined) {
+    const says = `No API key is set. Set one with: rasket login --url ${url}`;
+    // To look at the installation takes no key, where it may be looked at.
+    if (isHere && machine.url !== undefined)
+      notAsked.push(`Not asked, without a key: whether one is accepted, and what is wrong for its team. ${says}`);
+    else add(says, EXIT.auth);
+  } else if (examined.ready) {
+    examined.key_state = await tryKey(client, target.apiKey).then(
+      (isOperators) => (isOperators ? OF_OPERATOR : OF_TEAM),
       tellApart(note),
     );
-  if (isInClear(target.url))
-    add(`${target.url} is not encrypted: whoever is on the way can read the key. Use https.`, EXIT.failed);
-  return { findings, exitCode };
+    // What anybody is told says whether there is anything; the details are another question.
+    if (findings.length > 0 && examined.key_state !== null && HAS_DETAILS.has(examined.key_state))
+      findings = await askFindings(client, target.apiKey, findings).catch((error) => note(error) ?? findings);
+  }
+  if (isInClear(url)) add(`${url} is not encrypted: whoever is on the way can read the key. Use https.`, EXIT.failed);
+  if (isHere) findings = withMachine(findings, await lookHere(machine, examined, add));
+  examined.findings = findings;
+  if (findings.some(({ severity }) => severity === 'error')) exitCode ||= EXIT.failed;
+  return { examined, exitCode };
 }
+
+const OF_TEAM = 'accepted';
+const OF_OPERATOR = 'accepted, of an operator';
+const HAS_DETAILS: ReadonlySet<string> = new Set([OF_TEAM, OF_OPERATOR]);
+
+/** In detail; a server of before has nothing more to say. */
+async function askFindings(
+  client: Client,
+  apiKey: string,
+  known: readonly ReadyFinding[],
+): Promise<readonly (Finding | ReadyFinding)[]> {
+  try {
+    const call = isOperators(apiKey) ? 'getOperatorFindings' : 'getFindings';
+    return (await client.call(call, {})).findings;
+  } catch (error) {
+    if (error instanceof ApiFault && error.status === 404) return known;
+    throw error;
+  }
+}
+
+async function lookHere(
+  machine: Machine,
+  examined: Examined,
+  add: (problem: string, itsCode: number) => void,
+): Promise<MachineLook['findings']> {
+  const { data, nodes, findings, problems, notAsked } = await machine.look();
+  examined.machine = { data, nodes };
+  for (const problem of problems) add(problem, EXIT.failed);
+  examined.not_asked.push(...notAsked);
+  return findings;
+}
+
+/** What the machine says has the details of the installation; what else the server says is about the team of the key. */
+function withMachine(asked: Examined['findings'], here: MachineLook['findings']): Examined['findings'] {
+  const codes = new Set<string>(here.map(({ code }) => code));
+  const all = [...here, ...asked.filter(({ code }) => !codes.has(code))];
+  return all.toSorted((a, b) => a.severity.localeCompare(b.severity));
+}
+
+const isOperators = (apiKey: string): boolean => apiKey.startsWith('rkop_');
 
 /** The cheapest call that it may make. Answers whether it is the token of an operator. */
 async function tryKey(client: Client, apiKey: string): Promise<boolean> {
-  const isOperators = apiKey.startsWith('rkop_');
-  if (isOperators) await client.call('listQueueHolds', { query: { limit: 1 } });
+  if (isOperators(apiKey)) await client.call('listQueueHolds', { query: { limit: 1 } });
   else await client.call('listEmails', { query: { limit: 1 } });
-  return isOperators;
+  return isOperators(apiKey);
 }
 
 const storeInForce = (env: Environment): string =>
@@ -102,7 +192,6 @@ function tellApart(note: (error: unknown) => null): (error: unknown) => string |
   };
 }
 
-function isInClear(text: string): boolean {
-  const { protocol, hostname } = new URL(text);
-  return protocol === 'http:' && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
-}
+const isInClear = (url: string): boolean => new URL(url).protocol === 'http:' && !isLoopback(url);
+
+const isLoopback = (url: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname);

@@ -59,7 +59,8 @@ export async function runList(
   }
   if (isJson) return;
   const isNarrowed =
-    Object.keys(filters).length > 0 || [options.after, options.before].some((one) => one !== undefined);
+    Object.entries(filters).some(([field, value]) => value !== list.filters[field]?.preset) ||
+    [options.after, options.before].some((one) => one !== undefined);
   if (count === 0) return terminal.hint(sayEmpty(family, words, isNarrowed));
   hintWide(session, table);
   const behind = last?.data.at(-1);

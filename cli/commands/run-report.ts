@@ -6,8 +6,9 @@ import type { Session } from './session.ts';
 export async function runReport({ client, terminal, isJson, here }: Session, report: Report): Promise<void> {
   const answer = await client.call(report.operation, {} as CallOf<OperationId>);
   if (isJson) return terminal.printJson(answer);
-  if (report.tell) terminal.tell(here(report.tell(answer as never)));
-  const rows = report.rows(answer as never);
+  const told = report.tell?.(answer as never) ?? '';
+  if (told !== '') terminal.tell(here(told));
+  const rows = report.rows(answer as never, here);
   if (rows.length > 0 || !report.tell) {
     terminal.print(formatTable(terminal, rows, tableColumns(terminal, shownFields(report.columns))));
   }

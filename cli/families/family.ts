@@ -118,7 +118,8 @@ export interface Parts {
 /** Rows that are made of one answer. */
 export interface Report extends Spoken {
   operation: OperationId;
-  rows: (answer: never) => readonly object[];
+  /** `here` makes the commands of a text lead to the server that was asked. */
+  rows: (answer: never, here?: (text: string) => string) => readonly object[];
   columns: readonly Field<never>[];
   /** The whole in a sentence, before the rows. */
   tell?: (answer: never) => string;
@@ -254,7 +255,7 @@ export const partsOf = <Item, Part extends object>(declared: {
 export function reportOf<Id extends OperationId, Row extends object>(
   operation: Id,
   declared: Saying<''> & {
-    rows: (answer: AnswerOf<Id>) => readonly Row[];
+    rows: (answer: AnswerOf<Id>, here?: (text: string) => string) => readonly Row[];
     columns: readonly Field<Row>[];
     tell?: (answer: AnswerOf<Id>) => string;
     hint?: (answer: AnswerOf<Id>) => string | undefined;

@@ -58,7 +58,7 @@ export interface Flag {
   named?: Key;
   isRequired?: true;
   /** What it is where nothing is typed. */
-  preset?: number;
+  preset?: number | string;
   /** Not to be seen while it is typed. */
   isSecret?: true;
   /** What it may be, where that is known here. */

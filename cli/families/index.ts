@@ -5,6 +5,13 @@
 export { apiKeys } from './api-keys.ts';
 export { audit, operatorAudit } from './audit.ts';
 export { attachments } from './attachments.ts';
+export {
+  broadcastExclusions,
+  broadcastInWords,
+  broadcastLinks,
+  broadcastRecipients,
+  broadcasts,
+} from './broadcasts.ts';
 export { contactProperties } from './contact-properties.ts';
 export { contactImports, importInWords } from './contact-imports.ts';
 export { contactActivity, contacts } from './contacts.ts';
@@ -33,6 +40,7 @@ export type {
 } from './family.ts';
 export { optionOf } from './flag.ts';
 export { inWords, readPart, readWords, valueOf } from './field-value.ts';
+export { findings, operatorFindings, toneOfFinding } from './findings.ts';
 export { inboundRules } from './inbound-rules.ts';
 export { logs } from './logs.ts';
 export { queue, queueHolds, toneOfDelivery } from './queue.ts';

@@ -20,7 +20,8 @@ export const health = {
 
 export const readiness = reportOf('getReady', {
   summary: 'ask whether the server can serve requests',
-  description: 'Shows every check of the server; the status is 1 while any of them fails.',
+  description:
+    'Shows every check of the server, and what is wrong with it beside that. It ends with 70 while a check fails: the server cannot serve then. Findings alone end it with 0; `rasket doctor` does otherwise.',
   example: 'ready',
   rows: (ready) => ready.checks,
   columns: [

@@ -6,6 +6,7 @@ const LISTS: readonly { noun?: string; parameter?: string; list: (path: Path) =>
   { noun: 'API key', parameter: 'api_key_id', list: () => 'keys list' },
   { parameter: 'received_attachment_id', list: attachmentsOf },
   { noun: 'Attachment', parameter: 'attachment_id', list: attachmentsOf },
+  { noun: 'Broadcast', parameter: 'broadcast_id', list: () => 'broadcasts list' },
   { noun: 'Contact property', parameter: 'contact_property_id', list: () => 'contact-properties list' },
   { noun: 'Contact', parameter: 'contact', list: () => 'contacts list' },
   { noun: 'Domain claim', list: () => 'domains list' },
@@ -123,6 +124,17 @@ const STEPS: readonly Step[] = [
   },
   {
     names: ['validation_error'],
+    says: /^The team has no postal address/,
+    next: () => 'Set it with: rasket team update --sender-name NAME --line1 STREET --city CITY --country DE',
+  },
+  {
+    names: ['validation_error'],
+    says: /acknowledge_checks/,
+    operations: ['sendBroadcast'],
+    next: ({ path }) => `See all that is wrong with: rasket broadcasts checklist ${word(path, 'broadcast_id')}`,
+  },
+  {
+    names: ['validation_error'],
     says: /variables does not declare (\w+)/,
     operations: ['publishTemplate'],
     next: ({ path }, [, key]) =>
@@ -142,6 +154,11 @@ const STEPS: readonly Step[] = [
   {
     names: ['application_error'],
     next: ({ requestId }) => (requestId === '' ? undefined : `The server’s log has more under: ${requestId}`),
+  },
+  {
+    names: ['service_unavailable'],
+    says: /^Sending is switched off/,
+    next: () => 'On the server’s machine, see why and switch it on with: rasket sending',
   },
   { names: ['service_unavailable'], next: () => 'See what is wrong with: rasket ready' },
   {

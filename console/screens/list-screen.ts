@@ -37,7 +37,7 @@ export class ListScreen implements Screen {
   #pager: Pager<Row>;
   readonly #body: TableBody<Row>;
   readonly #narrowed: Path;
-  #filter: ReadFilter = { query: {}, text: '' };
+  #filter: ReadFilter;
   /** What was shown before the filter in use, until the API has taken that. */
   #former: { filter: ReadFilter; pager: Pager<Row>; typed: string } | undefined;
   #signal = AbortSignal.abort();
@@ -52,6 +52,7 @@ export class ListScreen implements Screen {
     this.#path = path;
     this.#narrowed = narrowed;
     this.title = title;
+    this.#filter = readFilter(list.filters, '', Date.now());
     this.#body = new TableBody(list.columns, (row) => row.id);
     this.#pager = this.#newPager();
   }

@@ -1,15 +1,17 @@
 import { ApiFault, type AnswerOf } from '../../cli/client/index.ts';
-import { usage, usageInWords, type Tone } from '../../cli/families/index.ts';
+import { toneOfFinding, usage, usageInWords, type Tone } from '../../cli/families/index.ts';
 import { clean, styleOf } from '../../cli/output/index.ts';
 import { bars, bold, clockOf, faint, gauge, shownWidth, wrap } from '../draw/text.ts';
 import { follow, tried, type Host, type Offer, type Screen, type Size } from './screen.ts';
 
 type Metrics = AnswerOf<'getEmailMetrics'>;
 type Check = AnswerOf<'getReady'>['checks'][number];
+type Finding = AnswerOf<'getFindings'>['findings'][number];
 
 interface Seen {
   version?: string;
   checks?: readonly Check[];
+  findings?: readonly Finding[];
   /** When these were so. */
   at?: number;
   metrics?: Metrics;
@@ -56,7 +58,10 @@ export class OverviewScreen implements Screen {
       changed();
     };
     const { version } = await client.call('getHealth', {}, signal);
-    see({ version, checks: await this.#checks(signal), at: Date.now() });
+    const { checks, findings: known = [] } = await this.#ready(signal);
+    // What anybody is told says whether there is anything; what of it concerns this team, and in detail, is another question.
+    const findings = known.length === 0 ? [] : (await client.call('getFindings', {}, signal)).findings;
+    see({ version, checks, findings, at: Date.now() });
     const since = new Date(Math.floor(Date.now() / HOUR_MS + 1) * HOUR_MS - HOURS * HOUR_MS).toISOString();
     const query = { start_date: since, granularity: 'hourly', dimensions: 'period', metrics: METRICS } as const;
     see({ metrics: await client.call('getEmailMetrics', { query }, signal) });
@@ -68,11 +73,11 @@ export class OverviewScreen implements Screen {
   }
 
   /** A server that is not ready answers as an error and yet says everything. */
-  async #checks(signal: AbortSignal): Promise<readonly Check[]> {
+  async #ready(signal: AbortSignal): Promise<Pick<AnswerOf<'getReady'>, 'checks'> & { findings?: readonly unknown[] }> {
     try {
-      return (await this.#host.client.call('getReady', {}, signal)).checks;
+      return await this.#host.client.call('getReady', {}, signal);
     } catch (error) {
-      if (error instanceof ApiFault && 'checks' in error.body) return error.body.checks as readonly Check[];
+      if (error instanceof ApiFault && 'checks' in error.body) return error.body as never;
       throw error;
     }
   }
@@ -101,15 +106,29 @@ export class OverviewScreen implements Screen {
   }
 
   #health(): string[] {
-    const { version, checks, at } = this.#seen;
+    const { version, checks, findings = [], at } = this.#seen;
     if (!checks) return [faint('  Loading …')];
     const failed = checks.filter(({ ok }) => !ok);
-    const state = failed.length === 0 ? this.#tone('good', '✓ ready') : this.#tone('bad', '✗ not ready');
+    const isReady = failed.length === 0;
+    const [state, ...wrong] = [
+      ...(isReady ? [] : [this.#tone('bad', '✗ not ready')]),
+      ...this.#gravest(findings),
+      ...(isReady && findings.length === 0 ? [this.#tone('good', '✓ ready')] : []),
+    ];
     const told = checks.map(({ name, ok, error }) =>
       ok ? `${clean(name)} ok` : this.#tone('bad', clean(`${name} failed${error ? `: ${error}` : ''}`)),
     );
     const since = this.#host.lostSince === undefined ? '' : `as of ${clockOf(at ?? 0)}: `;
-    return [`  ${bold('Server')}   ${since}${state}  ${faint(`rasket ${clean(version ?? '')}`)}  ${told.join(', ')}`];
+    const first = [state, ...wrong, faint(`rasket ${clean(version ?? '')}`), told.join(', ')].join('  ');
+    return [`  ${bold('Server')}   ${since}${first}`];
+  }
+
+  /** What is wrong most, and how much else is. */
+  #gravest([first, ...more]: readonly Finding[]): string[] {
+    if (!first) return [];
+    const mark = first.severity === 'error' ? '✗' : '!';
+    const told = this.#tone(toneOfFinding(first), `${mark} ${clean(first.summary)}`);
+    return [told, more.length === 0 ? 'More: :findings' : `And ${more.length} more: :findings`];
   }
 
   #mail({ data = [], totals }: Metrics, height: number, columns: number): string[] {

@@ -50,6 +50,10 @@ export type ErrorBody = Schemas['Error'];
 export type ReadyObject = Schemas['Ready'];
 export type NotReadyObject = Schemas['NotReady'];
 export type ReadyCheck = Schemas['ReadyCheck'];
+export type ReadyFinding = Schemas['ReadyFinding'];
+
+export type Finding = Schemas['Finding'];
+export type FindingCode = Schemas['FindingCode'];
 
 export type SendEmailRequest = Schemas['SendEmailRequest'];
 export type SendEmailAttachment = Schemas['SendEmailAttachment'];
@@ -93,6 +97,9 @@ export type UpdateTeamRequest = Schemas['UpdateTeamRequest'];
 export type PostalAddress = Schemas['PostalAddress'];
 export type UsageObject = Schemas['Usage'];
 
+export type CreateBroadcastRequest = Schemas['CreateBroadcastRequest'];
+export type UpdateBroadcastRequest = Schemas['UpdateBroadcastRequest'];
+export type SendBroadcastRequest = Schemas['SendBroadcastRequest'];
 export type CreateContactRequest = Schemas['CreateContactRequest'];
 export type UpdateContactRequest = Schemas['UpdateContactRequest'];
 export type CreateContactPropertyRequest = Schemas['CreateContactPropertyRequest'];

@@ -5,6 +5,7 @@
 import { apiKeys } from './api-keys.ts';
 import { attachments } from './attachments.ts';
 import { audit, operatorAudit } from './audit.ts';
+import { broadcasts } from './broadcasts.ts';
 import { contactImports } from './contact-imports.ts';
 import { contactProperties } from './contact-properties.ts';
 import { contacts } from './contacts.ts';
@@ -12,6 +13,7 @@ import { dns } from './dns.ts';
 import { domainClaims } from './domain-claims.ts';
 import { domains } from './domains.ts';
 import { emails } from './emails.ts';
+import { findings, operatorFindings } from './findings.ts';
 import { inboundRules } from './inbound-rules.ts';
 import { logs } from './logs.ts';
 import { metrics } from './metrics.ts';
@@ -42,6 +44,7 @@ export const operations: Operations = {
   ...apiKeys,
   ...attachments,
   ...audit,
+  ...broadcasts,
   ...contactImports,
   ...contactProperties,
   ...contacts,
@@ -49,6 +52,7 @@ export const operations: Operations = {
   ...domainClaims,
   ...domains,
   ...emails,
+  ...findings,
   ...inboundRules,
   ...logs,
   ...metrics,
@@ -63,4 +67,4 @@ export const operations: Operations = {
   ...webhooks,
 };
 
-export const operatorOperations: OperatorOperations = { ...operatorAudit, ...queue };
+export const operatorOperations: OperatorOperations = { ...operatorAudit, ...operatorFindings, ...queue };

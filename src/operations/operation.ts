@@ -1,5 +1,6 @@
 import type { AnswerOf, BodyUnder, CallOf, OpenApiDocument, ValueId, operations } from '../contract/index.ts';
 import type { Accept } from '../flow/mail/accept/index.ts';
+import type { Node } from '../flow/upkeep/index.ts';
 import type { Page } from '../platform/db/index.ts';
 import { refuse } from '../platform/refusal/index.ts';
 import type { World } from '../platform/world/index.ts';
@@ -15,6 +16,8 @@ export interface Services {
   /** What was answered and is not written yet. */
   requestLog: RequestLog;
   document: OpenApiDocument;
+  /** What this process knows of itself and of the installation. */
+  node: Node;
   /** The queue of this process looks for work, if it has one. */
   wakeQueue: () => void;
   version: string;
@@ -47,6 +50,7 @@ export type PublicId = 'getHealth' | 'getReady';
 export type OperatorId =
   | 'createQueueHold'
   | 'dropQueue'
+  | 'getOperatorFindings'
   | 'getQueue'
   | 'listOperatorAudit'
   | 'listQueuedDeliveries'

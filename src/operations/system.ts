@@ -1,15 +1,17 @@
+import { presentForAnybody, type Finding } from '../resources/findings/index.ts';
 import { Answered, type PublicOperations, type Services } from './operation.ts';
 
 export const system: PublicOperations = {
   getHealth: ({ version, world }) => Promise.resolve({ status: 'ok', version, env: world.config.instance.env }),
   async getReady(services) {
     const { version, world } = services;
-    const checks = await Promise.all(
-      Object.entries(services.checks).map(([name, check]) => run(services, name, check)),
-    );
+    const [findings, ...checks] = await Promise.all([
+      findingsOf(services),
+      ...Object.entries(services.checks).map(([name, check]) => run(services, name, check)),
+    ]);
     const failed = checks.filter((check) => !check.ok).map((check) => check.name);
-    const body = { version, env: world.config.instance.env, checks, failed };
-    if (failed.length === 0) return { status: 'ok', ...body };
+    const body = { version, env: world.config.instance.env, checks, failed, findings: presentForAnybody(findings) };
+    if (failed.length === 0) return { status: findings.length === 0 ? 'ok' : 'degraded', ...body };
     const error = {
       statusCode: 503,
       name: 'service_unavailable',
@@ -18,6 +20,16 @@ export const system: PublicOperations = {
     return new Answered(503, { status: 'degraded', ...body, ...error });
   },
 };
+
+/** While the database answers nothing there is still what this process knows of itself. */
+async function findingsOf({ node, world }: Services): Promise<readonly Finding[]> {
+  try {
+    return (await withinLimit(world, node.look())).findings;
+  } catch (error) {
+    world.log.error({ err: error }, 'could not look for what is wrong');
+    return node.atHand();
+  }
+}
 
 async function run({ world }: Services, name: string, check: () => Promise<void>) {
   const began = performance.now();
@@ -35,7 +47,7 @@ async function run({ world }: Services, name: string, check: () => Promise<void>
 const CHECK_MS_MAX = 2000;
 
 /** A probe has to answer while something it asks about does not. */
-function withinLimit(world: Services['world'], check: Promise<void>): Promise<void> {
+function withinLimit<T>(world: Services['world'], check: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = (): void => reject(new Error(`no answer within ${CHECK_MS_MAX} ms`));
     const cancel = world.clock.timer(CHECK_MS_MAX, late);

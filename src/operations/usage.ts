@@ -1,6 +1,7 @@
+import { countBroadcasts } from '../resources/broadcasts/index.ts';
 import { getUsage } from '../resources/usage/index.ts';
 import type { Operations } from './operation.ts';
 
 export const usage = {
-  getUsage: (ctx) => getUsage(ctx),
+  getUsage: async (ctx) => getUsage(ctx, { broadcasts: await countBroadcasts(ctx.store.db, ctx.teamId) }),
 } satisfies Partial<Operations>;

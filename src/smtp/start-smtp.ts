@@ -15,8 +15,15 @@ export interface SmtpListening {
   doors: readonly DoorName[];
 }
 
+/** A port that could not be opened, and why, in one line that says what to do. */
+export interface SmtpFault {
+  port: number;
+  reason: string;
+}
+
 export interface SmtpPorts {
   listening: readonly SmtpListening[];
+  faults: readonly SmtpFault[];
   /** Takes no new connections, and gives what is under way `graceMs` to end. */
   close(graceMs: number): Promise<void>;
 }
@@ -42,6 +49,7 @@ export async function startSmtp(options: SmtpOptions): Promise<SmtpPorts> {
   const names = (['submission', 'receiving'] as const).filter((name) => doors[name]);
   const shared = sharedOptions(options);
   const open: { listener: SmtpListener; listening: SmtpListening }[] = [];
+  const faults: SmtpFault[] = [];
   for (const plan of planPorts(config, names)) {
     const listener = new SmtpListener(optionsFor(plan, doors, shared));
     try {
@@ -52,6 +60,7 @@ export async function startSmtp(options: SmtpOptions): Promise<SmtpPorts> {
       });
     } catch (error) {
       const reason = listenFault(error as NodeJS.ErrnoException, plan, host);
+      faults.push({ port: plan.port, reason });
       log.error({ port: plan.port, reason }, 'an SMTP port cannot be opened');
     }
   }
@@ -60,6 +69,7 @@ export async function startSmtp(options: SmtpOptions): Promise<SmtpPorts> {
   });
   return {
     listening: open.map(({ listening }) => listening),
+    faults,
     close: async (graceMs) => void (await Promise.all(open.map(({ listener }) => listener.end(graceMs)))),
   };
 }

@@ -43,6 +43,9 @@ export const exceptions: Record<string, Exception> = {
     without: { topic_id: 'the contract reserves it for later' },
     beside: { '--wait': 'asks getEmail', '--wait-seconds': 'asks getEmail' },
   },
+  createBroadcast: { without: { audience_id: 'segment_id says it' } },
+  updateBroadcast: { without: { audience_id: 'segment_id says it' }, beside: { '--clear': 'null' } },
+  sendBroadcast: { beside: { '--watch': 'asks getBroadcast' } },
   sendBatch: {
     given: {
       'Idempotency-Key': { words: ['--idempotency-key', 'once'], sent: 'once' },

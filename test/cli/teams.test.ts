@@ -124,10 +124,22 @@ describe('rasket sending', () => {
     const said = async (...words: string[]) => (await rasket('sending', ...words)).stdout;
     expect(await said()).toBe('Sending is on.\n');
     expect(await said('off', '--reason', 'Moving house')).toBe('Sending is off: Moving house.\n');
-    expect(JSON.parse(await said('--json'))).toEqual({ sending: 'off', reason: 'Moving house' });
+    const marketing = { marketing: 'on', marketing_reason: null };
+    expect(JSON.parse(await said('--json'))).toEqual({ sending: 'off', reason: 'Moving house', ...marketing });
     expect(await said('off')).toBe('Sending is off.\n');
     expect(await said('on')).toBe('Sending is on.\n');
-    expect(JSON.parse(await said('--json'))).toEqual({ sending: 'on', reason: null });
+    expect(JSON.parse(await said('--json'))).toEqual({ sending: 'on', reason: null, ...marketing });
+  });
+
+  it('has a switch of mail to many alone', async () => {
+    const said = async (...words: string[]) => (await rasket('sending', ...words)).stdout;
+    expect(await said('off', '--marketing', '--reason', 'Complaints')).toBe('Marketing mail is off: Complaints.\n');
+    expect(await said()).toBe('Sending is on.\nMarketing mail is off: Complaints.\n');
+    expect(JSON.parse(await said('--json'))).toEqual({
+      ...{ sending: 'on', reason: null, marketing: 'off', marketing_reason: 'Complaints' },
+    });
+    expect(await said('on', '--marketing')).toBe('Marketing mail is on.\n');
+    expect(await said()).toBe('Sending is on.\n');
   });
 
   it('refuses what is neither on nor off, and a reason without a cause', async () => {

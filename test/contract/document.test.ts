@@ -67,6 +67,8 @@ describe.each(operations)('$operationId', ({ operation, operationId, method, pat
       'logs:read',
       'team:read',
       'team:write',
+      'broadcasts:read',
+      'broadcasts:write',
       null,
     ]).toContain(operation['x-service-scope']);
     expect(operation.security).toEqual(isOpen ? [] : undefined);

@@ -6,7 +6,7 @@ vi.setConfig({ testTimeout: 400_000, hookTimeout: 120_000 });
 const machine = new Machine();
 const typed = (line: string, input = '') => {
   const ended = machine.type(line, input);
-  expect(ended, `${line}: ${ended.stderr}`).toMatchObject({ status: 0 });
+  expect(ended, `${line}: ${ended.stderr}${ended.stdout}`).toMatchObject({ status: 0 });
   return ended;
 };
 
@@ -70,9 +70,26 @@ describe.runIf(isPossible)('what install.sh says at its end', () => {
     expect(typed(`tr '\\0' ' ' </proc/$(${server})/cmdline`).stdout).toMatch(
       /\/opt\/rasket\/\.cache\/build\/\w{64}\/main\.js serve/,
     );
+    // Without a key it is looked at as root, and by nobody else.
+    const portsMissing = {
+      status: 1,
+      stdout: expect.stringMatching(/port_not_open.*port 25 needs root or CAP_NET_BIND_SERVICE/),
+    };
+    const keyless = machine.type('rasket doctor');
+    expect(keyless).toMatchObject(portsMissing);
+    expect(keyless.stdout).toMatch(/^This machine +\/var\/lib\/rasket, /m);
+    expect(keyless.stdout).toContain('Not asked, without a key');
+    const anybody = machine.type('HOME=/nowhere setpriv --reuid=65534 --regid=65534 --clear-groups rasket doctor');
+    expect(anybody, anybody.stderr).toMatchObject({
+      status: 77,
+      stdout: expect.stringContaining('sudo rasket doctor'),
+    });
+    expect(anybody.stdout).toMatch(/port_not_open/);
     expect(commandsOf('Keep the key')).toEqual(['rasket login']);
     expect(typed('rasket login', `${key}\n`).stdout).toMatch(/is kept in/);
-    for (const command of commandsOf('See whether all is well')) typed(command);
+    // Nothing gave its account the capability that the unit gives.
+    for (const command of commandsOf('See whether all is well'))
+      expect(machine.type(command)).toMatchObject(portsMissing);
     const [create = ''] = commandsOf('Your first sending domain');
     expect(typed(create).stdout).toContain('v=spf1 a:mail.example.com ~all');
     const verify = /^ {5}Publish the records that it prints, then: (.*)$/m.exec(said)?.[1] ?? '';

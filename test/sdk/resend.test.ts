@@ -40,6 +40,7 @@ describe('the official resend client', () => {
       'contactProperties',
       'segments',
       'topics',
+      'broadcasts',
       'logs',
       'usage',
     ] as const) {
@@ -286,6 +287,44 @@ describe('the official resend client', () => {
     await ok(resend.suppressions.batch.add({ emails: ['one@example.org', 'two@example.org'] }));
     await ok(resend.suppressions.batch.remove({ emails: ['one@example.org', 'two@example.org'] }));
     expect((await ok(resend.suppressions.list())).data).toEqual([]);
+  });
+
+  it('writes broadcasts, sends them, and reads their report', async () => {
+    await scene.api('PATCH', '/team', {
+      key: team.key,
+      body: { sender_name: 'E', postal_address: { line1: 'Street 1', city: 'Berlin', country: 'DE' } },
+    });
+    const segment = await ok(resend.segments.create({ name: 'Subscribers' }));
+    const draft = {
+      ...{
+        name: 'News',
+        segmentId: segment.id,
+        from: `News <news@${domain.name}>`,
+        subject: 'Hello',
+        previewText: 'P',
+      },
+      ...{ html: '<p>Hello {{{FIRST_NAME|friend}}}</p>', replyTo: [`answers@${domain.name}`], topicId: null },
+    };
+    const { id } = await ok(resend.broadcasts.create(draft as never));
+    expect(await ok(resend.broadcasts.get(id))).toMatchObject({
+      ...{ object: 'broadcast', id, name: 'News', segment_id: segment.id, from: draft.from, preview_text: 'P' },
+      ...{ reply_to: draft.replyTo, html: draft.html, topic_id: null, status: 'draft' },
+    });
+    expect(await ok(resend.broadcasts.update(id, { subject: 'Hello again' }))).toMatchObject({ id });
+    expect((await ok(resend.broadcasts.list({ limit: 5 }))).data).toMatchObject([{ id, status: 'draft' }]);
+    const copy = await ok(resend.broadcasts.duplicate(id));
+    expect(await ok(resend.broadcasts.remove(copy.id))).toEqual({ object: 'broadcast', id: copy.id, deleted: true });
+    expect(await ok(resend.broadcasts.send(id, { scheduledAt: 'in 2 hours' }))).toEqual({ id });
+    expect(await ok(resend.broadcasts.get(id))).toMatchObject({ status: 'scheduled', subject: 'Hello again' });
+    expect(await ok(resend.broadcasts.cancel(id))).toEqual({ object: 'broadcast', id });
+    expect((await resend.broadcasts.cancel(id)).error).toMatchObject({ statusCode: 403, name: 'validation_error' });
+    const nobody = { object: 'list', has_more: false, data: [] };
+    expect(await ok(resend.broadcasts.recipients(id, { type: 'bounced', bounceType: 'permanent' } as never))).toEqual(
+      nobody,
+    );
+    expect(await ok(resend.broadcasts.clickedLinks(id))).toEqual(nobody);
+    const sent = await ok(resend.broadcasts.create({ ...draft, send: true, scheduledAt: 'in 1 hour' } as never));
+    expect((await ok(resend.broadcasts.get(sent.id))).status).toBe('scheduled');
   });
 
   it('keeps contacts, their properties, segments and topics', async () => {

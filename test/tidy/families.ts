@@ -30,6 +30,7 @@ export const trees: Tree[] = [
     },
     besides: {
       access: 'who may do what: asked by every family, owned by none',
+      'broadcast-recipients': 'whom broadcasts went to: the emails write it too, and know no broadcast',
       'shared-bodies': 'the html and text of a broadcast, which its emails have in common',
       contents: 'what emails sent and received consist of beside their rows',
       operators: 'who runs the installation: made and ended on its machine alone, so that no operation does it',

@@ -1,14 +1,19 @@
 import type { NotReadyObject, ReadyCheck, ReadyObject } from '../../../src/contract/index.ts';
 import { ApiFault, type Client } from '../../client/index.ts';
 import { readiness } from '../../families/system.ts';
+import { columnsOfFindings, findingRows } from '../../families/findings.ts';
 import { EXIT, formatTable, tableColumns, type Terminal } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 
-export async function getReady({ client, terminal, isJson, fail }: Session): Promise<void> {
+export async function getReady({ client, terminal, isJson, fail, here }: Session): Promise<void> {
   const ready = await askReady(client);
-  if (ready.status !== 'ok') fail(EXIT.server);
+  // That it can serve is what a script waits for, whatever else is wrong.
+  if (ready.failed.length > 0) fail(EXIT.server);
   if (isJson) return terminal.printJson(ready);
-  terminal.print(formatChecks(terminal, ready.checks));
+  const rows = findingRows(ready.findings ?? [], here);
+  const findings =
+    rows.length === 0 ? [] : [formatTable(terminal, rows, tableColumns(terminal, columnsOfFindings(rows)))];
+  terminal.print([formatChecks(terminal, ready.checks), ...findings].join('\n\n'));
 }
 
 /** A server that is not ready answers as an error and yet says everything. */

@@ -1,7 +1,8 @@
 /**
- * Upkeep: what has to go when its time is over. Each verb removes in small steps, may be interrupted anywhere, and never
- * touches anything that is not sent yet.
+ * Upkeep: what has to go when its time is over, and what a process reports of itself. Each verb that removes does so in
+ * small steps, may be interrupted anywhere, and never touches anything that is not sent yet.
  */
+export { createNode, type Node } from './node.ts';
 export { forgetIdempotencyKeys } from './forget-idempotency-keys.ts';
 export { createRemoval, type Removed } from './remove-expired.ts';
 export { removeOldAudit } from './remove-old-audit.ts';

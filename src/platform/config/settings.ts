@@ -107,6 +107,7 @@ export const sections = {
     retry_minutes: list(integer({ min: 1, max: 10_080, unit: 'minutes' }), { min: 1, max: 100 }),
     give_up_hours: integer({ min: 1, max: 720, unit: 'hours' }),
     ambiguous_hours: integer({ min: 1, max: 48, unit: 'hours' }),
+    overdue_minutes: integer({ min: 1, max: 10_080, unit: 'minutes' }),
     capture: flag(),
     verify_enforced_tls: flag(),
     poll_ms: integer({ min: 1, max: 60_000, unit: 'milliseconds' }),
@@ -172,6 +173,12 @@ export const sections = {
   imports: {
     max_at_once: integer({ min: 1, max: 100, unit: 'imports' }),
     slice_seconds: integer({ min: 0, max: 3600, ...seconds }),
+    lease_seconds: integer({ min: 1, max: 86_400, ...seconds }),
+    poll_ms: integer({ min: 1, max: 60_000, unit: 'milliseconds' }),
+  },
+  broadcasts: {
+    max_at_once: integer({ min: 1, max: 100, unit: 'broadcasts' }),
+    overdue_hours: integer({ min: 1, max: 8760, unit: 'hours' }),
     lease_seconds: integer({ min: 1, max: 86_400, ...seconds }),
     poll_ms: integer({ min: 1, max: 60_000, unit: 'milliseconds' }),
   },

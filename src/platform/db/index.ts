@@ -12,5 +12,6 @@ export { rewriteFile } from './unused-pages.ts';
 export { withoutCommitNotice } from './memo.ts';
 export { isDatabaseSetback, isUniqueViolation } from './faults.ts';
 export { beginsWith, findsFew, pageOf, pageSql, pageValues, textsIn, uuidsIn, type Page } from './lists.ts';
+export { pageInBatches } from './page-in-batches.ts';
 export { prefixPage } from './prefix-page.ts';
 export type { Db, Executor, OpenDbOptions, Row, Dialect, Value } from './types.ts';

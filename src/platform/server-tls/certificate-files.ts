@@ -21,7 +21,8 @@ export interface FileFault {
 export interface Examined {
   /** Undefined where a fault was found. */
   keys: TlsKeys | undefined;
-  /** When the certificate ends, in milliseconds; undefined where there is none. */
+  /** When the certificate begins and ends, in milliseconds; undefined where there is none. */
+  startsAt: number | undefined;
   endsAt: number | undefined;
   faults: readonly FileFault[];
 }
@@ -49,8 +50,9 @@ export function examineCertificate(files: Files): Examined {
     () => (key === undefined ? undefined : createPrivateKey(key)),
     about('tls.key_file', `${ofKey} holds no private key in PEM without a passphrase`),
   );
-  const endsAt = leaf?.validToDate.getTime();
-  if (!leaf || !privateKey || cert === undefined || key === undefined) return { keys: undefined, endsAt, faults };
+  const [startsAt, endsAt] = [leaf?.validFromDate.getTime(), leaf?.validToDate.getTime()];
+  if (!leaf || !privateKey || cert === undefined || key === undefined)
+    return { keys: undefined, startsAt, endsAt, faults };
   if (!leaf.checkPrivateKey(privateKey)) {
     const says = `${ofKey} is not the key of the first certificate in ${files.cert}; our own stands first, those that signed it behind it`;
     faults.push({ setting: 'tls.key_file', text: says, cause: undefined });
@@ -60,7 +62,7 @@ export function examineCertificate(files: Files): Examined {
       about('tls.certificate_file', `${ofCert} cannot be used for TLS`),
     );
   }
-  return { keys: faults.length === 0 ? { cert, key } : undefined, endsAt, faults };
+  return { keys: faults.length === 0 ? { cert, key } : undefined, startsAt, endsAt, faults };
 }
 
 function readText(setting: FileFault['setting'], file: string, faults: FileFault[]): string | undefined {

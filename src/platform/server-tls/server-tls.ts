@@ -25,7 +25,8 @@ export interface ServerTls {
 export interface CertificateStanding {
   /** As the setting names it; empty where none is named and the certificate is self-signed. */
   file: string;
-  /** In milliseconds; undefined for a self-signed one, which is replaced by itself. */
+  /** In milliseconds; both undefined for a self-signed one, which is replaced by itself. */
+  startsAt: number | undefined;
   endsAt: number | undefined;
   /** Why the files as they are now are not in use. */
   fault: string | undefined;
@@ -49,7 +50,7 @@ export function openServerTls({ config, dataDir, clock, log }: ServerTlsOptions)
   let seen = files && stampOf(files);
   let inUse: Read = files
     ? readFiles(files)
-    : { keys: keepSelfSigned({ dataDir, host, now: clock.now() }), endsAt: undefined };
+    : { keys: keepSelfSigned({ dataDir, host, now: clock.now() }), startsAt: undefined, endsAt: undefined };
   let fault: string | undefined;
   if (!files)
     log.warn({ host }, 'the SMTP ports show a self-signed certificate; name a real one as tls.certificate_file');
@@ -87,7 +88,7 @@ export function openServerTls({ config, dataDir, clock, log }: ServerTlsOptions)
   return {
     current: () => inUse.keys,
     onChange: (listener) => void listeners.add(listener),
-    standing: () => ({ file, endsAt: inUse.endsAt, fault }),
+    standing: () => ({ file, startsAt: inUse.startsAt, endsAt: inUse.endsAt, fault }),
     reload,
     close: stop,
   };
@@ -95,6 +96,7 @@ export function openServerTls({ config, dataDir, clock, log }: ServerTlsOptions)
 
 interface Read {
   keys: TlsKeys;
+  startsAt: number | undefined;
   endsAt: number | undefined;
 }
 
@@ -110,7 +112,7 @@ function stampOf({ cert, key }: Files): string {
 
 /** Throws the first fault. */
 function readFiles(files: Files): Read {
-  const { keys, endsAt, faults } = examineCertificate(files);
-  if (keys) return { keys, endsAt };
+  const { keys, startsAt, endsAt, faults } = examineCertificate(files);
+  if (keys) return { keys, startsAt, endsAt };
   throw new CertificateFault(faults[0]?.text, { cause: faults[0]?.cause });
 }

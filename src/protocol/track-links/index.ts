@@ -15,4 +15,7 @@ export {
   type MailOfDomain,
   type TrackedMail,
 } from './token.ts';
-export { trackHtml, type TrackOptions } from './track-html.ts';
+export { endOfBody, startTagsOf } from './elements.ts';
+export { decodeKnownReferences } from './references.ts';
+export type { StartTag } from './scan-html.ts';
+export { isWebAddress, trackHtml, type TrackOptions } from './track-html.ts';

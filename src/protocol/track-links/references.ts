@@ -16,6 +16,11 @@ const ALSO_WITHOUT_SEMICOLON = new Map([
 const WITH_SEMICOLON = new Map([
   ...ALSO_WITHOUT_SEMICOLON,
   ...Object.entries({ apos: "'", colon: ':', sol: '/', quest: '?', equals: '=', num: '#', percnt: '%', period: '.' }),
+  // The rest of what stands for ASCII: an address whose scheme is written with these is read as browsers read it.
+  ...Object.entries({ Tab: '\t', NewLine: '\n', excl: '!', dollar: '$', lpar: '(', rpar: ')', ast: '*', midast: '*' }),
+  ...Object.entries({ plus: '+', comma: ',', semi: ';', commat: '@', lsqb: '[', lbrack: '[', bsol: '\\', rsqb: ']' }),
+  ...Object.entries({ rbrack: ']', Hat: '^', lowbar: '_', UnderBar: '_', grave: '`', DiacriticalGrave: '`' }),
+  ...Object.entries({ lcub: '{', lbrace: '{', verbar: '|', vert: '|', VerticalLine: '|', rcub: '}', rbrace: '}' }),
 ]);
 
 const REFERENCE = /&(?:#(?:[xX]([0-9a-fA-F]+)|([0-9]+));?|([A-Za-z][A-Za-z0-9]*)([;=]?))/g;
@@ -25,18 +30,24 @@ const REFERENCE = /&(?:#(?:[xX]([0-9a-fA-F]+)|([0-9]+));?|([A-Za-z][A-Za-z0-9]*)
  * a link that might be read wrong is better left alone.
  */
 export function decodeReferences(value: string): string | undefined {
-  if (!value.includes('&')) return value;
-  let isKnown = true;
+  const { text, isWhole } = decodeKnownReferences(value);
+  return isWhole ? text : undefined;
+}
+
+/** The same with references that are not known here left as they stand; `isWhole` where there is none. */
+export function decodeKnownReferences(value: string): { text: string; isWhole: boolean } {
+  if (!value.includes('&')) return { text: value, isWhole: true };
+  let isWhole = true;
   const text = value.replace(REFERENCE, (whole, hex?: string, decimal?: string, name?: string, next?: string) => {
     if (name === undefined) return characterOf(hex === undefined ? parseInt(decimal ?? '') : parseInt(hex, 16));
     if (next === ';') {
-      isKnown &&= WITH_SEMICOLON.has(name);
+      isWhole &&= WITH_SEMICOLON.has(name);
       return WITH_SEMICOLON.get(name) ?? whole;
     }
     // HTML §13.2.5.73: before "=" it is the name of a parameter, as in "?a=1&copy=2".
     return next === '=' ? whole : (ALSO_WITHOUT_SEMICOLON.get(name) ?? whole);
   });
-  return isKnown ? text : undefined;
+  return { text, isWhole };
 }
 
 const windows1252 = new TextDecoder('windows-1252');

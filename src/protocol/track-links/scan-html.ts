@@ -12,11 +12,33 @@ export interface Scan {
   read: number;
 }
 
+/** An element's start tag: its attributes by their names in lower case, their values as they are written. */
+export interface StartTag {
+  name: string;
+  attributes: ReadonlyMap<string, string>;
+}
+
 interface Tag {
   name: string;
   end: number;
   href: LinkPlace | undefined;
   isOptedOut: boolean;
+  /** Kept where somebody looks at them. */
+  attributes: Map<string, string> | undefined;
+}
+
+const newTag = (name: string, isLookedAt: boolean): Tag => ({
+  ...{ name, end: 0, href: undefined, isOptedOut: false },
+  attributes: isLookedAt ? new Map() : undefined,
+});
+
+/** The first of several attributes of one name counts (HTML §13.2.5.33). */
+function note(tag: Tag, name: string, { html, start, end }: LinkPlace & { html: string }): void {
+  if (tag.attributes && !tag.attributes.has(name)) tag.attributes.set(name, html.slice(start, end));
+  if (tag.name !== 'a' && tag.name !== 'area') return;
+  if (name === 'href') tag.href ??= { start, end };
+  if (name === LONGEST_NAME) tag.isOptedOut = true;
+  if (name === 'clicktracking' && /^off$/i.test(html.slice(start, end))) tag.isOptedOut = true;
 }
 
 /** HTML §13.2.5: white space is these five characters and no others. */
@@ -42,7 +64,7 @@ const SCRIPT_STEP = /<!--|-->|<(\/?)script(?=[\t\n\f\r />])/gi;
  * Finds the links of an HTML text as a browser's tokenizer would (HTML §13.2.5), looking at each character a fixed number
  * of times however broken the text is: what is opened and never closed ends the scan, as it ends the page.
  */
-export function scanHtml(html: string): Scan {
+export function scanHtml(html: string, visit?: (tag: StartTag) => void): Scan {
   const links: LinkPlace[] = [];
   let read = 0;
   let bodyEnd = -1;
@@ -71,6 +93,7 @@ export function scanHtml(html: string): Scan {
   function element(open: number): number {
     const tag = readTag(open + 1);
     if (!tag) return -1;
+    if (tag.attributes) visit?.({ name: tag.name, attributes: tag.attributes });
     if (tag.href && !tag.isOptedOut) links.push(tag.href);
     if (tag.name === 'plaintext') return -1;
     if (tag.name === 'script') return scriptEnd(tag.end);
@@ -110,7 +133,7 @@ export function scanHtml(html: string): Scan {
   /** A tag from its name on; undefined when the text ends inside it, for then there is no tag. */
   function readTag(nameAt: number): Tag | undefined {
     let at = past(isTagName, nameAt);
-    const tag: Tag = { name: html.slice(nameAt, at).toLowerCase(), end: 0, href: undefined, isOptedOut: false };
+    const tag: Tag = newTag(html.slice(nameAt, at).toLowerCase(), visit !== undefined);
     const isLink = tag.name === 'a' || tag.name === 'area';
     for (;;) {
       at = past(isSpaceOrSlash, at);
@@ -119,15 +142,12 @@ export function scanHtml(html: string): Scan {
       const nameFrom = at;
       at = past(isAttributeName, at + 1);
       // Longer names are none of these, and there may be a million attributes.
-      const isKnown = isLink && at - nameFrom <= LONGEST_NAME.length;
+      const isKnown = (isLink || tag.attributes) && at - nameFrom <= LONGEST_NAME.length;
       const name = isKnown ? html.slice(nameFrom, at).toLowerCase() : '';
       const value = readValue(at);
       if (!value) return undefined;
       at = value.next;
-      // The first of several attributes of one name counts (HTML §13.2.5.33).
-      if (name === 'href') tag.href ??= { start: value.start, end: value.end };
-      if (name === LONGEST_NAME) tag.isOptedOut = true;
-      if (name === 'clicktracking' && /^off$/i.test(html.slice(value.start, value.end))) tag.isOptedOut = true;
+      if (name !== '') note(tag, name, { html, start: value.start, end: value.end });
     }
   }
 

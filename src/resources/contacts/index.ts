@@ -40,3 +40,6 @@ export {
 export { hashOfEmail } from './consent.store.ts';
 export { findContactsByIds, type ContactRow } from './contacts.store.ts';
 export { updateContact } from './update-contact.ts';
+export { valuesOf } from './property-values.ts';
+export { countAudience } from './audience.store.ts';
+export { countMembers, membersPage } from './members.ts';

@@ -2,6 +2,7 @@ import type { Executor } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { Subscription } from '../../protocol/contact-filter/index.ts';
 import type { PreferenceLink } from '../../protocol/preference-links/index.ts';
+import { countOutcomes } from '../broadcast-recipients/index.ts';
 import { declaredProperties } from '../contact-properties/index.ts';
 import { findTeam, type TeamRow } from '../teams/index.ts';
 import { choicesOf, forgetConfirmations, liveTopics, type Choice, type TopicRow } from '../topics/index.ts';
@@ -58,9 +59,20 @@ export function changePreferences(
     const origin: ConsentOrigin = { source, emailId: link.emailId };
     await apply(store, tx, { link, row, before, change, origin });
     // A private topic that was just left stays in sight, so that there is a way back.
-    return look(tx, link, new Set(before.topics.map(({ id }) => id)));
+    const after = await look(tx, link, new Set(before.topics.map(({ id }) => id)));
+    if (after && hasLeft(before, after)) await reportLeaving(tx, link);
+    return after;
   });
 }
+
+/** What the mail was about, or everything. */
+const hasLeft = (before: Preferences, after: Preferences): boolean =>
+  (after.isUnsubscribed && !before.isUnsubscribed) ||
+  (after.topic?.subscription === 'opt_out' && before.topic?.subscription === 'opt_in');
+
+/** In the report of the broadcast whose mail the link stands in. */
+const reportLeaving = (tx: Executor, { emailId }: PreferenceLink): Promise<void> =>
+  emailId === null ? Promise.resolve() : countOutcomes(tx, [{ emailId, type: 'unsubscribed' }]);
 
 interface Applying {
   link: PreferenceLink;

@@ -127,5 +127,6 @@ function receivingAnew(locked: DomainRow, { receiving }: DomainChange, now: numb
     receiving_since: receiving === 'enabled' ? now : null,
     receiving_verified_at: null,
     receiving_failing_since: null,
+    receiving_lost_at: null,
   };
 }

@@ -49,6 +49,8 @@ export async function composeDomain(
     receiving_since: receiving === 'enabled' ? now : null,
     receiving_verified_at: null,
     receiving_failing_since: null,
+    lost_at: null,
+    receiving_lost_at: null,
   };
   const keys = await newDkimKeys(store, id);
   return { row, records: expectedRecords(store, row, keys), keys };

@@ -48,6 +48,9 @@ export interface DomainRow {
   receiving_since: number | null;
   receiving_verified_at: number | null;
   receiving_failing_since: number | null;
+  /** When it stopped being verified because its records were gone; null for one that never was, and once it is again. */
+  lost_at: number | null;
+  receiving_lost_at: number | null;
 }
 
 export interface RecordRow {

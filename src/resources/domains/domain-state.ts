@@ -42,6 +42,12 @@ export function standingAfter(
   return { verifiedAt: isOver ? null : before.verifiedAt, failingSince, waitingSince };
 }
 
+/** When a capability was lost that there was; never having had it is no loss. */
+export function lostAtAfter(before: Standing, after: Standing, lostAt: number | null, now: number): number | null {
+  if (after.verifiedAt !== null) return null;
+  return before.verifiedAt === null ? lostAt : now;
+}
+
 /**
  * A name becomes a team's with its verification, and stays so for as long as its records are waited for, whatever they are
  * waited for: a lost key must not give the name away with it.

@@ -38,6 +38,8 @@ const COLUMNS = [
   'receiving_since',
   'receiving_verified_at',
   'receiving_failing_since',
+  'lost_at',
+  'receiving_lost_at',
 ] as const;
 
 export async function insertDomain(
@@ -124,6 +126,8 @@ const STATE = [
   'receiving_since',
   'receiving_verified_at',
   'receiving_failing_since',
+  'lost_at',
+  'receiving_lost_at',
 ] as const;
 
 export async function saveState(tx: Executor, domain: DomainRow): Promise<void> {

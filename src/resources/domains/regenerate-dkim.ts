@@ -48,6 +48,8 @@ async function replaceKeys(
     ...domain,
     verified_at: staysVerified ? domain.verified_at : null,
     failing_since: null,
+    // What is waited for now is the record of the new key.
+    lost_at: null,
     first_checked_at: domain.checked_at === null ? null : now,
   };
   row.status = statusOf(row);

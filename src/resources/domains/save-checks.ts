@@ -6,6 +6,7 @@ import type { Verdict } from '../../protocol/dns-diagnosis/index.ts';
 import { deleteKeys, keysOf, setKeyStatus } from './dkim-keys.store.ts';
 import { isSameRecord, type DomainRow, type DomainStatus, type RecordRow } from './domain-rows.ts';
 import {
+  lostAtAfter,
   ownedSinceAfter,
   isForReceiving,
   isForSending,
@@ -113,6 +114,8 @@ export function stateAfter(
     receiving_since: receiving.waitingSince,
     receiving_verified_at: receiving.verifiedAt,
     receiving_failing_since: receiving.failingSince,
+    lost_at: lostAtAfter(sendingStanding(domain), sending, domain.lost_at, now),
+    receiving_lost_at: lostAtAfter(receivingStanding(domain), receiving, domain.receiving_lost_at, now),
   };
   after.status = statusOf(after);
   return { domain: after, records: records.map((record) => recordAfter(after, record, verdictOf(record))) };

@@ -57,6 +57,9 @@ export async function switchOff(store: Store, tx: Executor, owner: DomainRow, of
     receiving_since: null,
     receiving_verified_at: null,
     receiving_failing_since: null,
+    // Its team was told that the name is another's.
+    lost_at: null,
+    receiving_lost_at: null,
   };
   after.status = statusOf(after);
   const before = await recordsToCheck(tx, owner.id);

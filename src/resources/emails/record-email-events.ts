@@ -1,6 +1,7 @@
 import { LAST_EVENTS, recordEvents, type Happening, type LastEvent, type NewEvent } from '../../events/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import type { Ids } from '../../platform/ids/index.ts';
+import { countClicks, countOutcomes, type BroadcastOutcome } from '../broadcast-recipients/index.ts';
 import { advanceLastEvent, type EmailRow } from './emails.store.ts';
 
 /** What the envelope of an event says of its email. */
@@ -18,7 +19,7 @@ export type EmailEvent = {
 /**
  * Moves emails forward to the states of these events, and records the events. An email moves to a state at most once, so the
  * events of that move are the first of their type: several where deliveries of one email settle together. They are counted
- * once (`additionsOf`). States come before counts, in the order of `LAST_EVENTS`: transactions that write the same rows never
+ * once (`additionsOf`). Those of a broadcast are added to its report. States come before counts, in the order of `LAST_EVENTS`: transactions that write the same rows never
  * deadlock.
  */
 export async function recordEmailEvents(tx: Executor, ids: Ids, events: readonly EmailEvent[]): Promise<void> {
@@ -44,4 +45,24 @@ export async function recordEmailEvents(tx: Executor, ids: Ids, events: readonly
       return { ...event, ...envelope, isFirst: isFirst ?? moved.has(`${subjectId} ${event.type}`) };
     }),
   );
+  await reportToBroadcasts(tx, ids, events);
 }
+
+async function reportToBroadcasts(tx: Executor, ids: Ids, events: readonly EmailEvent[]): Promise<void> {
+  const outcomes = events.filter(({ email, type }) => email.broadcast_id !== null && !BORN.has(type)).map(outcomeOf);
+  if (outcomes.length === 0) return;
+  await countOutcomes(tx, outcomes);
+  await countClicks(tx, () => ids.uuid(), outcomes);
+}
+
+/** An email that is accepted is in the report from the beginning. */
+const BORN = new Set<string>(['email.queued', 'email.scheduled']);
+
+function outcomeOf(event: EmailEvent): BroadcastOutcome {
+  const outcome = { emailId: event.email.id, type: event.type };
+  if (event.type === 'email.clicked') return { ...outcome, link: event.data.click.link };
+  if (event.type === 'email.bounced') return { ...outcome, bounce: BOUNCES[event.data.bounce.type] };
+  return outcome;
+}
+
+const BOUNCES = { Permanent: 'permanent', Transient: 'transient', Undetermined: 'undetermined' } as const;

@@ -10,4 +10,10 @@ export {
   mustHaveDatabase,
 } from './installation.ts';
 export { sealAnew, type SealedAnew } from './seal-anew.ts';
-export { createSendSwitch, setSending, type SendSwitch } from './send-switch.ts';
+export {
+  createSendSwitch,
+  sendSwitchMovedAt,
+  setSending,
+  type SendSwitch,
+  type SendSwitchName,
+} from './send-switch.ts';

@@ -7,12 +7,18 @@ export async function readSetting<Value>(db: Executor, name: string): Promise<Va
   return row && (JSON.parse(row.value) as Value);
 }
 
+export async function readChangedAt(db: Executor, name: string): Promise<number | null> {
+  const row = await db.get<{ at: number }>('select changed_at as at from instance_settings where name = ?', [name]);
+  return row?.at ?? null;
+}
+
 export async function writeSetting(db: Executor, name: string, value: unknown, at: number): Promise<void> {
-  await db.run('update instance_settings set value = ?, changed_at = ? where name = ?', [
-    JSON.stringify(value),
-    at,
-    name,
-  ]);
+  await db.insertMany(
+    'instance_settings',
+    ['name', 'value', 'changed_at'],
+    [[name, JSON.stringify(value), at]],
+    'on conflict (name) do update set value = excluded.value, changed_at = excluded.changed_at',
+  );
 }
 
 /** Writes a setting that nobody has written; of two processes at once one does. */

@@ -1,6 +1,6 @@
 import { refuse } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
-import { readSetting, writeSetting } from './instance.store.ts';
+import { readChangedAt, readSetting, writeSetting } from './instance.store.ts';
 
 export interface SendSwitch {
   isOn: boolean;
@@ -8,16 +8,24 @@ export interface SendSwitch {
   reason: string | null;
 }
 
-const NAME = 'sending';
+/** Of all mail, and of mail to many alone. */
+export type SendSwitchName = 'sending' | 'sending.marketing';
 const REASON_CHARS_MAX = 200;
 
-/** Whether this installation sends at all. What was read is remembered until somebody moves the switch. */
-export function createSendSwitch(store: Store): () => Promise<SendSwitch> {
+/** Whether this installation sends, at all or to many. What was read is remembered until somebody moves the switch. */
+export function createSendSwitch(store: Store, switchName: SendSwitchName = 'sending'): () => Promise<SendSwitch> {
   const read = store.db.memo(['instance_settings'], (name) => readSetting<SendSwitch>(store.db, name));
-  return async () => (await read(NAME)) ?? { isOn: true, reason: null };
+  return async () => (await read(switchName)) ?? { isOn: true, reason: null };
 }
 
-export async function setSending(store: Store, wanted: { isOn: boolean; reason?: string | undefined }): Promise<void> {
+/** When it was moved last. */
+export const sendSwitchMovedAt = ({ db }: Pick<Store, 'db'>): Promise<number | null> => readChangedAt(db, 'sending');
+
+export async function setSending(
+  store: Store,
+  wanted: { isOn: boolean; reason?: string | undefined },
+  switchName: SendSwitchName = 'sending',
+): Promise<void> {
   const reason = wanted.reason?.trim() ?? '';
   if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(reason) || reason.length > REASON_CHARS_MAX) {
     throw refuse('validation_error', {
@@ -26,5 +34,5 @@ export async function setSending(store: Store, wanted: { isOn: boolean; reason?:
     });
   }
   const value: SendSwitch = { isOn: wanted.isOn, reason: wanted.isOn || reason === '' ? null : reason };
-  await writeSetting(store.db, NAME, value, store.clock.now());
+  await writeSetting(store.db, switchName, value, store.clock.now());
 }

@@ -2,6 +2,7 @@ import { noCounts } from '../../events/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import { refuse, type Refusal } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../access/index.ts';
+import { broadcastNames } from '../broadcasts/index.ts';
 import { countEmails, emailsFor } from './count-emails.ts';
 import { countScopes, scopesFor } from './count-scopes.ts';
 import { domainNames } from './metrics.store.ts';
@@ -19,6 +20,7 @@ type Row = Partial<Record<Metric, number>> & {
   domain_name?: string;
   email_id?: string;
   broadcast_id?: string;
+  broadcast_name?: string;
 };
 
 type Range = Pick<Period, 'from' | 'until'>;
@@ -83,17 +85,26 @@ const tooMany = (): Refusal =>
     say: `The answer would have more than ${ROWS_MAX} rows; give a shorter range, a longer granularity or fewer dimensions.`,
   });
 
+/** Of domains and broadcasts, by their ids; what was deleted has none. */
 async function namesOf(ctx: Ctx, subjects: readonly Subject[]): Promise<Map<string, string>> {
-  const ids = [...new Set(subjects.map(({ domainId }) => domainId).filter((id) => id !== undefined))];
-  return ids.length === 0 ? new Map() : domainNames(ctx.store.db, ctx.teamId, ids);
+  const { db } = ctx.store;
+  const idsOf = (ids: readonly (string | undefined)[]) => [...new Set(ids.filter((id) => id !== undefined))];
+  const domains = idsOf(subjects.map(({ domainId }) => domainId));
+  const broadcasts = idsOf(subjects.map(({ broadcastId }) => broadcastId));
+  return new Map([
+    ...(domains.length === 0 ? [] : await domainNames(db, ctx.teamId, domains)),
+    ...(broadcasts.length === 0 ? [] : await broadcastNames(db, ctx.teamId, broadcasts)),
+  ]);
 }
 
 function presentSubject({ domainId, emailId, broadcastId }: Subject, names: Map<string, string>): Row {
   const name = domainId === undefined ? undefined : names.get(domainId);
+  const broadcast = broadcastId === undefined ? undefined : names.get(broadcastId);
   return {
     ...(domainId === undefined ? {} : { domain_id: domainId }),
     ...(name === undefined ? {} : { domain_name: name }),
     ...(emailId === undefined ? {} : { email_id: emailId }),
     ...(broadcastId === undefined ? {} : { broadcast_id: broadcastId }),
+    ...(broadcast === undefined ? {} : { broadcast_name: broadcast }),
   };
 }

@@ -17,15 +17,28 @@ export function mustBeWritable(input: CreateTemplateRequest | UpdateTemplateRequ
   if (input.alias && isUuid(input.alias)) {
     faults.push({ path: 'alias', message: 'alias must not have the form of a UUID; templates are also named by id.' });
   }
+  faults.push(...messageFaults(input), ...variableFaults(input.variables ?? []));
+  if (faults.length > 0) throw invalidFields(faults);
+}
+
+/** The fields of a message that is written once and merged for many. */
+export interface WrittenMessage {
+  from?: string | null | undefined;
+  reply_to?: string | string[] | null | undefined;
+  subject?: string | null | undefined;
+  html?: string | null | undefined;
+  text?: string | null | undefined;
+}
+
+export function messageFaults(input: WrittenMessage): FieldFault[] {
+  const faults: FieldFault[] = [];
   if (typeof input.from === 'string') faults.push(...mailboxFaults('from', [input.from], false));
   const replyTo = readList(input.reply_to);
   if (replyTo.length > REPLY_TO_MAX) {
     const message = `reply_to may name at most ${REPLY_TO_MAX} addresses; got ${replyTo.length}.`;
     faults.push({ path: 'reply_to', message });
   } else faults.push(...mailboxFaults('reply_to', replyTo, Array.isArray(input.reply_to)));
-  faults.push(...subjectFaults(input.subject ?? ''), ...variableFaults(input.variables ?? []));
-  faults.push(...bodyFaults(input.html ?? '', input.text ?? ''));
-  if (faults.length > 0) throw invalidFields(faults);
+  return [...faults, ...subjectFaults(input.subject ?? ''), ...bodyFaults(input.html ?? '', input.text ?? '')];
 }
 
 /** Checked again when the fields that a change leaves out are known. */

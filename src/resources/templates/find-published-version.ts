@@ -1,6 +1,7 @@
 import type { Executor } from '../../platform/db/index.ts';
 import { readVersion, type PublishedVersion } from './published-versions.ts';
 import { findTemplate, findVersion } from './templates.store.ts';
+import { readVariables } from './variables.ts';
 
 /** The version of a template that sends use at present; undefined without such a template, or when it was never published. */
 export async function findPublishedVersion(
@@ -12,4 +13,26 @@ export async function findPublishedVersion(
   if (!template?.published_version_id) return undefined;
   const row = await findVersion(db, template.published_version_id);
   return row && readVersion(row);
+}
+
+/** What a campaign takes of a template: the bodies as they are written, for nobody's values are known yet. */
+export interface PublishedContent {
+  versionId: string;
+  html: string;
+  text: string | null;
+  fallbacks: ReadonlyMap<string, string>;
+}
+
+/** As `findPublishedVersion` finds it. */
+export async function findPublishedContent(
+  db: Executor,
+  teamId: string,
+  id: string,
+): Promise<PublishedContent | undefined> {
+  const template = await findTemplate(db, teamId, id);
+  const row = template?.published_version_id ? await findVersion(db, template.published_version_id) : undefined;
+  if (!row) return undefined;
+  const declared = readVariables(row.variables).filter(({ fallback }) => fallback !== null);
+  const fallbacks = new Map(declared.map(({ key, fallback }) => [key, String(fallback)]));
+  return { versionId: row.id, html: row.html, text: row.text, fallbacks };
 }

@@ -9,7 +9,8 @@ import { contactCount, usageOf, type Counts } from './usage.store.ts';
 /** Families that are not built yet have used nothing. */
 const NOTHING_YET = 0;
 
-export async function getUsage(ctx: Ctx): Promise<UsageObject> {
+/** How many broadcasts there are is the broadcasts' to say, and those know the plan. */
+export async function getUsage(ctx: Ctx, { broadcasts }: { broadcasts: number }): Promise<UsageObject> {
   const { store, teamId } = ctx;
   const now = store.clock.now();
   const [plan, usage, domains, contacts, segments, stored] = await Promise.all([
@@ -29,7 +30,7 @@ export async function getUsage(ctx: Ctx): Promise<UsageObject> {
     },
     contacts: { used: contacts, limit: plan.contact_limit },
     segments: { used: segments, limit: null },
-    broadcasts: { used: NOTHING_YET, limit: null },
+    broadcasts: { used: broadcasts, limit: null },
     ai_credits: { used: NOTHING_YET, limit: 0, next_increase_at: null },
     automation_runs: { used: NOTHING_YET, limit: 0, resets_at: month },
     domains: { used: domains, limit: plan.domain_limit },

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ApiAnswer } from '../../rig/api.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
-import { keyed, labelOf, makers, sampleCall } from './sample-calls.ts';
+import { keyed, labelOf, makers, queryOf, sampleCall } from './sample-calls.ts';
 
 /** Ids that are no bare UUIDs. */
 const PREFIXES: Record<string, string> = {
@@ -38,7 +38,7 @@ describe('what belongs to another team answers byte for byte as what does not ex
       // The bucket is full again, so that what is left of it says nothing either.
       scene.clock.advance(10_000);
       const { method, path, body } = sampleCall(operation, ids);
-      return scene.api(method, path, { key: stranger.key, body });
+      return scene.api(method, `${path}?${queryOf(operation, '')}`, { key: stranger.key, body });
     };
     const [foreign, absent] = [await ask(theirs), await ask(nobodys)];
     expect(foreign).toMatchObject({ status: 404, body: { name: 'not_found' } });
@@ -57,7 +57,7 @@ describe('what belongs to another team answers byte for byte as what does not ex
       if (own in PREFIXES) continue;
       for (const [name, id] of uuids.filter(([other]) => other !== own)) {
         const { method, path, body } = sampleCall(operation, { [own]: id });
-        const answer = await scene.api(method, path, { key: owner.key, body });
+        const answer = await scene.api(method, `${path}?${queryOf(operation, '')}`, { key: owner.key, body });
         expect(answer.status, `${labelOf(operation)} with a ${name}`).toBe(404);
       }
     }

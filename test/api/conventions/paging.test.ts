@@ -46,6 +46,16 @@ const listed: Listed[] = [
     make: (scene, team, i) => receiveMail(scene, team, { raw: `Message-ID: <${i}@example.org>\r\n\r\nNumber ${i}` }),
   },
   {
+    family: 'broadcasts',
+    path: '/broadcasts',
+    make: async (scene, team, i) => {
+      const body = { from: `a@${kept.domain}`, subject: 'News', name: i % 2 === 0 ? `Even ${i}` : `Odd ${i}` };
+      return (await scene.api('POST', '/broadcasts', { key: team.key, body })).body.id;
+    },
+    half: () => 'search=even&status=draft',
+    every: 'status=draft',
+  },
+  {
     family: 'domains',
     path: '/domains',
     make: async (scene, team, i) =>
@@ -283,7 +293,10 @@ describe('lists', () => {
       // Few, and oldest first; their own family tests them.
       'GET /webhooks/{webhook_id}/events/{event_id}/attempts',
       'GET /webhooks/{webhook_id}/parked',
-      // Without `has_more`, or of one segment or contact; their own families test them.
+      // Without `has_more`, or of one segment, contact or broadcast; their own families test them.
+      'GET /broadcasts/{broadcast_id}/clicked-links',
+      'GET /broadcasts/{broadcast_id}/exclusions',
+      'GET /broadcasts/{broadcast_id}/recipients',
       'GET /contacts',
       'GET /segments/{segment}/contacts',
       'GET /audiences/{segment}/contacts',

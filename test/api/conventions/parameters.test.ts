@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
-import { labelOf, lists, makers, operations, pagedLists, sampleCall, unsigned } from './sample-calls.ts';
+import { labelOf, lists, makers, operations, pagedLists, queryOf, sampleCall, unsigned } from './sample-calls.ts';
 
 // Whoever first calls an operation waits for the checks of its answers to be compiled, and here one test calls them all.
 vi.setConfig({ testTimeout: 240_000 });
@@ -17,7 +17,8 @@ describe('path and query parameters', () => {
   });
   afterAll(() => scene.close());
 
-  const pathOf = (operation: (typeof operations)[number]): string => sampleCall(operation, own).path;
+  const urlOf = (operation: (typeof operations)[number], query: string): string =>
+    `${sampleCall(operation, own).path}?${queryOf(operation, query)}`;
 
   const refused = (name: string | RegExp) => ({
     status: 422,
@@ -70,7 +71,7 @@ describe('path and query parameters', () => {
     for (const operation of lists) {
       for (const cursor of ['after', 'before']) {
         for (const value of ['', 'x', '1', '%00', `${randomUUID()}x`]) {
-          const answer = await scene.api('GET', `${pathOf(operation)}?${cursor}=${value}`, { key: team.key });
+          const answer = await scene.api('GET', urlOf(operation, `${cursor}=${value}`), { key: team.key });
           expect(answer, `${labelOf(operation)}?${cursor}=${value}`).toMatchObject({ status: 422 });
         }
       }
@@ -81,7 +82,7 @@ describe('path and query parameters', () => {
     // What is parked is read in one direction.
     for (const operation of pagedLists.filter(({ parameters }) => parameters.some(({ name }) => name === 'before'))) {
       const cursor = String(operation.parameters.find(({ name }) => name === 'after')?.example);
-      const answer = await scene.api('GET', `${pathOf(operation)}?after=${cursor}&before=${cursor}`, { key: team.key });
+      const answer = await scene.api('GET', urlOf(operation, `after=${cursor}&before=${cursor}`), { key: team.key });
       expect(answer, labelOf(operation)).toMatchObject(refused(/after and before/));
     }
   });
@@ -89,14 +90,14 @@ describe('path and query parameters', () => {
   const badLimits = ['0', '101', '-1', 'abc', '1.5', '', '%20', '1e1', '0x10', '%2B5', '٣', '9'.repeat(30), 'null'];
   it.each(badLimits)('limit=%s is 422 on every list', async (limit) => {
     for (const operation of lists) {
-      const answer = await scene.api('GET', `${pathOf(operation)}?limit=${encodeURI(limit)}`, { key: team.key });
+      const answer = await scene.api('GET', urlOf(operation, `limit=${encodeURI(limit)}`), { key: team.key });
       expect(answer, labelOf(operation)).toMatchObject(refused('limit must be a whole number from 1 to 100'));
     }
   });
 
   it.each(['1', '100', '20'])('limit=%s is taken on every list', async (limit) => {
     for (const operation of lists) {
-      const answer = await scene.api('GET', `${pathOf(operation)}?limit=${limit}`, { key: team.key });
+      const answer = await scene.api('GET', urlOf(operation, `limit=${limit}`), { key: team.key });
       expect(answer.status, labelOf(operation)).toBe(200);
     }
   });
@@ -107,7 +108,7 @@ describe('path and query parameters', () => {
         const values = (parameter.schema as { enum?: string[] }).enum;
         if (parameter.in !== 'query' || !values) continue;
         for (const value of ['nonsense', '', values[0]?.toUpperCase()]) {
-          const answer = await scene.api('GET', `${pathOf(operation)}?${parameter.name}=${value}`, { key: team.key });
+          const answer = await scene.api('GET', urlOf(operation, `${parameter.name}=${value}`), { key: team.key });
           expect(answer, `${labelOf(operation)}?${parameter.name}=${value}`).toMatchObject(refused(values[0] ?? ''));
         }
       }

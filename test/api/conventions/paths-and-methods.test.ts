@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { connectRaw } from '../../rig/raw-http.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
-import { keyed, labelOf, operations, sampleCall } from './sample-calls.ts';
+import { keyed, labelOf, operations, queryOf, sampleCall } from './sample-calls.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY'];
 
@@ -121,7 +121,7 @@ describe('paths and methods', () => {
     async (id) => {
       for (const operation of keyed.filter(({ path }) => path.includes('{') && !path.startsWith('/suppressions'))) {
         const { method, body } = sampleCall(operation);
-        const path = operation.path.replace(/\{\w+\}/, id);
+        const path = `${operation.path.replace(/\{\w+\}/, id)}?${queryOf(operation, '')}`;
         expect(await scene.api(method, path, { body })).toMatchObject({
           status: 401,
           body: { name: 'missing_api_key' },

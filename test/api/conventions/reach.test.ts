@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadContract } from '../../../src/contract/index.ts';
 import { createAccept } from '../../../src/flow/mail/accept/index.ts';
+import { createNode } from '../../../src/flow/upkeep/index.ts';
 import { createListeners } from '../../../src/flow/webhooks/index.ts';
 import { startHttp, type HttpPort } from '../../../src/http/index.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
@@ -29,6 +30,7 @@ beforeAll(async () => {
     tracking,
     accept: createAccept(world, () => undefined),
     wakeQueue: () => undefined,
+    node: createNode(world, { version: 'test', roles: [] }),
     listeners: createListeners(world),
   });
 });

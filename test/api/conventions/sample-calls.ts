@@ -38,6 +38,15 @@ export function sampleCall(operation: Operation, ids: Record<string, string> = {
   };
 }
 
+/** Parameters that the operation does not do without, as the contract shows them, and more. */
+export function queryOf(operation: Operation, more: string): string {
+  const needed = operation.parameters.filter(
+    ({ in: place, required, name }) => place === 'query' && required && !more.startsWith(`${name}=`),
+  );
+  const all = [...needed.map(({ name, example }) => `${name}=${encodeURIComponent(String(example))}`), more];
+  return all.filter((one) => one !== '').join('&');
+}
+
 export const labelOf = (operation: Operation): string => `${operation.method.toUpperCase()} ${operation.path}`;
 
 const isOperators = (operation: Operation): boolean => operation.operation['x-service-permission'] === 'operator';
@@ -109,6 +118,9 @@ export const makers: Record<string, (scene: Scene, team: Team) => Promise<string
         body: { name: 'One', filter: { field: 'email', op: 'contains', value: '@' } },
       })
     ).body.id,
+  broadcast_id: async (scene, team) =>
+    (await scene.api('POST', '/broadcasts', { key: team.key, body: { from: 'a@example.org', subject: 'One' } })).body
+      .id,
   import_id: async (scene, team) =>
     (await scene.api('POST', '/contacts/imports', { key: team.key, ...formOf('email\none@example.org\n') })).body.id,
   topic_id: async (scene, team) =>

@@ -16,6 +16,8 @@ import type { SubmittedMessage } from './submitted-message.ts';
 
 /** A send that its team may make, before any of it is written. */
 export interface Prepared {
+  /** Given where the message itself names it, as in links to leave. */
+  id?: string;
   draft: EmailDraft;
   domain: DomainRow;
   templateId: string | null;

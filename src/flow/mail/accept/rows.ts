@@ -49,10 +49,9 @@ export function rowsOfAll(
 function rowsOf(
   world: World,
   ctx: Ctx,
-  { draft, domain, templateId, message, shared }: Prepared,
+  { id = world.ids.uuid(), draft, domain, templateId, message, shared }: Prepared,
   { as, place: placeContents }: { as: AcceptedAs; place: PlaceContents },
 ): AcceptedRows {
-  const id = world.ids.uuid();
   const { written } = draft;
   const body = shared ? sharedBodyRow(id, shared) : bodyRow(world, id, draft);
   const sentAlong = draft.attachments.map((attachment, position): AttachmentRow => ({

@@ -18,6 +18,7 @@ import {
 import { holdsInForce } from './holds.store.ts';
 import type { AtLimit } from './in-flight.ts';
 import { isRetrying, laneNumber, type Lane } from './lanes.ts';
+import { leftSince } from './opt-outs.ts';
 import type { Outcome } from './outcome.ts';
 import { holdClaims } from './waiting.store.ts';
 
@@ -72,6 +73,7 @@ export async function claimDeliveries(world: World, tx: Executor, request: Claim
   if (rows.length === 0) return { ...NOTHING, ...counts };
   const addressed = rows.map((row) => ({ row, addresses: JSON.parse(row.recipients) as string[] }));
   const suppressed = await suppressedAmong(tx, addressed);
+  const left = await leftSince(tx, rows);
   const claimed = addressed.map(({ row, addresses }): ClaimedDelivery => {
     if (row.handed_off_at !== null) {
       const decided = addresses.map((address): Outcome => ({
@@ -84,7 +86,7 @@ export async function claimDeliveries(world: World, tx: Executor, request: Claim
     const recipients: string[] = [];
     const decided: Outcome[] = [];
     for (const address of addresses) {
-      const origin = suppressed.get(keyOf(row.team_id, address));
+      const origin = left.has(row.email_id) ? 'opt_out' : suppressed.get(keyOf(row.team_id, address));
       if (origin === undefined) recipients.push(address);
       else decided.push({ kind: 'suppressed', address, origin });
     }

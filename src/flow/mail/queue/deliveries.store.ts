@@ -72,6 +72,13 @@ export async function insertDeliveries(tx: Executor, rows: readonly DeliveryRow[
   );
 }
 
+/** How many deliveries of a broadcast were not tried yet, up to `max`; none of those that an operator holds. */
+export async function waitingOfBroadcast(db: Executor, broadcastId: string, max: number): Promise<number> {
+  const sql = `select count(*) as n from (select 1 from deliveries
+    where broadcast_id = ? and attempt = 0 and hold_id is null limit ?) as waiting`;
+  return Number((await db.get<{ n: number }>(sql, [broadcastId, max]))?.n ?? 0);
+}
+
 /** What may be claimed: the mail of one lane, so that however much another lane has, no other mail waits for it. */
 export interface DueWork {
   lane: Lane;

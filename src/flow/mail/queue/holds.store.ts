@@ -39,6 +39,10 @@ export function holdsById(db: Executor, ids: readonly string[], limit: number): 
 export const holdsInForce = (db: Executor): Promise<(Selection & { id: string; reason: string })[]> =>
   db.all('select id, kind, value, reason from queue_holds');
 
+/** Whether an operator holds all mail of a team. */
+export const isTeamHeld = async (db: Executor, teamId: string): Promise<boolean> =>
+  (await findHoldOn(db, { kind: 'team_id', value: teamId })) !== undefined;
+
 export async function removeHold(tx: Executor, id: string): Promise<boolean> {
   return (await tx.run('delete from queue_holds where id = ?', [id])) === 1;
 }

@@ -18,6 +18,7 @@ export {
   holdPage,
   holdsInForce,
   insertHold,
+  isTeamHeld,
   lockHolds,
   removeHold,
   type HoldRow,
@@ -51,5 +52,6 @@ export {
   removeClaimed,
   removeUnclaimed,
   reschedule,
+  waitingOfBroadcast,
   type DeliveryRow,
 } from './deliveries.store.ts';

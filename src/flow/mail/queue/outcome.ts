@@ -3,8 +3,8 @@ import type { RecipientOutcome } from '../deliver/index.ts';
 /** How a delivery ended for one recipient: what the mail server answered, or why none was asked. */
 export type Outcome =
   | Exclude<RecipientOutcome, { kind: 'suppressed' }>
-  /** `origin` is why the address is on the list; the simulator's has none. */
-  | { kind: 'suppressed'; address: string; origin?: 'bounce' | 'complaint' | 'manual' }
+  /** `origin` is why the address is on the list, or that its contact left; the simulator's has none. */
+  | { kind: 'suppressed'; address: string; origin?: 'bounce' | 'complaint' | 'manual' | 'opt_out' }
   | { kind: 'failed'; address: string; reason: 'ambiguous_submission' | 'domain_removed' | 'domain_unverified' }
   /** `detail`: why, in the operator's words. */
   | { kind: 'failed'; address: string; reason: 'dropped_by_operator'; detail: string }

@@ -271,20 +271,29 @@ function bounceFor(outcome: Of<'bounced'>): Bounce {
   }
 }
 
-const SUPPRESSED_REASONS = { bounce: 'previous_bounce', complaint: 'previous_complaint', manual: 'manual' } as const;
+const SUPPRESSED_REASONS = {
+  bounce: 'previous_bounce',
+  complaint: 'previous_complaint',
+  manual: 'manual',
+  opt_out: 'manual',
+} as const;
 
 function suppressed(row: DeliveryRow, done: Conclusion, group: Of<'suppressed'>[], to: string[]): void {
   const origin = group[0]?.origin;
   const reason = SUPPRESSED_REASONS[origin ?? 'bounce'];
-  const message =
-    origin === undefined
-      ? 'The mailbox simulator answers as if the address were on the suppression list.'
-      : 'The address is on the suppression list of this team, so nothing was sent to it.';
+  const message = suppressedBecause(origin);
   done.events.push({
     type: 'email.suppressed',
     data: { to, suppressed: { reason, type: 'Suppressed', message, diagnosticCode: [] } },
   });
   done.logLines.push((log) => log.suppressed({ emailId: row.email_id, to }));
+}
+
+function suppressedBecause(origin: Of<'suppressed'>['origin']): string {
+  if (origin === undefined) return 'The mailbox simulator answers as if the address were on the suppression list.';
+  if (origin === 'opt_out')
+    return 'The contact unsubscribed or was deleted after the broadcast had begun, so nothing was sent to it.';
+  return 'The address is on the suppression list of this team, so nothing was sent to it.';
 }
 
 const textOf = (outcome: Of<'deferred'> | Of<'bounced'>): string =>

@@ -1,0 +1,100 @@
+import { existsSync, statSync } from 'node:fs';
+import path from 'node:path';
+import type { Machine, MachineLook } from '../../cli/commands/machine.ts';
+import { closeStore, openStore } from '../../src/open-store.ts';
+import { systemClock } from '../../src/platform/clock/index.ts';
+import type { Config } from '../../src/platform/config/index.ts';
+import { schemaState } from '../../src/platform/db/index.ts';
+import { createLog } from '../../src/platform/log/index.ts';
+import { certificateFilesOf, examineCertificate } from '../../src/platform/server-tls/index.ts';
+import {
+  certificateFindings,
+  findingOf,
+  lookAtInstallation,
+  presentForOperator,
+  type Finding,
+  type Look,
+} from '../../src/resources/findings/index.ts';
+import { explain, OperatorFault } from '../explain.ts';
+import { becomeOwnerOf, findInstallation } from '../installation.ts';
+import { DEVELOPMENT_MARK, mustBeInitialised, readConfig } from './open.ts';
+import { addressOf } from './ready-file.ts';
+
+/** The installation of this machine, or that of RASKET_DATA; a development server is asked with its own key instead. */
+export function findMachine(env: Readonly<Record<string, string | undefined>>): Machine | undefined {
+  const named = env.RASKET_DATA ?? findInstallation()?.data;
+  if (named === undefined) return undefined;
+  const data = path.resolve(named);
+  if (existsSync(path.join(data, DEVELOPMENT_MARK)) || !isThere(data)) return undefined;
+  let config: Config | undefined;
+  const settings = (): Config => (config ??= readConfig({ data }));
+  return { data, url: isReadable(data) ? urlOf(data, settings) : undefined, look: () => look(data, settings) };
+}
+
+const isThere = (data: string): boolean => statSync(data, { throwIfNoEntry: false })?.isDirectory() ?? false;
+
+/** Its keys and its mail are for root and the account of the service alone. */
+function isReadable(data: string): boolean {
+  const me = process.getuid?.();
+  return me === undefined || me === 0 || me === statSync(data).uid;
+}
+
+/** Settings that cannot be read are told by the look. */
+function urlOf(data: string, settings: () => Config): string | undefined {
+  try {
+    return addressOf(data, settings());
+  } catch {
+    return undefined;
+  }
+}
+
+/** Writes nothing, migrates nothing, and stops at nothing. */
+async function look(data: string, settings: () => Config): Promise<MachineLook> {
+  const nothing: MachineLook = { data, nodes: [], findings: [], problems: [], notAsked: [] };
+  if (!isReadable(data)) {
+    const says = `Not looked at: the installation in ${data}, which root and the account of its service may read. Do that with: sudo rasket doctor`;
+    return { ...nothing, notAsked: [says] };
+  }
+  try {
+    const config = settings();
+    becomeOwnerOf(data);
+    const { nodes, findings } = presentForOperator(await lookWith(config, data));
+    return { ...nothing, nodes, findings };
+  } catch (error) {
+    return { ...nothing, problems: explain(error) };
+  }
+}
+
+async function lookWith(config: Config, dataDir: string): Promise<Look> {
+  mustBeInitialised(dataDir);
+  const log = createLog({ level: 'error', format: 'pretty' });
+  const store = await openStore({ config, dataDir, log });
+  try {
+    const { pending } = await schemaState(store.db);
+    if (pending.length > 0)
+      throw new OperatorFault(
+        `The database is of an older version of rasket (${pending.length} migrations are missing); start the server, or run: rasket migrate --data ${dataDir}`,
+      );
+    const found = await lookAtInstallation(store);
+    if (found.nodes.length > 0) return found;
+    const findings = found.findings.map((finding) =>
+      finding.code === 'delivery_not_running' ? notRunning(dataDir) : finding,
+    );
+    return { ...found, findings: [...findings, ...ofCertificate(config, dataDir)] };
+  } finally {
+    await closeStore(store);
+  }
+}
+
+const notRunning = (data: string): Finding =>
+  findingOf('delivery_not_running', { summary: `No server runs on ${data}, or it has said nothing for two minutes.` });
+
+/** What a server that is started now would find. */
+function ofCertificate(config: Config, dataDir: string): Finding[] {
+  const files = certificateFilesOf(config, dataDir);
+  const { startsAt, endsAt, faults } = files
+    ? examineCertificate(files)
+    : { startsAt: undefined, endsAt: undefined, faults: [] };
+  const standing = { file: config.tls.certificate_file, startsAt, endsAt, fault: faults[0]?.text };
+  return certificateFindings(standing, { now: systemClock.now(), isCapturing: config.delivery.capture });
+}

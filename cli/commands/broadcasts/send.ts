@@ -1,0 +1,39 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { AnswerOf } from '../../client/index.ts';
+import { broadcastInWords } from '../../families/index.ts';
+import { callOf } from '../../input/index.ts';
+import { cleanLines } from '../../output/index.ts';
+import type { Session } from '../declare.ts';
+import { prepare, tell, type Call } from '../run-action.ts';
+import { progressBar } from '../webhooks/progress-bar.ts';
+
+type Broadcast = AnswerOf<'getBroadcast'>;
+
+const LOOK_MS = 500;
+
+export async function runSend(session: Session, call: Call): Promise<void> {
+  const { client, terminal, isJson } = session;
+  const [path, body] = await prepare(session, call);
+  const answer = await client.call(...callOf(call.action, path, body));
+  if (call.options['watch'] !== true) return tell(session, call, answer, body);
+  const last = await follow(session, (answer as { id: string }).id);
+  if (last.held !== null || last.status === 'canceled' || last.status === 'failed') session.fail();
+  if (isJson) return terminal.printJson(last);
+  const [said = '', ...more] = broadcastInWords(last);
+  terminal.print(said);
+  for (const line of more) terminal.warn(`rasket: ${cleanLines(line)}`);
+  if (last.held !== null) terminal.hint(`Go on with: rasket broadcasts resume ${last.id}`);
+}
+
+/** Until there is nothing to wait for: one that is scheduled for later, or held, would be waited for in vain. */
+async function follow({ client, terminal }: Session, id: string): Promise<Broadcast> {
+  for (;;) {
+    const seen = await client.call('getBroadcast', { path: { broadcast_id: id } });
+    const isOver = seen.held !== null || (seen.status !== 'queued' && seen.status !== 'sending');
+    const done = seen.recipients + seen.excluded;
+    const bar = progressBar(done, Math.max(seen.total ?? 0, done), `${seen.excluded} left out`, terminal.columns);
+    terminal.progress(isOver ? '' : bar);
+    if (isOver) return seen;
+    await wait(LOOK_MS);
+  }
+}

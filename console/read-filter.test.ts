@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest';
+import { broadcastRecipients, broadcasts } from '../cli/families/index.ts';
+import { readFilter, writeFilter } from './read-filter.ts';
+
+it('what the API has to be told is there where nothing is typed, and gives way to what is', () => {
+  const { filters } = broadcastRecipients.list;
+  expect(readFilter(filters, '', 0)).toEqual({ query: { type: 'sent' }, text: '' });
+  expect(readFilter(filters, 'email=@example.org', 0).query).toEqual({ type: 'sent', email: '@example.org' });
+  expect(readFilter(filters, 'type=bounced bounce-type=permanent', 0).query).toEqual({
+    type: 'bounced',
+    bounce_type: 'permanent',
+  });
+  expect(writeFilter(filters, readFilter(filters, '', 0))).toBe('type=sent');
+  expect(readFilter(broadcasts.list.filters, '', 0)).toEqual({ query: {}, text: '' });
+});

@@ -1,0 +1,111 @@
+import { nextTurn } from '../../platform/clock/index.ts';
+import { Refusal } from '../../platform/refusal/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import {
+  beginBroadcast,
+  failBroadcast,
+  finishBroadcast,
+  holdBroadcast,
+  pauseBroadcast,
+  releaseBroadcast,
+  type BroadcastRow,
+  type WaitingReason,
+} from '../../resources/broadcasts/index.ts';
+import { countMembers } from '../../resources/contacts/index.ts';
+import { readRoute, type Route } from './read-route.ts';
+import { PAGE_MAX, sendPage, TakenOver } from './send-page.ts';
+import { createWhyWaits } from './why-waits.ts';
+
+const HOUR_MS = 3_600_000;
+/** After so many pages others have their turn. */
+const PAGES_A_TURN = 8;
+/** How long it is put back when something keeps it from moving: the queue drains fast, and a person takes longer. */
+const PAUSE_MS: Record<WaitingReason, number> = {
+  queue: 250,
+  rate: 1000,
+  hold: 5000,
+  sending_off: 5000,
+  marketing_off: 5000,
+  team_suspended: 5000,
+  domain_unverified: 30_000,
+};
+
+interface Parts {
+  owner: string;
+  wakeQueue(): void;
+}
+
+/** Carries a broadcast for a turn: from where it stands, page by page, until it is done, waits, is held, or others have their turn. */
+export function createCarryBroadcast(
+  world: World,
+  { owner, wakeQueue }: Parts,
+): (broadcast: BroadcastRow, signal: AbortSignal) => Promise<void> {
+  const { db, clock } = world;
+  const whyWaits = createWhyWaits(world);
+
+  return async (broadcast, signal) => {
+    const held = { id: broadcast.id, owner };
+    try {
+      if (isOverdue(world, broadcast)) {
+        await db.tx((tx) => holdBroadcast(tx, { ...held, reason: 'overdue', at: clock.now() }));
+        return;
+      }
+      const route = await readRoute(world, broadcast);
+      if ('failed' in route) {
+        await db.tx((tx) => failBroadcast(tx, { ...held, reason: route.failed, at: clock.now() }));
+        return;
+      }
+      if (broadcast.status !== 'sending' && !(await begin(broadcast, route))) return;
+      await carry(broadcast, route, signal);
+    } catch (error) {
+      if (error instanceof TakenOver) return;
+      if (!(error instanceof Refusal)) throw error;
+      // What is accepted goes out; the rest waits for the operator, or for the next month.
+      const reason = error.errorName === 'marketing_quota_exceeded' ? 'quota' : error.message;
+      await db.tx((tx) => holdBroadcast(tx, { ...held, reason, at: clock.now() }));
+    } finally {
+      await releaseBroadcast(db, held);
+    }
+  };
+
+  /** Answers false where it was canceled meanwhile. */
+  async function begin({ id, team_id: teamId }: BroadcastRow, { filter }: Route): Promise<boolean> {
+    const total = await countMembers(db, teamId, filter);
+    return db.tx((tx) => beginBroadcast(tx, { id, owner, at: clock.now(), total }));
+  }
+
+  async function carry(broadcast: BroadcastRow, route: Route, signal: AbortSignal): Promise<void> {
+    let cursor = broadcast.cursor_id ?? undefined;
+    const pause = (until: number, reason: WaitingReason | undefined): Promise<void> =>
+      pauseBroadcast(db, { id: broadcast.id, owner, until, reason });
+    for (let page = 0; page < PAGES_A_TURN; page++) {
+      if (signal.aborted) return;
+      const reason = await whyWaits(broadcast, route);
+      if (reason) return pause(clock.now() + PAUSE_MS[reason], reason);
+      const limit = pageSize(broadcast.rate_per_minute);
+      const sent = await sendPage(world, { broadcast, route, owner, cursor, limit });
+      if (sent.accepted > 0) wakeQueue();
+      if (sent.isLast) {
+        await db.tx((tx) => finishBroadcast(tx, { id: broadcast.id, owner, at: clock.now() }));
+        return;
+      }
+      cursor = sent.cursor;
+      if (broadcast.rate_per_minute !== null && sent.accepted > 0) {
+        return pause(clock.now() + Math.ceil((sent.accepted * 60_000) / broadcast.rate_per_minute), 'rate');
+      }
+      await nextTurn();
+    }
+    // Behind all that wait longer.
+    await pause(clock.now(), undefined);
+  }
+}
+
+/** A server that was down, or a copy that was restored later: what should have gone out long ago is asked about first. */
+function isOverdue({ config, clock }: World, { status, scheduled_at: dueAt }: BroadcastRow): boolean {
+  if (status !== 'scheduled' || dueAt === null) return false;
+  return clock.now() - dueAt > config.broadcasts.overdue_hours * HOUR_MS;
+}
+
+/** Small pages make a rate even: some five seconds' worth. */
+const pageSize = (perMinute: number | null): number =>
+  perMinute === null ? PAGE_MAX : Math.max(1, Math.min(PAGE_MAX, Math.round(perMinute / 12)));

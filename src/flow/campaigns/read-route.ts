@@ -1,0 +1,56 @@
+import type { World } from '../../platform/world/index.ts';
+import { parseMailbox, type Mailbox } from '../../protocol/address/index.ts';
+import type { Filter } from '../../protocol/contact-filter/index.ts';
+import { keysOf, parseMerge, type MergeText } from '../../protocol/merge/index.ts';
+import type { BroadcastRow } from '../../resources/broadcasts/index.ts';
+import { declaredProperties, type PropertyRow } from '../../resources/contact-properties/index.ts';
+import { preferenceOrigin } from '../../resources/contacts/index.ts';
+import { findDomain, type DomainRow } from '../../resources/domains/index.ts';
+import { declaredFor, filterOf, findSegment } from '../../resources/segments/index.ts';
+import { findSharedBody } from '../../resources/shared-bodies/index.ts';
+
+/** What all emails of a broadcast have in common, read anew for each turn. */
+export interface Route {
+  filter: Filter;
+  domain: DomainRow;
+  from: Mailbox;
+  replyTo: Mailbox[];
+  subject: MergeText;
+  /** Of the subject and the bodies. */
+  keys: ReadonlySet<string>;
+  bodyKeys: ReadonlySet<string>;
+  properties: readonly PropertyRow[];
+  /** Where the links to leave stand. */
+  origin: string;
+}
+
+/** Undefined is nothing here: what is gone for good ends the broadcast, with the reason. */
+export async function readRoute(world: World, broadcast: BroadcastRow): Promise<Route | { failed: string }> {
+  const { db } = world;
+  const { team_id: teamId, segment_id: segmentId, domain_id: domainId, body_id: bodyId } = broadcast;
+  const segment = segmentId === null ? undefined : await findSegment(db, teamId, segmentId);
+  if (!segment) return { failed: 'segment_deleted' };
+  const domain = domainId === null ? undefined : await findDomain(db, teamId, domainId);
+  if (!domain) return { failed: 'domain_deleted' };
+  const body = bodyId === null ? undefined : await findSharedBody(db, bodyId);
+  if (!body) throw new Error(`the body of the broadcast ${broadcast.id} is missing`);
+  const subject = parseMerge(broadcast.subject);
+  const bodyKeys = new Set([body.html, body.text].flatMap((text) => [...keysOf(parseMerge(text ?? ''))]));
+  return {
+    filter: await filterOf(db, segment, await declaredFor(db, teamId)),
+    domain,
+    from: mailboxOf(broadcast.sender),
+    replyTo: (JSON.parse(broadcast.reply_to_list) as string[]).map(mailboxOf),
+    subject,
+    keys: new Set([...keysOf(subject), ...bodyKeys]),
+    bodyKeys,
+    properties: await declaredProperties(db, teamId),
+    origin: await preferenceOrigin(world, domain.id),
+  };
+}
+
+function mailboxOf(text: string): Mailbox {
+  const parsed = parseMailbox(text);
+  if (!parsed.ok) throw new Error(`a broadcast that was sent holds an address that cannot be read: ${parsed.fault}`);
+  return parsed.mailbox;
+}

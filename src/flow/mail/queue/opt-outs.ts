@@ -1,0 +1,33 @@
+import type { Executor } from '../../../platform/db/index.ts';
+import { contactsOfEmails } from '../../../resources/broadcast-recipients/index.ts';
+import { mayMail } from '../../../resources/contacts/index.ts';
+import { emailRowsByIds } from '../../../resources/emails/index.ts';
+import type { DeliveryRow } from './deliveries.store.ts';
+
+/**
+ * The emails of broadcasts among these deliveries whose contact has left since they were accepted: unsubscribed, opted out of
+ * the topic, or deleted. A queue may be hours deep, and who has left gets nothing any more.
+ */
+export async function leftSince(tx: Executor, rows: readonly DeliveryRow[]): Promise<Set<string>> {
+  const ofBroadcasts = rows.filter((row) => row.broadcast_id !== null);
+  const left = new Set<string>();
+  if (ofBroadcasts.length === 0) return left;
+  const emails = await emailRowsByIds(tx, [...new Set(ofBroadcasts.map((row) => row.email_id))]);
+  const contactOf = await contactsOfEmails(
+    tx,
+    emails.map(({ id }) => id),
+  );
+  const groups = Map.groupBy(emails, ({ team_id: teamId, topic_id: topicId }) => `${teamId} ${topicId}`);
+  for (const group of groups.values()) {
+    const [first] = group;
+    if (!first) continue;
+    const contactIds = group.flatMap(({ id }) => contactOf.get(id) ?? []);
+    const excluded = await mayMail(tx, first.team_id, { contactIds, topicId: first.topic_id });
+    for (const { id } of group) {
+      const why = excluded.get(contactOf.get(id) ?? '');
+      // What is suppressed is found for all mail.
+      if (why !== undefined && why !== 'suppressed') left.add(id);
+    }
+  }
+  return left;
+}

@@ -1,0 +1,34 @@
+import {
+  cancelBroadcast,
+  createBroadcast,
+  deleteBroadcast,
+  duplicateBroadcast,
+  getBroadcast,
+  getBroadcastChecklist,
+  listBroadcastExclusions,
+  listBroadcastLinks,
+  listBroadcastRecipients,
+  listBroadcasts,
+  resumeBroadcast,
+  sendBroadcast,
+  updateBroadcast,
+} from '../resources/broadcasts/index.ts';
+import { pageOf, type Operations } from './operation.ts';
+
+export const broadcasts = {
+  createBroadcast: (ctx, { body }) => createBroadcast(ctx, body),
+  listBroadcasts: (ctx, { query = {} }) => listBroadcasts(ctx, query, pageOf(query)),
+  getBroadcast: (ctx, { path }) => getBroadcast(ctx, path.broadcast_id),
+  updateBroadcast: (ctx, { path, body }) => updateBroadcast(ctx, path.broadcast_id, body),
+  deleteBroadcast: (ctx, { path }) => deleteBroadcast(ctx, path.broadcast_id),
+  sendBroadcast: (ctx, { path, body }) => sendBroadcast(ctx, path.broadcast_id, body),
+  cancelBroadcast: (ctx, { path }) => cancelBroadcast(ctx, path.broadcast_id),
+  resumeBroadcast: (ctx, { path }) => resumeBroadcast(ctx, path.broadcast_id),
+  duplicateBroadcast: (ctx, { path }) => duplicateBroadcast(ctx, path.broadcast_id),
+  listBroadcastRecipients: (ctx, { path, query }) =>
+    listBroadcastRecipients(ctx, path.broadcast_id, query, pageOf(query)),
+  listBroadcastExclusions: (ctx, { path, query }) => listBroadcastExclusions(ctx, path.broadcast_id, pageOf(query)),
+  listBroadcastLinks: (ctx, { path, query }) => listBroadcastLinks(ctx, path.broadcast_id, pageOf(query)),
+  getBroadcastChecklist: (ctx, { path }) => getBroadcastChecklist(ctx, path.broadcast_id),
+  runBroadcastChecks: (ctx, { path }) => getBroadcastChecklist(ctx, path.broadcast_id),
+} satisfies Partial<Operations>;

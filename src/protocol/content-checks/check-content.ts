@@ -1,0 +1,140 @@
+import { keysOf, parseMerge } from '../merge/index.ts';
+import { textOfHtml } from '../read-message/index.ts';
+import { startTagsOf, type StartTag } from '../track-links/index.ts';
+import { checkLinks, checkLinkTypes } from './check-links.ts';
+import type { CheckName, ContentCheck } from './content-check.ts';
+import { shownSome } from './shown-some.ts';
+import { withDefaults } from './with-defaults.ts';
+
+export interface CheckedContent {
+  subject: string;
+  previewText: string | null;
+  html: string | null;
+  text: string | null;
+  /** Whether a merge variable without a default prints something: a field or property of a contact, or a link of ours. */
+  isKnown(key: string): boolean;
+}
+
+/** Each check once, in the order of the contract. */
+export function checkContent(content: CheckedContent): ContentCheck[] {
+  const tags = startTagsOf(content.html ?? '');
+  const images = tags.filter(({ name }) => name === 'img');
+  return [
+    checkVariables(content),
+    checkLinks(tags),
+    checkLinkTypes(tags),
+    checkSubject(content.subject),
+    checkPreviewText(content.previewText),
+    checkAltText(images),
+    checkImageWeight(images),
+    checkTextAndImages(content, images.length),
+    checkUnsubscribe(content),
+  ];
+}
+
+function checkVariables({ subject, previewText, html, text, isKnown }: CheckedContent): ContentCheck {
+  const unknown = new Set<string>();
+  for (const written of [subject, previewText, html, text]) {
+    const bare = parseMerge(written ?? '').filter(
+      (part) => typeof part !== 'string' && part.inlineDefault === undefined,
+    );
+    for (const key of keysOf(bare)) if (!isKnown(key)) unknown.add(key);
+  }
+  if (unknown.size === 0) return passed('variables', 'Every merge variable has a value or a default.');
+  return {
+    name: 'variables',
+    status: 'fail',
+    message:
+      'A merge variable is no field or property of a contact and has no default; write {{{KEY|default}}} or declare the property.',
+    details: shownSome([...unknown].map((key) => `{{{${key}}}}`)),
+  };
+}
+
+const SUBJECT_CHARS = 60;
+
+function checkSubject(subject: string): ContentCheck {
+  const written = subject.trim();
+  if (written === '') return { name: 'subject', status: 'fail', message: 'There is no subject.', details: [] };
+  const chars = charsOf(withDefaults(written));
+  if (chars <= SUBJECT_CHARS) return passed('subject', `The subject has ${inWords(chars)}.`);
+  const message = `The subject has ${inWords(chars)}; many mail programs show no more than ${SUBJECT_CHARS}.`;
+  return { name: 'subject', status: 'warn', message, details: [] };
+}
+
+const PREVIEW_CHARS = 150;
+
+function checkPreviewText(previewText: string | null): ContentCheck {
+  const written = (previewText ?? '').trim();
+  if (written === '') {
+    const message = 'There is no preview text; mail programs show the beginning of the body behind the subject.';
+    return { name: 'preview_text', status: 'warn', message, details: [] };
+  }
+  const chars = charsOf(withDefaults(written));
+  if (chars <= PREVIEW_CHARS) return passed('preview_text', `The preview text has ${inWords(chars)}.`);
+  const message = `The preview text has ${inWords(chars)}; mail programs show no more than ${PREVIEW_CHARS}.`;
+  return { name: 'preview_text', status: 'warn', message, details: [] };
+}
+
+/** An empty `alt` says that the picture is decoration. */
+function checkAltText(images: readonly StartTag[]): ContentCheck {
+  const bare = images.filter(({ attributes }) => !attributes.has('alt'));
+  if (bare.length === 0) return passed('alt_text', 'Every picture has an alt text.');
+  return {
+    name: 'alt_text',
+    status: 'warn',
+    message: `${bare.length === 1 ? 'A picture has' : `${bare.length} pictures have`} no alt text: who does not see pictures misses them.`,
+    details: shownSome(bare.map(({ attributes }) => attributes.get('src') ?? '')),
+  };
+}
+
+const IMAGE_BYTES = 1024 * 1024;
+
+/** Of the pictures that the body brings along; others are never fetched. */
+function checkImageWeight(images: readonly StartTag[]): ContentCheck {
+  const bytes = images.reduce((sum, { attributes }) => sum + embeddedBytes(attributes.get('src') ?? ''), 0);
+  const size = `${(bytes / IMAGE_BYTES).toFixed(1)} MB`;
+  if (bytes <= IMAGE_BYTES) return passed('image_weight', 'The pictures in the body weigh no more than 1 MB.');
+  const message = `The pictures in the body weigh ${size}; beyond 1 MB a mail opens slowly.`;
+  return { name: 'image_weight', status: 'warn', message, details: [] };
+}
+
+const BASE64_PART = 0.75;
+
+function embeddedBytes(source: string): number {
+  if (!/^\s*data:/i.test(source)) return 0;
+  const comma = source.indexOf(',');
+  const length = comma < 0 ? 0 : source.length - comma - 1;
+  return /;\s*base64\s*$/i.test(source.slice(0, Math.max(0, Math.min(comma, 200)))) ? length * BASE64_PART : length;
+}
+
+/** So many letters and digits to a picture are wanted, and no more than those of `PICTURES_COUNTED` pictures. */
+const LETTERS_A_PICTURE = 100;
+const PICTURES_COUNTED = 5;
+
+function checkTextAndImages({ html, text }: CheckedContent, images: number): ContentCheck {
+  const shown = html === null || html === '' ? (text ?? '') : textOfHtml(html);
+  const letters = shown.replaceAll(/[^\p{L}\p{N}]+/gu, '').length;
+  if (letters >= LETTERS_A_PICTURE * Math.min(images, PICTURES_COUNTED)) {
+    return passed('text_and_images', 'There is enough text beside the pictures.');
+  }
+  const message = 'The mail is mostly pictures: filters distrust it, and who sees no pictures sees little.';
+  return { name: 'text_and_images', status: 'warn', message, details: [] };
+}
+
+const WAYS_OUT = ['UNSUBSCRIBE_URL', 'PREFERENCES_URL'];
+
+function checkUnsubscribe({ html, text }: CheckedContent): ContentCheck {
+  const bodies = [html, text].filter((body) => body !== null && body !== '');
+  const isThere = bodies.every((body) =>
+    [...keysOf(parseMerge(body ?? ''))].some((key) => WAYS_OUT.includes(key.toUpperCase())),
+  );
+  if (isThere) return passed('unsubscribe', 'The body says how to unsubscribe.');
+  const message =
+    'The body has no {{{UNSUBSCRIBE_URL}}}; a footer with an unsubscribe link and the postal address is added.';
+  return { name: 'unsubscribe', status: 'warn', message, details: [] };
+}
+
+const passed = (name: CheckName, message: string): ContentCheck => ({ name, status: 'pass', message, details: [] });
+
+const charsOf = (text: string): number => Array.from(text).length;
+const inWords = (chars: number): string => (chars === 1 ? '1 character' : `${chars} characters`);

@@ -1,0 +1,145 @@
+import {
+  pageInBatches,
+  pageOf,
+  pageSql,
+  pageValues,
+  textsIn,
+  uuidsIn,
+  type Executor,
+  type Page,
+  type Value,
+} from '../../platform/db/index.ts';
+import type { BounceType } from './outcome.ts';
+
+export type RecipientType =
+  | 'sent'
+  | 'delivered'
+  | 'opened'
+  | 'clicked'
+  | 'bounced'
+  | 'complained'
+  | 'unsubscribed'
+  | 'suppressed';
+
+/** Why an address of the segment was left out. */
+export type ExclusionReason =
+  | 'unsubscribed'
+  | 'topic_opt_out'
+  | 'suppressed'
+  | 'deleted'
+  | 'invalid_address'
+  | 'duplicate_address';
+
+export interface RecipientRow {
+  broadcast_id: string;
+  /** The address as suppressions compare it. */
+  email_key: string;
+  /** A UUIDv7: the order of the report. */
+  id: string;
+  contact_id: string | null;
+  email: string;
+  /** Null where the address was left out. */
+  email_id: string | null;
+  excluded: ExclusionReason | null;
+  sent: number;
+  delivered: number;
+  opened: number;
+  clicked: number;
+  complained: number;
+  unsubscribed: number;
+  suppressed: number;
+  bounced: BounceType | null;
+}
+
+export type NewRecipientRow = Pick<
+  RecipientRow,
+  'broadcast_id' | 'email_key' | 'id' | 'contact_id' | 'email' | 'email_id' | 'excluded'
+>;
+
+const NEW_COLUMNS = ['broadcast_id', 'email_key', 'id', 'contact_id', 'email', 'email_id', 'excluded'] as const;
+
+/** Leaves an address that the broadcast has already as it is; answers how many are new. */
+export function insertRecipients(tx: Executor, rows: readonly NewRecipientRow[]): Promise<number> {
+  return tx.insertMany(
+    'broadcast_recipients',
+    NEW_COLUMNS,
+    rows.map((row) => NEW_COLUMNS.map((column) => row[column])),
+    'on conflict (broadcast_id, email_key) do nothing',
+  );
+}
+
+/** Of these addresses, those that the broadcast has already. */
+export async function recipientsAmong(
+  db: Executor,
+  broadcastId: string,
+  emailKeys: readonly string[],
+): Promise<Set<string>> {
+  const among = textsIn(db.dialect, 'email_key', emailKeys);
+  const sql = `select email_key from broadcast_recipients where broadcast_id = ? and ${among.sql}`;
+  const rows = await db.all<{ email_key: string }>(sql, [broadcastId, among.value]);
+  return new Set(rows.map((row) => row.email_key));
+}
+
+/** The contacts that these emails went to; emails of no broadcast have none. */
+export async function contactsOfEmails(db: Executor, emailIds: readonly string[]): Promise<Map<string, string>> {
+  const among = uuidsIn(db.dialect, 'email_id', emailIds);
+  const sql = `select email_id, contact_id from broadcast_recipients where ${among.sql} and contact_id is not null`;
+  const rows = await db.all<{ email_id: string; contact_id: string }>(sql, [among.value]);
+  return new Map(rows.map((row) => [row.email_id, row.contact_id]));
+}
+
+/** As the partial indexes say it. */
+const CONDITIONS: Record<RecipientType, string> = {
+  sent: 'sent > 0',
+  delivered: 'delivered > 0',
+  opened: 'opened > 0',
+  clicked: 'clicked > 0',
+  bounced: 'bounced is not null',
+  complained: 'complained > 0',
+  unsubscribed: 'unsubscribed > 0',
+  suppressed: 'suppressed > 0',
+};
+
+export interface SoughtRecipients {
+  broadcastId: string;
+  type: RecipientType;
+  /** A part of the address, in any letter case. */
+  email?: string | undefined;
+  bounceType?: BounceType | undefined;
+}
+
+export async function recipientsPage(
+  db: Executor,
+  { broadcastId, type, email, bounceType }: SoughtRecipients,
+  page: Page,
+): Promise<{ rows: RecipientRow[]; hasMore: boolean }> {
+  const where = { sql: `broadcast_id = ? and ${CONDITIONS[type]}`, values: [broadcastId] };
+  const matches: { sql: string; value: Value }[] = [];
+  if (email !== undefined) {
+    const position = db.dialect === 'pg' ? 'strpos' : 'instr';
+    matches.push({ sql: `${position}(email_key, ?) > 0`, value: email.toLowerCase() });
+  }
+  if (bounceType !== undefined) matches.push({ sql: 'bounced = ?', value: bounceType });
+  if (matches.length === 0) return plainPage(db, where, page);
+  const match = {
+    sql: matches.map(({ sql }) => sql).join(' and '),
+    values: matches.map(({ value }) => value),
+  };
+  return pageInBatches<RecipientRow>(db, { table: 'broadcast_recipients', where, match }, page);
+}
+
+export const exclusionsPage = (
+  db: Executor,
+  broadcastId: string,
+  page: Page,
+): Promise<{ rows: RecipientRow[]; hasMore: boolean }> =>
+  plainPage(db, { sql: 'broadcast_id = ? and excluded is not null', values: [broadcastId] }, page);
+
+async function plainPage(
+  db: Executor,
+  { sql, values }: { sql: string; values: readonly Value[] },
+  page: Page,
+): Promise<{ rows: RecipientRow[]; hasMore: boolean }> {
+  const rows = await db.all<RecipientRow>(pageSql('broadcast_recipients', sql, page), [...values, ...pageValues(page)]);
+  return pageOf(rows, page);
+}

@@ -1,0 +1,19 @@
+/**
+ * Whom a broadcast went to and what came of it: one row an address, so that an address gets a broadcast once, whatever
+ * becomes of its contact. It knows neither the broadcasts nor the emails; both hand in what happened.
+ */
+export {
+  contactsOfEmails,
+  insertRecipients,
+  exclusionsPage,
+  recipientsAmong,
+  recipientsPage,
+  type ExclusionReason,
+  type NewRecipientRow,
+  type RecipientRow,
+  type RecipientType,
+} from './broadcast-recipients.store.ts';
+export { clicksOf, linksPage, type LinkClicks, type LinkRow } from './links.store.ts';
+export { countClicks } from './links.store.ts';
+export { countOutcomes } from './outcomes.store.ts';
+export type { BounceType, BroadcastOutcome } from './outcome.ts';

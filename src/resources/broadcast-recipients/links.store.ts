@@ -1,0 +1,152 @@
+import { createHash } from 'node:crypto';
+import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../platform/db/index.ts';
+import type { BroadcastOutcome } from './outcome.ts';
+
+export interface LinkRow {
+  broadcast_id: string;
+  url_hash: string;
+  id: string;
+  url: string;
+  clicks: number;
+  unique_clicks: number;
+}
+
+/** How often the recipient of an email has clicked an address. */
+export interface LinkClicks {
+  email_id: string;
+  url: string;
+  clicks: number;
+}
+
+/** The links of a broadcast that were clicked, the one that was clicked first for the longest time last. */
+export async function linksPage(
+  db: Executor,
+  broadcastId: string,
+  page: Page,
+): Promise<{ rows: LinkRow[]; hasMore: boolean }> {
+  const sql = pageSql('broadcast_links', 'broadcast_id = ?', page);
+  return pageOf(await db.all<LinkRow>(sql, [broadcastId, ...pageValues(page)]), page);
+}
+
+/** What the recipients of these emails have clicked, most clicked first. */
+export function clicksOf(db: Executor, emailIds: readonly string[]): Promise<LinkClicks[]> {
+  const among = uuidsIn(db.dialect, 'c.email_id', emailIds);
+  return db.all<LinkClicks>(
+    `select c.email_id, l.url, c.clicks from broadcast_link_clicks c
+      join broadcast_recipients r on r.email_id = c.email_id
+      join broadcast_links l on l.broadcast_id = r.broadcast_id and l.id = c.link_id
+      where ${among.sql} order by c.email_id, c.clicks desc, l.id`,
+    [among.value],
+  );
+}
+
+interface Clicked {
+  broadcastId: string;
+  hash: string;
+  url: string;
+  emailId: string;
+  clicks: number;
+}
+
+/** Counts clicks by link and by recipient; a statement for each of the tables works on all of them. */
+export async function countClicks(
+  tx: Executor,
+  newId: () => string,
+  outcomes: readonly BroadcastOutcome[],
+): Promise<void> {
+  const clicked = await clickedLinks(tx, outcomes);
+  if (clicked.length === 0) return;
+  const links = Map.groupBy(clicked, linkKey);
+  // In one order everywhere: two nodes that locked two links in opposite orders would wait for each other.
+  const keys = [...links.keys()].sort();
+  await tx.insertMany(
+    'broadcast_links',
+    ['broadcast_id', 'url_hash', 'id', 'url', 'clicks'],
+    keys.flatMap((key) => {
+      const group = links.get(key) ?? [];
+      const [first] = group;
+      const clicks = group.reduce((sum, one) => sum + one.clicks, 0);
+      return first ? [[first.broadcastId, first.hash, newId(), first.url, clicks]] : [];
+    }),
+    'on conflict (broadcast_id, url_hash) do update set clicks = broadcast_links.clicks + excluded.clicks',
+  );
+  const ids = await linkIds(
+    tx,
+    [...links.values()].flatMap((group) => group.slice(0, 1)),
+  );
+  const firstClicks = await countByRecipient(
+    tx,
+    clicked.map((one) => ({ email_id: one.emailId, link_id: ids.get(linkKey(one)) ?? '', clicks: one.clicks })),
+  );
+  await tx.runEach(
+    'update broadcast_links set unique_clicks = unique_clicks + ? where broadcast_id = ? and url_hash = ?',
+    keys.flatMap((key) => {
+      const group = links.get(key) ?? [];
+      const [first] = group;
+      const count = firstClicks.get(ids.get(key) ?? '') ?? 0;
+      return first && count > 0 ? [[count, first.broadcastId, first.hash]] : [];
+    }),
+  );
+}
+
+const linkKey = ({ broadcastId, hash }: Pick<Clicked, 'broadcastId' | 'hash'>): string => `${broadcastId} ${hash}`;
+
+/** Each link of each email once, as far as the email belongs to a broadcast. */
+async function clickedLinks(tx: Executor, outcomes: readonly BroadcastOutcome[]): Promise<Clicked[]> {
+  const clicks = outcomes.filter(({ type, link }) => type === 'email.clicked' && link !== undefined);
+  if (clicks.length === 0) return [];
+  const among = uuidsIn(tx.dialect, 'email_id', [...new Set(clicks.map(({ emailId }) => emailId))]);
+  const rows = await tx.all<{ email_id: string; broadcast_id: string }>(
+    `select email_id, broadcast_id from broadcast_recipients where ${among.sql}`,
+    [among.value],
+  );
+  const broadcasts = new Map(rows.map((row) => [row.email_id, row.broadcast_id]));
+  const found = new Map<string, Clicked>();
+  for (const { emailId, link = '' } of clicks) {
+    const broadcastId = broadcasts.get(emailId);
+    if (broadcastId === undefined) continue;
+    const hash = createHash('sha256').update(link).digest('hex');
+    const known = found.get(`${emailId} ${hash}`);
+    if (known) known.clicks++;
+    else found.set(`${emailId} ${hash}`, { broadcastId, hash, url: link, emailId, clicks: 1 });
+  }
+  return [...found.values()];
+}
+
+async function linkIds(tx: Executor, links: readonly Clicked[]): Promise<Map<string, string>> {
+  const pairs = JSON.stringify(links.map(({ broadcastId, hash }) => ({ broadcast_id: broadcastId, url_hash: hash })));
+  const wanted =
+    tx.dialect === 'pg'
+      ? 'jsonb_to_recordset(?::jsonb) as w(broadcast_id uuid, url_hash text)'
+      : "(select value->>'broadcast_id' as broadcast_id, value->>'url_hash' as url_hash from json_each(?)) as w";
+  const rows = await tx.all<Pick<LinkRow, 'broadcast_id' | 'url_hash' | 'id'>>(
+    `select l.broadcast_id, l.url_hash, l.id from ${wanted}
+      join broadcast_links l on l.broadcast_id = w.broadcast_id and l.url_hash = w.url_hash`,
+    [pairs],
+  );
+  return new Map(rows.map((row) => [linkKey({ broadcastId: row.broadcast_id, hash: row.url_hash }), row.id]));
+}
+
+/** Answers by link for how many recipients these are the first clicks: their rows hold no more than was added. */
+async function countByRecipient(
+  tx: Executor,
+  clicks: readonly { email_id: string; link_id: string; clicks: number }[],
+): Promise<Map<string, number>> {
+  const added = new Map(clicks.map((one) => [`${one.email_id} ${one.link_id}`, one.clicks]));
+  const given =
+    tx.dialect === 'pg'
+      ? 'select email_id, link_id, clicks from jsonb_to_recordset(?::jsonb) as d(email_id uuid, link_id uuid, clicks int)'
+      : "select value->>'email_id', value->>'link_id', value->>'clicks' from json_each(?) where true";
+  const rows = await tx.all<{ email_id: string; link_id: string; clicks: number }>(
+    `insert into broadcast_link_clicks (email_id, link_id, clicks) ${given} order by 1, 2
+      on conflict (email_id, link_id) do update set clicks = broadcast_link_clicks.clicks + excluded.clicks
+      returning email_id, link_id, clicks`,
+    [JSON.stringify(clicks)],
+  );
+  const first = new Map<string, number>();
+  for (const { email_id: emailId, link_id: linkId, clicks: stands } of rows) {
+    if (stands !== added.get(`${emailId} ${linkId}`)) continue;
+    first.set(linkId, (first.get(linkId) ?? 0) + 1);
+  }
+  return first;
+}

@@ -1,0 +1,36 @@
+import type { CreateBroadcastRequest } from '../../contract/index.ts';
+import type { Ctx } from '../access/index.ts';
+import { insertBroadcast, lockBroadcast, type BroadcastContent, type NewBroadcastRow } from './broadcasts.store.ts';
+import { lookAround } from './gate.ts';
+import { mustBeAddressed, readNewContent, readTemplateId } from './read-content.ts';
+import { readWhen } from './read-when.ts';
+import { sendDraft } from './send-broadcast.ts';
+
+export const broadcastNamed = (id: string) => ({ object: 'broadcast' as const, id });
+
+/** With `send` the draft is sent in the same transaction: what refuses that leaves nothing behind. */
+export async function createBroadcast(ctx: Ctx, input: CreateBroadcastRequest) {
+  const { store, teamId } = ctx;
+  const content = readNewContent(input);
+  const scheduledAt = readWhen(input.scheduled_at, store.clock.now());
+  if (input.template) content.template_id = await readTemplateId(store.db, teamId, input.template.id);
+  const isSent = input.send === true;
+  const around = isSent ? await lookAround(store, teamId, content) : undefined;
+  const row = draftOf(ctx, content);
+  await store.db.tx(async (tx) => {
+    await mustBeAddressed(tx, teamId, {
+      segmentId: isSent ? null : content.segment_id,
+      topicId: content.topic_id,
+    });
+    await insertBroadcast(tx, row);
+    const draft = around && (await lockBroadcast(tx, teamId, row.id));
+    if (draft)
+      await sendDraft(store, tx, draft, { around, scheduledAt, isAcknowledged: input.acknowledge_checks === true });
+  });
+  return broadcastNamed(row.id);
+}
+
+export function draftOf({ store, teamId }: Ctx, content: BroadcastContent): NewBroadcastRow {
+  const now = store.clock.now();
+  return { ...content, id: store.ids.uuid(), team_id: teamId, status: 'draft', created_at: now, updated_at: now };
+}

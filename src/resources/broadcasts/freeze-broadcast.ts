@@ -1,0 +1,146 @@
+import type { PostalAddress } from '../../contract/index.ts';
+import type { Executor } from '../../platform/db/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import { keysOf, parseMerge, type MergeText } from '../../protocol/merge/index.ts';
+import { textOfHtml } from '../../protocol/read-message/index.ts';
+import { escapeHtml } from '../../protocol/safe-html/index.ts';
+import { endOfBody } from '../../protocol/track-links/index.ts';
+import { declaredProperties, type PropertyRow } from '../contact-properties/index.ts';
+import { insertSharedBody } from '../shared-bodies/index.ts';
+import { findTeam, type TeamRow } from '../teams/index.ts';
+import { findPublishedContent, type PublishedContent } from '../templates/index.ts';
+import type { BroadcastRow, Pinned } from './broadcasts.store.ts';
+import { builtInKey, LINK_KEYS, propertyNamed } from './merge-values.ts';
+
+/** What its recipients get, before the values of the merge variables are put in. */
+export interface Bodies {
+  html: string | null;
+  text: string | null;
+}
+
+/** Its own bodies, or those of the published version of its template; undefined where there is neither. */
+export interface Source extends Bodies {
+  template: PublishedContent | undefined;
+}
+
+export async function sourceOf(
+  db: Executor,
+  row: Pick<BroadcastRow, 'team_id' | 'template_id' | 'html' | 'text'>,
+): Promise<Source | undefined> {
+  if (row.template_id === null) {
+    return (row.html ?? '') === '' && (row.text ?? '') === ''
+      ? undefined
+      : { html: row.html, text: row.text, template: undefined };
+  }
+  const template = await findPublishedContent(db, row.team_id, row.template_id);
+  return template && { html: template.html, text: template.text, template };
+}
+
+/**
+ * Writes the body that all emails of a broadcast share, and answers what is fixed from here on: neither a new version of the
+ * template nor another postal address changes what goes out.
+ */
+export async function freezeBroadcast(
+  store: Store,
+  tx: Executor,
+  row: BroadcastRow,
+  { source, domainId }: { source: Source; domainId: string },
+): Promise<Pinned> {
+  const team = await findTeam(tx, row.team_id);
+  if (!team) throw new Error(`the team of the broadcast ${row.id} is gone`);
+  const properties = await declaredProperties(tx, row.team_id);
+  const id = store.ids.uuid();
+  const bodies = composeBodies(source, { previewText: row.preview_text, team, properties });
+  await insertSharedBody(tx, { id, team_id: row.team_id, ...bodies, created_at: store.clock.now() });
+  return { domain_id: domainId, body_id: id, template_version_id: source.template?.versionId ?? null };
+}
+
+interface Around {
+  previewText: string | null;
+  team: Pick<TeamRow, 'name' | 'sender_name' | 'postal_address'>;
+  properties: readonly PropertyRow[];
+}
+
+/** The text is made from the HTML where there is none; each of them gets the way out that it lacks. */
+export function composeBodies(source: Source, { previewText, team, properties }: Around): Bodies {
+  const settle = (text: string): string => settled(text, source.template, properties);
+  const html = (source.html ?? '') === '' ? null : settle(source.html ?? '');
+  const ownText = (source.text ?? '') === '' ? null : settle(source.text ?? '');
+  const text = ownText ?? (html === null ? null : textOfHtml(html));
+  return {
+    html:
+      html === null ? null : withPreview(hasWayOut(html) ? html : withFooter(html, team), settle(previewText ?? '')),
+    text: text === null || hasWayOut(text) ? text : `${text}\n\n${footerText(team)}`,
+  };
+}
+
+export const hasWayOut = (text: string): boolean => {
+  const keys = keysOf(parseMerge(text));
+  return LINK_KEYS.some((key) => keys.has(key));
+};
+
+/** Keys of ours in their own letter case, and the fallbacks of a template where no default of the text goes before them. */
+function settled(text: string, template: PublishedContent | undefined, properties: readonly PropertyRow[]): string {
+  return written(
+    parseMerge(text).map((part) => {
+      if (typeof part === 'string') return part;
+      const key = builtInKey(part.key) ?? part.key;
+      const fallback = builtInKey(part.key) === undefined ? template?.fallbacks.get(part.key) : undefined;
+      if (fallback === undefined || part.inlineDefault !== undefined) return { ...part, key };
+      // The fallback of a property is the contact's own, and goes before the template's.
+      const hasOwn = (propertyNamed(properties, part.key)?.fallback_value ?? null) !== null;
+      return hasOwn ? { ...part, key } : { key, inlineDefault: withoutBraces(fallback) };
+    }),
+  );
+}
+
+/** As `parseMerge` has read it. */
+const written = (text: MergeText): string =>
+  text
+    .map((part) => {
+      if (typeof part === 'string') return part;
+      return `{{{${part.key}${part.inlineDefault === undefined ? '' : `|${part.inlineDefault}`}}}}`;
+    })
+    .join('');
+
+/** In a default, and in what must hold no variable. */
+const withoutBraces = (text: string): string => text.replaceAll('{', '(').replaceAll('}', ')');
+
+/** Mail programs show it behind the subject; what fills it up keeps the beginning of the body away from there. */
+function withPreview(html: string, previewText: string): string {
+  if (previewText.trim() === '') return html;
+  const shown = written(parseMerge(previewText).map((part) => (typeof part === 'string' ? escapeHtml(part) : part)));
+  const filler = '&#847;&zwnj;&nbsp;'.repeat(60);
+  const hidden = `<div style="display:none;max-height:0;max-width:0;overflow:hidden;opacity:0;font-size:1px;line-height:1px">${shown}${filler}</div>`;
+  const body = /<body(?:[\t\n\f\r /][^<>]*)?>/i.exec(html);
+  const at = body ? body.index + body[0].length : startOf(html);
+  return html.slice(0, at) + hidden + html.slice(at);
+}
+
+/** Behind what has to stand at the beginning of a document. */
+function startOf(html: string): number {
+  const head = /<\/head\s*>/i.exec(html);
+  if (head) return head.index + head[0].length;
+  return /^\s*(?:<!doctype[^<>]*>\s*)?(?:<html(?:\s[^<>]*)?>\s*)?/i.exec(html)?.[0].length ?? 0;
+}
+
+function withFooter(html: string, team: Around['team']): string {
+  const [sender = '', ...address] = footerLines(team).map((line) => escapeHtml(line));
+  const footer =
+    '<div style="margin-top:32px;padding-top:12px;border-top:1px solid #cccccc;font-family:sans-serif;font-size:12px;line-height:18px;color:#666666">' +
+    `<p style="margin:0">${[sender, ...address].join('<br>')}</p>` +
+    '<p style="margin:8px 0 0"><a href="{{{UNSUBSCRIBE_URL}}}" style="color:#666666">Unsubscribe</a></p></div>';
+  const at = endOfBody(html);
+  return html.slice(0, at) + footer + html.slice(at);
+}
+
+const footerText = (team: Around['team']): string =>
+  ['-- ', ...footerLines(team), 'Unsubscribe: {{{UNSUBSCRIBE_URL}}}'].join('\n');
+
+function footerLines(team: Around['team']): string[] {
+  const address = team.postal_address === null ? undefined : (JSON.parse(team.postal_address) as PostalAddress);
+  const place = [address?.postal_code, address?.city, address?.state].filter(Boolean).join(' ');
+  return [team.sender_name ?? team.name, address?.line1, address?.line2, place, address?.country]
+    .filter((line): line is string => typeof line === 'string' && line !== '')
+    .map(withoutBraces);
+}

@@ -1,0 +1,46 @@
+/**
+ * Broadcasts: mail to the members of a segment, written as a draft and sent once. It promises that what is sent is fixed at
+ * the moment of the send, whatever changes after, and that of several sends, cancels and pages at once each sees the others.
+ * Creating the emails is flow's, by the functions of `leases.store.ts`.
+ */
+export { createBroadcast } from './create-broadcast.ts';
+export {
+  cancelBroadcast,
+  deleteBroadcast,
+  duplicateBroadcast,
+  resumeBroadcast,
+  updateBroadcast,
+} from './change-broadcast.ts';
+export { sendBroadcast } from './send-broadcast.ts';
+export {
+  getBroadcast,
+  getBroadcastChecklist,
+  listBroadcastExclusions,
+  listBroadcastLinks,
+  listBroadcastRecipients,
+  listBroadcasts,
+} from './read-broadcasts.ts';
+export { freezeBroadcast } from './freeze-broadcast.ts';
+export { LINK_KEYS, mergeValuesOf, rendered, renderSubject, type RecipientValues } from './merge-values.ts';
+export {
+  broadcastNames,
+  countBroadcasts,
+  findBroadcast,
+  type BroadcastRow,
+  type BroadcastStatus,
+  type WaitingReason,
+} from './broadcasts.store.ts';
+export {
+  beginBroadcast,
+  claimDueBroadcasts,
+  failBroadcast,
+  finishBroadcast,
+  holdBroadcast,
+  nextBroadcastAt,
+  pauseBroadcast,
+  releaseAllBroadcasts,
+  releaseBroadcast,
+  renewLease,
+  saveProgress,
+  type PageDone,
+} from './leases.store.ts';

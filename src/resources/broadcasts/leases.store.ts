@@ -1,0 +1,131 @@
+import { uuidsIn, withoutCommitNotice, type Executor } from '../../platform/db/index.ts';
+import type { BroadcastRow, WaitingReason } from './broadcasts.store.ts';
+
+export interface ClaimOfBroadcasts {
+  owner: string;
+  now: number;
+  leaseUntil: number;
+  limit: number;
+}
+
+/** Written as the index of what is due says it. */
+const OPEN = "status in ('scheduled', 'queued', 'sending')";
+
+/** Takes broadcasts that are under way, to be sent now, or due; none that is held or that another process has. Those come first that were not looked at for the longest time. */
+export async function claimDueBroadcasts(
+  tx: Executor,
+  { owner, now, leaseUntil, limit }: ClaimOfBroadcasts,
+): Promise<BroadcastRow[]> {
+  const lock = tx.dialect === 'pg' ? ' for update skip locked' : '';
+  const sql = withoutCommitNotice(`update broadcasts set lease_owner = ?, lease_until = ? where id in (
+      select id from broadcasts where ${OPEN} and (status <> 'scheduled' or scheduled_at <= ?)
+        and held_reason is null and (lease_until is null or lease_until <= ?)
+      order by coalesce(lease_until, 0), coalesce(scheduled_at, updated_at), id limit ?${lock})
+    returning *`);
+  const rows = await tx.all<BroadcastRow>(sql, [owner, leaseUntil, now, now, limit]);
+  return rows.sort((a, b) => dueAt(a) - dueAt(b) || (a.id < b.id ? -1 : 1));
+}
+
+const dueAt = (row: BroadcastRow): number => Number(row.scheduled_at ?? row.updated_at);
+
+/** Answers which of them this owner still has. */
+export async function renewLease(
+  db: Executor,
+  { ids, owner, until }: { ids: readonly string[]; owner: string; until: number },
+): Promise<string[]> {
+  const among = uuidsIn(db.dialect, 'id', ids);
+  const sql = withoutCommitNotice(
+    `update broadcasts set lease_until = ? where ${among.sql} and lease_owner = ? returning id`,
+  );
+  return (await db.all<{ id: string }>(sql, [until, among.value, owner])).map(({ id }) => id);
+}
+
+export async function releaseBroadcast(db: Executor, { id, owner }: Held): Promise<void> {
+  const sql = 'update broadcasts set lease_owner = null, lease_until = null where id = ? and lease_owner = ?';
+  await db.run(withoutCommitNotice(sql), [id, owner]);
+}
+
+/** Gives it back until a time, for the reason that keeps it from moving; undefined where it only gives others their turn. */
+export async function pauseBroadcast(
+  db: Executor,
+  { id, owner, until, reason }: Held & { until: number; reason: WaitingReason | undefined },
+): Promise<void> {
+  const sql = `update broadcasts set lease_owner = null, lease_until = ?, waiting_reason = ?
+    where id = ? and lease_owner = ?`;
+  await db.run(withoutCommitNotice(sql), [until, reason ?? null, id, owner]);
+}
+
+/** When the next one is due, those included that another process has: its lease may run out. */
+export async function nextBroadcastAt(db: Executor, now: number): Promise<number | undefined> {
+  const sql = `select min(max_of.at) as at from (
+      select case when status = 'scheduled' and scheduled_at > coalesce(lease_until, 0) then scheduled_at
+        else coalesce(lease_until, ?) end as at
+      from broadcasts where ${OPEN} and held_reason is null) as max_of`;
+  const row = await db.get<{ at: number | null }>(sql, [now]);
+  return row?.at === null || row?.at === undefined ? undefined : Number(row.at);
+}
+
+/** For a database that one process bears: whoever held a lease is gone. */
+export async function releaseAllBroadcasts(db: Executor): Promise<void> {
+  await db.run(`update broadcasts set lease_owner = null, lease_until = null where ${OPEN}`);
+}
+
+/** A broadcast, and the process that has claimed it. */
+export interface Held {
+  id: string;
+  owner: string;
+}
+
+/** From here on it is being sent; one that was sent in part keeps its beginning. Answers false where it was canceled or taken over. */
+export async function beginBroadcast(
+  tx: Executor,
+  { id, owner, at, total }: Held & { at: number; total: number },
+): Promise<boolean> {
+  const sql = `update broadcasts set status = 'sending', started_at = coalesce(started_at, ?), total = coalesce(total, ?)
+    where id = ? and lease_owner = ? and ${OPEN}`;
+  return (await tx.run(sql, [at, total, id, owner])) === 1;
+}
+
+export interface PageDone extends Held {
+  /** The last contact of the page. */
+  cursorId: string;
+  recipients: number;
+  excluded: number;
+}
+
+/**
+ * Adds a page, in the transaction that accepts its emails. Answers false where it was canceled or taken over meanwhile: that
+ * transaction has to fail.
+ */
+export async function saveProgress(
+  tx: Executor,
+  { id, owner, cursorId, recipients, excluded }: PageDone,
+): Promise<boolean> {
+  const sql =
+    withoutCommitNotice(`update broadcasts set cursor_id = ?, recipients = recipients + ?, excluded = excluded + ?
+    where id = ? and lease_owner = ? and status = 'sending'`);
+  return (await tx.run(sql, [cursorId, recipients, excluded, id, owner])) === 1;
+}
+
+/** All pages are done. */
+export const finishBroadcast = (tx: Executor, { id, owner, at }: Held & { at: number }): Promise<boolean> =>
+  end(tx, { id, owner }, "status = 'sent', sent_at = ?, updated_at = ?", [at, at]);
+
+/** It waits, in its status, until it is resumed or canceled. */
+export const holdBroadcast = (
+  tx: Executor,
+  { id, owner, reason, at }: Held & { reason: string; at: number },
+): Promise<boolean> => end(tx, { id, owner }, 'held_reason = ?, held_since = ?', [reason, at]);
+
+/** It ends here; what was accepted goes out. */
+export const failBroadcast = (
+  tx: Executor,
+  { id, owner, reason, at }: Held & { reason: string; at: number },
+): Promise<boolean> => end(tx, { id, owner }, "status = 'failed', failed_reason = ?, updated_at = ?", [reason, at]);
+
+/** Writes something and gives the lease back; answers false where the broadcast was canceled or taken over meanwhile. */
+async function end(tx: Executor, { id, owner }: Held, sets: string, values: (string | number)[]): Promise<boolean> {
+  const sql = `update broadcasts set ${sets}, waiting_reason = null, lease_owner = null, lease_until = null
+    where id = ? and lease_owner = ? and ${OPEN}`;
+  return (await tx.run(sql, [...values, id, owner])) === 1;
+}

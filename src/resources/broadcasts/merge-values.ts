@@ -1,0 +1,76 @@
+import { renderMerge, type MergeText } from '../../protocol/merge/index.ts';
+import type { PropertyRow } from '../contact-properties/index.ts';
+import { valuesOf, type ContactRow } from '../contacts/index.ts';
+
+/** Merge variables that are no contact's: whoever sends gives them. */
+export const LINK_KEYS: readonly string[] = ['UNSUBSCRIBE_URL', 'PREFERENCES_URL'];
+/** Merge variables that are fields of every contact. */
+const FIELD_KEYS: readonly string[] = ['FIRST_NAME', 'LAST_NAME', 'EMAIL'];
+
+/** The key as it is known, in whatever letter case it is written; undefined where a contact could have none such. */
+export function builtInKey(key: string): string | undefined {
+  const upper = key.toUpperCase();
+  return LINK_KEYS.includes(upper) || FIELD_KEYS.includes(upper) ? upper : undefined;
+}
+
+export const propertyNamed = <Property extends Pick<PropertyRow, 'key_folded'>>(
+  properties: readonly Property[],
+  key: string,
+): Property | undefined => properties.find((one) => one.key_folded === key.toLowerCase());
+
+/** What a recipient has of its own, and what stands in where it has nothing and the text has no default. */
+export interface RecipientValues {
+  given: Record<string, string>;
+  fallbacks: Record<string, string>;
+}
+
+export type MergedContact = Pick<ContactRow, 'email' | 'first_name' | 'last_name' | 'properties'>;
+
+/**
+ * The values of the keys that a text uses, but for those of `LINK_KEYS`. A contact without a value, or with an empty one, is
+ * given none: the default of the text comes first, and the property's fallback after it.
+ */
+export function mergeValuesOf(
+  contact: MergedContact,
+  properties: readonly PropertyRow[],
+  keysUsed: Iterable<string>,
+): RecipientValues {
+  const fields: Record<string, string | null> = {
+    FIRST_NAME: contact.first_name,
+    LAST_NAME: contact.last_name,
+    EMAIL: contact.email,
+  };
+  const values = valuesOf(contact);
+  const given: [string, string][] = [];
+  const fallbacks: [string, string][] = [];
+  for (const key of keysUsed) {
+    const builtIn = builtInKey(key);
+    if (builtIn !== undefined) {
+      const field = fields[builtIn] ?? '';
+      if (field !== '') given.push([key, field]);
+      continue;
+    }
+    const property = propertyNamed(properties, key);
+    if (!property) continue;
+    const value = String(values[property.slot] ?? '');
+    if (value !== '') given.push([key, value]);
+    else if (property.fallback_value !== null)
+      fallbacks.push([key, String(JSON.parse(property.fallback_value) as string | number)]);
+  }
+  return { given: Object.fromEntries(given), fallbacks: Object.fromEntries(fallbacks) };
+}
+
+/** The values, and the links of one email, as they are rendered. */
+export function rendered({ given, fallbacks }: RecipientValues, links: Readonly<Record<string, string>>) {
+  return {
+    given: new Map([...Object.entries(given), ...Object.entries(links)]),
+    fallbacks: new Map(Object.entries(fallbacks)),
+  };
+}
+
+/** A subject with its values in it, in one line: a line break in a value would begin another header. */
+export function renderSubject(subject: string | MergeText, values: ReturnType<typeof rendered>): string {
+  return renderMerge(subject, values, { escape: 'none' })
+    .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+    .trim();
+}

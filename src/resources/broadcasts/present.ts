@@ -1,0 +1,64 @@
+import { isoTime } from '../../platform/clock/index.ts';
+import type { LinkClicks, RecipientRow, RecipientType } from '../broadcast-recipients/index.ts';
+import type { BroadcastRow, ListedBroadcast } from './broadcasts.store.ts';
+
+export function presentBroadcastItem(row: ListedBroadcast) {
+  return {
+    id: row.id,
+    name: row.name,
+    segment_id: row.segment_id,
+    audience_id: row.segment_id,
+    topic_id: row.topic_id,
+    status: row.status,
+    created_at: isoTime(row.created_at),
+    // Absent until they are set, never null.
+    ...(row.scheduled_at !== null && { scheduled_at: isoTime(row.scheduled_at) }),
+    ...(row.sent_at !== null && { sent_at: isoTime(row.sent_at) }),
+    recipients: row.recipients,
+    excluded: row.excluded,
+    total: row.total,
+    held:
+      row.held_reason === null || row.held_since === null
+        ? null
+        : { reason: row.held_reason, since: isoTime(row.held_since) },
+  };
+}
+
+export function presentBroadcast(row: BroadcastRow) {
+  return {
+    object: 'broadcast' as const,
+    ...presentBroadcastItem(row),
+    from: row.sender,
+    subject: row.subject,
+    reply_to: JSON.parse(row.reply_to_list) as string[],
+    preview_text: row.preview_text,
+    html: row.html,
+    text: row.text,
+    template_id: row.template_id,
+    rate_per_minute: row.rate_per_minute,
+    waiting_reason: row.waiting_reason,
+    failed_reason: row.failed_reason,
+  };
+}
+
+interface Shown {
+  type: RecipientType;
+  /** Contacts that were not deleted since. */
+  live: ReadonlySet<string>;
+  clicks: readonly LinkClicks[];
+}
+
+/** Each type shows what it counts. */
+export function presentRecipient(row: RecipientRow, { type, live, clicks }: Shown) {
+  return {
+    id: row.id,
+    contact_id: row.contact_id !== null && live.has(row.contact_id) ? row.contact_id : null,
+    email: row.email,
+    ...(type === 'opened' && { count: row.opened }),
+    ...(type === 'clicked' && {
+      count: row.clicked,
+      clicked_links: clicks.map((one) => ({ url: one.url, clicks: one.clicks })),
+    }),
+    ...(type === 'bounced' && row.bounced !== null && { bounce_type: row.bounced }),
+  };
+}

@@ -1,0 +1,47 @@
+import type { SendBroadcastRequest } from '../../contract/index.ts';
+import type { Executor } from '../../platform/db/index.ts';
+import { notFound } from '../../platform/refusal/index.ts';
+import type { Ctx } from '../access/index.ts';
+import { findBroadcast, lockBroadcast, markSent, type BroadcastRow } from './broadcasts.store.ts';
+import { mustPass, runChecks } from './checks.ts';
+import { freezeBroadcast } from './freeze-broadcast.ts';
+import { lookAround, refusalOf, runGate, type Surroundings } from './gate.ts';
+import { readWhen } from './read-when.ts';
+import { inOtherStatus } from './status-faults.ts';
+
+/** A change of state: the mail itself is created behind it, page by page. */
+export async function sendBroadcast({ store, teamId }: Ctx, id: string, input: SendBroadcastRequest = {}) {
+  const scheduledAt = readWhen(input.scheduled_at, store.clock.now());
+  const seen = await findBroadcast(store.db, teamId, id);
+  if (!seen) throw notFound('Broadcast');
+  const around = await lookAround(store, teamId, seen);
+  await store.db.tx(async (tx) => {
+    const row = await lockBroadcast(tx, teamId, id);
+    if (!row) throw notFound('Broadcast');
+    if (row.status !== 'draft') throw inOtherStatus(row, 'only a draft can be sent', 403);
+    await sendDraft(store, tx, row, { around, scheduledAt, isAcknowledged: input.acknowledge_checks === true });
+  });
+  return { id };
+}
+
+interface Sending {
+  around: Surroundings;
+  scheduledAt: number | null;
+  isAcknowledged: boolean;
+}
+
+/** Refuses what may not go out; from here on neither content nor sender changes. */
+export async function sendDraft(
+  store: Ctx['store'],
+  tx: Executor,
+  row: BroadcastRow,
+  { around, scheduledAt, isAcknowledged }: Sending,
+): Promise<void> {
+  const gate = await runGate(store, tx, { teamId: row.team_id, row, around });
+  const refusal = refusalOf(gate);
+  const { domain, source } = gate;
+  if (refusal || !domain || !source) throw refusal ?? new Error('the gate passed without a domain or a body');
+  if (!isAcknowledged) mustPass(await runChecks(tx, row.team_id, row, source));
+  const pinned = await freezeBroadcast(store, tx, row, { source, domainId: domain.id });
+  await markSent(tx, row.id, { pinned, scheduledAt, isAcknowledged, at: store.clock.now() });
+}

@@ -1,0 +1,31 @@
+import { isoTime } from '../../platform/clock/index.ts';
+import type { CertificateStanding } from '../../platform/server-tls/index.ts';
+import { findingOf, type Finding } from './finding.ts';
+
+const DAY_MS = 86_400_000;
+/** Renewals come weeks before the end; short-lived certificates are renewed at two thirds of their life. */
+const EXPIRING_MS = 14 * DAY_MS;
+const EXPIRING_SHARE = 1 / 5;
+
+/** What is wrong with the certificate that the SMTP ports show. */
+export function certificateFindings(
+  { file, startsAt, endsAt, fault }: CertificateStanding,
+  { now, isCapturing }: { now: number; isCapturing: boolean },
+): Finding[] {
+  const subjects = file === '' ? [] : [file];
+  if (fault !== undefined) return [findingOf('certificate_unusable', { summary: `${fault}.`, subjects }), ...expiry()];
+  return expiry();
+
+  function expiry(): Finding[] {
+    // Where no mail leaves the machine, nobody has to prove who he is.
+    if (endsAt === undefined) return file === '' && !isCapturing ? [findingOf('certificate_self_signed')] : [];
+    if (endsAt <= now) {
+      const summary = `The certificate ${file} expired at ${isoTime(endsAt)}.`;
+      return [findingOf('certificate_expired', { summary, subjects, since: endsAt })];
+    }
+    const lifeMs = startsAt === undefined ? Infinity : endsAt - startsAt;
+    if (endsAt - now > Math.min(EXPIRING_MS, lifeMs * EXPIRING_SHARE)) return [];
+    const summary = `The certificate ${file} expires at ${isoTime(endsAt)}.`;
+    return [findingOf('certificate_expiring', { summary, subjects })];
+  }
+}

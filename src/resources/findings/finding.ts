@@ -1,0 +1,147 @@
+import type { Finding as Presented, FindingCode } from '../../contract/index.ts';
+
+export type { FindingCode };
+
+export interface Finding extends Omit<Presented, 'since' | 'severity'> {
+  /** In milliseconds. */
+  since: number | null;
+}
+
+interface Known {
+  severity: Presented['severity'];
+  /** In words that name nothing of an installation or a team. */
+  says: string;
+  advice: Presented['advice'];
+  /** What every team is told; the others concern the teams whose things they are. */
+  isOfInstallation: boolean;
+}
+
+const HERE = 'On the server’s machine, ';
+const installation = (severity: Known['severity'], says: string, words: string, command: string | null): Known => ({
+  ...{ severity, says, advice: { words, command }, isOfInstallation: true },
+});
+const team = (severity: Known['severity'], says: string, words: string, command: string | null): Known => ({
+  ...{ severity, says, advice: { words, command }, isOfInstallation: false },
+});
+
+/** Every code with what is said of it where no more is known, the gravest first. */
+export const KNOWN: Readonly<Record<FindingCode, Known>> = {
+  sending_off: installation(
+    'error',
+    'Sending is switched off.',
+    `${HERE}see why and switch it on`,
+    'rasket sending on',
+  ),
+  storage_unwritable: installation(
+    'error',
+    'Nothing can be written to the data folder.',
+    `${HERE}look at free space and permissions of`,
+    'df -h',
+  ),
+  port_not_open: installation(
+    'error',
+    'An SMTP port is not open.',
+    `${HERE}see which and why, and start the server again once it is free`,
+    'rasket doctor',
+  ),
+  delivery_not_running: installation(
+    'error',
+    'No process delivers mail.',
+    `${HERE}start one`,
+    'systemctl start rasket',
+  ),
+  queue_overdue: installation(
+    'error',
+    'Mail that is due is not being delivered.',
+    'As an operator, see what waits',
+    'rasket queue',
+  ),
+  certificate_expired: installation(
+    'error',
+    'The certificate of the SMTP ports has expired.',
+    `${HERE}put a renewed one in its place; which file that is, says`,
+    'rasket doctor',
+  ),
+  certificate_unusable: installation(
+    'error',
+    'The new certificate of the SMTP ports cannot be used; the one before stays.',
+    `${HERE}see why`,
+    'rasket doctor',
+  ),
+  domain_lost: team(
+    'error',
+    'A domain is not verified any more: its DNS records are gone or wrong.',
+    'See what is wrong with its records',
+    'rasket domains list',
+  ),
+  webhook_disabled: team(
+    'error',
+    'A webhook was disabled after five days without success.',
+    'Enable it again once its endpoint answers',
+    'rasket webhooks list',
+  ),
+  domain_losing_records: team(
+    'warning',
+    'DNS records of a verified domain are gone or wrong.',
+    'See what is wrong with its records',
+    'rasket domains list',
+  ),
+  webhook_failing: team(
+    'warning',
+    'A webhook answers no attempt with success.',
+    'See how it answers',
+    'rasket webhooks list',
+  ),
+  mail_held: team(
+    'warning',
+    'Mail is held back by an operator.',
+    'As an operator, see the holds',
+    'rasket queue holds',
+  ),
+  certificate_expiring: installation(
+    'warning',
+    'The certificate of the SMTP ports expires soon.',
+    `${HERE}renew it; which file that is, says`,
+    'rasket doctor',
+  ),
+  certificate_self_signed: installation(
+    'warning',
+    'The SMTP ports show a self-signed certificate, which proves nothing.',
+    `${HERE}name a real one as tls.certificate_file in the settings; which are in force, says`,
+    'rasket config show',
+  ),
+  versions_differ: installation(
+    'warning',
+    'Nodes run different versions.',
+    'Bring all of them to one version, the newest',
+    null,
+  ),
+};
+
+const ORDER = Object.keys(KNOWN) as FindingCode[];
+
+/** What is told at the most of one finding. */
+const SUBJECTS_MAX = 10;
+export const COUNTED_MAX = 1000;
+
+/** A finding, with what is known beside its code. */
+export function findingOf(
+  code: FindingCode,
+  {
+    summary = KNOWN[code].says,
+    subjects = [],
+    count = subjects.length,
+    since = null,
+    node = null,
+    advice = KNOWN[code].advice,
+  }: Partial<Omit<Finding, 'code'>> = {},
+): Finding {
+  return {
+    ...{ code, summary, since, node, advice },
+    count: Math.min(COUNTED_MAX, Math.max(1, count)),
+    subjects: subjects.slice(0, SUBJECTS_MAX),
+  };
+}
+
+export const gravestFirst = (findings: readonly Finding[]): Finding[] =>
+  findings.toSorted((a, b) => ORDER.indexOf(a.code) - ORDER.indexOf(b.code));

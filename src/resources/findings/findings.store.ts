@@ -1,0 +1,87 @@
+import type { Executor } from '../../platform/db/index.ts';
+import { uuidsIn } from '../../platform/db/index.ts';
+import { COUNTED_MAX } from './finding.ts';
+
+/** All teams where none is given. */
+interface Whose {
+  teamId: string | undefined;
+}
+
+const ofTeam = ({ teamId }: Whose): string => (teamId === undefined ? '' : 'and team_id = ?');
+const valuesOf = ({ teamId }: Whose): string[] => (teamId === undefined ? [] : [teamId]);
+
+export interface WebhookInTrouble {
+  id: string;
+  endpoint: string;
+  status: 'enabled' | 'disabled';
+  failing_since: number;
+}
+
+/** Webhooks that fail, and those that were disabled for it; what a person has disabled is no trouble. */
+export const webhooksInTrouble = (db: Executor, whose: Whose, before: number): Promise<WebhookInTrouble[]> =>
+  db.all(
+    `select id, endpoint, status, failing_since from webhooks
+      where deleted_at is null and failing_since is not null and failing_since <= ?
+        and (disabled_reason is null or disabled_reason = 'failing') ${ofTeam(whose)} limit ${COUNTED_MAX}`,
+    [before, ...valuesOf(whose)],
+  );
+
+export interface DomainInTrouble {
+  id: string;
+  name: string;
+  sending: string;
+  receiving: string;
+  verified_at: number | null;
+  failing_since: number | null;
+  lost_at: number | null;
+  receiving_verified_at: number | null;
+  receiving_failing_since: number | null;
+  receiving_lost_at: number | null;
+}
+
+/** Verified domains whose records are gone, and those that are not verified any more for it. The condition is that of the index. */
+export const domainsInTrouble = (db: Executor, whose: Whose): Promise<DomainInTrouble[]> =>
+  db.all(
+    `select id, name, sending, receiving, verified_at, failing_since, lost_at, receiving_verified_at,
+        receiving_failing_since, receiving_lost_at from domains
+      where (lost_at is not null or receiving_lost_at is not null
+        or (verified_at is not null and failing_since is not null)
+        or (receiving_verified_at is not null and receiving_failing_since is not null))
+        ${ofTeam(whose)} limit ${COUNTED_MAX}`,
+    valuesOf(whose),
+  );
+
+export interface Hold {
+  kind: 'destination' | 'team_id' | 'email_id';
+  value: string;
+  reason: string;
+  created_at: number;
+}
+
+/** There are a thousand at the most. */
+export const holdsInForce = (db: Executor): Promise<Hold[]> =>
+  db.all('select kind, value, reason, created_at from queue_holds order by id');
+
+/** Those of the emails that are the team's. */
+export async function emailsOfTeam(db: Executor, teamId: string, ids: readonly string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const among = uuidsIn(db.dialect, 'id', ids);
+  const rows = await db.all<{ id: string }>(`select id from emails where team_id = ? and ${among.sql}`, [
+    teamId,
+    among.value,
+  ]);
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** Of each lane of the queue, and of claims that have run out, when the first fell due; nothing where none is left. */
+export async function oldestDue(db: Executor): Promise<{ lane: number | null; due_at: number }[]> {
+  const first = (where: string): string => `(select due_at from deliveries where ${where} order by due_at limit 1)`;
+  const inLane = (lane: number): string => `${first(`lease_owner is null and hold_id is null and lane = ${lane}`)}`;
+  const row = await db.get<Record<string, number | null>>(
+    `select ${[0, 1, 2, 3].map((lane) => `${inLane(lane)} as lane_${lane}`).join(', ')},
+      ${first('lease_owner is not null')} as claimed`,
+  );
+  return Object.entries(row ?? {}).flatMap(([name, due]) =>
+    due === null ? [] : [{ lane: name === 'claimed' ? null : Number(name.replace('lane_', '')), due_at: due }],
+  );
+}

@@ -1,0 +1,16 @@
+/**
+ * Findings: what is wrong at this moment, and what to do about it. They are read anew at each question and never stored, but
+ * for what a process knows of itself alone: it reports that to all others through the database. A look costs the same
+ * however much mail, and however many webhooks and domains, there are beside those in trouble.
+ */
+export { certificateFindings } from './certificate-findings.ts';
+export { findingOf, type Finding } from './finding.ts';
+export {
+  lookAtInstallation,
+  lookAtTeam,
+  presentForAnybody,
+  presentForOperator,
+  presentForTeam,
+  type Look,
+} from './look.ts';
+export { forgetNode, forgetOthersWhereAlone, REPORT_MS, reportNode, type NodeReport } from './node-report.ts';

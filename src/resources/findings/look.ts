@@ -1,0 +1,106 @@
+import { isoTime } from '../../platform/clock/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import { createSendSwitch, sendSwitchMovedAt } from '../instance/index.ts';
+import { findingOf, gravestFirst, KNOWN, type Finding } from './finding.ts';
+import { oldestDue } from './findings.store.ts';
+import { liveNodes, type NodeReport } from './node-report.ts';
+import { teamFindings } from './team-findings.ts';
+
+export interface Look {
+  at: number;
+  nodes: readonly NodeReport[];
+  /** The gravest first. */
+  findings: readonly Finding[];
+}
+
+/** All that is wrong; `own` is what this process knows of itself, where it is one of the nodes. */
+export async function lookAtInstallation(store: Store, own?: NodeReport): Promise<Look> {
+  const { nodes, findings } = await lookAtMachines(store, own);
+  return { at: store.clock.now(), nodes, findings: gravestFirst([...findings, ...(await teamFindings(store))]) };
+}
+
+/** What is wrong for one team; what is wrong with the installation in words that name nothing of it. */
+export async function lookAtTeam(store: Store, teamId: string, own?: NodeReport): Promise<Finding[]> {
+  const { findings } = await lookAtMachines(store, own);
+  const told = findings.map((finding) => (finding.code === 'sending_off' ? finding : inGeneral(finding)));
+  return gravestFirst([...eachOnce(told), ...(await teamFindings(store, teamId))]);
+}
+
+/** A finding as anybody may hear it. */
+const inGeneral = ({ code, since }: Finding): Finding => findingOf(code, { since });
+
+/** Several nodes may have the same to report. */
+export const eachOnce = (findings: readonly Finding[]): Finding[] => [
+  ...new Map(findings.map((finding) => [finding.code, finding])).values(),
+];
+
+async function lookAtMachines(store: Store, own?: NodeReport): Promise<Pick<Look, 'nodes' | 'findings'>> {
+  const others = (await liveNodes(store)).filter(({ id }) => id !== own?.id);
+  const nodes = own ? [own, ...others] : others;
+  const isApart = nodes.length > 1;
+  const reported = nodes.flatMap(({ name, findings }) =>
+    findings.map((finding) => (isApart ? { ...finding, node: name } : finding)),
+  );
+  return { nodes, findings: [...reported, ...ofNodes(nodes), ...(await ofSending(store))] };
+}
+
+function ofNodes(nodes: readonly NodeReport[]): Finding[] {
+  const versions = [...new Set(nodes.map(({ version }) => version))];
+  const names = nodes.map(({ name, version }) => `${name}: ${version}`);
+  return [
+    ...(nodes.some(({ roles }) => roles.includes('delivery')) ? [] : [findingOf('delivery_not_running')]),
+    ...(versions.length > 1
+      ? [findingOf('versions_differ', { summary: `Nodes run ${versions.join(' and ')}.`, subjects: names })]
+      : []),
+  ];
+}
+
+const MINUTE_MS = 60_000;
+/** As flow/mail/queue numbers them. */
+const LANES = ['transactional', 'marketing', 'retrying', 'retrying_marketing'];
+
+async function ofSending(store: Store): Promise<Finding[]> {
+  const { isOn, reason } = await createSendSwitch(store)();
+  if (!isOn) {
+    const why = reason === null ? '' : `: ${reason}`;
+    const since = await sendSwitchMovedAt(store);
+    return [findingOf('sending_off', { summary: `Sending is switched off${why}.`, since })];
+  }
+  const before = store.clock.now() - store.config.delivery.overdue_minutes * MINUTE_MS;
+  const late = (await oldestDue(store.db)).filter(({ due_at: due }) => due < before);
+  if (late.length === 0) return [];
+  const since = Math.min(...late.map(({ due_at: due }) => due));
+  const subjects = late.map(({ lane }) => (lane === null ? 'claimed' : (LANES[lane] ?? String(lane))));
+  const summary = `Mail that is due is not being delivered (${subjects.join(', ')}).`;
+  return [findingOf('queue_overdue', { summary, since, subjects })];
+}
+
+const presentFinding = (finding: Finding) => ({
+  code: finding.code,
+  severity: KNOWN[finding.code].severity,
+  ...{ summary: finding.summary, count: finding.count, subjects: finding.subjects },
+  since: finding.since === null ? null : isoTime(finding.since),
+  ...{ node: finding.node, advice: finding.advice },
+});
+
+export const presentForTeam = (findings: readonly Finding[], at: number) => ({
+  object: 'findings' as const,
+  as_of: isoTime(at),
+  findings: findings.map(presentFinding),
+});
+
+export const presentForOperator = ({ at, nodes, findings }: Look) => ({
+  object: 'operator_findings' as const,
+  as_of: isoTime(at),
+  nodes: nodes.map(({ name, version, roles, startedAt, seenAt }) => ({
+    ...{ name, version, roles: [...roles], started_at: isoTime(startedAt), seen_at: isoTime(seenAt) },
+  })),
+  findings: findings.map(presentFinding),
+});
+
+/** For whoever asks without a credential: codes, and words that are the same on every installation. */
+export const presentForAnybody = (findings: readonly Finding[]) =>
+  eachOnce(gravestFirst(findings)).map(({ code }) => {
+    const { severity, says, advice } = KNOWN[code];
+    return { code, severity, summary: says, advice };
+  });

@@ -1,0 +1,120 @@
+import type { Store } from '../../platform/store/index.ts';
+import { findingOf, type Finding } from './finding.ts';
+import {
+  domainsInTrouble,
+  emailsOfTeam,
+  holdsInForce,
+  webhooksInTrouble,
+  type DomainInTrouble,
+  type Hold,
+} from './findings.store.ts';
+
+/** One attempt that failed is tried again within seconds, and is not worth waking anybody. */
+const FAILING_MS = 60_000;
+
+/** What is wrong with the domains, webhooks and mail of one team, or where none is given of all of them. */
+export async function teamFindings(store: Store, teamId?: string): Promise<Finding[]> {
+  return [...(await ofDomains(store, teamId)), ...(await ofWebhooks(store, teamId)), ...(await ofHolds(store, teamId))];
+}
+
+interface Trouble {
+  name: string;
+  since: number;
+}
+
+async function ofDomains({ db }: Store, teamId: string | undefined): Promise<Finding[]> {
+  const rows = await domainsInTrouble(db, { teamId });
+  const troubleOf = (of: (row: DomainInTrouble) => number | null): Trouble[] =>
+    rows.flatMap((row) => {
+      const since = of(row);
+      return since === null ? [] : [{ name: row.name, since }];
+    });
+  const lost = troubleOf(lostSince);
+  const names = new Set(lost.map(({ name }) => name));
+  const losing = troubleOf(losingSince).filter(({ name }) => !names.has(name));
+  return [
+    ...together('domain_lost', lost, (name) => ({
+      summary: `The domain ${name} is not verified any more: its DNS records are gone or wrong.`,
+      advice: { words: 'See what is wrong with its records', command: `rasket domains get ${name}` },
+    })),
+    ...together('domain_losing_records', losing, (name) => ({
+      summary: `DNS records of the verified domain ${name} are gone or wrong.`,
+      advice: { words: 'See what is wrong with its records', command: `rasket domains get ${name}` },
+    })),
+  ];
+}
+
+/** What the team has switched off is no loss. */
+function lostSince(row: DomainInTrouble): number | null {
+  if (row.sending === 'enabled' && row.lost_at !== null) return row.lost_at;
+  return row.receiving === 'enabled' ? row.receiving_lost_at : null;
+}
+
+function losingSince(row: DomainInTrouble): number | null {
+  if (row.sending === 'enabled' && row.verified_at !== null && row.failing_since !== null) return row.failing_since;
+  return row.receiving === 'enabled' && row.receiving_verified_at !== null ? row.receiving_failing_since : null;
+}
+
+async function ofWebhooks({ db, clock }: Store, teamId: string | undefined): Promise<Finding[]> {
+  const rows = await webhooksInTrouble(db, { teamId }, clock.now() - FAILING_MS);
+  const [disabled, failing] = (['disabled', 'enabled'] as const).map((status) =>
+    rows
+      .filter((row) => row.status === status)
+      .map(({ id, endpoint, failing_since: since }) => ({ name: id, since, endpoint })),
+  );
+  // An address may hold a secret, which is its team's.
+  const called = (id: string): string =>
+    (teamId === undefined ? undefined : rows.find((row) => row.id === id)?.endpoint) ?? id;
+  const theirs = teamId === undefined ? 'With a key of its team, see how it answers' : 'See how it answers';
+  return [
+    ...together('webhook_disabled', disabled ?? [], (id) => ({
+      summary: `The webhook ${called(id)} was disabled after five days without success.`,
+      advice: {
+        words: `${teamId === undefined ? 'With a key of its team, enable' : 'Enable'} it again once its endpoint answers`,
+        command: `rasket webhooks update ${id} --status enabled`,
+      },
+    })),
+    ...together('webhook_failing', failing ?? [], (id) => ({
+      summary: `The webhook ${called(id)} answers no attempt with success.`,
+      advice: { words: theirs, command: `rasket webhooks get ${id}` },
+    })),
+  ];
+}
+
+async function ofHolds({ db }: Store, teamId: string | undefined): Promise<Finding[]> {
+  const all = await holdsInForce(db);
+  const holds = teamId === undefined ? all : await ownHolds(db, teamId, all);
+  const nameOf = ({ kind, value }: Hold): string =>
+    kind === 'destination' ? value : kind === 'team_id' ? `team ${value}` : `email ${value}`;
+  const reasonOf = (name: string): string => holds.find((hold) => nameOf(hold) === name)?.reason ?? '';
+  const advice =
+    teamId === undefined ? {} : { advice: { words: 'Ask the operator of this installation', command: null } };
+  return together(
+    'mail_held',
+    holds.map((hold) => ({ name: nameOf(hold), since: hold.created_at })),
+    (name) => ({ summary: `Mail is held back: ${name} (${reasonOf(name)}).`, ...advice }),
+    (count) => ({ summary: `${count} holds keep mail back.`, ...advice }),
+  );
+}
+
+async function ownHolds(db: Store['db'], teamId: string, all: readonly Hold[]): Promise<Hold[]> {
+  const emails = all.filter(({ kind }) => kind === 'email_id').map(({ value }) => value);
+  const own = await emailsOfTeam(db, teamId, emails);
+  return all.filter(({ kind, value }) => (kind === 'team_id' ? value === teamId : own.has(value)));
+}
+
+type Said = Partial<Pick<Finding, 'summary' | 'advice'>>;
+
+/** One finding for all that are in the same trouble; a single one is named. */
+function together(
+  code: Finding['code'],
+  those: readonly Trouble[],
+  ofOne: (name: string) => Said,
+  ofMany: (count: number) => Said = () => ({}),
+): Finding[] {
+  const [first] = those;
+  if (!first) return [];
+  const since = Math.min(...those.map((one) => one.since));
+  const said = those.length === 1 ? ofOne(first.name) : ofMany(those.length);
+  return [findingOf(code, { ...said, since, subjects: those.map(({ name }) => name) })];
+}

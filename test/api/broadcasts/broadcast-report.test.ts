@@ -1,0 +1,201 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  countClicks,
+  countOutcomes,
+  insertRecipients,
+  recipientsAmong,
+  type BroadcastOutcome,
+  type NewRecipientRow,
+} from '../../../src/resources/broadcast-recipients/index.ts';
+import { startScene, type Scene } from '../../rig/scene.ts';
+import { openDesk, said, type Desk } from './drafting.ts';
+
+let scene: Scene;
+beforeAll(async () => {
+  scene = await startScene({ roles: ['http'] });
+});
+afterAll(() => scene.close());
+
+interface Report {
+  desk: Desk;
+  id: string;
+  /** By the local part of the address. */
+  emails: Record<string, string>;
+  contacts: Record<string, string>;
+  count(outcomes: readonly BroadcastOutcome[]): Promise<void>;
+  /** The local parts of a page, in its order. */
+  names(query: string): Promise<string[]>;
+  page(path: string): Promise<Record<string, unknown>[]>;
+}
+
+/** A broadcast to addresses, all of contacts; those whose name begins with x are left out. */
+async function reported(names: readonly string[]): Promise<Report> {
+  const desk = await openDesk(scene);
+  const id = await desk.make();
+  const { db, ids } = scene.app.world;
+  const contacts: Record<string, string> = {};
+  const rows: NewRecipientRow[] = [];
+  for (const name of names) {
+    const email = `${name}@example.org`;
+    contacts[name] = (await desk.call('POST', '/contacts', { email })).body.id;
+    const excluded = name.startsWith('x') ? ('unsubscribed' as const) : null;
+    rows.push({
+      ...{
+        broadcast_id: id,
+        email_key: email.toLowerCase(),
+        id: ids.uuid(),
+        contact_id: contacts[name] ?? null,
+        email,
+      },
+      ...{ email_id: excluded ? null : ids.uuid(), excluded },
+    });
+  }
+  expect(await db.tx((tx) => insertRecipients(tx, rows))).toBe(rows.length);
+  const page = async (path: string) => (await desk.call('GET', `/broadcasts/${id}/${path}`)).body.data;
+  return {
+    ...{ desk, id, contacts, page },
+    emails: Object.fromEntries(rows.map((row) => [row.email.split('@')[0], row.email_id ?? ''])),
+    count: (outcomes) =>
+      db.tx(async (tx) => {
+        await countOutcomes(tx, outcomes);
+        await countClicks(tx, () => ids.uuid(), outcomes);
+      }),
+    names: async (query) =>
+      (await page(`recipients?${query}`)).map((one: { email: string }) => one.email.split('@')[0]),
+  };
+}
+
+const TYPES = ['sent', 'delivered', 'opened', 'clicked', 'bounced', 'complained', 'unsubscribed', 'suppressed'];
+
+describe('GET /broadcasts/{id}/recipients', () => {
+  it('each type lists those to whom it happened, with what it counts', async () => {
+    const { desk, id, emails, contacts, count, names, page } = await reported(['a', 'b', 'c', 'd', 'e', 'f', 'x']);
+    const of = (name: string, type: string, more = {}) => ({ emailId: emails[name] ?? '', type, ...more });
+    await count(['a', 'b', 'c', 'd'].map((name) => of(name, 'email.sent')));
+    await count([
+      ...[of('a', 'email.delivered'), of('b', 'email.delivered'), of('a', 'email.opened'), of('a', 'email.opened')],
+      ...[of('c', 'email.bounced', { bounce: 'permanent' }), of('d', 'email.bounced', { bounce: 'transient' })],
+      ...[of('b', 'email.complained'), of('a', 'unsubscribed'), of('e', 'email.suppressed'), of('f', 'email.bounced')],
+      // What no report counts, and an email of no broadcast.
+      ...[of('a', 'email.queued'), of('a', 'toString'), { emailId: scene.app.world.ids.uuid(), type: 'email.sent' }],
+    ]);
+    await count([of('a', 'email.opened')]);
+    const found: Record<string, string> = {};
+    for (const type of TYPES) found[type] = (await names(`type=${type}`)).join('');
+    expect(found).toEqual({
+      ...{ sent: 'dcba', delivered: 'ba', opened: 'a', clicked: '', bounced: 'fdc', complained: 'b' },
+      ...{ unsubscribed: 'a', suppressed: 'e' },
+    });
+    const [opened] = await page('recipients?type=opened');
+    expect(opened).toEqual({ id: opened?.['id'], contact_id: contacts['a'], email: 'a@example.org', count: 3 });
+    const bounced = await page('recipients?type=bounced');
+    expect(bounced.map((one) => one['bounce_type'])).toEqual(['undetermined', 'transient', 'permanent']);
+    expect(await names('type=bounced&bounce_type=permanent')).toEqual(['c']);
+    expect(await names('type=bounced&bounce_type=transient&email=C%40')).toEqual([]);
+    const [sent] = await page('recipients?type=sent&limit=1');
+    expect(Object.keys(sent ?? {})).toEqual(['id', 'contact_id', 'email']);
+    expect(said(await desk.call('GET', `/broadcasts/${id}/recipients?type=sent&bounce_type=permanent`))).toEqual([
+      ...[422, 'invalid_parameter'],
+    ]);
+  });
+
+  it('finds part of an address in any letter case, and pages both ways', async () => {
+    const { emails, count, names, page } = await reported(['ada', 'bob', 'adam', 'eve_1', 'evex1', 'Ada.B']);
+    await count(Object.values(emails).map((emailId) => ({ emailId, type: 'email.sent' })));
+    expect(await names('type=sent&email=ADA')).toEqual(['Ada.B', 'adam', 'ada']);
+    expect(await names('type=sent&email=_1')).toEqual(['eve_1']);
+    expect(await names('type=sent&email=%25')).toEqual([]);
+    const [first, second] = await page('recipients?type=sent&email=ada&limit=2');
+    expect(await names(`type=sent&email=ada&limit=2&after=${second?.['id']}`)).toEqual(['ada']);
+    expect(await names(`type=sent&email=ada&limit=1&before=${second?.['id']}`)).toEqual(['Ada.B']);
+    expect(await names(`type=sent&limit=2&after=${first?.['id']}`)).toEqual(['evex1', 'eve_1']);
+    expect(await names('type=delivered&email=ada')).toEqual([]);
+  });
+
+  it('a contact that was deleted since has no id', async () => {
+    const { desk, contacts, emails, count, page } = await reported(['a', 'xb']);
+    await count([{ emailId: emails['a'] ?? '', type: 'email.sent' }]);
+    await desk.call('DELETE', `/contacts/${contacts['a']}`);
+    await desk.call('DELETE', `/contacts/${contacts['xb']}`);
+    expect(await page('recipients?type=sent')).toMatchObject([{ contact_id: null, email: 'a@example.org' }]);
+    expect(await page('exclusions')).toMatchObject([{ contact_id: null, email: 'xb@example.org' }]);
+  });
+
+  it.each([
+    ['', 'missing_required_parameter'],
+    ['?type=queued', 'invalid_parameter'],
+    ['?type=bounced&bounce_type=soft', 'invalid_parameter'],
+    ['?type=sent&email=', 'invalid_parameter'],
+    ['?type=sent&email=%20', 'invalid_parameter'],
+    ['?type=sent&limit=101', 'invalid_parameter'],
+  ])('refuses %j', async (query, name) => {
+    const desk = await openDesk(scene);
+    const id = await desk.make();
+    expect(said(await desk.call('GET', `/broadcasts/${id}/recipients${query}`))).toEqual([422, name]);
+  });
+});
+
+describe('clicks', () => {
+  it('are counted by link, by recipient, and by both', async () => {
+    const { emails, count, page } = await reported(['a', 'b', 'c']);
+    const click = (name: string, link: string) => ({ emailId: emails[name] ?? '', type: 'email.clicked', link });
+    const [one, two] = ['https://example.com/1', `https://example.com/${'2'.repeat(3000)}`];
+    await count([click('a', one), click('a', one), click('b', one)]);
+    await count([click('a', one), click('a', two), click('c', one), { ...click('c', one), link: undefined }]);
+    const links = await page('clicked-links');
+    expect(links).toEqual([
+      { id: links[0]?.['id'], url: two, clicks: 1, unique_clicks: 1 },
+      { id: links[1]?.['id'], url: one, clicks: 5, unique_clicks: 3 },
+    ]);
+    expect(await page('clicked-links?limit=1')).toEqual([links[0]]);
+    expect(await page(`clicked-links?after=${links[0]?.['id']}`)).toEqual([links[1]]);
+    const clicked = await page('recipients?type=clicked');
+    expect(clicked.map(({ email, count: n, clicked_links: list }) => [email, n, list])).toEqual([
+      ['c@example.org', 2, [{ url: one, clicks: 1 }]],
+      ['b@example.org', 1, [{ url: one, clicks: 1 }]],
+      [
+        'a@example.org',
+        4,
+        [
+          { url: one, clicks: 3 },
+          { url: two, clicks: 1 },
+        ],
+      ],
+    ]);
+  });
+
+  it('the same from two sides at once are all counted', async () => {
+    const { emails, count, page } = await reported(['a', 'b']);
+    const link = 'https://example.com/';
+    const clicks = ['a', 'b'].map((name) => ({ emailId: emails[name] ?? '', type: 'email.clicked', link }));
+    await Promise.all(Array.from({ length: 8 }, (_, i) => count(i % 2 === 0 ? clicks : clicks.toReversed())));
+    expect(await page('clicked-links')).toMatchObject([{ clicks: 16, unique_clicks: 2 }]);
+    expect(await page('recipients?type=clicked')).toMatchObject([{ count: 8 }, { count: 8 }]);
+  });
+});
+
+describe('GET /broadcasts/{id}/exclusions', () => {
+  it('says whom and why', async () => {
+    const { contacts, page } = await reported(['a', 'xb', 'xc']);
+    const [first] = await page('exclusions?limit=1');
+    expect(first).toEqual({
+      ...{ id: first?.['id'], contact_id: contacts['xc'], email: 'xc@example.org', reason: 'unsubscribed' },
+    });
+    expect(await page(`exclusions?after=${first?.['id']}`)).toMatchObject([{ email: 'xb@example.org' }]);
+  });
+});
+
+describe('an address', () => {
+  it('is one row of a broadcast, whichever contact has it', async () => {
+    const { id } = await reported(['a', 'xb']);
+    const { db, ids } = scene.app.world;
+    const again = ['a@example.org', 'xb@example.org', 'c@example.org'].map((email) => ({
+      ...{ broadcast_id: id, email_key: email, id: ids.uuid(), contact_id: ids.uuid(), email, email_id: ids.uuid() },
+      excluded: null,
+    }));
+    const keys = again.map((row) => row.email_key);
+    expect(await recipientsAmong(db, id, keys)).toEqual(new Set(keys.slice(0, 2)));
+    expect(await db.tx((tx) => insertRecipients(tx, again))).toBe(1);
+    expect(await recipientsAmong(db, id, keys)).toEqual(new Set(keys));
+  });
+});

@@ -1,0 +1,289 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findBroadcast } from '../../../src/resources/broadcasts/index.ts';
+import { holdBroadcast, claimDueBroadcasts } from '../../../src/resources/broadcasts/index.ts';
+import { setSending } from '../../../src/resources/instance/index.ts';
+import { findSharedBody } from '../../../src/resources/shared-bodies/index.ts';
+import { administerTeam } from '../../../src/resources/teams/index.ts';
+import { startScene, type Scene } from '../../rig/scene.ts';
+import { ADDRESS, openDesk, said, type Desk } from './drafting.ts';
+
+let scene: Scene;
+beforeAll(async () => {
+  scene = await startScene({ roles: ['http'], config: { plans: { standard: { marketing_emails: 3 } } } });
+});
+afterAll(() => scene.close());
+
+const send = (desk: Desk, id: string, body?: object) => desk.call('POST', `/broadcasts/${id}/send`, body);
+const bodyOf = async (desk: Desk, id: string) => {
+  const { db } = scene.app.world;
+  const row = await findBroadcast(db, desk.team.id, id);
+  const body = row?.body_id ? await findSharedBody(db, row.body_id) : undefined;
+  return body ?? { html: null, text: null };
+};
+
+describe('POST /broadcasts/{id}/send', () => {
+  it('queues a draft, or schedules it', async () => {
+    const desk = await openDesk(scene);
+    const now = await desk.make();
+    const sent = await send(desk, now);
+    expect([sent.status, sent.body]).toEqual([200, { id: now }]);
+    const queued = await desk.get(now);
+    expect([queued.status, 'scheduled_at' in queued, 'sent_at' in queued]).toEqual(['queued', false, false]);
+    const later = await desk.make();
+    await send(desk, later, { scheduled_at: 'in 2 hours' });
+    const at = new Date(scene.clock.now() + 7_200_000).toISOString();
+    expect(await desk.get(later)).toMatchObject({ status: 'scheduled', scheduled_at: at });
+    const made = await desk.call('POST', '/broadcasts', { ...desk.draft, send: true, scheduled_at: at });
+    expect([made.status, made.body]).toEqual([201, { object: 'broadcast', id: made.body.id }]);
+    expect(await desk.get(made.body.id)).toMatchObject({ status: 'scheduled', scheduled_at: at });
+    expect((await desk.get(await desk.make({ send: true }))).status).toBe('queued');
+  });
+
+  it.each([
+    'in 59 seconds',
+    'in 30 seconds',
+    'in 31 days',
+    'yesterday',
+    'in',
+    'soon',
+    '2026-01-01T00:00:00Z',
+    '2027-01-01',
+  ])('refuses the time %j, by either way', async (scheduled_at) => {
+    const desk = await openDesk(scene);
+    const id = await desk.make();
+    expect(said(await send(desk, id, { scheduled_at }))).toEqual([400, 'validation_error']);
+    const made = await desk.call('POST', '/broadcasts', { ...desk.draft, send: true, scheduled_at });
+    expect(said(made)).toEqual([400, 'validation_error']);
+    expect((await desk.get(id)).status).toBe('draft');
+  });
+
+  it('of two sends at once one is one', async () => {
+    const desk = await openDesk(scene);
+    const id = await desk.make();
+    const answers = await Promise.all([send(desk, id), send(desk, id), send(desk, id)]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 403, 403]);
+    const count = await scene.app.world.db.get('select count(*) as n from shared_bodies where team_id = ?', [
+      desk.team.id,
+    ]);
+    expect(Number(count?.['n'])).toBe(1);
+  });
+});
+
+describe('the gate', () => {
+  const GATE = ['domain', 'postal_address', 'segment', 'marketing', 'team', 'body', 'quota'];
+
+  it('asks in its order, each with its status, and a refusal creates nothing', async () => {
+    const { world } = scene.app;
+    const team = await scene.team();
+    const call = (method: string, path: string, body?: unknown) =>
+      scene.api(method, path, { key: team.key, ...(body === undefined ? {} : { body }) });
+    const from = 'news@nowhere.example';
+    const id = (await call('POST', '/broadcasts', { from, subject: 'S' })).body.id as string;
+    await setSending(world, { isOn: false, reason: 'abuse' }, 'sending.marketing');
+    const seen: [number, string, string][] = [];
+    const open = async (): Promise<string[]> => {
+      const { gate } = (await call('GET', `/broadcasts/${id}/checklist`)).body;
+      expect(gate.map(({ name }: { name: string }) => name)).toEqual(GATE);
+      return gate.filter(({ ok }: { ok: boolean }) => !ok).map(({ name }: { name: string }) => name);
+    };
+    const ask = async () => {
+      const answer = await call('POST', `/broadcasts/${id}/send`);
+      seen.push([answer.status, answer.body.name, (await open()).join(' ')]);
+    };
+    await ask();
+    const domain = await team.domain();
+    await call('PATCH', `/broadcasts/${id}`, { from: `news@${domain.name}` });
+    await ask();
+    await call('PATCH', '/team', { sender_name: 'E', postal_address: ADDRESS });
+    await ask();
+    const segment = (
+      await call('POST', '/segments', { name: 'All', filter: { field: 'email', op: 'contains', value: '@' } })
+    ).body.id;
+    for (const name of ['a', 'b', 'c', 'd']) await call('POST', '/contacts', { email: `${name}@example.org` });
+    await call('PATCH', `/broadcasts/${id}`, { segment_id: segment });
+    await ask();
+    await setSending(world, { isOn: true }, 'sending.marketing');
+    await ask();
+    await call('PATCH', `/broadcasts/${id}`, { html: '<a href="#">x</a>' });
+    await ask();
+    await call('PATCH', '/contacts/a@example.org', { unsubscribed: true });
+    await ask();
+    expect(seen).toEqual([
+      [422, 'validation_error', 'domain postal_address segment marketing body'],
+      [422, 'validation_error', 'postal_address segment marketing body'],
+      [422, 'validation_error', 'segment marketing body'],
+      [403, 'validation_error', 'marketing body quota'],
+      [422, 'validation_error', 'body quota'],
+      [429, 'marketing_quota_exceeded', 'quota'],
+      [422, 'validation_error', ''],
+    ]);
+    expect((await call('POST', `/broadcasts/${id}/send`, { acknowledge_checks: true })).status).toBe(200);
+    expect((await call('GET', '/broadcasts')).body.data).toHaveLength(1);
+  });
+
+  it('refuses at creation what it refuses later, and then there is no broadcast', async () => {
+    const desk = await openDesk(scene);
+    for (const change of [{ from: 'a@nowhere.example' }, { segment_id: null }, { html: null }, { subject: ' ' }]) {
+      const made = await desk.call('POST', '/broadcasts', { ...desk.draft, ...change, send: true });
+      expect(said(made)).toEqual([422, 'validation_error']);
+    }
+    expect((await desk.call('GET', '/broadcasts')).body.data).toEqual([]);
+    expect(
+      (await desk.call('POST', '/broadcasts', { ...desk.draft, subject: ' ', send: true, acknowledge_checks: true }))
+        .status,
+    ).toBe(201);
+  });
+
+  it('a segment that was deleted, and a template that is gone', async () => {
+    const desk = await openDesk(scene);
+    await desk.call('POST', '/templates', { name: 'T', html: 'x', alias: 'gone' });
+    await desk.call('POST', '/templates/gone/publish');
+    const id = await desk.make({ html: null, template: { id: 'gone' } });
+    await desk.call('DELETE', '/templates/gone');
+    const refused = await send(desk, id);
+    expect([...said(refused), refused.body.message]).toEqual([
+      ...[422, 'validation_error', 'There is no body; give html, text or a published template.'],
+    ]);
+    await desk.call('PATCH', `/broadcasts/${id}`, { html: 'x' });
+    await desk.call('DELETE', `/segments/${desk.segment}`);
+    expect((await send(desk, id)).body.message).toMatch(/^segment_id names no segment/);
+  });
+
+  it('a suspended team, and all sending switched off', async () => {
+    const desk = await openDesk(scene);
+    const { world } = scene.app;
+    const id = await desk.make();
+    await setSending(world, { isOn: false });
+    expect(said(await send(desk, id))).toEqual([403, 'validation_error']);
+    await setSending(world, { isOn: true });
+    await administerTeam(world, desk.team.id, { riskState: 'suspended' });
+    expect((await send(desk, id)).status).toBe(403);
+  });
+});
+
+describe('content checks', () => {
+  it('a failing one is told in details.checks, and is acknowledged', async () => {
+    const desk = await openDesk(scene);
+    const id = await desk.make({ html: '<a href="javascript:alert(1)">{{{NICK}}}</a>' });
+    const refused = await send(desk, id);
+    expect(said(refused)).toEqual([422, 'validation_error']);
+    const failing = refused.body.details.checks;
+    expect(failing.map(({ name }: { name: string }) => name)).toEqual(['variables', 'link_types']);
+    expect(failing[1]).toMatchObject({ status: 'fail', details: ['javascript:alert(1)'] });
+    const ran = await desk.call('POST', `/broadcasts/${id}/checks`);
+    expect([ran.status, ran.body]).toEqual([200, (await desk.call('GET', `/broadcasts/${id}/checklist`)).body]);
+    expect(ran.body.checks.filter(({ status }: { status: string }) => status === 'fail')).toEqual(failing);
+    await desk.call('POST', '/contact-properties', { key: 'nick', type: 'string' });
+    expect((await send(desk, id)).body.details.checks).toHaveLength(1);
+    expect((await send(desk, id, { acknowledge_checks: false })).status).toBe(422);
+    expect((await send(desk, id, { acknowledge_checks: true })).status).toBe(200);
+  });
+
+  it('the fallback of a template’s variable is a default', async () => {
+    const desk = await openDesk(scene);
+    const html = '<p>{{{OFFER}}} {{{CODE}}}</p>';
+    const variables = [
+      { key: 'OFFER', type: 'string', fallback_value: 'a <gift>' },
+      { key: 'CODE', type: 'number' },
+    ];
+    await desk.call('POST', '/templates', { name: 'T', html, alias: 'offer', variables });
+    await desk.call('POST', '/templates/offer/publish');
+    const id = await desk.make({ html: null, template: { id: 'offer' } });
+    const [check] = (await send(desk, id)).body.details.checks;
+    expect(check).toMatchObject({ name: 'variables', details: ['{{{CODE}}}'] });
+    await send(desk, id, { acknowledge_checks: true });
+    expect((await bodyOf(desk, id)).html).toContain('<p>{{{OFFER|a <gift>}}} {{{CODE}}}</p>');
+  });
+});
+
+describe('what is fixed when it is sent', () => {
+  it('a new version of the template and another postal address change nothing', async () => {
+    const desk = await openDesk(scene);
+    await desk.call('POST', '/templates', { name: 'T', html: '<body><p>First</p></body>', alias: 'v' });
+    await desk.call('POST', '/templates/v/publish');
+    const id = await desk.make({ html: null, template: { id: 'v' }, preview_text: 'A & {{{first_name|b}}}' });
+    await send(desk, id, { scheduled_at: 'in 2 hours' });
+    await desk.call('PATCH', '/templates/v', { html: 'Second' });
+    await desk.call('POST', '/templates/v/publish');
+    await desk.call('PATCH', '/team', { postal_address: { ...ADDRESS, city: 'Bonn' } });
+    const { html, text } = await bodyOf(desk, id);
+    expect(html).toMatch(
+      /^<body><div style="display:none[^"]*">A &amp; {{{FIRST_NAME\|b}}}(?:&#847;&zwnj;&nbsp;)+<\/div><p>First<\/p><div [^]*Musterstraße 1<br>10115 Berlin<br>DE[^]*href="{{{UNSUBSCRIBE_URL}}}"[^]*<\/div><\/body>$/,
+    );
+    expect(text).toBe(
+      'First\n\n-- \nExample GmbH\nMusterstraße 1\n10115 Berlin\nDE\nUnsubscribe: {{{UNSUBSCRIBE_URL}}}',
+    );
+    const row = await findBroadcast(scene.app.world.db, desk.team.id, id);
+    expect(row).toMatchObject({ domain_id: desk.domain.id, template_version_id: expect.any(String) });
+  });
+
+  it('a body with a way out gets no footer, in whatever letters it is written', async () => {
+    const desk = await openDesk(scene);
+    const html = '<a href="{{{ preferences_url }}}">Leave</a>';
+    const id = await desk.make({ html, text: 'Hi' });
+    await send(desk, id);
+    const body = await bodyOf(desk, id);
+    expect(body.html).toBe('<a href="{{{PREFERENCES_URL}}}">Leave</a>');
+    expect(body.text).toMatch(/^Hi\n\n-- \nExample GmbH/);
+  });
+
+  it('what is opened and never closed does not hide the footer, and a postal address is no variable', async () => {
+    const desk = await openDesk(scene);
+    await desk.call('PATCH', '/team', { postal_address: { ...ADDRESS, line1: '{{{EMAIL}}} <b>' } });
+    const id = await desk.make({ html: '<p>Hi</p><!-- never closed' });
+    await send(desk, id);
+    const { html } = await bodyOf(desk, id);
+    expect(html).toMatch(/^<p>Hi<\/p><div [^]*\(\(\(EMAIL\)\)\) &lt;b&gt;[^]*UNSUBSCRIBE_URL[^]*<!-- never closed$/);
+  });
+});
+
+describe('cancel and resume', () => {
+  it.each(['scheduled', 'queued', 'sending'] as const)('one that is %s is canceled', async (status) => {
+    const desk = await openDesk(scene);
+    const id = await desk.make();
+    await send(desk, id, status === 'scheduled' ? { scheduled_at: 'in 2 hours' } : undefined);
+    if (status === 'sending') {
+      await scene.app.world.db.run("update broadcasts set status = 'sending' where id = ?", [id]);
+    }
+    const canceled = await desk.call('POST', `/broadcasts/${id}/cancel`);
+    expect([canceled.status, canceled.body]).toEqual([200, { object: 'broadcast', id }]);
+    expect((await desk.get(id)).status).toBe('canceled');
+    expect(said(await desk.call('POST', `/broadcasts/${id}/cancel`))).toEqual([403, 'validation_error']);
+    expect(said(await send(desk, id))).toEqual([403, 'validation_error']);
+  });
+
+  it.each(['draft', 'sent', 'failed'] as const)('one that is %s is not', async (status) => {
+    const desk = await openDesk(scene);
+    const id = await desk.make();
+    await scene.app.world.db.run('update broadcasts set status = ? where id = ?', [status, id]);
+    expect(said(await desk.call('POST', `/broadcasts/${id}/cancel`))).toEqual([403, 'validation_error']);
+    expect((await desk.get(id)).status).toBe(status);
+  });
+
+  it('send and two cancels at once end in one state', async () => {
+    const desk = await openDesk(scene);
+    const id = await desk.make();
+    const cancel = () => desk.call('POST', `/broadcasts/${id}/cancel`);
+    const [sent, ...canceled] = await Promise.all([send(desk, id), cancel(), cancel()]);
+    expect(sent?.status).toBe(200);
+    const wins = canceled.filter(({ status }) => status === 200).length;
+    expect([wins <= 1, (await desk.get(id)).status]).toEqual([true, wins === 1 ? 'canceled' : 'queued']);
+  });
+
+  it('one that is held says why, and goes on when it is resumed', async () => {
+    const desk = await openDesk(scene);
+    const id = await desk.make();
+    await send(desk, id);
+    const { db } = scene.app.world;
+    const lease = { owner: 'a', now: scene.clock.now(), leaseUntil: scene.clock.now() + 60_000, limit: 100 };
+    await db.tx((tx) => claimDueBroadcasts(tx, lease));
+    await db.tx((tx) => holdBroadcast(tx, { id, owner: 'a', reason: 'quota', at: scene.clock.now() }));
+    const held = { reason: 'quota', since: new Date(scene.clock.now()).toISOString() };
+    expect(await desk.get(id)).toMatchObject({ status: 'queued', held });
+    expect((await desk.call('GET', '/broadcasts')).body.data[0]).toMatchObject({ id, held });
+    const resumed = await desk.call('POST', `/broadcasts/${id}/resume`);
+    expect([resumed.status, resumed.body]).toEqual([200, { object: 'broadcast', id }]);
+    expect((await desk.get(id)).held).toBe(null);
+    expect(said(await desk.call('POST', `/broadcasts/${id}/resume`))).toEqual([403, 'validation_error']);
+  });
+});

@@ -1,0 +1,53 @@
+import { expect, it } from 'vitest';
+import type { Asked, Reply } from './contract-server.ts';
+import { speak } from './spoken.ts';
+
+const ID = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e50';
+
+/** What a broadcast looks like at each look, one after the other; the last one stays. */
+function inTurn(...looks: object[]): (asked: Asked) => Reply {
+  let look = 0;
+  return ({ method }) => {
+    if (method === 'POST') return { status: 200, body: { id: ID } };
+    const seen = looks[Math.min(look++, looks.length - 1)];
+    return {
+      status: 200,
+      body: { id: ID, recipients: 0, excluded: 0, total: null, held: null, failed_reason: null, ...seen },
+    };
+  };
+}
+
+const watch = (...looks: object[]) => speak(['broadcasts', 'send', ID, '--watch'], inTurn(...looks));
+
+it('follows a broadcast until all its emails are created', async () => {
+  const { code, stdout, asked } = await watch(
+    { status: 'queued' },
+    { status: 'sending', recipients: 500, excluded: 3, total: 900 },
+    { status: 'sent', recipients: 895, excluded: 5, total: 900 },
+  );
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'sent  900 of 900: 895 emails, 5 left out\n' });
+  expect(asked.map(({ method, path }) => `${method} ${path}`)).toEqual([
+    `POST /broadcasts/${ID}/send`,
+    ...Array<string>(3).fill(`GET /broadcasts/${ID}`),
+  ]);
+});
+
+it('ends at once where nothing more is to be seen for now', async () => {
+  const { code, stdout } = await watch({ status: 'scheduled' });
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'scheduled  0: 0 emails, 0 left out\n' });
+});
+
+it.each([
+  [{ status: 'sending', held: { reason: 'too many bounces', since: '2026-11-20T09:30:00.000Z' } }, 'too many bounces'],
+  [{ status: 'failed', failed_reason: 'its domain is gone' }, 'its domain is gone'],
+  [{ status: 'canceled' }, ''],
+])('fails where it stopped: %j', async (look, said) => {
+  const { code, stderr } = await watch(look);
+  expect(code).not.toBe(0);
+  expect(stderr).toContain(said);
+});
+
+it('with --json prints what it came to', async () => {
+  const { stdout } = await speak(['broadcasts', 'send', ID, '--watch', '--json'], inTurn({ status: 'sent', total: 0 }));
+  expect(JSON.parse(stdout)).toMatchObject({ id: ID, status: 'sent' });
+});
