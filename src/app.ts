@@ -150,25 +150,15 @@ export async function startApp(options: AppOptions): Promise<App> {
     const listeners = createListeners(world);
     const http =
       tracking && (await startHttpPort(world, options.version, { accept, tracking, listeners, wakeQueue, node }));
-    if (http) {
-      toStop.push(http.close, listeners.close);
-      bound.url = http.url;
-    }
-    const tls = hasSmtpPorts(options.config, roles) ? openServerTls(world) : undefined;
-    if (tls) ports.push(tls.close);
-    const receive = roles.has('receiving') ? createReceive(world, accept, wakeQueue) : undefined;
-    if (receive) ports.push(receive.close);
-    const doors = smtpDoors(world, { accept: roles.has('submission') ? accept : undefined, receive });
-    const smtp =
-      tls && (await startSmtp({ world, tls, doors, waitClock: networkClock, mayMove: options.maySmtpPortsMove }));
-    if (smtp) ports.push(smtp.close);
+    if (http) toStop.push(http.close, listeners.close);
+    if (http) bound.url = http.url;
+    const { tls, smtp } = await startSmtpPorts(world, options, { roles, accept, wakeQueue, ports });
     await startNode(node, world, { smtp, tls });
     // When nothing can fail any more: a start that fails says why, in one line.
     await warnOfUnsafeSettings(world);
     mail?.queue.start();
     await webhooks?.start();
     await audience?.start();
-    const reload = (): void => tls?.reload();
     return {
       world,
       http,
@@ -180,13 +170,33 @@ export async function startApp(options: AppOptions): Promise<App> {
       confirmations: audience?.confirmations,
       tracking,
       jobs,
-      reload,
+      reload: () => tls?.reload(),
       close,
     };
   } catch (error) {
     await close(0);
     throw error;
   }
+}
+
+interface SmtpParts {
+  roles: ReadonlySet<Role>;
+  accept: Accept;
+  wakeQueue(): void;
+  /** Gets what is to be stopped. */
+  ports: Stop[];
+}
+
+async function startSmtpPorts(world: World, options: AppOptions, { roles, accept, wakeQueue, ports }: SmtpParts) {
+  const tls = hasSmtpPorts(options.config, roles) ? openServerTls(world) : undefined;
+  if (tls) ports.push(tls.close);
+  const receive = roles.has('receiving') ? createReceive(world, accept, wakeQueue) : undefined;
+  if (receive) ports.push(receive.close);
+  const doors = smtpDoors(world, { accept: roles.has('submission') ? accept : undefined, receive });
+  const { networkClock: waitClock, maySmtpPortsMove: mayMove } = options;
+  const smtp = tls && (await startSmtp({ world, tls, doors, waitClock, mayMove }));
+  if (smtp) ports.push(smtp.close);
+  return { tls, smtp };
 }
 
 /** What works for the audience in the background. */

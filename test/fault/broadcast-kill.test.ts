@@ -34,6 +34,46 @@ async function call(program: Program, method: 'GET' | 'POST' | 'PATCH', path: st
   }
 }
 
+/** Imports the contacts and sends a broadcast to all of them; answers its id. */
+async function begin(program: Program): Promise<string> {
+  await call(program, 'PATCH', '/team', { sender_name: 'Example Ltd', postal_address: POSTAL_ADDRESS });
+  const rows = Array.from({ length: CONTACTS }, (_, i) => `${addressOf(i)},Reader ${i}`);
+  const form = formOf(`email,first_name\n${rows.join('\n')}\n`);
+  const imported = await createApi(await program.listening())('POST', '/contacts/imports', {
+    key: program.apiKey,
+    ...form,
+  });
+  await expect
+    .poll(async () => (await call(program, 'GET', `/contacts/imports/${imported.body.id as string}`)).status, {
+      timeout: 120_000,
+    })
+    .toBe('completed');
+  const filter = { field: 'email', op: 'contains', value: '@' };
+  const { id: segment } = await call(program, 'POST', '/segments', { name: 'Everybody', filter });
+  const { id } = await call(program, 'POST', '/broadcasts', {
+    ...{
+      from: program.from,
+      subject: 'To {{{FIRST_NAME}}}',
+      segment_id: segment,
+      text: 'Hello {{{FIRST_NAME}}}',
+      send: true,
+    },
+  });
+  return id;
+}
+
+/** Whom the report has as sent to. */
+async function reportedBy(program: Program, id: string): Promise<string[]> {
+  const reported = new Set<string>();
+  for (let after = ''; ;) {
+    const page = await call(program, 'GET', `/broadcasts/${id}/recipients?type=sent&limit=100${after}`);
+    for (const { email } of page.data) reported.add(email);
+    if (!page.has_more) break;
+    after = `&after=${page.data.at(-1)?.id}`;
+  }
+  return [...reported];
+}
+
 it(
   `kill -9 ${KILLS} times during a broadcast to ${CONTACTS} contacts: nobody gets it twice and nobody is forgotten`,
   async () => {
@@ -57,29 +97,7 @@ it(
       },
       { env: { ...env, RASKET_PLANS_STANDARD_CONTACT_LIMIT: '10000000' } },
     );
-    await call(program, 'PATCH', '/team', { sender_name: 'Example Ltd', postal_address: POSTAL_ADDRESS });
-    const rows = Array.from({ length: CONTACTS }, (_, i) => `${addressOf(i)},Reader ${i}`);
-    const form = formOf(`email,first_name\n${rows.join('\n')}\n`);
-    const imported = await createApi(await program.listening())('POST', '/contacts/imports', {
-      key: program.apiKey,
-      ...form,
-    });
-    await expect
-      .poll(async () => (await call(program, 'GET', `/contacts/imports/${imported.body.id as string}`)).status, {
-        timeout: 120_000,
-      })
-      .toBe('completed');
-    const filter = { field: 'email', op: 'contains', value: '@' };
-    const { id: segment } = await call(program, 'POST', '/segments', { name: 'Everybody', filter });
-    const { id } = await call(program, 'POST', '/broadcasts', {
-      ...{
-        from: program.from,
-        subject: 'To {{{FIRST_NAME}}}',
-        segment_id: segment,
-        text: 'Hello {{{FIRST_NAME}}}',
-        send: true,
-      },
-    });
+    const id = await begin(program);
     for (let killed = 0; killed < KILLS; killed++) {
       // The next moment comes after some more arrivals, wherever the pages stand then.
       const at = arrivals.size + 1 + Math.floor((random() * (CONTACTS - arrivals.size)) / (KILLS + 1));
@@ -115,14 +133,7 @@ it(
       excluded: 0,
       total: CONTACTS,
     });
-    const reported = new Set<string>();
-    for (let after = ''; ;) {
-      const page = await call(program, 'GET', `/broadcasts/${id}/recipients?type=sent&limit=100${after}`);
-      for (const { email } of page.data) reported.add(email);
-      if (!page.has_more) break;
-      after = `&after=${page.data.at(-1)?.id}`;
-    }
-    expect([...reported].sort()).toEqual(all.toSorted());
+    expect((await reportedBy(program, id)).sort()).toEqual(all.toSorted());
   },
   300_000 + CONTACTS * 20,
 );

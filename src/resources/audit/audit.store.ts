@@ -37,6 +37,7 @@ const REMOVED: Readonly<Record<string, string>> = {
   'domain.deleted': 'select name from domains where id = ?',
   'inbound_rule.deleted': 'select pattern, action, forward_to from inbound_rules where id = ?',
   'segment.deleted': 'select name from segments where id = ?',
+  'broadcast.deleted': 'select name from broadcasts where id = ?',
   'suppression.lifted': 'select email from suppressions where id = ?',
   'template.deleted': 'select name from templates where id = ?',
   'topic.deleted': 'select name from topics where id = ?',

@@ -24,6 +24,7 @@ const SUBJECT_TABLES: ReadonlySet<string> = new Set([
   'operators',
   'queue_holds',
   'segments',
+  'broadcasts',
   'suppressions',
   'teams',
   'templates',

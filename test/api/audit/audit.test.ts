@@ -84,6 +84,23 @@ const changes: Record<
     path: `/contact-properties/${await newProperty()}`,
     removes: { key: `key_${made}` },
   }),
+  createBroadcast: async () => ({
+    path: '/broadcasts',
+    body: { from: `News <news@${await ownDomain()}>`, subject: 'News' },
+  }),
+  updateBroadcast: async () => ({ path: `/broadcasts/${await newBroadcast()}`, body: { subject: 'Other news' } }),
+  deleteBroadcast: async () => ({ path: `/broadcasts/${await newBroadcast()}`, removes: { name: 'News' } }),
+  sendBroadcast: async () => ({
+    path: `/broadcasts/${await newBroadcast()}/send`,
+    body: { scheduled_at: 'in 2 hours' },
+  }),
+  cancelBroadcast: async () => ({
+    path: `/broadcasts/${await newBroadcast({ send: true, scheduled_at: 'in 1 hour' })}/cancel`,
+  }),
+  duplicateBroadcast: async () => {
+    const id = await newBroadcast();
+    return { path: `/broadcasts/${id}/duplicate`, subject: id };
+  },
   createSegment: async () => ({ path: '/segments', body: { name: 'All' } }),
   updateSegment: async () => ({ path: `/segments/${await newSegment()}`, body: { name: 'Others' } }),
   deleteSegment: async () => ({ path: `/segments/${await newSegment()}`, removes: { name: 'Some' } }),
@@ -136,6 +153,7 @@ const changes: Record<
 };
 /** What the contract leaves out of the audit log, with the reason of each. */
 const unaudited: Record<string, string> = {
+  runBroadcastChecks: 'looks, and changes nothing',
   sendEmail: 'every email has its own record: GET /emails and its events',
   sendBatch: 'as sendEmail',
   updateEmail: 'an event of the email',
@@ -156,8 +174,11 @@ const unaudited: Record<string, string> = {
   triggerWebhook: 'an event that never happened, marked as such in the outbox',
 };
 
-/** They need name servers, providers, endpoints that answer or a file; their mechanism is the same. */
-const elsewhere = ['claimDomain', 'configureDomainDns', 'createContactImport', 'createWebhook', 'exportContacts'];
+/** They need name servers, providers, endpoints that answer, a file or a broadcast that is held; their mechanism is the same. */
+const elsewhere = [
+  ...['claimDomain', 'configureDomainDns', 'createContactImport', 'createWebhook', 'exportContacts'],
+  'resumeBroadcast',
+];
 
 const newKey = async () =>
   (await scene.api('POST', '/api-keys', { key: team.key, body: { name: 'Old' } })).body.id as string;
@@ -169,6 +190,18 @@ const newRule = async () => idOfNew('/inbound-rules', { pattern: `box${++made}@$
 const newTemplate = () => idOfNew('/templates', { name: 'Receipt', html: '<p>x</p>' });
 const newProperty = () => idOfNew('/contact-properties', { key: `key_${++made}`, type: 'string' });
 const newSegment = () => idOfNew('/segments', { name: 'Some' });
+const newBroadcast = async (more: object = {}) => {
+  const address = { line1: '1 Mail Street', city: 'Berlin', state: 'BE', postal_code: '10115', country: 'DE' };
+  await scene.api('PATCH', '/team', { key: team.key, body: { postal_address: address } });
+  const from = `News <news@${await ownDomain()}>`;
+  const content = {
+    from,
+    subject: 'News',
+    text: 'Hello',
+    segment_id: await idOfNew('/segments', { name: `S${++made}` }),
+  };
+  return idOfNew('/broadcasts', { ...content, ...more });
+};
 const newTopic = () => idOfNew('/topics', { name: 'Offers', default_subscription: 'opt_in' });
 const newSuppression = () => idOfNew('/suppressions', { email: `gone${++made}@nowhere.example` });
 let domains = 0;
