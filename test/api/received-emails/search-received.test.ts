@@ -166,12 +166,31 @@ describe('search among many received emails', () => {
     }
   });
 
-  it('many: reads no more of the list than a page takes, and no more of the index than tells many from few', async () => {
+  it('many: reads no more of the list than a page takes', async () => {
     const { db } = scene.app.world;
-    const plans = await plansOf(db, () => pageOf(team, { search: 'many', limit: '10' }), ' received_emails ', 'sender_key');
+    const plans = await plansOf(
+      db,
+      () => pageOf(team, { search: 'many', limit: '10' }),
+      ' received_emails ',
+      'sender_key',
+    );
     expect(plans).toHaveLength(2);
-    expect(plans[0]).toContain('received_emails_sender_start');
+    // What tells many from few: where half the table is found, PostgreSQL may read the table so far instead.
+    expect(plans[0]).toMatch(driver === 'pg' ? /Limit \(actual rows=5001/ : /received_emails_sender_start/);
     expect(plans[1]).not.toMatch(/Seq Scan|SCAN|Sort|TEMP B-TREE|sender_start/);
     expect(rowsRead(plans[1] ?? '')).toBeLessThanOrEqual(22);
+  });
+});
+
+describe('what was received before there was a search', () => {
+  it('is found by what the migration makes of it', async () => {
+    const { db } = scene.app.world;
+    const keys = () => db.all('select id, sender_key from received_emails order by id');
+    const before = await keys();
+    expect(before.length).toBeGreaterThan(FILLED);
+    const step = await import('../../../migrations/0069_received_emails_are_searched_by_sender.ts');
+    await db.withKnex((knex) => step.down(knex));
+    await db.withKnex((knex) => step.up(knex));
+    expect(await keys()).toEqual(before);
   });
 });
