@@ -12,7 +12,7 @@ export interface ContentGoal {
 }
 
 /**
- * Reads the content of a message to its end and returns it byte for byte; the caller discards it and gives its space back.
+ * Reads the content of a message to its end and returns it byte for byte; the caller discards what was gathered and gives its space back.
  * Refused content is read to its end too, because the client does not listen before, and is not kept; content that stops
  * coming is given up.
  */

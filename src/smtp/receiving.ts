@@ -1,20 +1,11 @@
-import {
-  gatherContent,
-  type Arrival,
-  type Receive,
-  type ReceiveResult,
-  type Route,
-} from '../flow/mail/receive/index.ts';
-import { createFairTurns } from '../platform/fair-share/index.ts';
+import { type Arrival, type Receive, type ReceiveResult, type Route } from '../flow/mail/receive/index.ts';
 import type { World } from '../platform/world/index.ts';
 import { clientKey } from '../platform/network/index.ts';
 import { parseAddress } from '../protocol/address/index.ts';
 import { mustFitCharset } from './address-charset.ts';
-import { contentLimitsOf } from './content-rate.ts';
 import { deferralReply } from './deferral-reply.ts';
 import { protocolOf, type PathCommand, type ReceivingDoor, type Session } from './door.ts';
-import { createContentSpace } from './content-space.ts';
-import { readContent, tooMuch } from './inbound-content.ts';
+import { createIntake } from './intake.ts';
 import { createMessageRate } from './message-rate.ts';
 import { SmtpReply } from './smtp-reply.ts';
 
@@ -27,11 +18,7 @@ type Taken = Exclude<Route, { kind: 'none' }>;
 export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor {
   const { clock, config } = world;
   const { receiving } = config;
-  const space = createContentSpace({
-    memoryBytes: Math.floor(receiving.memory_bytes * HELD_PART),
-    fileBytes: receiving.spool_bytes,
-  });
-  const turns = createFairTurns(Math.floor(receiving.memory_bytes * (1 - HELD_PART)));
+  const intake = createIntake(world);
   const mayCome = createMessageRate(clock, receiving.messages_per_minute_per_address);
   const mayReturn = createMessageRate(clock, RETURNS_PER_HOUR, 3_600_000);
   /** The recipients of the transaction under way, by its envelope. */
@@ -39,7 +26,6 @@ export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor 
   const refusals = new WeakMap<Session, number>();
   const gone = new WeakSet<Session>();
   const isOwn = ownSessions(world);
-  const limits = contentLimitsOf(world);
 
   function refused(session: Session, reply: SmtpReply): SmtpReply {
     if (isOwn(session)) return reply;
@@ -54,7 +40,7 @@ export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor 
     async mail(session, from) {
       mustBeSound(session, from, MAIL_PARAMETERS);
       const party = clientKey(session.remoteAddress);
-      if (!space.fits(party, Number((from.args && from.args.SIZE) || 0))) throw tooMuch();
+      intake.mustFit(party, Number((from.args && from.args.SIZE) || 0));
       if (isOwn(session) || mayCome(party)) return Promise.resolve();
       const say = `Your address has sent ${receiving.messages_per_minute_per_address} messages this minute; try again in one`;
       throw new SmtpReply(451, '4.7.1', say);
@@ -79,13 +65,8 @@ export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor 
     },
     async data(session, content) {
       const routes = [...(taken.get(session.envelope)?.values() ?? [])];
-      const party = clientKey(session.remoteAddress);
-      const goal = { space: space.begin(party), gathered: gatherContent(world.blobs) };
-      const message = await readContent(content, limits, goal);
-      let endTurn: (() => void) | undefined;
-      try {
-        if (message.isFile) endTurn = await turns.take(party, message.bytes * READING_TAKES);
-        if (gone.has(session)) throw hungUp();
+      const bringer = { party: clientKey(session.remoteAddress), isGone: () => gone.has(session) };
+      return intake.take(bringer, content, async (message) => {
         const mailFrom = mailFromOf(session);
         for (const route of routes) if (!isOwn(session)) mustNotFlood(mayReturn, route);
         await mustStillBeTheirs(flow, routes);
@@ -97,22 +78,11 @@ export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor 
           isOwnNotice: mailFrom === '' && isOwn(session),
         });
         return textOf(result);
-      } finally {
-        endTurn?.();
-        await message.discard();
-        goal.space.giveBack();
-      }
+      });
     },
     closed: (session) => void gone.add(session),
   };
 }
-
-/** Of `receiving.memory_bytes`, for ordinary messages; in the rest large ones are read, one after the other if need be. */
-const HELD_PART = 1 / 4;
-/** What reading and storing a message takes at its highest, in messages of its size. */
-const READING_TAKES = 4;
-
-const hungUp = (): SmtpReply => new SmtpReply(421, '4.4.2', 'The client hung up before its message was taken');
 
 /** Mail that we deliver to ourselves is of all teams, so it does not count towards the limits of a foreign address. */
 const ownSessions =

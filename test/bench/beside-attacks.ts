@@ -68,12 +68,22 @@ interface Probe {
 const VICTIM_DOMAIN = 'news.victim.test';
 const ATTACKER_DOMAIN = 'news.attacker.test';
 
-async function preparedField(bench: Bench, sink: Helper): Promise<{ field: Field; probe: Probe }> {
+export async function preparedField(
+  bench: Bench,
+  sink: Helper,
+  roles?: string,
+): Promise<{ field: Field; probe: Probe }> {
   const { port: smtpPort } = await sink.ask<Arrivals>({ say: 'forget' });
   const dataDir = bench.folder('beside');
   const { api_key: key } = initialise(dataDir, bench.dns);
   const attackerKey = secondTeam(bench, dataDir);
-  const appliance = await startAppliance({ dataDir, dns: bench.dns, sinkPort: smtpPort, key });
+  const appliance = await startAppliance({
+    dataDir,
+    dns: bench.dns,
+    sinkPort: smtpPort,
+    key,
+    ...(roles === undefined ? {} : { roles }),
+  });
   bench.stopLater(() => appliance.kill());
   await verifiedDomain(appliance, bench.dns, VICTIM_DOMAIN);
   await verifiedDomain({ call: appliance.callAs(attackerKey) }, bench.dns, ATTACKER_DOMAIN);
@@ -112,7 +122,7 @@ async function waits({ appliance, from, sink }: Probe, count: number): Promise<n
   return began.map(([to, postedAt]) => (at[to] ?? NaN) - postedAt);
 }
 
-function percentile(values: readonly number[], share: number): number {
+export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
 }

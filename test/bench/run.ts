@@ -5,6 +5,7 @@ import { silentNames } from './attacks/silent-names.ts';
 import { benchAudience } from './audience.ts';
 import { benchBatch } from './batch.ts';
 import { benchBesideAttack } from './beside-attacks.ts';
+import { benchBesideBatches } from './beside-batches.ts';
 import { benchConsole } from './console.ts';
 import { benchEndToEnd } from './end-to-end.ts';
 import { benchListPages } from './list-pages.ts';
@@ -36,6 +37,7 @@ const rows: Rows = {
   'beside-large-mail': (bench) => benchBesideAttack(bench, largeMailToSilence),
   'beside-silent-names': (bench) => benchBesideAttack(bench, silentNames),
   'beside-dead-sites': (bench) => benchBesideAttack(bench, deadSites),
+  'beside-batches': benchBesideBatches,
   postfix: benchPostfix,
 };
 

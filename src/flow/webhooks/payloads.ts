@@ -14,7 +14,7 @@ export function createPayloads(world: World, commits: GroupCommit): Payloads {
       for (const rows of items) counts.push(await insertPayloads(tx, rows));
       return counts;
     },
-    (rows) => rows.length,
+    (rows) => ({ weight: rows.length }),
   );
   return (teamId, events) => {
     const orders = events.map(({ event_id: eventId, type, created_at: at }) => ({ eventId, type, at }));

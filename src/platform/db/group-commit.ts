@@ -1,4 +1,5 @@
 import { nextTurn } from '../clock/index.ts';
+import { createFairBacklog, type FairBacklog, type Place } from '../fair-share/index.ts';
 import { isDatabaseGone } from './faults.ts';
 import type { Db, Executor } from './types.ts';
 
@@ -9,13 +10,14 @@ import type { Db, Executor } from './types.ts';
 export interface GroupCommit {
   /**
    * A kind of write. `apply` takes all items that came together and answers one result each, in order; an Error as a
-   * result refuses that item alone. `weigh` says how many rows' worth an item is, where one item may be many.
+   * result refuses that item alone. `placeOf` says how many rows' worth an item is, where one item may be many, and whose,
+   * where one party must not wait for all that another has handed in before.
    *
    * Lanes are applied in the order in which they were made; for the server that is the order of construction in app.ts
    * (accept, settle, claim, hand-off, then what the ports make). It is fixed so that commits are alike, and no lane may
    * rely on it: an item may as well be committed alone, before or after its neighbours in other lanes.
    */
-  lane<Item, Result>(apply: Lane<Item, Result>, weigh?: (item: Item) => number): (item: Item) => Promise<Result>;
+  lane<Item, Result>(apply: Lane<Item, Result>, placeOf?: (item: Item) => Place): (item: Item) => Promise<Result>;
   /** Resolves when everything handed in so far is durable or refused. */
   settled(): Promise<void>;
 }
@@ -34,9 +36,8 @@ const GATHER_MS_MAX = 3;
 const WEIGHT_PER_LANE_MAX = 256;
 
 interface OpenLane {
-  waiting: Waiting<never, never>[];
+  waiting: FairBacklog<Waiting<never, never>>;
   apply: Lane<never, unknown>;
-  weigh?: ((item: never) => number) | undefined;
 }
 
 export function createGroupCommit(db: Pick<Db, 'tx'>): GroupCommit {
@@ -44,22 +45,11 @@ export function createGroupCommit(db: Pick<Db, 'tx'>): GroupCommit {
   let running: Promise<void> | undefined;
 
   async function drain(): Promise<void> {
-    while (lanes.some((lane) => lane.waiting.length > 0)) {
-      await gather();
-      await commit(lanes.map((lane) => ({ apply: lane.apply, taken: takeFrom(lane) })));
+    while (lanes.some((lane) => lane.waiting.size > 0)) {
+      await gather(lanes);
+      await commit(lanes.map((lane) => ({ apply: lane.apply, taken: lane.waiting.take(WEIGHT_PER_LANE_MAX) })));
     }
     running = undefined;
-  }
-
-  /** Waits while every turn of the event loop brings more: a lone item goes at once, a crowd goes together. */
-  async function gather(): Promise<void> {
-    const count = (): number => lanes.reduce((sum, lane) => sum + lane.waiting.length, 0);
-    const until = performance.now() + GATHER_MS_MAX;
-    let before: number;
-    do {
-      before = count();
-      await nextTurn();
-    } while (count() > before && performance.now() < until);
   }
 
   async function commit(groups: { apply: Lane<never, unknown>; taken: Waiting<never, never>[] }[]): Promise<void> {
@@ -102,12 +92,12 @@ export function createGroupCommit(db: Pick<Db, 'tx'>): GroupCommit {
   }
 
   return {
-    lane<Item, Result>(apply: Lane<Item, Result>, weigh?: (item: Item) => number) {
-      const waiting: Waiting<Item, Result>[] = [];
-      lanes.push({ waiting, apply, weigh } as unknown as OpenLane);
+    lane<Item, Result>(apply: Lane<Item, Result>, placeOf?: (item: Item) => Place) {
+      const waiting = createFairBacklog<Waiting<Item, Result>>();
+      lanes.push({ waiting, apply } as unknown as OpenLane);
       return (item: Item) =>
         new Promise<Result>((resolve, reject) => {
-          waiting.push({ item, resolve, reject });
+          waiting.push({ item, resolve, reject }, placeOf?.(item));
           running ??= drain();
         });
     },
@@ -117,15 +107,19 @@ export function createGroupCommit(db: Pick<Db, 'tx'>): GroupCommit {
   };
 }
 
-/** As many as fit into one commit, and always one. */
-function takeFrom({ waiting, weigh }: OpenLane): Waiting<never, never>[] {
-  if (!weigh) return waiting.splice(0, WEIGHT_PER_LANE_MAX);
-  let count = 0;
-  for (let weight = 0; count < waiting.length; count++) {
-    weight += weigh(waiting[count]?.item as never);
-    if (count > 0 && weight > WEIGHT_PER_LANE_MAX) break;
-  }
-  return waiting.splice(0, count);
+/**
+ * Waits while every turn of the event loop brings more: a lone item goes at once, a crowd goes together. A lane that has
+ * more than one commit takes is not waited for.
+ */
+async function gather(lanes: readonly OpenLane[]): Promise<void> {
+  const count = (): number => lanes.reduce((sum, lane) => sum + lane.waiting.size, 0);
+  const isFull = (): boolean => lanes.some((lane) => lane.waiting.weight >= WEIGHT_PER_LANE_MAX);
+  const until = performance.now() + GATHER_MS_MAX;
+  let before: number;
+  do {
+    before = count();
+    await nextTurn();
+  } while (count() > before && !isFull() && performance.now() < until);
 }
 
 function answer(waiting: Waiting<never, never>, result: unknown): void {

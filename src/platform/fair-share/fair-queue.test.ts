@@ -12,3 +12,12 @@ it('a party that adds many items waits for itself', () => {
   expect(Array.from({ length: 7 }, () => queue.shift())).toEqual(['b1', 'a2', 'c1', 'b2', 'a3', 'a4', undefined]);
   expect(queue.size).toBe(0);
 });
+
+it('an item may be put ahead of its party’s others', () => {
+  const queue = createFairQueue<string>();
+  queue.push('a', 'a1');
+  queue.push('b', 'b1');
+  queue.pushFirst('b', 'b0');
+  queue.pushFirst('c', 'c0');
+  expect(Array.from({ length: 4 }, () => queue.shift())).toEqual(['a1', 'b0', 'c0', 'b1']);
+});

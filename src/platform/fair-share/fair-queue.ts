@@ -3,6 +3,8 @@ export interface FairQueue<T> {
   readonly size: number;
   sizeOf(party: string): number;
   push(party: string, item: T): void;
+  /** Ahead of the party's other items. */
+  pushFirst(party: string, item: T): void;
   shift(): T | undefined;
 }
 
@@ -18,6 +20,12 @@ export function createFairQueue<T>(): FairQueue<T> {
     push(party, item) {
       const queue = queues.get(party);
       if (queue) queue.push(item);
+      else queues.set(party, [item]);
+      size++;
+    },
+    pushFirst(party, item) {
+      const queue = queues.get(party);
+      if (queue) queue.unshift(item);
       else queues.set(party, [item]);
       size++;
     },

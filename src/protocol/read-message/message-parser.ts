@@ -56,6 +56,8 @@ export class MessageParser extends PostalMime {
   }
 
   async collectNode(part: Part, alternative: Part | false, related: boolean): Promise<void> {
+    // Its lines are not joined then: to take a large text apart takes ten times its memory.
+    if ((part.content?.byteLength ?? 0) > FLOWED_BYTES_MAX) part.contentType.parsed.params['format'] = '';
     await COLLECT.call(this, part, alternative, related);
     // A text is a string by now.
     if (part.contentType.multipart === false && this.isInlineTextNode(part)) part.content?.transfer(0);
@@ -68,6 +70,7 @@ export class MessageParser extends PostalMime {
   }
 }
 
+const FLOWED_BYTES_MAX = 4 * 1024 * 1024;
 const COLLECT = (PostalMime.prototype as unknown as Pick<MessageParser, 'collectNode'>).collectNode;
 
 const gathering = new WeakSet<Decoder>();

@@ -207,4 +207,12 @@ describe('what is too much', () => {
     const diff = Array.from({ length: 100 }, () => '--- a/file');
     expect((await read('Subject: x', ...multipart(`\r\n${diff.join('\r\n')}`))).isRead).toBe(true);
   });
+
+  test('a large text is left in its lines where a small one is put together', async () => {
+    const flowed = (lines: number) =>
+      read('Content-Type: text/plain; format=flowed', '', 'one ', 'two', ...Array.from({ length: lines }, () => 'x '));
+    const [small, large] = [await flowed(10), await flowed(1_500_000)];
+    expect(small.isRead && small.text).toMatch(/^one two\n/);
+    expect(large.isRead && large.text).toMatch(/^one \ntwo\n/);
+  });
 });

@@ -6,6 +6,7 @@ import { fetchAttachments } from './fetch-attachments.ts';
 import { prepareForward, type Forward } from './forward.ts';
 import { hashRequest, type Idempotency } from './idempotency.ts';
 import { mustBeNoticedAtHome } from './notice.ts';
+import { createInSlices } from './in-slices.ts';
 import { createOnce } from './once.ts';
 import { createSendingGate } from './sending-gate.ts';
 import { prepareAll, prepareGood } from './prepare-batch.ts';
@@ -46,7 +47,8 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
   const prepare = createPrepare(world, sendingDomainOf);
   const mustBeOn = createSendingGate(world);
   const { once, answered } = createOnce(world);
-  const { acceptPrepared, isContended } = createAcceptPrepared(world, { answered, onAccepted });
+  const inSlices = createInSlices();
+  const { acceptPrepared, isContended } = createAcceptPrepared(world, { answered, onAccepted, inSlices });
   const limited = createKeyedLimiter(GROWING);
 
   /** Refuses while sending is switched off; requests that are expensive to read wait for their turn. */
@@ -82,9 +84,10 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
     acceptBatch: (ctx, inputs, { permissive, idempotency }) =>
       once(ctx, idempotency, () =>
         admit(ctx, inputs, async () => {
+          const steps = { prepare: prepare(ctx), inSlices };
           const { good, errors } = permissive
-            ? await prepareGood(world, ctx, prepare(ctx), inputs, permissive.refused)
-            : await prepareAll(world, ctx, prepare(ctx), inputs);
+            ? await prepareGood(world, ctx, steps, inputs, permissive.refused)
+            : await prepareAll(world, ctx, steps, inputs);
           const answerOf = (emails: AcceptedRows[]): SentBatch => ({
             data: emails.map(({ email }) => ({ id: email.id })),
             ...(errors ? { errors } : {}),

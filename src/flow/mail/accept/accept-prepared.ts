@@ -5,11 +5,12 @@ import type { Ctx } from '../../../resources/access/index.ts';
 import { placeInRows } from '../../../resources/contents/index.ts';
 import { createContentionGauge } from '../queue/index.ts';
 import type { Idempotency } from './idempotency.ts';
+import type { InSlices } from './in-slices.ts';
 import type { createOnce } from './once.ts';
 import type { Prepared } from './prepare.ts';
-import { rowsOfAll, type AcceptedAs, type AcceptedRows } from './rows.ts';
+import { rowsInSlices, rowsOfAll, type AcceptedAs, type AcceptedRows } from './rows.ts';
 import { adoptBody } from './submitted-message.ts';
-import { rowsIn, writeAccepted, type Acceptance } from './write-accepted.ts';
+import { placeOf, writeAccepted, type Acceptance } from './write-accepted.ts';
 
 interface AcceptOptions<Answer> {
   as: AcceptedAs;
@@ -31,20 +32,21 @@ export type AcceptPrepared = <Answer>(
 interface Parts {
   answered: ReturnType<typeof createOnce>['answered'];
   onAccepted(): void;
+  inSlices: InSlices;
 }
 
 export function createAcceptPrepared(
   world: World,
-  { answered, onAccepted }: Parts,
+  { answered, onAccepted, inSlices }: Parts,
 ): { acceptPrepared: AcceptPrepared; isContended(): boolean } {
-  const commit = world.commits.lane<Acceptance, void>((tx, items) => writeAccepted(world, tx, items), rowsIn);
+  const commit = world.commits.lane<Acceptance, void>((tx, items) => writeAccepted(world, tx, items), placeOf);
   const contention = createContentionGauge();
 
   return {
     isContended: contention.isContended,
     /** Files come before rows, so that no row ever names one that does not exist. */
     async acceptPrepared(ctx, prepared, { as, once, answerOf }) {
-      const emails = rowsOfAll(world, ctx, prepared, { as });
+      const emails = await rowsInSlices(world, ctx, prepared, { as, inSlices });
       const answer = answerOf(emails);
       if (emails.length === 0 && !once) return answer;
       try {

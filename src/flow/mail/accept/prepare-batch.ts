@@ -4,6 +4,7 @@ import type { World } from '../../../platform/world/index.ts';
 import type { Ctx } from '../../../resources/access/index.ts';
 import type { EmailDraft } from '../../../resources/emails/index.ts';
 import { fetchAttachmentsOfEach } from './fetch-attachments.ts';
+import type { InSlices } from './in-slices.ts';
 import type { Prepare, Prepared } from './prepare.ts';
 import { mustBeWithinQuota } from './quota.ts';
 
@@ -13,23 +14,30 @@ export interface PreparedBatch {
   errors: BatchError[] | undefined;
 }
 
+/** What the emails of one batch are read with. */
+export interface BatchSteps {
+  prepare: Prepare;
+  /** Goes through the emails, and lets others have their turns between slices of them. */
+  inSlices: InSlices;
+}
+
 /** Every email of a strict batch, or the refusal of the first bad one. A gap is one that was refused before. */
 export async function prepareAll(
   world: World,
   ctx: Ctx,
-  prepare: Prepare,
+  { prepare, inSlices }: BatchSteps,
   inputs: (SendEmailRequest | undefined)[],
 ): Promise<PreparedBatch> {
   const all: Prepared[] = [];
   const withinLimit = createBodyLimit(world);
-  for (const [index, input] of inputs.entries()) {
-    if (!input) continue;
+  await inSlices(ctx.teamId, inputs, async (input, index) => {
+    if (!input) return;
     try {
       all.push(withinLimit(await prepare(input)));
     } catch (error) {
       throw error instanceof Refusal ? atIndex(error, index) : error;
     }
-  }
+  });
   const drafts = all.map(({ draft }) => draft);
   if (drafts.some(hasFiles)) await mustBeWithinQuota(world, ctx.teamId, drafts.length);
   const faults = await fetchAttachmentsOfEach(world, drafts, { stopsAtFirst: true, whenGone: ctx.whenGone });
@@ -41,22 +49,22 @@ export async function prepareAll(
 export async function prepareGood(
   world: World,
   ctx: Ctx,
-  prepare: Prepare,
+  { prepare, inSlices }: BatchSteps,
   inputs: (SendEmailRequest | undefined)[],
   refused: readonly BatchError[],
 ): Promise<PreparedBatch> {
   const errors = [...refused];
   const read: { index: number; prepared: Prepared }[] = [];
   const withinLimit = createBodyLimit(world);
-  for (const [index, input] of inputs.entries()) {
-    if (!input) continue;
+  await inSlices(ctx.teamId, inputs, async (input, index) => {
+    if (!input) return;
     try {
       read.push({ index, prepared: withinLimit(await prepare(input)) });
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       errors.push({ index, message: error.message });
     }
-  }
+  });
   const drafts = read.map(({ prepared }) => prepared.draft);
   // How many are good is not known before their files are.
   if (drafts.some(hasFiles)) await mustBeWithinQuota(world, ctx.teamId, 1);

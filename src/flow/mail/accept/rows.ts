@@ -14,6 +14,7 @@ import {
   type NewEmailRows,
 } from '../../../resources/emails/index.ts';
 import { laneNumber, type DeliveryRow } from '../queue/index.ts';
+import type { InSlices } from './in-slices.ts';
 import type { Prepared } from './prepare.ts';
 import type { SubmittedFile } from './submitted-files.ts';
 import { messageContents, messageRow } from './submitted-message.ts';
@@ -43,6 +44,19 @@ export function rowsOfAll(
   { as, place = contentsPlacer(world) }: { as: AcceptedAs; place?: PlaceContents },
 ): AcceptedRows[] {
   return prepared.map((one) => rowsOf(world, ctx, one, { as, place }));
+}
+
+/** The same, with turns for other requests in between. */
+export async function rowsInSlices(
+  world: World,
+  ctx: Ctx,
+  prepared: readonly Prepared[],
+  { as, inSlices }: { as: AcceptedAs; inSlices: InSlices },
+): Promise<AcceptedRows[]> {
+  const place = contentsPlacer(world);
+  const all: AcceptedRows[] = [];
+  await inSlices(ctx.teamId, prepared, (one) => void all.push(rowsOf(world, ctx, one, { as, place })), true);
+  return all;
 }
 
 /** All rows and files of one send, made before the commit so that the commit itself only inserts. */

@@ -1,4 +1,5 @@
 import type { Executor } from '../../../platform/db/index.ts';
+import type { Place } from '../../../platform/fair-share/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import { rowsWorth } from '../../../resources/contents/index.ts';
 import { insertEmails, recordEmailEvents } from '../../../resources/emails/index.ts';
@@ -15,11 +16,18 @@ export interface Acceptance extends Counted {
 }
 
 /** About how many rows it writes: one email may go to fifty destinations. */
-export const rowsIn = ({ emails }: Acceptance): number =>
+const rowsIn = ({ emails }: Acceptance): number =>
   emails.reduce(
     (sum, { deliveries, attachments, contents }) => sum + deliveries.length + attachments.length + rowsWorth(contents),
     0,
   );
+
+/** Teams take turns, and a team's marketing mail comes after its other mail. */
+export const placeOf = (item: Acceptance): Place => ({
+  party: item.teamId,
+  weight: rowsIn(item),
+  isLater: item.kind === 'marketing',
+});
 
 /** Writes everything in the caller's transaction; returns a refusal for each request beyond its team's quota. */
 export async function writeAccepted(world: World, tx: Executor, items: Acceptance[]): Promise<(undefined | Error)[]> {

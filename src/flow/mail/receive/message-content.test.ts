@@ -29,7 +29,7 @@ it('content is what came, however it was cut and wherever it stands', async () =
       expect((await content.whole()).equals(came)).toBe(true);
       expect((await content.head(1000)).equals(came.subarray(0, 1000))).toBe(true);
       expect(Buffer.from(rawOf(content.source)).equals(came)).toBe(true);
-      await content.discard();
+      await gathered.discard();
     }),
     { numRuns: 50 },
   );

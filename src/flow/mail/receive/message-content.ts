@@ -13,8 +13,6 @@ export interface MessageContent {
   head(bytes: number): Promise<Buffer>;
   /** All of it in memory: of a large one read from its file each time. */
   whole(): Promise<Buffer>;
-  /** Frees file and memory. */
-  discard(): Promise<void>;
 }
 
 export type ContentSource = Uint8Array | { fd: number; bytes: number };
@@ -34,7 +32,6 @@ export function heldContent(raw: Buffer): MessageContent {
     source: raw,
     head: async (bytes) => raw.subarray(0, bytes),
     whole: async () => raw,
-    discard: async () => undefined,
   };
 }
 
@@ -43,6 +40,7 @@ export interface ContentGatherer {
   /** Once a piece has gone `to` a file, all do; what was held in memory goes first. */
   add(piece: Buffer, to: 'memory' | 'file'): Promise<void>;
   finish(): Promise<MessageContent>;
+  /** Frees file and memory, also of what was finished; calling it again changes nothing. */
   discard(): Promise<void>;
 }
 
@@ -77,13 +75,13 @@ export function gatherContent(blobs: Blobs): ContentGatherer {
     async finish() {
       if (!file) return heldContent(Buffer.concat(pieces, piecesBytes));
       await flush(file);
-      return { ...contentOf(file, size), lines, discard };
+      return { ...contentOf(file, size), lines };
     },
     discard,
   };
 }
 
-function contentOf(file: ScratchFile, bytes: number): Omit<MessageContent, 'lines' | 'discard'> {
+function contentOf(file: ScratchFile, bytes: number): Omit<MessageContent, 'lines'> {
   return {
     bytes,
     isFile: true,

@@ -17,7 +17,7 @@ export interface Written {
 export function createWriteReceived(world: World): (teams: NewReceivedEmail[]) => Promise<Written[]> {
   return world.commits.lane<NewReceivedEmail[], Written[]>(
     async (tx, messages) => writeAll(world, tx, messages),
-    (teams) => teams.reduce((sum, { contents }) => sum + 1 + rowsWorth(contents), 0),
+    (teams) => ({ weight: teams.reduce((sum, { contents }) => sum + 1 + rowsWorth(contents), 0) }),
   );
 }
 
