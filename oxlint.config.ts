@@ -41,6 +41,15 @@ const onlyThisTest: RestrictedSyntax = {
     '.only silences every other test of the file. Remove it; to run one test use `npx vitest run <file> -t <name>`.',
 };
 
+/** What is copied into a shell stands in no sentence, where a reader that is no shell would have to find it again. */
+const commandInText = ['Literal[value=/\\brasket [a-z]/]', 'TemplateElement[value.raw=/\\brasket (?:[a-z]|$)/]'].map(
+  (selector): RestrictedSyntax => ({
+    selector,
+    message:
+      'A command stands in a sentence, where the console says it too and no test finds it misspelt. Make it an Advice (cli/client/advice.ts): words, and the command as data.',
+  }),
+);
+
 const timers = (message: string) => ['setTimeout', 'setInterval'].map((name) => ({ name, message }));
 const timersInRules =
   'Waiting is a parameter here: use the timer of the Clock that was handed in, which a test can advance.';
@@ -119,6 +128,10 @@ export default defineConfig({
     },
     { files: ['src/platform/config/**'], rules: { 'no-console': 'error' } },
     { files: ['console/**', 'migrations/**'], rules: { 'no-restricted-properties': ['error', environment] } },
+    {
+      files: ['{cli,console}/**/*.{ts,tsx}'],
+      rules: { 'shape/restricted': ['error', defaultExport, reexportAll, ...commandInText] },
+    },
     {
       files: ['src/{contract,protocol,events,resources,flow}/**/*.ts'],
       rules: {

@@ -1,5 +1,5 @@
 import { lookUp, nameOf, routeOf, type CallOf, type Client, type OperationId } from '../cli/client/index.ts';
-import type { Terminal } from '../cli/output/index.ts';
+import type { Say, Terminal } from '../cli/output/index.ts';
 import { carryOut, type Path } from './carry-out.ts';
 import type { Action } from '../cli/families/index.ts';
 import type { BoundAction } from './catalog.ts';
@@ -28,6 +28,8 @@ export interface Stage {
   readonly prompt: object | undefined;
   changed: () => void;
   say: (text: string) => void;
+  /** How an advice is said here. */
+  speaker: () => Say;
   /** Says what went wrong; in the form that was handed in, where there is one. */
   sayFault: (error: unknown, form?: FormDialog) => void;
   back: () => void;
@@ -204,7 +206,7 @@ export class ActionRunner {
         ? [await special(stage.client, progress)]
         : await carryOut(stage.client, { action, paths, body }, progress);
       screen?.unmark?.();
-      const { text, dialog } = outcomeOf(action, answers, { paths, names });
+      const { text, dialog } = outcomeOf(action, answers, { paths, names, say: stage.speaker() });
       stage.dialog = dialog ?? stage.dialog;
       if (stage.screen === screen && !dialog && !special) openMade(screen, action, answers);
       stage.say(text);

@@ -1,5 +1,5 @@
-import * as declared from '../cli/families/index.ts';
 import type { Action, Detail, Family, Key, List, Report } from '../cli/families/index.ts';
+import { everyFamily } from '../cli/output/index.ts';
 
 /** A screen of the first level: what `:` and the digits lead to. */
 export type Section = { name: string; summary: string; isOperators: boolean } & (
@@ -9,10 +9,7 @@ export type Section = { name: string; summary: string; isOperators: boolean } & 
   | { kind: 'report'; family: Family; report: Report }
 );
 
-/** A new family is here as soon as cli/families has it. */
-export const families: readonly Family[] = Object.values(declared).filter(
-  (value): value is never => typeof value === 'object',
-);
+export const families = everyFamily;
 
 /** What is wanted most stands on the digits; everything else follows in the order of the alphabet. */
 const FIRST = [

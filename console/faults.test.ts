@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { ApiFault, NoAnswer } from '../cli/client/index.ts';
 import { CliFault } from '../cli/output/index.ts';
+import { sayHere } from './advice.ts';
 import { Faults } from './faults.ts';
 
 const folders: string[] = [];
@@ -76,13 +77,15 @@ it('a drawing that fails before the contract is there is told again once it is',
 });
 
 it('a server that is gone is not to be replaced by what cannot be typed here', () => {
-  const faults = new Faults({ version: '1.2.3', onReady: () => expect.unreachable(), env: {} });
+  const say = () => sayHere({ sections: [], actions: [] });
+  const faults = new Faults({ version: '1.2.3', onReady: () => expect.unreachable(), env: {}, say });
   const gone = { url: 'https://mail.example.com', cause: 'Nothing answers there.' };
-  for (const [next, said] of [
-    ['start the server there, or name another with --url or --profile', 'start the server there'],
-    ['rasket dev, or name another server with --url or --profile', 'rasket dev'],
+  const another = { words: 'Or name another server with --url or --profile.', isForLine: true } as const;
+  for (const [advice, said] of [
+    [{ words: 'Next: start the server there.' }, 'Next: start the server there.'],
+    [{ words: 'Next: start it with', command: ['dev'] as const }, 'Next: start it with: rasket dev'],
   ] as const)
-    expect(faults.inWords(new NoAnswer({ ...gone, next }))).toBe(`Nothing answers there. Next: ${said}`);
+    expect(faults.inWords(new NoAnswer({ ...gone, advice: [advice, another] }))).toBe(`Nothing answers there. ${said}`);
 });
 
 it('a refused key is named by where it stands, also where the server moved', () => {

@@ -1,8 +1,8 @@
 import { appendFileSync, mkdirSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { NoAnswer, type OperationId } from '../cli/client/index.ts';
-import { clean, explainFault, type KeyInUse, type Translate } from '../cli/output/index.ts';
+import type { OperationId } from '../cli/client/index.ts';
+import { clean, explainFault, type KeyInUse, type Say, type Translate } from '../cli/output/index.ts';
 import type { Heard } from './watched-client.ts';
 
 type Judge = (operation: OperationId, answer: Heard) => readonly string[];
@@ -14,6 +14,8 @@ interface FaultsInput {
   env: Readonly<Record<string, string | undefined>>;
   /** The key that is used now. */
   key?: () => KeyInUse;
+  /** How an advice is said here. */
+  say?: () => Say;
 }
 
 /** What is said until the contract is there, which only a fault has loaded. */
@@ -47,7 +49,7 @@ export class Faults {
   }
 
   inWords(error: unknown, inItsWords?: Translate): string {
-    const { said, fault } = explain(error, inItsWords, this.#input.key?.());
+    const { said, fault } = explain(error, inItsWords, this.#input);
     if (said !== undefined) return said;
     if (this.#judge) return this.#strange(this.#judge, fault) ?? this.#ofOurs(fault);
     this.#waiting = fault;
@@ -112,7 +114,7 @@ export class Faults {
     const file = path.join(stateFolder(this.#input.env), 'console.log');
     try {
       mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-      const head = `${new Date().toISOString()} rasket ${this.#input.version}, Node.js ${process.version}`;
+      const head = [new Date().toISOString(), 'rasket', `${this.#input.version}, Node.js ${process.version}`].join(' ');
       appendFileSync(file, `${head}\n${trace}\n\n`, { mode: 0o600 });
       return `Its trace is in ${file}; all else goes on.`;
     } catch (error) {
@@ -126,22 +128,22 @@ const stateFolder = (env: Readonly<Record<string, string | undefined>>): string 
 
 const messageOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
 
-/** Another server is named where the console is started, not in it. */
-const ELSEWHERE = /, or name another(?: server)? with --url or --profile/;
-
-const hereFrom = (error: unknown): unknown =>
-  error instanceof NoAnswer
-    ? new NoAnswer({ ...error, cause: error.message, next: error.next.replace(ELSEWHERE, '') })
-    : error;
+/** What follows a command stands apart from it. */
+const inALine = (said: string, line: string): string => `${said}${/[.!?]$/.test(said) ? '' : ';'} ${line.trim()}`;
 
 /** The words of a fault; without any, what is to be looked into: a refusal may be of another shape too. */
-function explain(error: unknown, inItsWords?: Translate, key?: KeyInUse): { said?: string; fault?: unknown } {
+function explain(
+  error: unknown,
+  inWordsOf?: Translate,
+  { key, say }: Pick<FaultsInput, 'key' | 'say'> = {},
+): { said?: string; fault?: unknown } {
   try {
-    const [first, ...more] = explainFault(hereFrom(error), inItsWords, key)?.lines ?? [];
+    const [first, ...more] =
+      explainFault(error, { inWordsOf, key: key?.(), ...(say ? { say: say() } : {}) })?.lines ?? [];
     if (first === undefined) return { fault: error };
     // The message of the whole may be that of its first field.
     const isSaid = (line: string): boolean => first.includes(line.trim().replace(/\.$/, ''));
-    return { said: [first, ...more.filter((line) => !isSaid(line))].join(' ') };
+    return { said: more.filter((line) => !isSaid(line)).reduce(inALine, first) };
   } catch (found) {
     return { fault: found };
   }

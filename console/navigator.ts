@@ -1,5 +1,6 @@
 import { NoAnswer, type Client } from '../cli/client/index.ts';
-import { clean, type KeyInUse, type Terminal } from '../cli/output/index.ts';
+import { clean, type KeyInUse, type Say, type Terminal } from '../cli/output/index.ts';
+import { sayHere, type At } from './advice.ts';
 import type { BoundAction, Section } from './catalog.ts';
 import { commonStart, completions, filterCompletions, readCommand } from './command-line.ts';
 import { inOneLine, MenuDialog, TextDialog, type Dialog } from './dialogs/dialog.ts';
@@ -65,7 +66,7 @@ export class Navigator implements Host, Stage {
     this.terminal = outside.terminal;
     this.sections = outside.sections;
     const { version, env, target: key } = outside;
-    this.faults = new Faults({ version, env, key, onReady: () => this.#sayAgain() });
+    this.faults = new Faults({ version, env, key, onReady: () => this.#sayAgain(), say: () => this.speaker() });
     this.client = watchClient(outside.client, {
       heard: (operation, answer) => {
         if (answer) this.faults.heard(operation, answer);
@@ -111,6 +112,8 @@ export class Navigator implements Host, Stage {
     this.message = clean(text);
     this.changed();
   };
+
+  speaker = (at?: At): Say => sayHere({ sections: this.sections, actions: this.actions, at });
 
   sayFault = (error: unknown, form?: FormDialog): void => {
     const text = clean(this.faults.inWords(error, form?.inItsWords));

@@ -1,3 +1,5 @@
+import { listOfAdvice } from '../cli/client/index.ts';
+import type { Say } from '../cli/output/index.ts';
 import type { Action } from '../cli/families/index.ts';
 import { TextDialog, type Dialog } from './dialogs/dialog.ts';
 import type { Offer } from './screens/screen.ts';
@@ -7,14 +9,17 @@ import { inALine } from './screens/title-of.ts';
 export function outcomeOf(
   action: Action,
   answers: readonly unknown[],
-  { paths, names }: Pick<Offer, 'paths'> & { names: readonly string[] },
+  { paths, names, say }: Pick<Offer, 'paths'> & { names: readonly string[]; say: Say },
 ): { text: string; dialog?: Dialog } {
   const [answer] = answers;
   const text = typeof answer === 'string' ? answers.join('\n') : action.tell?.(answer as never);
-  const hint = action.hint?.(answer as never, {});
-  if (text !== undefined && (action.secret !== undefined || text.includes('\n') || hint !== undefined)) {
+  const hint = listOfAdvice(action.hint?.(answer as never, {}))
+    .map(say)
+    .filter((said) => said !== undefined)
+    .join('\n');
+  if (text !== undefined && (action.secret !== undefined || text.includes('\n') || hint !== '')) {
     const copied = action.copy?.(answer as never) ?? text;
-    return { text: '', dialog: new TextDialog(action.verb, hint ? `${text}\n\n${hint}` : text, copied) };
+    return { text: '', dialog: new TextDialog(action.verb, hint === '' ? text : `${text}\n\n${hint}`, copied) };
   }
   if (typeof answer === 'string') return { text: text ?? '' };
   const { id, name, email, data } = answer as { id?: string; name?: string; email?: string; data?: readonly unknown[] };

@@ -1,7 +1,7 @@
 import type { ErrorBody } from '../../src/contract/index.ts';
 import { readFrames, type StreamFrame } from './event-stream.ts';
 import { exchange, type Answer, type Asking } from './exchange.ts';
-import { ApiFault, noAnswer, NoAnswer } from './faults.ts';
+import { ApiFault, NAME_IT, noAnswer, NoAnswer } from './faults.ts';
 import { routeOf, type AnswerOf, type CallOf, type ContractId, type DownloadId, type OperationId } from './routes.ts';
 
 export interface ClientOptions {
@@ -83,7 +83,7 @@ export function createClient(options: ClientOptions): Client {
 
   const noteWrite = createWriteNote(options.onWrite);
 
-  async function attempt({ operation, path }: Called, asking: Asking, stop?: AbortSignal): Promise<unknown> {
+  async function attempt(called: Called, asking: Asking, stop?: AbortSignal): Promise<unknown> {
     options.mustBeThere?.();
     const limit = AbortSignal.timeout(timeoutMs);
     const heard = exchange(asking, stop ? AbortSignal.any([stop, limit]) : limit);
@@ -93,14 +93,14 @@ export function createClient(options: ClientOptions): Client {
       if (error instanceof TypeError) throw error;
       throw noAnswer({ url: options.url, method: asking.method, timeoutMs }, error);
     });
-    return readAnswer({ operation, path }, options.url, response, text);
+    return readAnswer(called, options.url, response, text);
   }
 
   return {
     url: options.url,
     async call<Id extends OperationId>(operation: Id, call: CallOf<Id>, signal?: AbortSignal): Promise<AnswerOf<Id>> {
       const request = buildRequest(operation, call as LooseCall, options);
-      const called = { operation, path: (call as LooseCall).path };
+      const called: Called = { operation, ...(call as LooseCall) };
       noteWrite(request.method);
       try {
         return (await attempt(called, request, signal)) as AnswerOf<Id>;
@@ -240,9 +240,16 @@ function buildRequest(operation: OperationId, call: LooseCall, options: ClientOp
 interface Called {
   operation: ContractId;
   path?: Readonly<Record<string, string>> | undefined;
+  query?: Readonly<Record<string, unknown>> | undefined;
+  body?: unknown;
 }
 
-function readAnswer({ operation, path = {} }: Called, url: string, response: Answer, text: string): unknown {
+function readAnswer(
+  { operation, path, query, body: sent }: Called,
+  url: string,
+  response: Answer,
+  text: string,
+): unknown {
   const body = parseJson(text);
   if (response.ok && response.headers.get('content-type')?.startsWith('text/plain')) return text;
   if (response.ok && body !== undefined) return body;
@@ -250,7 +257,7 @@ function readAnswer({ operation, path = {} }: Called, url: string, response: Ans
     const retryAfter = response.headers.get('retry-after');
     throw new ApiFault({
       operation,
-      path,
+      ...{ path: path ?? {}, query: query ?? {}, sent: typeof sent === 'object' && sent !== null ? { ...sent } : {} },
       status: response.status,
       body,
       requestId: response.headers.get('x-request-id') ?? '',
@@ -264,7 +271,7 @@ function readAnswer({ operation, path = {} }: Called, url: string, response: Ans
       location === null
         ? `${url} answered ${response.status}, but not as this API does; is it the right address?`
         : `${url} redirects to ${location}; use that address itself.`,
-    next: location === null ? 'rasket login --url URL' : `rasket login --url ${location}`,
+    advice: location === null ? NAME_IT : { ...NAME_IT, command: ['login', '--url', location] },
   });
 }
 

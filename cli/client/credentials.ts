@@ -1,4 +1,5 @@
 import path from 'node:path';
+import type { Advice } from './advice.ts';
 import { CredentialsFault } from './credentials-fault.ts';
 import { isInstallation, notRunning, readDevelopment, type Development } from './development.ts';
 import { readEntry, readKeptKey, type Entry } from './kept-keys.ts';
@@ -96,9 +97,8 @@ function storedTargets(
 ): Stored[] {
   const login = readLogin(env, profile, onUnreadable);
   if (profile && !login) {
-    throw new CredentialsFault(
-      `There is no profile ${profile}; make it with: rasket login --url URL --profile ${profile}`,
-    );
+    const advice: Advice = { words: 'Make it with', command: ['login', '--url', 'URL', '--profile', profile] };
+    throw new CredentialsFault(`There is no profile ${profile}.`, { advice });
   }
   const kept = login ? [{ url: login.url, from: login.file, readKey: () => keptKey(env, login) }] : [];
   if (profile) return kept;

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { NoAnswer } from './faults.ts';
+import type { Advised } from './advice.ts';
+import { NAME_ANOTHER, NAME_IT, NoAnswer } from './faults.ts';
 import type { Credentials } from './kept-keys.ts';
-import { quoted } from './quoted.ts';
 
 /** A development server as its data folder tells of it. */
 export interface Development {
@@ -46,8 +46,7 @@ export function readDevelopment(data: string | undefined, cwd = ''): Development
 const folderOf = (data: string | undefined, cwd: string): string =>
   path.resolve(cwd, data ?? fileURLToPath(new URL('../../.rasket', import.meta.url)));
 
-export const startOf = (data: string | undefined): string =>
-  data === undefined ? 'rasket dev' : `rasket dev --data ${quoted(data)}`;
+export const startOf = (data: string | undefined): Advised => (data === undefined ? ['dev'] : ['dev', '--data', data]);
 
 export const notRunning = ({
   data,
@@ -62,12 +61,12 @@ export const notRunning = ({
     ? new NoAnswer({
         url,
         cause: `${folderOf(data, cwd)} is the folder of an installation, which says neither where its API is nor a key.`,
-        next: 'rasket login --url URL, or name its server with --url or --profile',
+        advice: [NAME_ANOTHER, NAME_IT],
       })
     : new NoAnswer({
         url,
         cause: `No development server runs from ${folderOf(data, cwd)}.`,
-        next: `${startOf(data)}, or name another server with --url or --profile`,
+        advice: [NAME_ANOTHER, { words: 'Next: start this one with', command: startOf(data) }],
       });
 
 /** A folder with an instance key that no development server has begun; one that cannot be read is somebody's installation. */

@@ -1,21 +1,28 @@
 import type { ErrorBody } from '../../src/contract/index.ts';
+import { listOfAdvice, type Advice } from './advice.ts';
 import type { ContractId } from './routes.ts';
+
+type CalledWith = 'path' | 'query' | 'sent';
 
 /** The server answered, and the answer is no. */
 export class ApiFault extends Error {
   readonly operation: ContractId;
-  /** What the call named. */
+  /** What the call named, and what it sent. */
   readonly path: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, unknown>>;
+  readonly sent: Readonly<Record<string, unknown>>;
   readonly status: number;
   /** The answer as it came; its `name` and status say what to do, its message is for people. */
   readonly body: ErrorBody;
   readonly requestId: string;
   readonly retryAfterSeconds: number | undefined;
 
-  constructor(fault: Omit<ApiFault, keyof Error | 'path'> & Partial<Pick<ApiFault, 'path'>>) {
+  constructor(fault: Omit<ApiFault, keyof Error | CalledWith> & Partial<Pick<ApiFault, CalledWith>>) {
     super(fault.body.message);
     this.operation = fault.operation;
     this.path = fault.path ?? {};
+    this.query = fault.query ?? {};
+    this.sent = fault.sent ?? {};
     this.status = fault.status;
     this.body = fault.body;
     this.requestId = fault.requestId;
@@ -26,15 +33,15 @@ export class ApiFault extends Error {
 /** There was no answer of this API: nobody listens, the name is unknown, the certificate is not trusted, or it is another program. */
 export class NoAnswer extends Error {
   readonly url: string;
-  /** What would help, for a person to type. */
-  readonly next: string;
+  /** What would help. */
+  readonly advice: readonly Advice[];
   /** True when the request may have been carried out although its answer was lost. */
   readonly isInDoubt: boolean;
 
-  constructor(fault: { url: string; cause: string; next: string; isInDoubt?: boolean }) {
+  constructor(fault: { url: string; cause: string; advice: Advice | readonly Advice[]; isInDoubt?: boolean }) {
     super(fault.cause);
     this.url = fault.url;
-    this.next = fault.next;
+    this.advice = listOfAdvice(fault.advice);
     this.isInDoubt = fault.isInDoubt ?? false;
   }
 }
@@ -53,6 +60,18 @@ interface Call {
   timeoutMs: number;
 }
 
+const LOOK: Advice = { words: 'Next: see what works with', command: ['doctor'] };
+/** Another server is named where a command or the console is started. */
+export const NAME_ANOTHER: Advice = { words: 'Another server is named with --url or --profile.', isForLine: true };
+export const NAME_IT: Advice = {
+  words: 'Next: keep the key for the right address with',
+  command: ['login', '--url', 'URL'],
+};
+const START: readonly Advice[] = [
+  { words: 'Next: start the server again, with its --data', command: ['serve'] },
+  { words: 'Or one for development, as npm start does, with', command: ['dev'] },
+];
+
 const isLoopback = (host: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(host);
 
 /** Puts the codes of the network and of TLS into words. */
@@ -66,7 +85,7 @@ export function noAnswer({ url, method, timeoutMs }: Call, error: unknown): NoAn
     return new NoAnswer({
       url,
       cause: `${url} did not answer within ${timeoutMs / 1000} s.`,
-      next: 'rasket doctor',
+      advice: LOOK,
       isInDoubt,
     });
   }
@@ -76,45 +95,43 @@ export function noAnswer({ url, method, timeoutMs }: Call, error: unknown): NoAn
         url,
         cause: `Nothing answers at ${url}.`,
         // Nobody starts a server here that is to answer elsewhere.
-        next: isLoopback(hostname)
-          ? 'start the server again: rasket dev or rasket serve with its --data (or npm start)'
-          : 'start the server there, or name another with --url or --profile',
+        advice: isLoopback(hostname) ? START : [NAME_ANOTHER, { words: 'Next: start the server there.' }],
       });
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return new NoAnswer({
         url,
         cause: `The name ${hostname} has no address (${code}).`,
-        next: 'rasket login --url URL',
+        advice: NAME_IT,
       });
     case 'EHOSTUNREACH':
     case 'ENETUNREACH':
     case 'UND_ERR_CONNECT_TIMEOUT':
     // Without `connect` it is of a connection that stood, whose other end is gone.
     case cause.syscall === 'connect' ? 'ETIMEDOUT' : undefined:
-      return new NoAnswer({ url, cause: `${url} cannot be reached (${code}).`, next: 'rasket doctor' });
+      return new NoAnswer({ url, cause: `${url} cannot be reached (${code}).`, advice: LOOK });
     default:
   }
   if (cause.message === 'bad port') {
     const refused = `Port ${new URL(url).port} belongs to another protocol, and HTTP clients refuse it.`;
-    return new NoAnswer({ url, cause: refused, next: 'rasket login --url URL' });
+    return new NoAnswer({ url, cause: refused, advice: NAME_IT });
   }
   if (code.startsWith('HPE_')) {
     const cause = `What listens at ${url} speaks another protocol than HTTP (${code}).`;
-    return new NoAnswer({ url, cause, next: 'rasket login --url URL', isInDoubt });
+    return new NoAnswer({ url, cause, advice: NAME_IT, isInDoubt });
   }
   if (/EPROTO|CERT|SSL|TLS|ISSUER|SIGNATURE|ALTNAME/.test(code)) {
     return new NoAnswer({
       url,
       cause: `The certificate of ${url} is not trusted (${code}); name its authority in NODE_EXTRA_CA_CERTS.`,
-      next: 'NODE_EXTRA_CA_CERTS=ca.pem rasket doctor',
+      advice: { words: 'Then look again with', command: ['doctor'] },
     });
   }
   const what = code || (cause.message ?? String(error));
   return new NoAnswer({
     url,
     cause: `The connection to ${url} broke before the answer came (${what}).`,
-    next: 'rasket doctor',
+    advice: LOOK,
     isInDoubt,
   });
 }

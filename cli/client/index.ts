@@ -3,13 +3,22 @@
  * operation of the contract, and failures as two kinds. It promises that a key read from a file reaches no other
  * server than its own; it never prints, and it never imports the server.
  */
+export {
+  BY_HAND,
+  listOfAdvice,
+  seeWhatThereIs,
+  type Advice,
+  type Advised,
+  type Advices,
+  type ByHand,
+} from './advice.ts';
 export { createClient, type Client, type ClientOptions, type LinkedFile, type StreamCall } from './client.ts';
 export type { StreamFrame } from './event-stream.ts';
 export { checkKey, dataOf, DEFAULT_URL, findTarget, readUrl, type Target, type TargetInput } from './credentials.ts';
 export { mustRun, startOf, type Development } from './development.ts';
 export { CredentialsFault } from './credentials-fault.ts';
 export { readHistory, type EmailHistory, type Forwarded } from './email-history.ts';
-export { ApiFault, NoAnswer } from './faults.ts';
+export { ApiFault, NAME_IT, NoAnswer } from './faults.ts';
 export {
   checkProfile,
   forgetKey,
@@ -23,4 +32,12 @@ export {
 export { describeStore, nameOfKeyring } from './keyring.ts';
 export { lookUp, nameOf, type Lookup, type Naming } from './name-of.ts';
 export { quoted } from './quoted.ts';
-export { routeOf, type AnswerOf, type BodyOf, type CallOf, type OperationId, type QueryOf } from './routes.ts';
+export {
+  routeOf,
+  type AnswerOf,
+  type BodyOf,
+  type CallOf,
+  type ContractId,
+  type OperationId,
+  type QueryOf,
+} from './routes.ts';

@@ -104,9 +104,12 @@ function readHeld(file: string): Held | undefined {
 }
 
 const damaged = (file: string, profile: string | undefined): CredentialsFault =>
-  new CredentialsFault(
-    `${file} does not hold a url and an api_key; write it anew with: rasket login --url URL${profile ? ` --profile ${profile}` : ''}`,
-  );
+  new CredentialsFault(`${file} does not hold a url and an api_key.`, {
+    advice: {
+      words: 'Write it anew with',
+      command: ['login', '--url', 'URL', ...(profile ? ['--profile', profile] : [])],
+    },
+  });
 
 /**
  * The key of an entry, or a sentence that says why it cannot be had. The keyring's entry names its address as well: whoever

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { act, declareCommand, exampleOf } from './declare.ts';
 import type { FindMachine } from './machine.ts';
-import { act, declareCommand } from './declare.ts';
 
 /** Which server, with which key: said once by `login`, forgotten by `logout`, explained by `doctor`. */
 export function addAccessCommands(program: Command, findMachine?: FindMachine): void {
@@ -13,7 +13,7 @@ export function addAccessCommands(program: Command, findMachine?: FindMachine): 
     .option('--url <url>', 'the server (RASKET_URL; default http://127.0.0.1:3000)')
     .option('--profile <name>', 'keep them under a name, beside others (RASKET_PROFILE)')
     .option('--api-key <key>', 'the key; better left out, because other users of this machine can see it')
-    .addHelpText('after', '\nExample:\n  rasket login --url https://mail.example.com < key.txt')
+    .addHelpText('after', exampleOf('login --url https://mail.example.com < key.txt'))
     .action(async (options: { url?: string; apiKey?: string; profile?: string }, command: Command) => {
       const { atTerminal, versionOf } = await import('./session.ts');
       await atTerminal(command, async (terminal, process) =>
@@ -24,7 +24,7 @@ export function addAccessCommands(program: Command, findMachine?: FindMachine): 
     .command('logout')
     .summary('forget what login kept')
     .option('--profile <name>', 'of this profile (RASKET_PROFILE)')
-    .addHelpText('after', '\nExample:\n  rasket logout')
+    .addHelpText('after', exampleOf('logout'))
     .action(async (options: { profile?: string }, command: Command) => {
       const { atTerminal } = await import('./session.ts');
       await atTerminal(command, async (terminal, { env }) =>
@@ -35,7 +35,7 @@ export function addAccessCommands(program: Command, findMachine?: FindMachine): 
     .command('profiles')
     .summary('list the servers whose keys login kept')
     .option('--json', 'print them as JSON')
-    .addHelpText('after', '\nExample:\n  rasket profiles')
+    .addHelpText('after', exampleOf('profiles'))
     .action(async (options: { json?: boolean }, command: Command) => {
       const { atTerminal } = await import('./session.ts');
       await atTerminal(command, async (terminal, { env }) =>

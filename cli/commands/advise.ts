@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { listFor } from '../output/index.ts';
+import { listFor, sayOnLine } from '../output/index.ts';
 import { namesOf } from './field-names.ts';
-import { commandAt, nameServer } from './type-again.ts';
+import { chosenBy, commandAt } from './type-again.ts';
 
 type Advise = (command: Command, path: string) => string | undefined;
 
@@ -18,7 +18,7 @@ const nameList: Advise = (command) => {
   const parameters = new Map(Object.entries(namesOf(command)).map(([name, word]) => [word, name]));
   const path = Object.fromEntries(args.map((arg, at) => [parameters.get(wordOf(at)) ?? '', arg]));
   const list = listFor(parameters.get(wordOf(args.length)) ?? '', path);
-  return list && nameServer(command, `See what there is with: rasket ${list}`);
+  return list && sayOnLine(chosenBy(command))(list);
 };
 
 const nameHelp: Advise = (_, path) => `See how with: ${path} --help`;

@@ -13,16 +13,16 @@ export function addConsoleCommand(program: Command): void {
     act(
       async ({ client, target, terminal, version, process, isJson }) => {
         if (isJson)
-          throw new CliFault(
-            'the console is for people; for JSON take the other commands, such as: rasket emails list --json',
-            'usage',
-          );
+          throw new CliFault('the console is for people.', 'usage', {
+            words: 'For JSON take the other commands, such as',
+            command: ['listEmails', '--json'],
+          });
         const { stdin, stdout, env } = process;
         if (!stdin.isTTY || !stdout.isTTY || env.TERM === 'dumb') {
-          throw new CliFault(
-            'the console needs a terminal; here take the other commands, such as: rasket emails list',
-            'usage',
-          );
+          throw new CliFault('the console needs a terminal.', 'usage', {
+            words: 'Here take the other commands, such as',
+            command: ['listEmails'],
+          });
         }
         // React brings a slow build of itself for whoever develops it.
         env.NODE_ENV ??= 'production';

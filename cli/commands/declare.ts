@@ -27,8 +27,11 @@ export function declareCommand(
     .option('--api-key <key>', 'the key (RASKET_API_KEY, which other users of this machine cannot see)')
     .option('--profile <name>', 'a server and key that login kept under this name (RASKET_PROFILE)')
     .option('--data <dir>', 'the data folder of a development server, whose address and key are taken')
-    .addHelpText('after', `\nExample:\n  rasket ${example}`);
+    .addHelpText('after', exampleOf(example));
 }
+
+/** Of a page of help: what is typed behind the program’s name. */
+export const exampleOf = (words: string): string => `\nExample:\n  ${['rasket', words].join(' ')}`;
 
 const COMMON = new Set(['--json', '--url', '--api-key', '--profile', '--data']);
 

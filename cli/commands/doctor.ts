@@ -9,7 +9,7 @@ import {
   type Environment,
 } from '../client/index.ts';
 import { columnsOfFindings, findingRows } from '../families/findings.ts';
-import { EXIT, explainFault, formatPairs, formatTable, shownFields, tableColumns } from '../output/index.ts';
+import { EXIT, explainFault, formatPairs, formatTable, setOne, shownFields, tableColumns } from '../output/index.ts';
 import type { Session } from './declare.ts';
 import { isSendingKey } from './login.ts';
 import type { FindMachine, Machine, MachineLook } from './machine.ts';
@@ -37,7 +37,7 @@ interface Examined {
 
 /** Looks at everything that has to work for any other command to work, and stops at nothing. */
 export async function examine(session: Session, findMachine?: FindMachine): Promise<void> {
-  const { terminal, isJson, fail, target, here } = session;
+  const { terminal, isJson, fail, target } = session;
   const { examined, exitCode } = await look(session, await findMachine?.(session.process.env));
   if (exitCode !== EXIT.done) fail(exitCode);
   if (isJson) return terminal.printJson(examined);
@@ -56,15 +56,15 @@ export async function examine(session: Session, findMachine?: FindMachine): Prom
   ]);
   const checks = examined.ready ? formatChecks(terminal, examined.ready.checks) : undefined;
   const parts = [pairs, checks, findingsTable(session, examined.findings)];
-  const said = [...examined.problems, ...examined.not_asked].map(here);
+  const said = [...examined.problems, ...examined.not_asked];
   terminal.print([...parts, ...said].filter((part) => part !== undefined).join('\n\n'));
 }
 
 const inWords = ({ data, nodes }: NonNullable<Examined['machine']>): string =>
   nodes.length === 0 ? data : `${data}, ${nodes.map(({ name, version }) => `${name} (${version})`).join(', ')}`;
 
-function findingsTable({ terminal, here }: Session, findings: Examined['findings']): string | undefined {
-  const rows = findingRows(findings, here);
+function findingsTable({ terminal, sayCommand }: Session, findings: Examined['findings']): string | undefined {
+  const rows = findingRows(findings, sayCommand);
   return rows.length === 0
     ? undefined
     : formatTable(terminal, rows, tableColumns(terminal, shownFields(columnsOfFindings(rows))));
@@ -72,7 +72,7 @@ function findingsTable({ terminal, here }: Session, findings: Examined['findings
 
 /** It ends as whatever was asked of this server with this key would: by the first thing that keeps it from working. */
 async function look(session: Session, machine: Machine | undefined): Promise<{ examined: Examined; exitCode: number }> {
-  const { target, version, process } = session;
+  const { target, version, process, say } = session;
   // Where no server was named it is the one of this machine, wherever that listens.
   const url = (target.urlFrom === 'default' ? machine?.url : undefined) ?? target.url;
   const isHere = machine !== undefined && (url === machine.url || target.urlFrom === 'default');
@@ -85,7 +85,7 @@ async function look(session: Session, machine: Machine | undefined): Promise<{ e
     exitCode ||= itsCode;
   };
   const note = (error: unknown): null => {
-    const explanation = explainFault(error, undefined, target);
+    const explanation = explainFault(error, { key: target, say });
     if (!explanation) throw error;
     add(explanation.lines.join('\n'), explanation.exitCode);
     return null;
@@ -108,7 +108,7 @@ async function look(session: Session, machine: Machine | undefined): Promise<{ e
   if (examined.ready && 'message' in examined.ready) add(examined.ready.message, EXIT.server);
   let findings: Examined['findings'] = examined.ready?.findings ?? [];
   if (target.apiKey === undefined) {
-    const says = `No API key is set. Set one with: rasket login --url ${url}`;
+    const says = `No API key is set. ${say(setOne({ ...target, url }))}`;
     // To look at the installation takes no key, where it may be looked at.
     if (isHere && machine.url !== undefined)
       notAsked.push(`Not asked, without a key: whether one is accepted, and what is wrong for its team. ${says}`);

@@ -57,8 +57,8 @@ export const isSendingKey = (fault: ApiFault): boolean =>
 
 function sayWhich(error: unknown): unknown {
   if (!(error instanceof ApiFault) || error.body.name !== 'invalid_api_key') return error;
-  return new CliFault(
-    'The API key was not accepted (invalid_api_key), and nothing was changed. A team and its first key are made on the server, with: rasket teams create NAME',
-    'auth',
-  );
+  return new CliFault('The API key was not accepted (invalid_api_key), and nothing was changed.', 'auth', {
+    words: 'A team and its first key are made on the server with',
+    command: ['teams create', 'NAME'],
+  });
 }

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { namesOf } from './field-names.ts';
-import { speakRoutes } from './spoken-routes.ts';
 
 /** A field in a message: the path of one (`to.0`, `capabilities.sending`) or a name of several words (`scheduled_at`). */
 const FIELD = /(?<![\w.@-])[a-z]+(?:[_.][a-z0-9]+)+(?![\w@-])/g;
@@ -9,13 +8,12 @@ const FIELD = /(?<![\w.@-])[a-z]+(?:[_.][a-z0-9]+)+(?![\w@-])/g;
 const PLACE = /(?<![\w.@-])(\d+)\.([a-z_]+(?:\.\w+)*)/g;
 
 /**
- * The API speaks of fields and calls, whoever typed a command knows options and commands. `paths` are the fields that the answer itself
+ * The API speaks of fields, whoever typed a command knows options. `paths` are the fields that the answer itself
  * names; beside these, only what can be nothing but a field is translated.
  */
 export function nameOptions(command: Command): (message: string, paths: readonly string[]) => string {
   const one = namesOf(command)['*'];
-  return (said, paths) => {
-    const message = speakRoutes(command, said);
+  return (message, paths) => {
     if (one !== undefined) return countFromOne(message, one);
     const isNamed = (path: string): boolean => paths.includes(path) || isSurely(command, path);
     const inside = message.replaceAll(FIELD, (path) => (isNamed(path) ? optionOf(command, path) : path));

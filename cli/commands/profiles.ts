@@ -1,5 +1,7 @@
-import { listProfiles, nameOfKeyring, type Environment, type Profile } from '../client/index.ts';
-import { formatTable, type Terminal } from '../output/index.ts';
+import { listProfiles, nameOfKeyring, type Advice, type Environment, type Profile } from '../client/index.ts';
+import { formatTable, sayOnLine, type Terminal } from '../output/index.ts';
+
+const none: Advice = { words: 'No key is kept. Keep one with', command: ['login', '--url', 'URL'] };
 
 export async function showProfiles(terminal: Terminal, env: Environment, isJson: boolean): Promise<void> {
   const { profiles, faults } = listProfiles(env);
@@ -21,7 +23,7 @@ function showReadable(terminal: Terminal, env: Environment, isJson: boolean, pro
       })),
     );
   }
-  if (profiles.length === 0) return terminal.print('No key is kept. Keep one with: rasket login --url URL');
+  if (profiles.length === 0) return terminal.print(sayOnLine()(none) ?? '');
   terminal.print(
     formatTable(terminal, profiles, [
       { title: '', value: ({ name }) => (name === inForce ? '*' : ' '), fit: 'whole' },

@@ -52,14 +52,16 @@ export async function prepare(
 }
 
 /** Before anything is asked of the server. */
-function mustSuffice({ action: { operation, flags }, command }: Call, { fields, files, cleared }: Typed): void {
+function mustSuffice({ action: { operation, flags } }: Call, { fields, files, cleared }: Typed): void {
   for (const [field, flag] of Object.entries(flags)) {
     if (flag.isRequired && !(field in fields) && !(field in files)) mustBeThere(field, flag);
   }
   // What changes something changes nothing without a field.
   if (!/^update/.test(operation) || [fields, files, cleared].some((given) => Object.keys(given).length > 0)) return;
-  const words = `${command.parent?.name()} ${command.name()}`;
-  throw new CliFault(`name at least one thing to change. See them with: rasket ${words} --help`, 'usage');
+  throw new CliFault('name at least one thing to change.', 'usage', {
+    words: 'See them with',
+    command: [operation, '--help'],
+  });
 }
 
 /** What commander cannot know to be missing. */
@@ -93,7 +95,7 @@ async function mustBeMeant(
 
 /** What was answered, as its reader wants it. */
 export async function tell(session: Session, call: Call, answer: unknown, body: Body): Promise<void> {
-  const { terminal, isJson, here } = session;
+  const { terminal, isJson } = session;
   const { action, family, options, show = showFields(family) } = call;
   if (isJson) return terminal.printJson(answer);
   const { id } = answer as { id: string };
@@ -110,12 +112,13 @@ export async function tell(session: Session, call: Call, answer: unknown, body: 
   } else if (action.isShown) await show(session, answer as object, options);
   else if (action.print) terminal.print(action.print(answer as never));
   // A text, such as a zone file, is copied or read by a program: none of its lines may be broken.
-  else if (typeof answer === 'string') terminal.print(here(cleanLines(action.tell?.(answer as never) ?? answer)));
-  else if (action.tell) terminal.tell(here(cleanLines(action.tell(answer as never))));
+  else if (typeof answer === 'string') terminal.print(cleanLines(action.tell?.(answer as never) ?? answer));
+  else if (action.tell) terminal.tell(cleanLines(action.tell(answer as never)));
   else
     for (const made of idsOf(answer)) terminal.tell(terminal.isTty && action.done ? `${action.done}  ${made}` : made);
-  const hint = action.hint?.(answer as never, body);
-  if (hint !== undefined) terminal.hint(action.isShown ? `\n${hint}` : hint);
+  const advices = action.hint?.(answer as never, body);
+  if (action.isShown && advices !== undefined) terminal.hint('');
+  session.advise(advices);
 }
 
 /** Of one, or of each where several were named. */

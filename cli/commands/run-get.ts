@@ -34,8 +34,7 @@ export async function runGet(
 ): Promise<void> {
   const item = await getItem(session, { get, noun }, words, options);
   if (item === undefined) return;
-  if (show) return show(session, item as object, options);
-  session.terminal.print(formatItem(session.terminal, shownFields(get.fields), item as object));
-  const hint = get.hint?.(item as never);
-  if (hint !== undefined) session.terminal.hint(hint);
+  if (show) await show(session, item as object, options);
+  else session.terminal.print(formatItem(session.terminal, shownFields(get.fields), item as object));
+  session.advise(get.hint?.(item as never));
 }

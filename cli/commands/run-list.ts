@@ -1,5 +1,5 @@
 import type { Family, ItemOf, List, ListOperation } from '../families/family.ts';
-import { quoted, type AnswerOf, type CallOf } from '../client/index.ts';
+import type { Advice, AnswerOf, CallOf } from '../client/index.ts';
 import { CliFault, namedFields, openTable, pickFields, shownFields, tableColumns } from '../output/index.ts';
 import { readPath } from '../input/find-id.ts';
 import { hintWide } from './hint-wide.ts';
@@ -61,7 +61,7 @@ export async function runList(
   const isNarrowed =
     Object.entries(filters).some(([field, value]) => value !== list.filters[field]?.preset) ||
     [options.after, options.before].some((one) => one !== undefined);
-  if (count === 0) return terminal.hint(sayEmpty(family, words, isNarrowed));
+  if (count === 0) return session.advise(sayEmpty(family, words, isNarrowed));
   hintWide(session, table);
   const behind = last?.data.at(-1);
   if (last && behind && hasMore(last, Math.min(options.limit ?? USUAL, PAGE)))
@@ -70,17 +70,23 @@ export async function runList(
 
 /** What there is without the filters, or how the first one is made. */
 function sayEmpty(
-  { command, list, actions = [] }: Family & { list: List },
+  { list, actions = [] }: Family & { list: List },
   words: readonly (string | undefined)[],
   isNarrowed: boolean,
-): string {
+): Advice {
   if (isNarrowed) {
-    const all = [command, list.verb, ...words.filter((word) => word !== undefined).map(quoted)];
-    return `Nothing matches. See all there are with: rasket ${all.join(' ')}`;
+    const all = words.filter((word) => word !== undefined);
+    return { words: 'Nothing matches. See all there are with', command: [list.operation, ...all] };
   }
   const maker = actions.find(({ verb, path }) => MAKERS[verb] !== undefined && Object.keys(path).length === 0);
-  return maker ? `${list.empty} ${MAKERS[maker.verb]} with: rasket ${maker.example}` : list.empty;
+  if (!maker) return { words: list.empty };
+  const typed = wordsIn(maker.example).slice(maker.isBeside ? 1 : 2);
+  return { words: `${list.empty} ${MAKERS[maker.verb]} with`, command: [maker.operation, ...typed] };
 }
+
+/** The words of a line for a shell. */
+const wordsIn = (line: string): string[] =>
+  (line.match(/'[^']*'|"[^"]*"|[^\s'"]+/g) ?? []).map((word) => word.replaceAll(/^(['"])(.*)\1$/g, '$2'));
 
 const MAKERS: Readonly<Record<string, string>> = {
   add: 'Add one',

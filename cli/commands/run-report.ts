@@ -3,15 +3,17 @@ import type { Report } from '../families/family.ts';
 import { formatTable, shownFields, tableColumns } from '../output/index.ts';
 import type { Session } from './session.ts';
 
-export async function runReport({ client, terminal, isJson, here }: Session, report: Report): Promise<void> {
+export async function runReport(
+  { client, terminal, isJson, advise, sayCommand }: Session,
+  report: Report,
+): Promise<void> {
   const answer = await client.call(report.operation, {} as CallOf<OperationId>);
   if (isJson) return terminal.printJson(answer);
   const told = report.tell?.(answer as never) ?? '';
-  if (told !== '') terminal.tell(here(told));
-  const rows = report.rows(answer as never, here);
+  if (told !== '') terminal.tell(told);
+  const rows = report.rows(answer as never, sayCommand);
   if (rows.length > 0 || !report.tell) {
     terminal.print(formatTable(terminal, rows, tableColumns(terminal, shownFields(report.columns))));
   }
-  const hint = report.hint?.(answer as never);
-  if (hint) terminal.hint(here(hint));
+  advise(report.hint?.(answer as never));
 }

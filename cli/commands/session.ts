@@ -1,18 +1,31 @@
 import type { Command } from 'commander';
-import { ApiFault, createClient, findTarget, mustRun, type Client, type Target } from '../client/index.ts';
+import {
+  ApiFault,
+  createClient,
+  findTarget,
+  listOfAdvice,
+  mustRun,
+  type Advices,
+  type Client,
+  type Target,
+} from '../client/index.ts';
 import {
   CliFault,
+  commandsIn,
   EXIT,
   explainFault,
   openTerminal,
   processOf,
+  sayOnLine,
+  setOne,
   type CommandProcess,
   type Explanation,
   type Terminal,
 } from '../output/index.ts';
+import type { SayCommand } from '../families/family.ts';
 import { nameOptions } from './name-options.ts';
 import { tellWaits } from './tell-waits.ts';
-import { nameServer, typeAgain } from './type-again.ts';
+import { chosenBy, typeAgain } from './type-again.ts';
 
 /** What a verb works with: the API, the reader, and whether the reader is a program that wants JSON. */
 export interface Session {
@@ -25,8 +38,12 @@ export interface Session {
   process: CommandProcess;
   /** The line that was typed, to be typed again with these words more: at the same server, with the same options. */
   again(more: readonly string[]): string;
-  /** A text whose commands, typed as they stand there, reach the same server. Hints and faults are such by themselves. */
-  here(text: string): string;
+  /** Advice as lines: its commands reach the same server. */
+  say(advices: Advices): string;
+  /** A command that the API advises, as it is typed here. */
+  sayCommand: SayCommand;
+  /** Shows it to a person. */
+  advise(advices: Advices): void;
   /** Ends the command with status 1, or this one, although the API did what it was asked. */
   fail(exitCode?: number): void;
 }
@@ -53,10 +70,10 @@ export async function inSession(
   { key: needsKey, screen: hasScreen }: Needs,
   perform: (session: Session) => Promise<void>,
 ): Promise<void> {
-  const here = (text: string): string => nameServer(command, text);
   const process = processOf(command);
-  const bare = terminalOf(process);
-  const terminal: Terminal = { ...bare, hint: (text) => bare.hint(here(text)) };
+  const terminal = terminalOf(process);
+  const sayOne = sayOnLine(chosenBy(command));
+  const say = (advices: Advices): string => listOfAdvice(advices).map(sayOne).join('\n');
   const isJson = options.json ?? false;
   let inUse: Target | undefined;
   const work = async (): Promise<void> => {
@@ -72,10 +89,14 @@ export async function inSession(
     const client = isJson || hasScreen ? silent : tellWaits(silent, terminal);
     const again = (more: readonly string[]): string => typeAgain(command, target, more);
     const fail = (exitCode: number = EXIT.failed): void => void (process.exitCode = exitCode);
-    await perform({ client, target, terminal, isJson, version, process, again, here, fail });
+    const sayCommand = commandsIn(sayOne);
+    const advise = (advices: Advices): void => {
+      if (listOfAdvice(advices).length > 0) terminal.hint(say(advices));
+    };
+    await perform({ client, target, terminal, isJson, version, process, again, say, sayCommand, advise, fail });
   };
-  const explain: Explain = (error) => explainFault(error, nameOptions(command), inUse);
-  await report({ process, terminal, isJson }, work, { explain, here });
+  const explain: Explain = (error) => explainFault(error, { inWordsOf: nameOptions(command), key: inUse, say: sayOne });
+  await report({ process, terminal, isJson }, work, explain);
 }
 
 /** For what needs no server. */
@@ -96,7 +117,7 @@ type Explain = (error: unknown) => Explanation | undefined;
 async function report(
   { process, terminal, isJson }: Pick<Session, 'process' | 'terminal' | 'isJson'>,
   work: () => Promise<void>,
-  { explain = explainFault, here = (text) => text }: { explain?: Explain; here?: (text: string) => string } = {},
+  explain: Explain = explainFault,
 ): Promise<void> {
   try {
     await work();
@@ -105,7 +126,7 @@ async function report(
     const explanation = explain(error);
     if (!explanation) throw error;
     if (isJson && error instanceof ApiFault) terminal.printJson(error.body);
-    const [first = '', ...more] = explanation.lines.map(here);
+    const [first = '', ...more] = explanation.lines;
     for (const line of [`rasket: ${first}`, ...more]) terminal.warn(line);
     process.exitCode = explanation.exitCode;
   }
@@ -117,8 +138,5 @@ export const versionOf = (command: Command): string => chainOf(command)[0]?.vers
 
 function noKey(target: Target): CliFault {
   const note = target.note === undefined ? '' : ` ${target.note}`;
-  return new CliFault(
-    `No API key is set for ${target.url}.${note} Set one with: rasket login --url ${target.url}`,
-    'auth',
-  );
+  return new CliFault(`No API key is set for ${target.url}.${note}`, 'auth', setOne(target));
 }

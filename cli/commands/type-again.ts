@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander';
 import { dataOf, quoted, type Target } from '../client/index.ts';
-import { processOf, type CommandProcess } from '../output/index.ts';
+import { keyOf, processOf, type Chosen, type CommandProcess } from '../output/index.ts';
 import { collect } from './collect.ts';
 import { declareRest } from './declare-rest.ts';
 
@@ -21,44 +21,16 @@ export function typeAgain(command: Command, { keyFrom }: Target, more: readonly 
   return words + keyOf(keyFrom);
 }
 
-const KEY = ' (with the key of ';
-
-const keyOf = (keyFrom: string): string =>
-  ['--api-key', 'RASKET_API_KEY'].includes(keyFrom) ? `${KEY}${keyFrom})` : '';
-
-const NAMED = /\brasket((?: [a-z][a-z-]*)+)/g;
-
-/**
- * A text that names commands, for whoever chose a server: typed as they stand there, they reach that one and no other.
- * Commands that take no server, and lines that name one already, stay as they are.
- */
-export function nameServer(command: Command, text: string): string {
-  const chosen = command.options.filter(({ long }) => long !== undefined && SERVER.includes(long));
-  const words = chosen.map((option) => wordsOf(command, option)).filter((pair) => pair.length > 0);
-  const isKeyTyped = command.getOptionValueSource('apiKey') === 'cli';
-  const line = (one: string): string => {
-    let needsKey = false;
-    const named = one.replaceAll(NAMED, (found, path: string, at: number) => {
-      const [meant, depth] = commandAt(rootOf(command), path.trim().split(' '));
-      const behind = one.slice(at);
-      if (behind.startsWith(' --help', found.length)) return found;
-      const missing = words.filter(([flag = '']) => takes(meant, flag) && !behind.includes(`${flag} `));
-      needsKey ||= isKeyTyped && takes(meant, '--data') && !one.includes(KEY);
-      const spoken = found.split(' ');
-      return [...spoken.slice(0, depth + 1), ...missing.flat().map(quoted), ...spoken.slice(depth + 1)].join(' ');
-    });
-    return needsKey ? named + keyOf('--api-key') : named;
-  };
-  return text.split('\n').map(line).join('\n');
+/** What was chosen by options or variables, for the commands that are advised. */
+export function chosenBy(command: Command): Chosen {
+  const options = command.options.flatMap((option) => {
+    const [flag, value] = SERVER.includes(option.long ?? '') ? wordsOf(command, option) : [];
+    return flag !== undefined && value !== undefined ? [[flag, value] as const] : [];
+  });
+  return { options, isKeyTyped: command.getOptionValueSource('apiKey') === 'cli' };
 }
 
 const SERVER: readonly string[] = ['--url', '--profile', '--data'];
-
-/** What runs on a data folder says itself which one. A command with several others is one of these, where none is named. */
-const takes = (command: Command, flag: string): boolean =>
-  [command, ...command.commands].some(
-    ({ options }) => options.some(({ long }) => long === flag) && options.some(({ long }) => long === '--url'),
-  );
 
 /** The command that words lead to, and how many of them. */
 export function commandAt(root: Command, words: readonly string[]): [command: Command, depth: number] {
@@ -72,8 +44,6 @@ export function commandAt(root: Command, words: readonly string[]): [command: Co
   }
   return [command, depth];
 }
-
-const rootOf = (command: Command): Command => (command.parent ? rootOf(command.parent) : command);
 
 function wordsOf(command: Command, option: Option): string[] {
   const name = option.attributeName();

@@ -70,7 +70,7 @@ export const apiKeys = {
         },
       },
       tell: (made) => made.token,
-      hint: () => 'This is the only time the key is shown; keep it safe.',
+      hint: () => ({ words: 'This is the only time the key is shown; keep it safe.' }),
       secret: 'API key',
     }),
     actionOf('updateApiKey', {

@@ -1,4 +1,4 @@
-import type { AnswerOf } from '../client/index.ts';
+import type { Advice, AnswerOf } from '../client/index.ts';
 import {
   actionOf,
   asked,
@@ -31,6 +31,12 @@ const TONES: Record<Broadcast['status'], Tone> = {
 };
 
 const isUnderWay = ({ status }: Broadcast): boolean => ['scheduled', 'queued', 'sending'].includes(status);
+
+/** Of one that is held. */
+export const resumeIt = ({ id: heldId }: Broadcast): Advice => ({
+  words: 'Go on with',
+  command: ['resumeBroadcast', heldId],
+});
 
 /** How far sending has come, in a few words. */
 export const broadcastProgressInWords = ({ recipients, excluded, total }: Broadcast): string => {
@@ -156,7 +162,7 @@ export const broadcasts = {
       { name: 'text', label: 'Text', kind: 'body' },
       { name: 'html', label: 'HTML', kind: 'body' },
     ],
-    hint: (broadcast) => (broadcast.held === null ? undefined : `Go on with: rasket broadcasts resume ${broadcast.id}`),
+    hint: (broadcast) => (broadcast.held === null ? undefined : resumeIt(broadcast)),
   }),
   actions: [
     actionOf('createBroadcast', {
@@ -213,7 +219,7 @@ export const broadcasts = {
       only: { when: ({ status: said }: Broadcast) => said === 'draft', says: 'only a draft' },
       flags: sending,
       done: 'Sending',
-      hint: ({ id: sentId }) => `See how far it is with: rasket broadcasts get ${sentId}`,
+      hint: ({ id: sentId }) => ({ words: 'See how far it is with', command: ['getBroadcast', sentId] }),
     }),
     actionOf('cancelBroadcast', {
       verb: 'cancel',

@@ -1,4 +1,5 @@
 import type { DomainClaim } from '../../src/contract/index.ts';
+import type { Advices } from '../client/index.ts';
 import { actionOf, detailOf, type Family, type Tone } from './family.ts';
 import { DOMAIN, RETURN_PATH } from './domains.ts';
 
@@ -30,10 +31,13 @@ function claimInWords({ name, status, blocked_reason: blocked, failure_reason: w
 }
 
 /** What comes next; nothing where a claim has failed. */
-export function nextForClaim({ status, name }: DomainClaim): string | undefined {
+export function nextForClaim({ status, name }: DomainClaim): Advices {
   if (status === 'completed')
-    return `The domain is yours. Publish its records within 72 hours: rasket domains configure ${name}, or by hand: rasket domains get ${name}`;
-  return status === 'pending' ? 'It is checked again every hour until it ends.' : undefined;
+    return [
+      { words: 'The domain is yours. Publish its records within 72 hours with', command: ['configureDomainDns', name] },
+      { words: 'Or by hand; see them with', command: ['getDomain', name] },
+    ];
+  return status === 'pending' ? { words: 'It is checked again every hour until it ends.' } : undefined;
 }
 
 const told = {

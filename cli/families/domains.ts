@@ -1,5 +1,5 @@
 import type { DomainRecord } from '../../src/contract/index.ts';
-import type { AnswerOf } from '../client/index.ts';
+import type { Advice, AnswerOf } from '../client/index.ts';
 import {
   actionOf,
   currentIn,
@@ -132,7 +132,7 @@ const regenerate = actionOf('regenerateDkim', {
   key: 'e',
   summary: 'replace the DKIM keys at once, for a key in wrong hands',
   description:
-    'Takes every DKIM key of the domain out of use at once and makes new ones. Nothing is sent from it until the new record is seen; mail that waits is held. To replace keys without a gap: rasket domains rotate.',
+    'Takes every DKIM key of the domain out of use at once and makes new ones. Nothing is sent from it until the new record is seen; mail that waits is held. The verb rotate replaces keys without a gap.',
   example: 'domains regenerate mail.example.com --key-bits 2048',
   path: { domain_id: DOMAIN },
   flags: {
@@ -146,12 +146,19 @@ const regenerate = actionOf('regenerateDkim', {
   },
   isShown: true,
   done: 'Replaced the keys of',
-  hint: (changed) =>
-    `Nothing is sent from it until the new DKIM record is seen. Then run: rasket domains verify ${changed.name}`,
+  hint: (changed) => ({
+    words: 'Nothing is sent from it until the new DKIM record is seen. Once it is published, look it up with',
+    command: ['verifyDomain', changed.name],
+  }),
   destroys: {
     says: 'take every DKIM key of the domain out of use at once; nothing is sent from it until the new record is seen',
     name: nameIn('getDomain', (domain) => domain.name),
   },
+});
+
+const publishAndVerify = ({ name: domain }: { name: string }): Advice => ({
+  words: 'Publish its records in its DNS; then look them up with',
+  command: ['verifyDomain', domain],
 });
 
 export const domains = {
@@ -178,6 +185,7 @@ export const domains = {
       { name: 'records', label: 'Records', kind: 'body', shown: 'asked' },
     ],
     parts: records,
+    hint: (domain) => (domain.status === 'verified' ? undefined : publishAndVerify(domain)),
   }),
   actions: [
     actionOf('createDomain', {
@@ -198,7 +206,7 @@ export const domains = {
       },
       isShown: true,
       done: 'Registered',
-      hint: (domain) => `Publish these records, then run: rasket domains verify ${domain.name}`,
+      hint: publishAndVerify,
     }),
     actionOf('updateDomain', {
       verb: 'update',
@@ -219,7 +227,7 @@ export const domains = {
       done: 'Changed',
       hint: ({ id: domain }, { capabilities }) =>
         (capabilities as { receiving?: string } | undefined)?.receiving === 'enabled'
-          ? `Mail comes in once its MX record is published; see it with: rasket domains get ${domain}`
+          ? { words: 'Mail comes in once its MX record is published; see it with', command: ['getDomain', domain] }
           : undefined,
     }),
     actionOf('verifyDomain', {

@@ -152,7 +152,9 @@ export const emails = {
     path: { email_id: EMAIL_OR_LATEST },
     fields: [id, state, created, scheduled, from, to, cc, bcc, replyTo, subject, messageId, tags, topic, text, html],
     hint: ({ id: email, last_event }) =>
-      ['plain', 'good'].includes(TONES[last_event]) ? undefined : `Why, and what comes next: rasket explain ${email}`,
+      ['plain', 'good'].includes(TONES[last_event])
+        ? undefined
+        : { words: 'Why, and what comes next', command: ['explain', email] },
   }),
   actions: [
     actionOf('sendEmail', {
@@ -186,7 +188,7 @@ export const emails = {
         ...MORE_OF_SEND,
       },
       done: 'Accepted',
-      hint: ({ id: email }) => `What became of it: rasket explain ${email}`,
+      hint: ({ id: email }) => ({ words: 'See what became of it with', command: ['explain', email] }),
     }),
     actionOf('sendBatch', {
       verb: 'batch',
@@ -286,7 +288,7 @@ export const emailAttempts = {
     verb: 'attempts',
     summary: 'list the tries to deliver an email, newest first',
     description:
-      'Lists the tries to deliver an email, newest first. For the same in whole sentences, with what comes next: rasket explain ID',
+      'Lists the tries to deliver an email, newest first. The command explain says the same in whole sentences, with what comes next.',
     example: 'emails attempts 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
     path: { email_id: EMAIL_OR_LATEST },
     columns: [

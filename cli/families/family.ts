@@ -1,4 +1,4 @@
-import type { AnswerOf, BodyOf, CallOf, Lookup, Naming, OperationId, QueryOf } from '../client/index.ts';
+import type { Advices, AnswerOf, BodyOf, CallOf, Lookup, Naming, OperationId, QueryOf } from '../client/index.ts';
 import type { Flag, Key } from './flag.ts';
 
 export type { Flag, Key, Syntax } from './flag.ts';
@@ -103,7 +103,7 @@ export interface Detail extends Spoken {
   needsNoKey?: true;
   parts?: Parts;
   /** What a person asks next, as the item stands. */
-  hint?: (item: never) => string | undefined;
+  hint?: (item: never) => Advices;
 }
 
 /** What an item holds several of, shown as a table of its own. */
@@ -115,16 +115,19 @@ export interface Parts {
   copy: (part: never) => string;
 }
 
+/** Makes a command that the API advises lead to the server that was asked, or names where the console has it. */
+export type SayCommand = (command: string) => string;
+
 /** Rows that are made of one answer. */
 export interface Report extends Spoken {
   operation: OperationId;
-  /** `here` makes the commands of a text lead to the server that was asked. */
-  rows: (answer: never, here?: (text: string) => string) => readonly object[];
+  /** `sayCommand` puts a command that the answer advises into the words of its reader. */
+  rows: (answer: never, sayCommand?: SayCommand) => readonly object[];
   columns: readonly Field<never>[];
   /** The whole in a sentence, before the rows. */
   tell?: (answer: never) => string;
-  /** What a person at the command line is told behind the rows. */
-  hint?: (answer: never) => string | undefined;
+  /** What a person does next, behind the rows. */
+  hint?: (answer: never) => Advices;
   /** What a form begins with that is opened on a row. */
   given?: (row: never) => Readonly<Record<string, string>>;
 }
@@ -159,7 +162,7 @@ export interface Action extends Spoken {
   /** At the command line the answer is shown as one that was asked for. */
   isShown?: true;
   /** What a person does next, in a line behind it. */
-  hint?: (answer: never, body: Body) => string | undefined;
+  hint?: (answer: never, body: Body) => Advices;
   /** What is looked at afterwards and told in the console, where the answer itself says too little. */
   seen?: Seen;
   /** What there is to copy of what is told. */
@@ -239,7 +242,7 @@ export function listOf<Id extends ListOperation>(
 export function detailOf<Id extends OperationId>(
   operation: Id,
   declared: Saying<'get'> & { fields: readonly Field<AnswerOf<Id>>[]; needsNoKey?: true; parts?: Parts } & {
-    hint?: (item: AnswerOf<Id>) => string | undefined;
+    hint?: (item: AnswerOf<Id>) => Advices;
   } & All<'path', PathOf<Id>, Key>,
 ): Detail & { operation: Id } {
   return { verb: 'get', path: {}, ...declared, operation };
@@ -255,10 +258,10 @@ export const partsOf = <Item, Part extends object>(declared: {
 export function reportOf<Id extends OperationId, Row extends object>(
   operation: Id,
   declared: Saying<''> & {
-    rows: (answer: AnswerOf<Id>, here?: (text: string) => string) => readonly Row[];
+    rows: (answer: AnswerOf<Id>, sayCommand?: SayCommand) => readonly Row[];
     columns: readonly Field<Row>[];
     tell?: (answer: AnswerOf<Id>) => string;
-    hint?: (answer: AnswerOf<Id>) => string | undefined;
+    hint?: (answer: AnswerOf<Id>) => Advices;
     given?: (row: Row) => Readonly<Record<string, string>>;
   },
 ): Report {
@@ -273,7 +276,7 @@ export function actionOf<Id extends OperationId>(
       flags?: Readonly<Partial<Record<BodyField<Id> | `${BodyField<Id>}.${string}` | Local, Flag>>>;
       tell?: (answer: AnswerOf<Id>) => string;
       print?: (answer: AnswerOf<Id>) => string;
-      hint?: (answer: AnswerOf<Id>, body: Body) => string | undefined;
+      hint?: (answer: AnswerOf<Id>, body: Body) => Advices;
       copy?: (answer: AnswerOf<Id>) => string;
       clears?: readonly BodyField<Id>[];
     } & All<'path', PathOf<Id>, Key>,

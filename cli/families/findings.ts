@@ -1,5 +1,5 @@
 import type { AnswerOf } from '../client/index.ts';
-import { reportOf, wide, type Family, type Field, type Tone } from './family.ts';
+import { reportOf, wide, type Family, type Field, type SayCommand, type Tone } from './family.ts';
 
 type Finding = AnswerOf<'getFindings'>['findings'][number];
 type ReadyFinding = AnswerOf<'getReady'>['findings'][number];
@@ -8,16 +8,16 @@ const TONES: Record<Finding['severity'], Tone> = { error: 'bad', warning: 'atten
 
 export const toneOfFinding = ({ severity }: Pick<Finding, 'severity'>): Tone => TONES[severity];
 
-type Shown<Told extends ReadyFinding> = Omit<Told, 'advice'> & { advice: string };
+type Shown<Told extends ReadyFinding> = Omit<Told, 'advice'> & { advice: string; command: string };
 
-/** As rows of a table. `here` makes a command lead to the server that was asked. */
+/** As rows of a table: a command stands in no sentence, so that it is copied as it is. */
 export const findingRows = <Told extends ReadyFinding>(
   findings: readonly Told[],
-  here: (text: string) => string = (text) => text,
+  sayCommand: SayCommand = (command) => command,
 ): Shown<Told>[] =>
   findings.map(({ advice: { words, command }, ...finding }) => ({
-    ...finding,
-    advice: command === null ? words : here(`${words}: ${command}`),
+    ...{ ...finding, advice: words },
+    command: command === null ? '' : sayCommand(command),
   }));
 
 const severity: Field<Shown<ReadyFinding>> = {
@@ -28,6 +28,7 @@ const code: Field<Shown<ReadyFinding>> = { name: 'code', label: 'Finding', kind:
 const told: readonly Field<Shown<ReadyFinding>>[] = [
   { name: 'summary', label: 'What is wrong', kind: 'long' },
   { name: 'advice', label: 'What to do', kind: 'long' },
+  { name: 'command', label: 'With', kind: 'long' },
 ];
 
 const readyFindingColumns = [severity, code, ...told];
@@ -58,9 +59,9 @@ export const findings = {
     verb: 'show',
     summary: 'show what is wrong for your team, the gravest first',
     description:
-      'Shows what keeps your mail, webhooks or domains from working at this moment, the gravest first, and what to do. What is wrong with the installation is told in general; its operator sees more with `findings all`, and so does `rasket doctor` on its machine.',
+      'Shows what keeps your mail, webhooks or domains from working at this moment, the gravest first, and what to do. What is wrong with the installation is told in general; its operator sees more with `findings all`, and so does `doctor` on its machine.',
     example: 'findings',
-    rows: ({ findings: all }, here) => findingRows(all, here),
+    rows: ({ findings: all }, sayCommand) => findingRows(all, sayCommand),
     columns: findingColumns,
     tell: ({ findings: all }) => (all.length === 0 ? NOTHING : ''),
   }),
@@ -76,7 +77,7 @@ export const operatorFindings = {
     verb: 'all',
     summary: 'show what is wrong with the whole installation, with the token of an operator',
     example: 'findings all',
-    rows: ({ findings: all }, here) => findingRows(all, here),
+    rows: ({ findings: all }, sayCommand) => findingRows(all, sayCommand),
     columns: findingColumns,
     tell: ({ findings: all, nodes }) =>
       `${nodes.length} ${nodes.length === 1 ? 'node runs' : 'nodes run'}.${all.length === 0 ? ` ${NOTHING}` : ''}`,

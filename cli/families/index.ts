@@ -11,6 +11,7 @@ export {
   broadcastLinks,
   broadcastRecipients,
   broadcasts,
+  resumeIt,
 } from './broadcasts.ts';
 export { contactProperties } from './contact-properties.ts';
 export { contactImports, importInWords } from './contact-imports.ts';

@@ -24,7 +24,7 @@ const whyOf = ({ hold_reason: held, last_attempt: last }: Destination | Delivery
 
 const whyOfDelivery = (delivery: Delivery): string =>
   delivery.state === 'team_suspended'
-    ? `Until: rasket teams resume ${delivery.team_id}, on the server's machine`
+    ? 'Its team is suspended, until it is resumed on the server’s machine.'
     : whyOf(delivery);
 
 /** The states that anything is in, with how much. */
@@ -69,7 +69,7 @@ const drop = actionOf('dropQueue', {
   example: "queue drop --email 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77 --reason 'Sent by a stolen key'",
   flags: { ...ONE_OF, reason: { value: '<text>', says: 'why, on one line; the team reads it', isRequired: true } },
   tell: ({ deliveries }) => `${deliveries} dropped.`,
-  hint: ({ left }) => (left > 0 ? `${left} are under way or were handed over, and stay.` : undefined),
+  hint: ({ left }) => (left > 0 ? { words: `${left} are under way or were handed over, and stay.` } : undefined),
   destroysNamed: ({ destination, team_id: team, email_id: email }) => {
     const name = [destination, team, email].filter((one) => typeof one === 'string');
     if (name.length !== 1) return undefined;
@@ -101,7 +101,7 @@ export const queue = {
         ...(holds > 0 ? [`${holds} ${holds === 1 ? 'hold' : 'holds'} in force.`] : []),
         ...(sending.is_on ? [] : [`Sending is off${sending.reason === null ? '' : ` (${sending.reason})`}.`]),
       ].join(' '),
-    hint: ({ holds }) => (holds > 0 ? 'See what is held with: rasket queue holds' : undefined),
+    hint: ({ holds }) => (holds > 0 ? { words: 'See what is held with', command: ['listQueueHolds'] } : undefined),
   }),
   list: listOf('listQueuedDeliveries', {
     summary: 'list what waits, newest first',
@@ -151,7 +151,7 @@ export const queue = {
       done: 'Held',
       hint: ({ id, destination, team_id: team, email_id: email }) => {
         const what = destination === null ? (team === null ? `the email ${email}` : `the team ${team}`) : destination;
-        return `It holds back ${what} until it is released: rasket queue release ${id}`;
+        return { words: `It holds back ${what} until it is released with`, command: ['releaseQueueHold', id] };
       },
     }),
     actionOf('retryQueue', {
@@ -166,8 +166,8 @@ export const queue = {
       hint: ({ held, holds: [hold, ...more] }) => {
         if (held === 0) return undefined;
         return hold && more.length === 0
-          ? `Release it with: rasket queue release ${hold.id}`
-          : 'See the holds with: rasket queue holds';
+          ? { words: 'Release it with', command: ['releaseQueueHold', hold.id] }
+          : { words: 'See the holds with', command: ['listQueueHolds'] };
       },
     }),
     drop,
@@ -201,7 +201,7 @@ export const queueHolds = {
       summary: 'end a hold',
       description: 'Ends a hold. What it held is due at once, unless another hold is met.',
       example: 'queue release 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e11',
-      path: { hold_id: { word: 'hold', says: 'its id, which rasket queue holds lists' } },
+      path: { hold_id: { word: 'hold', says: 'its id, as the list of holds shows it' } },
       tell: ({ deliveries }) => `Released; ${counted(deliveries)} due now.`,
     }),
   ],

@@ -22,7 +22,7 @@ export const shares = {
         },
       },
       tell: (share) => share.url,
-      hint: () => 'Whoever has this link can read the email. It is not shown again.',
+      hint: () => ({ words: 'Whoever has this link can read the email. It is not shown again.' }),
     }),
     actionOf('revokeShares', {
       verb: 'revoke',

@@ -21,7 +21,7 @@ export const health = {
 export const readiness = reportOf('getReady', {
   summary: 'ask whether the server can serve requests',
   description:
-    'Shows every check of the server, and what is wrong with it beside that. It ends with 70 while a check fails: the server cannot serve then. Findings alone end it with 0; `rasket doctor` does otherwise.',
+    'Shows every check of the server, and what is wrong with it beside that. It ends with 70 while a check fails: the server cannot serve then. Findings alone end it with 0; `doctor` does otherwise.',
   example: 'ready',
   rows: (ready) => ready.checks,
   columns: [

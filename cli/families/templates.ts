@@ -119,7 +119,7 @@ export const templates = {
         html: { ...content.html, isRequired: true },
       },
       done: 'Created',
-      hint: ({ id: made }) => `It is a draft; publish it with: rasket templates publish ${made}`,
+      hint: ({ id: made }) => ({ words: 'It is a draft; publish it with', command: ['publishTemplate', made] }),
     }),
     actionOf('updateTemplate', {
       verb: 'update',

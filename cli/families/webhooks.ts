@@ -1,4 +1,4 @@
-import type { AnswerOf } from '../client/index.ts';
+import type { Advice, Advices, AnswerOf } from '../client/index.ts';
 import type { ItemOf } from './family.ts';
 import {
   actionOf,
@@ -65,15 +65,24 @@ const because: Field<Webhook> = {
 const REASONS = { manual: 'somebody disabled it', failing: 'nothing was delivered to it in five days' } as const;
 const secret: Field<Webhook> = { name: 'signing_secret', label: 'Signing secret', kind: 'whole' };
 
-function nextFor(webhook: Webhook): string | undefined {
-  if (isFailing(webhook))
-    return `See what is tried again with: rasket webhooks events ${webhook.id} --status attempting`;
+function nextFor(webhook: Webhook): Advices {
+  if (isFailing(webhook)) return seeTried(webhook.id);
   if (webhook.status === 'enabled') return undefined;
   return [
-    `What happens meanwhile is parked. Enable it with: rasket webhooks update ${webhook.id} --status enabled`,
-    `Then send what was parked: rasket webhooks replay --parked --webhook ${webhook.id}`,
-  ].join('\n');
+    { ...enable(webhook.id), words: 'What happens meanwhile is parked. Enable it with' },
+    { words: 'Then send what was parked, with', command: ['webhooks replay', '--parked', '--webhook', webhook.id] },
+  ];
 }
+
+export const seeTried = (webhook: string): Advice => ({
+  words: 'See what is tried again with',
+  command: ['listWebhookEvents', webhook, '--status', 'attempting'],
+});
+
+export const enable = (webhook: string): Advice => ({
+  words: 'Enable it with',
+  command: ['updateWebhook', webhook, '--status', 'enabled'],
+});
 
 export const eventTypes: Flag = {
   value: '<types>',
@@ -91,7 +100,9 @@ const rotateSecret = actionOf('rotateWebhookSecret', {
   example: 'webhooks rotate-secret wh_019a9c1e7d527c3a9a540b8f4c1f2e01',
   path: { webhook_id: WEBHOOK },
   tell: (rotated) => rotated.signing_secret,
-  hint: () => 'This is the only time the secret is shown. Deliveries carry a signature of the old one for 24 hours.',
+  hint: () => ({
+    words: 'This is the only time the secret is shown. Deliveries carry a signature of the old one for 24 hours.',
+  }),
   secret: 'Signing secret',
 });
 
@@ -150,7 +161,9 @@ export const webhooks = {
         events: { ...eventTypes, isRequired: true },
       },
       tell: (made) => made.signing_secret,
-      hint: () => 'This is the only time the signing secret is shown; your program needs it to verify what arrives.',
+      hint: () => ({
+        words: 'This is the only time the signing secret is shown; your program needs it to verify what arrives.',
+      }),
       secret: 'Signing secret',
     }),
     actionOf('updateWebhook', {
@@ -169,7 +182,9 @@ export const webhooks = {
       current: currentIn('getWebhook'),
       done: 'Changed',
       hint: ({ id: webhook }, { status: now }) =>
-        now === 'enabled' ? `See what was parked meanwhile with: rasket webhooks parked ${webhook}` : undefined,
+        now === 'enabled'
+          ? { words: 'See what was parked meanwhile with', command: ['listParkedWebhookEvents', webhook] }
+          : undefined,
     }),
     actionOf('deleteWebhook', {
       verb: 'delete',
@@ -268,7 +283,7 @@ export const parkedWebhookEvents = {
     verb: 'parked',
     summary: 'list what happened while an endpoint was disabled, oldest first',
     description:
-      'Lists what happened while an endpoint was disabled, and what was waiting for its next attempt then; oldest first. Send them with: rasket webhooks replay --parked',
+      'Lists what happened while an endpoint was disabled, and what was waiting for its next attempt then; oldest first. The command replay sends them, with --parked.',
     example: 'webhooks parked wh_019a9c1e7d527c3a9a540b8f4c1f2e01',
     path: { webhook_id: OF_WEBHOOK },
     filters: { start_date: { value: '<time>', says: 'only those created at this ISO 8601 time or later' } },

@@ -1,4 +1,4 @@
-import type { Client } from '../client/index.ts';
+import { seeWhatThereIs, type Client } from '../client/index.ts';
 import type { Key } from '../families/index.ts';
 import { CliFault } from '../output/index.ts';
 
@@ -16,8 +16,8 @@ interface Page {
 export async function findId(client: Client, { word, named, latest }: Key, given: string): Promise<string> {
   if (latest && given === 'latest') return findLatest(client, latest);
   if (!named || UUID.test(given)) return given;
-  const list = `See what there is with: rasket ${word}s list`;
-  if (SECRET.test(given)) throw new CliFault(`name the ${word} by its id or name, not by its secret. ${list}`, 'usage');
+  const list = seeWhatThereIs(named.list);
+  if (SECRET.test(given)) throw new CliFault(`name the ${word} by its id or name, not by its secret.`, 'usage', list);
   const name = given.toLowerCase().replace(/\.$/, '');
   const ids: string[] = [];
   let after: string | undefined;
@@ -28,16 +28,19 @@ export async function findId(client: Client, { word, named, latest }: Key, given
   } while (after !== undefined && ids.length < 2);
   const [id, another] = ids;
   if (another !== undefined) {
-    throw new CliFault(`several ${word}s are called ${given}; name the one that is meant by its id. ${list}`, 'usage');
+    throw new CliFault(`several ${word}s are called ${given}; name the one that is meant by its id.`, 'usage', list);
   }
   if (id !== undefined) return id;
-  throw new CliFault(`there is no ${word} ${given} in this team. ${list}`, 'notFound');
+  throw new CliFault(`there is no ${word} ${given} in this team.`, 'notFound', list);
 }
 
 async function findLatest(client: Client, list: NonNullable<Key['latest']>): Promise<string> {
   const { data } = await client.call(list, { query: { limit: 1 } });
   if (data[0]) return data[0].id;
-  throw new CliFault('nothing was sent yet. Send an email with: rasket send', 'notFound');
+  throw new CliFault('nothing was sent yet.', 'notFound', {
+    words: 'See how to send with',
+    command: ['sendEmail', '--help'],
+  });
 }
 
 /** The parameters of a path from the words that fill them, in their order. */

@@ -1,5 +1,6 @@
-import { quoted, type EmailHistory, type Forwarded } from '../client/index.ts';
+import type { Advice, EmailHistory, Forwarded } from '../client/index.ts';
 import { toneOfEmail } from '../families/emails.ts';
+import { sayOnLine, type Say } from './advice.ts';
 import { clean } from './clean.ts';
 import { styleOf } from './items.ts';
 import type { Terminal } from './terminal.ts';
@@ -12,42 +13,55 @@ type Pending = EmailHistory['pending'][number];
 
 interface Telling {
   withTranscript?: boolean;
-  /** What our own words go through: they may name commands, those of strangers are left alone. */
-  here?: (text: string) => string;
+  /** How an advice is said. */
+  say?: Say;
 }
 
 /** What became of an email, from its acceptance to what comes next, in whole sentences: one text for each moment. */
 export function tellHistory(
   terminal: Terminal,
   history: EmailHistory,
-  { withTranscript = false, here = (text) => text }: Telling = {},
+  { withTranscript = false, say = sayOnLine() }: Telling = {},
 ): string[] {
   const cleaned = withoutSteering(history);
   const { email, events, attempts, pending, isCut, forwarded } = cleaned;
   const story = [
     ...events
       .filter((event) => !isTold(event, attempts))
-      .map((event) => ({ at: event.created_at, lines: tellEvent(terminal, event, here) })),
+      .map((event) => ({ at: event.created_at, lines: tellEvent(terminal, event) })),
     ...attempts.map((attempt) => ({
       at: attempt.created_at,
-      lines: tellAttempt(terminal, attempt, { withTranscript, here }),
+      lines: tellAttempt(terminal, attempt, withTranscript),
     })),
   ].sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
   return [
     heading(terminal, email),
-    ...(forwarded ? [here(tellForward(forwarded))] : []),
-    ...(isCut ? [here(`Earlier events are left out; see them all with: rasket emails events ${email.id} --all`)] : []),
+    ...(forwarded ? [tellForward(forwarded, say)] : []),
+    ...(isCut ? saidOf(say, seeEarlier(email.id)) : []),
     ...story.map(({ at, lines }) => [formatTime(terminal, at, 'second'), ...indent(lines)].join('\n')),
-    [...tellSuppressed(cleaned, here), ...tellPending(terminal, pending, email)].join('\n'),
+    [
+      ...tellSuppressed(cleaned, say),
+      ...tellPending(terminal, pending, email),
+      ...tellWaiting(pending, email, say),
+    ].join('\n'),
   ];
 }
 
-const tellForward = ({ ruleId, pattern, receivedId }: Forwarded): string =>
+const saidOf = (say: Say, advice: Advice): string[] => [say(advice)].filter((said) => said !== undefined);
+
+const seeEarlier = (id: string): Advice => ({
+  words: 'Earlier events are left out; see them all with',
+  command: ['listEmailEvents', id, '--all'],
+});
+
+const tellForward = ({ ruleId, pattern, receivedId }: Forwarded, say: Say): string =>
   [
-    pattern === undefined
-      ? `Forwarded by the inbound rule ${ruleId}, which is gone or not yours to read.`
-      : `Forwarded by the inbound rule for ${pattern}: rasket inbound-rules get ${ruleId}`,
-    ...(receivedId === undefined ? [] : [`What came in: rasket received get ${receivedId}`]),
+    ...(pattern === undefined
+      ? [`Forwarded by the inbound rule ${ruleId}, which is gone or not yours to read.`]
+      : saidOf(say, { words: `Forwarded by the inbound rule for ${pattern}`, command: ['getInboundRule', ruleId] })),
+    ...(receivedId === undefined
+      ? []
+      : saidOf(say, { words: 'What came in', command: ['getReceivedEmail', receivedId] })),
     '',
   ].join('\n');
 
@@ -55,7 +69,7 @@ const ASKED_AFTER: readonly string[] = ['bounced', 'suppressed'];
 const EVENTS_ASKED_AFTER: readonly string[] = ['email.bounced', 'email.complained', 'email.suppressed'];
 
 /** A report does not always suppress, the simulator never does, and an entry may have been removed since. */
-function tellSuppressed({ events, attempts, suppressed }: EmailHistory, here: (text: string) => string): string[] {
+function tellSuppressed({ events, attempts, suppressed }: EmailHistory, say: Say): string[] {
   const ended = attempts.flatMap(({ recipients }) =>
     recipients.filter(({ outcome }) => ASKED_AFTER.includes(outcome)).map(({ email }) => email),
   );
@@ -66,15 +80,15 @@ function tellSuppressed({ events, attempts, suppressed }: EmailHistory, here: (t
   return [...byKey].map(([key, email]) => {
     const entry = entries.get(key);
     if (!entry) return `\n${email} is not suppressed now: mail goes to it.`;
-    const until = here(`rasket suppressions remove ${quotedWord(email)}`);
-    return `\n${email} is suppressed now (${ORIGINS[entry.origin]}), so nothing is sent to it until: ${until}`;
+    const words = `${email} is suppressed now (${ORIGINS[entry.origin]}), so nothing is sent to it until`;
+    return `\n${say({ words, command: ['deleteSuppression', asWord(email)] }) ?? words}`;
   });
 }
 
 const ORIGINS = { bounce: 'it bounced', complaint: 'it complained', manual: 'by hand' } as const;
 
 /** One that begins with a dash would be taken for an option. */
-const quotedWord = (email: string): string => (email.startsWith('-') ? 'ADDRESS' : quoted(email));
+const asWord = (email: string): string => (email.startsWith('-') ? 'ADDRESS' : email);
 
 /** Subjects, links and what mail servers say are the words of strangers. */
 const withoutSteering = <T>(value: T): T =>
@@ -121,11 +135,7 @@ const EVENTS: Readonly<Record<string, string>> = {
   'email.failed': 'It could not be sent.',
 };
 
-function tellEvent(
-  terminal: Terminal,
-  { type, data, explanation, advice }: Event,
-  here: (text: string) => string,
-): string[] {
+function tellEvent(terminal: Terminal, { type, data, explanation, advice }: Event): string[] {
   const to = recipientsOf(data);
   const whom = to.length > 0 ? ` (${to.join(', ')})` : '';
   const about = (part: string, field: string) => (data?.[part] as Record<string, unknown> | undefined)?.[field];
@@ -138,7 +148,7 @@ function tellEvent(
     explanation,
     // An operator's own words.
     about('failed', 'message'),
-    here(advice ?? ''),
+    advice ?? undefined,
     typeof link === 'string' ? terminal.paint('dim', link) : undefined,
   ];
   return [
@@ -147,7 +157,7 @@ function tellEvent(
   ];
 }
 
-function tellAttempt(terminal: Terminal, attempt: Attempt, { withTranscript, here }: Required<Telling>): string[] {
+function tellAttempt(terminal: Terminal, attempt: Attempt, withTranscript: boolean): string[] {
   const { mx, address, tls, transcript } = attempt;
   const server =
     mx === null || address === null
@@ -160,7 +170,7 @@ function tellAttempt(terminal: Terminal, attempt: Attempt, { withTranscript, her
       `${terminal.paint(styleOf(TONES[recipient.outcome]), recipient.outcome)}  ${recipient.email}`,
       ...(recipient.reply === null ? [] : [`  ${terminal.paint('dim', recipient.reply)}`]),
       `  ${recipient.explanation}`,
-      ...(recipient.advice === null ? [] : [`  ${here(recipient.advice)}`]),
+      ...(recipient.advice === null ? [] : [`  ${recipient.advice}`]),
     ]),
     ...(withTranscript ? dialogue.map((line) => `  ${terminal.paint('dim', line)}`) : []),
   ];
@@ -186,6 +196,13 @@ function tellPending(terminal: Terminal, pending: readonly Pending[], email: Ema
   return pending.map(
     (delivery) => `\nNext: ${NEXT[delivery.state](delivery, formatTime(terminal, delivery.until, 'second'))}`,
   );
+}
+
+/** Mail that waits for its domain goes when its records are there. */
+function tellWaiting(pending: readonly Pending[], { from }: Email, say: Say): string[] {
+  const [, domain] = /@([^\s@>]+)>?$/.exec(from) ?? [];
+  if (domain === undefined || !pending.some(({ state }) => state === 'awaits_domain')) return [];
+  return saidOf(say, { words: 'See which of its records is missing with', command: ['getDomain', domain] });
 }
 
 const NEXT: Record<Pending['state'], (delivery: Pending, until: string) => string> = {

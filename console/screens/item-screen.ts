@@ -1,6 +1,7 @@
-import { readHistory, type CallOf, type OperationId } from '../../cli/client/index.ts';
+import { listOfAdvice, readHistory, type CallOf, type OperationId } from '../../cli/client/index.ts';
 import { valueOf, type Detail, type Family, type Field, type List, type Parts } from '../../cli/families/index.ts';
-import { cleanLines, formatItem, tellHistory } from '../../cli/output/index.ts';
+import { cleanLines, formatItem, tellHistory, type Say } from '../../cli/output/index.ts';
+import { sideOf } from '../advice.ts';
 import { actionsOf, applicable } from '../catalog.ts';
 import { scrollOf } from '../draw/scroll.ts';
 import { faint, inHand, wholes, wrap } from '../draw/text.ts';
@@ -8,7 +9,6 @@ import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, t
 import { TableBody } from './table-body.ts';
 import { nameOf } from './title-of.ts';
 import { callAndSee } from '../parked-events.ts';
-import { nextStepOf } from '../next-step.ts';
 
 type Path = Readonly<Record<string, string>>;
 
@@ -66,7 +66,7 @@ export class ItemScreen implements Screen {
     this.#input = input;
     this.#item = input.row?.item;
     this.#isLoaded = input.get === undefined && input.row !== undefined;
-    this.#lists = input.lists.map((inner) => ({ label: labelOf(inner), screen: input.list(inner) }));
+    this.#lists = input.lists.map((inner) => ({ label: sideOf(inner), screen: input.list(inner) }));
     const parts = input.get?.parts;
     this.#label = input.side ?? '';
     if (parts) this.#parts = new PartsScreen(host, parts, () => this.#item);
@@ -104,7 +104,7 @@ export class ItemScreen implements Screen {
     } else if (get.operation === 'getEmail') {
       const history = await readHistory(client, path.email_id ?? '', signal);
       this.#item = history.email;
-      this.#story = tellHistory({ ...terminal, isTty: true }, history, { withTranscript: true });
+      this.#story = tellHistory({ ...terminal, isTty: true }, history, { withTranscript: true, say: this.#say() });
     } else {
       this.#item = (await callAndSee(client, get.operation, { path } as CallOf<OperationId>, signal)) as object;
     }
@@ -206,14 +206,19 @@ export class ItemScreen implements Screen {
     return [...head, ...(lines.length === 0 ? this.#none(columns) : seen)];
   }
 
-  /** What is done next with the item as it stands, with its key. */
+  /** What is done next with the item as it stands. */
   #next(columns: number): string[] {
-    const { get, family, path = {} } = this.#input;
-    const next = get && this.#isLoaded && this.#item ? nextStepOf(get.operation, this.#item) : undefined;
-    const bound = actionsOf(family, Object.keys(path), true).find(({ action }) => action.operation === next?.operation);
+    const { get } = this.#input;
+    const advices = this.#isLoaded && this.#item ? listOfAdvice(get?.hint?.(this.#item as never)) : [];
     // On a side that is a list, keys are for its rows.
     const isHere = this.#side()?.screen === undefined || this.#side()?.screen === this.#parts;
-    return next && bound && isHere ? wrap(` ${next.says(bound.key)}`, columns - 1) : [];
+    const said = isHere ? advices.map(this.#say()).filter((one) => one !== undefined) : [];
+    return said.flatMap((one) => wrap(` ${one}`, columns - 1));
+  }
+
+  #say(): Say {
+    const { get, path = {} } = this.#input;
+    return this.#host.speaker(get && { operation: get.operation, keys: Object.keys(path) });
   }
 
   #none(columns: number): string[] {
@@ -274,9 +279,6 @@ export class ItemScreen implements Screen {
     return (this.#item as { id?: string } | undefined)?.id;
   }
 }
-
-/** `attachments list` are the attachments, `emails events` the events. */
-const labelOf = ({ family, list }: Inner): string => (list.verb === 'list' ? family.command : list.verb);
 
 /** What an item holds, as a table; `y` copies what there is to copy of one. */
 class PartsScreen implements Screen {

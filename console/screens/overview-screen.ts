@@ -1,6 +1,6 @@
-import { ApiFault, type AnswerOf } from '../../cli/client/index.ts';
+import { ApiFault, type Advice, type AnswerOf } from '../../cli/client/index.ts';
 import { toneOfFinding, usage, usageInWords, type Tone } from '../../cli/families/index.ts';
-import { clean, styleOf } from '../../cli/output/index.ts';
+import { clean, sayOnLine, styleOf } from '../../cli/output/index.ts';
 import { bars, bold, clockOf, faint, gauge, shownWidth, wrap } from '../draw/text.ts';
 import { follow, tried, type Host, type Offer, type Screen, type Size } from './screen.ts';
 
@@ -20,6 +20,9 @@ interface Seen {
   domains?: readonly { name: string; status: string }[];
   endpoints?: readonly { endpoint: string; status: string }[];
 }
+
+/** Another key is chosen where the console is started. */
+const asOperator: Advice = { words: 'seen by operators alone', command: ['console', '--profile', 'operator'] };
 
 const HOURS = 24;
 const HOUR_MS = 3_600_000;
@@ -119,7 +122,7 @@ export class OverviewScreen implements Screen {
       ok ? `${clean(name)} ok` : this.#tone('bad', clean(`${name} failed${error ? `: ${error}` : ''}`)),
     );
     const since = this.#host.lostSince === undefined ? '' : `as of ${clockOf(at ?? 0)}: `;
-    const first = [state, ...wrong, faint(`rasket ${clean(version ?? '')}`), told.join(', ')].join('  ');
+    const first = [state, ...wrong, faint(['rasket', clean(version ?? '')].join(' ')), told.join(', ')].join('  ');
     return [`  ${bold('Server')}   ${since}${first}`];
   }
 
@@ -167,7 +170,7 @@ export class OverviewScreen implements Screen {
   #queue(most: number): string[] {
     const { queue } = this.#seen;
     if (!this.#host.sections.some(({ isOperators }) => isOperators))
-      return [`  ${bold('Queue')}    ${faint('seen by operators alone: rasket console --profile operator')}`];
+      return [`  ${bold('Queue')}    ${faint(sayOnLine()(asOperator) ?? '')}`];
     if (!queue) return [];
     const { deliveries, destinations, destination_count: count, as_of: now } = queue;
     if (deliveries === 0) return [`  ${bold('Queue')}    nothing waits`];

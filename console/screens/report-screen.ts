@@ -1,6 +1,6 @@
-import type { CallOf, OperationId } from '../../cli/client/index.ts';
+import { listOfAdvice, type Advice, type CallOf, type OperationId } from '../../cli/client/index.ts';
 import type { Family, Report } from '../../cli/families/index.ts';
-import { clean } from '../../cli/output/index.ts';
+import { clean, commandsIn } from '../../cli/output/index.ts';
 import { actionsOf } from '../catalog.ts';
 import { faint, fit } from '../draw/text.ts';
 import { ListScreen } from './list-screen.ts';
@@ -20,6 +20,7 @@ export class ReportScreen implements Screen {
 
   /** The whole in a sentence. */
   #told = '';
+  #advices: readonly Advice[] = [];
 
   constructor(host: Host, { family, report }: { family: Family; report: Report }, title: string) {
     this.#host = host;
@@ -41,8 +42,9 @@ export class ReportScreen implements Screen {
 
   async #load(signal: AbortSignal): Promise<void> {
     const answer = await this.#host.client.call(this.#report.operation, {} as CallOf<OperationId>, signal);
-    this.#rows = this.#report.rows(answer as never);
+    this.#rows = this.#report.rows(answer as never, commandsIn(this.#host.speaker()));
     this.#told = clean(this.#report.tell?.(answer as never) ?? '');
+    this.#advices = listOfAdvice(this.#report.hint?.(answer as never));
     this.#host.changed();
   }
 
@@ -55,7 +57,9 @@ export class ReportScreen implements Screen {
   note = (): string => this.#fault;
   draw({ columns, rows }: Size): string[] {
     if (!this.#rows) return ['', faint('  Loading …')];
-    const told = this.#told === '' ? [] : [fit(`  ${this.#told}`, columns), ''];
+    const advices = this.#advices.map(this.#host.speaker()).filter((said) => said !== undefined);
+    const lines = [this.#told, ...advices].filter((line) => line !== '').map((line) => fit(`  ${line}`, columns));
+    const told = lines.length === 0 ? [] : [...lines, ''];
     if (this.#rows.length === 0) return ['', ...told];
     return [...told, ...this.#body.draw(this.#host.terminal, this.#rows, { columns, rows: rows - told.length })];
   }

@@ -1,5 +1,6 @@
 import type { Client } from '../../cli/client/index.ts';
-import type { Terminal } from '../../cli/output/index.ts';
+import type { Say, Terminal } from '../../cli/output/index.ts';
+import type { At } from '../advice.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BoundAction, Section } from '../catalog.ts';
 import type { Faults } from '../faults.ts';
@@ -23,6 +24,8 @@ export interface Host {
   /** In the place of the one that is seen. */
   openInstead: (screen: Screen) => void;
   say: (text: string) => void;
+  /** How an advice is said here, or on an open item. */
+  speaker: (at?: At) => Say;
   /** A filter was refused: it is there to be corrected, below what is wrong with it. */
   typeAgain: (filter: string, fault: unknown) => void;
 }

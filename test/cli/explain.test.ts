@@ -81,7 +81,7 @@ it.each([
   [{}, [{ ...pending[0], attempts: 0 }], `Next: it goes to example.org at ${at(9)}.`],
 ])('says what comes next: %j %j', async (given, waiting, says) => {
   const { stdout } = await speak(['explain', ID], telling(email(given), [], { data: [], pending: waiting }));
-  expect(stdout.trim().split('\n').at(-1)).toContain(says);
+  expect(stdout.trim().split('\n').slice(-2).join('\n')).toContain(says);
 });
 
 const to = ['b@example.org'];

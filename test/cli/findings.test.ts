@@ -72,7 +72,10 @@ describe('at all four places', () => {
     const env = { RASKET_URL: trouble.scene.url, RASKET_API_KEY: trouble.team.key };
     const send = ['send', '--from', 'a@example.com', '--to', 'b@example.com', '--subject', 'x', '--text', 'x'];
     const refused = await desk.rasket(send, { env });
-    expect(refused.stderr).toMatch(/Sending is switched off.*rasket sending/s);
+    expect(refused.stderr).toMatch(/Sending is switched off.*On the server’s machine, see why.*: rasket sending\n/s);
+    const body = { from: 'a@example.com', to: 'b@example.com', subject: 'x', text: 'x' };
+    const answer = await trouble.scene.api('POST', '/emails', { key: trouble.team.key, body });
+    expect(answer.body).toMatchObject({ name: 'service_unavailable', details: { reason: 'sending_off' } });
     expect(refused.stderr).not.toContain('rasket ready');
     await mend();
     expect((await lookEverywhere()).overview).toMatch(/^✓ ready/);

@@ -18,6 +18,8 @@ const refused = (status: number, name: string, message: string, more: object = {
   status,
   body: { statusCode: status, name, message, ...more },
 });
+const wrong = (path: string, message: string): Reply =>
+  refused(422, 'validation_error', message, { errors: [{ path, message }] });
 const ok =
   (body: object): (() => Reply) =>
   () => ({ status: 200, body });
@@ -74,8 +76,8 @@ const PLACES: [words: string[], answer: (asked: Asked) => Reply, command: string
   [['emails', 'list'], () => refused(503, 'service_unavailable', 'Not now.'), 'rasket ready'],
   [['health'], () => ({ status: 502, body: '<html>' }), 'rasket login'],
   [
-    ['domains', 'verify', ID],
-    () => refused(422, 'validation_error', `Ask POST /domains/${ID}/dkim/regenerate for new ones.`),
+    ['domains', 'rotate', ID],
+    () => refused(422, 'validation_error', 'No key of it is in use.'),
     'rasket domains regenerate',
   ],
   [
@@ -93,6 +95,11 @@ const PLACES: [words: string[], answer: (asked: Asked) => Reply, command: string
   ],
   [
     ['webhooks', 'trigger', 'email.bounced', '--endpoint', 'wh_1'],
+    () => refused(422, 'validation_error', 'The webhook wh_1 is disabled and is sent nothing.'),
+    'rasket webhooks get',
+  ],
+  [
+    ['webhooks', 'replay', 'wh_1', 'msg_1'],
     () => refused(422, 'validation_error', 'The webhook wh_1 is disabled and is sent nothing.'),
     'rasket webhooks update',
   ],
@@ -113,7 +120,7 @@ const PLACES: [words: string[], answer: (asked: Asked) => Reply, command: string
   ],
   [
     ['templates', 'create', 'T', '--alias', 'tea', '--html', 'x'],
-    () => refused(422, 'validation_error', 'alias: another template of this team is called tea; an alias names one.'),
+    () => wrong('alias', 'alias: another template of this team is called tea; an alias names one.'),
     'rasket templates get',
   ],
   [
@@ -125,7 +132,7 @@ const PLACES: [words: string[], answer: (asked: Asked) => Reply, command: string
     ['send', '--from', 'a@x.example', '--to', 'b@y.example', '--subject', 'x', '--text', 'x'],
     () =>
       refused(403, 'validation_error', 'Sending from the domain x.example is disabled; enable its capability first.'),
-    'rasket domains update',
+    'rasket domains get',
   ],
   [
     ['emails', 'list', '--api-key-id', 'nope'],
@@ -134,7 +141,7 @@ const PLACES: [words: string[], answer: (asked: Asked) => Reply, command: string
   ],
   [
     ['contacts', 'create', 'a@x.example', '--segment', 'nope'],
-    () => refused(422, 'validation_error', 'segments must hold ids of segments, as {id} or alone; got "nope".'),
+    () => wrong('segments', 'segments must hold ids of segments, as {id} or alone; got "nope".'),
     'rasket segments list',
   ],
   [
@@ -146,6 +153,29 @@ const PLACES: [words: string[], answer: (asked: Asked) => Reply, command: string
 ];
 
 describe('a line that says what to type next', () => {
+  it('doctor and ready say that another program answers where its answer is no readiness', async () => {
+    for (const command of ['doctor', 'ready']) {
+      const { code, stdout, stderr } = await speak([command], () => ({ status: 200, body: { status: 'up' } }));
+      expect(`${stdout}${stderr}`).toContain('answered, but is no rasket: another program listens there');
+      expect(code).toBe(69);
+    }
+  });
+
+  it('commands of findings go to the server that was asked, and what is typed on its machine stands as it was told', async () => {
+    const finding = (command: string | null) => ({
+      ...{ code: 'webhook_failing', severity: 'warning', summary: 'S', advice: { words: 'Look', command } },
+      ...{ count: 1, subjects: [], since: null, node: null },
+    });
+    const lines = [`rasket webhooks get ${ID}`, 'rasket queue', 'rasket doctor', 'rasket sending on', 'df -h'];
+    const { stdout, url } = await speak(['findings'], () => ({
+      status: 200,
+      body: { object: 'findings', as_of: '2026-11-20T09:30:00.000Z', findings: lines.map(finding) },
+    }));
+    const said = stdout.split('\n').map((line) => line.trim());
+    for (const line of [`rasket webhooks get --url ${url} ${ID}`, `rasket queue show --url ${url}`, ...lines.slice(2)])
+      expect(said, stdout).toContainEqual(line);
+  });
+
   it.each(PLACES)('names the server that was chosen: %j', async (words, answer, command) => {
     const { stdout, stderr, url } = await speak(words, answer, { columns: 500 });
     const said = `${stdout}\n${stderr}`.replaceAll(/\u001B\[[\d;]*m/g, '');

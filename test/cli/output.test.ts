@@ -157,9 +157,9 @@ describe('answers that are none', () => {
     const { url = '' } = server ?? {};
     server?.close();
     await vi.waitFor(async () => {
-      expectOneLine(
-        await desk.rasket(['health'], { env: { RASKET_URL: url } }),
-        /Nothing answers at .*Next: start the server again: rasket dev or/,
+      const { stderr } = await desk.rasket(['health'], { env: { RASKET_URL: url } });
+      expect(stderr).toMatch(
+        /^rasket: Nothing answers at .*Next: start the server again, with its --data: rasket serve\nOr one .*: rasket dev\n$/,
       );
     }, 20_000);
   });
@@ -253,7 +253,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
     expect(stdout).toContain(value);
     expect(stdout).toContain(record.name);
     expect(stdout).toMatch(
-      /Publish these records, then run:\r?\nrasket domains verify --url http:\S+ example\.com\r?\n/,
+      /Publish its records in its DNS; then look them up with:\r?\nrasket domains verify --url http:\S+ example\.com\r?\n/,
     );
   });
 

@@ -132,7 +132,11 @@ it('what a development server left is for its own process alone, whoever listens
     leftBy(mark);
     for (const words of [send, ['domains', 'list'], ['health'], [...send, '--api-key', 'rk_typed']]) {
       const ended = await desk.rasket([...words, '--data', data]);
-      expectOneLine(ended, /No development server runs from \S+\/dev\. Next: rasket dev --data \S+\/dev, or name/, 69);
+      expectOneLine(
+        ended,
+        /No development server runs from \S+\/dev\. .* --profile\. Next: .*: rasket dev --data \S+\/dev\n$/,
+        69,
+      );
     }
     // At an address that was named somebody else may be meant, who gets no key of this one.
     expectOneLine(await desk.rasket([...send, '--data', data, '--url', taker.url]), /No API key is set for/, 77);
@@ -145,7 +149,7 @@ it('what a development server left is for its own process alone, whoever listens
 it('the folder of an installation is not taken for that of a development server', async () => {
   desk.write('prod/instance.key', 'x');
   const ended = await desk.rasket(['emails', 'list', '--data', 'prod']);
-  expectOneLine(ended, /\S+\/prod is the folder of an installation, .* Next: rasket login --url URL/, 69);
+  expectOneLine(ended, /\S+\/prod is the folder of an installation, .* Next: .*: rasket login --url URL/, 69);
 });
 
 const REFUSED = { statusCode: 401, name: 'invalid_api_key', message: 'The API key is not valid.' };
@@ -202,7 +206,7 @@ it('profiles are listed, and forgotten one by one', async () => {
   await desk.rasket(['logout', '--profile', 'live']);
   expectOneLine(
     await desk.rasket(send, { env }),
-    /There is no profile live; make it with: rasket login --url URL --profile live$/m,
+    /There is no profile live\. Make it with: rasket login --url URL --profile live$/m,
   );
   expect((await desk.rasket(send)).code).toBe(0);
 });
@@ -224,7 +228,7 @@ it('a profile that is damaged stops neither a login nor the list of the others',
   desk.write('config/rasket/profiles/bad.json', '{"url":');
   fs.chmodSync(desk.at('config/rasket/profiles/bad.json'), 0o600);
   const says =
-    /bad\.json does not hold a url and an api_key; write it anew with: rasket login --url URL --profile bad\n$/;
+    /bad\.json does not hold a url and an api_key\. Write it anew with: rasket login --url URL --profile bad\n$/;
   expect(await login(server, 'rk_mine')).toMatchObject({ code: 0, stderr: '' });
   const shown = await desk.rasket(['profiles']);
   expect(shown).toMatchObject({ code: 77, stdout: expect.stringContaining(server.url) });

@@ -117,7 +117,11 @@ describe('rasket dev', () => {
     const taker = await listen(server.ready.listeners.http?.port ?? 0);
     const ended = await desk.rasket(['domains', 'list', '--data', 'dev']);
     taker.close();
-    expectOneLine(ended, /No development server runs from \S+\/dev\. Next: rasket dev --data dev/, 69);
+    expectOneLine(
+      ended,
+      /No development server runs from \S+\/dev\. .* Next: start this one with: rasket dev --data dev/,
+      69,
+    );
     const again = await desk.serve(['dev', '--data', 'dev'], { env });
     expect(await desk.rasket(['domains', 'list', '--data', 'dev'])).toMatchObject({ code: 0 });
     await again.stop();

@@ -58,7 +58,7 @@ describe('whoever sits at the console for the first time', () => {
     await seat.press('C-s');
     await seat.sees('domains › new.example.com', /^› DKIM/m, 'Registered  new.example.com');
     await seat.press('j');
-    await seat.sees('publish its records where its DNS is kept; then v looks them up', /^› SPF/m);
+    await seat.sees('Publish its records in its DNS; then look them up with: v (verify)', /^› SPF/m);
     await seat.press('v');
     await seat.sees('y do it');
     await seat.press('n', 'Escape');
@@ -77,7 +77,12 @@ describe('whoever sits at the console for the first time', () => {
     await plantWebhookEvent(scene, team, id, { status: 'pending', parked: true });
     await plantWebhookEvent(scene, team, id, { status: 'pending', dueAt: scene.clock.now() + 3_600_000 });
     await go('webhooks', 'off.example.com');
-    await go(`webhooks ${id}`, 'Disabled: it is sent nothing', /Next: u enables it/);
+    await go(
+      `webhooks ${id}`,
+      'What happens meanwhile is parked',
+      /Enable it with: u \(update\)/,
+      /send what was parked, with: → parked/,
+    );
     await seat.press('h');
     await seat.sees(/· pending/, /! parked/, /✓ success/);
     await seat.press('h');

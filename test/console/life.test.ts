@@ -163,7 +163,7 @@ String.prototype.padEnd = function (...given) {
     await line.cut();
     await seat.sees('✗ no answer since');
     await seat.press('Up', 'Enter');
-    const told = await seat.sees('create: create a key', 'Typed once', 'Nothing answers at', /npm\s+start\)/);
+    const told = await seat.sees('create: create a key', 'Typed once', 'Nothing answers at', /one\s+for\s+development/);
     expect(told.match(/Nothing answers at/g)).toHaveLength(1);
     await line.mend();
     const frame = await seat.sees('✓ connected', /^(?![^]*Nothing answers)/);

@@ -240,6 +240,8 @@ describe('types and lint', () => {
       rule: 'no-restricted-imports',
     },
     { file: 'cli/k.ts', code: 'export default 1;', rule: 'restricted' },
+    { file: 'cli/l.ts', code: "export const x = 'See it with: rasket queue holds';", rule: 'restricted' },
+    { file: 'console/m.ts', code: 'export const f = (x: string): string => `See rasket ${x}`;', rule: 'restricted' },
     { file: 'src/events/index.ts', code: "export * from '../http/z.ts';", rule: 'restricted' },
     { file: 'test/flow/l.test.ts', code: "import { it } from 'vitest';\nit.only('x', () => {});", rule: 'restricted' },
     { file: 'test/flow/m.test.ts', code: 'setTimeout(() => {}, 1);\nexport {};', rule: 'no-restricted-globals' },

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { AnswerOf } from '../../client/index.ts';
-import { broadcastInWords } from '../../families/index.ts';
+import { broadcastInWords, resumeIt } from '../../families/index.ts';
 import { callOf } from '../../input/index.ts';
 import { cleanLines } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
@@ -22,7 +22,7 @@ export async function runSend(session: Session, call: Call): Promise<void> {
   const [said = '', ...more] = broadcastInWords(last);
   terminal.print(said);
   for (const line of more) terminal.warn(`rasket: ${cleanLines(line)}`);
-  if (last.held !== null) terminal.hint(`Go on with: rasket broadcasts resume ${last.id}`);
+  if (last.held !== null) session.advise(resumeIt(last));
 }
 
 /** Until there is nothing to wait for: one that is scheduled for later, or held, would be waited for in vain. */

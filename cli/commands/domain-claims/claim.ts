@@ -16,8 +16,13 @@ export async function claimDomain(session: Session, call: Call): Promise<void> {
   }
   if (session.isJson) return session.terminal.printJson(claim);
   printClaim(session, claim);
-  session.terminal.hint(
-    `\nPublish this record (by hand, or: rasket domains configure ${claim.name}), then run: rasket domains claim-verify ${claim.name}`,
-  );
-  session.terminal.hint(`Publish your own DNS records too, and nothing is lost: rasket domains get ${claim.name}`);
+  session.terminal.hint('');
+  session.advise([
+    { words: 'Publish this record by hand or with', command: ['configureDomainDns', claim.name] },
+    { words: 'Then have it looked up with', command: ['verifyDomainClaim', claim.name] },
+    {
+      words: 'Publish your own DNS records too, and nothing is lost; see them with',
+      command: ['getDomain', claim.name],
+    },
+  ]);
 }

@@ -7,7 +7,8 @@ export function printClaim({ terminal }: Session, claim: DomainClaim): void {
   terminal.print(formatItem(terminal, shownFields(domainClaims.get.fields), claim));
 }
 
-export function hintNext({ terminal }: Session, claim: DomainClaim): void {
+export function hintNext({ terminal, advise }: Session, claim: DomainClaim): void {
   const next = nextForClaim(claim);
-  if (next !== undefined) terminal.hint(`\n${next}`);
+  if (next !== undefined) terminal.hint('');
+  advise(next);
 }

@@ -25,9 +25,11 @@ export async function waitUntilOver(session: Session, opened: DomainClaim, limit
   hintNext(session, claim);
   if (claim.status === 'completed') return;
   if (claim.status === 'pending' && claim.blocked_reason === null) {
-    throw new CliFault(
-      `the TXT record was not seen in ${Math.round(limitMs / 60_000)} min; it is still looked for. See: rasket domains claim-status ${claim.name}`,
-    );
+    const minutes = Math.round(limitMs / 60_000);
+    throw new CliFault(`the TXT record was not seen in ${minutes} min; it is still looked for.`, 'failed', {
+      words: 'See how far it has come with',
+      command: ['getDomainClaim', claim.name],
+    });
   }
   session.fail();
 }

@@ -6,11 +6,11 @@ import { findId } from '../../input/find-id.ts';
 
 /** What became of an email, from its acceptance to what comes next, in whole sentences. */
 export async function explainEmail(session: Session, id: string, options: { transcript?: boolean }): Promise<void> {
-  const { client, terminal, isJson, here } = session;
+  const { client, terminal, isJson } = session;
   const history = await readHistory(client, await findId(client, EMAIL_OR_LATEST, id));
   const { email, events, attempts, pending, suppressed } = history;
   if (isJson) return terminal.printJson({ email, events, attempts, pending, suppressed });
-  const told = tellHistory(terminal, history, { withTranscript: options.transcript ?? false, here });
+  const told = tellHistory(terminal, history, { withTranscript: options.transcript ?? false, say: session.say });
   for (const text of told) terminal.tell(text);
   if (options.transcript && attempts.length === 0) terminal.tell('There is no dialogue: no delivery was tried.');
 }

@@ -43,9 +43,11 @@ export async function waitUntilSettled(session: Session, id: string, limitMs: nu
       terminal.progress('');
       if (isJson && email) terminal.printJson(email);
       else terminal.print(`${id}\t${state}`);
-      throw new CliFault(
-        `the email is not settled after ${Math.round(limitMs / 1000)} s (${state}); it is still being tried. See: rasket emails get ${id}`,
-      );
+      const seconds = Math.round(limitMs / 1000);
+      throw new CliFault(`the email is not settled after ${seconds} s (${state}); it is still being tried.`, 'failed', {
+        words: 'See what becomes of it with',
+        command: ['explain', id],
+      });
     }
     terminal.progress(`${id}  ${state}, ${Math.round(waitedMs / 1000)} s`);
     await new Promise((resolve) => void setTimeout(resolve, Math.min(pauseMs, limitMs - waitedMs)));

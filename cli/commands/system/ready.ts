@@ -1,16 +1,16 @@
 import type { NotReadyObject, ReadyCheck, ReadyObject } from '../../../src/contract/index.ts';
-import { ApiFault, type Client } from '../../client/index.ts';
+import { ApiFault, NAME_IT, NoAnswer, type Client } from '../../client/index.ts';
 import { readiness } from '../../families/system.ts';
 import { columnsOfFindings, findingRows } from '../../families/findings.ts';
 import { EXIT, formatTable, tableColumns, type Terminal } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 
-export async function getReady({ client, terminal, isJson, fail, here }: Session): Promise<void> {
+export async function getReady({ client, terminal, isJson, fail, sayCommand }: Session): Promise<void> {
   const ready = await askReady(client);
   // That it can serve is what a script waits for, whatever else is wrong.
   if (ready.failed.length > 0) fail(EXIT.server);
   if (isJson) return terminal.printJson(ready);
-  const rows = findingRows(ready.findings ?? [], here);
+  const rows = findingRows(ready.findings ?? [], sayCommand);
   const findings =
     rows.length === 0 ? [] : [formatTable(terminal, rows, tableColumns(terminal, columnsOfFindings(rows)))];
   terminal.print([formatChecks(terminal, ready.checks), ...findings].join('\n\n'));
@@ -19,7 +19,10 @@ export async function getReady({ client, terminal, isJson, fail, here }: Session
 /** A server that is not ready answers as an error and yet says everything. */
 export async function askReady(client: Client): Promise<ReadyObject | NotReadyObject> {
   try {
-    return await client.call('getReady', {});
+    const ready = await client.call('getReady', {});
+    if (Array.isArray(ready.checks) && Array.isArray(ready.failed)) return ready;
+    const cause = `${client.url} answered, but is no rasket: another program listens there.`;
+    throw new NoAnswer({ url: client.url, cause, advice: NAME_IT });
   } catch (error) {
     if (error instanceof ApiFault && 'checks' in error.body) return error.body as unknown as NotReadyObject;
     throw error;

@@ -86,12 +86,12 @@ function isPassing(error: unknown, wasListening: boolean): boolean {
   return error instanceof NoAnswer && wasListening;
 }
 
-function announce({ terminal, isJson, target }: Session, frame: StreamFrame, to: URL | undefined): void {
+function announce({ terminal, isJson, target, advise }: Session, frame: StreamFrame, to: URL | undefined): void {
   const listening = JSON.parse(frame.data) as { signing_secret: string | null; resumed: boolean };
   if (isJson) return terminal.printJson(listening);
   if (listening.resumed) return terminal.hint('Connected again; nothing was missed.');
   terminal.hint(`Listening to ${target.url}${to ? `, forwarding to ${to.href}` : ''}. Stop with Ctrl-C.`);
-  terminal.hint('Try it from another terminal: rasket webhooks trigger email.bounced');
+  advise({ words: 'Try it from another terminal with', command: ['triggerWebhook', 'email.bounced'] });
   terminal.print(`${terminal.paint('dim', 'Signing secret')}  ${clean(listening.signing_secret ?? '')}`);
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { ApiFault } from '../../client/index.ts';
+import { enable, seeTried } from '../../families/webhooks.ts';
 import { CliFault, formatTable, formatTime } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 import { progressBar } from './progress-bar.ts';
@@ -27,8 +28,13 @@ export async function replayEvents(
     throw misuse('--since, --webhook and --dry-run go with --failed or --parked.');
   }
   if (webhook === undefined || event === undefined) {
-    throw misuse(
-      'Say which event: rasket webhooks replay <webhook> <event>, or --failed or --parked for all of these.',
+    throw new CliFault(
+      'Say which event, by its endpoint and its id, or --failed or --parked for all of these.',
+      'usage',
+      {
+        words: 'See how with',
+        command: ['webhooks replay', '--help'],
+      },
     );
   }
   const { client, terminal, isJson } = session;
@@ -144,7 +150,7 @@ async function listUndelivered(
       left += events.length;
       session.terminal.warn(
         `rasket: ${id} (${endpoint}) is disabled, ${count(events.length, kinds)} not replayed. ` +
-          `${session.here(`Enable it first: rasket webhooks update ${id} --status enabled`)}`,
+          session.say({ ...enable(id), words: 'Enable it first' }),
       );
     }
   }
@@ -152,13 +158,12 @@ async function listUndelivered(
 }
 
 /** What has not failed yet, because it is tried again by itself. */
-async function tellRetried({ client, here }: Session, webhook: string): Promise<string[]> {
+async function tellRetried({ client, say }: Session, webhook: string): Promise<string[]> {
   const query = { status: 'attempting', limit: PAGE } as const;
   const { data, has_more: hasMore } = await client.call('listWebhookEvents', { path: { webhook_id: webhook }, query });
   if (data.length === 0) return [];
   const many = `${data.length}${hasMore ? ' or more' : ''} event${data.length === 1 ? ' is' : 's are'}`;
-  const see = here(`See what happens with: rasket webhooks events ${webhook} --status attempting`);
-  return [`${many} being retried at ${webhook} and not replayed. ${see}`];
+  return [`${many} being retried at ${webhook} and not replayed. ${say(seeTried(webhook))}`];
 }
 
 const PAGE = 100;

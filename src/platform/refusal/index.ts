@@ -54,6 +54,10 @@ export const refuse = (name: ErrorName, text: RefusalText): Refusal => new Refus
 /** Missing and foreign look the same on purpose: anything else would tell the caller that the id exists. */
 export const notFound = (what: string): Refusal => new Refusal('not_found', { say: `${what} not found.` });
 
+/** A value that its resource cannot take, by the field that it stands in. */
+export const invalidField = (path: string, say: string): Refusal =>
+  new Refusal('invalid_parameter', { say, errors: [{ path, message: say }] });
+
 /** A body that has the right fields with wrong values: one entry per field. */
 export function invalidFields(errors: FieldFault[]): Refusal {
   const first = errors[0];

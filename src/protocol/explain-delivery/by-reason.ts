@@ -33,7 +33,7 @@ const REASONS: Readonly<Record<string, Explanation>> = {
   },
   domain_unverified: {
     sentence: 'The sending domain is not verified any more, so the mail would be refused.',
-    advice: 'Publish its DNS records again; rasket domains get says which one is missing.',
+    advice: 'Publish its DNS records again; the domain shows which one is missing.',
   },
   no_such_domain: {
     sentence: 'The recipient’s domain does not exist.',
@@ -92,7 +92,7 @@ const OUTCOMES: Readonly<Record<Ended['outcome'], Explanation>> = {
   },
   suppressed: {
     sentence: 'The address is on your suppression list, so nothing was sent to it.',
-    advice: 'If it is good again, remove it with rasket suppressions remove.',
+    advice: 'If it is good again, take it off that list.',
   },
   failed: { sentence: 'The message could not be sent.', advice: null },
   ambiguous: {

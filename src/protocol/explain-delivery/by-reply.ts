@@ -59,18 +59,18 @@ const RULES: readonly ReplyRule[] = [
     says: /\b5\.7\.515\b|required authentication level/i,
     sentence:
       'The recipient’s mail server demands SPF, DKIM and DMARC of the sending domain, and not all of them held.',
-    advice: 'rasket domains get shows what is wrong with the domain’s records.',
+    advice: 'The domain shows what is wrong with its records.',
   },
   {
     says: /dmarc/i,
     sentence:
       'The sending domain’s DMARC policy asked for the refusal: neither SPF nor DKIM agreed with the From address.',
-    advice: 'rasket domains get shows what is wrong with the domain’s records.',
+    advice: 'The domain shows what is wrong with its records.',
   },
   {
     says: /\b[45]\.7\.26\b|unauthenticated/i,
     sentence: 'The recipient’s mail server could not make sure who sent it: neither SPF nor DKIM held.',
-    advice: 'rasket domains get shows what is wrong with the domain’s records.',
+    advice: 'The domain shows what is wrong with its records.',
   },
   {
     only: '4',
@@ -81,17 +81,17 @@ const RULES: readonly ReplyRule[] = [
   {
     says: /\b[45]\.1\.[78]\b|\b5\.7\.27\b|sender (?:address )?(?:rejected|verif)/i,
     sentence: 'The recipient’s mail server does not accept the sender’s address, or could not find its domain.',
-    advice: 'rasket domains get shows which records of the sending domain are missing.',
+    advice: 'The sending domain shows which of its records are missing.',
   },
   {
     says: /\bspf\b|5\.7\.2[34]|4\.7\.2[34]|not (?:authorized|permitted|allowed) to send (?:mail )?(?:for|from)/i,
     sentence: 'The recipient’s mail server found that this server may not send for the domain (SPF).',
-    advice: 'rasket domains get shows what is wrong with the domain’s SPF record.',
+    advice: 'The domain shows what is wrong with its SPF record.',
   },
   {
     says: /\bdkim\b|5\.7\.2[0-2]\b/i,
     sentence: 'The recipient’s mail server did not accept the DKIM signature.',
-    advice: 'rasket domains get shows whether the published key is the one in use.',
+    advice: 'The domain shows whether the published key is the one in use.',
   },
   {
     says: /(?:\bdns\b|\bresolv(?:e|ing)\b|look(?:ing)? ?up).{0,60}\b(?:sender|sending|mail from)(?:[’']s)? (?:domain|address)|\b(?:sender|sending|mail from)(?:[’']s)? (?:domain|address).{0,60}(?:\bdns\b|\bresolve\b|look ?up)/i,

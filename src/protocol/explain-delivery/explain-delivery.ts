@@ -15,7 +15,7 @@ export function explainDelivery(ended: Ended, { mx, address }: Peer = { mx: null
 
 const CAUGHT: Explanation = {
   sentence: 'It was kept in the playground of this server, and went nowhere.',
-  advice: 'rasket playground shows what there is.',
+  advice: 'The playground shows what there is.',
 };
 
 const ANSWERED: Explanation = {

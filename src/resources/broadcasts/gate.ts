@@ -22,6 +22,8 @@ export interface GateItem {
 /** What a send asks for, in its order, and what it found on the way. */
 export interface Gate {
   items: GateItem[];
+  /** Not mail to many alone is switched off. */
+  isAllOff: boolean;
   domain: DomainRow | undefined;
   source: Source | undefined;
 }
@@ -84,7 +86,7 @@ export async function runGate(
       : bad('body', 'There is no body; give html, text or a published template.'),
     await quotaItem(store, tx, teamId, around.members),
   ];
-  return { items, domain, source };
+  return { items, isAllOff: !around.sending.isOn, domain, source };
 }
 
 async function quotaItem(store: Store, tx: Executor, teamId: string, members = 0): Promise<GateItem> {
@@ -101,10 +103,17 @@ const good = (name: GateName, message: string): GateItem => ({ name, ok: true, m
 const bad = (name: GateName, message: string): GateItem => ({ name, ok: false, message });
 
 /** The refusal for the first item that is not met; undefined where all are. */
-export function refusalOf({ items }: Gate): Refusal | undefined {
+export function refusalOf({ items, isAllOff }: Gate): Refusal | undefined {
   const first = items.find(({ ok }) => !ok);
   if (!first) return undefined;
   if (first.name === 'quota') return refuse('marketing_quota_exceeded', { say: first.message });
   const status = first.name === 'marketing' || first.name === 'team' ? 403 : 422;
-  return refuse('validation_error', { status, say: first.message });
+  const reason = reasonOf(first.name, isAllOff);
+  return refuse('validation_error', { status, say: first.message, ...(reason && { details: { reason } }) });
+}
+
+function reasonOf(name: GateName, isAllOff: boolean): string | undefined {
+  if (name === 'postal_address') return 'no_postal_address';
+  if (name !== 'marketing') return undefined;
+  return isAllOff ? 'sending_off' : 'marketing_off';
 }

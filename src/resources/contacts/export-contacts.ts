@@ -1,6 +1,6 @@
 import { isoTime, nextTurn } from '../../platform/clock/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
-import { refuse } from '../../platform/refusal/index.ts';
+import { invalidField } from '../../platform/refusal/index.ts';
 import type { Filter } from '../../protocol/contact-filter/index.ts';
 import { defused, unclaimedIdLists, OWN_COLUMNS, quoted, type IdList } from '../../protocol/csv/index.ts';
 import type { Ctx } from '../access/index.ts';
@@ -25,7 +25,7 @@ export async function exportContacts(
   mustBeBelowReaderLimit(store.db, teamId);
   const segment = segmentId === undefined ? undefined : await findSegment(store.db, teamId, segmentId);
   if (segmentId !== undefined && !segment) {
-    throw refuse('invalid_parameter', { say: 'segment_id names no segment of this team.' });
+    throw invalidField('segment_id', 'segment_id names no segment of this team.');
   }
   const filter = segment ? await filterOf(store.db, segment, await declaredFor(store.db, teamId)) : EVERYBODY;
   const declared = await declaredProperties(store.db, teamId);

@@ -1,4 +1,4 @@
-import { refuse } from '../../platform/refusal/index.ts';
+import { invalidField } from '../../platform/refusal/index.ts';
 import { foldText, readValue, type PropertyValue } from '../../protocol/contact-filter/index.ts';
 import type { PropertyRow } from '../contact-properties/index.ts';
 import type { ContactRow } from './contacts.store.ts';
@@ -61,13 +61,13 @@ export function mergeValues(
   const after: Values = { ...before };
   for (const [key, value] of Object.entries(given)) {
     const property = declared.find((one) => one.key === key);
-    if (!property) throw refuse('invalid_parameter', { say: unknownKey(key, declared) });
+    if (!property) throw invalidField('properties', unknownKey(key, declared));
     if (value === null) {
       delete after[property.slot];
       continue;
     }
     const read = readValue(property.type, value);
-    if (!read.ok) throw refuse('invalid_parameter', { say: `properties.${key} ${read.fault}.` });
+    if (!read.ok) throw invalidField(`properties.${key}`, `properties.${key} ${read.fault}.`);
     after[property.slot] = read.value;
   }
   return after;
@@ -77,5 +77,5 @@ function unknownKey(key: string, declared: readonly PropertyRow[]): string {
   const near = declared.find((one) => one.key_folded === key.toLowerCase());
   const shown = JSON.stringify(key.slice(0, 60));
   if (near) return `properties has the key ${shown}, which is declared as ${near.key}; letter case counts.`;
-  return `properties has the key ${shown}, which is not declared; declare it with POST /contact-properties.`;
+  return `properties has the key ${shown}, which is not declared; declare it first.`;
 }

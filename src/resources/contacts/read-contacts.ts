@@ -1,7 +1,7 @@
 import type { QueryOf } from '../../contract/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import type { Page } from '../../platform/db/index.ts';
-import { refuse } from '../../platform/refusal/index.ts';
+import { invalidField } from '../../platform/refusal/index.ts';
 import type { Filter } from '../../protocol/contact-filter/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { declaredProperties } from '../contact-properties/index.ts';
@@ -31,7 +31,7 @@ export async function listContacts(ctx: Ctx, { segment_id: segmentId, search }: 
   if (segmentId === undefined && search === undefined) return listOf(await listContactRows(store.db, teamId, page));
   if (segmentId === undefined) return listOf(await audiencePage(store.db, teamId, { filter: EVERYBODY, search }, page));
   const segment = await findSegment(store.db, teamId, segmentId);
-  if (!segment) throw refuse('invalid_parameter', { say: 'segment_id names no segment of this team.' });
+  if (!segment) throw invalidField('segment_id', 'segment_id names no segment of this team.');
   return listOf(await membersOf(ctx, segment, search, page));
 }
 

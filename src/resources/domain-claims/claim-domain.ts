@@ -78,8 +78,8 @@ async function standingOf(store: Store, db: Executor, teamId: string, name: stri
   throw refuse('validation_error', {
     status: 422,
     say: own
-      ? `No other team has verified the domain ${name}; verify your own with POST /domains/${own.id}/verify.`
-      : `No other team has verified the domain ${name}, so that nothing is to be claimed; add it with POST /domains.`,
+      ? `No other team has verified the domain ${name}; verify your own.`
+      : `No other team has verified the domain ${name}, so that nothing is to be claimed; register it.`,
   });
 }
 

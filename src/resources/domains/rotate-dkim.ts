@@ -75,6 +75,6 @@ function mustBeVerified(domain: DomainRow): void {
   if (domain.verified_at !== null) return;
   throw refuse('validation_error', {
     status: 422,
-    say: `The domain ${domain.name} is not verified, so no key of it is in use; publish its records, or make new ones with POST /domains/${domain.id}/dkim/regenerate.`,
+    say: `The domain ${domain.name} is not verified, so no key of it is in use; publish its records, or regenerate its keys.`,
   });
 }

@@ -13,13 +13,13 @@ export async function readTargets(
     if (given === undefined) return [];
     throw refuse('validation_error', {
       status: 422,
-      say: `forward_to belongs to the action forward alone; leave it out with ${action}.`,
+      ...ofForwardTo(`forward_to belongs to the action forward alone; leave it out with ${action}.`),
     });
   }
   if (given === undefined) {
     throw refuse('validation_error', {
       status: 422,
-      say: 'forward_to is missing: name 1 to 10 addresses that mail is forwarded to.',
+      ...ofForwardTo('forward_to is missing: name 1 to 10 addresses that mail is forwarded to.'),
     });
   }
   const faults: FieldFault[] = [];
@@ -42,3 +42,5 @@ export async function readTargets(
   if (faults.length > 0) throw invalidFields(faults);
   return [...targets.values()];
 }
+
+const ofForwardTo = (say: string) => ({ say, errors: [{ path: 'forward_to', message: say }] });

@@ -1,5 +1,5 @@
 import type { Executor } from '../../platform/db/index.ts';
-import { refuse } from '../../platform/refusal/index.ts';
+import { invalidField } from '../../platform/refusal/index.ts';
 import { liveSegments } from './segments.store.ts';
 
 /** A segment as a body names it. */
@@ -11,6 +11,6 @@ export async function readSegmentIds(db: Executor, teamId: string, given: readon
   const ids = given.map((one) => (typeof one === 'string' ? one : one.id).toLowerCase());
   const known = new Set((await liveSegments(db, teamId, ids)).map(({ id }) => id));
   const stray = ids.findIndex((id) => !known.has(id));
-  if (stray >= 0) throw refuse('invalid_parameter', { say: `segments.${stray} names no segment of this team.` });
+  if (stray >= 0) throw invalidField(`segments.${stray}`, `segments.${stray} names no segment of this team.`);
   return [...new Set(ids)];
 }

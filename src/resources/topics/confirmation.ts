@@ -1,5 +1,5 @@
 import type { Executor } from '../../platform/db/index.ts';
-import { refuse } from '../../platform/refusal/index.ts';
+import { invalidField } from '../../platform/refusal/index.ts';
 import { findPublishedVersion } from '../templates/index.ts';
 import type { TopicRow } from './topics.store.ts';
 
@@ -14,7 +14,9 @@ export async function mustBeConfirmable(tx: Executor, teamId: string, topic: Con
   if (templateId !== null) await mustAsk(tx, teamId, templateId);
   if (confirmation === 'none') return;
   if (templateId === null) {
-    throw bad('confirmation_template_id names the published template to ask with; confirmation: required needs one.');
+    throw badTemplate(
+      'confirmation_template_id names the published template to ask with; confirmation: required needs one.',
+    );
   }
   if (default_subscription === 'opt_in') {
     throw bad('confirmation: required is for topics whose default_subscription is opt_out.');
@@ -23,19 +25,21 @@ export async function mustBeConfirmable(tx: Executor, teamId: string, topic: Con
 
 async function mustAsk(tx: Executor, teamId: string, templateId: string): Promise<void> {
   const version = await findPublishedVersion(tx, teamId, templateId);
-  if (!version) throw bad('confirmation_template_id names no published template of this team.');
+  if (!version) throw badTemplate('confirmation_template_id names no published template of this team.');
   const lacks = [
     ...(version.from === undefined ? ['from'] : []),
     ...(version.subject === undefined ? ['subject'] : []),
   ];
   if (lacks.length > 0) {
-    throw bad(`confirmation_template_id: the template has no ${lacks.join(' and no ')}; publish it with one.`);
+    throw badTemplate(`confirmation_template_id: the template has no ${lacks.join(' and no ')}; publish it with one.`);
   }
   if (!version.variables.has(CONFIRMATION_URL)) {
-    throw bad(
+    throw badTemplate(
       `confirmation_template_id: the template does not declare the variable ${CONFIRMATION_URL}, which is the link.`,
     );
   }
 }
 
-const bad = (say: string) => refuse('invalid_parameter', { say });
+const bad = (say: string) => invalidField('confirmation', say);
+const badTemplate = (say: string) => invalidField(TEMPLATE, say);
+const TEMPLATE = 'confirmation_template_id';

@@ -1,4 +1,4 @@
-import { refuse } from '../../platform/refusal/index.ts';
+import { invalidField } from '../../platform/refusal/index.ts';
 import type { Subscription } from '../../protocol/contact-filter/index.ts';
 
 export interface Choice {
@@ -13,7 +13,7 @@ export function readChoices(given: readonly Choice[], live: readonly { id: strin
   for (const [i, { id, subscription }] of given.entries()) {
     const topicId = id.toLowerCase();
     if (!known.has(topicId)) {
-      throw refuse('invalid_parameter', { say: `topics.${i}.id names no topic of this team.` });
+      throw invalidField(`topics.${i}.id`, `topics.${i}.id names no topic of this team.`);
     }
     chosen.set(topicId, { id: topicId, subscription });
   }

@@ -10,14 +10,13 @@ export function readEndpoint(text: string): URL {
   throw invalidFields([{ path: PATH, message: `${PATH} ${url}` }]);
 }
 
-const LISTEN = 'rasket webhooks listen --forward-to http://localhost:8080/hook';
-
 /** What the parser of URLs would mend or drop without a word: what is stored is what was written, and it is read again. */
 function textFault(text: string): string | undefined {
   if (text.includes('#')) return 'must be a URL without a fragment (#…), which no request carries.';
   // "https://a\@b/" is a path at a for some parsers and the host b for others.
   if (text.includes('\\')) return 'must be a URL without backslashes; in a path, write %5C.';
   if (/^https:\/\/[^\s/?]/i.test(text) && URL.canParse(text)) return undefined;
-  if (/^http:/i.test(text)) return `must be https. To get events on your own machine: ${LISTEN}`;
+  if (/^http:/i.test(text))
+    return 'must be https. A program on your own machine gets events by listening, without an endpoint.';
   return 'must be an absolute https URL such as https://example.com/hooks.';
 }

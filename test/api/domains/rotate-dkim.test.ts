@@ -170,7 +170,7 @@ describe('a rotation', () => {
     const { body } = await scene.api('POST', '/domains', { key: team.key, body: { name: 'new.example.com' } });
     expect(await rotate(scene, team, body.id)).toMatchObject({
       status: 422,
-      body: { name: 'validation_error', message: expect.stringContaining('dkim/regenerate') },
+      body: { name: 'validation_error', message: expect.stringContaining('regenerate its keys') },
     });
     const stranger = await scene.team();
     expect((await rotate(scene, stranger, body.id)).status).toBe(404);

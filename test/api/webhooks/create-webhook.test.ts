@@ -97,7 +97,7 @@ describe('POST /webhooks', () => {
   describe('400', () => {
     it('whoever has no https address is told how to get events all the same', async () => {
       const { body } = await add('http://localhost:3000/hook');
-      expect(body).toMatchObject({ message: expect.stringContaining('rasket webhooks listen --forward-to') as string });
+      expect(body).toMatchObject({ message: expect.stringContaining('gets events by listening') as string });
     });
 
     it.each([

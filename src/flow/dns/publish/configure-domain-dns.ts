@@ -62,7 +62,7 @@ async function mustHaveName(world: World, domain: DomainRow): Promise<void> {
     throw refuse('resource_locked', { say, claimable: true });
   }
   if (await hasLostName(world.db, domain)) {
-    const say = `The domain ${name} was moved to another team by a claim. To have it back, publish the records of GET /domains/${domain.id}/dns/zone by hand and verify it.`;
+    const say = `The domain ${name} was moved to another team by a claim. To have it back, publish the records of its zone file by hand and verify it.`;
     throw refuse('resource_locked', { say });
   }
 }

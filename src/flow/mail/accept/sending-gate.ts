@@ -11,6 +11,7 @@ export function createSendingGate(world: World): () => Promise<void> {
     const why = reason === null ? '' : ` (${reason})`;
     throw refuse('service_unavailable', {
       say: `Sending is switched off on this installation${why}; try again later.`,
+      details: { reason: 'sending_off' },
     });
   };
 }

@@ -1,0 +1,48 @@
+import type { ContractId } from './routes.ts';
+
+/** The options that say which server a command is for. */
+const ANY = ['--url', '--profile', '--data'] as const;
+
+/** The commands that are more than one call, or none, with the options of a server that each takes. */
+export const BY_HAND = {
+  console: ANY,
+  'contacts import-failures': ANY,
+  dev: [],
+  doctor: ANY,
+  explain: ANY,
+  login: ['--url', '--profile'],
+  logout: [],
+  'operators create': [],
+  profiles: [],
+  ready: ANY,
+  sending: [],
+  serve: [],
+  'teams create': [],
+  'teams resume': [],
+  'webhooks listen': ANY,
+  'webhooks replay': ANY,
+} as const satisfies Readonly<Record<string, readonly (typeof ANY)[number][]>>;
+
+export type ByHand = keyof typeof BY_HAND;
+
+/** What is called, by its operation or by its command, and the words behind it: `['releaseQueueHold', id]`. */
+export type Advised = readonly [called: ContractId | ByHand, ...words: string[]];
+
+/**
+ * What helps next. A command is never part of the sentence: the command line says `rasket queue holds`, and the console
+ * names a screen or a key.
+ */
+export interface Advice {
+  words: string;
+  command?: Advised;
+  /** It helps at the command line alone. */
+  isForLine?: true;
+}
+
+export type Advices = Advice | readonly Advice[] | undefined;
+
+export const listOfAdvice = (advices: Advices): readonly Advice[] =>
+  advices === undefined ? [] : 'words' in advices ? [advices] : advices;
+
+/** What there is of something, and where. */
+export const seeWhatThereIs = (...command: Advised): Advice => ({ words: 'See what there is with', command });

@@ -1,0 +1,72 @@
+import { BY_HAND, quoted, type Advice, type Advised } from '../client/index.ts';
+import { everyFamily } from './every-family.ts';
+
+/** Puts an advice into the words of its reader; undefined where it is of no help there. */
+export type Say = (advice: Advice) => string | undefined;
+
+/** What was typed to choose the server: a command that is advised goes to the same one. */
+export interface Chosen {
+  options: readonly (readonly [flag: string, value: string])[];
+  isKeyTyped: boolean;
+}
+
+const SERVER = ['--url', '--profile', '--data'] as const;
+
+/** For the command line: the command stands last, so that it is copied as it is. */
+export const sayOnLine =
+  ({ options, isKeyTyped }: Chosen = { options: [], isKeyTyped: false }): Say =>
+  ({ words, command }) => {
+    if (!command) return words;
+    const [called, ...behind] = command;
+    const taken: readonly string[] = behind.includes('--help') ? [] : isByHand(called) ? BY_HAND[called] : SERVER;
+    const server = options.filter(([flag]) => taken.includes(flag) && !behind.includes(flag)).flat();
+    const typed = ['rasket', ...wordsOf(called), ...[...server, ...behind].map(quoted)].join(' ');
+    const start = words === '' ? '' : `${words}: `;
+    return `${start}${typed}${isKeyTyped && taken.includes('--data') ? keyOf('--api-key') : ''}`;
+  };
+
+/** A key is a secret: it is said where it comes from. */
+export const keyOf = (keyFrom: string): string =>
+  ['--api-key', 'RASKET_API_KEY'].includes(keyFrom) ? ` (with the key of ${keyFrom})` : '';
+
+export const isByHand = (called: Advised[0]): called is keyof typeof BY_HAND => called in BY_HAND;
+
+/**
+ * For the commands that an answer of the API advises. One that calls the API goes to the server that was asked; what else is
+ * typed on the machine of the server stands as it was told.
+ */
+export const commandsIn =
+  (say: Say) =>
+  (line: string): string => {
+    const command = callIn(line);
+    return (command && say({ words: '', command })) ?? line;
+  };
+
+function callIn(line: string): Advised | undefined {
+  const [program, ...words] = line.split(' ');
+  if (program !== 'rasket') return undefined;
+  const operations = everyFamily.flatMap(({ list, get, report, actions = [] }) =>
+    [list, get, report, ...actions].flatMap((one) => (one ? [one.operation] : [])),
+  );
+  // `queue` is `queue show`.
+  for (const typed of [words, [...words, 'show']]) {
+    const [longest] = operations
+      .map((operation) => ({ operation, path: wordsOf(operation) }))
+      .filter(({ path }) => path.every((word, at) => word === typed[at]))
+      .toSorted((one, other) => other.path.length - one.path.length);
+    if (longest) return [longest.operation, ...typed.slice(longest.path.length)];
+  }
+  return undefined;
+}
+
+/** The words behind `rasket` that call it. */
+function wordsOf(called: Advised[0]): string[] {
+  if (isByHand(called)) return called.split(' ');
+  for (const { command, list, get, report, actions = [] } of everyFamily) {
+    const found = [list, get, report, ...actions].find((one) => one?.operation === called);
+    if (!found) continue;
+    const isAlone = ('isBeside' in found && found.isBeside) || found.verb === command;
+    return [...(isAlone ? [] : [command]), ...(found.verb === '' ? [] : [found.verb])];
+  }
+  throw new Error(`no family has ${called}`);
+}

@@ -1,0 +1,231 @@
+import {
+  listOfAdvice,
+  seeWhatThereIs,
+  type Advice,
+  type Advised,
+  type Advices,
+  type ApiFault,
+  type ContractId,
+} from '../client/index.ts';
+import { everyFamily } from './every-family.ts';
+import { isOperators, setOne, useAnother, type KeyInUse } from './key-advice.ts';
+
+type Path = Readonly<Record<string, unknown>>;
+
+const idIn = (values: Path, name: string): string => String(values[name] ?? 'ID');
+
+/** Where things are listed, by the parameters and fields that name one of them. */
+const LISTS: Readonly<Record<string, (path: Path) => Advised>> = {
+  api_key_id: () => ['listApiKeys'],
+  attachment_id: attachmentsOf,
+  broadcast_id: () => ['listBroadcasts'],
+  confirmation_template_id: () => ['listTemplates'],
+  contact: () => ['listContacts'],
+  contact_property_id: () => ['listContactProperties'],
+  domain_id: () => ['listDomains'],
+  email_id: (path) => ('received_email_id' in path ? ['listReceivedEmails'] : ['listEmails']),
+  event_id: (path) => ['listWebhookEvents', idIn(path, 'webhook_id')],
+  hold_id: () => ['listQueueHolds'],
+  import_id: () => ['listContactImports'],
+  inbound_rule_id: () => ['listInboundRules'],
+  log_id: () => ['listLogs'],
+  properties: () => ['listContactProperties'],
+  received_attachment_id: attachmentsOf,
+  received_email_id: () => ['listReceivedEmails'],
+  segment: () => ['listSegments'],
+  segment_id: () => ['listSegments'],
+  segments: () => ['listSegments'],
+  suppression: () => ['listSuppressions'],
+  template: () => ['listTemplates'],
+  topic_id: () => ['listTopics'],
+  topics: () => ['listTopics'],
+  webhook_id: () => ['listWebhooks'],
+};
+
+function attachmentsOf(path: Path): Advised {
+  if ('received_email_id' in path) return ['listReceivedAttachments', idIn(path, 'received_email_id')];
+  return ['listAttachments', idIn(path, 'email_id')];
+}
+
+/** The list of what a parameter or a field names; undefined where nothing lists it. */
+export const listFor = (name: string, path: Path = {}): Advice | undefined => {
+  const list = LISTS[name]?.(path);
+  return list && seeWhatThereIs(...list);
+};
+
+/** What there may be one of, or as many as the plan allows, is there already. */
+const TAKEN: Partial<Record<ContractId, Advised>> = {
+  createContact: ['listContacts'],
+  createContactProperty: ['listContactProperties'],
+  createDomain: ['listDomains'],
+  createInboundRule: ['listInboundRules'],
+  createSegment: ['listSegments'],
+  createTopic: ['listTopics'],
+  createWebhook: ['listWebhooks'],
+  updateContact: ['listContacts'],
+};
+
+type Advise = (fault: ApiFault, key: KeyInUse | undefined) => Advices;
+
+/** What a refusal of an operation's own rules is answered with. */
+const BY_OPERATION: Partial<Record<ContractId, Advise>> = {
+  cancelEmail: whatBecameOfIt,
+  claimDomain: ({ status, sent }) =>
+    status === 409
+      ? { words: 'See it with', command: ['getDomain', nameIn(sent)] }
+      : [
+          { words: 'If it is registered by your team, verify it with', command: ['verifyDomain', nameIn(sent)] },
+          { words: 'Otherwise register it with', command: ['createDomain', nameIn(sent)] },
+        ],
+  configureDomainDns: ({ status, path }) =>
+    status === 409
+      ? { words: 'To publish them by hand, see them with', command: ['getDomainZone', idIn(path, 'domain_id')] }
+      : undefined,
+  createDomain: ({ status, sent }) =>
+    status === 409 ? { words: 'See it with', command: ['getDomain', nameIn(sent)] } : undefined,
+  createTemplate: seeOtherTemplate,
+  publishTemplate: ({ path }) => ({
+    words: 'Declare its variables anew, all of them, with',
+    command: ['updateTemplate', idIn(path, 'template'), '--variable', 'KEY'],
+  }),
+  replayWebhookEvent: ({ path }) => ({
+    words: 'Enable it with',
+    command: ['updateWebhook', idIn(path, 'webhook_id'), '--status', 'enabled'],
+  }),
+  rotateDkim: ({ path }) => ({
+    words: 'Make new keys with',
+    command: ['regenerateDkim', idIn(path, 'domain_id')],
+  }),
+  sendBatch: ({ status }) => (status === 403 ? seeDomains : undefined),
+  sendBroadcast: ({ body: { details = {} }, path }) =>
+    'checks' in details
+      ? { words: 'See all that is wrong with', command: ['getBroadcastChecklist', idIn(path, 'broadcast_id')] }
+      : undefined,
+  sendEmail: ({ status, sent }) => (status === 403 ? seeSender(sent) : undefined),
+  triggerWebhook: ({ sent: { type, webhook_id: id } }) =>
+    typeof id === 'string'
+      ? { words: 'See what it takes, and whether it is enabled, with', command: ['getWebhook', id] }
+      : [
+          { words: 'Add one with', command: ['createWebhook', 'URL', '--events', String(type)] },
+          { words: 'Or hear it here with', command: ['webhooks listen'] },
+        ],
+  updateEmail: whatBecameOfIt,
+  updateTemplate: seeOtherTemplate,
+};
+
+const nameIn = ({ name }: Path): string => (typeof name === 'string' ? name : 'NAME');
+
+function whatBecameOfIt({ path }: ApiFault): Advice {
+  return { words: 'See what became of it with', command: ['explain', idIn(path, 'email_id')] };
+}
+
+function seeOtherTemplate({ sent: { alias }, body }: ApiFault): Advice | undefined {
+  const isTaken = body.errors?.[0]?.path === 'alias' && typeof alias === 'string';
+  return isTaken ? { words: 'See it with', command: ['getTemplate', alias] } : undefined;
+}
+
+const seeDomains: Advice = { words: 'See your domains with', command: ['listDomains'] };
+
+function seeSender({ from }: Path): Advice {
+  const [, domain] = /@([^\s@>]+)>?$/.exec(String(from)) ?? [];
+  return domain === undefined
+    ? seeDomains
+    : { words: 'See how the domain stands with', command: ['getDomain', domain] };
+}
+
+/** By the name of the error; those of an operation's own rules are asked first. */
+const BY_NAME: Readonly<Record<string, Advise>> = {
+  missing_api_key: (_, key) => setOne(key),
+  restricted_api_key: (_, key) => useAnother(key),
+  suspended_api_key: () => ({
+    words: 'If it is the team that is suspended, its operator ends that on the server with',
+    command: ['teams resume', 'TEAM'],
+  }),
+  invalid_permission: aboutPermission,
+  not_found: ({ path, query, sent }) =>
+    firstOf([...Object.keys(path).reverse(), ...namesGiven({ ...query, ...sent })], path),
+  resource_locked: (fault) => takenBy(fault),
+  validation_error: (fault) => fieldsOf(fault) ?? listenInstead(fault) ?? takenBy(fault),
+  invalid_parameter: (fault) => fieldsOf(fault) ?? parametersOf(fault) ?? takenBy(fault),
+  rate_limit_exceeded: ({ retryAfterSeconds: after }) =>
+    after === undefined ? undefined : { words: `Try again in ${after} s.` },
+  application_error: ({ requestId }) =>
+    requestId === '' ? undefined : { words: `The server’s log has more under: ${requestId}` },
+  service_unavailable: () => ({ words: 'See what is wrong with', command: ['ready'] }),
+};
+
+function aboutPermission({ operation }: ApiFault, key: KeyInUse | undefined): Advices {
+  if (isOperatorsCall(operation) && !isOperators(key))
+    return [
+      { words: 'Take it with --profile operator once it is kept.', isForLine: true },
+      { words: 'One is made on the server with', command: ['operators create', 'NAME'] },
+    ];
+  if (!isOperators(key)) return useAnother(key);
+  return operation === 'listAudit'
+    ? { words: 'What an operator sees', command: ['listOperatorAudit'] }
+    : { words: 'Name one with --profile or --api-key; see what is kept with', command: ['profiles'] };
+}
+
+const isOperatorsCall = (operation: ContractId): boolean =>
+  everyFamily.some(
+    ({ isOperators: isTheirs, list, get, report, actions = [] }) =>
+      isTheirs === true && [list, get, report, ...actions].some((one) => one?.operation === operation),
+  );
+
+const namesGiven = (values: Path): string[] => Object.keys(values).filter((name) => values[name] !== undefined);
+
+const firstOf = (names: readonly string[], path: Path): Advice | undefined =>
+  names.map((name) => listFor(name, path)).find((advice) => advice !== undefined);
+
+/** The fields at fault that name something: `segments.0`, `topics.1.id`, `properties.colour`. */
+const fieldsOf = ({ body: { errors = [] }, path }: ApiFault): Advice | undefined =>
+  firstOf(
+    errors.map(({ path: field }) => field.replaceAll(/\.(?:\d+|id)\b/g, '').replace(/^properties\..*/, 'properties')),
+    path,
+  );
+
+const ID = /^(?:[a-z]+_[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i;
+
+/** A parameter that names something, with what can be no id. */
+function parametersOf({ path, query }: ApiFault): Advice | undefined {
+  const strays = Object.entries({ ...query, ...path }).filter(
+    ([, value]) => value !== undefined && !ID.test(String(value)),
+  );
+  return firstOf(
+    strays.map(([name]) => name),
+    path,
+  );
+}
+
+function takenBy({ operation, status, body }: ApiFault): Advice | undefined {
+  const list = TAKEN[operation];
+  return list && status !== 400 && status !== 403 && body.errors === undefined ? seeWhatThereIs(...list) : undefined;
+}
+
+/** An endpoint without TLS is most often one on the machine of whoever writes the program. */
+const listenInstead = ({ operation, sent: { endpoint } }: ApiFault): Advice | undefined =>
+  /Webhook$/.test(operation) && typeof endpoint === 'string' && /^http:/i.test(endpoint)
+    ? { words: 'To get events on your own machine, take', command: ['webhooks listen', '--forward-to', endpoint] }
+    : undefined;
+
+/** By the reason that a refusal gives beside its name. */
+const BY_REASON: Readonly<Record<string, Advice>> = {
+  sending_off: { words: 'On the server’s machine, see why and switch it on with', command: ['sending'] },
+  marketing_off: { words: 'On the server’s machine, see why with', command: ['sending'] },
+  no_postal_address: {
+    words: 'Set it with',
+    command: ['updateTeam', '--sender-name', 'NAME', '--line1', 'STREET', '--city', 'CITY', '--country', 'DE'],
+  },
+};
+
+/** What is advised to whoever was refused. */
+export function adviceFor(fault: ApiFault, key?: KeyInUse): readonly Advice[] {
+  const { operation, sent, body } = fault;
+  if (body.claimable) return [{ words: 'Claim it with', command: ['claimDomain', nameIn(sent)] }];
+  const { details = {} } = body;
+  const ofReason = 'reason' in details ? BY_REASON[String(details.reason)] : undefined;
+  if (ofReason) return [ofReason];
+  const isOfRules = ['resource_locked', 'validation_error'].includes(body.name) && fault.status !== 400;
+  const own = isOfRules ? BY_OPERATION[operation]?.(fault, key) : undefined;
+  return listOfAdvice(own ?? BY_NAME[body.name]?.(fault, key));
+}

@@ -1,0 +1,145 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import type { Command } from 'commander';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { makeProgram } from '../../bin/program.ts';
+import { BY_HAND, routeOf, type Advised } from '../../cli/client/index.ts';
+import { commandAt } from '../../cli/commands/type-again.ts';
+import { everyFamily, isByHand, sayOnLine } from '../../cli/output/index.ts';
+import { sayHere } from '../../console/advice.ts';
+import { operatorSections, sections } from '../../console/catalog.ts';
+
+const root = path.resolve(import.meta.dirname, '../..');
+const ANYTHING = 'X';
+
+const isCalled = (word: string): word is Advised[0] => word in BY_HAND || routeOf(word as never) !== undefined;
+
+/** What stands between the brackets that open at `from`. */
+function inside(text: string, from: number): string {
+  let depth = 0;
+  for (let at = from; at < text.length; at++) {
+    if ('[({'.includes(text[at] ?? '')) depth++;
+    else if ('])}'.includes(text[at] ?? '') && --depth === 0) return text.slice(from + 1, at);
+  }
+  throw new Error(`no bracket closes ${text.slice(from, from + 80)}`);
+}
+
+/** The parts between commas that stand in no brackets of their own. */
+function partsOf(list: string): string[] {
+  const parts = [''];
+  let depth = 0;
+  for (const letter of list) {
+    if ('[({'.includes(letter)) depth++;
+    if ('])}'.includes(letter)) depth--;
+    if (letter === ',' && depth === 0) parts.push('');
+    else parts[parts.length - 1] += letter;
+  }
+  return parts.map((part) => part.trim()).filter((part) => part !== '');
+}
+
+/** Every command that a source advises; what is known only when it runs is anything. */
+export function advisedIn(source: string): Advised[] {
+  return [...source.matchAll(/(?:\[|seeWhatThereIs\()\s*'([\w ]+)'/g)].flatMap((found): Advised[] => {
+    const [called = '', ...words] = partsOf(inside(source, found.index + found[0].search(/[[(]/))).flatMap((part) => {
+      if (part.startsWith('...')) return [];
+      return /^'[^']*'$/.test(part) ? [part.slice(1, -1)] : [ANYTHING];
+    });
+    return isCalled(called) ? [[called, ...words]] : [];
+  });
+}
+
+const sources = ['cli', 'console'].flatMap((folder) =>
+  fs
+    .readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
+    .map((file) => path.join(folder, file))
+    // The parts of the command line begin with words, and advise nothing.
+    .filter((file) => /(?<!\.test)\.tsx?$/.test(file) && file !== 'cli/index.ts'),
+);
+
+const advised = sources.flatMap((file) =>
+  advisedIn(fs.readFileSync(path.join(root, file), 'utf8')).map((command) => [file, command] as const),
+);
+
+let program: Command;
+beforeAll(async () => {
+  program = await makeProgram('9.9.9');
+});
+
+/** What is wrong with a line for the command line; nothing where it is one. */
+function faultOf(command: Advised): string | undefined {
+  const said = sayOnLine()({ words: 'Next', command }) ?? '';
+  const words = said.replace(/^Next: rasket /, '').split(' ');
+  const [found, depth] = commandAt(program, words);
+  const usual = found.commands.length > 0 ? found.commands.find((one) => one.name() === 'show') : found;
+  if (depth === 0 || (found.commands.length > 0 && !usual)) return `${said} is no command`;
+  const target = usual ?? found;
+  const { operands, unknown } = optionsOf(target, words.slice(depth));
+  if (unknown.length > 0) return `${said} has ${unknown.join(' ')}`;
+  const [least, most] = countOf(target);
+  if (words.includes('--help') || words.at(-1) === '<') return undefined;
+  return operands.length < least || operands.length > most
+    ? `${said} has ${operands.length} words, not ${least} to ${most}`
+    : undefined;
+}
+
+/** Without a trace in the command, which other tests read too. */
+function optionsOf(command: Command, words: readonly string[]): { operands: string[]; unknown: string[] } {
+  const [operands, unknown]: [string[], string[]] = [[], []];
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at] ?? '';
+    const option = command.options.find(({ long }) => long === word);
+    if (!word.startsWith('--')) operands.push(word);
+    else if (word === '--help') continue;
+    else if (!option) unknown.push(word);
+    else if (option.required && words[++at] === undefined) unknown.push(`${word} without a value`);
+  }
+  return { operands, unknown };
+}
+
+const countOf = ({ registeredArguments: known }: Command): [least: number, most: number] => [
+  known.filter(({ required }) => required).length,
+  known.some(({ variadic }) => variadic) ? Infinity : known.length,
+];
+
+describe('what is advised', () => {
+  it('is found in the sources', () => {
+    expect(advised.length).toBeGreaterThan(60);
+    expect(new Set(advised.map(([file]) => file)).size).toBeGreaterThan(15);
+  });
+
+  it.each(advised)('%s: %j is a command', (_, command) => {
+    expect(faultOf(command)).toBeUndefined();
+  });
+
+  it('may be any operation of a family', () => {
+    const operations = everyFamily.flatMap(({ list, get, report, actions = [] }) =>
+      [list, get, report, ...actions].flatMap((one) => (one ? [one.operation] : [])),
+    );
+    expect(operations.length).toBeGreaterThan(80);
+    const noCommand = operations.filter((operation) => faultOf([operation])?.endsWith('is no command'));
+    expect(noCommand).toEqual([]);
+  });
+
+  it.each([
+    ["{ words: 'x', command: ['updateWebhook', id, '--statsu', 'enabled'] }", 'has --statsu'],
+    ["seeWhatThereIs('listWebhooks', id)", 'has 1 words, not 0 to 0'],
+    ["() => ['getDomain']", 'has 0 words, not 1 to 1'],
+    ["{ command: ['webhooks replay', '--parkd'] }", 'has --parkd'],
+  ])('is refused where it is misspelt: %s', (source, fault) => {
+    const [found] = advisedIn(source);
+    expect(found && faultOf(found)).toContain(fault);
+  });
+
+  it('is said in the console by its screens and keys, but for what it has not', () => {
+    const say = sayHere({ sections: [...sections, ...operatorSections], actions: [] });
+    const typed = advised
+      .map(([, command]) => [command[0], say({ words: 'Next', command })] as const)
+      .filter(([, said]) => said?.includes('rasket'));
+    expect([...new Set(typed.map(([called]) => called))].filter((called) => !isByHand(called))).toEqual([]);
+    for (const [, command] of advised) {
+      const said = say({ words: 'Next', command });
+      const [, screen] = /^Next: :([\w-]+)/.exec(said ?? '') ?? [];
+      if (screen !== undefined) expect([...sections, ...operatorSections].map(({ name }) => name)).toContain(screen);
+    }
+  });
+});
