@@ -70,7 +70,7 @@ const onBoth = [
   'test/api/logs/{read-logs,retention,search-logs}.test.ts',
   'test/api/metrics/{email-metrics,metrics-model}.test.ts',
   'test/api/queue/queue.test.ts',
-  'test/api/received-emails/read-received.test.ts',
+  'test/api/received-emails/{read-received,search-received}.test.ts',
   'test/api/segments/{filter-model,segments}.test.ts',
   'test/api/shares/{create-share,link-ends}.test.ts',
   'test/api/suppressions/{search-suppressions,suppressed-mail,suppressions}.test.ts',

@@ -46,7 +46,8 @@ export const receivedEmails = {
   noun: 'a received email',
   list: listOf('listReceivedEmails', {
     summary: 'list received emails, newest first',
-    example: 'received list --limit 50',
+    example: 'received list --search someone@example.org',
+    filters: { search: { value: '<text>', says: "only those whose sender's address begins with this" } },
     columns: [
       ...[id, created, from, to, subject, dropped],
       ...wide(cc, bcc, replyTo, messageId),

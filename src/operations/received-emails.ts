@@ -8,7 +8,7 @@ import {
 import { pageOf, type Operations } from './operation.ts';
 
 export const receivedEmails = {
-  listReceivedEmails: (ctx, { query }) => listReceivedEmails(ctx, pageOf(query)),
+  listReceivedEmails: (ctx, { query = {} }) => listReceivedEmails(ctx, query, pageOf(query)),
   getReceivedEmail: (ctx, { path, query }) =>
     getReceivedEmail(ctx, path.received_email_id, query?.html_format ?? 'data_uri'),
   deleteReceivedEmail: (ctx, { path }) => deleteReceivedEmail(ctx, path.received_email_id),

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { receiveMail } from '../rig/received-mail.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { makeBelievableTeam } from './believable-team.ts';
 import { plantWebhook, plantWebhookEvent } from '../rig/webhooks.ts';
@@ -170,6 +171,16 @@ describe('whoever sits at the console for the first time', () => {
       await seat.press('Enter');
       await seat.sees(/^› .*sought_one@example\.org/m, /\/SOUGHT_ · 1$/m);
     }
+  });
+
+  it('a text is looked for among the senders of all received mail', async () => {
+    const add = (from: string) => receiveMail(scene, team, { raw: `From: ${from}\r\n\r\nHello` });
+    await add('Somebody <sought_one@example.org>');
+    for (let at = 0; at < 60; at++) await add(`crowd-${at}@example.org`);
+    await go('received', /^› .*crowd-59@example\.org/m, /^ received +50 …$/m);
+    await seat.type('/SOUGHT_');
+    await seat.press('Enter');
+    await seat.sees(/^› .*sought_one@example\.org/m, /\/SOUGHT_ · 1$/m);
   });
 
   it('a list that is searched as far as it is loaded says so, and goes on', async () => {

@@ -1,3 +1,4 @@
+import type { QueryOf } from '../../contract/index.ts';
 import type { Page } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../access/index.ts';
@@ -9,8 +10,8 @@ import { attachmentsOf, findReceived, findReceivedBody, listReceivedRows } from 
 import { makeReceivedLink } from './received-link.ts';
 import { loadReceivedContent } from './stored-content.ts';
 
-export async function listReceivedEmails({ store, teamId }: Ctx, page: Page) {
-  const { rows, hasMore } = await listReceivedRows(store.db, teamId, page);
+export async function listReceivedEmails({ store, teamId }: Ctx, filter: QueryOf<'listReceivedEmails'>, page: Page) {
+  const { rows, hasMore } = await listReceivedRows(store.db, teamId, filter.search, page);
   const withFiles = rows.filter((row) => row.attachment_count > 0).map((row) => row.id);
   const files = Map.groupBy(await attachmentsOf(store.db, withFiles), (file) => file.received_id);
   return {

@@ -1,6 +1,16 @@
-import { pageOf, pageSql, pageValues, textsIn, uuidsIn, type Executor, type Page } from '../../platform/db/index.ts';
+import {
+  pageOf,
+  pageSql,
+  pageValues,
+  prefixPage,
+  textsIn,
+  uuidsIn,
+  type Executor,
+  type Page,
+} from '../../platform/db/index.ts';
 import { insertContents, removeContents, type ContentRow } from '../contents/index.ts';
 import { addStorage, lockStorage } from '../usage/index.ts';
+import { senderKey, senderKeyStart } from './sender-key.ts';
 
 export type DroppedReason = 'storage_quota' | 'daily_cap' | 'virus' | 'parse_failed' | 'inbound_rule';
 /** Why a rule did not pass a message on. */
@@ -106,8 +116,11 @@ const ATTACHMENT_COLUMNS = [
 
 export async function insertReceived(tx: Executor, emails: readonly NewReceivedEmail[]): Promise<void> {
   if (emails.length === 0) return;
-  const rows = emails.map(({ email }) => EMAIL_COLUMNS.map((column) => email[column]));
-  await tx.insertMany('received_emails', EMAIL_COLUMNS, rows);
+  const rows = emails.map(({ email }) => [
+    ...EMAIL_COLUMNS.map((column) => email[column]),
+    senderKey(email.sender, email.mail_from),
+  ]);
+  await tx.insertMany('received_emails', [...EMAIL_COLUMNS, 'sender_key'], rows);
   const bodies = emails.map(({ body }) => BODY_COLUMNS.map((column) => body[column]));
   await tx.insertMany('received_bodies', BODY_COLUMNS, bodies);
   await insertContents(
@@ -142,8 +155,13 @@ export async function receivedBefore(
 export async function listReceivedRows(
   db: Executor,
   teamId: string,
+  search: string | undefined,
   page: Page,
 ): Promise<{ rows: ReceivedEmailRow[]; hasMore: boolean }> {
+  if (search !== undefined) {
+    const by = { column: 'sender_key', prefix: senderKeyStart(search), where: { sql: 'true', values: [] } };
+    return prefixPage<ReceivedEmailRow>(db, { table: 'received_emails', teamId, ...by }, page);
+  }
   const rows = await db.all<ReceivedEmailRow>(pageSql('received_emails', 'team_id = ?', page), [
     teamId,
     ...pageValues(page),

@@ -43,7 +43,11 @@ const listed: Listed[] = [
   {
     family: 'received emails',
     path: '/emails/receiving',
-    make: (scene, team, i) => receiveMail(scene, team, { raw: `Message-ID: <${i}@example.org>\r\n\r\nNumber ${i}` }),
+    make: (scene, team, i) => {
+      const from = `${i % 2 === 0 ? 'even' : 'odd'}@example.org`;
+      return receiveMail(scene, team, { raw: `From: ${from}\r\nMessage-ID: <${i}@example.org>\r\n\r\nNumber ${i}` });
+    },
+    half: () => 'search=EVEN',
   },
   {
     family: 'broadcasts',

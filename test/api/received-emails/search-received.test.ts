@@ -1,0 +1,196 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { insertReceived } from '../../../src/resources/received-emails/index.ts';
+import { driver } from '../../rig/database.ts';
+import { plansOf, rowsRead } from '../../rig/plans.ts';
+import { receiveMail } from '../../rig/received-mail.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+
+let scene: Scene;
+beforeAll(async () => {
+  scene = await startScene({ roles: ['http'] });
+});
+afterAll(() => scene.close());
+
+async function pageOf(team: Team, query: Record<string, string>) {
+  const at = `/emails/receiving?${new URLSearchParams(query)}`;
+  const { status, body } = await scene.api('GET', at, { key: team.key });
+  expect(status, JSON.stringify(body)).toBe(200);
+  return body as { has_more: boolean; data: { id: string; from: string; subject: string }[] };
+}
+const subjectsOf = ({ data }: { data: { subject: string }[] }): string[] => data.map(({ subject }) => subject);
+
+let count = 0;
+/** The header's From as it is written there, or none. */
+const receive = (team: Team, subject: string, from: string | undefined, mailFrom?: string) =>
+  receiveMail(scene, team, {
+    raw: [
+      ...(from === undefined ? [] : [`From: ${from}`]),
+      ...[`Subject: ${subject}`, `Message-ID: <${++count}@example.org>`, '', 'Hello'],
+    ].join('\r\n'),
+    ...(mailFrom === undefined ? {} : { mailFrom }),
+  });
+
+describe('search of GET /emails/receiving', () => {
+  let team: Team;
+  beforeAll(async () => {
+    team = await scene.team();
+    await receive(team, 'named', 'Bob <Ada@Example.org>');
+    await receive(team, 'bare', 'adam@example.org');
+    await receive(team, 'quoted name', '"bob <x@y.example>" <zoe@example.org>');
+    await receive(team, 'marks', 'a_b%c@example.org');
+    await receive(team, 'no marks', 'axbyc@example.org');
+    await receive(team, 'accent', '=?utf-8?q?=C3=89mile?= <émile@example.org>');
+    await receive(team, 'domain', 'eva@bücher.example');
+    await receive(team, 'quoted', '"b q"@example.org');
+    await receive(team, 'no header', undefined, 'Silent@example.org');
+    await receive(team, 'notice', undefined, '');
+    await receive(team, 'envelope is another', 'header@example.org', 'bounces@example.org');
+    await receive(team, 'two', 'first@example.org, second@example.org');
+  });
+
+  it.each([
+    ['ada', ['bare', 'named']],
+    ['ADA@EXAMPLE', ['named']],
+    ['ada@example.org', ['named']],
+    ['bob', []],
+    ['x@y', []],
+    ['zoe@', ['quoted name']],
+    ['example.org', []],
+    ['a_', ['marks']],
+    ['a%', []],
+    ['%', []],
+    ['É', ['accent']],
+    ['e\u0301mile@', ['accent']],
+    ['EVA@BÜCHER.example', ['domain']],
+    ['eva@xn--', ['domain']],
+    ['"b', ['quoted']],
+    ['silent@', ['no header']],
+    ['header@', ['envelope is another']],
+    ['bounces@', []],
+    ['first@', ['two']],
+    ["' or 1=1 --", []],
+    ['\u{10ffff}', []],
+  ])('%j', async (search, found) => {
+    expect(subjectsOf(await pageOf(team, { search }))).toEqual(found);
+  });
+
+  it('finds a sender whose address is longer than an index takes, by its start', async () => {
+    // Three bytes each and none like another, because PostgreSQL compresses what repeats.
+    const local = Array.from({ length: 950 }, (_, n) => String.fromCodePoint(0x4e00 + ((n * 7919) % 20_000))).join('');
+    await receive(team, 'long', `${local}@example.org`);
+    expect(subjectsOf(await pageOf(team, { search: local.slice(0, 200) }))).toEqual(['long']);
+    expect(subjectsOf(await pageOf(team, { search: `${local.slice(0, 199)}x` }))).toEqual([]);
+  });
+
+  it('finds what is no longer there not at all', async () => {
+    const id = await receive(team, 'short-lived', 'gone@example.org');
+    expect(subjectsOf(await pageOf(team, { search: 'gone@' }))).toEqual(['short-lived']);
+    await scene.api('DELETE', `/emails/receiving/${id}`, { key: team.key });
+    expect(subjectsOf(await pageOf(team, { search: 'gone@' }))).toEqual([]);
+  });
+
+  it('has 1 to 200 characters, one of them no space', async () => {
+    expect(subjectsOf(await pageOf(team, { search: '😀'.repeat(200) }))).toEqual([]);
+    for (const search of ['', ' ', 'x'.repeat(201)]) {
+      const at = `/emails/receiving?search=${encodeURIComponent(search)}`;
+      expect(await scene.api('GET', at, { key: team.key })).toMatchObject({
+        status: 422,
+        body: {
+          name: 'invalid_parameter',
+          message: expect.stringMatching(/^search must be 1 to 200 characters long and not blank; got /),
+        },
+      });
+    }
+  });
+
+  it('finds nothing of another team', async () => {
+    expect(subjectsOf(await pageOf(await scene.team(), { search: 'ada' }))).toEqual([]);
+  });
+});
+
+const FILLED = 14_000;
+const FEW = 130;
+const sender = (n: number): string => `${n < FEW ? 'few' : n % 2 === 0 ? 'many' : 'else'}-${n}@example.org`;
+
+/** Oldest first. */
+async function fill(team: Team): Promise<void> {
+  const { db, ids } = scene.app.world;
+  const rows = Array.from({ length: FILLED }, (_, n) => {
+    const id = ids.uuid();
+    const email = {
+      ...{ id, team_id: team.id, sender: sender(n), to_list: '[]', cc_list: null, bcc_list: null, reply_to_list: null },
+      ...{ subject: '', message_id: '', received_for: '[]', dropped_reason: null, attachment_count: 0, has_raw: 0 },
+      ...{ stored_bytes: 0, mail_from: '', client_address: '', client_name: '', authentication: null },
+      ...{ fingerprint: null, created_at: 0, not_forwarded: null },
+    };
+    const body = { received_id: id, html: null, text: null, headers: null };
+    const places = { html_in_blob: 0, text_in_blob: 0, headers_in_blob: 0 };
+    return { email, body: { ...body, ...places }, attachments: [], contents: [] };
+  });
+  await db.tx((tx) => insertReceived(tx, rows));
+}
+
+describe('search among many received emails', () => {
+  let team: Team;
+  beforeAll(async () => {
+    team = await scene.team();
+    await fill(team);
+    const { db } = scene.app.world;
+    await db.withKnex((knex) => knex.raw(driver === 'pg' ? 'vacuum analyze received_emails' : 'analyze'));
+  });
+  const sendersOf = ({ data }: { data: { from: string }[] }): string[] => data.map(({ from }) => from);
+
+  it.each(['few', 'many'])('is paged in both directions: %s', async (search) => {
+    const all = Array.from({ length: FILLED }, (_, n) => sender(FILLED - 1 - n)).filter((one) =>
+      one.startsWith(search),
+    );
+    const first = await pageOf(team, { search, limit: '100' });
+    expect([first.has_more, sendersOf(first)]).toEqual([true, all.slice(0, 100)]);
+    const next = await pageOf(team, { search, limit: '30', after: first.data.at(-1)?.id ?? '' });
+    expect([next.has_more, sendersOf(next)]).toEqual([all.length > 130, all.slice(100, 130)]);
+    const back = await pageOf(team, { search, limit: '7', before: next.data[0]?.id ?? '' });
+    expect([back.has_more, sendersOf(back)]).toEqual([true, all.slice(93, 100)]);
+  });
+
+  it.each([
+    ['few', FEW],
+    ['nobody', 0],
+  ])('%s: reads what it finds by an index, and no other', async (search, found) => {
+    const { db } = scene.app.world;
+    const plans = await plansOf(db, () => pageOf(team, { search }), ' received_emails ', 'sender_key');
+    expect(plans).toHaveLength(2);
+    for (const plan of plans) {
+      expect(plan).toContain('received_emails_sender_start');
+      expect(plan).not.toMatch(/Seq Scan on received_emails|SCAN received_emails|\(team_id=\?\)/);
+      expect(rowsRead(plan)).toBeLessThanOrEqual(Math.max(found, 1));
+    }
+  });
+
+  it('many: reads no more of the list than a page takes', async () => {
+    const { db } = scene.app.world;
+    const plans = await plansOf(
+      db,
+      () => pageOf(team, { search: 'many', limit: '10' }),
+      ' received_emails ',
+      'sender_key',
+    );
+    expect(plans).toHaveLength(2);
+    // What tells many from few: where half the table is found, PostgreSQL may read the table so far instead.
+    expect(plans[0]).toMatch(driver === 'pg' ? /Limit \(actual rows=5001/ : /received_emails_sender_start/);
+    expect(plans[1]).not.toMatch(/Seq Scan|SCAN|Sort|TEMP B-TREE|sender_start/);
+    expect(rowsRead(plans[1] ?? '')).toBeLessThanOrEqual(22);
+  });
+});
+
+describe('what was received before there was a search', () => {
+  it('is found by what the migration makes of it', async () => {
+    const { db } = scene.app.world;
+    const keys = () => db.all('select id, sender_key from received_emails order by id');
+    const before = await keys();
+    expect(before.length).toBeGreaterThan(FILLED);
+    const step = await import('../../../migrations/0069_received_emails_are_searched_by_sender.ts');
+    await db.withKnex((knex) => step.down(knex));
+    await db.withKnex((knex) => step.up(knex));
+    expect(await keys()).toEqual(before);
+  });
+});
