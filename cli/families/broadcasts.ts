@@ -150,6 +150,7 @@ export const broadcasts = {
     path: { broadcast_id: BROADCAST },
     fields: [
       ...[id, name, status, progress, held],
+      { name: 'waiting_reason', label: 'Waits for' },
       { name: 'failed_reason', label: 'Failed' },
       ...[created, scheduled, sent, segment, topic],
       { name: 'template_id', label: 'Template', kind: 'id' },

@@ -171,7 +171,7 @@ describe('a line that says what to type next', () => {
       status: 200,
       body: { object: 'findings', as_of: '2026-11-20T09:30:00.000Z', findings: lines.map(finding) },
     }));
-    const said = stdout.split('\n').map((line) => line.trim());
+    const said = stdout.split(/[\n\t]/);
     for (const line of [`rasket webhooks get --url ${url} ${ID}`, `rasket queue show --url ${url}`, ...lines.slice(2)])
       expect(said, stdout).toContainEqual(line);
   });
