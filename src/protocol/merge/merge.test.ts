@@ -174,3 +174,30 @@ describe('hostile text costs no more than its length', () => {
     expect(mergedChars(text, given, { escape: 'none' })).toBe(580_000_000);
   });
 });
+
+describe('values that strangers have written', () => {
+  const render = (text: string, given: Record<string, string>): string =>
+    renderMerge(text, values(given), { escape: 'html', areForeign: true });
+
+  it.each([
+    ['<a href="{{{A}}}">x</a>', { A: 'javascript:alert(1)' }],
+    ["<a href='{{{A}}}'>x</a>", { A: 'JavaScript:alert(1)' }],
+    ['<a href={{{A}}}>x</a>', { A: 'vbscript:x' }],
+    ['<a href=" {{{A}}}">x</a>', { A: 'java\nscript:alert(1)' }],
+    ['<a href="{{{A}}}{{{B}}}">x</a>', { A: 'java', B: 'script:alert(1)' }],
+    ['<iframe src="{{{A}}}"></iframe>', { A: 'data:text/html,<script>alert(1)</script>' }],
+  ])('make no link that runs code: %j', (text, given) => {
+    expect(render(text, given as unknown as Record<string, string>)).not.toMatch(/script:|data:/i);
+  });
+
+  it.each([
+    ['<a href="{{{A}}}">x</a>', 'https://example.com/javascript:'],
+    ['<a href="https://example.com/?q={{{A}}}">x</a>', 'javascript:alert(1)'],
+    ['<p>{{{A}}}</p>', 'javascript: the good parts'],
+    ['<p title="About {{{A}}}">x</p>', 'javascript: the good parts'],
+    ['<img src="{{{A}}}">', 'data:image/png;base64,AAAA'],
+    ['<a title="x" href="/">{{{A}}}</a>', 'javascript:alert(1)'],
+  ])('stand as they are elsewhere: %j', (text, value) => {
+    expect(render(text, { A: value })).toBe(text.replace('{{{A}}}', value));
+  });
+});

@@ -13,14 +13,53 @@ type Escaping = 'html' | 'none';
 
 interface RenderOptions {
   escape: Escaping;
+  /** Values that strangers may have written: one that would make an attribute a link that runs code is left out. */
+  areForeign?: boolean;
 }
 
 /** The text with every variable replaced: by the given value, its inline default, its fallback, or nothing. */
-export function renderMerge(text: string | MergeText, values: MergeValues, { escape }: RenderOptions): string {
+export function renderMerge(
+  text: string | MergeText,
+  values: MergeValues,
+  { escape, areForeign = false }: RenderOptions,
+): string {
   const valueOf = reader(values, escape);
   let out = '';
-  for (const part of parsed(text)) out += typeof part === 'string' ? part : valueOf(part);
+  // How the attribute value begins in which the text stands; undefined outside.
+  let attribute: string | undefined;
+  for (const part of parsed(text)) {
+    if (typeof part === 'string') {
+      out += part;
+      if (areForeign) attribute = attributeAtEnd(part, attribute);
+      continue;
+    }
+    const value = valueOf(part);
+    const begun = attribute === undefined ? undefined : attribute + value;
+    if (begun !== undefined && runsCode(begun)) continue;
+    out += value;
+    attribute = begun;
+  }
   return out;
+}
+
+/** Long enough for any scheme with what browsers pass over in it. */
+const BEGINNING_CHARS = 200;
+const OPENED = /=[\t\n\f\r ]*["']?([^"'<>]*)$/;
+
+/** What an attribute's value begins with at the end of this text; several variables may make a scheme together. */
+function attributeAtEnd(text: string, before: string | undefined): string | undefined {
+  const opened = OPENED.exec(text.slice(-BEGINNING_CHARS));
+  if (opened) return opened[1];
+  return before === undefined || /["'<>]/.test(text) ? undefined : before + text;
+}
+
+/** As a browser reads a scheme: without spaces and control characters, in any letter case. Pictures as data run nothing. */
+function runsCode(value: string): boolean {
+  const compact = value
+    .slice(0, BEGINNING_CHARS)
+    .replaceAll(/[\p{Cc}\s]/gu, '')
+    .toLowerCase();
+  return /^(?:javascript|vbscript|data(?!:image\/(?:png|gif|jpe?g|webp)\b)):/.test(compact);
 }
 
 /** How long `renderMerge` would be, found without making it: a short text can ask for gigabytes. */

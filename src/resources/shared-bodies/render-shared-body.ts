@@ -32,7 +32,7 @@ export async function renderSharedBody(db: Executor, id: string, values: string)
   const { given, fallbacks = {} } = JSON.parse(values) as SharedValues;
   const merge = { given: new Map(Object.entries(given)), fallbacks: new Map(Object.entries(fallbacks)) };
   return {
-    html: body.html && renderMerge(body.html, merge, { escape: 'html' }),
+    html: body.html && renderMerge(body.html, merge, { escape: 'html', areForeign: true }),
     text: body.text && renderMerge(body.text, merge, { escape: 'none' }),
   };
 }
