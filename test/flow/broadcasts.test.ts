@@ -225,3 +225,16 @@ describe('a broadcast', () => {
     expect(await campaign.get(id)).toMatchObject({ status: 'failed', failed_reason: 'segment_deleted' });
   });
 });
+
+describe('a broadcast in a sandboxed region', () => {
+  it('goes to own domains alone, and names the others with the reason', async () => {
+    await using scene = await startScene({ config: { regions: { 'eu-west-1': { sandbox: true } } } });
+    const campaign = await campaignIn(scene);
+    await campaign.addContacts([`own@${campaign.domain.name}`, 'other@one.example']);
+    const id = await campaign.broadcast({ subject: 'Sand' });
+    await scene.settled();
+    expect(arrivedAt(scene, 'Sand')).toEqual([`own@${campaign.domain.name}`]);
+    const rows = (await campaign.read(`/broadcasts/${id}/exclusions`)).data;
+    expect(rows).toMatchObject([{ email: 'other@one.example', reason: 'sandboxed' }]);
+  });
+});

@@ -59,10 +59,10 @@ export function createCarryBroadcast(
       await carry(broadcast, route, signal);
     } catch (error) {
       if (error instanceof TakenOver) return;
-      if (!(error instanceof Refusal)) throw error;
-      // What is accepted goes out; the rest waits for the operator, or for the next month.
-      const reason = error.errorName === 'marketing_quota_exceeded' ? 'quota' : error.message;
-      await db.tx((tx) => holdBroadcast(tx, { ...held, reason, at: clock.now() }));
+      // Any other refusal passes, such as of a database that is busy: the next look tries again.
+      if (!(error instanceof Refusal) || error.errorName !== 'marketing_quota_exceeded') throw error;
+      // What is accepted goes out; the rest waits for another plan, or for the next month.
+      await db.tx((tx) => holdBroadcast(tx, { ...held, reason: 'quota', at: clock.now() }));
     } finally {
       await releaseBroadcast(db, held);
     }

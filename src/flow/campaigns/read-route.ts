@@ -24,7 +24,7 @@ export interface Route {
   origin: string;
 }
 
-/** Undefined is nothing here: what is gone for good ends the broadcast, with the reason. */
+/** Or why the broadcast fails: what it needs is gone for good. */
 export async function readRoute(world: World, broadcast: BroadcastRow): Promise<Route | { failed: string }> {
   const { db } = world;
   const { team_id: teamId, segment_id: segmentId, domain_id: domainId, body_id: bodyId } = broadcast;

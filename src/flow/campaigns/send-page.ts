@@ -1,3 +1,4 @@
+import { Refusal } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { parseAddress } from '../../protocol/address/index.ts';
 import {
@@ -15,7 +16,8 @@ import {
 } from '../../resources/broadcasts/index.ts';
 import { mayMail, membersPage, wayOutOf, type ContactRow } from '../../resources/contacts/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
-import { acceptWithin, logAccepted, type Prepared } from '../mail/accept/index.ts';
+import { findDomainByName, type DomainRow } from '../../resources/domains/index.ts';
+import { acceptWithin, logAccepted, mustBeAllowedBySandbox, type Prepared } from '../mail/accept/index.ts';
 import type { Route } from './read-route.ts';
 
 export const PAGE_MAX = 500;
@@ -56,6 +58,10 @@ export async function sendPage(world: World, { broadcast, route, owner, cursor, 
     requestId: world.ids.prefixed('req_'),
   };
   const drafted = members.map((member) => ({ member, send: draftFor(world, broadcast, route, member) }));
+  const outside = await outsideSandbox(
+    ctx,
+    drafted.flatMap(({ send }) => send ?? []),
+  );
   const emails = await world.db.tx(async (tx) => {
     const known = await recipientsAmong(
       tx,
@@ -68,7 +74,7 @@ export async function sendPage(world: World, { broadcast, route, owner, cursor, 
     const sends: Prepared[] = [];
     for (const { member, send } of drafted) {
       if (known.has(member.email_key)) continue;
-      const reason: ExclusionReason | undefined = excluded.get(member.id) ?? (send ? undefined : 'invalid_address');
+      const reason = excluded.get(member.id) ?? unsendable(send, outside);
       rows.push({
         broadcast_id: broadcastId,
         email_key: member.email_key,
@@ -87,6 +93,24 @@ export async function sendPage(world: World, { broadcast, route, owner, cursor, 
   });
   logAccepted(world, emails);
   return { accepted: emails.length, cursor: last, isLast: members.length < limit };
+}
+
+const unsendable = (send: Prepared | undefined, outside: ReadonlySet<Prepared>): ExclusionReason | undefined =>
+  send ? (outside.has(send) ? 'sandboxed' : undefined) : 'invalid_address';
+
+/** The sends that a region in its sandbox keeps back, as it does with any other mail. */
+async function outsideSandbox(ctx: Ctx, sends: readonly Prepared[]): Promise<Set<Prepared>> {
+  const find = (name: string): Promise<DomainRow | undefined> => findDomainByName(ctx.store.db, ctx.teamId, name);
+  const outside = new Set<Prepared>();
+  for (const send of sends) {
+    try {
+      await mustBeAllowedBySandbox(ctx, { draft: send.draft, domain: send.domain, find });
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      outside.add(send);
+    }
+  }
+  return outside;
 }
 
 /** Undefined where no mail can be addressed to the contact. */

@@ -28,7 +28,7 @@ export type ExclusionReason =
   | 'suppressed'
   | 'deleted'
   | 'invalid_address'
-  | 'duplicate_address';
+  | 'sandboxed';
 
 export interface RecipientRow {
   broadcast_id: string;

@@ -57,10 +57,10 @@ export async function pauseBroadcast(
 
 /** When the next one is due, those included that another process has: its lease may run out. */
 export async function nextBroadcastAt(db: Executor, now: number): Promise<number | undefined> {
-  const sql = `select min(max_of.at) as at from (
+  const sql = `select min(open.at) as at from (
       select case when status = 'scheduled' and scheduled_at > coalesce(lease_until, 0) then scheduled_at
         else coalesce(lease_until, ?) end as at
-      from broadcasts where ${OPEN} and held_reason is null) as max_of`;
+      from broadcasts where ${OPEN} and held_reason is null) as open`;
   const row = await db.get<{ at: number | null }>(sql, [now]);
   return row?.at === null || row?.at === undefined ? undefined : Number(row.at);
 }
@@ -102,7 +102,7 @@ export async function saveProgress(
   { id, owner, cursorId, recipients, excluded }: PageDone,
 ): Promise<boolean> {
   const sql =
-    withoutCommitNotice(`update broadcasts set cursor_id = ?, recipients = recipients + ?, excluded = excluded + ?
+    withoutCommitNotice(`update broadcasts set cursor_id = ?, waiting_reason = null, recipients = recipients + ?, excluded = excluded + ?
     where id = ? and lease_owner = ? and status = 'sending'`);
   return (await tx.run(sql, [cursorId, recipients, excluded, id, owner])) === 1;
 }

@@ -6,6 +6,7 @@
 export { createAccept, type Accept } from './accept-email.ts';
 export { acceptWithin, logAccepted } from './accept-prepared.ts';
 export type { Prepared } from './prepare.ts';
+export { mustBeAllowedBySandbox } from './sandbox.ts';
 export { hashRequest, type Idempotency } from './idempotency.ts';
 export { mailOnce } from './mail-once.ts';
 export { deleteExpiredAnswers } from './idempotency.store.ts';
