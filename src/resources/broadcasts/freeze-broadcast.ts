@@ -6,6 +6,7 @@ import { textOfHtml } from '../../protocol/read-message/index.ts';
 import { escapeHtml } from '../../protocol/safe-html/index.ts';
 import { endOfBody } from '../../protocol/track-links/index.ts';
 import { declaredProperties, type PropertyRow } from '../contact-properties/index.ts';
+import { noteImagesOf } from '../images/index.ts';
 import { insertSharedBody } from '../shared-bodies/index.ts';
 import { findTeam, type TeamRow } from '../teams/index.ts';
 import { findPublishedContent, type PublishedContent } from '../templates/index.ts';
@@ -51,6 +52,7 @@ export async function freezeBroadcast(
   const properties = await declaredProperties(tx, row.team_id);
   const id = store.ids.uuid();
   const bodies = composeBodies(source, { previewText: row.preview_text, team, properties });
+  await noteImagesOf(tx, row, bodies);
   await insertSharedBody(tx, { id, team_id: row.team_id, ...bodies, created_at: store.clock.now() });
   return { domain_id: domainId, body_id: id, template_version_id: source.template?.versionId ?? null };
 }

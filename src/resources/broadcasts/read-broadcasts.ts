@@ -76,7 +76,7 @@ export async function getBroadcastChecklist(ctx: Ctx, id: string) {
   const row = await broadcastOf(ctx, id);
   const around = await lookAround(store, teamId, row);
   const { items, source } = await runGate(store, store.db, { teamId, row, around });
-  const checks = await runChecks(store.db, teamId, row, source);
+  const checks = await runChecks(store, store.db, teamId, row, source);
   return { object: 'broadcast_checklist' as const, gate: items, checks };
 }
 

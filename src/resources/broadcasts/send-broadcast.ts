@@ -41,7 +41,7 @@ export async function sendDraft(
   const refusal = refusalOf(gate);
   const { domain, source } = gate;
   if (refusal || !domain || !source) throw refusal ?? new Error('the gate passed without a domain or a body');
-  if (!isAcknowledged) mustPass(await runChecks(tx, row.team_id, row, source));
+  if (!isAcknowledged) mustPass(await runChecks(store, tx, row.team_id, row, source));
   const pinned = await freezeBroadcast(store, tx, row, { source, domainId: domain.id });
   await markSent(tx, row.id, { pinned, scheduledAt, isAcknowledged, at: store.clock.now() });
 }
