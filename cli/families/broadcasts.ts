@@ -130,6 +130,25 @@ export function checklistInWords({ gate, checks }: AnswerOf<'getBroadcastCheckli
     .join('\n');
 }
 
+/** Subject and text as they are read, and what nothing was put in for. */
+export function previewInWords(mail: AnswerOf<'previewBroadcast'>): string {
+  const { from, to, subject, preview_text: preview, text, missing } = mail;
+  return [
+    `From: ${from}`,
+    `To: ${to}`,
+    `Subject: ${subject}`,
+    ...(preview === null ? [] : [`Preview: ${preview}`]),
+    ...(missing.length === 0 ? [] : [`Empty, without a value and a default: ${missing.join(', ')}`]),
+    '',
+    text ?? 'There is no body yet.',
+  ].join('\n');
+}
+
+const values = {
+  value: '<contact>',
+  says: 'the contact whose values are put in; without one, made-up ones are',
+} as const;
+
 export const broadcasts = {
   command: 'broadcasts',
   summary: 'write mail to many, send it to a segment, and see what came of it',
@@ -269,6 +288,40 @@ export const broadcasts = {
       example: `broadcasts checklist ${ID}`,
       path: { broadcast_id: BROADCAST },
       tell: checklistInWords,
+    }),
+    actionOf('previewBroadcast', {
+      verb: 'preview',
+      key: 'p',
+      summary: 'show a broadcast as one contact would get it, and nothing is sent',
+      description:
+        'Shows subject and text with the values of a contact, named by its id or address. The links to leave are samples, which unsubscribe nobody.',
+      example: `broadcasts preview ${ID} --contact ada@example.org`,
+      path: { broadcast_id: BROADCAST },
+      flags: {
+        contact_id: { flag: 'contact', ...values },
+        email: { value: '<address>', says: 'the same by the address alone', isMore: true },
+      },
+      tell: previewInWords,
+    }),
+    actionOf('testBroadcast', {
+      verb: 'test',
+      key: 't',
+      summary: 'send a broadcast as it looks to yourself or a few others',
+      description:
+        'Sends a draft, or one that is scheduled, with [Test] before its subject to up to 10 addresses. It is ordinary mail, and in no report.',
+      example: `broadcasts test ${ID} --to me@example.com`,
+      path: { broadcast_id: BROADCAST },
+      only: {
+        when: ({ status: said }: Broadcast) => said === 'draft' || said === 'scheduled',
+        says: 'only a draft or one that is scheduled',
+      },
+      flags: {
+        to: { value: '<address>', says: 'who gets it', isRepeatable: true, isRequired: true },
+        contact_id: { flag: 'contact', ...values, value: '<id>', isMore: true },
+      },
+      print: ({ ids }) => ids.join('\n'),
+      tell: ({ ids }) =>
+        ids.length === 1 ? `A test is on its way: ${ids[0]}` : `${ids.length} tests are on their way.`,
     }),
     actionOf('runBroadcastChecks', {
       verb: 'checks',

@@ -42,6 +42,7 @@ export type {
 export { optionOf } from './flag.ts';
 export { inWords, readPart, readWords, valueOf } from './field-value.ts';
 export { findings, operatorFindings, toneOfFinding } from './findings.ts';
+export { images } from './images.ts';
 export { inboundRules } from './inbound-rules.ts';
 export { logs } from './logs.ts';
 export { queue, queueHolds, toneOfDelivery } from './queue.ts';

@@ -133,6 +133,22 @@ describe('POST /images', () => {
     expect(other.body.url).not.toBe(first.body.url);
   });
 
+  it('is one entry of the audit log, and none where nothing is stored', async () => {
+    const owner = await scene.team();
+    const made = await upload(pngOf(1, 2), { key: owner.key });
+    await upload(pngOf(1, 2), { key: owner.key });
+    await upload('GIF89a', { key: owner.key });
+    const { data } = (await scene.api('GET', '/audit', { key: owner.key })).body;
+    expect(data).toMatchObject([{ action: 'image.created', subject_id: made.body.id, details: null }]);
+  });
+
+  it('needs a key with full access, and its bytes are in no log', async () => {
+    expect((await upload(pngOf(1, 3), { key: await team.sendingKey() })).status).toBe(401);
+    const made = await upload(pngOf(1, 3));
+    const { body } = await scene.api('GET', `/logs/${made.headers.get('x-request-id')}`, { key: team.key });
+    expect(body.request_body).toEqual({ unreadable: true, bytes: made.body.bytes });
+  });
+
   it('puts small ones into rows and large ones into files', async () => {
     const small = await upload(pngOf(7, 7, { salt: 'small' }));
     expect([await inRows(small.body.id), hasFile(small.body.id)]).toEqual([1, false]);
