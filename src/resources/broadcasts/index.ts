@@ -38,9 +38,6 @@ export {
   holdBroadcast,
   nextBroadcastAt,
   pauseBroadcast,
-  releaseAllBroadcasts,
-  releaseBroadcast,
-  renewLease,
   saveProgress,
   type PageDone,
 } from './leases.store.ts';
