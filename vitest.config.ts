@@ -59,7 +59,7 @@ const onBoth = [
   'test/api/broadcasts/{broadcast-leases,broadcast-report,broadcasts,send-broadcast}.test.ts',
   'test/api/contact-imports/contact-imports.test.ts',
   'test/api/contact-properties/contact-properties.test.ts',
-  'test/api/contacts/{contact-activity,contacts,export-contacts,preference-pages,search-contacts}.test.ts',
+  'test/api/contacts/{contact-activity,contacts,export-contacts,opt-outs-stay,preference-pages,search-contacts}.test.ts',
   'test/api/conventions/{existence-leak,limits-at-once,paging}.test.ts',
   'test/api/dns/{publish-by-itself,two-nodes}.test.ts',
   'test/api/domain-claims/{races,verify-claim}.test.ts',
