@@ -1,5 +1,5 @@
 import type { World } from '../../platform/world/index.ts';
-import type { BroadcastRow, WaitingReason } from '../../resources/broadcasts/index.ts';
+import type { BroadcastRow, Obstacle } from '../../resources/broadcasts/index.ts';
 import { maySend } from '../../resources/domains/index.ts';
 import { createSendSwitch } from '../../resources/instance/index.ts';
 import { suspendedAmong } from '../../resources/teams/index.ts';
@@ -10,9 +10,7 @@ import type { Route } from './read-route.ts';
 const AHEAD_MAX = 2000;
 
 /** Asked before each page: what keeps a broadcast from moving, and passes by itself or by an operator's hand. */
-export function createWhyWaits(
-  world: World,
-): (broadcast: BroadcastRow, route: Route) => Promise<WaitingReason | undefined> {
+export function createWhyWaits(world: World): (broadcast: BroadcastRow, route: Route) => Promise<Obstacle | undefined> {
   const { db } = world;
   const sending = createSendSwitch(world);
   const marketing = createSendSwitch(world, 'sending.marketing');
