@@ -56,7 +56,7 @@ const onBoth = [
   'test/api/api-keys/list-api-keys.test.ts',
   'test/api/attachments/{list-attachments,where-contents-stand}.test.ts',
   'test/api/audit/audit.test.ts',
-  'test/api/broadcasts/{broadcast-leases,broadcast-report,broadcasts,send-broadcast}.test.ts',
+  'test/api/broadcasts/{broadcast-leases,broadcast-report,broadcasts,local-time,send-broadcast}.test.ts',
   'test/api/contact-imports/contact-imports.test.ts',
   'test/api/contact-properties/contact-properties.test.ts',
   'test/api/contacts/{contact-activity,contacts,export-contacts,preference-pages,search-contacts}.test.ts',

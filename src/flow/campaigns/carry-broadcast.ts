@@ -2,20 +2,15 @@ import { nextTurn } from '../../platform/clock/index.ts';
 import { Refusal } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import {
-  beginBroadcast,
-  beginPass,
   failBroadcast,
-  finishBroadcast,
   holdBroadcast,
   pauseBroadcast,
   releaseBroadcast,
-  waitForPass,
-  waitForStart,
   type BroadcastRow,
   type Obstacle,
 } from '../../resources/broadcasts/index.ts';
-import { countMembers } from '../../resources/contacts/index.ts';
-import { readPass, type Pass } from './local-hour.ts';
+import type { Pass } from './pass.ts';
+import { endPass, readPass, startPass } from './passes.ts';
 import { readRoute, type Route } from './read-route.ts';
 import { PAGE_MAX, sendPage, TakenOver } from './send-page.ts';
 import { createWhyWaits } from './why-waits.ts';
@@ -64,7 +59,7 @@ export function createCarryBroadcast(
         await db.tx((tx) => holdBroadcast(tx, { ...held, reason: 'overdue', at: clock.now() }));
         return;
       }
-      if (!(await begin(broadcast, route, pass))) return;
+      if (!(await startPass(world, { broadcast, owner, pass }, route.filter))) return;
       await carry(broadcast, { ...route, filter: pass.filter }, pass, signal);
     } catch (error) {
       if (error instanceof TakenOver) return;
@@ -76,21 +71,6 @@ export function createCarryBroadcast(
       await releaseBroadcast(db, held);
     }
   };
-
-  /** Answers false where it was canceled meanwhile, or has nobody to go to yet. */
-  async function begin(
-    { id, team_id: teamId, status, next_at: dueAt }: BroadcastRow,
-    { filter }: Route,
-    { at: passAt }: Pass,
-  ): Promise<boolean> {
-    if (status === 'sending') return dueAt === null || db.tx((tx) => beginPass(tx, { id, owner }));
-    if (passAt !== null && passAt > clock.now()) {
-      await waitForStart(db, { id, owner, nextAt: passAt });
-      return false;
-    }
-    const total = await countMembers(db, teamId, filter);
-    return db.tx((tx) => beginBroadcast(tx, { id, owner, at: clock.now(), total, passAt }));
-  }
 
   async function carry(broadcast: BroadcastRow, route: Route, pass: Pass, signal: AbortSignal): Promise<void> {
     let cursor = broadcast.cursor_id ?? undefined;
@@ -104,8 +84,7 @@ export function createCarryBroadcast(
       const sent = await sendPage(world, { broadcast, route, owner, cursor, limit });
       if (sent.accepted > 0) wakeQueue();
       if (sent.isLast) {
-        await endPass(broadcast, pass);
-        return;
+        return endPass(world, { broadcast, owner, pass });
       }
       cursor = sent.cursor;
       if (broadcast.rate_per_minute !== null && sent.accepted > 0) {
@@ -115,15 +94,6 @@ export function createCarryBroadcast(
     }
     // Behind all that wait longer.
     await pause(clock.now(), undefined);
-  }
-
-  async function endPass({ id }: BroadcastRow, { next }: Pass): Promise<void> {
-    const now = clock.now();
-    await db.tx((tx) =>
-      next
-        ? waitForPass(tx, { id, owner, passAt: next.at, nextAt: Math.max(next.dueAt, now) })
-        : finishBroadcast(tx, { id, owner, at: now }),
-    );
   }
 }
 

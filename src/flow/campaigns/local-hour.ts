@@ -1,25 +1,17 @@
 import type { World } from '../../platform/world/index.ts';
 import type { Filter } from '../../protocol/contact-filter/index.ts';
 import { contactZones, type BroadcastRow, type ContactZones } from '../../resources/broadcasts/index.ts';
-
-/** A walk through those members of a segment who are due at one moment. */
-export interface Pass {
-  /** Null where all are due at once. */
-  at: number | null;
-  filter: Filter;
-  /** The pass behind it, and when it is due; undefined behind the last one. */
-  next: { at: number; dueAt: number } | undefined;
-}
+import type { Pass } from './pass.ts';
 
 /**
- * Where a broadcast stands that goes to each contact at its local hour. The zones that contacts name are read anew each time and
+ * Where a broadcast stands that goes to each contact at its local hour; undefined for any other. The zones that contacts name are read anew each time and
  * put together by the moment at which their clocks show the hour. There is a pass for each moment, one of them with those who
  * name no zone, and a last one for whom the others have missed, such as one that has moved to a zone whose moment had passed.
  * Nobody gets the broadcast twice: its report has one row an address.
  */
-export async function readPass({ db }: World, broadcast: BroadcastRow, filter: Filter): Promise<Pass> {
+export async function readLocalPass({ db }: World, broadcast: BroadcastRow, filter: Filter): Promise<Pass | undefined> {
   const { team_id: teamId, local_at: local, scheduled_at: scheduledAt } = broadcast;
-  if (local === null || scheduledAt === null) return { at: null, filter, next: undefined };
+  if (local === null || scheduledAt === null) return undefined;
   const found = await contactZones(db, teamId);
   const moments = momentsOf(found, local);
   const otherwise = found.fallback?.momentOf(local) ?? scheduledAt;

@@ -161,7 +161,14 @@ export async function markSent(
       where id = ? and status = 'draft'`,
     [
       ...[status, when?.at ?? null, isAcknowledged ? 1 : 0, pinned.domain_id, pinned.body_id],
-      ...[pinned.template_version_id, isLocal ? 1 : 0, local, local === null ? null : Math.max(at, earliestAt(local)), at, id],
+      ...[
+        pinned.template_version_id,
+        isLocal ? 1 : 0,
+        local,
+        local === null ? null : Math.max(at, earliestAt(local)),
+        at,
+        id,
+      ],
     ],
   );
 }

@@ -22,8 +22,8 @@ export interface ContactZones {
   property: PropertyRow | undefined;
   /** By the text of the contacts, as filters compare it. */
   zones: ReadonlyMap<string, TimeZone>;
-  /** Texts of contacts that name no zone. */
-  unknown: readonly string[];
+  /** Some contacts have a text that names no zone. */
+  hasUnknown: boolean;
   /** For those who name none. */
   fallback: TimeZone | undefined;
 }
@@ -32,22 +32,22 @@ export interface ContactZones {
 export async function contactZones(db: Executor, teamId: string): Promise<ContactZones> {
   const property = propertyNamed(await declaredProperties(db, teamId), 'timezone');
   const zones = new Map<string, TimeZone>();
-  const unknown: string[] = [];
-  if (property?.type !== 'string') return { property: undefined, zones, unknown, fallback: undefined };
-  for (let after = ''; zones.size + unknown.length < TEXTS_MAX;) {
+  if (property?.type !== 'string') return { property: undefined, zones, hasUnknown: false, fallback: undefined };
+  let read = 0;
+  for (let after = ''; read < TEXTS_MAX;) {
     const texts = await textsBehind(db, property.id, { after, limit: PAGE });
     for (const text of texts) {
       const zone = zoneNamed(text);
       if (zone) zones.set(text, zone);
-      else unknown.push(text);
     }
+    read += texts.length;
     if (texts.length < PAGE) break;
     after = texts.at(-1) ?? '';
     await nextTurn();
   }
   const written: unknown = JSON.parse(property.fallback_value ?? 'null');
   const fallback = typeof written === 'string' ? zoneNamed(foldText(written)) : undefined;
-  return { property, zones, unknown, fallback };
+  return { property, zones, hasUnknown: zones.size < read, fallback };
 }
 
 /** To make a zone costs a hundred times what a look at its clocks does. */

@@ -53,7 +53,6 @@ export async function sendDraft(
 }
 
 function localTimeOfNow() {
-  const message =
-    'local_time goes with scheduled_at, whose hour each contact gets it at; give a time, or local_time false.';
+  const message = 'local_time goes with scheduled_at: the time that the clocks of each contact have to show.';
   return refuse('validation_error', { status: 422, say: message, errors: [{ path: 'local_time', message }] });
 }
