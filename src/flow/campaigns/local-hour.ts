@@ -49,10 +49,12 @@ function due(
   { moments, at, otherwise }: { moments: ReadonlyMap<number, readonly string[]>; at: number; otherwise: number },
 ): Filter {
   const here = moments.get(at) ?? [];
-  const names = (values: readonly string[]): Filter =>
-    property && values.length > 0
-      ? { kind: 'text', place: { of: 'property', propertyId: property.id, slot: property.slot }, op: 'in', values }
-      : { kind: 'never' };
+  const names = (values: readonly string[]): Filter => {
+    if (!property || values.length === 0) return { kind: 'never' };
+    const place = { of: 'property', propertyId: property.id, slot: property.slot } as const;
+    // One value is a range of the index, read page by page.
+    return { kind: 'text', place, op: values.length === 1 ? 'eq' : 'in', values };
+  };
   const elsewhere = [...zones.keys()].filter((text) => !here.includes(text));
   const part: Filter = at === otherwise ? { kind: 'none', of: [names(elsewhere)] } : names(here);
   return { kind: 'all', of: [filter, part] };
