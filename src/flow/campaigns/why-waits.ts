@@ -1,5 +1,5 @@
 import type { World } from '../../platform/world/index.ts';
-import type { BroadcastRow, WaitingReason } from '../../resources/broadcasts/index.ts';
+import type { BroadcastRow, Obstacle } from '../../resources/broadcasts/index.ts';
 import { maySend } from '../../resources/domains/index.ts';
 import { createSendSwitch } from '../../resources/instance/index.ts';
 import { suspendedAmong } from '../../resources/teams/index.ts';
@@ -7,9 +7,7 @@ import { isTeamHeld, waitingOfBroadcast } from '../mail/queue/index.ts';
 import type { Route } from './read-route.ts';
 
 /** Asked before each page: what keeps a broadcast from moving, and passes by itself or by an operator's hand. */
-export function createWhyWaits(
-  world: World,
-): (broadcast: BroadcastRow, route: Route) => Promise<WaitingReason | undefined> {
+export function createWhyWaits(world: World): (broadcast: BroadcastRow, route: Route) => Promise<Obstacle | undefined> {
   const { db, config } = world;
   // A few pages: a cancel, a hold and a full disk cost little, and the queue never runs dry.
   const queuedMax = config.broadcasts.queued_max;
