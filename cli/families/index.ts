@@ -5,14 +5,8 @@
 export { apiKeys } from './api-keys.ts';
 export { audit, operatorAudit } from './audit.ts';
 export { attachments } from './attachments.ts';
-export {
-  broadcastExclusions,
-  broadcastInWords,
-  broadcastLinks,
-  broadcastRecipients,
-  broadcasts,
-  resumeIt,
-} from './broadcasts.ts';
+export { broadcastExclusions, broadcastLinks, broadcastRecipients } from './broadcast-reports.ts';
+export { broadcastInWords, broadcasts, resumeIt } from './broadcasts.ts';
 export { contactProperties } from './contact-properties.ts';
 export { contactImports, importInWords } from './contact-imports.ts';
 export { contactActivity, contacts } from './contacts.ts';
