@@ -6,7 +6,6 @@ import { textOfHtml } from '../../protocol/read-message/index.ts';
 import { escapeHtml } from '../../protocol/safe-html/index.ts';
 import { endOfBody } from '../../protocol/track-links/index.ts';
 import { declaredProperties, type PropertyRow } from '../contact-properties/index.ts';
-import { noteImagesOf } from '../images/index.ts';
 import { insertSharedBody } from '../shared-bodies/index.ts';
 import { findTeam, type TeamRow } from '../teams/index.ts';
 import { findPublishedContent, type PublishedContent } from '../templates/index.ts';
@@ -49,7 +48,6 @@ export async function freezeBroadcast(
 ): Promise<Pinned> {
   const id = store.ids.uuid();
   const bodies = composeBodies(source, await aroundOf(tx, row));
-  await noteImagesOf(tx, row, bodies);
   await insertSharedBody(tx, { id, team_id: row.team_id, ...bodies, created_at: store.clock.now() });
   return { domain_id: domainId, body_id: id, template_version_id: source.template?.versionId ?? null };
 }

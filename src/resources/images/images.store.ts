@@ -31,7 +31,7 @@ export const findImage = (db: Executor, teamId: string, id: string): Promise<Ima
 export const findImageByHash = (db: Executor, teamId: string, hash: string): Promise<ImageRow | undefined> =>
   db.get<ImageRow>('select * from images where team_id = ? and content_hash = ?', [teamId, hash]);
 
-/** Locks it until the end of the transaction: a broadcast that is sent meanwhile finds it gone, or is found. */
+/** Locks it until the end of the transaction: a broadcast that is sent meanwhile waits, and finds it gone, or is found. */
 export function lockImage(tx: Executor, teamId: string, id: string): Promise<ImageRow | undefined> {
   const lock = tx.dialect === 'pg' ? ' for update' : '';
   return tx.get<ImageRow>(`select * from images where team_id = ? and id = ?${lock}`, [teamId, id]);

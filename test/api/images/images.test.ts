@@ -246,6 +246,23 @@ describe('DELETE /images/{id}', () => {
     expect(said(await desk.call('POST', `/broadcasts/${draft}/send`))).toEqual([422, 'validation_error']);
   });
 
+  it('of a send and a deletion at once, one finds the other', async () => {
+    const desk = await openDesk(scene);
+    const seen = new Set<string>();
+    for (let round = 0; round < 20; round++) {
+      const { body } = await upload(pngOf(4, 4, { salt: `round ${round}` }), { key: desk.team.key });
+      const id = await desk.make({ html: `<p>Hello, dear reader</p><img alt="" src="${body.url}">` });
+      const calls = [
+        () => desk.call('POST', `/broadcasts/${id}/send`, { scheduled_at: 'in 2 hours' }),
+        () => desk.call('DELETE', `/images/${body.id}`),
+      ];
+      const answers = await Promise.all((round % 2 ? calls.reverse() : calls).map((call) => call()));
+      const [sent, deleted] = round % 2 ? answers.reverse() : answers;
+      seen.add(`${sent?.status} ${deleted?.status}`);
+    }
+    for (const outcome of seen) expect(['200 409', '422 200']).toContain(outcome);
+  });
+
   it('counts what served pictures weigh, each once, and no others', async () => {
     const desk = await openDesk(scene);
     const urls: string[] = [];
