@@ -17,3 +17,7 @@ interface Envelope {
 }
 
 export type NewEvent = Envelope & Happening;
+
+/** Whether a machine opened or clicked, which no state and no count of people follows. */
+export const isByMachine = (event: Happening): boolean =>
+  (event.type === 'email.opened' || event.type === 'email.clicked') && event.data.machine === true;

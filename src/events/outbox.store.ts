@@ -1,5 +1,5 @@
 import { uuidsIn, type Executor } from '../platform/db/index.ts';
-import type { EventType } from './vocabulary.ts';
+import { UNTOLD, type EventType } from './vocabulary.ts';
 
 interface Recorded {
   id: string;
@@ -24,8 +24,8 @@ const LISTENER_COLUMNS = ['listener_id', 'event_id', 'type', 'created_at'] as co
  * event is lost between a state and its webhook. A disabled endpoint's events are kept, but nothing is due.
  */
 export async function fillOutbox(tx: Executor, events: readonly Recorded[]): Promise<void> {
-  // Nobody can subscribe to it, so accepting mail that is not scheduled does not even look.
-  const offered = events.filter((event) => event.type !== 'email.queued');
+  // Nobody can subscribe to these, so accepting mail that is not scheduled does not even look.
+  const offered = events.filter((event) => !isUntold(event.type));
   if (offered.length === 0) return;
   const subscribers = await subscribersOf(tx, [...new Set(offered.map((event) => event.teamId))]);
   if (subscribers.length === 0) return;
@@ -43,6 +43,8 @@ export async function fillOutbox(tx: Executor, events: readonly Recorded[]): Pro
   });
   if (heard.length > 0) await tx.insertMany('webhook_listener_events', LISTENER_COLUMNS, heard);
 }
+
+const isUntold = (type: EventType): boolean => (UNTOLD as readonly EventType[]).includes(type);
 
 const SAMPLE_COLUMNS = [...COLUMNS, 'is_test'] as const;
 

@@ -3,6 +3,7 @@ import { isDatabaseSetback, isUniqueViolation } from '../../platform/db/index.ts
 import type { ProcessMarks } from '../../platform/process-mark/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import type { Engagement } from './engagement.ts';
+import { createClickJudge } from './judge-clicks.ts';
 import { createRecordEngagements } from './record-engagements.ts';
 import { createRepeats } from './repeats.ts';
 import { openTrackJournal } from './track-journal.ts';
@@ -48,28 +49,35 @@ export function createTracking(world: World, runDir: string, marks?: ProcessMark
   let isStopped = false;
   let losing: string | undefined;
   let arrivals = 0;
+  /** When the last of what was written into the database was noted. */
+  let recordedAt = 0;
+  const judge = createClickJudge(world, () => (journal.waitingBytes() === 0 ? Infinity : recordedAt));
   if (journal.waitingBytes() > 0) {
     world.log.info({ bytes: journal.waitingBytes() }, 'recording the opens and clicks that an earlier process noted');
   }
   start();
+  judge.start();
 
   return {
-    note({ emailId, ipAddress, userAgent: wholeUserAgent, link }, onNoted) {
+    note({ emailId, ipAddress, userAgent: wholeUserAgent, link, machine }, onNoted) {
       const userAgent = wholeUserAgent.slice(0, USER_AGENT_CHARS_MAX);
       if (isStopped) return onNoted();
-      if (isRepeat(emailId, ipAddress, userAgent, link ?? '')) {
+      if (isRepeat(emailId, ipAddress, userAgent, link ?? '', machine ? 'machine' : '')) {
         // What it repeats may be waiting for its write.
         if (unwritten.length === 0) onNoted();
         else unwritten.push({ onNoted });
         return;
       }
-      const engagement = { id: world.ids.uuid(), at: world.clock.now(), emailId, ipAddress, userAgent };
+      const engagement: Engagement = { id: world.ids.uuid(), at: world.clock.now(), emailId, ipAddress, userAgent };
+      if (link !== undefined) engagement.link = link;
+      if (machine) engagement.machine = true;
       if (unwritten.length === 0) setImmediate(writeTurn);
-      unwritten.push({ engagement: link === undefined ? engagement : { ...engagement, link }, onNoted });
+      unwritten.push({ engagement, onNoted });
     },
     async settled() {
       writeTurn();
       await recordNow();
+      await judge.idle();
     },
     async close(graceMs) {
       writeTurn();
@@ -79,6 +87,7 @@ export function createTracking(world: World, runDir: string, marks?: ProcessMark
       isStopped = true;
       cancel();
       cancelRetry?.();
+      await judge.stop(graceMs);
       journal.close();
     },
   };
@@ -154,6 +163,8 @@ export function createTracking(world: World, runDir: string, marks?: ProcessMark
       world.log.error({ err: error, emailId: engagements[0]?.emailId }, 'a reading could not be recorded');
     }
     journal.settle(taken);
+    recordedAt = engagements.at(-1)?.at ?? recordedAt;
+    judge.wake();
   }
 
   function retryLater(error: unknown): void {
