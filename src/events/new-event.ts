@@ -19,5 +19,4 @@ interface Envelope {
 export type NewEvent = Envelope & Happening;
 
 /** Whether a machine opened or clicked, which no state and no count of people follows. */
-export const isByMachine = (event: Happening): boolean =>
-  (event.type === 'email.opened' || event.type === 'email.clicked') && event.data.machine === true;
+export const isByMachine = ({ data }: Happening): boolean => data !== undefined && 'machine' in data;
