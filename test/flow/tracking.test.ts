@@ -1,10 +1,13 @@
+import { rmSync } from 'node:fs';
 import { Resolver } from 'node:dns/promises';
 import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTracking } from '../../src/flow/tracking/index.ts';
 import { clickToken } from '../../src/protocol/track-links/index.ts';
 import { confirmationUrl } from '../../src/resources/contacts/index.ts';
 import { linksTo } from '../rig/preference-pages.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
+import { scratchFolder } from '../rig/scratch.ts';
 import { sceneFor, startWebhookReceiver } from '../rig/webhook-receiver.ts';
 import { HOUR } from './mail.ts';
 import { BROWSER, engagements, follow, macOf, readMail, sendHtml, trackingDomain } from './reader.ts';
@@ -336,6 +339,27 @@ describe('clicks on many links of one email', () => {
     await scene.restart();
     await follow(scene.url, links[2] ?? '');
     expect(await byWhom(id)).toEqual(Array.from({ length: 3 }, () => 'email.clicked machine'));
+  });
+
+  it('that come to several nodes are judged together, each once', async () => {
+    const mails = [await sendLinks(3), await sendLinks(3), await sendLinks(3)];
+    const runDirs = [1, 2].map(() => scratchFolder('rasket-test-'));
+    const nodes = runDirs.map((dir) => createTracking(scene.app.world, dir));
+    const links = [1, 2, 3].map((n) => `https://example.com/${n}`);
+    for (const { id: emailId } of mails) {
+      for (const [n, link] of links.entries()) {
+        const click = { emailId, ipAddress: `192.0.2.${n}`, userAgent: BROWSER, link };
+        await new Promise<void>((onNoted) => (nodes[n] ?? scene.app.tracking)?.note(click, onNoted));
+      }
+    }
+    await Promise.all([...nodes, scene.app.tracking].map((node) => node?.settled()));
+    scene.clock.advance(7000);
+    await Promise.all([...nodes, scene.app.tracking].map((node) => node?.settled()));
+    for (const { id } of mails) expect(await byWhom(id)).toEqual(links.map(() => 'email.clicked machine'));
+    for (const [n, node] of nodes.entries()) {
+      await node.close(0);
+      rmSync(runDirs[n] ?? '', { recursive: true });
+    }
   });
 
   it('with tracking.burst_seconds = 0 stand at once, and are people’s', async () => {
