@@ -20,6 +20,7 @@ export {
   listBroadcastRecipients,
   listBroadcasts,
 } from './read-broadcasts.ts';
+export { contactZones, type ContactZones } from './contact-zones.ts';
 export { freezeBroadcast } from './freeze-broadcast.ts';
 export { LINK_KEYS, mergeValuesOf, rendered, renderSubject, type RecipientValues } from './merge-values.ts';
 export {
@@ -28,19 +29,20 @@ export {
   findBroadcast,
   type BroadcastRow,
   type BroadcastStatus,
+  type Obstacle,
   type WaitingReason,
 } from './broadcasts.store.ts';
 export {
   beginBroadcast,
+  beginPass,
   claimDueBroadcasts,
   failBroadcast,
   finishBroadcast,
   holdBroadcast,
   nextBroadcastAt,
   pauseBroadcast,
-  releaseAllBroadcasts,
-  releaseBroadcast,
-  renewLease,
   saveProgress,
+  waitForPass,
+  waitForStart,
   type PageDone,
 } from './leases.store.ts';
