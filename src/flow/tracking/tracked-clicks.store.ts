@@ -50,7 +50,8 @@ export async function removeClicks(tx: Executor, ids: readonly string[]): Promis
 /** When the one was clicked that has waited longest. */
 export async function oldestClickAt(tx: Executor): Promise<number | undefined> {
   const row = await tx.get<{ at: number | null }>('select min(clicked_at) as at from tracked_clicks', []);
-  return row?.at == null ? undefined : Number(row.at);
+  const at = row?.at ?? undefined;
+  return at === undefined ? undefined : Number(at);
 }
 
 const clickOf = (row: ClickRow): Click => ({

@@ -6,7 +6,7 @@ import type { Engagement } from './engagement.ts';
 import { createClickJudge } from './judge-clicks.ts';
 import { createRecordEngagements } from './record-engagements.ts';
 import { createRepeats } from './repeats.ts';
-import { openTrackJournal } from './track-journal.ts';
+import { openTrackJournal, type TrackJournal } from './track-journal.ts';
 
 export interface Tracking {
   /**
@@ -41,13 +41,13 @@ export function createTracking(world: World, runDir: string, marks?: ProcessMark
   // An embedded database has no other process.
   const isAlone = world.db.dialect === 'sqlite';
   const journal = openTrackJournal({ runDir, owner: world.ids.uuid(), bytesMax, isAlone, marks });
+  const write = createWrite(world, journal);
   let unwritten: { engagement?: Engagement; onNoted: () => void }[] = [];
   let recording: Promise<void> | undefined;
   let cancelRetry: (() => void) | undefined;
   let cancelPause: (() => void) | undefined;
   let batchMax = BATCH_MAX;
   let isStopped = false;
-  let losing: string | undefined;
   let arrivals = 0;
   /** When the last of what was written into the database was noted. */
   let recordedAt = 0;
@@ -68,11 +68,12 @@ export function createTracking(world: World, runDir: string, marks?: ProcessMark
         else unwritten.push({ onNoted });
         return;
       }
-      const engagement: Engagement = { id: world.ids.uuid(), at: world.clock.now(), emailId, ipAddress, userAgent };
-      if (link !== undefined) engagement.link = link;
-      if (machine) engagement.machine = true;
+      const known = { id: world.ids.uuid(), at: world.clock.now(), emailId, ipAddress, userAgent };
       if (unwritten.length === 0) setImmediate(writeTurn);
-      unwritten.push({ engagement, onNoted });
+      unwritten.push({
+        engagement: { ...known, ...(link !== undefined && { link }), ...(machine && { machine }) },
+        onNoted,
+      });
     },
     async settled() {
       writeTurn();
@@ -102,23 +103,6 @@ export function createTracking(world: World, runDir: string, marks?: ProcessMark
     if (!isWritten) return;
     arrivals += turn.length;
     start();
-  }
-
-  function write(engagements: Engagement[]): boolean {
-    try {
-      if (!journal.append(engagements)) return lose('the journal is full', { bytes: journal.waitingBytes() });
-      losing = undefined;
-      return true;
-    } catch (error) {
-      return lose('the journal cannot be written', { err: error });
-    }
-  }
-
-  /** Told once for each cause: the readers who come meanwhile would fill the log. */
-  function lose(cause: string, details: object): false {
-    if (losing !== cause) world.log.error(details, `opens and clicks are not recorded: ${cause}`);
-    losing = cause;
-    return false;
   }
 
   function start(): void {
@@ -173,6 +157,27 @@ export function createTracking(world: World, runDir: string, marks?: ProcessMark
       cancelRetry = undefined;
       start();
     });
+  }
+}
+
+/** Writes into the journal, and answers whether it could. */
+function createWrite(world: World, journal: TrackJournal): (engagements: Engagement[]) => boolean {
+  let losing: string | undefined;
+  return (engagements) => {
+    try {
+      if (!journal.append(engagements)) return lose('the journal is full', { bytes: journal.waitingBytes() });
+      losing = undefined;
+      return true;
+    } catch (error) {
+      return lose('the journal cannot be written', { err: error });
+    }
+  };
+
+  /** Told once for each cause: the readers who come meanwhile would fill the log. */
+  function lose(cause: string, details: object): false {
+    if (losing !== cause) world.log.error(details, `opens and clicks are not recorded: ${cause}`);
+    losing = cause;
+    return false;
   }
 }
 
