@@ -28,6 +28,7 @@ export const broadcastRecipients = {
     columns: [
       { name: 'email', label: 'Address', kind: 'name' },
       { name: 'count', label: 'Count' },
+      { name: 'machine_count', label: 'By machines' },
       { name: 'bounce_type', label: 'Bounce', kind: 'state' },
       {
         name: 'clicked_links',
@@ -74,6 +75,7 @@ export const broadcastLinks = {
       { name: 'url', label: 'Link', kind: 'long' },
       { name: 'clicks', label: 'Clicks' },
       { name: 'unique_clicks', label: 'Recipients' },
+      { name: 'machine_clicks', label: 'By machines' },
       ...asked<ItemOf<'listBroadcastLinks'>>({ name: 'id', label: 'Id', kind: 'id' }),
     ],
     empty: 'No link was clicked yet.',

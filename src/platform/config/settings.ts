@@ -162,6 +162,7 @@ export const sections = {
     scheme: oneOf(['https', 'http']),
     caa_issuer: network.hostName,
     scanner_seconds: integer({ min: 0, max: 60, ...seconds }),
+    burst_seconds: integer({ min: 0, max: 60, ...seconds }),
     journal_bytes: integer({ min: 65_536, max: 1_073_741_824, ...bytes }),
   },
   webhooks: {

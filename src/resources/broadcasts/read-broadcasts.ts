@@ -67,7 +67,9 @@ export async function listBroadcastExclusions(ctx: Ctx, id: string, page: Page) 
 export async function listBroadcastLinks(ctx: Ctx, id: string, page: Page) {
   await broadcastOf(ctx, id);
   const { rows, hasMore } = await linksPage(ctx.store.db, id, page);
-  const data = rows.map(({ id: linkId, url, clicks, unique_clicks }) => ({ id: linkId, url, clicks, unique_clicks }));
+  const data = rows.map(({ id: linkId, url, clicks, unique_clicks, machine_clicks }) => ({
+    ...{ id: linkId, url, clicks, unique_clicks, machine_clicks },
+  }));
   return { object: 'list' as const, has_more: hasMore, data };
 }
 
