@@ -6,6 +6,7 @@ import type { Ctx } from '../access/index.ts';
 import { clicksOf, exclusionsPage, linksPage, recipientsPage } from '../broadcast-recipients/index.ts';
 import { findContactsByIds } from '../contacts/index.ts';
 import { findBroadcast, listBroadcastRows, type BroadcastRow } from './broadcasts.store.ts';
+import { checkZones } from './check-zones.ts';
 import { runChecks } from './checks.ts';
 import { lookAround, runGate } from './gate.ts';
 import { presentBroadcast, presentBroadcastItem, presentRecipient } from './present.ts';
@@ -66,7 +67,9 @@ export async function listBroadcastExclusions(ctx: Ctx, id: string, page: Page) 
 export async function listBroadcastLinks(ctx: Ctx, id: string, page: Page) {
   await broadcastOf(ctx, id);
   const { rows, hasMore } = await linksPage(ctx.store.db, id, page);
-  const data = rows.map(({ id: linkId, url, clicks, unique_clicks }) => ({ id: linkId, url, clicks, unique_clicks }));
+  const data = rows.map(({ id: linkId, url, clicks, unique_clicks, machine_clicks }) => ({
+    ...{ id: linkId, url, clicks, unique_clicks, machine_clicks },
+  }));
   return { object: 'list' as const, has_more: hasMore, data };
 }
 
@@ -76,7 +79,8 @@ export async function getBroadcastChecklist(ctx: Ctx, id: string) {
   const row = await broadcastOf(ctx, id);
   const around = await lookAround(store, teamId, row);
   const { items, source } = await runGate(store, store.db, { teamId, row, around });
-  const checks = await runChecks(store.db, teamId, row, source);
+  const zones = await checkZones(store.db, teamId, row);
+  const checks = [...(await runChecks(store, store.db, teamId, row, source)), ...zones];
   return { object: 'broadcast_checklist' as const, gate: items, checks };
 }
 
