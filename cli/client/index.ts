@@ -27,7 +27,7 @@ export {
 export { mustRun, startOf, type Development } from './development.ts';
 export { CredentialsFault } from './credentials-fault.ts';
 export { readHistory, type EmailHistory, type Forwarded } from './email-history.ts';
-export { ApiFault, NAME_IT, NoAnswer } from './faults.ts';
+export { anotherProgram, ApiFault, NoAnswer } from './faults.ts';
 export {
   checkProfile,
   forgetKey,

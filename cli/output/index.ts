@@ -22,7 +22,7 @@ export {
 } from './items.ts';
 export { setOne, type KeyInUse } from './key-advice.ts';
 export { formatPairs, formatTable, openTable, type Column, type Table } from './table.ts';
-export { listFor } from './fault-advice.ts';
+export { adviceOfReason, listFor } from './fault-advice.ts';
 export { fitProse } from './prose.ts';
 export { openTerminal, type Style, type Terminal, type TerminalInput } from './terminal.ts';
 export { formatTime } from './time.ts';
