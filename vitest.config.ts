@@ -65,7 +65,7 @@ const onBoth = [
   'test/api/domain-claims/{races,verify-claim}.test.ts',
   'test/api/domains/{rotate-dkim,sweep-domains,verify-domain}.test.ts',
   'test/api/emails/{batch,history,idempotency,idempotency-between-nodes,list-emails,quotas,schedule,search-emails}.test.ts',
-  'test/api/findings/findings.test.ts',
+  'test/api/findings/*.test.ts',
   'test/api/images/images.test.ts',
   'test/api/inbound-rules/inbound-rules.test.ts',
   'test/api/logs/{read-logs,retention,search-logs}.test.ts',
