@@ -129,7 +129,7 @@ async function linkIds(tx: Executor, links: readonly Clicked[]): Promise<Map<str
       : "(select value->>'broadcast_id' as broadcast_id, value->>'url_hash' as url_hash from json_each(?)) as w";
   const rows = await tx.all<Pick<LinkRow, 'broadcast_id' | 'url_hash' | 'id'>>(
     `select l.broadcast_id, l.url_hash, l.id from ${wanted}
-      join broadcast_links l on l.broadcast_id = w.broadcast_id and l.url_hash = w.url_hash`,
+      cross join broadcast_links l where l.broadcast_id = w.broadcast_id and l.url_hash = w.url_hash`,
     [pairs],
   );
   return new Map(rows.map((row) => [linkKey({ broadcastId: row.broadcast_id, hash: row.url_hash }), row.id]));

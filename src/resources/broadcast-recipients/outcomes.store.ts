@@ -19,7 +19,10 @@ type Counter = (typeof COUNTERS)[number];
 
 type Change = Record<Counter, number> & { email_id: string; bounced: BounceType | null };
 
-/** Adds what happened to the reports of the broadcasts that these emails belong to, in one statement. */
+/**
+ * Adds what happened to the reports of the broadcasts that these emails belong to, in one statement. The join is ordered:
+ * SQLite with statistics of a time without broadcasts would read the whole report instead of these rows.
+ */
 export async function countOutcomes(tx: Executor, outcomes: readonly BroadcastOutcome[]): Promise<void> {
   const changes = new Map<string, Change>();
   for (const outcome of outcomes) {
@@ -36,7 +39,7 @@ export async function countOutcomes(tx: Executor, outcomes: readonly BroadcastOu
   const fields = [...COUNTERS, 'bounced'].map((name) => `d.${name}`).join(', ');
   const sql = `update broadcast_recipients set ${sets.join(', ')}, bounced = coalesce(d.bounced, broadcast_recipients.bounced)
     from (select r.broadcast_id, r.email_key, ${fields} from ${changesIn(tx)}
-      join broadcast_recipients r on r.email_id = d.email_id${inOneOrder(tx)}) as d
+      cross join broadcast_recipients r where r.email_id = d.email_id${inOneOrder(tx)}) as d
     where broadcast_recipients.broadcast_id = d.broadcast_id and broadcast_recipients.email_key = d.email_key`;
   await tx.run(sql, [JSON.stringify([...changes.values()])]);
 }

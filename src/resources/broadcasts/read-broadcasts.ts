@@ -79,7 +79,8 @@ export async function getBroadcastChecklist(ctx: Ctx, id: string) {
   const row = await broadcastOf(ctx, id);
   const around = await lookAround(store, teamId, row);
   const { items, source } = await runGate(store, store.db, { teamId, row, around });
-  const checks = [...(await runChecks(store.db, teamId, row, source)), ...(await checkZones(store.db, teamId, row))];
+  const zones = await checkZones(store.db, teamId, row);
+  const checks = [...(await runChecks(store, store.db, teamId, row, source)), ...zones];
   return { object: 'broadcast_checklist' as const, gate: items, checks };
 }
 
