@@ -8,7 +8,9 @@ import {
   renewLease,
   type BroadcastRow,
 } from '../../resources/broadcasts/index.ts';
+import { broadcastsInQueue } from '../mail/queue/index.ts';
 import { createCarryBroadcast } from './carry-broadcast.ts';
+import { judgeBroadcasts } from './judge-broadcasts.ts';
 
 export type Broadcasts = Pick<WorkLoop, 'idle' | 'wake' | 'state'> & {
   start(): Promise<void>;
@@ -34,6 +36,8 @@ export function createBroadcastLoop(world: World, wakeQueue: () => void): Broadc
     pollMs,
     capacity: () => atOnceMax - loop.inFlight(),
     async claim({ limit }) {
+      // Before the claim, and once a look: most broadcasts have all their emails in the queue before the first of them bounces.
+      await judgeBroadcasts(world, await broadcastsInQueue(db));
       const now = clock.now();
       const wanted = Math.min(limit, atOnceMax);
       const items = await db.tx((tx) =>

@@ -12,6 +12,7 @@ import {
   type WaitingReason,
 } from '../../resources/broadcasts/index.ts';
 import { countMembers } from '../../resources/contacts/index.ts';
+import { judgeBroadcasts } from './judge-broadcasts.ts';
 import { readRoute, type Route } from './read-route.ts';
 import { PAGE_MAX, sendPage, TakenOver } from './send-page.ts';
 import { createWhyWaits } from './why-waits.ts';
@@ -79,7 +80,7 @@ export function createCarryBroadcast(
     const pause = (until: number, reason: WaitingReason | undefined): Promise<void> =>
       pauseBroadcast(db, { id: broadcast.id, owner, until, reason });
     for (let page = 0; page < PAGES_A_TURN; page++) {
-      if (signal.aborted) return;
+      if (signal.aborted || (await judgeBroadcasts(world, [broadcast.id])).size > 0) return;
       const reason = await whyWaits(broadcast, route);
       if (reason) return pause(clock.now() + PAUSE_MS[reason], reason);
       const limit = pageSize(broadcast.rate_per_minute);

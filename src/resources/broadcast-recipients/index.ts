@@ -15,5 +15,5 @@ export {
 } from './broadcast-recipients.store.ts';
 export { clicksOf, linksPage, type LinkClicks, type LinkRow } from './links.store.ts';
 export { countClicks } from './links.store.ts';
-export { countOutcomes } from './outcomes.store.ts';
+export { countOutcomes, countsOf, type BroadcastCounts } from './outcomes.store.ts';
 export type { BounceType, BroadcastOutcome } from './outcome.ts';

@@ -31,6 +31,15 @@ export {
   type WaitingReason,
 } from './broadcasts.store.ts';
 export {
+  COVER_MAIL,
+  holdForOutcome,
+  holdRestored,
+  judgeable,
+  mailHoldsAmong,
+  type HeldForOutcome,
+  type MailHold,
+} from './holds.store.ts';
+export {
   beginBroadcast,
   claimDueBroadcasts,
   failBroadcast,

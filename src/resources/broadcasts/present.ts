@@ -1,5 +1,5 @@
 import { isoTime } from '../../platform/clock/index.ts';
-import type { LinkClicks, RecipientRow, RecipientType } from '../broadcast-recipients/index.ts';
+import type { BroadcastCounts, LinkClicks, RecipientRow, RecipientType } from '../broadcast-recipients/index.ts';
 import type { BroadcastRow, ListedBroadcast } from './broadcasts.store.ts';
 
 export function presentBroadcastItem(row: ListedBroadcast) {
@@ -18,13 +18,13 @@ export function presentBroadcastItem(row: ListedBroadcast) {
     excluded: row.excluded,
     total: row.total,
     held:
-      row.held_reason === null || row.held_since === null
+      row.held_reason === null || row.held_since === null || row.status === 'canceled'
         ? null
-        : { reason: row.held_reason, since: isoTime(row.held_since) },
+        : { reason: row.held_reason, since: isoTime(row.held_since), detail: row.held_detail },
   };
 }
 
-export function presentBroadcast(row: BroadcastRow) {
+export function presentBroadcast(row: BroadcastRow, counts: BroadcastCounts = NOTHING_CAME) {
   return {
     object: 'broadcast' as const,
     ...presentBroadcastItem(row),
@@ -38,8 +38,13 @@ export function presentBroadcast(row: BroadcastRow) {
     rate_per_minute: row.rate_per_minute,
     waiting_reason: row.waiting_reason,
     failed_reason: row.failed_reason,
+    counts,
   };
 }
+
+const NOTHING_CAME: BroadcastCounts = {
+  ...{ sent: 0, delivered: 0, opened: 0, clicked: 0, bounced: 0, complained: 0, unsubscribed: 0, suppressed: 0 },
+};
 
 interface Shown {
   type: RecipientType;

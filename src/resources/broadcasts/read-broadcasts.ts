@@ -3,7 +3,7 @@ import type { Page } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
 import { foldText } from '../../protocol/contact-filter/index.ts';
 import type { Ctx } from '../access/index.ts';
-import { clicksOf, exclusionsPage, linksPage, recipientsPage } from '../broadcast-recipients/index.ts';
+import { clicksOf, countsOf, exclusionsPage, linksPage, recipientsPage } from '../broadcast-recipients/index.ts';
 import { findContactsByIds } from '../contacts/index.ts';
 import { findBroadcast, listBroadcastRows, type BroadcastRow } from './broadcasts.store.ts';
 import { runChecks } from './checks.ts';
@@ -11,7 +11,8 @@ import { lookAround, runGate } from './gate.ts';
 import { presentBroadcast, presentBroadcastItem, presentRecipient } from './present.ts';
 
 export async function getBroadcast(ctx: Ctx, id: string) {
-  return presentBroadcast(await broadcastOf(ctx, id));
+  const row = await broadcastOf(ctx, id);
+  return presentBroadcast(row, (await countsOf(ctx.store.db, [id])).get(id));
 }
 
 export async function listBroadcasts({ store, teamId }: Ctx, query: QueryOf<'listBroadcasts'>, page: Page) {

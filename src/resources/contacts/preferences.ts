@@ -60,7 +60,7 @@ export function changePreferences(
     await apply(store, tx, { link, row, before, change, origin });
     // A private topic that was just left stays in sight, so that there is a way back.
     const after = await look(tx, link, new Set(before.topics.map(({ id }) => id)));
-    if (after && hasLeft(before, after)) await reportLeaving(tx, link);
+    if (after && hasLeft(before, after)) await reportLeaving(store, tx, link);
     return after;
   });
 }
@@ -71,8 +71,8 @@ const hasLeft = (before: Preferences, after: Preferences): boolean =>
   (after.topic?.subscription === 'opt_out' && before.topic?.subscription === 'opt_in');
 
 /** In the report of the broadcast whose mail the link stands in. */
-const reportLeaving = (tx: Executor, { emailId }: PreferenceLink): Promise<void> =>
-  emailId === null ? Promise.resolve() : countOutcomes(tx, [{ emailId, type: 'unsubscribed' }]);
+const reportLeaving = ({ ids }: Store, tx: Executor, { emailId }: PreferenceLink): Promise<void> =>
+  emailId === null ? Promise.resolve() : countOutcomes(tx, ids, [{ emailId, type: 'unsubscribed' }]);
 
 interface Applying {
   link: PreferenceLink;

@@ -57,7 +57,7 @@ async function reported(names: readonly string[]): Promise<Report> {
     emails: Object.fromEntries(rows.map((row) => [row.email.split('@')[0], row.email_id ?? ''])),
     count: (outcomes) =>
       db.tx(async (tx) => {
-        await countOutcomes(tx, outcomes);
+        await countOutcomes(tx, ids, outcomes);
         await countClicks(tx, () => ids.uuid(), outcomes);
       }),
     names: async (query) =>
