@@ -62,6 +62,22 @@ export interface Hold {
 export const holdsInForce = (db: Executor): Promise<Hold[]> =>
   db.all('select kind, value, reason, created_at from queue_holds order by id');
 
+export interface HeldBroadcast {
+  id: string;
+  name: string;
+  held_reason: string;
+  held_since: number;
+  held_detail: string | null;
+}
+
+/** The condition is that of the index. */
+export const heldBroadcasts = (db: Executor, whose: Whose): Promise<HeldBroadcast[]> =>
+  db.all(
+    `select id, name, held_reason, held_since, held_detail from broadcasts
+      where held_reason is not null and status <> 'canceled' ${ofTeam(whose)} limit ${COUNTED_MAX}`,
+    valuesOf(whose),
+  );
+
 /** Those of the emails that are the team's. */
 export async function emailsOfTeam(db: Executor, teamId: string, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();

@@ -3,6 +3,7 @@ import { findingOf, type Finding } from './finding.ts';
 import {
   domainsInTrouble,
   emailsOfTeam,
+  heldBroadcasts,
   holdsInForce,
   webhooksInTrouble,
   type DomainInTrouble,
@@ -14,7 +15,12 @@ const FAILING_MS = 60_000;
 
 /** What is wrong with the domains, webhooks and mail of one team, or where none is given of all of them. */
 export async function teamFindings(store: Store, teamId?: string): Promise<Finding[]> {
-  return [...(await ofDomains(store, teamId)), ...(await ofWebhooks(store, teamId)), ...(await ofHolds(store, teamId))];
+  return [
+    ...(await ofDomains(store, teamId)),
+    ...(await ofWebhooks(store, teamId)),
+    ...(await ofHolds(store, teamId)),
+    ...(await ofBroadcasts(store, teamId)),
+  ];
 }
 
 interface Trouble {
@@ -101,6 +107,25 @@ async function ownHolds(db: Store['db'], teamId: string, all: readonly Hold[]): 
   const emails = all.filter(({ kind }) => kind === 'email_id').map(({ value }) => value);
   const own = await emailsOfTeam(db, teamId, emails);
   return all.filter(({ kind, value }) => (kind === 'team_id' ? value === teamId : own.has(value)));
+}
+
+async function ofBroadcasts({ db }: Store, teamId: string | undefined): Promise<Finding[]> {
+  const rows = await heldBroadcasts(db, { teamId });
+  const theirs = teamId === undefined ? 'With a key of its team, see' : 'See';
+  return together(
+    'broadcast_held',
+    rows.map(({ id, held_since: since }) => ({ name: id, since })),
+    (id) => {
+      const row = rows.find((one) => one.id === id);
+      // What a broadcast is called is its team's.
+      const name = teamId === undefined ? id : (row?.name ?? id);
+      return {
+        summary: `The broadcast ${name} is held: ${row?.held_detail ?? row?.held_reason ?? ''}.`,
+        advice: { words: `${theirs} what it is about, then resume or cancel it`, command: `rasket broadcasts get ${id}` },
+      };
+    },
+    (count) => ({ summary: `${count} broadcasts are held.` }),
+  );
 }
 
 type Said = Partial<Pick<Finding, 'summary' | 'advice'>>;

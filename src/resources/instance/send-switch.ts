@@ -6,6 +6,8 @@ export interface SendSwitch {
   isOn: boolean;
   /** What the operator gave for switching it off; null where none was given, and while it is on. */
   reason: string | null;
+  /** It was switched off because the installation is a restored copy. */
+  isRestored?: boolean;
 }
 
 /** Of all mail, and of mail to many alone. */
