@@ -36,6 +36,7 @@ import {
   createNode,
   createWebhookRemoval,
   forgetIdempotencyKeys,
+  recogniseCopy,
   removeOrphanBlobs,
   removeOldAudit,
   type Node,
@@ -121,6 +122,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const world = await openWorld({ ...options, boundUrl: () => bound.url });
     toStop.push(() => closeWorld(world));
     await migrateStore(world);
+    await recogniseCopy(world);
     const node = createNode(world, { version: options.version, roles: [...roles] });
     toStop.push(node.stop);
     const marks = openProcessMarks(options.dataDir);

@@ -16,7 +16,7 @@ afterEach(() => desk.clear());
 
 describe('rasket backup', () => {
   // skipped because a PostgreSQL database is backed up there
-  it.skipIf(driver === 'pg')('makes a folder that sends what waited, made while mail is accepted', async () => {
+  it.skipIf(driver === 'pg')('makes a folder that sends what waited once that is confirmed, made while mail is accepted', async () => {
     // Accepts and sends nothing: all of it waits. What is large is kept in files, the rest in the database.
     await using scene = await startScene({ roles: ['http'] });
     const mail = await mailIn(scene);
@@ -34,6 +34,7 @@ describe('rasket backup', () => {
     const folder = desk.at('copies/monday');
     expect(fs.readdirSync(folder).sort()).toEqual([
       'blobs',
+      'copy-made-at',
       'installation.id',
       'instance.key',
       'office.key',
@@ -48,6 +49,11 @@ describe('rasket backup', () => {
     const after = await mail.send('after@one.example');
     await scene.app.close(0);
 
+    // Before any server: the confirmation is about the copy, and stays.
+    const shown = await desk.rasket(['sending', '--data', folder]);
+    expect(shown.stdout).toMatch(/^Sending is off: restored from a backup of 2.*, not confirmed\.\n$/);
+    const confirmed = await desk.rasket(['sending', 'on', '--data', folder]);
+    expect(confirmed.stdout).toBe('Sending is on.\n');
     const { config, clock, log } = scene.app.world;
     const app = await startApp({ config, dataDir: folder, clock, log, version: '0.0.0-test', roles: ['delivery'] });
     await app.queue?.idle();

@@ -61,3 +61,18 @@ export function mailHoldsAmong(db: Executor, ids: readonly string[]): Promise<Ma
     from broadcasts where ${among.sql} and held_reason in ${COVER_MAIL}`;
   return db.all<MailHold>(sql, [among.value]);
 }
+
+/** Makes all that is held since a restore go on; what is due goes out now. */
+export const resumeRestored = (db: Executor, at: number): Promise<number> =>
+  db.run(
+    `update broadcasts set held_reason = null, held_since = null, updated_at = ?,
+        status = case when status = 'scheduled' and scheduled_at <= ? then 'queued' else status end
+      where held_reason = 'restored' and held_reason is not null and status <> 'canceled'`,
+    [at, at],
+  );
+
+export async function countRestored(db: Executor): Promise<number> {
+  const sql = `select count(*) as n from broadcasts
+    where held_reason = 'restored' and held_reason is not null and status <> 'canceled'`;
+  return Number((await db.get<{ n: number }>(sql))?.n ?? 0);
+}

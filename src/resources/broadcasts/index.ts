@@ -32,10 +32,12 @@ export {
 } from './broadcasts.store.ts';
 export {
   COVER_MAIL,
+  countRestored,
   holdForOutcome,
   holdRestored,
   judgeable,
   mailHoldsAmong,
+  resumeRestored,
   type HeldForOutcome,
   type MailHold,
 } from './holds.store.ts';

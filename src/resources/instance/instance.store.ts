@@ -31,6 +31,16 @@ export async function addSetting(db: Executor, name: string, value: unknown, at:
   );
 }
 
+/** Of a database server: which one it is, and which of its databases this is. Always the same with SQLite. */
+export async function databaseIdentity(db: Executor): Promise<string> {
+  if (db.dialect !== 'pg') return 'sqlite';
+  const row = await db.get<{ server: string; oid: number }>(
+    `select system_identifier::text as server, oid from pg_control_system(), pg_database
+      where datname = current_database()`,
+  );
+  return row ? `${row.server} ${row.oid}` : 'unknown';
+}
+
 export interface SealedRow {
   id: string;
   sealed: string;
