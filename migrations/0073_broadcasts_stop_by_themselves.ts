@@ -32,14 +32,19 @@ export async function up(knex: Knex): Promise<void> {
     time(table, 'held_told_at');
   });
   // What is held, for findings, notices and the queue.
-  await knex.raw("create index broadcasts_held on broadcasts (id) where held_reason is not null and status <> 'canceled'");
+  await knex.raw(
+    "create index broadcasts_held on broadcasts (id) where held_reason is not null and status <> 'canceled'",
+  );
   // What is removed by age: the report and the shared body of what has ended.
   await knex.raw(
     "create index broadcasts_ended on broadcasts (team_id, updated_at) where body_id is not null and status in ('sent', 'canceled', 'failed')",
   );
+  // Whose report may still name a contact that is erased.
+  await knex.raw('create index broadcasts_reported on broadcasts (team_id, id) where body_id is not null');
 }
 
 export async function down(knex: Knex): Promise<void> {
+  await knex.raw('drop index broadcasts_reported');
   await knex.raw('drop index broadcasts_ended');
   await knex.raw('drop index broadcasts_held');
   await knex.schema.alterTable('broadcasts', (table) => {

@@ -21,7 +21,8 @@ export async function sending(wanted: string | undefined, options: SendingOption
   const { reason, marketing = false, broadcasts = false } = options;
   const words = `sending${marketing ? ' off --marketing' : ' off'}`;
   if (reason !== undefined && wanted !== 'off') throw new OperatorFault(`--reason goes with: rasket ${words}`);
-  if (broadcasts && (wanted !== 'on' || marketing)) throw new OperatorFault('--broadcasts goes with: rasket sending on');
+  if (broadcasts && (wanted !== 'on' || marketing))
+    throw new OperatorFault('--broadcasts goes with: rasket sending on');
   const name: SendSwitchName = marketing ? 'sending.marketing' : 'sending';
   const [all, toMany, restored] = await withStore(
     readConfig(options),

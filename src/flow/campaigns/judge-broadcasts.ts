@@ -32,10 +32,7 @@ const shareOf = (bad: number, of: number): string => `${Math.min(100, Math.round
  * Holds those of these broadcasts whose mail bounces or is reported as spam, by what came of it since somebody resumed it.
  * Answers the ids of what it held.
  */
-export async function judgeBroadcasts(
-  { db, clock, config, log }: World,
-  ids: readonly string[],
-): Promise<Set<string>> {
+export async function judgeBroadcasts({ db, clock, config, log }: World, ids: readonly string[]): Promise<Set<string>> {
   const held = new Set<string>();
   if (ids.length === 0) return held;
   const counts = await countsOf(db, ids);

@@ -13,6 +13,7 @@ export {
   type RecipientRow,
   type RecipientType,
 } from './broadcast-recipients.store.ts';
+export { eraseRecipient, removeLinks, removeRecipients } from './erasure.store.ts';
 export { clicksOf, linksPage, type LinkClicks, type LinkRow } from './links.store.ts';
 export { countClicks } from './links.store.ts';
 export { countOutcomes, countsOf, type BroadcastCounts } from './outcomes.store.ts';

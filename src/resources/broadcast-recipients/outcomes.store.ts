@@ -81,7 +81,17 @@ export async function countsOf(db: Executor, broadcastIds: readonly string[]): P
 
 const noChange = (emailId: string): Change => ({
   email_id: emailId,
-  ...{ sent: 0, delivered: 0, opened: 0, clicked: 0, complained: 0, suppressed: 0, unsubscribed: 0, bounces: 0, bounced: null },
+  ...{
+    sent: 0,
+    delivered: 0,
+    opened: 0,
+    clicked: 0,
+    complained: 0,
+    suppressed: 0,
+    unsubscribed: 0,
+    bounces: 0,
+    bounced: null,
+  },
 });
 
 function changesIn(tx: Executor): string {
@@ -89,7 +99,9 @@ function changesIn(tx: Executor): string {
     const counters = [...COUNTERS, 'bounces'].map((name) => `${name} int`).join(', ');
     return `jsonb_to_recordset(?::jsonb) as d(email_id uuid, bounced text, ${counters})`;
   }
-  const fields = ['email_id', 'bounced', 'bounces', ...COUNTERS].map((name) => `value->>'${name}' as ${name}`).join(', ');
+  const fields = ['email_id', 'bounced', 'bounces', ...COUNTERS]
+    .map((name) => `value->>'${name}' as ${name}`)
+    .join(', ');
   return `(select ${fields} from json_each(?)) as d`;
 }
 

@@ -30,6 +30,7 @@ export {
   type BroadcastStatus,
   type WaitingReason,
 } from './broadcasts.store.ts';
+export { endedReport, forgetReport } from './reports.store.ts';
 export {
   COVER_MAIL,
   countRestored,

@@ -46,6 +46,9 @@ const NOTHING_CAME: BroadcastCounts = {
   ...{ sent: 0, delivered: 0, opened: 0, clicked: 0, bounced: 0, complained: 0, unsubscribed: 0, suppressed: 0 },
 };
 
+/** Null once its contact was erased. */
+export const emailIn = ({ email }: Pick<RecipientRow, 'email'>): string | null => (email === '' ? null : email);
+
 interface Shown {
   type: RecipientType;
   /** Contacts that were not deleted since. */
@@ -58,7 +61,7 @@ export function presentRecipient(row: RecipientRow, { type, live, clicks }: Show
   return {
     id: row.id,
     contact_id: row.contact_id !== null && live.has(row.contact_id) ? row.contact_id : null,
-    email: row.email,
+    email: emailIn(row),
     ...(type === 'opened' && { count: row.opened }),
     ...(type === 'clicked' && {
       count: row.clicked,

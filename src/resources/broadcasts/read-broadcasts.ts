@@ -8,7 +8,7 @@ import { findContactsByIds } from '../contacts/index.ts';
 import { findBroadcast, listBroadcastRows, type BroadcastRow } from './broadcasts.store.ts';
 import { runChecks } from './checks.ts';
 import { lookAround, runGate } from './gate.ts';
-import { presentBroadcast, presentBroadcastItem, presentRecipient } from './present.ts';
+import { emailIn, presentBroadcast, presentBroadcastItem, presentRecipient } from './present.ts';
 
 export async function getBroadcast(ctx: Ctx, id: string) {
   const row = await broadcastOf(ctx, id);
@@ -59,7 +59,7 @@ export async function listBroadcastExclusions(ctx: Ctx, id: string, page: Page) 
   const data = rows.flatMap((row) =>
     row.excluded === null
       ? []
-      : [{ id: row.id, contact_id: liveId(row.contact_id, live), email: row.email, reason: row.excluded }],
+      : [{ id: row.id, contact_id: liveId(row.contact_id, live), email: emailIn(row), reason: row.excluded }],
   );
   return { object: 'list' as const, has_more: hasMore, data };
 }

@@ -121,7 +121,10 @@ async function ofBroadcasts({ db }: Store, teamId: string | undefined): Promise<
       const name = teamId === undefined ? id : (row?.name ?? id);
       return {
         summary: `The broadcast ${name} is held: ${row?.held_detail ?? row?.held_reason ?? ''}.`,
-        advice: { words: `${theirs} what it is about, then resume or cancel it`, command: `rasket broadcasts get ${id}` },
+        advice: {
+          words: `${theirs} what it is about, then resume or cancel it`,
+          command: `rasket broadcasts get ${id}`,
+        },
       };
     },
     (count) => ({ summary: `${count} broadcasts are held.` }),

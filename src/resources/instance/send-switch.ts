@@ -46,7 +46,8 @@ export async function switchOffRestored(
   { madeAt, at }: { madeAt: string | undefined; at: number },
 ): Promise<void> {
   const before = await readSetting<SendSwitch>(tx, 'sending');
-  const was = before?.isOn === false && !before.isRestored && before.reason !== null ? `; before: ${before.reason}` : '';
+  const was =
+    before?.isOn === false && !before.isRestored && before.reason !== null ? `; before: ${before.reason}` : '';
   const from = madeAt === undefined ? 'restored copy' : `restored from a backup of ${madeAt}`;
   const reason = `${from}, not confirmed${was}`.slice(0, REASON_CHARS_MAX);
   await writeSetting(tx, 'sending', { isOn: false, reason, isRestored: true } satisfies SendSwitch, at);
