@@ -3,6 +3,7 @@ import type { Ctx } from '../access/index.ts';
 import { insertBroadcast, lockBroadcast, type BroadcastContent, type NewBroadcastRow } from './broadcasts.store.ts';
 import { lookAround } from './gate.ts';
 import { mustBeAddressed, readNewContent, readTemplateId } from './read-content.ts';
+import { prepareContent } from './prepare-content.ts';
 import { readWhen } from './read-when.ts';
 import { sendDraft } from './send-broadcast.ts';
 
@@ -16,6 +17,7 @@ export async function createBroadcast(ctx: Ctx, input: CreateBroadcastRequest) {
   if (input.template) content.template_id = await readTemplateId(store.db, teamId, input.template.id);
   const isSent = input.send === true;
   const around = isSent ? await lookAround(store, teamId, content) : undefined;
+  const prepared = isSent ? await prepareContent(store.db, teamId, content) : undefined;
   const row = draftOf(ctx, content);
   await store.db.tx(async (tx) => {
     await mustBeAddressed(tx, teamId, {
@@ -24,8 +26,8 @@ export async function createBroadcast(ctx: Ctx, input: CreateBroadcastRequest) {
     });
     await insertBroadcast(tx, row);
     const draft = around && (await lockBroadcast(tx, teamId, row.id));
-    if (draft)
-      await sendDraft(store, tx, draft, { around, scheduledAt, isAcknowledged: input.acknowledge_checks === true });
+    const isAcknowledged = input.acknowledge_checks === true;
+    if (draft) await sendDraft(store, tx, draft, { around, prepared, scheduledAt, isAcknowledged });
   });
   return broadcastNamed(row.id);
 }

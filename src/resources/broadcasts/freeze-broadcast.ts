@@ -5,9 +5,9 @@ import { keysOf, parseMerge, type MergeText } from '../../protocol/merge/index.t
 import { textOfHtml } from '../../protocol/read-message/index.ts';
 import { escapeHtml } from '../../protocol/safe-html/index.ts';
 import { endOfBody } from '../../protocol/track-links/index.ts';
-import { declaredProperties, type PropertyRow } from '../contact-properties/index.ts';
+import type { PropertyRow } from '../contact-properties/index.ts';
 import { insertSharedBody } from '../shared-bodies/index.ts';
-import { findTeam, type TeamRow } from '../teams/index.ts';
+import type { TeamRow } from '../teams/index.ts';
 import { findPublishedContent, type PublishedContent } from '../templates/index.ts';
 import type { BroadcastRow, Pinned } from './broadcasts.store.ts';
 import { builtInKey, LINK_KEYS, propertyNamed } from './merge-values.ts';
@@ -44,13 +44,9 @@ export async function freezeBroadcast(
   store: Store,
   tx: Executor,
   row: BroadcastRow,
-  { source, domainId }: { source: Source; domainId: string },
+  { source, bodies, domainId }: { source: Source; bodies: Bodies; domainId: string },
 ): Promise<Pinned> {
-  const team = await findTeam(tx, row.team_id);
-  if (!team) throw new Error(`the team of the broadcast ${row.id} is gone`);
-  const properties = await declaredProperties(tx, row.team_id);
   const id = store.ids.uuid();
-  const bodies = composeBodies(source, { previewText: row.preview_text, team, properties });
   await insertSharedBody(tx, { id, team_id: row.team_id, ...bodies, created_at: store.clock.now() });
   return { domain_id: domainId, body_id: id, template_version_id: source.template?.versionId ?? null };
 }

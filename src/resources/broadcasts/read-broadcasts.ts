@@ -4,6 +4,7 @@ import { notFound, refuse } from '../../platform/refusal/index.ts';
 import { foldText } from '../../protocol/contact-filter/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { clicksOf, countsOf, exclusionsPage, linksPage, recipientsPage } from '../broadcast-recipients/index.ts';
+import { declaredProperties } from '../contact-properties/index.ts';
 import { findContactsByIds } from '../contacts/index.ts';
 import { findBroadcast, listBroadcastRows, type BroadcastRow } from './broadcasts.store.ts';
 import { runChecks } from './checks.ts';
@@ -77,7 +78,7 @@ export async function getBroadcastChecklist(ctx: Ctx, id: string) {
   const row = await broadcastOf(ctx, id);
   const around = await lookAround(store, teamId, row);
   const { items, source } = await runGate(store, store.db, { teamId, row, around });
-  const checks = await runChecks(store.db, teamId, row, source);
+  const checks = runChecks({ written: row, source, properties: await declaredProperties(store.db, teamId) });
   return { object: 'broadcast_checklist' as const, gate: items, checks };
 }
 

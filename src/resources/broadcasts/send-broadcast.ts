@@ -3,9 +3,10 @@ import type { Executor } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { findBroadcast, lockBroadcast, markSent, type BroadcastRow } from './broadcasts.store.ts';
-import { mustPass, runChecks } from './checks.ts';
+import { mustPass } from './checks.ts';
 import { freezeBroadcast } from './freeze-broadcast.ts';
 import { lookAround, refusalOf, runGate, type Surroundings } from './gate.ts';
+import { prepareContent, stillPrepared, type PreparedContent } from './prepare-content.ts';
 import { readWhen } from './read-when.ts';
 import { inOtherStatus } from './status-faults.ts';
 
@@ -15,17 +16,20 @@ export async function sendBroadcast({ store, teamId }: Ctx, id: string, input: S
   const seen = await findBroadcast(store.db, teamId, id);
   if (!seen) throw notFound('Broadcast');
   const around = await lookAround(store, teamId, seen);
+  const prepared = seen.status === 'draft' ? await prepareContent(store.db, teamId, seen) : undefined;
   await store.db.tx(async (tx) => {
     const row = await lockBroadcast(tx, teamId, id);
     if (!row) throw notFound('Broadcast');
     if (row.status !== 'draft') throw inOtherStatus(row, 'only a draft can be sent', 403);
-    await sendDraft(store, tx, row, { around, scheduledAt, isAcknowledged: input.acknowledge_checks === true });
+    await sendDraft(store, tx, row, { around, prepared, scheduledAt, isAcknowledged: input.acknowledge_checks === true });
   });
   return { id };
 }
 
 interface Sending {
   around: Surroundings;
+  /** Before the transaction, which others wait for. */
+  prepared: PreparedContent | undefined;
   scheduledAt: number | null;
   isAcknowledged: boolean;
 }
@@ -35,13 +39,14 @@ export async function sendDraft(
   store: Ctx['store'],
   tx: Executor,
   row: BroadcastRow,
-  { around, scheduledAt, isAcknowledged }: Sending,
+  { around, prepared, scheduledAt, isAcknowledged }: Sending,
 ): Promise<void> {
   const gate = await runGate(store, tx, { teamId: row.team_id, row, around });
   const refusal = refusalOf(gate);
   const { domain, source } = gate;
   if (refusal || !domain || !source) throw refusal ?? new Error('the gate passed without a domain or a body');
-  if (!isAcknowledged) mustPass(await runChecks(tx, row.team_id, row, source));
-  const pinned = await freezeBroadcast(store, tx, row, { source, domainId: domain.id });
+  const { checks, bodies } = await stillPrepared(tx, row.team_id, { row, source, before: prepared });
+  if (!isAcknowledged) mustPass(checks);
+  const pinned = await freezeBroadcast(store, tx, row, { source, bodies, domainId: domain.id });
   await markSent(tx, row.id, { pinned, scheduledAt, isAcknowledged, at: store.clock.now() });
 }
