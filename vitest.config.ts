@@ -49,7 +49,7 @@ const apart = ['tidy', 'driver', 'peers', 'browser', 'bench'].map((folder) => `t
 // a store out. The other files run on PostgreSQL as the project `pg-rest`, in `npm run test:all`.
 const onBoth = [
   'test/platform/*.test.ts',
-  'test/fault/{kill,late-commit,late-settle,send-statement-faults,steps}.test.ts',
+  'test/fault/{broadcast-busy,kill,late-commit,late-settle,send-statement-faults,steps}.test.ts',
   'test/flow/{accept-turns,ambiguous,broadcasts,broadcast-holds,broadcast-upkeep,cancel-race,claim-plan,claims,fair-claims,falls-due,held-mail,interruptions,listen-nodes,model,restored-copy}.test.ts',
   'test/flow/{queue-by-hand-races,rekey,retention-model,retention,sweep,tracking,tracking-hosts,webhook-retention,webhooks-failing}.test.ts',
   'test/flow/{playground-page,webhooks-nodes,webhooks-outbox}.test.ts',

@@ -1,5 +1,4 @@
 import type { Knex } from 'knex';
-import { columnsFor } from './columns.ts';
 
 const COUNTS = ['sent', 'delivered', 'opened', 'clicked', 'bounced', 'complained', 'unsubscribed', 'suppressed'];
 
@@ -20,7 +19,6 @@ export async function up(knex: Knex): Promise<void> {
   const sums = COUNTS.map((name) => `sum(case when ${name === 'bounced' ? 'bounces' : name} > 0 then 1 else 0 end)`);
   await knex.raw(`insert into broadcast_counts (broadcast_id, shard, ${COUNTS.join(', ')})
     select broadcast_id, 0, ${sums.join(', ')} from broadcast_recipients where email_id is not null group by broadcast_id`);
-  const { time } = columnsFor(knex);
   await knex.schema.alterTable('broadcasts', (table) => {
     // The figures that held it, in words.
     table.text('held_detail');
@@ -28,10 +26,8 @@ export async function up(knex: Knex): Promise<void> {
     for (const name of ['delivered', 'bounced', 'complained']) {
       table.integer(`resumed_${name}`).notNullable().defaultTo(0);
     }
-    // When its admins were told that it is held.
-    time(table, 'held_told_at');
   });
-  // What is held, for findings, notices and the queue.
+  // What is held, for findings.
   await knex.raw(
     "create index broadcasts_held on broadcasts (id) where held_reason is not null and status <> 'canceled'",
   );
@@ -48,7 +44,7 @@ export async function down(knex: Knex): Promise<void> {
   await knex.raw('drop index broadcasts_ended');
   await knex.raw('drop index broadcasts_held');
   await knex.schema.alterTable('broadcasts', (table) => {
-    table.dropColumns('held_detail', 'resumed_delivered', 'resumed_bounced', 'resumed_complained', 'held_told_at');
+    table.dropColumns('held_detail', 'resumed_delivered', 'resumed_bounced', 'resumed_complained');
   });
   await knex.schema.alterTable('broadcast_recipients', (table) => void table.dropColumn('bounces'));
   await knex.schema.dropTable('broadcast_counts');

@@ -31,7 +31,7 @@ export async function holdForOutcome(
   id: string,
   { reason, detail, at }: HeldForOutcome,
 ): Promise<boolean> {
-  const sql = `update broadcasts set held_reason = ?, held_since = ?, held_detail = ?, held_told_at = null,
+  const sql = `update broadcasts set held_reason = ?, held_since = ?, held_detail = ?,
       waiting_reason = null, lease_owner = null, lease_until = null
     where id = ? and held_reason is null and status in ('sending', 'sent')`;
   return (await tx.run(sql, [reason, at, detail, id])) === 1;
@@ -40,11 +40,11 @@ export async function holdForOutcome(
 /** Holds all that is under way, scheduled, or has mail in the queue; answers how many that are. */
 export const holdRestored = (tx: Executor, at: number): Promise<number> =>
   tx.run(
-    `update broadcasts set held_reason = 'restored', held_since = ?, held_detail = null, held_told_at = ?,
+    `update broadcasts set held_reason = 'restored', held_since = ?, held_detail = null,
         waiting_reason = null, lease_owner = null, lease_until = null
       where held_reason is null and (status in ('scheduled', 'queued', 'sending') or (status = 'sent'
         and exists (select 1 from deliveries where deliveries.broadcast_id = broadcasts.id)))`,
-    [at, at],
+    [at],
   );
 
 export interface MailHold {

@@ -21,7 +21,12 @@ export async function sendBroadcast({ store, teamId }: Ctx, id: string, input: S
     const row = await lockBroadcast(tx, teamId, id);
     if (!row) throw notFound('Broadcast');
     if (row.status !== 'draft') throw inOtherStatus(row, 'only a draft can be sent', 403);
-    await sendDraft(store, tx, row, { around, prepared, scheduledAt, isAcknowledged: input.acknowledge_checks === true });
+    await sendDraft(store, tx, row, {
+      around,
+      prepared,
+      scheduledAt,
+      isAcknowledged: input.acknowledge_checks === true,
+    });
   });
   return { id };
 }
