@@ -51,6 +51,8 @@ describe('rasket backup', () => {
       const after = await mail.send('after@one.example');
       await scene.app.close(0);
 
+      const looked = await desk.rasket(['doctor'], { env: { RASKET_DATA: folder } });
+      expect(looked.stdout).toMatch(/\brestored\b.*rasket sending on/s);
       // Before any server: the confirmation is about the copy, and stays.
       const shown = await desk.rasket(['sending', '--data', folder]);
       expect(shown.stdout).toMatch(/^Sending is off: restored from a backup of 2.*, not confirmed\.\n$/);
