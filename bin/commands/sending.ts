@@ -1,4 +1,5 @@
 import { readCopyMark } from '../../src/platform/installation-mark/index.ts';
+import { recogniseCopy } from '../../src/recognise-copy.ts';
 import { countRestored, resumeRestored } from '../../src/resources/broadcasts/index.ts';
 import {
   createSendSwitch,
@@ -30,7 +31,7 @@ export async function sending(wanted: string | undefined, options: SendingOption
     async (store) => {
       // A copy that no server was started on yet would switch sending off again.
       if (readCopyMark(store.dataDir) !== undefined) {
-        await (await import('../../src/flow/upkeep/index.ts')).recogniseCopy(store);
+        await recogniseCopy(store);
       }
       if (wanted !== undefined) await setSending(store, { isOn: wanted === 'on', reason }, name);
       if (broadcasts) await resumeRestored(store.db, store.clock.now());

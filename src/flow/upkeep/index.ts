@@ -5,7 +5,6 @@
 export { createNode, type Node } from './node.ts';
 export { forgetIdempotencyKeys } from './forget-idempotency-keys.ts';
 export { createRemoval, type Removed } from './remove-expired.ts';
-export { recogniseCopy } from './recognise-copy.ts';
 export { removeOldAudit } from './remove-old-audit.ts';
 export { createLogRemoval } from './remove-old-logs.ts';
 export { createWebhookRemoval, type WebhooksRemoved } from './remove-old-webhook-events.ts';

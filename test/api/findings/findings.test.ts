@@ -75,32 +75,6 @@ describe('sending is off', () => {
   });
 });
 
-describe('a broadcast that is held', () => {
-  it('is told to its team by its name and with the figures, to the operator by its id, and to no other team', async () => {
-    const { scene, team } = trouble;
-    const draft = { from: 'news@example.com', subject: 'News of November' };
-    const { body } = await scene.api('POST', '/broadcasts', { key: team.key, body: draft });
-    const detail = '12 of 150 emails bounced (8 %); the limit is 5 %';
-    const hold = (reason: string | null) =>
-      scene.app.world.db.run(
-        'update broadcasts set status = ?, held_reason = ?, held_detail = ?, held_since = ? where id = ?',
-        [...[reason === null ? 'draft' : 'sending', reason, reason && detail, scene.clock.now(), body.id]],
-      );
-    await hold('bounces');
-    const told = await all();
-    const held = { code: 'broadcast_held', severity: 'warning', subjects: [body.id], since: now() };
-    expect(told).toMatchObject({
-      team: [{ ...held, summary: `The broadcast News of November is held: ${detail}.` }],
-      operator: [{ ...held, summary: `The broadcast ${body.id} is held: ${detail}.` }],
-      ready: { findings: [{ code: 'broadcast_held', summary: 'A broadcast is held.' }] },
-    });
-    expect(told.team[0]?.advice.command).toBe(`rasket broadcasts get ${body.id}`);
-    expect(await ofTeam((await scene.team()).key)).toEqual([]);
-    await hold(null);
-    expect(await all()).toMatchObject(NOTHING);
-  });
-});
-
 describe('holds', () => {
   it('on a team: it is told, no other team is, and the operator reads why', async () => {
     const other = await trouble.scene.team();

@@ -1,9 +1,9 @@
-import { isoTime } from '../../platform/clock/index.ts';
-import { readCopyMark, removeCopyMark } from '../../platform/installation-mark/index.ts';
-import { nodeIdOf } from '../../platform/process-mark/index.ts';
-import type { Store } from '../../platform/store/index.ts';
-import { holdRestored } from '../../resources/broadcasts/index.ts';
-import { isAway, settleHere, switchOffRestored } from '../../resources/instance/index.ts';
+import { isoTime } from './platform/clock/index.ts';
+import { readCopyMark, removeCopyMark } from './platform/installation-mark/index.ts';
+import { nodeIdOf } from './platform/process-mark/index.ts';
+import type { Store } from './platform/store/index.ts';
+import { holdRestored } from './resources/broadcasts/index.ts';
+import { isAway, settleHere, switchOffRestored } from './resources/instance/index.ts';
 
 /**
  * Asked once before anything is sent. A copy that was restored has waiting what the original has sent since, or will send: all
