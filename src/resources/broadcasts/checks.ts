@@ -1,6 +1,7 @@
 import { refuse } from '../../platform/refusal/index.ts';
 import { checkContent, type ContentCheck } from '../../protocol/content-checks/index.ts';
 import type { PropertyRow } from '../contact-properties/index.ts';
+import type { ImagesShown } from '../images/index.ts';
 import type { BroadcastContent } from './broadcasts.store.ts';
 import type { Source } from './freeze-broadcast.ts';
 import { builtInKey, propertyNamed } from './merge-values.ts';
@@ -9,11 +10,14 @@ interface Checked {
   written: Pick<BroadcastContent, 'subject' | 'preview_text'>;
   source: Source | undefined;
   properties: readonly PropertyRow[];
+  /** The pictures of the body that are our own. */
+  shown: ImagesShown;
 }
 
 /** The content checks, on what would go out now. */
-export function runChecks({ written, source, properties }: Checked): ContentCheck[] {
+export function runChecks({ written, source, properties, shown }: Checked): ContentCheck[] {
   return checkContent({
+    ...shown,
     subject: written.subject,
     previewText: written.preview_text,
     html: source?.html ?? null,

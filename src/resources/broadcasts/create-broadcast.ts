@@ -13,12 +13,12 @@ export const broadcastNamed = (id: string) => ({ object: 'broadcast' as const, i
 export async function createBroadcast(ctx: Ctx, input: CreateBroadcastRequest) {
   const { store, teamId } = ctx;
   const content = readNewContent(input);
-  const scheduledAt = readWhen(input.scheduled_at, store.clock.now());
+  const when = readWhen(input.scheduled_at, store.clock.now());
   if (input.template) content.template_id = await readTemplateId(store.db, teamId, input.template.id);
   const isSent = input.send === true;
   const around = isSent ? await lookAround(store, teamId, content) : undefined;
-  const prepared = isSent ? await prepareContent(store.db, teamId, content) : undefined;
   const row = draftOf(ctx, content);
+  const prepared = isSent ? await prepareContent(store, row) : undefined;
   await store.db.tx(async (tx) => {
     await mustBeAddressed(tx, teamId, {
       segmentId: isSent ? null : content.segment_id,
@@ -27,7 +27,8 @@ export async function createBroadcast(ctx: Ctx, input: CreateBroadcastRequest) {
     await insertBroadcast(tx, row);
     const draft = around && (await lockBroadcast(tx, teamId, row.id));
     const isAcknowledged = input.acknowledge_checks === true;
-    if (draft) await sendDraft(store, tx, draft, { around, prepared, scheduledAt, isAcknowledged });
+    const isLocal = draft?.local_time === 1;
+    if (draft) await sendDraft(store, tx, draft, { around, prepared, when, isLocal, isAcknowledged });
   });
   return broadcastNamed(row.id);
 }

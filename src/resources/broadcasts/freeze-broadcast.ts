@@ -5,9 +5,9 @@ import { keysOf, parseMerge, type MergeText } from '../../protocol/merge/index.t
 import { textOfHtml } from '../../protocol/read-message/index.ts';
 import { escapeHtml } from '../../protocol/safe-html/index.ts';
 import { endOfBody } from '../../protocol/track-links/index.ts';
-import type { PropertyRow } from '../contact-properties/index.ts';
+import { declaredProperties, type PropertyRow } from '../contact-properties/index.ts';
 import { insertSharedBody } from '../shared-bodies/index.ts';
-import type { TeamRow } from '../teams/index.ts';
+import { findTeam, type TeamRow } from '../teams/index.ts';
 import { findPublishedContent, type PublishedContent } from '../templates/index.ts';
 import type { BroadcastRow, Pinned } from './broadcasts.store.ts';
 import { builtInKey, LINK_KEYS, propertyNamed } from './merge-values.ts';
@@ -51,10 +51,19 @@ export async function freezeBroadcast(
   return { domain_id: domainId, body_id: id, template_version_id: source.template?.versionId ?? null };
 }
 
-interface Around {
+export interface Around {
   previewText: string | null;
   team: Pick<TeamRow, 'name' | 'sender_name' | 'postal_address'>;
   properties: readonly PropertyRow[];
+}
+
+export async function aroundOf(
+  db: Executor,
+  row: Pick<BroadcastRow, 'id' | 'team_id' | 'preview_text'>,
+): Promise<Around> {
+  const team = await findTeam(db, row.team_id);
+  if (!team) throw new Error(`the team of the broadcast ${row.id} is gone`);
+  return { previewText: row.preview_text, team, properties: await declaredProperties(db, row.team_id) };
 }
 
 /** The text is made from the HTML where there is none; each of them gets the way out that it lacks. */
@@ -74,6 +83,10 @@ export const hasWayOut = (text: string): boolean => {
   const keys = keysOf(parseMerge(text));
   return LINK_KEYS.some((key) => keys.has(key));
 };
+
+/** What mail programs show behind the subject, as it stands in the HTML. */
+export const settledPreview = (template: PublishedContent | undefined, { previewText, properties }: Around): string =>
+  settled(previewText ?? '', template, properties);
 
 /** Keys of ours in their own letter case, and the fallbacks of a template where no default of the text goes before them. */
 function settled(text: string, template: PublishedContent | undefined, properties: readonly PropertyRow[]): string {

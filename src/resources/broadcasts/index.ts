@@ -20,14 +20,19 @@ export {
   listBroadcastRecipients,
   listBroadcasts,
 } from './read-broadcasts.ts';
+export { contactZones, type ContactZones } from './contact-zones.ts';
 export { freezeBroadcast } from './freeze-broadcast.ts';
-export { LINK_KEYS, mergeValuesOf, rendered, renderSubject, type RecipientValues } from './merge-values.ts';
+export { mailFor, mergedMail, type MergedMail } from './merge-values.ts';
+export { previewBroadcast, renderMail, type RenderedMail } from './preview-broadcast.ts';
+export { mustBeTestable } from './gate.ts';
+export { inOtherStatus } from './status-faults.ts';
 export {
   broadcastNames,
   countBroadcasts,
   findBroadcast,
   type BroadcastRow,
   type BroadcastStatus,
+  type Obstacle,
   type WaitingReason,
 } from './broadcasts.store.ts';
 export { endedReport, forgetReport } from './reports.store.ts';
@@ -44,15 +49,15 @@ export {
 } from './holds.store.ts';
 export {
   beginBroadcast,
+  beginPass,
   claimDueBroadcasts,
   failBroadcast,
   finishBroadcast,
   holdBroadcast,
   nextBroadcastAt,
   pauseBroadcast,
-  releaseAllBroadcasts,
-  releaseBroadcast,
-  renewLease,
   saveProgress,
+  waitForPass,
+  waitForStart,
   type PageDone,
 } from './leases.store.ts';

@@ -1,12 +1,15 @@
-import { uuidsIn, withoutCommitNotice, type Executor } from '../../platform/db/index.ts';
+import { withoutCommitNotice, type Executor } from '../../platform/db/index.ts';
 import type { BroadcastRow, WaitingReason } from './broadcasts.store.ts';
 
 export interface ClaimOfBroadcasts {
   owner: string;
   now: number;
-  leaseUntil: number;
+  until: number;
   limit: number;
 }
+
+/** When it goes on, of those whose time is known. */
+const DUE = "coalesce(next_at, case when status = 'scheduled' then scheduled_at end)";
 
 /** Written as the index of what is due says it. */
 const OPEN = "status in ('scheduled', 'queued', 'sending')";
@@ -14,36 +17,19 @@ const OPEN = "status in ('scheduled', 'queued', 'sending')";
 /** Takes broadcasts that are under way, to be sent now, or due; none that is held or that another process has. Those come first that were not looked at for the longest time. */
 export async function claimDueBroadcasts(
   tx: Executor,
-  { owner, now, leaseUntil, limit }: ClaimOfBroadcasts,
+  { owner, now, until, limit }: ClaimOfBroadcasts,
 ): Promise<BroadcastRow[]> {
   const lock = tx.dialect === 'pg' ? ' for update skip locked' : '';
   const sql = withoutCommitNotice(`update broadcasts set lease_owner = ?, lease_until = ? where id in (
-      select id from broadcasts where ${OPEN} and (status <> 'scheduled' or scheduled_at <= ?)
+      select id from broadcasts where ${OPEN} and (${DUE} is null or ${DUE} <= ?)
         and held_reason is null and (lease_until is null or lease_until <= ?)
       order by coalesce(lease_until, 0), coalesce(scheduled_at, updated_at), id limit ?${lock})
     returning *`);
-  const rows = await tx.all<BroadcastRow>(sql, [owner, leaseUntil, now, now, limit]);
+  const rows = await tx.all<BroadcastRow>(sql, [owner, until, now, now, limit]);
   return rows.sort((a, b) => dueAt(a) - dueAt(b) || (a.id < b.id ? -1 : 1));
 }
 
 const dueAt = (row: BroadcastRow): number => Number(row.scheduled_at ?? row.updated_at);
-
-/** Answers which of them this owner still has. */
-export async function renewLease(
-  db: Executor,
-  { ids, owner, until }: { ids: readonly string[]; owner: string; until: number },
-): Promise<string[]> {
-  const among = uuidsIn(db.dialect, 'id', ids);
-  const sql = withoutCommitNotice(
-    `update broadcasts set lease_until = ? where ${among.sql} and lease_owner = ? returning id`,
-  );
-  return (await db.all<{ id: string }>(sql, [until, among.value, owner])).map(({ id }) => id);
-}
-
-export async function releaseBroadcast(db: Executor, { id, owner }: Held): Promise<void> {
-  const sql = 'update broadcasts set lease_owner = null, lease_until = null where id = ? and lease_owner = ?';
-  await db.run(withoutCommitNotice(sql), [id, owner]);
-}
 
 /** Gives it back until a time, for the reason that keeps it from moving; undefined where it only gives others their turn. */
 export async function pauseBroadcast(
@@ -58,16 +44,10 @@ export async function pauseBroadcast(
 /** When the next one is due, those included that another process has: its lease may run out. */
 export async function nextBroadcastAt(db: Executor, now: number): Promise<number | undefined> {
   const sql = `select min(open.at) as at from (
-      select case when status = 'scheduled' and scheduled_at > coalesce(lease_until, 0) then scheduled_at
-        else coalesce(lease_until, ?) end as at
+      select case when ${DUE} > coalesce(lease_until, 0) then ${DUE} else coalesce(lease_until, ?) end as at
       from broadcasts where ${OPEN} and held_reason is null) as open`;
   const row = await db.get<{ at: number | null }>(sql, [now]);
   return row?.at === null || row?.at === undefined ? undefined : Number(row.at);
-}
-
-/** For a database that one process bears: whoever held a lease is gone. */
-export async function releaseAllBroadcasts(db: Executor): Promise<void> {
-  await db.run(`update broadcasts set lease_owner = null, lease_until = null where ${OPEN}`);
 }
 
 /** A broadcast, and the process that has claimed it. */
@@ -79,11 +59,35 @@ export interface Held {
 /** From here on it is being sent; one that was sent in part keeps its beginning. Answers false where it was canceled or taken over. */
 export async function beginBroadcast(
   tx: Executor,
-  { id, owner, at, total }: Held & { at: number; total: number },
+  { id, owner, at, total, passAt = null }: Held & { at: number; total: number; passAt?: number | null },
 ): Promise<boolean> {
-  const sql = `update broadcasts set status = 'sending', started_at = coalesce(started_at, ?), total = coalesce(total, ?)
-    where id = ? and lease_owner = ? and ${OPEN}`;
-  return (await tx.run(sql, [at, total, id, owner])) === 1;
+  const sql = `update broadcasts set status = 'sending', started_at = coalesce(started_at, ?), total = coalesce(total, ?),
+    pass_at = ?, next_at = null where id = ? and lease_owner = ? and ${OPEN}`;
+  return (await tx.run(sql, [at, total, passAt, id, owner])) === 1;
+}
+
+/** Those are sent to now for whom it was waiting. Answers false where it was canceled or taken over. */
+export async function beginPass(tx: Executor, { id, owner }: Held): Promise<boolean> {
+  const sql = `update broadcasts set next_at = null, waiting_reason = null
+    where id = ? and lease_owner = ? and status = 'sending'`;
+  return (await tx.run(sql, [id, owner])) === 1;
+}
+
+/** Gives it back until the first contacts are due. */
+export async function waitForStart(db: Executor, { id, owner, nextAt }: Held & { nextAt: number }): Promise<void> {
+  const sql =
+    'update broadcasts set next_at = ?, lease_owner = null, lease_until = null where id = ? and lease_owner = ?';
+  await db.run(sql, [nextAt, id, owner]);
+}
+
+/** Gives it back until the next contacts are due; they are walked through from the first one. */
+export async function waitForPass(
+  tx: Executor,
+  { id, owner, passAt, nextAt }: Held & { passAt: number; nextAt: number },
+): Promise<boolean> {
+  const sql = `update broadcasts set pass_at = ?, next_at = ?, cursor_id = null, waiting_reason = 'local_hour',
+    lease_owner = null, lease_until = null where id = ? and lease_owner = ? and status = 'sending'`;
+  return (await tx.run(sql, [passAt, nextAt, id, owner])) === 1;
 }
 
 export interface PageDone extends Held {

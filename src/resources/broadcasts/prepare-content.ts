@@ -1,21 +1,17 @@
 import { nextTurn } from '../../platform/clock/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
+import type { Store } from '../../platform/store/index.ts';
 import type { ContentCheck } from '../../protocol/content-checks/index.ts';
-import { declaredProperties, type PropertyRow } from '../contact-properties/index.ts';
-import { findTeam, type TeamRow } from '../teams/index.ts';
-import type { BroadcastContent } from './broadcasts.store.ts';
+import { imagesShownIn } from '../images/index.ts';
+import type { BroadcastContent, BroadcastRow } from './broadcasts.store.ts';
 import { runChecks } from './checks.ts';
-import { composeBodies, sourceOf, type Bodies, type Source } from './freeze-broadcast.ts';
+import { aroundOf, composeBodies, sourceOf, type Bodies, type Source } from './freeze-broadcast.ts';
 
-type Written = Pick<BroadcastContent, 'subject' | 'preview_text' | 'html' | 'text' | 'template_id'>;
+type Written = Pick<BroadcastContent, 'subject' | 'preview_text' | 'html' | 'text' | 'template_id'> &
+  Pick<BroadcastRow, 'id' | 'team_id'>;
 
 /** All that checks and bodies are made from. */
-interface Inputs {
-  written: Pick<Written, 'subject' | 'preview_text'>;
-  source: Source;
-  team: TeamRow;
-  properties: readonly PropertyRow[];
-}
+type Inputs = Awaited<ReturnType<typeof inputsOf>>;
 
 /** What a send needs of the content; it takes up to seconds for the largest bodies. */
 export interface PreparedContent {
@@ -25,56 +21,47 @@ export interface PreparedContent {
 }
 
 /** Undefined where there is no body. */
-export async function prepareContent(db: Executor, teamId: string, row: Written): Promise<PreparedContent | undefined> {
-  const source = await sourceOf(db, { ...row, team_id: teamId });
-  return source && prepareFrom(db, teamId, { row, source });
-}
-
-async function prepareFrom(
-  db: Executor,
-  teamId: string,
-  { row, source }: { row: Written; source: Source },
-): Promise<PreparedContent> {
-  const inputs = await inputsFor(db, teamId, { row, source });
-  const checks = runChecks(inputs);
-  await nextTurn();
-  const bodies = composeBodies(source, { previewText: row.preview_text, ...inputs });
-  return { inputs, checks, bodies };
+export async function prepareContent(store: Store, row: Written): Promise<PreparedContent | undefined> {
+  const source = await sourceOf(store.db, row);
+  return source && prepareFrom(await inputsOf(store, store.db, row, source));
 }
 
 /** What was prepared before the transaction, if it still holds there; otherwise the content was changed meanwhile and is prepared anew. */
 export async function stillPrepared(
+  store: Store,
   tx: Executor,
-  teamId: string,
   { row, source, before }: { row: Written; source: Source; before: PreparedContent | undefined },
 ): Promise<PreparedContent> {
-  const now = await inputsFor(tx, teamId, { row, source });
-  return before && isSame(before.inputs, now) ? before : prepareFrom(tx, teamId, { row, source });
+  const now = await inputsOf(store, tx, row, source);
+  return before && isSame(before.inputs, now) ? before : prepareFrom(now);
 }
 
-async function inputsFor(
-  db: Executor,
-  teamId: string,
-  { row, source }: { row: Written; source: Source },
-): Promise<Inputs> {
-  const team = await findTeam(db, teamId);
-  if (!team) throw new Error(`the team ${teamId} of a broadcast is gone`);
-  const { subject, preview_text } = row;
-  return { written: { subject, preview_text }, source, team, properties: await declaredProperties(db, teamId) };
+async function prepareFrom(inputs: Inputs): Promise<PreparedContent> {
+  const { source, around, subject, shown } = inputs;
+  const written = { subject, preview_text: around.previewText };
+  const checks = runChecks({ written, source, properties: around.properties, shown });
+  await nextTurn();
+  return { inputs, checks, bodies: composeBodies(source, around) };
+}
+
+async function inputsOf(store: Store, db: Executor, row: Written, source: Source) {
+  const around = await aroundOf(db, row);
+  const shown = await imagesShownIn(store, db, row.team_id, source.html ?? '');
+  return { subject: row.subject, source, around, shown };
 }
 
 /** A published version never changes, and is known by its id. */
 function isSame(a: Inputs, b: Inputs): boolean {
-  const { name, sender_name, postal_address } = a.team;
   return (
-    a.written.subject === b.written.subject &&
-    a.written.preview_text === b.written.preview_text &&
+    a.subject === b.subject &&
     a.source.template?.versionId === b.source.template?.versionId &&
     a.source.html === b.source.html &&
     a.source.text === b.source.text &&
-    name === b.team.name &&
-    sender_name === b.team.sender_name &&
-    postal_address === b.team.postal_address &&
-    JSON.stringify(a.properties) === JSON.stringify(b.properties)
+    JSON.stringify(partsOf(a)) === JSON.stringify(partsOf(b))
   );
+}
+
+function partsOf({ around: { previewText, team, properties }, shown }: Inputs) {
+  const { name, sender_name, postal_address } = team;
+  return { previewText, name, sender_name, postal_address, properties, images: shown.known };
 }

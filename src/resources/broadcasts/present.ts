@@ -36,7 +36,9 @@ export function presentBroadcast(row: BroadcastRow, counts: BroadcastCounts = NO
     text: row.text,
     template_id: row.template_id,
     rate_per_minute: row.rate_per_minute,
+    local_time: row.local_time === 1,
     waiting_reason: row.waiting_reason,
+    next_at: row.waiting_reason === 'local_hour' && row.next_at !== null ? isoTime(row.next_at) : null,
     failed_reason: row.failed_reason,
     counts,
   };
@@ -62,9 +64,10 @@ export function presentRecipient(row: RecipientRow, { type, live, clicks }: Show
     id: row.id,
     contact_id: row.contact_id !== null && live.has(row.contact_id) ? row.contact_id : null,
     email: emailIn(row),
-    ...(type === 'opened' && { count: row.opened }),
+    ...(type === 'opened' && { count: row.opened, machine_count: row.machine_opened }),
     ...(type === 'clicked' && {
       count: row.clicked,
+      machine_count: row.machine_clicked,
       clicked_links: clicks.map((one) => ({ url: one.url, clicks: one.clicks })),
     }),
     ...(type === 'bounced' && row.bounced !== null && { bounce_type: row.bounced }),

@@ -5,8 +5,10 @@ import { foldText } from '../../protocol/contact-filter/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { clicksOf, countsOf, exclusionsPage, linksPage, recipientsPage } from '../broadcast-recipients/index.ts';
 import { declaredProperties } from '../contact-properties/index.ts';
+import { imagesShownIn } from '../images/index.ts';
 import { findContactsByIds } from '../contacts/index.ts';
 import { findBroadcast, listBroadcastRows, type BroadcastRow } from './broadcasts.store.ts';
+import { checkZones } from './check-zones.ts';
 import { runChecks } from './checks.ts';
 import { lookAround, runGate } from './gate.ts';
 import { emailIn, presentBroadcast, presentBroadcastItem, presentRecipient } from './present.ts';
@@ -68,7 +70,9 @@ export async function listBroadcastExclusions(ctx: Ctx, id: string, page: Page) 
 export async function listBroadcastLinks(ctx: Ctx, id: string, page: Page) {
   await broadcastOf(ctx, id);
   const { rows, hasMore } = await linksPage(ctx.store.db, id, page);
-  const data = rows.map(({ id: linkId, url, clicks, unique_clicks }) => ({ id: linkId, url, clicks, unique_clicks }));
+  const data = rows.map(({ id: linkId, url, clicks, unique_clicks, machine_clicks }) => ({
+    ...{ id: linkId, url, clicks, unique_clicks, machine_clicks },
+  }));
   return { object: 'list' as const, has_more: hasMore, data };
 }
 
@@ -78,7 +82,10 @@ export async function getBroadcastChecklist(ctx: Ctx, id: string) {
   const row = await broadcastOf(ctx, id);
   const around = await lookAround(store, teamId, row);
   const { items, source } = await runGate(store, store.db, { teamId, row, around });
-  const checks = runChecks({ written: row, source, properties: await declaredProperties(store.db, teamId) });
+  const zones = await checkZones(store.db, teamId, row);
+  const properties = await declaredProperties(store.db, teamId);
+  const shown = await imagesShownIn(store, store.db, teamId, source?.html ?? '');
+  const checks = [...runChecks({ written: row, source, properties, shown }), ...zones];
   return { object: 'broadcast_checklist' as const, gate: items, checks };
 }
 

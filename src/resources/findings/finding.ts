@@ -110,6 +110,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     'See why, then resume or cancel it',
     'rasket broadcasts list',
   ),
+  marketing_off: team(
+    'warning',
+    'Marketing mail is switched off.',
+    `${HERE}see why and switch it on`,
+    'rasket sending on --marketing',
+  ),
   certificate_expiring: installation(
     'warning',
     'The certificate of the SMTP ports expires soon.',

@@ -4,4 +4,11 @@
  * when no email has it any more.
  */
 export { findSharedBody, insertSharedBody, removeSharedBody, type SharedBodyRow } from './shared-bodies.store.ts';
-export { renderSharedBody, type RenderedBody, type SharedValues } from './render-shared-body.ts';
+export {
+  parseBody,
+  renderBody,
+  renderSharedBody,
+  type MergedBody,
+  type RenderedBody,
+  type SharedValues,
+} from './render-shared-body.ts';
