@@ -89,6 +89,11 @@ describe('GET /broadcasts/{id}/recipients', () => {
       of('a', 'email.opened', { isMachine: true }),
       of('b', 'email.opened', { isMachine: true }),
     ]);
+    // However often it happened to each of them.
+    await count([of('c', 'email.bounced', { bounce: 'permanent' }), of('b', 'email.complained')]);
+    expect((await desk.get(id)).counts).toEqual({
+      ...{ sent: 4, delivered: 2, opened: 1, clicked: 0, bounced: 3, complained: 1, unsubscribed: 1, suppressed: 1 },
+    });
     const found: Record<string, string> = {};
     for (const type of TYPES) found[type] = (await names(`type=${type}`)).join('');
     expect(found).toEqual({
