@@ -6,6 +6,7 @@ import { systemClock } from '../../src/platform/clock/index.ts';
 import type { Config } from '../../src/platform/config/index.ts';
 import { schemaState } from '../../src/platform/db/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
+import { readCopyMark } from '../../src/platform/installation-mark/index.ts';
 import { certificateFilesOf, examineCertificate } from '../../src/platform/server-tls/index.ts';
 import {
   certificateFindings,
@@ -97,7 +98,7 @@ async function lookWith(config: Config, options: Named): Promise<Look> {
       throw new OperatorFault(
         `The database is of an older version of rasket (${pending.length} migrations are missing); start the server, or run: rasket migrate --data ${dataDir}`,
       );
-    const found = await lookAtInstallation(store);
+    const found = withCopy(dataDir, await lookAtInstallation(store));
     if (found.nodes.length > 0) return found;
     const start = await startOf(options);
     const findings = found.findings.map((finding) =>
@@ -107,6 +108,12 @@ async function lookWith(config: Config, options: Named): Promise<Look> {
   } finally {
     await closeStore(store);
   }
+}
+
+/** Of a copy that no server was started on yet. */
+function withCopy(dataDir: string, found: Look): Look {
+  const isKnown = readCopyMark(dataDir) === undefined || found.findings.some(({ code }) => code === 'restored');
+  return isKnown ? found : { ...found, findings: [findingOf('restored'), ...found.findings] };
 }
 
 const startOf = async (options: Named): Promise<string> =>

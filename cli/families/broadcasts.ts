@@ -44,13 +44,23 @@ export const broadcastProgressInWords = ({ recipients, excluded, total }: Broadc
   return `${recipients + excluded}${of}: ${recipients} emails, ${excluded} left out`;
 };
 
+const heldInWords = ({ reason, detail }: NonNullable<Broadcast['held']>): string =>
+  detail === null ? reason : `${reason}, ${detail}`;
+
+/** To how many recipients it came, in a few words. */
+const countsInWords = ({ counts }: AnswerOf<'getBroadcast'>): string =>
+  Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .map(([what, count]) => `${count} ${what}`)
+    .join(', ');
+
 /** Status, progress and what it waits for, in a line each. */
 export function broadcastInWords(broadcast: Broadcast): string[] {
   const { status, held } = broadcast;
   const [reason, next] = 'failed_reason' in broadcast ? [broadcast.failed_reason, broadcast.next_at] : [null, null];
   return [
     `${status}  ${broadcastProgressInWords(broadcast)}`,
-    ...(held === null ? [] : [`It is held: ${held.reason}.`]),
+    ...(held === null ? [] : [`It is held: ${heldInWords(held)}.`]),
     ...(reason === null ? [] : [`It failed: ${reason}.`]),
     ...(next === null ? [] : [`It goes on at ${next}: contacts get it at their local hour.`]),
   ];
@@ -80,7 +90,7 @@ const topic: Field<Broadcast> = { name: 'topic_id', label: 'Topic', kind: 'id' }
 const held: Field<Broadcast> = {
   name: 'held',
   label: 'Held',
-  value: ({ held: hold }) => (hold === null ? '' : `since ${hold.since}: ${hold.reason}`),
+  value: ({ held: hold }) => (hold === null ? '' : `since ${hold.since}: ${heldInWords(hold)}`),
 };
 const rest: Field<Broadcast>[] = [
   { name: 'excluded', label: 'Left out' },
@@ -180,6 +190,7 @@ export const broadcasts = {
     path: { broadcast_id: BROADCAST },
     fields: [
       ...[id, name, status, progressOfOne, held],
+      { name: 'counts', label: 'Came of it', value: countsInWords },
       { name: 'waiting_reason', label: 'Waits for' },
       { name: 'next_at', label: 'Goes on', kind: 'time' },
       { name: 'failed_reason', label: 'Failed' },
@@ -264,7 +275,10 @@ export const broadcasts = {
       summary: 'stop a broadcast; what was created already goes out',
       example: `broadcasts cancel ${ID}`,
       path: { broadcast_id: BROADCAST },
-      only: { when: isUnderWay, says: 'only one that is scheduled, queued or being sent' },
+      only: {
+        when: (broadcast: Broadcast) => isUnderWay(broadcast) || broadcast.held !== null,
+        says: 'only one that is scheduled, queued, being sent or held',
+      },
       done: 'Canceled',
       destroys: {
         says: 'cancel the broadcast for good; emails that were created already go out',
