@@ -206,7 +206,8 @@ function createAudience(world: World, accept: Accept, wakeQueue: () => void) {
   const confirmations = createConfirmations(world, accept);
   return {
     ...{ imports, broadcasts, confirmations },
-    stops: [imports.stop, broadcasts.stop, confirmations.stop] satisfies Stop[],
+    // Batches and pages are short, and the next start goes on behind them: they get no grace.
+    stops: [() => imports.stop(0), () => broadcasts.stop(0), confirmations.stop] satisfies Stop[],
     async start() {
       await imports.start();
       await broadcasts.start();

@@ -151,7 +151,7 @@ describe('a broadcast', () => {
       subject: 'Overdue',
       scheduled_at: new Date(scene.clock.now() + HOUR).toISOString(),
     });
-    await scene.app.broadcasts?.stop();
+    await scene.app.broadcasts?.stop(0);
     scene.clock.advance(8 * HOUR);
     await scene.restart();
     await scene.settled();

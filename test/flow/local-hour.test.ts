@@ -188,7 +188,7 @@ describe('a broadcast at the local hour', () => {
     const arrivals = watchArrivals(scene, 'Overdue');
     const id = await campaign.broadcast({ subject: 'Overdue', scheduled_at: inHours(10), local_time: true });
     await arrivals.until(inHours(2));
-    await scene.app.broadcasts?.stop();
+    await scene.app.broadcasts?.stop(0);
     // New York's time has not come long ago, that of UTC has.
     scene.clock.advance(8 * HOUR + 7 * HOUR);
     await scene.restart();

@@ -11,8 +11,8 @@ const ROOT = path.resolve(import.meta.dirname, '../..');
 const ONE_PROCESS = 'only SQLite’s data folder is one process’s alone, so that every other lease is over';
 const ON_SQLITE_ALONE: Record<string, string> = {
   'src/flow/mail/queue/deliveries.store.ts leaseOwners': ONE_PROCESS,
-  'src/resources/contact-imports/contact-imports.store.ts releaseAllImports': ONE_PROCESS,
-  'src/resources/webhooks/leases.store.ts releaseEveryEndpoint': ONE_PROCESS,
+  'src/platform/work-loop/leases.store.ts releaseAll': ONE_PROCESS,
+  'src/resources/webhooks/leases.store.ts releaseAll': ONE_PROCESS,
   'src/resources/contacts/audience.store.ts nextBatchSize':
     'SQLite reads an audience batch by batch, PostgreSQL in one statement',
   'src/resources/contacts/audience.store.ts endOf':

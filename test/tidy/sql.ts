@@ -69,6 +69,7 @@ export const alsoWrittenBy: Record<string, { folder: string; why: string }[]> = 
 
 /** Writes of a table whose name is a parameter, and why they may. */
 const writesAnyTable: Record<string, string> = {
+  'src/platform/work-loop/leases.store.ts': 'the two columns of a lease, in the tables that its type LeasedTable names',
   'src/resources/instance/instance.store.ts': 'a new instance key seals the sealed columns of every table anew',
   'src/resources/contacts/values.store.ts': 'one of contact_texts and contact_numbers, which are written nowhere else',
 };

@@ -4,7 +4,6 @@ import type { PropertyType } from '../../protocol/contact-filter/index.ts';
 import { readRow, type ReadRow } from '../../protocol/csv/index.ts';
 import {
   finishImport,
-  releaseImport,
   writeProgress,
   type ImportOptions,
   type ImportRow,
@@ -52,8 +51,6 @@ export async function carryImport(world: World, { item, owner, signal, mustYield
   } catch (error) {
     if (error instanceof UnreadableRow) await end({ row: error.row, reason: error.message, value: null });
     else if (!(error instanceof TakenOver)) throw error;
-  } finally {
-    await releaseImport(world.db, item.id, owner);
   }
 }
 

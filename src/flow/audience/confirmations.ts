@@ -1,4 +1,4 @@
-import { createWorkLoop, type WorkLoop } from '../../platform/work-loop/index.ts';
+import { createUnleasedLoop, type WorkLoop } from '../../platform/work-loop/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { parseMailbox } from '../../protocol/address/index.ts';
 import {
@@ -31,25 +31,13 @@ const AT_ONCE = 20;
 
 /** Asks contacts by mail whether they want a topic, through the same door as all mail, once per request. */
 export function createConfirmations(world: World, accept: Pick<Accept, 'acceptEmail'>): WorkLoop {
-  const loop: WorkLoop<ConfirmationRow> = createWorkLoop<ConfirmationRow>({
-    ...{ name: 'confirmations of topics', clock: world.clock, log: world.log, pollMs: POLL_MS },
-    capacity: () => AT_ONCE - loop.inFlight(),
-    async claim({ limit, inFlight }) {
-      const known = new Set(inFlight.map(({ id }) => id));
-      const due = await dueConfirmations(world.db, world.clock.now(), AT_ONCE + known.size);
-      const free = due.filter(({ id }) => !known.has(id));
-      return { items: free.slice(0, limit), left: free.length > limit ? 'blocked' : 'nothing' };
-    },
+  const { db, clock, log } = world;
+  return createUnleasedLoop<ConfirmationRow>({
+    ...{ name: 'confirmations of topics', db, clock, log, pollMs: POLL_MS, atOnceMax: AT_ONCE },
+    wakeOn: ['topic_confirmations'],
+    due: (limit) => dueConfirmations(db, clock.now(), limit),
     carry: (asking) => mail(world, accept, asking),
     describe: ({ contact_id: contactId, topic_id: topicId }) => ({ contactId, topicId }),
-  });
-  const stopListening = world.db.onCommit('topic_confirmations', () => loop.wake());
-  const stop = loop.stop.bind(loop);
-  return Object.assign(loop, {
-    async stop(graceMs: number) {
-      stopListening();
-      await stop(graceMs);
-    },
   });
 }
 

@@ -5,7 +5,6 @@ import {
   failBroadcast,
   holdBroadcast,
   pauseBroadcast,
-  releaseBroadcast,
   type BroadcastRow,
   type Obstacle,
 } from '../../resources/broadcasts/index.ts';
@@ -67,8 +66,6 @@ export function createCarryBroadcast(
       if (!(error instanceof Refusal) || error.errorName !== 'marketing_quota_exceeded') throw error;
       // What is accepted goes out; the rest waits for another plan, or for the next month.
       await db.tx((tx) => holdBroadcast(tx, { ...held, reason: 'quota', at: clock.now() }));
-    } finally {
-      await releaseBroadcast(db, held);
     }
   };
 

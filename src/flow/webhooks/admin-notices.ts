@@ -1,5 +1,5 @@
 import { isoTime } from '../../platform/clock/index.ts';
-import { createWorkLoop, type WorkLoop } from '../../platform/work-loop/index.ts';
+import { createUnleasedLoop, type WorkLoop } from '../../platform/work-loop/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { noteTold } from '../../resources/webhooks/index.ts';
 import { mailOnce, type Accept } from '../mail/accept/index.ts';
@@ -17,16 +17,12 @@ const AT_ONCE = 10;
  */
 export function createAdminNotices(world: World, accept: Pick<Accept, 'acceptEmail'>): WorkLoop {
   const failed = new Set<string>();
-  const loop: WorkLoop<DisabledEndpoint> = createWorkLoop<DisabledEndpoint>({
-    ...{ name: 'notices to admins', clock: world.clock, log: world.log, pollMs: POLL_MS },
-    capacity: () => AT_ONCE - loop.inFlight(),
-    async claim({ limit, inFlight }) {
-      const known = new Set(inFlight.map(({ id }) => id));
-      const due = (await untold(world.db)).filter(({ id }) => !known.has(id));
-      // What failed is retried last, so that AT_ONCE failures do not block the others.
-      const inOrder = due.toSorted((one, other) => Number(failed.has(one.id)) - Number(failed.has(other.id)));
-      return { items: inOrder.slice(0, limit), left: due.length > limit ? 'blocked' : 'nothing' };
-    },
+  const { db, clock, log } = world;
+  return createUnleasedLoop<DisabledEndpoint>({
+    ...{ name: 'notices to admins', db, clock, log, pollMs: POLL_MS, atOnceMax: AT_ONCE, wakeOn: [] },
+    // What failed is retried last, so that AT_ONCE failures do not block the others.
+    due: async () =>
+      (await untold(db)).toSorted((one, other) => Number(failed.has(one.id)) - Number(failed.has(other.id))),
     async carry(endpoint) {
       failed.add(endpoint.id);
       await tell(world, accept, endpoint);
@@ -34,7 +30,6 @@ export function createAdminNotices(world: World, accept: Pick<Accept, 'acceptEma
     },
     describe: ({ id }) => ({ webhookId: id }),
   });
-  return loop;
 }
 
 async function tell(world: World, accept: Pick<Accept, 'acceptEmail'>, endpoint: DisabledEndpoint): Promise<void> {

@@ -1,8 +1,14 @@
 import { createGroupCommit } from '../../platform/db/index.ts';
 import { createSlotPool } from '../../platform/fair-share/index.ts';
-import { createWorkLoop, type Claim, type Claimed, type WorkLoop } from '../../platform/work-loop/index.ts';
+import {
+  createLeasedLoop,
+  type Claim,
+  type Claimed,
+  type Lease,
+  type LeasedLoop,
+} from '../../platform/work-loop/index.ts';
 import type { World } from '../../platform/world/index.ts';
-import { leaseEndpoints, releaseEndpoints, releaseEveryEndpoint } from '../../resources/webhooks/index.ts';
+import { endpointLeases, leaseEndpoints } from '../../resources/webhooks/index.ts';
 import type { Accept } from '../mail/accept/index.ts';
 import { createAdminNotices } from './admin-notices.ts';
 import { createAttemptWriter } from './attempt-writer.ts';
@@ -60,13 +66,8 @@ export function createWebhookSender(world: World, accept: Pick<Accept, 'acceptEm
   let stopListening: (() => void)[] = [];
   return {
     async start() {
-      // A SQLite data folder belongs to this process alone: leases in it are of processes that are gone.
-      if (db.dialect === 'sqlite') await releaseEveryEndpoint(db);
-      stopListening = [
-        db.onCommit(WORK_TABLE, () => loop.wake()),
-        ...ENDPOINT_TABLES.map((table) => db.onCommit(table, endpointsChanged)),
-      ];
-      loop.start();
+      stopListening = ENDPOINT_TABLES.map((table) => db.onCommit(table, endpointsChanged));
+      await loop.start();
       notices.start();
     },
     async stop(graceMs) {
@@ -87,26 +88,24 @@ function createEndpointLoop(
   endpoints: Endpoints,
   deferred: DeferredEndpoints,
   parts: SenderParts,
-): WorkLoop<EndpointSender> {
+): LeasedLoop<EndpointSender> {
   const { world, owner, disableFailing } = parts;
-  const { db, clock, log } = world;
+  const { db } = world;
   const { poll_ms: pollMs, lease_seconds: leaseSeconds } = world.config.webhooks;
-  const leaseMs = leaseSeconds * 1000;
-  const loop = createWorkLoop<EndpointSender>({
-    ...{ name: 'webhooks', clock, log, pollMs, rest: REST, claim, carry },
-    renew: { everyMs: leaseMs / 3, work: renew },
+  const loop: LeasedLoop<EndpointSender> = createLeasedLoop<EndpointSender>(world, {
+    ...{ name: 'webhooks', wakeOn: [WORK_TABLE], pollMs, rest: REST, claim, carry, renewed },
     describe: ({ id }) => ({ webhookId: id }),
+    lease: { owner, ms: leaseSeconds * 1000, leases: endpointLeases(db) },
   });
   return loop;
 
   /** Wakes the senders under way, and leases endpoints that are free. */
-  async function claim({ inFlight }: Claim<EndpointSender>): Promise<Claimed<EndpointSender>> {
-    const now = clock.now();
-    const until = now + leaseMs;
+  async function claim({ inFlight }: Claim<EndpointSender>, lease: Lease): Promise<Claimed<EndpointSender>> {
+    const { now, until } = lease;
     const ids = await endpointsWithWork(db, { owner, now, limit: ENDPOINTS_PER_LOOK });
     const running = new Map(inFlight.map((sender) => [sender.id, sender]));
     const free = ids.filter((id) => !running.has(id) && !deferred.has(id));
-    const leased = await leaseEndpoints(db, free, { owner, now, until });
+    const leased = await leaseEndpoints(db, free, lease);
     // An endpoint whose sender has just ended is claimed when that is gone.
     const ended = ids.filter((id) => running.get(id)?.wake() === false);
     const items = [...leased].map((id) => new EndpointSender(id, until, parts));
@@ -120,28 +119,12 @@ function createEndpointLoop(
       if (!(error instanceof UnusableEndpoint)) throw error;
       // Another process may be able to send to it: one with the right instance key.
       deferred.add(sender.id, error);
-    } finally {
-      await release(sender.id);
     }
   }
 
-  /** Releases the lease; if that fails, it expires. */
-  async function release(id: string): Promise<void> {
-    try {
-      await releaseEndpoints(db, [id], owner);
-    } catch (error) {
-      log.warn({ err: error, webhookId: id }, 'the lease of a webhook could not be released');
-    }
-  }
-
-  /** Renews the leases of endpoints under way, so that no other process sends to them. */
-  async function renew(inFlight: readonly EndpointSender[]): Promise<void> {
-    const now = clock.now();
-    const until = now + leaseMs;
-    const ids = inFlight.map(({ id }) => id);
-    endpoints.closeAllBut(new Set(ids));
-    const kept = await leaseEndpoints(db, ids, { owner, now, until });
-    for (const sender of inFlight) sender.leasedUntil = kept.has(sender.id) ? until : 0;
+  async function renewed(senders: readonly EndpointSender[], kept: ReadonlySet<string>, until: number): Promise<void> {
+    endpoints.closeAllBut(new Set(senders.map(({ id }) => id)));
+    for (const sender of senders) sender.leasedUntil = kept.has(sender.id) ? until : 0;
     // An endpoint whose events have all had their ten attempts fails no more, but is still without a success.
     await disableFailing();
   }

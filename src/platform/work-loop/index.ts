@@ -1,7 +1,8 @@
 /**
  * Background work: wake, look, claim, carry, renew, stop within a grace period, idle for tests. Whoever has such work says
  * what it claims and how one item is carried; when that happens is decided here and nowhere else. It promises one look at a
- * time, a look after every wake, and that nothing begins once it is being stopped. It knows no table and no lease.
+ * time, a look after every wake, and that nothing begins once it is being stopped. It knows no table and no lease: what is
+ * woken by a table's commits and claims its rows is `createLeasedLoop`, or `createUnleasedLoop` where twice does no harm.
  */
 export {
   createWorkLoop,
@@ -11,3 +12,11 @@ export {
   type WorkLoop,
   type WorkLoopOptions,
 } from './work-loop.ts';
+export {
+  createLeasedLoop,
+  createUnleasedLoop,
+  type Lease,
+  type LeasedLoop,
+  type LeasedLoopOptions,
+} from './leased-loop.ts';
+export { leasesOf, type Leases } from './leases.store.ts';

@@ -35,6 +35,7 @@ const REMOVED: Readonly<Record<string, string>> = {
   'api_key.revoked': 'select name from api_keys where id = ?',
   'contact_property.deleted': 'select "key" from contact_properties where id = ?',
   'domain.deleted': 'select name from domains where id = ?',
+  'image.deleted': 'select content_type, bytes from images where id = ?',
   'inbound_rule.deleted': 'select pattern, action, forward_to from inbound_rules where id = ?',
   'segment.deleted': 'select name from segments where id = ?',
   'broadcast.deleted': 'select name from broadcasts where id = ?',

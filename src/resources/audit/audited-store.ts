@@ -20,6 +20,7 @@ const SUBJECT_TABLES: ReadonlySet<string> = new Set([
   'contact_properties',
   'domain_claims',
   'domains',
+  'images',
   'inbound_rules',
   'operators',
   'queue_holds',

@@ -1,10 +1,10 @@
-import { uuidsIn, withoutCommitNotice, type Executor } from '../../platform/db/index.ts';
+import { withoutCommitNotice, type Executor } from '../../platform/db/index.ts';
 import type { BroadcastRow, WaitingReason } from './broadcasts.store.ts';
 
 export interface ClaimOfBroadcasts {
   owner: string;
   now: number;
-  leaseUntil: number;
+  until: number;
   limit: number;
 }
 
@@ -17,7 +17,7 @@ const OPEN = "status in ('scheduled', 'queued', 'sending')";
 /** Takes broadcasts that are under way, to be sent now, or due; none that is held or that another process has. Those come first that were not looked at for the longest time. */
 export async function claimDueBroadcasts(
   tx: Executor,
-  { owner, now, leaseUntil, limit }: ClaimOfBroadcasts,
+  { owner, now, until, limit }: ClaimOfBroadcasts,
 ): Promise<BroadcastRow[]> {
   const lock = tx.dialect === 'pg' ? ' for update skip locked' : '';
   const sql = withoutCommitNotice(`update broadcasts set lease_owner = ?, lease_until = ? where id in (
@@ -25,28 +25,11 @@ export async function claimDueBroadcasts(
         and held_reason is null and (lease_until is null or lease_until <= ?)
       order by coalesce(lease_until, 0), coalesce(scheduled_at, updated_at), id limit ?${lock})
     returning *`);
-  const rows = await tx.all<BroadcastRow>(sql, [owner, leaseUntil, now, now, limit]);
+  const rows = await tx.all<BroadcastRow>(sql, [owner, until, now, now, limit]);
   return rows.sort((a, b) => dueAt(a) - dueAt(b) || (a.id < b.id ? -1 : 1));
 }
 
 const dueAt = (row: BroadcastRow): number => Number(row.scheduled_at ?? row.updated_at);
-
-/** Answers which of them this owner still has. */
-export async function renewLease(
-  db: Executor,
-  { ids, owner, until }: { ids: readonly string[]; owner: string; until: number },
-): Promise<string[]> {
-  const among = uuidsIn(db.dialect, 'id', ids);
-  const sql = withoutCommitNotice(
-    `update broadcasts set lease_until = ? where ${among.sql} and lease_owner = ? returning id`,
-  );
-  return (await db.all<{ id: string }>(sql, [until, among.value, owner])).map(({ id }) => id);
-}
-
-export async function releaseBroadcast(db: Executor, { id, owner }: Held): Promise<void> {
-  const sql = 'update broadcasts set lease_owner = null, lease_until = null where id = ? and lease_owner = ?';
-  await db.run(withoutCommitNotice(sql), [id, owner]);
-}
 
 /** Gives it back until a time, for the reason that keeps it from moving; undefined where it only gives others their turn. */
 export async function pauseBroadcast(
@@ -65,11 +48,6 @@ export async function nextBroadcastAt(db: Executor, now: number): Promise<number
       from broadcasts where ${OPEN} and held_reason is null) as open`;
   const row = await db.get<{ at: number | null }>(sql, [now]);
   return row?.at === null || row?.at === undefined ? undefined : Number(row.at);
-}
-
-/** For a database that one process bears: whoever held a lease is gone. */
-export async function releaseAllBroadcasts(db: Executor): Promise<void> {
-  await db.run(`update broadcasts set lease_owner = null, lease_until = null where ${OPEN}`);
 }
 
 /** A broadcast, and the process that has claimed it. */

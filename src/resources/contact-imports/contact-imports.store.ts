@@ -92,26 +92,6 @@ export async function claimImports(
   return db.all<ImportRow>(sql, [owner, until, among.value, now]);
 }
 
-export async function renewImports(db: Executor, ids: readonly string[], owner: string, until: number): Promise<void> {
-  const among = uuidsIn(db.dialect, 'id', ids);
-  await db.run(
-    withoutCommitNotice(`update contact_imports set lease_until = ? where ${among.sql} and lease_owner = ?`),
-    [until, among.value, owner],
-  );
-}
-
-export async function releaseImport(db: Executor, id: string, owner: string): Promise<void> {
-  const sql = withoutCommitNotice(
-    'update contact_imports set lease_owner = null, lease_until = null where id = ? and lease_owner = ?',
-  );
-  await db.run(sql, [id, owner]);
-}
-
-/** For a database that one process bears: whoever held a lease is gone. */
-export async function releaseAllImports(db: Executor): Promise<void> {
-  await db.run('update contact_imports set lease_owner = null, lease_until = null where completed_at is null');
-}
-
 export interface Progress {
   id: string;
   owner: string;

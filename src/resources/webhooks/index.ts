@@ -14,7 +14,7 @@ export {
   listWebhookEvents,
 } from './read-webhook-events.ts';
 export { payloadsOf, type PayloadOrder, type WritePayloads } from './payloads.ts';
-export { leaseEndpoints, releaseEndpoints, releaseEveryEndpoint } from './leases.store.ts';
+export { endpointLeases, leaseEndpoints } from './leases.store.ts';
 export { erasePayloads, insertPayloads, type PayloadRow } from './payloads.store.ts';
 export {
   deletedWebhooks,

@@ -1,4 +1,5 @@
-import { withoutCommitNotice, textsIn, type Db, type Executor } from '../../platform/db/index.ts';
+import { withoutCommitNotice, textsIn, type Db } from '../../platform/db/index.ts';
+import type { Leases } from '../../platform/work-loop/index.ts';
 
 /** Takes endpoints for `owner`, or keeps them; answers those that it owns now. A lease that a power cut takes back is no loss. */
 export async function leaseEndpoints(
@@ -18,13 +19,14 @@ export async function leaseEndpoints(
   return new Set(rows.map((row) => row.id));
 }
 
-export function releaseEndpoints(db: Executor, ids: readonly string[], owner: string): Promise<number> {
-  const among = textsIn(db.dialect, 'id', ids);
-  const sql = withoutCommitNotice(`update webhooks set lease_owner = null, lease_until = null
-    where ${among.sql} and lease_owner = ?`);
-  return db.run(sql, [among.value, owner]);
-}
-
-/** Where there can be no other process, whatever is leased was leased by one that is gone. */
-export const releaseEveryEndpoint = (db: Executor): Promise<number> =>
-  db.run('update webhooks set lease_owner = null, lease_until = null where lease_owner is not null');
+export const endpointLeases = (db: Db): Leases => ({
+  renew: (ids, lease) => leaseEndpoints(db, ids, lease),
+  release: (id, owner) =>
+    db.run(
+      withoutCommitNotice(
+        'update webhooks set lease_owner = null, lease_until = null where id = ? and lease_owner = ?',
+      ),
+      [id, owner],
+    ),
+  releaseAll: () => db.run('update webhooks set lease_owner = null, lease_until = null where lease_owner is not null'),
+});

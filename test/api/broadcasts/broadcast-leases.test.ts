@@ -1,13 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { leasesOf } from '../../../src/platform/work-loop/index.ts';
 import {
   beginBroadcast,
   claimDueBroadcasts,
   failBroadcast,
   finishBroadcast,
   holdBroadcast,
-  releaseAllBroadcasts,
-  releaseBroadcast,
-  renewLease,
   saveProgress,
 } from '../../../src/resources/broadcasts/index.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
@@ -28,7 +26,7 @@ beforeEach(async () => {
 const now = () => scene.clock.now();
 const claim = async (owner: string, limit = 10): Promise<string[]> => {
   const rows = await scene.app.world.db.tx((tx) =>
-    claimDueBroadcasts(tx, { owner, now: now(), leaseUntil: now() + MINUTE, limit }),
+    claimDueBroadcasts(tx, { owner, now: now(), until: now() + MINUTE, limit }),
   );
   return rows.map(({ id }) => id);
 };
@@ -66,16 +64,17 @@ describe('a claim', () => {
   it('lasts as long as it is renewed, and ends when it is released', async () => {
     const id = await sent();
     await claim('a');
-    const { db } = scene.app.world;
-    expect(await renewLease(db, { ids: [id], owner: 'b', until: now() + 9 * MINUTE })).toEqual([]);
-    expect(await renewLease(db, { ids: [id], owner: 'a', until: now() + 2 * MINUTE })).toEqual([id]);
+    const { renew, release, releaseAll } = leasesOf(scene.app.world.db, 'broadcasts');
+    const until = now() + 2 * MINUTE;
+    expect(await renew([id], { owner: 'b', now: now(), until: until + 7 * MINUTE })).toEqual(new Set());
+    expect(await renew([id], { owner: 'a', now: now(), until })).toEqual(new Set([id]));
     scene.clock.advance(MINUTE);
     expect(await claim('b')).toEqual([]);
-    await releaseBroadcast(db, { id, owner: 'b' });
+    await release(id, 'b');
     expect(await claim('b')).toEqual([]);
-    await releaseBroadcast(db, { id, owner: 'a' });
+    await release(id, 'a');
     expect(await claim('b')).toEqual([id]);
-    await releaseAllBroadcasts(db);
+    await releaseAll();
     expect(await claim('c')).toEqual([id]);
   });
 });

@@ -275,7 +275,7 @@ describe('cancel and resume', () => {
     const id = await desk.make();
     await send(desk, id);
     const { db } = scene.app.world;
-    const lease = { owner: 'a', now: scene.clock.now(), leaseUntil: scene.clock.now() + 60_000, limit: 100 };
+    const lease = { owner: 'a', now: scene.clock.now(), until: scene.clock.now() + 60_000, limit: 100 };
     await db.tx((tx) => claimDueBroadcasts(tx, lease));
     await db.tx((tx) => holdBroadcast(tx, { id, owner: 'a', reason: 'quota', at: scene.clock.now() }));
     const held = { reason: 'quota', since: new Date(scene.clock.now()).toISOString() };

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { claimImports, renewImports } from '../../../src/resources/contact-imports/index.ts';
+import { leasesOf } from '../../../src/platform/work-loop/index.ts';
+import { claimImports } from '../../../src/resources/contact-imports/index.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { importedIn, uploadIn, type Given } from './importing.ts';
 
@@ -350,8 +351,9 @@ it('a lease of an import is taken by one, renewed by that one alone, and taken b
     (await claimImports(db, { owner, now, until: now + 1000 }, [id])).length;
   expect(await claim(one, 1000)).toBe(1);
   expect(await claim(other, 1999)).toBe(0);
-  await renewImports(db, [id], one, 3000);
-  await renewImports(db, [id], other, 9000);
+  const { renew } = leasesOf(db, 'contact_imports');
+  expect(await renew([id], { owner: one, now: 1999, until: 3000 })).toEqual(new Set([id]));
+  expect(await renew([id], { owner: other, now: 1999, until: 9000 })).toEqual(new Set());
   expect(await claim(other, 2999)).toBe(0);
   expect(await claim(other, 3000)).toBe(1);
 });
