@@ -4,6 +4,7 @@ import type { Store } from '../../platform/store/index.ts';
 import { checkContent, type ContentCheck } from '../../protocol/content-checks/index.ts';
 import { imagesShownIn } from '../images/index.ts';
 import { declaredProperties } from '../contact-properties/index.ts';
+import { subjectsOf } from './ab-test.ts';
 import type { BroadcastContent } from './broadcasts.store.ts';
 import type { Source } from './freeze-broadcast.ts';
 import { builtInKey, propertyNamed } from './merge-values.ts';
@@ -13,23 +14,30 @@ export async function runChecks(
   store: Store,
   db: Executor,
   teamId: string,
-  { subject, preview_text: previewText }: Pick<BroadcastContent, 'subject' | 'preview_text'>,
+  row: Pick<BroadcastContent, 'subject' | 'preview_text' | 'ab_test'>,
   source: Source | undefined,
 ): Promise<ContentCheck[]> {
   const properties = await declaredProperties(db, teamId);
   const shown = await imagesShownIn(store, db, teamId, source?.html ?? '');
-  return checkContent({
-    ...shown,
-    subject,
-    previewText,
-    html: source?.html ?? null,
-    text: source?.text ?? null,
-    isKnown: (key) =>
-      builtInKey(key) !== undefined ||
-      propertyNamed(properties, key) !== undefined ||
-      source?.template?.fallbacks.has(key) === true,
-  });
+  const checkOf = (subject: string): ContentCheck[] =>
+    checkContent({
+      ...shown,
+      subject,
+      previewText: row.preview_text,
+      html: source?.html ?? null,
+      text: source?.text ?? null,
+      isKnown: (key) =>
+        builtInKey(key) !== undefined ||
+        propertyNamed(properties, key) !== undefined ||
+        source?.template?.fallbacks.has(key) === true,
+    });
+  const [first = [], ...others] = subjectsOf(row).map(checkOf);
+  // Of several subjects the one is told that does worst.
+  return first.map((check, i) => others.reduce((worst, checks) => worseOf(worst, checks[i] ?? worst), check));
 }
+
+const RANK = { pass: 0, warn: 1, fail: 2 } as const;
+const worseOf = (a: ContentCheck, b: ContentCheck): ContentCheck => (RANK[b.status] > RANK[a.status] ? b : a);
 
 export function mustPass(checks: readonly ContentCheck[]): void {
   const failing = checks.filter(({ status }) => status === 'fail');

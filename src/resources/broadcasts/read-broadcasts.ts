@@ -7,12 +7,14 @@ import { clicksOf, exclusionsPage, linksPage, recipientsPage } from '../broadcas
 import { findContactsByIds } from '../contacts/index.ts';
 import { findBroadcast, listBroadcastRows, type BroadcastRow } from './broadcasts.store.ts';
 import { checkZones } from './check-zones.ts';
+import { presentAbTest } from './ab-test.ts';
 import { runChecks } from './checks.ts';
 import { lookAround, runGate } from './gate.ts';
 import { presentBroadcast, presentBroadcastItem, presentRecipient } from './present.ts';
 
 export async function getBroadcast(ctx: Ctx, id: string) {
-  return presentBroadcast(await broadcastOf(ctx, id));
+  const row = await broadcastOf(ctx, id);
+  return { ...presentBroadcast(row), ab: await presentAbTest(ctx.store.db, row) };
 }
 
 export async function listBroadcasts({ store, teamId }: Ctx, query: QueryOf<'listBroadcasts'>, page: Page) {

@@ -35,7 +35,7 @@ describe('POST /broadcasts', () => {
       status: 'draft',
       created_at: new Date(scene.clock.now()).toISOString(),
       ...{ recipients: 0, excluded: 0, total: null, waiting_reason: null, held: null, failed_reason: null },
-      ...{ local_time: false, next_at: null },
+      ...{ local_time: false, ab: null, next_at: null },
     });
   });
 
