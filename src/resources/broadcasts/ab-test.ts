@@ -84,6 +84,9 @@ export async function presentAbTest(db: Executor, row: BroadcastRow) {
 export function notTogether(): Refusal {
   const message =
     'ab and local_time exclude each other: the clicks would be counted while some have not got it; give one.';
-  const errors = ['ab', 'local_time'].map((path) => ({ path, message }));
+  const errors = [
+    { path: 'ab', message: 'ab does not go with local_time.' },
+    { path: 'local_time', message: 'local_time does not go with ab.' },
+  ];
   return refuse('validation_error', { status: 422, say: message, errors });
 }
