@@ -3,7 +3,10 @@ import http from 'node:http';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { removeOrphanBlobs, sweepBlobs } from '../../../src/flow/upkeep/index.ts';
+import { findBroadcast } from '../../../src/resources/broadcasts/index.ts';
+import { noteImagesOf } from '../../../src/resources/images/index.ts';
 import { administerTeam } from '../../../src/resources/teams/index.ts';
+import { driver } from '../../rig/database.ts';
 import { gifOf, jpegOf, pngOf, webps } from '../../rig/pictures.ts';
 import type { ApiAnswer } from '../../rig/api.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
@@ -261,6 +264,25 @@ describe('DELETE /images/{id}', () => {
       seen.add(`${sent?.status} ${deleted?.status}`);
     }
     for (const outcome of seen) expect(['200 409', '422 200']).toContain(outcome);
+  });
+
+  // runs only with PostgreSQL, where others write while a transaction is open
+  it.runIf(driver === 'pg')('waits for a send that has found the picture, and is refused behind it', async () => {
+    const desk = await openDesk(scene);
+    const { db } = scene.app.world;
+    const { body } = await upload(pngOf(4, 4, { salt: 'held' }), { key: desk.team.key });
+    const id = await desk.make({ html: `<p>Hello, dear reader</p><img alt="" src="${body.url}">`, name: 'Under way' });
+    const row = await findBroadcast(db, desk.team.id, id);
+    if (!row) throw new Error('the draft is gone');
+    let deleting: Promise<ApiAnswer> | undefined;
+    await db.tx(async (tx) => {
+      await noteImagesOf(tx, row, row);
+      deleting = desk.call('DELETE', `/images/${body.id}`);
+      // Time enough for one that would not wait.
+      for (let n = 0; n < 50; n++) await desk.call('GET', '/images');
+      await tx.run("update broadcasts set status = 'sent' where id = ?", [id]);
+    });
+    expect(said((await deleting) as ApiAnswer)).toEqual([409, 'resource_locked']);
   });
 
   it('counts what served pictures weigh, each once, and no others', async () => {
