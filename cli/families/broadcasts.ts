@@ -57,13 +57,31 @@ const countsInWords = ({ counts }: AnswerOf<'getBroadcast'>): string =>
 /** Status, progress and what it waits for, in a line each. */
 export function broadcastInWords(broadcast: Broadcast): string[] {
   const { status, held } = broadcast;
-  const [reason, next] = 'failed_reason' in broadcast ? [broadcast.failed_reason, broadcast.next_at] : [null, null];
+  const [reason, next, waits] =
+    'failed_reason' in broadcast
+      ? [broadcast.failed_reason, broadcast.next_at, broadcast.waiting_reason]
+      : [null, null, null];
   return [
     `${status}  ${broadcastProgressInWords(broadcast)}`,
     ...(held === null ? [] : [`It is held: ${heldInWords(held)}.`]),
     ...(reason === null ? [] : [`It failed: ${reason}.`]),
-    ...(next === null ? [] : [`It goes on at ${next}: contacts get it at their local hour.`]),
+    ...(next === null
+      ? []
+      : [
+          `It goes on at ${next}${waits === 'ab_test' ? ', when its subject is decided.' : ': contacts get it at their local hour.'}`,
+        ]),
   ];
+}
+
+/** The subjects that it tries, and what that has come to. */
+export function abTestInWords({ ab: test }: AnswerOf<'getBroadcast'>): string {
+  if (test === null) return '';
+  const tried = test.variants.map(
+    ({ subject, recipients, clicked }) => `${JSON.stringify(subject)} clicked by ${clicked} of ${recipients}`,
+  );
+  const how = { clicks: 'by clicks', tie: 'the first of several with as many clicks', no_clicks: 'as nobody clicked' };
+  const said = test.decided_by === null ? [] : [`goes on with ${JSON.stringify(test.winner)}, ${how[test.decided_by]}`];
+  return [`${test.test_percent} % for ${test.wait_minutes} minutes`, ...tried, ...said].join('; ');
 }
 
 const id: Field<Broadcast> = { name: 'id', label: 'Id', kind: 'id' };
@@ -103,6 +121,21 @@ const LOCAL_TIME = {
   no: 'to all at one time',
   ...{ isBoolean: true, isMore: true },
 } as const satisfies Flag;
+
+const ab = {
+  'ab.subjects': {
+    ...{ flag: 'ab-subject', value: '<text>', says: 'another subject to try on a share of the segment' },
+    ...{ isRepeatable: true, isMore: true },
+  },
+  'ab.test_percent': {
+    ...{ flag: 'ab-percent', value: '<n>', says: 'the share that tries the subjects, 5 to 50 percent' },
+    ...{ isNumber: true, isMore: true },
+  },
+  'ab.wait_minutes': {
+    ...{ flag: 'ab-wait-minutes', value: '<n>', says: 'how long clicks are counted, before the others get the best' },
+    ...{ isNumber: true, isMore: true },
+  },
+} as const satisfies Readonly<Record<string, Flag>>;
 
 const content = {
   segment_id: {
@@ -200,6 +233,7 @@ export const broadcasts = {
       { name: 'reply_to', label: 'Reply to' },
       { name: 'subject', label: 'Subject' },
       { name: 'preview_text', label: 'Preview text' },
+      { name: 'ab', label: 'A/B test', value: abTestInWords },
       { name: 'rate_per_minute', label: 'Emails a minute' },
       {
         name: 'local_time',
@@ -225,6 +259,7 @@ export const broadcasts = {
         subject: { value: '<text>', says: 'the subject', isRequired: true },
         name: { value: '<name>', says: 'what you call it; recipients never see it' },
         ...content,
+        ...ab,
         'template.id': {
           ...{
             flag: 'template',
@@ -251,8 +286,9 @@ export const broadcasts = {
         subject: { value: '<text>', says: 'the subject' },
         name: { value: '<name>', says: 'what you call it' },
         ...content,
+        ...ab,
       },
-      clears: ['segment_id', 'html', 'text', 'preview_text', 'reply_to', 'topic_id', 'rate_per_minute'],
+      clears: ['segment_id', 'html', 'text', 'preview_text', 'reply_to', 'topic_id', 'rate_per_minute', 'ab'],
       current: currentIn('getBroadcast'),
       done: 'Changed',
     }),

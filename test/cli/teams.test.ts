@@ -124,7 +124,7 @@ describe('rasket sending', () => {
     const said = async (...words: string[]) => (await rasket('sending', ...words)).stdout;
     expect(await said()).toBe('Sending is on.\n');
     expect(await said('off', '--reason', 'Moving house')).toBe('Sending is off: Moving house.\n');
-    const marketing = { marketing: 'on', marketing_reason: null };
+    const marketing = { marketing: 'on', marketing_reason: null, restored_broadcasts: 0 };
     expect(JSON.parse(await said('--json'))).toEqual({ sending: 'off', reason: 'Moving house', ...marketing });
     expect(await said('off')).toBe('Sending is off.\n');
     expect(await said('on')).toBe('Sending is on.\n');
@@ -137,6 +137,7 @@ describe('rasket sending', () => {
     expect(await said()).toBe('Sending is on.\nMarketing mail is off: Complaints.\n');
     expect(JSON.parse(await said('--json'))).toEqual({
       ...{ sending: 'on', reason: null, marketing: 'off', marketing_reason: 'Complaints' },
+      restored_broadcasts: 0,
     });
     expect(await said('on', '--marketing')).toBe('Marketing mail is on.\n');
     expect(await said()).toBe('Sending is on.\n');

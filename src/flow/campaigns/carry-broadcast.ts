@@ -59,8 +59,8 @@ export function createCarryBroadcast(
         await db.tx((tx) => holdBroadcast(tx, { ...held, reason: 'overdue', at: clock.now() }));
         return;
       }
-      if (!(await startPass(world, { broadcast, owner, pass }, route.filter))) return;
-      await carry(broadcast, { ...route, filter: pass.filter }, pass, signal);
+      const started = await startPass(world, { broadcast, owner, pass }, route.filter);
+      if (started) await carry(started, { ...route, filter: pass.filter }, pass, signal);
     } catch (error) {
       if (error instanceof TakenOver) return;
       // Any other refusal passes, such as of a database that is busy: the next look tries again.

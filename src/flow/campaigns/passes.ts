@@ -11,10 +11,12 @@ import {
 import { countMembers } from '../../resources/contacts/index.ts';
 import { readLocalPass } from './local-hour.ts';
 import type { Pass } from './pass.ts';
+import { decideSubject, endTest, isTesting } from './subjects.ts';
 
 /** Where a broadcast stands: most are one pass. */
 export async function readPass(world: World, broadcast: BroadcastRow, filter: Filter): Promise<Pass> {
-  return (await readLocalPass(world, broadcast, filter)) ?? { at: null, filter, next: undefined };
+  const rest = { at: broadcast.ab_decides_at, filter, next: undefined };
+  return (await readLocalPass(world, broadcast, filter)) ?? rest;
 }
 
 interface Carried {
@@ -23,24 +25,33 @@ interface Carried {
   pass: Pass;
 }
 
-/** Answers false where it was canceled meanwhile, or has nobody to go to yet. `filter` is that of the whole segment. */
+/** Answers the broadcast as it goes on; undefined where it was canceled meanwhile, or has nobody to go to yet. `filter` is that of the whole segment. */
 export async function startPass(
-  { db, clock }: World,
+  world: World,
   { broadcast, owner, pass }: Carried,
   filter: Filter,
-): Promise<boolean> {
+): Promise<BroadcastRow | undefined> {
+  const { db, clock } = world;
   const { id, team_id: teamId, status, next_at: nextAt } = broadcast;
-  if (status === 'sending') return nextAt === null || db.tx((tx) => beginPass(tx, { id, owner }));
+  if (status === 'sending') {
+    if (nextAt === null) return broadcast;
+    if (isTesting(broadcast)) return decideSubject(world, broadcast, owner);
+    return (await db.tx((tx) => beginPass(tx, { id, owner }))) ? broadcast : undefined;
+  }
   if (pass.at !== null && pass.at > clock.now()) {
     await waitForStart(db, { id, owner, nextAt: pass.at });
-    return false;
+    return undefined;
   }
   const total = await countMembers(db, teamId, filter);
-  return db.tx((tx) => beginBroadcast(tx, { id, owner, at: clock.now(), total, passAt: pass.at }));
+  const begun = await db.tx((tx) => beginBroadcast(tx, { id, owner, at: clock.now(), total, passAt: pass.at }));
+  return begun ? broadcast : undefined;
 }
 
 /** Its last page is done: it waits for the next pass, or is sent. */
-export async function endPass({ db, clock }: World, { broadcast: { id }, owner, pass }: Carried): Promise<void> {
+export async function endPass(world: World, { broadcast, owner, pass }: Carried): Promise<void> {
+  if (isTesting(broadcast)) return endTest(world, broadcast, owner);
+  const { db, clock } = world;
+  const { id } = broadcast;
   const now = clock.now();
   const { next } = pass;
   await db.tx((tx) =>

@@ -1,7 +1,7 @@
 import type { World } from '../../platform/world/index.ts';
 import { parseMailbox, type Mailbox } from '../../protocol/address/index.ts';
 import type { Filter } from '../../protocol/contact-filter/index.ts';
-import { mergedMail, type BroadcastRow, type MergedMail } from '../../resources/broadcasts/index.ts';
+import { mergedMail, subjectsOf, type BroadcastRow, type MergedMail } from '../../resources/broadcasts/index.ts';
 import { declaredProperties } from '../../resources/contact-properties/index.ts';
 import { preferenceOrigin } from '../../resources/contacts/index.ts';
 import { findDomain, type DomainRow } from '../../resources/domains/index.ts';
@@ -14,7 +14,8 @@ export interface Route {
   domain: DomainRow;
   from: Mailbox;
   replyTo: Mailbox[];
-  mail: MergedMail;
+  /** By the subjects that it tries; the first is its own. */
+  mails: readonly MergedMail[];
   /** Where the links to leave stand. */
   origin: string;
 }
@@ -29,12 +30,13 @@ export async function readRoute(world: World, broadcast: BroadcastRow): Promise<
   if (!domain) return { failed: 'domain_deleted' };
   const body = bodyId === null ? undefined : await findSharedBody(db, bodyId);
   if (!body) throw new Error(`the body of the broadcast ${broadcast.id} is missing`);
+  const [parsed, properties] = [parseBody(body), await declaredProperties(db, teamId)];
   return {
     filter: await filterOf(db, segment, await declaredFor(db, teamId)),
     domain,
     from: mailboxOf(broadcast.sender),
     replyTo: (JSON.parse(broadcast.reply_to_list) as string[]).map(mailboxOf),
-    mail: mergedMail(broadcast.subject, parseBody(body), await declaredProperties(db, teamId)),
+    mails: subjectsOf(broadcast).map((subject) => mergedMail(subject, parsed, properties)),
     origin: await preferenceOrigin(world, domain.id),
   };
 }

@@ -7,12 +7,13 @@ import {
   type ExclusionReason,
   type NewRecipientRow,
 } from '../../resources/broadcast-recipients/index.ts';
-import { mailFor, saveProgress, type BroadcastRow } from '../../resources/broadcasts/index.ts';
+import { mailFor, saveProgress, type BroadcastRow, type MergedMail } from '../../resources/broadcasts/index.ts';
 import { mayMail, membersPage, wayOutOf, type ContactRow } from '../../resources/contacts/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
 import { findDomainByName, type DomainRow } from '../../resources/domains/index.ts';
 import { acceptWithin, logAccepted, mustBeAllowedBySandbox, type Prepared } from '../mail/accept/index.ts';
 import type { Route } from './read-route.ts';
+import { isTesting, subjectFor } from './subjects.ts';
 
 export const PAGE_MAX = 500;
 
@@ -51,7 +52,13 @@ export async function sendPage(world: World, { broadcast, route, owner, cursor, 
     actor: { kind: 'job', name: 'broadcasts' },
     requestId: world.ids.prefixed('req_'),
   };
-  const drafted = members.map((member) => ({ member, send: draftFor(world, broadcast, route, member) }));
+  const subjectOf = subjectFor(broadcast);
+  const drafted = members.flatMap((member) => {
+    const subject = subjectOf(member.email_key);
+    const mail = subject === undefined ? undefined : route.mails[subject];
+    return mail ? [{ member, subject, send: draftFor(world, broadcast, { route, mail }, member) }] : [];
+  });
+  const variantOf = isTesting(broadcast) ? (subject: number | undefined) => subject ?? null : () => null;
   const outside = await outsideSandbox(
     ctx,
     drafted.flatMap(({ send }) => send ?? []),
@@ -60,13 +67,13 @@ export async function sendPage(world: World, { broadcast, route, owner, cursor, 
     const known = await recipientsAmong(
       tx,
       broadcastId,
-      members.map((member) => member.email_key),
+      drafted.map(({ member }) => member.email_key),
     );
-    const contactIds = members.map((member) => member.id);
+    const contactIds = drafted.map(({ member }) => member.id);
     const excluded = await mayMail(tx, teamId, { contactIds, topicId: broadcast.topic_id });
     const rows: NewRecipientRow[] = [];
     const sends: Prepared[] = [];
-    for (const { member, send } of drafted) {
+    for (const { member, subject, send } of drafted) {
       if (known.has(member.email_key)) continue;
       const reason = excluded.get(member.id) ?? unsendable(send, outside);
       rows.push({
@@ -77,6 +84,7 @@ export async function sendPage(world: World, { broadcast, route, owner, cursor, 
         email: member.email,
         email_id: reason === undefined ? (send?.id ?? null) : null,
         excluded: reason ?? null,
+        variant: reason === undefined ? variantOf(subject) : null,
       });
       if (reason === undefined && send) sends.push(send);
     }
@@ -111,14 +119,14 @@ async function outsideSandbox(ctx: Ctx, sends: readonly Prepared[]): Promise<Set
 function draftFor(
   world: World,
   broadcast: BroadcastRow,
-  route: Route,
+  { route, mail }: { route: Route; mail: MergedMail },
   contact: ContactRow,
 ): (Prepared & { id: string }) | undefined {
   const parsed = parseAddress(contact.email);
   if (!parsed.ok) return undefined;
   const id = world.ids.uuid();
   const { variables, headers } = wayOutOf(world, route.origin, { contact, topicId: broadcast.topic_id, emailId: id });
-  const { subject, values } = mailFor(route.mail, contact, variables);
+  const { subject, values } = mailFor(mail, contact, variables);
   return {
     id,
     domain: route.domain,

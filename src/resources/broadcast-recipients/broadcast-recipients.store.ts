@@ -43,6 +43,8 @@ export interface RecipientRow {
   /** Null where the address was left out. */
   email_id: string | null;
   excluded: ExclusionReason | null;
+  /** Which subject it tries; null outside of a test. */
+  variant: number | null;
   sent: number;
   delivered: number;
   opened: number;
@@ -58,9 +60,19 @@ export interface RecipientRow {
 export type NewRecipientRow = Pick<
   RecipientRow,
   'broadcast_id' | 'email_key' | 'id' | 'contact_id' | 'email' | 'email_id' | 'excluded'
->;
+> &
+  Partial<Pick<RecipientRow, 'variant'>>;
 
-const NEW_COLUMNS = ['broadcast_id', 'email_key', 'id', 'contact_id', 'email', 'email_id', 'excluded'] as const;
+const NEW_COLUMNS = [
+  'broadcast_id',
+  'email_key',
+  'id',
+  'contact_id',
+  'email',
+  'email_id',
+  'excluded',
+  'variant',
+] as const;
 
 /** A contact that was erased a moment ago is not named again. */
 const asReported = (row: NewRecipientRow): NewRecipientRow =>
@@ -71,7 +83,7 @@ export function insertRecipients(tx: Executor, rows: readonly NewRecipientRow[])
   return tx.insertMany(
     'broadcast_recipients',
     NEW_COLUMNS,
-    rows.map(asReported).map((row) => NEW_COLUMNS.map((column) => row[column])),
+    rows.map(asReported).map((row) => NEW_COLUMNS.map((column) => row[column] ?? null)),
     'on conflict (broadcast_id, email_key) do nothing',
   );
 }
@@ -151,4 +163,28 @@ async function plainPage(
 ): Promise<{ rows: RecipientRow[]; hasMore: boolean }> {
   const rows = await db.all<RecipientRow>(pageSql('broadcast_recipients', sql, page), [...values, ...pageValues(page)]);
   return pageOf(rows, page);
+}
+
+export interface VariantCount {
+  variant: number;
+  recipients: number;
+  /** Of them, those who clicked; machines are none. */
+  clicked: number;
+}
+
+/** What a test of so many subjects has come to. Each count goes by an index of its own: the plus keeps the other one out. */
+export async function variantCounts(db: Executor, broadcastId: string, variants: number): Promise<VariantCount[]> {
+  const all = await db.all<{ variant: number; n: number }>(
+    `select variant, count(*) as n from broadcast_recipients where broadcast_id = ? and variant is not null group by variant`,
+    [broadcastId],
+  );
+  const clicked = await db.all<{ variant: number; n: number }>(
+    `select variant, count(*) as n from broadcast_recipients
+      where broadcast_id = ? and clicked > 0 and +variant is not null group by +variant, variant`,
+    [broadcastId],
+  );
+  const of = (rows: typeof all, variant: number): number => Number(rows.find((row) => row.variant === variant)?.n ?? 0);
+  return Array.from({ length: variants }, (_, variant) => ({
+    ...{ variant, recipients: of(all, variant), clicked: of(clicked, variant) },
+  }));
 }

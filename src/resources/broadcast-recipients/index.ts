@@ -8,10 +8,12 @@ export {
   exclusionsPage,
   recipientsAmong,
   recipientsPage,
+  variantCounts,
   type ExclusionReason,
   type NewRecipientRow,
   type RecipientRow,
   type RecipientType,
+  type VariantCount,
 } from './broadcast-recipients.store.ts';
 export { eraseRecipient, removeLinks, removeRecipients } from './erasure.store.ts';
 export { clicksOf, linksPage, type LinkClicks, type LinkRow } from './links.store.ts';

@@ -5,7 +5,7 @@ import { COVER_MAIL } from './holds.store.ts';
 import type { When } from './read-when.ts';
 
 /** Why a broadcast that is being sent does not move at the moment; it goes on by itself. */
-export type WaitingReason = Obstacle | 'local_hour';
+export type WaitingReason = Obstacle | 'local_hour' | 'ab_test';
 
 /** What keeps it from moving and cannot be foretold. */
 export type Obstacle =
@@ -36,6 +36,8 @@ export interface BroadcastContent {
   rate_per_minute: number | null;
   /** 1 where it goes to each contact at its local hour. */
   local_time: number;
+  /** JSON, as `AbTest`: other subjects to try. */
+  ab_test: string | null;
 }
 
 /** What is fixed at the moment of sending. */
@@ -67,6 +69,10 @@ export interface BroadcastRow extends BroadcastContent {
   local_at: number | null;
   /** The moment of the zones whose contacts it goes to, or has gone to last. */
   pass_at: number | null;
+  /** When it is decided which subject the others get. */
+  ab_decides_at: number | null;
+  /** JSON, as `Decision`. */
+  ab_decision: string | null;
   /** When the next ones are due; null while they are being sent to. */
   next_at: number | null;
   waiting_reason: WaitingReason | null;
@@ -79,7 +85,7 @@ export interface BroadcastRow extends BroadcastContent {
 
 const CONTENT = [
   ...(['name', 'segment_id', 'sender', 'subject', 'reply_to_list', 'preview_text', 'html', 'text'] as const),
-  ...(['topic_id', 'template_id', 'rate_per_minute', 'local_time'] as const),
+  ...(['topic_id', 'template_id', 'rate_per_minute', 'local_time', 'ab_test'] as const),
 ] as const;
 const NEW = ['id', 'team_id', 'status', 'created_at', 'updated_at', ...CONTENT] as const;
 

@@ -2,12 +2,13 @@ import { refuse } from '../../platform/refusal/index.ts';
 import { checkContent, type ContentCheck } from '../../protocol/content-checks/index.ts';
 import type { PropertyRow } from '../contact-properties/index.ts';
 import type { ImagesShown } from '../images/index.ts';
+import { subjectsOf } from './ab-test.ts';
 import type { BroadcastContent } from './broadcasts.store.ts';
 import type { Source } from './freeze-broadcast.ts';
 import { builtInKey, propertyNamed } from './merge-values.ts';
 
 interface Checked {
-  written: Pick<BroadcastContent, 'subject' | 'preview_text'>;
+  written: Pick<BroadcastContent, 'subject' | 'preview_text' | 'ab_test'>;
   source: Source | undefined;
   properties: readonly PropertyRow[];
   /** The pictures of the body that are our own. */
@@ -16,18 +17,25 @@ interface Checked {
 
 /** The content checks, on what would go out now. */
 export function runChecks({ written, source, properties, shown }: Checked): ContentCheck[] {
-  return checkContent({
-    ...shown,
-    subject: written.subject,
-    previewText: written.preview_text,
-    html: source?.html ?? null,
-    text: source?.text ?? null,
-    isKnown: (key) =>
-      builtInKey(key) !== undefined ||
-      propertyNamed(properties, key) !== undefined ||
-      source?.template?.fallbacks.has(key) === true,
-  });
+  const checkOf = (subject: string): ContentCheck[] =>
+    checkContent({
+      ...shown,
+      subject,
+      previewText: written.preview_text,
+      html: source?.html ?? null,
+      text: source?.text ?? null,
+      isKnown: (key) =>
+        builtInKey(key) !== undefined ||
+        propertyNamed(properties, key) !== undefined ||
+        source?.template?.fallbacks.has(key) === true,
+    });
+  const [first = [], ...others] = subjectsOf(written).map(checkOf);
+  // Of several subjects the one is told that does worst.
+  return first.map((check, i) => others.reduce((worst, checks) => worseOf(worst, checks[i] ?? worst), check));
 }
+
+const RANK = { pass: 0, warn: 1, fail: 2 } as const;
+const worseOf = (a: ContentCheck, b: ContentCheck): ContentCheck => (RANK[b.status] > RANK[a.status] ? b : a);
 
 export function mustPass(checks: readonly ContentCheck[]): void {
   const failing = checks.filter(({ status }) => status === 'fail');

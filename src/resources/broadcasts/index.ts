@@ -20,6 +20,8 @@ export {
   listBroadcastRecipients,
   listBroadcasts,
 } from './read-broadcasts.ts';
+export { abTestOf, decide, decisionOf, subjectsOf, variantFor } from './ab-test.ts';
+export { saveDecision, waitForDecision } from './ab-test.store.ts';
 export { contactZones, type ContactZones } from './contact-zones.ts';
 export { freezeBroadcast } from './freeze-broadcast.ts';
 export { mailFor, mergedMail, type MergedMail } from './merge-values.ts';

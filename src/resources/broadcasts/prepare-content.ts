@@ -7,7 +7,7 @@ import type { BroadcastContent, BroadcastRow } from './broadcasts.store.ts';
 import { runChecks } from './checks.ts';
 import { aroundOf, composeBodies, sourceOf, type Bodies, type Source } from './freeze-broadcast.ts';
 
-type Written = Pick<BroadcastContent, 'subject' | 'preview_text' | 'html' | 'text' | 'template_id'> &
+type Written = Pick<BroadcastContent, 'subject' | 'preview_text' | 'ab_test' | 'html' | 'text' | 'template_id'> &
   Pick<BroadcastRow, 'id' | 'team_id'>;
 
 /** All that checks and bodies are made from. */
@@ -37,8 +37,8 @@ export async function stillPrepared(
 }
 
 async function prepareFrom(inputs: Inputs): Promise<PreparedContent> {
-  const { source, around, subject, shown } = inputs;
-  const written = { subject, preview_text: around.previewText };
+  const { source, around, subject, ab_test, shown } = inputs;
+  const written = { subject, ab_test, preview_text: around.previewText };
   const checks = runChecks({ written, source, properties: around.properties, shown });
   await nextTurn();
   return { inputs, checks, bodies: composeBodies(source, around) };
@@ -47,13 +47,14 @@ async function prepareFrom(inputs: Inputs): Promise<PreparedContent> {
 async function inputsOf(store: Store, db: Executor, row: Written, source: Source) {
   const around = await aroundOf(db, row);
   const shown = await imagesShownIn(store, db, row.team_id, source.html ?? '');
-  return { subject: row.subject, source, around, shown };
+  return { subject: row.subject, ab_test: row.ab_test, source, around, shown };
 }
 
 /** A published version never changes, and is known by its id. */
 function isSame(a: Inputs, b: Inputs): boolean {
   return (
     a.subject === b.subject &&
+    a.ab_test === b.ab_test &&
     a.source.template?.versionId === b.source.template?.versionId &&
     a.source.html === b.source.html &&
     a.source.text === b.source.text &&

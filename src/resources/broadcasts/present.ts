@@ -38,7 +38,10 @@ export function presentBroadcast(row: BroadcastRow, counts: BroadcastCounts = NO
     rate_per_minute: row.rate_per_minute,
     local_time: row.local_time === 1,
     waiting_reason: row.waiting_reason,
-    next_at: row.waiting_reason === 'local_hour' && row.next_at !== null ? isoTime(row.next_at) : null,
+    next_at:
+      ['local_hour', 'ab_test'].includes(row.waiting_reason ?? '') && row.next_at !== null
+        ? isoTime(row.next_at)
+        : null,
     failed_reason: row.failed_reason,
     counts,
   };

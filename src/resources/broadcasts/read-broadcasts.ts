@@ -9,13 +9,15 @@ import { imagesShownIn } from '../images/index.ts';
 import { findContactsByIds } from '../contacts/index.ts';
 import { findBroadcast, listBroadcastRows, type BroadcastRow } from './broadcasts.store.ts';
 import { checkZones } from './check-zones.ts';
+import { presentAbTest } from './ab-test.ts';
 import { runChecks } from './checks.ts';
 import { lookAround, runGate } from './gate.ts';
 import { emailIn, presentBroadcast, presentBroadcastItem, presentRecipient } from './present.ts';
 
 export async function getBroadcast(ctx: Ctx, id: string) {
   const row = await broadcastOf(ctx, id);
-  return presentBroadcast(row, (await countsOf(ctx.store.db, [id])).get(id));
+  const { db } = ctx.store;
+  return { ...presentBroadcast(row, (await countsOf(db, [id])).get(id)), ab: await presentAbTest(db, row) };
 }
 
 export async function listBroadcasts({ store, teamId }: Ctx, query: QueryOf<'listBroadcasts'>, page: Page) {

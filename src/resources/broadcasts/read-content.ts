@@ -4,6 +4,7 @@ import { invalidFields, notFound, refuse, type FieldFault } from '../../platform
 import { findSegment } from '../segments/index.ts';
 import { findTemplate, messageFaults, readList } from '../templates/index.ts';
 import { findTopic } from '../topics/index.ts';
+import { abTestFaults, abTestOf, notTogether } from './ab-test.ts';
 import type { BroadcastContent } from './broadcasts.store.ts';
 
 const NAME_CHARS_MAX = 200;
@@ -20,7 +21,9 @@ export function readNewContent(input: CreateBroadcastRequest): BroadcastContent 
       if (input[field] !== undefined) faults.push({ path: field, message: `${field} goes with send: true alone.` });
     }
   }
+  faults.push(...abTestFaults(input.subject, input.ab));
   if (faults.length > 0) throw invalidFields(faults);
+  if (input.ab && input.local_time === true) throw notTogether();
   return {
     name: input.name ?? nameFrom(input.subject),
     segment_id: segmentIn(input) ?? null,
@@ -34,6 +37,7 @@ export function readNewContent(input: CreateBroadcastRequest): BroadcastContent 
     template_id: null,
     rate_per_minute: input.rate_per_minute ?? null,
     local_time: input.local_time === true ? 1 : 0,
+    ab_test: input.ab ? JSON.stringify(input.ab) : null,
   };
 }
 
@@ -41,10 +45,12 @@ export function readNewContent(input: CreateBroadcastRequest): BroadcastContent 
 export function readChangedContent(before: BroadcastContent, input: UpdateBroadcastRequest): BroadcastContent {
   const { html = before.html, text = before.text, subject = before.subject } = input;
   const faults = faultsOf({ ...input, subject, html, text });
+  const testBefore = abTestOf(before) ?? null;
+  faults.push(...abTestFaults(subject, input.ab === undefined ? testBefore : input.ab));
   if (faults.length > 0) throw invalidFields(faults);
   const segmentId = segmentIn(input);
   const hasBody = typeof input.html === 'string' || typeof input.text === 'string';
-  return {
+  const changed: BroadcastContent = {
     ...before,
     ...{ html, text, subject },
     name: input.name ?? before.name,
@@ -59,7 +65,10 @@ export function readChangedContent(before: BroadcastContent, input: UpdateBroadc
     template_id: hasBody ? null : before.template_id,
     rate_per_minute: input.rate_per_minute === undefined ? before.rate_per_minute : input.rate_per_minute,
     local_time: input.local_time === undefined ? before.local_time : Number(input.local_time),
+    ab_test: input.ab === undefined ? before.ab_test : input.ab && JSON.stringify(input.ab),
   };
+  if (changed.ab_test !== null && changed.local_time === 1) throw notTogether();
+  return changed;
 }
 
 function faultsOf(input: UpdateBroadcastRequest): FieldFault[] {

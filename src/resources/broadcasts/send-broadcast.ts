@@ -3,6 +3,7 @@ import type { Executor } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { noteImagesOf } from '../images/index.ts';
+import { notTogether } from './ab-test.ts';
 import { findBroadcast, lockBroadcast, markSent, type BroadcastRow } from './broadcasts.store.ts';
 import { mustPass } from './checks.ts';
 import { freezeBroadcast } from './freeze-broadcast.ts';
@@ -48,6 +49,7 @@ export async function sendDraft(
   { around, prepared, when, isLocal, isAcknowledged }: Sending,
 ): Promise<void> {
   if (isLocal && when === null) throw localTimeOfNow();
+  if (isLocal && row.ab_test !== null) throw notTogether();
   const gate = await runGate(store, tx, { teamId: row.team_id, row, around });
   const refusal = refusalOf(gate);
   const { domain, source } = gate;

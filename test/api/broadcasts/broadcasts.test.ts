@@ -38,7 +38,7 @@ describe('POST /broadcasts', () => {
       counts: {
         ...{ sent: 0, delivered: 0, opened: 0, clicked: 0, bounced: 0, complained: 0, unsubscribed: 0, suppressed: 0 },
       },
-      ...{ local_time: false, next_at: null },
+      ...{ local_time: false, ab: null, next_at: null },
     });
   });
 

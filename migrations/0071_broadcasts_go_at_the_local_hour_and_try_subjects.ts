@@ -1,0 +1,34 @@
+import type { Knex } from 'knex';
+import { columnsFor } from './columns.ts';
+
+export async function up(knex: Knex): Promise<void> {
+  const { time } = columnsFor(knex);
+  await knex.schema.alterTable('broadcasts', (table) => {
+    // 1 where it goes to each contact at its local hour.
+    table.integer('local_time').notNullable().defaultTo(0);
+    // Fixed when it is sent: what the clocks of each contact have to show, as if it were UTC.
+    time(table, 'local_at');
+    // The moment of the zones whose contacts it goes to, or has gone to last.
+    time(table, 'pass_at');
+    // When it is to be looked at again; null while it is being sent.
+    time(table, 'next_at');
+    // JSON: other subjects that a share of the segment tries; when it is decided which one the others get; what it was.
+    table.text('ab_test');
+    time(table, 'ab_decides_at');
+    table.text('ab_decision');
+  });
+  // Which subject an address tries; null for those outside of the test.
+  await knex.schema.alterTable('broadcast_recipients', (table) => void table.smallint('variant'));
+  // What a test of subjects has come to.
+  await knex.raw(
+    'create index broadcast_recipients_variant on broadcast_recipients (broadcast_id, variant) where variant is not null',
+  );
+}
+
+export async function down(knex: Knex): Promise<void> {
+  await knex.raw('drop index broadcast_recipients_variant');
+  await knex.schema.alterTable('broadcast_recipients', (table) => void table.dropColumn('variant'));
+  await knex.schema.alterTable('broadcasts', (table) => {
+    table.dropColumns('local_time', 'local_at', 'pass_at', 'next_at', 'ab_test', 'ab_decides_at', 'ab_decision');
+  });
+}
