@@ -60,7 +60,9 @@ export class OverviewScreen implements Screen {
       this.#seen = { ...this.#seen, ...seen };
       changed();
     };
-    const { version } = await client.call('getHealth', {}, signal);
+    const health = (await client.call('getHealth', {}, signal)) as AnswerOf<'getHealth'> | null;
+    if (health === null) throw anotherProgram(client.url);
+    const { version } = health;
     const { checks, findings: known = [] } = await this.#ready(signal);
     // What anybody is told says whether there is anything; what of it concerns this team, and in detail, is another question.
     const findings = known.length === 0 ? [] : (await client.call('getFindings', {}, signal)).findings;
