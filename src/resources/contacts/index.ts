@@ -39,6 +39,7 @@ export {
 } from './preferences.ts';
 export { hashOfEmail } from './consent.store.ts';
 export { findContactsByIds, type ContactRow } from './contacts.store.ts';
+export { contactNamed } from './find-contact.ts';
 export { updateContact } from './update-contact.ts';
 export { valuesOf } from './property-values.ts';
 export { countAudience } from './audience.store.ts';

@@ -11,4 +11,5 @@ export { getTemplate, listTemplates } from './read-templates.ts';
 export { findPublishedContent, findPublishedVersion, type PublishedContent } from './find-published-version.ts';
 export { findTemplate } from './templates.store.ts';
 export { resolveTemplate, type ResolvedTemplate, type TemplateUse } from './resolve-template.ts';
+export { valueFaults } from './read-values.ts';
 export { updateTemplate } from './update-template.ts';
