@@ -1,19 +1,11 @@
-import type { PropertyType } from '../../protocol/contact-filter/index.ts';
 import { readValue } from '../../protocol/contact-filter/index.ts';
 import { parseIsoTime, parseTimePhrase } from '../../protocol/iso-time/index.ts';
 import { messageFaults } from '../templates/index.ts';
 import { checkRule } from './check-rule.ts';
 import { isRecord, listed, type Faults } from './faults.ts';
 import type { Graph, StepType } from './graph.ts';
+import type { Known, Tell } from './known.ts';
 
-/** What a config may name beside what the database has to be asked for. */
-export interface Known {
-  now: number;
-  properties: ReadonlyMap<string, PropertyType>;
-}
-
-/** Says what is wrong, behind the name of the step. */
-export type Tell = (says: string) => void;
 type Config = Readonly<Record<string, unknown>>;
 
 const DAY_MS = 86_400_000;

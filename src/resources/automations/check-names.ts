@@ -5,9 +5,10 @@ import { findCustomEventNamed, RESERVED_PREFIX } from '../custom-events/index.ts
 import { findSegment } from '../segments/index.ts';
 import { findPublishedVersion, findTemplate, valueFaults } from '../templates/index.ts';
 import { findTopic } from '../topics/index.ts';
-import { isVariable, type Tell } from './check-configs.ts';
+import { isVariable } from './check-configs.ts';
 import { isRecord, listed, type Faults } from './faults.ts';
 import type { Graph, Step } from './graph.ts';
+import type { Tell } from './known.ts';
 
 /** What starts an automation: an event of the team as it is now, or a type of the platform's. */
 export interface Trigger {

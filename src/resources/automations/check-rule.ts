@@ -1,6 +1,6 @@
 import type { PropertyType } from '../../protocol/contact-filter/index.ts';
-import type { Known, Tell } from './check-configs.ts';
 import { isOneOf, isRecord, listed } from './faults.ts';
+import type { Known, Tell } from './known.ts';
 
 const DEPTH_MAX = 5;
 const RULES_MAX = 50;

@@ -273,10 +273,8 @@ describe('what the platform tells of a contact', () => {
     const theirs = await automate(other, 'rasket:contact.created');
     const id = await contact(team);
     await call(team, 'PATCH', `/contacts/${id}`, { first_name: 'Ada' });
-    const counts = await Promise.all([
-      ...[created, updated].map(async (automation) => (await runsOf(team, automation)).length),
-      (await runsOf(other, theirs)).length,
-    ]);
+    const count = async (of: Team, automation: string) => (await runsOf(of, automation)).length;
+    const counts = await Promise.all([count(team, created), count(team, updated), count(other, theirs)]);
     expect(counts).toEqual([1, 1, 0]);
   });
 
