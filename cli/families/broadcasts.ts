@@ -47,11 +47,12 @@ export const broadcastProgressInWords = ({ recipients, excluded, total }: Broadc
 /** Status, progress and what it waits for, in a line each. */
 export function broadcastInWords(broadcast: Broadcast): string[] {
   const { status, held } = broadcast;
-  const reason = 'failed_reason' in broadcast ? broadcast.failed_reason : null;
+  const [reason, next] = 'failed_reason' in broadcast ? [broadcast.failed_reason, broadcast.next_at] : [null, null];
   return [
     `${status}  ${broadcastProgressInWords(broadcast)}`,
     ...(held === null ? [] : [`It is held: ${held.reason}.`]),
     ...(reason === null ? [] : [`It failed: ${reason}.`]),
+    ...(next === null ? [] : [`It goes on at ${next}: contacts get it at their local hour.`]),
   ];
 }
 
@@ -85,6 +86,12 @@ const rest: Field<Broadcast>[] = [
   { name: 'audience_id', label: 'Audience', kind: 'id' },
 ];
 
+const LOCAL_TIME = {
+  says: 'to each contact when its own clocks show the time, by its property timezone',
+  no: 'to all at one time',
+  ...{ isBoolean: true, isMore: true },
+} as const satisfies Flag;
+
 const content = {
   segment_id: {
     flag: 'segment',
@@ -107,6 +114,7 @@ const content = {
     ...{ value: '<n>', says: 'at most so many emails a minute', isNumber: true },
     ...{ isClearable: true, isMore: true },
   },
+  local_time: LOCAL_TIME,
 } as const satisfies Readonly<Record<string, Flag>>;
 
 const sending = {
@@ -114,6 +122,7 @@ const sending = {
     ...{ flag: 'at', value: '<time>' },
     says: "when, as an ISO 8601 time or in words, such as 'in 2 hours' or 'tomorrow at 9:30' (UTC)",
   },
+  local_time: LOCAL_TIME,
   acknowledge_checks: { says: 'send although checks of the content fail', isBoolean: true },
 } as const satisfies Readonly<Record<string, Flag>>;
 
@@ -151,6 +160,7 @@ export const broadcasts = {
     fields: [
       ...[id, name, status, progress, held],
       { name: 'waiting_reason', label: 'Waits for' },
+      { name: 'next_at', label: 'Goes on', kind: 'time' },
       { name: 'failed_reason', label: 'Failed' },
       ...[created, scheduled, sent, segment, topic],
       { name: 'template_id', label: 'Template', kind: 'id' },
@@ -159,6 +169,11 @@ export const broadcasts = {
       { name: 'subject', label: 'Subject' },
       { name: 'preview_text', label: 'Preview text' },
       { name: 'rate_per_minute', label: 'Emails a minute' },
+      {
+        name: 'local_time',
+        label: 'At the local hour',
+        value: ({ local_time: isLocal }: AnswerOf<'getBroadcast'>) => (isLocal ? 'yes' : ''),
+      },
       ...asked(...rest),
       { name: 'text', label: 'Text', kind: 'body' },
       { name: 'html', label: 'HTML', kind: 'body' },

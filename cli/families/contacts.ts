@@ -94,12 +94,16 @@ export const contacts = {
       key: 'c',
       summary: 'create a contact, or update the one of this address',
       description:
-        'Creates a contact. An address that is one already is updated: what is named changes, and it is never subscribed again.',
+        'Creates a contact. An address that is one already is updated: what is named changes, and it is never subscribed again. One that had unsubscribed before its contact was erased starts unsubscribed.',
       example: 'contacts create ada@example.org --first-name Ada --property plan=pro --property seats:=3',
       flags: {
         email: { value: '<email>', says: 'the address', isWord: true, isRequired: true },
         ...names,
-        unsubscribed: { says: 'no broadcast may go to it', isBoolean: true },
+        unsubscribed: {
+          says: 'no broadcast may go to it',
+          no: 'a new contact has agreed to get broadcasts, also where its address had unsubscribed before',
+          isBoolean: true,
+        },
         properties,
         segments: { flag: 'segment', value: '<id>', says: 'adds it to this segment', isRepeatable: true },
         topics: {
@@ -139,7 +143,7 @@ export const contacts = {
       path: { contact: CONTACT },
       done: 'Erased',
       destroys: {
-        says: 'erase the contact for good; its consent records keep a hash of the address',
+        says: 'erase the contact for good; its consent records keep a hash of the address, and what it was out of',
         name: nameIn('getContact', (contact) => contact.email),
       },
     }),

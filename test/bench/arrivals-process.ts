@@ -1,7 +1,7 @@
 import { startSink } from '../rig/sink.ts';
 import { answerOrders } from './children.ts';
 
-/** Takes mail and notes when each recipient's came. `until` answers once so many have come since `forget`. */
+/** Takes mail and notes when that of each `reader…` came. `until` answers once so many have come since `forget`. */
 export type ArrivalsOrder = { say: 'forget' } | { say: 'until'; count: number };
 export interface Arrivals {
   port: number;
@@ -13,7 +13,8 @@ let at: Record<string, number> = {};
 const sink = await startSink({
   keep: false,
   onMessage({ rcptTo }) {
-    for (const address of rcptTo) at[address] = performance.timeOrigin + performance.now();
+    for (const address of rcptTo)
+      if (address.startsWith('reader')) at[address] = performance.timeOrigin + performance.now();
   },
 });
 

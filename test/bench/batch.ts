@@ -40,7 +40,7 @@ export async function benchBatch(bench: Bench): Promise<void> {
   }
 }
 
-function inBatches({ bodies, ...rest }: Load): Load {
+export function inBatches({ bodies, ...rest }: Load): Load {
   const batch = Array.from({ length: BATCH }, (_, i) => bodies[i % bodies.length]);
   return { ...rest, bodies: [`[${batch.join(',')}]`] };
 }

@@ -59,7 +59,7 @@ export async function benchBesideAttack(bench: Bench, attack: Attack): Promise<v
   });
 }
 
-interface Probe {
+export interface Probe {
   appliance: Appliance;
   from: string;
   sink: Helper;
@@ -104,7 +104,7 @@ function secondTeam(bench: Bench, dataDir: string): string {
 }
 
 /** Milliseconds from each POST to its arrival; one POST every so often, whether or not the last one has arrived. */
-async function waits({ appliance, from, sink }: Probe, count: number): Promise<number[]> {
+export async function waits({ appliance, from, sink }: Probe, count: number): Promise<number[]> {
   await sink.ask<Arrivals>({ say: 'forget' });
   const began: [address: string, at: number][] = [];
   const posts: Promise<unknown>[] = [];

@@ -6,6 +6,7 @@ import { benchAudience } from './audience.ts';
 import { benchBatch } from './batch.ts';
 import { benchBesideAttack } from './beside-attacks.ts';
 import { benchBesideBatches } from './beside-batches.ts';
+import { benchBroadcast } from './broadcast.ts';
 import { benchConsole } from './console.ts';
 import { benchEndToEnd } from './end-to-end.ts';
 import { benchListPages } from './list-pages.ts';
@@ -38,6 +39,7 @@ const rows: Rows = {
   'beside-silent-names': (bench) => benchBesideAttack(bench, silentNames),
   'beside-dead-sites': (bench) => benchBesideAttack(bench, deadSites),
   'beside-batches': benchBesideBatches,
+  broadcast: benchBroadcast,
   postfix: benchPostfix,
 };
 

@@ -12,7 +12,16 @@ function inTurn(...looks: object[]): (asked: Asked) => Reply {
     const seen = looks[Math.min(look++, looks.length - 1)];
     return {
       status: 200,
-      body: { id: ID, recipients: 0, excluded: 0, total: null, held: null, failed_reason: null, ...seen },
+      body: {
+        id: ID,
+        recipients: 0,
+        excluded: 0,
+        total: null,
+        held: null,
+        failed_reason: null,
+        next_at: null,
+        ...seen,
+      },
     };
   };
 }
@@ -35,6 +44,13 @@ it('follows a broadcast until all its emails are created', async () => {
 it('ends at once where nothing more is to be seen for now', async () => {
   const { code, stdout } = await watch({ status: 'scheduled' });
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'scheduled  0: 0 emails, 0 left out\n' });
+});
+
+it('ends where the next contacts are due later', async () => {
+  const look = { status: 'sending', recipients: 3, total: 9, waiting_reason: 'local_hour' };
+  const { code, stdout, stderr } = await watch({ ...look, next_at: '2126-11-20T09:30:00.000Z' });
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'sending  3 of 9: 3 emails, 0 left out\n' });
+  expect(stderr).toContain('It goes on at 2126-11-20T09:30:00.000Z: contacts get it at their local hour.');
 });
 
 it.each([

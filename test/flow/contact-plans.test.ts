@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
 import type { Db, Executor, Value } from '../../src/platform/db/index.ts';
+import { optOutsAmong, recordConsent } from '../../src/resources/contacts/consent.store.ts';
 import { findContactsByIds, findContactsByKeys, insertContacts } from '../../src/resources/contacts/contacts.store.ts';
+import { importRows } from '../../src/resources/contacts/import-rows.ts';
 import { startScene } from '../rig/scene.ts';
 
 it('a batch of an import looks for its own addresses, and reads no other contact', async () => {
@@ -15,6 +17,40 @@ it('a batch of an import looks for its own addresses, and reads no other contact
   const byIds = await planOf(db, (tx) => findContactsByIds(tx, team.id, [team.id]));
   expect(byIds).toMatch(/team_id\W+.*\bid\b/s);
   for (const plan of [byKeys, byIds]) expect(plan).not.toMatch(/Seq Scan on contacts|SCAN contacts|\(team_id=\?\)/);
+});
+
+it('a page of an import asks once what its addresses were out of, and reads no other record', async () => {
+  await using scene = await startScene({ roles: ['http'] });
+  const team = await scene.team();
+  const { world } = scene.app;
+  const contacts = Array.from({ length: 2_000 }, (_, n) => ({
+    ...{ team_id: team.id, id: `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`, email_key: address(n) },
+  }));
+  const left = contacts.map((contact) => ({ contact, action: 'unsubscribed' as const }));
+  await world.db.tx((tx) => recordConsent(world, tx, { source: 'one_click' }, left));
+  if (world.db.dialect === 'pg') await world.db.run('analyze consent_records');
+  const keys = contacts.slice(0, 200).map((contact) => contact.email_key);
+  const plan = await planOf(world.db, (tx) => optOutsAmong(tx, team.id, keys));
+  expect(plan).toContain('consent_records_of_email');
+  expect(plan).toMatch(/team_id\W+.*email_hash/s);
+  expect(plan).not.toMatch(/Seq Scan on consent_records|SCAN consent_records/);
+  const asked: string[] = [];
+  await world.db.tx(async (tx) => {
+    const all: Executor['all'] = (sql, values) => (asked.push(sql), tx.all(sql, values));
+    const rows = contacts.slice(0, 200).map(({ email_key: key }, row) => ({
+      row,
+      read: {
+        ...{ email: key, emailKey: key, first_name: undefined, last_name: undefined },
+        unsubscribed: undefined,
+        values: {},
+      },
+    }));
+    const page = { teamId: team.id, rows, declared: [], onConflict: 'skip' as const, segmentIds: [], topics: [] };
+    expect(await importRows(world, { ...tx, all }, page)).toMatchObject({ created: 200 });
+  });
+  expect(asked.filter((sql) => sql.includes('from consent_records'))).toHaveLength(1);
+  const out = await world.db.all('select 1 from contacts where team_id = ? and unsubscribed = 1', [team.id]);
+  expect(out).toHaveLength(200);
 });
 
 const address = (n: number): string => `person${n}@example.org`;

@@ -25,11 +25,12 @@ export async function runSend(session: Session, call: Call): Promise<void> {
   if (last.held !== null) session.advise(resumeIt(last));
 }
 
-/** Until there is nothing to wait for: one that is scheduled for later, or held, would be waited for in vain. */
+/** Until there is nothing to wait for: one that goes on later, or is held, would be waited for in vain. */
 async function follow({ client, terminal }: Session, id: string): Promise<Broadcast> {
   for (;;) {
     const seen = await client.call('getBroadcast', { path: { broadcast_id: id } });
-    const isOver = seen.held !== null || (seen.status !== 'queued' && seen.status !== 'sending');
+    const isForLater = seen.next_at !== null && Date.parse(seen.next_at) > Date.now();
+    const isOver = isForLater || seen.held !== null || (seen.status !== 'queued' && seen.status !== 'sending');
     const done = seen.recipients + seen.excluded;
     const bar = progressBar(done, Math.max(seen.total ?? 0, done), `${seen.excluded} left out`, terminal.columns);
     terminal.progress(isOver ? '' : bar);

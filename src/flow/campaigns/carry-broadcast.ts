@@ -2,15 +2,14 @@ import { nextTurn } from '../../platform/clock/index.ts';
 import { Refusal } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import {
-  beginBroadcast,
   failBroadcast,
-  finishBroadcast,
   holdBroadcast,
   pauseBroadcast,
   type BroadcastRow,
-  type WaitingReason,
+  type Obstacle,
 } from '../../resources/broadcasts/index.ts';
-import { countMembers } from '../../resources/contacts/index.ts';
+import type { Pass } from './pass.ts';
+import { endPass, readPass, startPass } from './passes.ts';
 import { readRoute, type Route } from './read-route.ts';
 import { PAGE_MAX, sendPage, TakenOver } from './send-page.ts';
 import { createWhyWaits } from './why-waits.ts';
@@ -19,7 +18,7 @@ const HOUR_MS = 3_600_000;
 /** After so many pages others have their turn. */
 const PAGES_A_TURN = 8;
 /** How long it is put back when something keeps it from moving: the queue drains fast, and a person takes longer. */
-const PAUSE_MS: Record<WaitingReason, number> = {
+const PAUSE_MS: Record<Obstacle, number> = {
   queue: 250,
   rate: 1000,
   hold: 5000,
@@ -54,8 +53,13 @@ export function createCarryBroadcast(
         await db.tx((tx) => failBroadcast(tx, { ...held, reason: route.failed, at: clock.now() }));
         return;
       }
-      if (broadcast.status !== 'sending' && !(await begin(broadcast, route))) return;
-      await carry(broadcast, route, signal);
+      const pass = await readPass(world, broadcast, route.filter);
+      if (isPassOverdue(world, broadcast, pass)) {
+        await db.tx((tx) => holdBroadcast(tx, { ...held, reason: 'overdue', at: clock.now() }));
+        return;
+      }
+      if (!(await startPass(world, { broadcast, owner, pass }, route.filter))) return;
+      await carry(broadcast, { ...route, filter: pass.filter }, pass, signal);
     } catch (error) {
       if (error instanceof TakenOver) return;
       // Any other refusal passes, such as of a database that is busy: the next look tries again.
@@ -65,15 +69,9 @@ export function createCarryBroadcast(
     }
   };
 
-  /** Answers false where it was canceled meanwhile. */
-  async function begin({ id, team_id: teamId }: BroadcastRow, { filter }: Route): Promise<boolean> {
-    const total = await countMembers(db, teamId, filter);
-    return db.tx((tx) => beginBroadcast(tx, { id, owner, at: clock.now(), total }));
-  }
-
-  async function carry(broadcast: BroadcastRow, route: Route, signal: AbortSignal): Promise<void> {
+  async function carry(broadcast: BroadcastRow, route: Route, pass: Pass, signal: AbortSignal): Promise<void> {
     let cursor = broadcast.cursor_id ?? undefined;
-    const pause = (until: number, reason: WaitingReason | undefined): Promise<void> =>
+    const pause = (until: number, reason: Obstacle | undefined): Promise<void> =>
       pauseBroadcast(db, { id: broadcast.id, owner, until, reason });
     for (let page = 0; page < PAGES_A_TURN; page++) {
       if (signal.aborted) return;
@@ -83,8 +81,7 @@ export function createCarryBroadcast(
       const sent = await sendPage(world, { broadcast, route, owner, cursor, limit });
       if (sent.accepted > 0) wakeQueue();
       if (sent.isLast) {
-        await db.tx((tx) => finishBroadcast(tx, { id: broadcast.id, owner, at: clock.now() }));
-        return;
+        return endPass(world, { broadcast, owner, pass });
       }
       cursor = sent.cursor;
       if (broadcast.rate_per_minute !== null && sent.accepted > 0) {
@@ -98,10 +95,16 @@ export function createCarryBroadcast(
 }
 
 /** A server that was down, or a copy that was restored later: what should have gone out long ago is asked about first. */
-function isOverdue({ config, clock }: World, { status, scheduled_at: dueAt }: BroadcastRow): boolean {
-  if (status !== 'scheduled' || dueAt === null) return false;
-  return clock.now() - dueAt > config.broadcasts.overdue_hours * HOUR_MS;
+function isOverdue(world: World, { status, scheduled_at: dueAt, local_at: localAt }: BroadcastRow): boolean {
+  return status === 'scheduled' && localAt === null && dueAt !== null && isLongAgo(world, dueAt);
 }
+
+/** It was looked at since the contacts before were done. */
+const isPassOverdue = (world: World, { next_at: nextAt }: BroadcastRow, { at }: Pass): boolean =>
+  nextAt !== null && at !== null && isLongAgo(world, Math.max(nextAt, at));
+
+const isLongAgo = ({ config, clock }: World, at: number): boolean =>
+  clock.now() - at > config.broadcasts.overdue_hours * HOUR_MS;
 
 /** Small pages make a rate even: some five seconds' worth. */
 const pageSize = (perMinute: number | null): number =>

@@ -1,19 +1,16 @@
 import type { World } from '../../platform/world/index.ts';
-import type { BroadcastRow, WaitingReason } from '../../resources/broadcasts/index.ts';
+import type { BroadcastRow, Obstacle } from '../../resources/broadcasts/index.ts';
 import { maySend } from '../../resources/domains/index.ts';
 import { createSendSwitch } from '../../resources/instance/index.ts';
 import { suspendedAmong } from '../../resources/teams/index.ts';
 import { isTeamHeld, waitingOfBroadcast } from '../mail/queue/index.ts';
 import type { Route } from './read-route.ts';
 
-/** A few pages: a cancel, a hold and a full disk cost little, and the queue never runs dry. */
-const AHEAD_MAX = 2000;
-
 /** Asked before each page: what keeps a broadcast from moving, and passes by itself or by an operator's hand. */
-export function createWhyWaits(
-  world: World,
-): (broadcast: BroadcastRow, route: Route) => Promise<WaitingReason | undefined> {
-  const { db } = world;
+export function createWhyWaits(world: World): (broadcast: BroadcastRow, route: Route) => Promise<Obstacle | undefined> {
+  const { db, config } = world;
+  // A few pages: a cancel, a hold and a full disk cost little, and the queue never runs dry.
+  const queuedMax = config.broadcasts.queued_max;
   const sending = createSendSwitch(world);
   const marketing = createSendSwitch(world, 'sending.marketing');
   return async ({ id, team_id: teamId }, { domain }) => {
@@ -22,6 +19,6 @@ export function createWhyWaits(
     if ((await suspendedAmong(db, [teamId])).length > 0) return 'team_suspended';
     if (await isTeamHeld(db, teamId)) return 'hold';
     if (!maySend(domain)) return 'domain_unverified';
-    return (await waitingOfBroadcast(db, id, AHEAD_MAX)) < AHEAD_MAX ? undefined : 'queue';
+    return (await waitingOfBroadcast(db, id, queuedMax)) < queuedMax ? undefined : 'queue';
   };
 }

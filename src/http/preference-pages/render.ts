@@ -17,7 +17,7 @@ export interface Shown extends Preferences {
 /** The page of an unsubscribe link: to leave the topic of its mail, or everything. */
 export function renderUnsubscribe(shown: Shown): string {
   const { contact, topic, done } = shown;
-  if (!contact) return renderErased(shown);
+  if (!contact) return renderErased(shown, 'unsubscribe');
   const more = topic ? 'Choose what you get, or leave everything' : 'Choose what you get';
   if (!shown.isUnsubscribed && topic?.subscription !== 'opt_out') {
     const what = topic ? topic.name : `all mail from ${senderOf(shown)}`;
@@ -45,7 +45,7 @@ const SAVED = {
 };
 
 export function renderPreferences(shown: Shown): string {
-  if (!shown.contact) return renderErased(shown);
+  if (!shown.contact) return renderErased(shown, 'unsubscribe_all');
   const { isUnsubscribed, topics, done } = shown;
   const back = shown.mayJoin ? form(shown, 'subscribe_all', button('Subscribe again', 'second')) : '';
   return page(shown, `Your mail from ${senderOf(shown)}`, [
@@ -100,10 +100,18 @@ export const renderTooLarge = (): string =>
 export const renderBusy = (): string =>
   renderPage('Try again soon', '<p>Nothing was changed. The link works; open it again in a few seconds.</p>');
 
-const renderErased = (shown: Shown): string =>
-  page(shown, 'You are not on the list', [
+/** `does` is what the button asks for: the address may be added again. */
+function renderErased(shown: Shown, does?: 'unsubscribe' | 'unsubscribe_all'): string {
+  const { topic, isUnsubscribed, done } = shown;
+  const isOut = isUnsubscribed || (does === 'unsubscribe' && topic?.subscription === 'opt_out');
+  const what = does === 'unsubscribe' ? subjectOf(shown) : `mail from ${bdi(senderOf(shown))}`;
+  return page(shown, 'You are not on the list', [
+    status(done === 'unsubscribed' && isOut ? 'Done.' : ''),
     `<p>${bdi(senderOf(shown))} does not have the address that this mail went to any more, so that nothing is sent to it.</p>`,
+    isOut ? `<p>If it is added again, it will not get ${what}.</p>` : '',
+    does === undefined || isOut ? '' : form(shown, does, button('Unsubscribe, also if it is added again')),
   ]);
+}
 
 const page = (shown: Shown, title: string, parts: readonly string[]): string =>
   renderPage(title, parts.filter((part) => part !== '').join('\n'), footerOf(shown));

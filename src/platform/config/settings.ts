@@ -179,6 +179,7 @@ export const sections = {
   broadcasts: {
     max_at_once: integer({ min: 1, max: 100, unit: 'broadcasts' }),
     overdue_hours: integer({ min: 1, max: 8760, unit: 'hours' }),
+    queued_max: integer({ min: 500, max: 1_000_000, unit: 'emails' }),
     lease_seconds: integer({ min: 1, max: 86_400, ...seconds }),
     poll_ms: integer({ min: 1, max: 60_000, unit: 'milliseconds' }),
   },

@@ -22,3 +22,12 @@ describe('parseIsoTime', () => {
     ...['2027-01-31T12:30:00+25:00', '2027-01-31T12:30:00+1:00', '+002027-01-31', '2027-01-31T12:30:00.Z'],
   ])('%j is none', (text) => expect(parseIsoTime(text)).toBeUndefined());
 });
+
+it.each([
+  ['2027-01-31T12:30:15Z', '2027-01-31T12:30:15.000Z'],
+  ['2027-01-31T12:30', '2027-01-31T12:30:00.000Z'],
+  ['2027-01-31T23:30:00+02:00', '2027-01-31T23:30:00.000Z'],
+  ['2027-01-31T12:30:15-0530', '2027-01-31T12:30:15.000Z'],
+])('the clock of %s shows %s', (text, local) => {
+  expect(new Date(parseIsoTime(text)?.local ?? Number.NaN).toISOString()).toBe(local);
+});

@@ -4,6 +4,8 @@ export interface IsoTime {
   ms: number;
   isDateAlone: boolean;
   hasOffset: boolean;
+  /** What its clock shows, as if it were UTC. */
+  local: number;
 }
 
 /** An ISO 8601 date or time; what has no offset is UTC, as every time of the API. Undefined when it is none. */
@@ -17,5 +19,11 @@ export function parseIsoTime(text: string): IsoTime | undefined {
   if (date.getUTCMonth() !== Number(month) - 1) return undefined;
   const isDateAlone = !text.includes('T');
   const ms = Date.parse(isDateAlone || offset !== undefined ? text : `${text}Z`);
-  return Number.isNaN(ms) ? undefined : { ms, isDateAlone, hasOffset: offset !== undefined };
+  if (Number.isNaN(ms)) return undefined;
+  return { ms, isDateAlone, hasOffset: offset !== undefined, local: ms + offsetMs(offset) };
+}
+
+function offsetMs(offset: string | undefined): number {
+  const [, sign, hours, minutes] = /^([+-])(\d{2}):?(\d{2})$/.exec(offset ?? '') ?? [];
+  return (sign === '-' ? -1 : 1) * (Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * 60_000;
 }

@@ -1,8 +1,13 @@
 import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../platform/db/index.ts';
 import { nextTurn } from '../../platform/clock/index.ts';
+import { earliestAt } from './contact-zones.ts';
+import type { When } from './read-when.ts';
 
 /** Why a broadcast that is being sent does not move at the moment; it goes on by itself. */
-export type WaitingReason =
+export type WaitingReason = Obstacle | 'local_hour';
+
+/** What keeps it from moving and cannot be foretold. */
+export type Obstacle =
   | 'rate'
   | 'queue'
   | 'hold'
@@ -28,6 +33,8 @@ export interface BroadcastContent {
   template_id: string | null;
   /** Emails a minute; null for as fast as the queue takes them. */
   rate_per_minute: number | null;
+  /** 1 where it goes to each contact at its local hour. */
+  local_time: number;
 }
 
 /** What is fixed at the moment of sending. */
@@ -55,6 +62,12 @@ export interface BroadcastRow extends BroadcastContent {
   recipients: number;
   excluded: number;
   total: number | null;
+  /** What the clocks of each contact have to show, as if it were UTC; null where it goes to all at one time. */
+  local_at: number | null;
+  /** The moment of the zones whose contacts it goes to, or has gone to last. */
+  pass_at: number | null;
+  /** When the next ones are due; null while they are being sent to. */
+  next_at: number | null;
   waiting_reason: WaitingReason | null;
   held_reason: string | null;
   held_since: number | null;
@@ -63,7 +76,7 @@ export interface BroadcastRow extends BroadcastContent {
 
 const CONTENT = [
   ...(['name', 'segment_id', 'sender', 'subject', 'reply_to_list', 'preview_text', 'html', 'text'] as const),
-  ...(['topic_id', 'template_id', 'rate_per_minute'] as const),
+  ...(['topic_id', 'template_id', 'rate_per_minute', 'local_time'] as const),
 ] as const;
 const NEW = ['id', 'team_id', 'status', 'created_at', 'updated_at', ...CONTENT] as const;
 
@@ -138,39 +151,51 @@ export async function listBroadcastRows(
 export async function markSent(
   tx: Executor,
   id: string,
-  { pinned, scheduledAt, isAcknowledged, at }: SendMark,
+  { pinned, when, isLocal, isAcknowledged, at }: SendMark,
 ): Promise<void> {
-  const status: BroadcastStatus = scheduledAt === null ? 'queued' : 'scheduled';
+  const status: BroadcastStatus = when === null ? 'queued' : 'scheduled';
+  const local = isLocal && when !== null ? when.local : null;
   await tx.run(
     `update broadcasts set status = ?, scheduled_at = ?, acknowledged = ?, domain_id = ?, body_id = ?,
-      template_version_id = ?, updated_at = ? where id = ? and status = 'draft'`,
+      template_version_id = ?, local_time = ?, local_at = ?, next_at = ?, updated_at = ?
+      where id = ? and status = 'draft'`,
     [
-      ...[status, scheduledAt, isAcknowledged ? 1 : 0, pinned.domain_id, pinned.body_id],
-      ...[pinned.template_version_id, at, id],
+      ...[status, when?.at ?? null, isAcknowledged ? 1 : 0, pinned.domain_id, pinned.body_id],
+      ...[
+        pinned.template_version_id,
+        isLocal ? 1 : 0,
+        local,
+        local === null ? null : Math.max(at, earliestAt(local)),
+        at,
+        id,
+      ],
     ],
   );
 }
 
 export interface SendMark {
   pinned: Pinned;
-  scheduledAt: number | null;
+  /** Null for now. */
+  when: When | null;
+  isLocal: boolean;
   isAcknowledged: boolean;
   at: number;
 }
 
 /** Whoever sends it finds at its next page that it is canceled. Answers whether this call canceled it. */
 export async function markCanceled(tx: Executor, id: string, at: number): Promise<boolean> {
-  const sql = `update broadcasts set status = 'canceled', held_reason = null, held_since = null, lease_owner = null,
-    lease_until = null, updated_at = ? where id = ? and status in ('scheduled', 'queued', 'sending')`;
+  const sql = `update broadcasts set status = 'canceled', held_reason = null, held_since = null, waiting_reason = null,
+    lease_owner = null, lease_until = null, updated_at = ? where id = ? and status in ('scheduled', 'queued', 'sending')`;
   return (await tx.run(sql, [at, id])) === 1;
 }
 
-/** Answers whether it was held. One whose time has passed goes out now: it would be found overdue again. */
+/** Answers whether it was held. What should have gone out by now does so: it would be found overdue again. */
 export async function clearHold(tx: Executor, id: string, at: number): Promise<boolean> {
   const sql = `update broadcasts set held_reason = null, held_since = null, updated_at = ?,
-    status = case when status = 'scheduled' and scheduled_at <= ? then 'queued' else status end
+    status = case when status = 'scheduled' and coalesce(next_at, scheduled_at) <= ? then 'queued' else status end,
+    next_at = case when next_at <= ? then ? else next_at end
     where id = ? and held_reason is not null and status in ('scheduled', 'queued', 'sending')`;
-  return (await tx.run(sql, [at, at, id])) === 1;
+  return (await tx.run(sql, [at, at, at, at, id])) === 1;
 }
 
 /** By id; deleted ones are missing. */

@@ -12,7 +12,7 @@ export const broadcastNamed = (id: string) => ({ object: 'broadcast' as const, i
 export async function createBroadcast(ctx: Ctx, input: CreateBroadcastRequest) {
   const { store, teamId } = ctx;
   const content = readNewContent(input);
-  const scheduledAt = readWhen(input.scheduled_at, store.clock.now());
+  const when = readWhen(input.scheduled_at, store.clock.now());
   if (input.template) content.template_id = await readTemplateId(store.db, teamId, input.template.id);
   const isSent = input.send === true;
   const around = isSent ? await lookAround(store, teamId, content) : undefined;
@@ -25,7 +25,11 @@ export async function createBroadcast(ctx: Ctx, input: CreateBroadcastRequest) {
     await insertBroadcast(tx, row);
     const draft = around && (await lockBroadcast(tx, teamId, row.id));
     if (draft)
-      await sendDraft(store, tx, draft, { around, scheduledAt, isAcknowledged: input.acknowledge_checks === true });
+      await sendDraft(store, tx, draft, {
+        ...{ around, when },
+        isLocal: draft.local_time === 1,
+        isAcknowledged: input.acknowledge_checks === true,
+      });
   });
   return broadcastNamed(row.id);
 }

@@ -20,6 +20,7 @@ export {
   listBroadcastRecipients,
   listBroadcasts,
 } from './read-broadcasts.ts';
+export { contactZones, type ContactZones } from './contact-zones.ts';
 export { freezeBroadcast } from './freeze-broadcast.ts';
 export { LINK_KEYS, mergeValuesOf, rendered, renderSubject, type RecipientValues } from './merge-values.ts';
 export {
@@ -28,10 +29,12 @@ export {
   findBroadcast,
   type BroadcastRow,
   type BroadcastStatus,
+  type Obstacle,
   type WaitingReason,
 } from './broadcasts.store.ts';
 export {
   beginBroadcast,
+  beginPass,
   claimDueBroadcasts,
   failBroadcast,
   finishBroadcast,
@@ -39,5 +42,7 @@ export {
   nextBroadcastAt,
   pauseBroadcast,
   saveProgress,
+  waitForPass,
+  waitForStart,
   type PageDone,
 } from './leases.store.ts';

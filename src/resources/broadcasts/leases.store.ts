@@ -8,6 +8,9 @@ export interface ClaimOfBroadcasts {
   limit: number;
 }
 
+/** When it goes on, of those whose time is known. */
+const DUE = "coalesce(next_at, case when status = 'scheduled' then scheduled_at end)";
+
 /** Written as the index of what is due says it. */
 const OPEN = "status in ('scheduled', 'queued', 'sending')";
 
@@ -18,7 +21,7 @@ export async function claimDueBroadcasts(
 ): Promise<BroadcastRow[]> {
   const lock = tx.dialect === 'pg' ? ' for update skip locked' : '';
   const sql = withoutCommitNotice(`update broadcasts set lease_owner = ?, lease_until = ? where id in (
-      select id from broadcasts where ${OPEN} and (status <> 'scheduled' or scheduled_at <= ?)
+      select id from broadcasts where ${OPEN} and (${DUE} is null or ${DUE} <= ?)
         and held_reason is null and (lease_until is null or lease_until <= ?)
       order by coalesce(lease_until, 0), coalesce(scheduled_at, updated_at), id limit ?${lock})
     returning *`);
@@ -41,8 +44,7 @@ export async function pauseBroadcast(
 /** When the next one is due, those included that another process has: its lease may run out. */
 export async function nextBroadcastAt(db: Executor, now: number): Promise<number | undefined> {
   const sql = `select min(open.at) as at from (
-      select case when status = 'scheduled' and scheduled_at > coalesce(lease_until, 0) then scheduled_at
-        else coalesce(lease_until, ?) end as at
+      select case when ${DUE} > coalesce(lease_until, 0) then ${DUE} else coalesce(lease_until, ?) end as at
       from broadcasts where ${OPEN} and held_reason is null) as open`;
   const row = await db.get<{ at: number | null }>(sql, [now]);
   return row?.at === null || row?.at === undefined ? undefined : Number(row.at);
@@ -57,11 +59,35 @@ export interface Held {
 /** From here on it is being sent; one that was sent in part keeps its beginning. Answers false where it was canceled or taken over. */
 export async function beginBroadcast(
   tx: Executor,
-  { id, owner, at, total }: Held & { at: number; total: number },
+  { id, owner, at, total, passAt = null }: Held & { at: number; total: number; passAt?: number | null },
 ): Promise<boolean> {
-  const sql = `update broadcasts set status = 'sending', started_at = coalesce(started_at, ?), total = coalesce(total, ?)
-    where id = ? and lease_owner = ? and ${OPEN}`;
-  return (await tx.run(sql, [at, total, id, owner])) === 1;
+  const sql = `update broadcasts set status = 'sending', started_at = coalesce(started_at, ?), total = coalesce(total, ?),
+    pass_at = ?, next_at = null where id = ? and lease_owner = ? and ${OPEN}`;
+  return (await tx.run(sql, [at, total, passAt, id, owner])) === 1;
+}
+
+/** Those are sent to now for whom it was waiting. Answers false where it was canceled or taken over. */
+export async function beginPass(tx: Executor, { id, owner }: Held): Promise<boolean> {
+  const sql = `update broadcasts set next_at = null, waiting_reason = null
+    where id = ? and lease_owner = ? and status = 'sending'`;
+  return (await tx.run(sql, [id, owner])) === 1;
+}
+
+/** Gives it back until the first contacts are due. */
+export async function waitForStart(db: Executor, { id, owner, nextAt }: Held & { nextAt: number }): Promise<void> {
+  const sql =
+    'update broadcasts set next_at = ?, lease_owner = null, lease_until = null where id = ? and lease_owner = ?';
+  await db.run(sql, [nextAt, id, owner]);
+}
+
+/** Gives it back until the next contacts are due; they are walked through from the first one. */
+export async function waitForPass(
+  tx: Executor,
+  { id, owner, passAt, nextAt }: Held & { passAt: number; nextAt: number },
+): Promise<boolean> {
+  const sql = `update broadcasts set pass_at = ?, next_at = ?, cursor_id = null, waiting_reason = 'local_hour',
+    lease_owner = null, lease_until = null where id = ? and lease_owner = ? and status = 'sending'`;
+  return (await tx.run(sql, [passAt, nextAt, id, owner])) === 1;
 }
 
 export interface PageDone extends Held {

@@ -36,7 +36,9 @@ export function presentBroadcast(row: BroadcastRow) {
     text: row.text,
     template_id: row.template_id,
     rate_per_minute: row.rate_per_minute,
+    local_time: row.local_time === 1,
     waiting_reason: row.waiting_reason,
+    next_at: row.waiting_reason === 'local_hour' && row.next_at !== null ? isoTime(row.next_at) : null,
     failed_reason: row.failed_reason,
   };
 }

@@ -6,6 +6,7 @@ import type { Ctx } from '../access/index.ts';
 import { clicksOf, exclusionsPage, linksPage, recipientsPage } from '../broadcast-recipients/index.ts';
 import { findContactsByIds } from '../contacts/index.ts';
 import { findBroadcast, listBroadcastRows, type BroadcastRow } from './broadcasts.store.ts';
+import { checkZones } from './check-zones.ts';
 import { runChecks } from './checks.ts';
 import { lookAround, runGate } from './gate.ts';
 import { presentBroadcast, presentBroadcastItem, presentRecipient } from './present.ts';
@@ -76,7 +77,7 @@ export async function getBroadcastChecklist(ctx: Ctx, id: string) {
   const row = await broadcastOf(ctx, id);
   const around = await lookAround(store, teamId, row);
   const { items, source } = await runGate(store, store.db, { teamId, row, around });
-  const checks = await runChecks(store.db, teamId, row, source);
+  const checks = [...(await runChecks(store.db, teamId, row, source)), ...(await checkZones(store.db, teamId, row))];
   return { object: 'broadcast_checklist' as const, gate: items, checks };
 }
 

@@ -33,6 +33,7 @@ export function readNewContent(input: CreateBroadcastRequest): BroadcastContent 
     topic_id: input.topic_id ?? null,
     template_id: null,
     rate_per_minute: input.rate_per_minute ?? null,
+    local_time: input.local_time === true ? 1 : 0,
   };
 }
 
@@ -57,6 +58,7 @@ export function readChangedContent(before: BroadcastContent, input: UpdateBroadc
     topic_id: input.topic_id === undefined ? before.topic_id : input.topic_id,
     template_id: hasBody ? null : before.template_id,
     rate_per_minute: input.rate_per_minute === undefined ? before.rate_per_minute : input.rate_per_minute,
+    local_time: input.local_time === undefined ? before.local_time : Number(input.local_time),
   };
 }
 

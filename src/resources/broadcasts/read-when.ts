@@ -1,13 +1,20 @@
 import { invalidFields, type FieldFault } from '../../platform/refusal/index.ts';
-import { parseTimePhrase } from '../../protocol/iso-time/index.ts';
+import { parseIsoTime, parseTimePhrase } from '../../protocol/iso-time/index.ts';
 import { readScheduledAt } from '../emails/index.ts';
 
+export interface When {
+  at: number;
+  /** What the clock shows that it was written by, as if it were UTC. A phrase is read by the clock of UTC. */
+  local: number;
+}
+
 /** When to send: null for now. A time or a phrase, from 1 minute to 30 days ahead. */
-export function readWhen(text: string | undefined, now: number): number | null {
+export function readWhen(text: string | undefined, now: number): When | null {
   if (text === undefined) return null;
   const said = parseTimePhrase(text, now);
+  const written = said === undefined ? text : new Date(said).toISOString();
   const faults: FieldFault[] = [];
-  const at = readScheduledAt(said === undefined ? text : new Date(said).toISOString(), now, faults);
+  const at = readScheduledAt(written, now, faults);
   if (faults.length > 0) throw invalidFields(faults);
-  return at;
+  return at === null ? null : { at, local: parseIsoTime(written)?.local ?? at };
 }

@@ -1,17 +1,17 @@
 import type { SendBroadcastRequest } from '../../contract/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
-import { notFound } from '../../platform/refusal/index.ts';
+import { notFound, refuse } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { findBroadcast, lockBroadcast, markSent, type BroadcastRow } from './broadcasts.store.ts';
 import { mustPass, runChecks } from './checks.ts';
 import { freezeBroadcast } from './freeze-broadcast.ts';
 import { lookAround, refusalOf, runGate, type Surroundings } from './gate.ts';
-import { readWhen } from './read-when.ts';
+import { readWhen, type When } from './read-when.ts';
 import { inOtherStatus } from './status-faults.ts';
 
 /** A change of state: the mail itself is created behind it, page by page. */
 export async function sendBroadcast({ store, teamId }: Ctx, id: string, input: SendBroadcastRequest = {}) {
-  const scheduledAt = readWhen(input.scheduled_at, store.clock.now());
+  const when = readWhen(input.scheduled_at, store.clock.now());
   const seen = await findBroadcast(store.db, teamId, id);
   if (!seen) throw notFound('Broadcast');
   const around = await lookAround(store, teamId, seen);
@@ -19,14 +19,19 @@ export async function sendBroadcast({ store, teamId }: Ctx, id: string, input: S
     const row = await lockBroadcast(tx, teamId, id);
     if (!row) throw notFound('Broadcast');
     if (row.status !== 'draft') throw inOtherStatus(row, 'only a draft can be sent', 403);
-    await sendDraft(store, tx, row, { around, scheduledAt, isAcknowledged: input.acknowledge_checks === true });
+    await sendDraft(store, tx, row, {
+      ...{ around, when },
+      isLocal: input.local_time ?? row.local_time === 1,
+      isAcknowledged: input.acknowledge_checks === true,
+    });
   });
   return { id };
 }
 
 interface Sending {
   around: Surroundings;
-  scheduledAt: number | null;
+  when: When | null;
+  isLocal: boolean;
   isAcknowledged: boolean;
 }
 
@@ -35,13 +40,19 @@ export async function sendDraft(
   store: Ctx['store'],
   tx: Executor,
   row: BroadcastRow,
-  { around, scheduledAt, isAcknowledged }: Sending,
+  { around, when, isLocal, isAcknowledged }: Sending,
 ): Promise<void> {
+  if (isLocal && when === null) throw localTimeOfNow();
   const gate = await runGate(store, tx, { teamId: row.team_id, row, around });
   const refusal = refusalOf(gate);
   const { domain, source } = gate;
   if (refusal || !domain || !source) throw refusal ?? new Error('the gate passed without a domain or a body');
   if (!isAcknowledged) mustPass(await runChecks(tx, row.team_id, row, source));
   const pinned = await freezeBroadcast(store, tx, row, { source, domainId: domain.id });
-  await markSent(tx, row.id, { pinned, scheduledAt, isAcknowledged, at: store.clock.now() });
+  await markSent(tx, row.id, { pinned, when, isLocal, isAcknowledged, at: store.clock.now() });
+}
+
+function localTimeOfNow() {
+  const message = 'local_time goes with scheduled_at: the time that the clocks of each contact have to show.';
+  return refuse('validation_error', { status: 422, say: message, errors: [{ path: 'local_time', message }] });
 }

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { Executor } from '../../platform/db/index.ts';
+import { textsIn, type Executor } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 
 export type ConsentAction = 'unsubscribed' | 'resubscribed' | 'opt_in' | 'opt_out';
-export type ConsentSource = 'api' | 'import' | 'one_click' | 'preference_page' | 'confirmation';
+export type ConsentSource = 'api' | 'import' | 'one_click' | 'preference_page' | 'confirmation' | 'carried_over';
 
 export interface Consent {
   contact: { team_id: string; id: string; email_key: string };
@@ -57,4 +57,36 @@ export function consentsOf(db: Executor, contactId: string, limit: number): Prom
   const sql = `select id, action, topic_id, source, email_id, created_at from consent_records
     where contact_id = ? order by id desc limit ?`;
   return db.all<ConsentRow>(sql, [contactId, limit]);
+}
+
+/** What an address is out of by the last decision about it, of whichever contact that was. */
+export interface OptOuts {
+  /** Of all mail to many. */
+  all: boolean;
+  topicIds: string[];
+}
+
+/** Of addresses that are out of anything, by the address: one look at an index, however many there are. */
+export async function optOutsAmong(
+  db: Executor,
+  teamId: string,
+  emailKeys: readonly string[],
+): Promise<Map<string, OptOuts>> {
+  const keyOf = new Map(emailKeys.map((key) => [hashOfEmail(key), key]));
+  const among = textsIn(db.dialect, 'email_hash', [...keyOf.keys()]);
+  // Left to itself, SQLite may read all records of the team.
+  const index = db.dialect === 'pg' ? '' : ' indexed by consent_records_of_email';
+  const sql = `select email_hash, topic_id from (
+      select email_hash, topic_id, action,
+        row_number() over (partition by email_hash, topic_id order by id desc) as place
+      from consent_records${index} where team_id = ? and ${among.sql}) as decisions
+    where place = 1 and action in ('unsubscribed', 'opt_out')`;
+  const found = new Map<string, OptOuts>();
+  const rows = await db.all<{ email_hash: string; topic_id: string | null }>(sql, [teamId, among.value]);
+  for (const { email_hash: hash, topic_id: topicId } of rows) {
+    const key = keyOf.get(hash) ?? '';
+    const { all, topicIds } = found.get(key) ?? { all: false, topicIds: [] };
+    found.set(key, topicId === null ? { all: true, topicIds } : { all, topicIds: [...topicIds, topicId] });
+  }
+  return found;
 }

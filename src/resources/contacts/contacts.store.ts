@@ -56,6 +56,11 @@ export async function updateContactRows(tx: Executor, rows: readonly ContactRow[
   );
 }
 
+export async function unsubscribeContactRows(tx: Executor, teamId: string, ids: readonly string[]): Promise<void> {
+  const among = uuidsIn(tx.dialect, 'id', ids);
+  await tx.run(`update contacts set unsubscribed = 1 where team_id = ? and ${among.sql}`, [teamId, among.value]);
+}
+
 /** Of rows that are about to be changed: PostgreSQL keeps others from changing them meanwhile. */
 const held = (db: Executor, isHeld: boolean): string => (isHeld && db.dialect === 'pg' ? ' for update' : '');
 

@@ -12,6 +12,7 @@ import { recordConsent } from './consent.store.ts';
 import { findContact, insertContacts, type ContactRow } from './contacts.store.ts';
 import { segmentNamed } from './find-contact.ts';
 import { newContact } from './new-contact.ts';
+import { carryOptOuts } from './opt-outs.ts';
 import { indexedValues, mergeValues } from './property-values.ts';
 import { readEmail } from './read-input.ts';
 import { tellOf } from './tell.ts';
@@ -80,7 +81,8 @@ async function begin(store: Store, tx: Executor, row: ContactRow, { input, decla
   await addValues(tx, indexedValues(row.id, mergeValues({}, input.properties ?? {}, declared), declared));
   if (row.unsubscribed === 1)
     await recordConsent(store, tx, { source: 'api' }, [{ contact: row, action: 'unsubscribed' }]);
-  return row;
+  const [begun = row] = await carryOptOuts(store, tx, [row], { hasConsent: input.unsubscribed === false });
+  return begun;
 }
 
 function update(store: Store, tx: Executor, before: ContactRow, { input, declared }: Wanted): Promise<ContactRow> {

@@ -8,6 +8,7 @@ import { contactCount, addToContactCount, planOf } from '../usage/index.ts';
 import { recordConsent } from './consent.store.ts';
 import { findContactsByKeys, insertContacts, type ContactRow } from './contacts.store.ts';
 import { newContact } from './new-contact.ts';
+import { carryOptOuts } from './opt-outs.ts';
 import { indexedValues, valuesOf } from './property-values.ts';
 import { addValues } from './values.store.ts';
 import { chooseTopics, decisionsFor, writeChange, type ContactChange, type Decision } from './write-change.ts';
@@ -42,9 +43,9 @@ export async function importRows(store: Store, tx: Executor, batch: RowsToImport
   const { contact_limit: limit } = await planOf(store, tx, teamId);
   const room = Math.max(0, limit - (await contactCount(tx, teamId)));
   const sorted = sortRows(store, batch, { existing, room, limit });
-  await writeFresh(store, tx, batch, sorted.fresh);
+  const fresh = await writeFresh(store, tx, batch, sorted.fresh);
   const changed = await writeChanges(store, tx, batch, sorted);
-  const touched = [...sorted.fresh, ...changed];
+  const touched = [...fresh, ...changed];
   const fromRows = await namedByRows(tx, teamId, touched, sorted.lists);
   const members = touched.flatMap(({ id }) =>
     batch.segmentIds.map((segment) => ({ segment_id: segment, contact_id: id })),
@@ -164,8 +165,8 @@ async function writeFresh(
   tx: Executor,
   { declared }: RowsToImport,
   fresh: readonly ContactRow[],
-): Promise<void> {
-  if (fresh.length === 0) return;
+): Promise<ContactRow[]> {
+  if (fresh.length === 0) return [];
   // In one order for everybody: two that import the same addresses would otherwise wait for each other for ever.
   const ordered = tx.dialect === 'pg' ? fresh.toSorted((a, b) => (a.email_key < b.email_key ? -1 : 1)) : fresh;
   if ((await insertContacts(tx, ordered)) < fresh.length) throw new ImportRaced();
@@ -180,6 +181,8 @@ async function writeFresh(
     { source: 'import' },
     left.map((contact) => ({ contact, action: 'unsubscribed' as const })),
   );
+  // An import never subscribes anybody again, whatever its rows say.
+  return carryOptOuts(store, tx, fresh, { hasConsent: false });
 }
 
 async function writeChanges(

@@ -44,3 +44,4 @@ export { updateContact } from './update-contact.ts';
 export { valuesOf } from './property-values.ts';
 export { countAudience } from './audience.store.ts';
 export { countMembers, membersPage } from './members.ts';
+export { textsBehind } from './values.store.ts';

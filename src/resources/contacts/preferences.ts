@@ -6,8 +6,9 @@ import { countOutcomes } from '../broadcast-recipients/index.ts';
 import { declaredProperties } from '../contact-properties/index.ts';
 import { findTeam, type TeamRow } from '../teams/index.ts';
 import { choicesOf, forgetConfirmations, liveTopics, type Choice, type TopicRow } from '../topics/index.ts';
-import type { ConsentOrigin, ConsentSource } from './consent.store.ts';
+import { optOutsAmong, type Consent, type ConsentOrigin, type ConsentSource } from './consent.store.ts';
 import { findContact, type ContactRow } from './contacts.store.ts';
+import { leaveWithoutContact } from './opt-outs.ts';
 import { chooseTopics, decisionsFor, writeChange } from './write-change.ts';
 
 export interface TopicPreference {
@@ -55,9 +56,10 @@ export function changePreferences(
   return store.db.tx(async (tx) => {
     const before = await look(tx, link, undefined);
     const row = await contactOf(tx, link, true);
-    if (!before || !row) return before;
+    if (!before) return undefined;
     const origin: ConsentOrigin = { source, emailId: link.emailId };
-    await apply(store, tx, { link, row, before, change, origin });
+    if (row) await apply(store, tx, { link, row, before, change, origin });
+    if (row?.email_key !== link.emailKey) await leaveByAddress(store, tx, { link, row, before, change, origin });
     // A private topic that was just left stays in sight, so that there is a way back.
     const after = await look(tx, link, new Set(before.topics.map(({ id }) => id)));
     if (after && hasLeft(before, after)) await reportLeaving(tx, link);
@@ -73,6 +75,22 @@ const hasLeft = (before: Preferences, after: Preferences): boolean =>
 /** In the report of the broadcast whose mail the link stands in. */
 const reportLeaving = (tx: Executor, { emailId }: PreferenceLink): Promise<void> =>
   emailId === null ? Promise.resolve() : countOutcomes(tx, [{ emailId, type: 'unsubscribed' }]);
+
+/** The address that the mail went to is no contact's, or not this one's any more. */
+async function leaveByAddress(
+  store: Store,
+  tx: Executor,
+  { link, row, before: { topic }, change, origin }: Omit<Applying, 'row'> & { row: ContactRow | undefined },
+): Promise<void> {
+  if (change.do !== 'unsubscribe' && change.do !== 'unsubscribe_all') return;
+  // What is noted of the address is no act of a contact that has another one by now.
+  const contact = { team_id: link.teamId, id: row ? store.ids.uuid() : link.contactId, email_key: link.emailKey };
+  const isOfTopic = change.do === 'unsubscribe' && topic !== undefined;
+  const leaving: Consent = isOfTopic
+    ? { contact, action: 'opt_out', topicId: topic.id }
+    : { contact, action: 'unsubscribed' };
+  await leaveWithoutContact(store, tx, leaving, origin);
+}
 
 interface Applying {
   link: PreferenceLink;
@@ -152,9 +170,10 @@ async function look(
   const contact = await contactOf(db, link, false);
   const isOwn = contact?.email_key === link.emailKey;
   const live = await liveTopics(db, team.id);
-  const chosen = new Map(
-    (contact ? await choicesOf(db, [contact.id]) : []).map((row) => [row.topic_id, row.subscription]),
-  );
+  const left = contact ? undefined : (await optOutsAmong(db, team.id, [link.emailKey])).get(link.emailKey);
+  const chosen = contact
+    ? new Map((await choicesOf(db, [contact.id])).map((row) => [row.topic_id, row.subscription]))
+    : new Map(left?.topicIds.map((id) => [id, 'opt_out' as const]));
   const seen = (row: TopicRow): TopicPreference => {
     const { id, name, description, default_subscription } = row;
     return { id, name, description, subscription: chosen.get(id) ?? default_subscription };
@@ -165,7 +184,7 @@ async function look(
   return {
     team,
     contact: contact && { email: isOwn ? contact.email : link.emailKey },
-    isUnsubscribed: contact?.unsubscribed === 1,
+    isUnsubscribed: contact ? contact.unsubscribed === 1 : (left?.all ?? false),
     mayJoin: isOwn && team.risk_state !== 'suspended',
     topic: topic && seen(topic),
     topics: contact ? live.filter(isListed).map(seen) : [],

@@ -3,6 +3,7 @@ import type { Ctx } from '../access/index.ts';
 import { declaredProperties } from '../contact-properties/index.ts';
 import { askAnew } from './contact-topics.ts';
 import { contactNamed, contactOfSegment } from './find-contact.ts';
+import { carryToAddress } from './opt-outs.ts';
 import { readEmail } from './read-input.ts';
 import { tellOf } from './tell.ts';
 import { writeChange } from './write-change.ts';
@@ -21,13 +22,16 @@ export async function updateContact(
     const before = await contactNamed(tx, teamId, name, true);
     if (Object.values(input).every((value) => value === undefined)) return before.id;
     const declared = await declaredProperties(tx, teamId);
-    const after = await writeChange(store, tx, {
+    let after = await writeChange(store, tx, {
       before,
       change: { ...change, email: address },
       declared,
       source: 'api',
     });
-    if (after.email_key !== before.email_key) await askAnew(store, tx, after);
+    if (after.email_key !== before.email_key) {
+      after = await carryToAddress(store, tx, after, { hasConsent: input.unsubscribed === false });
+      await askAnew(store, tx, after);
+    }
     await tellOf(store, tx, 'contact.updated', after);
     return before.id;
   });

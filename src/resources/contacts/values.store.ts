@@ -27,6 +27,21 @@ export async function removeValues(tx: Executor, entries: readonly IndexedValue[
   }
 }
 
+/** The texts that contacts have under a property, each once, in order: those behind one, of which each costs one step in the index. */
+export async function textsBehind(
+  db: Executor,
+  propertyId: string,
+  { after, limit }: { after: string; limit: number },
+): Promise<string[]> {
+  const next = (behind: string): string =>
+    `(select min(t.value) from contact_texts t where t.property_id = ? and t.value > ${behind})`;
+  const sql = `with recursive texts (value) as (
+      select ${next('?')} union all select ${next('texts.value')} from texts where texts.value is not null)
+    select value from texts where value is not null limit ?`;
+  const rows = await db.all<{ value: string }>(sql, [propertyId, after, propertyId, limit]);
+  return rows.map(({ value }) => value);
+}
+
 /** Takes some of a property's values out of the index and out of their contacts; answers how many. */
 export async function removeSomeValues(
   tx: Executor,

@@ -98,6 +98,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     'As an operator, see the holds',
     'rasket queue holds',
   ),
+  marketing_off: team(
+    'warning',
+    'Marketing mail is switched off.',
+    `${HERE}see why and switch it on`,
+    'rasket sending on --marketing',
+  ),
   certificate_expiring: installation(
     'warning',
     'The certificate of the SMTP ports expires soon.',

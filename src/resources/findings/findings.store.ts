@@ -62,6 +62,27 @@ export interface Hold {
 export const holdsInForce = (db: Executor): Promise<Hold[]> =>
   db.all('select kind, value, reason, created_at from queue_holds order by id');
 
+/** The same, each with how many deliveries of a team it keeps, counted a little beyond `COUNTED_MAX`. */
+export async function holdsOverTeam(db: Executor, teamId: string): Promise<(Hold & { waiting: number })[]> {
+  const waiting = `select count(*) from (select 1 from deliveries d where d.hold_id = h.id and d.team_id = ?
+    limit ${COUNTED_MAX + 1}) as few`;
+  const rows = await db.all<Hold & { waiting: number }>(
+    `select h.kind, h.value, h.reason, h.created_at, (${waiting}) as waiting from queue_holds h order by h.id`,
+    [teamId],
+  );
+  return rows.map((row) => ({ ...row, waiting: Number(row.waiting) }));
+}
+
+/** The team's broadcasts that would be sent now: those that are under way, to be sent, or due. */
+export async function broadcastsDue(db: Executor, teamId: string, now: number): Promise<string[]> {
+  const rows = await db.all<{ id: string }>(
+    `select id from broadcasts where team_id = ? and status in ('queued', 'scheduled', 'sending')
+      and (status <> 'scheduled' or scheduled_at <= ?) and held_reason is null order by id limit ${COUNTED_MAX}`,
+    [teamId, now],
+  );
+  return rows.map(({ id }) => id);
+}
+
 /** Those of the emails that are the team's. */
 export async function emailsOfTeam(db: Executor, teamId: string, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();

@@ -1,9 +1,13 @@
+import { isoTime } from '../../platform/clock/index.ts';
 import type { Store } from '../../platform/store/index.ts';
-import { findingOf, type Finding } from './finding.ts';
+import { createSendSwitch, sendSwitchMovedAt } from '../instance/index.ts';
+import { COUNTED_MAX, findingOf, type Finding } from './finding.ts';
 import {
+  broadcastsDue,
   domainsInTrouble,
   emailsOfTeam,
   holdsInForce,
+  holdsOverTeam,
   webhooksInTrouble,
   type DomainInTrouble,
   type Hold,
@@ -14,7 +18,12 @@ const FAILING_MS = 60_000;
 
 /** What is wrong with the domains, webhooks and mail of one team, or where none is given of all of them. */
 export async function teamFindings(store: Store, teamId?: string): Promise<Finding[]> {
-  return [...(await ofDomains(store, teamId)), ...(await ofWebhooks(store, teamId)), ...(await ofHolds(store, teamId))];
+  return [
+    ...(await ofDomains(store, teamId)),
+    ...(await ofWebhooks(store, teamId)),
+    ...(await ofHolds(store, teamId)),
+    ...(await ofMarketing(store, teamId)),
+  ];
 }
 
 interface Trouble {
@@ -81,26 +90,64 @@ async function ofWebhooks({ db, clock }: Store, teamId: string | undefined): Pro
   ];
 }
 
+type KnownHold = Hold & { waiting?: number };
+
 async function ofHolds({ db }: Store, teamId: string | undefined): Promise<Finding[]> {
-  const all = await holdsInForce(db);
-  const holds = teamId === undefined ? all : await ownHolds(db, teamId, all);
-  const nameOf = ({ kind, value }: Hold): string =>
-    kind === 'destination' ? value : kind === 'team_id' ? `team ${value}` : `email ${value}`;
-  const reasonOf = (name: string): string => holds.find((hold) => nameOf(hold) === name)?.reason ?? '';
+  const holds: readonly KnownHold[] = teamId === undefined ? await holdsInForce(db) : await ownHolds(db, teamId);
   const advice =
     teamId === undefined ? {} : { advice: { words: 'Ask the operator of this installation', command: null } };
   return together(
     'mail_held',
     holds.map((hold) => ({ name: nameOf(hold), since: hold.created_at })),
-    (name) => ({ summary: `Mail is held back: ${name} (${reasonOf(name)}).`, ...advice }),
-    (count) => ({ summary: `${count} holds keep mail back.`, ...advice }),
+    (name) => ({ ...(holds[0] ? { summary: summaryOf(name, holds[0]) } : {}), ...advice }),
+    (count) => {
+      const kept = holds.reduce((sum, { waiting = 0 }) => sum + waiting, 0);
+      return { summary: `${count} holds keep mail back${kept === 0 ? '' : `: ${waitOf(kept)}`}.`, ...advice };
+    },
   );
 }
 
-async function ownHolds(db: Store['db'], teamId: string, all: readonly Hold[]): Promise<Hold[]> {
+const nameOf = ({ kind, value }: Hold): string =>
+  kind === 'destination' ? value : kind === 'team_id' ? `team ${value}` : `email ${value}`;
+
+function summaryOf(name: string, { kind, reason, created_at: since, waiting = 0 }: KnownHold): string {
+  const kept = waiting === 0 ? '' : `: ${waitOf(waiting)}`;
+  return kind === 'destination' && waiting > 0
+    ? `Mail for ${name} is held by the operator since ${isoTime(since)} (${reason})${kept}.`
+    : `Mail is held back: ${name} (${reason})${kept}.`;
+}
+
+function waitOf(count: number): string {
+  const many = count > COUNTED_MAX ? `more than ${COUNTED_MAX}` : String(count);
+  return `${many} of your deliveries ${count === 1 ? 'waits' : 'wait'}`;
+}
+
+/** Those on the team and on its emails; and those on destinations that keep some of its mail. */
+async function ownHolds(db: Store['db'], teamId: string): Promise<KnownHold[]> {
+  const all = await holdsOverTeam(db, teamId);
   const emails = all.filter(({ kind }) => kind === 'email_id').map(({ value }) => value);
   const own = await emailsOfTeam(db, teamId, emails);
-  return all.filter(({ kind, value }) => (kind === 'team_id' ? value === teamId : own.has(value)));
+  return all.filter(({ kind, value, waiting }) => {
+    if (kind === 'destination') return waiting > 0;
+    return kind === 'team_id' ? value === teamId : own.has(value);
+  });
+}
+
+/** A team hears of it while broadcasts of its own wait for it. */
+async function ofMarketing(store: Store, teamId: string | undefined): Promise<Finding[]> {
+  const { isOn, reason } = await createSendSwitch(store, 'sending.marketing')();
+  if (isOn) return [];
+  const off = `Marketing mail is switched off${reason === null ? '' : `: ${reason}`}.`;
+  const since = await sendSwitchMovedAt(store, 'sending.marketing');
+  if (teamId === undefined) return [findingOf('marketing_off', { summary: off, since })];
+  const waiting = await broadcastsDue(store.db, teamId, store.clock.now());
+  if (waiting.length === 0) return [];
+  const many = `${waiting.length} of your broadcasts ${waiting.length === 1 ? 'waits' : 'wait'} for it`;
+  const advice = {
+    words: 'They go on by themselves once it is on; ask the operator of this installation',
+    command: null,
+  };
+  return [findingOf('marketing_off', { summary: `${off} ${many}.`, since, subjects: waiting, advice })];
 }
 
 type Said = Partial<Pick<Finding, 'summary' | 'advice'>>;

@@ -19,7 +19,10 @@ export function createSendSwitch(store: Store, switchName: SendSwitchName = 'sen
 }
 
 /** When it was moved last. */
-export const sendSwitchMovedAt = ({ db }: Pick<Store, 'db'>): Promise<number | null> => readChangedAt(db, 'sending');
+export const sendSwitchMovedAt = (
+  { db }: Pick<Store, 'db'>,
+  switchName: SendSwitchName = 'sending',
+): Promise<number | null> => readChangedAt(db, switchName);
 
 export async function setSending(
   store: Store,

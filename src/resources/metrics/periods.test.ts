@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { periodsOf, type Granularity } from './periods.ts';
-import { findTimeZone, type TimeZone } from './time-zone.ts';
+import { findTimeZone, type TimeZone } from '../../protocol/time-zone/index.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -1,5 +1,5 @@
 import { isoTime } from '../../platform/clock/index.ts';
-import type { TimeZone } from './time-zone.ts';
+import type { TimeZone } from '../../protocol/time-zone/index.ts';
 
 export type Granularity = 'hourly' | 'daily' | 'weekly' | 'monthly';
 

@@ -2,10 +2,10 @@ import type { QueryOf } from '../../contract/index.ts';
 import { isUuid } from '../../platform/ids/index.ts';
 import { refuse, type Refusal } from '../../platform/refusal/index.ts';
 import { parseIsoTime } from '../../protocol/iso-time/index.ts';
+import { findTimeZone, type TimeZone } from '../../protocol/time-zone/index.ts';
 import type { Granularity } from './periods.ts';
 import { METRICS, type Metric } from './rates.ts';
 import { QUARTER_MS } from './slots.ts';
-import { findTimeZone, type TimeZone } from './time-zone.ts';
 
 export type MetricsQuery = QueryOf<'getEmailMetrics'>;
 

@@ -35,6 +35,7 @@ describe('POST /broadcasts', () => {
       status: 'draft',
       created_at: new Date(scene.clock.now()).toISOString(),
       ...{ recipients: 0, excluded: 0, total: null, waiting_reason: null, held: null, failed_reason: null },
+      ...{ local_time: false, next_at: null },
     });
   });
 

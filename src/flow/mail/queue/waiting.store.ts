@@ -212,7 +212,7 @@ export async function holdClaims(
 /** Makes up to `limit` held deliveries due, with as much time left for retries as before the hold; answers how many. */
 export function releaseHeld(tx: Executor, holdId: string, now: number, limit: number): Promise<number> {
   const sql = `update deliveries set hold_id = null, accepted_at = accepted_at + ? - due_at, due_at = ?
-    where id in (select id from deliveries where hold_id = ? order by id limit ?)`;
+    where id in (select id from deliveries where hold_id = ? order by team_id, id limit ?)`;
   return tx.run(sql, [now, now, holdId, limit]);
 }
 

@@ -25,9 +25,21 @@ export function findTimeZone(name: string): TimeZone | undefined {
       const before = local - offsetMs(local - DAY_MS);
       const after = local - offsetMs(local + DAY_MS);
       const moments = [Math.min(before, after), Math.max(before, after)];
-      return moments.find((moment) => moment + offsetMs(moment) === local) ?? before;
+      return moments.find((moment) => moment + offsetMs(moment) === local) ?? jumpIn(offsetMs, moments);
     },
   };
+}
+
+/** The first moment at which the offset is the one that it has at the end. */
+function jumpIn(offsetMs: (at: number) => number, [from = 0, until = 0]: number[]): number {
+  const after = offsetMs(until);
+  let [low, high] = [from, until];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (offsetMs(middle) === after) high = middle;
+    else low = middle + 1;
+  }
+  return high;
 }
 
 const READING = /^(\d+)\/(\d+)\/(\d+), (\d+):(\d+):(\d+)$/;

@@ -1,0 +1,195 @@
+// a contact leaves --> is erased --> is created again: what it left stays left
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { linksTo, press, visit } from '../../rig/preference-pages.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+import { importedIn, type Given } from '../contact-imports/importing.ts';
+
+const ONE_CLICK = 'List-Unsubscribe=One-Click';
+
+let scene: Scene;
+beforeAll(async () => {
+  scene = await startScene();
+});
+afterAll(() => scene.close());
+
+const call = (team: Team, method: string, path: string, body?: unknown) =>
+  scene.api(method, path, { key: team.key, ...(body === undefined ? {} : { body }) });
+const create = async (team: Team, body: object): Promise<string> =>
+  (await call(team, 'POST', '/contacts', body)).body.id;
+const erase = (team: Team, contact: string) => call(team, 'DELETE', `/contacts/${contact}`);
+const imported = (...given: Given) => importedIn(scene, ...given);
+const isOut = async (team: Team, contact: string): Promise<boolean> =>
+  (await call(team, 'GET', `/contacts/${contact}`)).body.unsubscribed;
+const topic = async (team: Team, name: string): Promise<string> =>
+  (await call(team, 'POST', '/topics', { name, default_subscription: 'opt_in', visibility: 'public' })).body.id;
+const topicsOf = async (team: Team, contact: string): Promise<Record<string, string>> => {
+  const { data } = (await call(team, 'GET', `/contacts/${contact}/topics`)).body;
+  return Object.fromEntries(data.map((one: { name: string; subscription: string }) => [one.name, one.subscription]));
+};
+/** Decisions on record, oldest first. */
+const decisions = async (team: Team, contact: string): Promise<string[]> => {
+  const { data } = (await call(team, 'GET', `/contacts/${contact}/activity`)).body;
+  return data.map((one: { type: string; source: string }) => `${one.type} ${one.source}`).toReversed();
+};
+
+const EMAIL = 'Ada@example.org';
+
+/** Unsubscribed from everything by the button of a mail program, and erased. */
+async function leftAndErased(team: Team): Promise<void> {
+  const id = await create(team, { email: EMAIL });
+  await visit(scene, (await linksTo(scene, team, { id, email: EMAIL })).unsubscribe, { body: ONE_CLICK });
+  await erase(team, id);
+}
+
+describe('who unsubscribed and was erased', () => {
+  it('is unsubscribed when it is created again, however often, and the record says why', async () => {
+    const team = await scene.team();
+    await leftAndErased(team);
+    for (const email of ['ada@example.org', 'ADA@Example.org']) {
+      const id = await create(team, { email });
+      expect(await isOut(team, id)).toBe(true);
+      expect(await decisions(team, id)).toEqual(['unsubscribed carried_over']);
+      expect((await scene.events(id))[0]).toMatchObject({ type: 'contact.created', data: { unsubscribed: true } });
+      await erase(team, id);
+    }
+    expect(await isOut(await scene.team().then(withAda), EMAIL)).toBe(false);
+  });
+
+  const withAda = async (team: Team): Promise<Team> => {
+    await create(team, { email: EMAIL });
+    return team;
+  };
+
+  it('is unsubscribed as a contact of an audience, and counted so in its segment', async () => {
+    const team = await scene.team();
+    await leftAndErased(team);
+    const segment = (await call(team, 'POST', '/segments', { name: 'Readers' })).body.id;
+    expect((await call(team, 'POST', `/audiences/${segment}/contacts`, { email: EMAIL })).status).toBe(201);
+    expect((await call(team, 'GET', `/segments/${segment}/metrics`)).body).toMatchObject({
+      contacts: 1,
+      subscribed: 0,
+      unsubscribed: 1,
+    });
+  });
+
+  it('is subscribed where the call says so, which is recorded, and stands', async () => {
+    const team = await scene.team();
+    await leftAndErased(team);
+    const id = await create(team, { email: EMAIL, unsubscribed: false });
+    expect(await isOut(team, id)).toBe(false);
+    expect(await decisions(team, id)).toEqual(['resubscribed api']);
+    await erase(team, id);
+    expect(await isOut(team, await create(team, { email: EMAIL }))).toBe(false);
+    const other = await create(team, { email: 'bob@example.org', unsubscribed: false });
+    expect(await decisions(team, other)).toEqual([]);
+  });
+
+  it('is subscribed once it has said so itself', async () => {
+    const team = await scene.team();
+    const id = await create(team, { email: EMAIL });
+    const { preferences } = await linksTo(scene, team, { id, email: EMAIL });
+    const left = await press(scene, await visit(scene, preferences), 'unsubscribe_all');
+    await press(scene, left, 'subscribe_all');
+    await erase(team, id);
+    expect(await isOut(team, await create(team, { email: EMAIL }))).toBe(false);
+  });
+
+  it('stays so where the application has said it for a person, as a repeated create does', async () => {
+    const team = await scene.team();
+    const id = await create(team, { email: EMAIL });
+    await call(team, 'PATCH', `/contacts/${id}`, { unsubscribed: true });
+    await erase(team, id);
+    expect(await isOut(team, await create(team, { email: EMAIL }))).toBe(true);
+  });
+
+  it.each(['skip', 'upsert'])('is unsubscribed in an import (%s), whatever its rows say', async (on_conflict) => {
+    const team = await scene.team();
+    await leftAndErased(team);
+    const file = 'email,unsubscribed\nnew@example.org,\nada@example.org,\nfresh@example.org,false\n';
+    expect((await imported(team, file, { on_conflict })).counts).toMatchObject({ created: 3, failed: 0 });
+    expect(await isOut(team, EMAIL)).toBe(true);
+    expect(await decisions(team, EMAIL)).toEqual(['unsubscribed carried_over']);
+    for (const other of ['new@example.org', 'fresh@example.org']) expect(await isOut(team, other)).toBe(false);
+    await erase(team, EMAIL);
+    await imported(team, 'email,unsubscribed\nada@example.org,false\n', { on_conflict });
+    expect(await isOut(team, EMAIL)).toBe(true);
+  });
+
+  it('leaves by a link of a mail from before, though it was erased by then', async () => {
+    const team = await scene.team();
+    const news = await topic(team, 'News');
+    const id = await create(team, { email: EMAIL });
+    const all = await linksTo(scene, team, { id, email: EMAIL });
+    const ofNews = await linksTo(scene, team, { id, email: EMAIL }, { topicId: news });
+    await erase(team, id);
+    const page = await visit(scene, ofNews.unsubscribe);
+    expect(page.text).toContain('You are not on the list');
+    expect((await press(scene, page, 'unsubscribe')).text).toContain('If it is added again, it will not get News');
+    expect(await topicsOf(team, await create(team, { email: EMAIL }))).toEqual({ News: 'opt_out' });
+    expect(await isOut(team, EMAIL)).toBe(false);
+    await erase(team, EMAIL);
+    for (let time = 0; time < 2; time++) await visit(scene, all.unsubscribe, { body: ONE_CLICK });
+    const again = await create(team, { email: EMAIL });
+    expect(await isOut(team, again)).toBe(true);
+    expect((await decisions(team, again)).toSorted()).toEqual([
+      'topic_opt_out carried_over',
+      'unsubscribed carried_over',
+    ]);
+  });
+});
+
+describe('who left a topic and was erased', () => {
+  it('is out of it when it is created again, and in it where the call says so', async () => {
+    const team = await scene.team();
+    const [news] = [await topic(team, 'News'), await topic(team, 'Offers')];
+    const id = await create(team, { email: EMAIL });
+    await visit(scene, (await linksTo(scene, team, { id, email: EMAIL }, { topicId: news })).unsubscribe, {
+      body: ONE_CLICK,
+    });
+    await erase(team, id);
+    const again = await create(team, { email: EMAIL });
+    expect(await topicsOf(team, again)).toEqual({ News: 'opt_out', Offers: 'opt_in' });
+    expect(await isOut(team, again)).toBe(false);
+    expect(await decisions(team, again)).toEqual(['topic_opt_out carried_over']);
+    await erase(team, again);
+    await imported(team, 'email\nada@example.org\n');
+    expect(await topicsOf(team, EMAIL)).toEqual({ News: 'opt_out', Offers: 'opt_in' });
+    await erase(team, EMAIL);
+    const told = await create(team, { email: EMAIL, topics: [{ id: news, subscription: 'opt_in' }] });
+    expect(await topicsOf(team, told)).toEqual({ News: 'opt_in', Offers: 'opt_in' });
+    await erase(team, told);
+    await call(team, 'DELETE', `/topics/${news}`);
+    expect(await topicsOf(team, await create(team, { email: EMAIL }))).toEqual({ Offers: 'opt_in' });
+  });
+});
+
+describe('an address that a contact changes to', () => {
+  it('brings along what it was out of, unless the call says otherwise', async () => {
+    const team = await scene.team();
+    const news = await topic(team, 'News');
+    const id = await create(team, { email: EMAIL, topics: [{ id: news, subscription: 'opt_out' }] });
+    await visit(scene, (await linksTo(scene, team, { id, email: EMAIL })).unsubscribe, { body: ONE_CLICK });
+    await erase(team, id);
+    const bob = await create(team, { email: 'bob@example.org' });
+    await call(team, 'PATCH', `/contacts/${bob}`, { email: EMAIL });
+    expect([await isOut(team, bob), await topicsOf(team, bob)]).toEqual([true, { News: 'opt_out' }]);
+    const eve = await create(team, { email: 'eve@example.org' });
+    await erase(team, bob);
+    await call(team, 'PATCH', `/contacts/${eve}`, { email: EMAIL, unsubscribed: false });
+    expect(await isOut(team, eve)).toBe(false);
+    expect(await decisions(team, eve)).toContain('resubscribed api');
+  });
+
+  it('is out of what the contact had left under its address before', async () => {
+    const team = await scene.team();
+    const news = await topic(team, 'News');
+    const id = await create(team, { email: EMAIL, topics: [{ id: news, subscription: 'opt_out' }] });
+    await visit(scene, (await linksTo(scene, team, { id, email: EMAIL })).unsubscribe, { body: ONE_CLICK });
+    await call(team, 'PATCH', `/contacts/${id}`, { email: 'lovelace@example.org' });
+    await erase(team, id);
+    for (const email of [EMAIL, 'lovelace@example.org']) {
+      const again = await create(team, { email });
+      expect([await isOut(team, again), await topicsOf(team, again)]).toEqual([true, { News: 'opt_out' }]);
+    }
+  });
+});
