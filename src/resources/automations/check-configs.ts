@@ -12,6 +12,7 @@ const DAY_MS = 86_400_000;
 const DELAY_DAYS_MAX = 30;
 const NAME_CHARS_MAX = 200;
 const TEXT_CHARS_MAX = 2000;
+const PATH_CHARS_MAX = 200;
 
 const FIELDS: Record<StepType, readonly string[]> = {
   trigger: ['event_name'],
@@ -109,6 +110,7 @@ function variableFault(value: unknown, properties: Known['properties']): string 
   const path = isVariable(value) ? value.var : undefined;
   if (path === undefined) return `must be a string of at most ${TEXT_CHARS_MAX} characters, a number, or {"var": …}`;
   const [, root, field = ''] = /^(event|contact)\.(.+)$/s.exec(path) ?? [];
+  if (path.length > PATH_CHARS_MAX) return `may name at most ${PATH_CHARS_MAX} characters as its var`;
   if (root === 'event') return undefined;
   if (root !== 'contact') return 'must name event.<key> or contact.<field> as its var';
   const key = field.replace(/^properties\./, '');

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { plansOf, rowsRead } from '../../rig/plans.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { line, start, step, supply, wait, type Supplies } from './graph.ts';
 
@@ -277,6 +278,33 @@ describe('runs', () => {
     await call('POST', `/automations/${id}/stop`);
     const stopped = (await show(first)).steps as { status: string }[];
     expect(new Set(stopped.map(({ status }) => status))).toEqual(new Set(['skipped']));
+  });
+
+  it('of many are read by an index, whatever their status', async () => {
+    const id = await make({ status: 'enabled' });
+    const { db, ids } = scene.app.world;
+    const columns = ['id', 'team_id', 'automation_id', 'version', 'contact_id', 'status', 'due_at', 'created_at'];
+    const row = (i: number) => [
+      ...[ids.uuid(), has.team.id, id, 1, has.contact, i % 500 === 0 ? 'failed' : 'completed', 0, 0],
+    ];
+    await db.insertMany(
+      'automation_runs',
+      columns,
+      Array.from({ length: 5000 }, (_, i) => row(i)),
+    );
+    const analyze = db.dialect === 'pg' ? 'vacuum analyze automation_runs' : 'analyze';
+    await db.withKnex((knex) => knex.raw(analyze));
+    const some = ['', '?status=failed', '?status=failed,running', '?status=completed&limit=5'];
+    const work = async (): Promise<void> => {
+      for (const query of some) expect(await runs(id, query)).not.toEqual([]);
+    };
+    const plans = await plansOf(db, work, 'from automation_runs');
+    expect(plans).toHaveLength(5);
+    for (const plan of plans) {
+      if (db.dialect === 'sqlite') expect(plan).toMatch(/automation_runs_automation_id_(status_)?id_index/);
+      expect(rowsRead(plan)).toBeLessThanOrEqual(21);
+      expect(plan).not.toMatch(/TEMP B-TREE|Seq Scan|Sort/);
+    }
   });
 
   it('one of another automation, or of none, is not found', async () => {

@@ -261,6 +261,8 @@ describe('a step', () => {
       [{ PRODUCT: { var: 'contact.nothing' } }, 'nor a property that is declared'],
       [{ PRODUCT: { var: 'wait_events.x' } }, 'must name event.<key> or contact.<field>'],
       [{ PRODUCT: { var: 'event.' } }, 'must name event.<key>'],
+      [{ PRODUCT: { var: `event.${'x'.repeat(195)}` } }, 'may name at most 200 characters'],
+      [JSON.parse('{"PRODUCT": "x", "__proto__": "y"}'), 'is not a variable of this template'],
       [{ PRODUCT: ['x'] }, 'must be a string'],
       [{ PRODUCT: true }, 'must be a string'],
       [{ PRODUCT: null }, 'must be a string'],

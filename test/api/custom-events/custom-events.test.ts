@@ -246,6 +246,19 @@ describe('POST /events/send', () => {
     expect((await send(team, { ...body, payload: bad })).status).toBe(202);
   });
 
+  it('keys that are words of JavaScript are keys like any other', async () => {
+    const team = await scene.team();
+    const schema = JSON.parse('{"__proto__": "string", "constructor": "number"}') as object;
+    const body = { event: 'order', contact_id: await contact(team) };
+    const id = await declare(team, 'order', schema);
+    expect((await call(team, 'GET', `/events/${id}`)).text).toContain('{"__proto__":"string","constructor":"number"}');
+    const payload = JSON.parse('{"__proto__": "x", "constructor": 1}') as object;
+    expect((await send(team, { ...body, payload })).status).toBe(202);
+    expect((await send(team, { ...body, payload: { toString: 'x' } })).status).toBe(422);
+    const wrong = JSON.parse('{"__proto__": 1}') as object;
+    expect((await send(team, { ...body, payload: wrong })).status).toBe(422);
+  });
+
   it('an event that was deleted starts nothing again, also under its old name', async () => {
     const team = await scene.team();
     await declare(team, 'order');
