@@ -1,4 +1,4 @@
-import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../platform/db/index.ts';
+import { pageOf, pageSql, pageValues, withoutCommitNotice, type Executor, type Page } from '../../platform/db/index.ts';
 
 export type RunStatus = 'running' | 'completed' | 'failed' | 'cancelled';
 
@@ -83,4 +83,70 @@ export async function eraseRunsOf(tx: Executor, contactId: string, at: number): 
       where run_id in (select id from automation_runs where contact_id = ?)`,
     [contactId],
   );
+}
+
+/** Takes runs that are due and that no process has, those first that have waited longest. */
+export async function claimDueRuns(
+  tx: Executor,
+  { owner, now, until, limit }: { owner: string; now: number; until: number; limit: number },
+): Promise<RunRow[]> {
+  const lock = tx.dialect === 'pg' ? ' for update skip locked' : '';
+  const sql = withoutCommitNotice(`update automation_runs set lease_owner = ?, lease_until = ? where id in (
+      select id from automation_runs where status = 'running' and due_at <= ?
+        and (lease_until is null or lease_until <= ?) order by due_at, id limit ?${lock})
+    returning *`);
+  const rows = await tx.all<RunRow>(sql, [owner, until, now, now, limit]);
+  return rows.sort((a, b) => Number(a.due_at) - Number(b.due_at) || (a.id < b.id ? -1 : 1));
+}
+
+/** When the next run falls due that is not due yet. */
+export async function nextRunAt(db: Executor, now: number): Promise<number | undefined> {
+  const sql = "select min(due_at) as at from automation_runs where status = 'running' and due_at > ?";
+  const row = await db.get<{ at: number | null }>(sql, [now]);
+  return row?.at === null || row?.at === undefined ? undefined : Number(row.at);
+}
+
+/** A run, and the process that has it. */
+export interface HeldRun {
+  id: string;
+  owner: string;
+}
+
+/**
+ * Moves a run to a step that is due at a time, in the transaction of what it did. Answers false where it was cancelled or
+ * taken over: that transaction has to fail.
+ */
+export async function moveRun(
+  tx: Executor,
+  {
+    id,
+    owner,
+    stepKey,
+    dueAt,
+    startedAt,
+  }: HeldRun & { stepKey: string | null; dueAt: number; startedAt: number | null },
+): Promise<boolean> {
+  const sql =
+    withoutCommitNotice(`update automation_runs set step_key = ?, due_at = ?, started_at = coalesce(started_at, ?)
+    where id = ? and lease_owner = ? and status = 'running'`);
+  return (await tx.run(sql, [stepKey, dueAt, startedAt, id, owner])) === 1;
+}
+
+/** Ends a run; false as `moveRun` answers it. */
+export async function endRun(
+  tx: Executor,
+  { id, owner, status, error, at }: HeldRun & { status: 'completed' | 'failed'; error: string | null; at: number },
+): Promise<boolean> {
+  const sql = withoutCommitNotice(`update automation_runs set status = ?, error = ?, completed_at = ?,
+      started_at = coalesce(started_at, ?) where id = ? and lease_owner = ? and status = 'running'`);
+  return (await tx.run(sql, [status, error, at, at, id, owner])) === 1;
+}
+
+const STEP_COLUMNS = ['run_id', 'step_key', 'status', 'output', 'error', 'started_at', 'completed_at'] as const;
+
+/** Writes what was done at a step; one that waited keeps when it began. */
+export async function writeRunStep(tx: Executor, row: RunStepRow): Promise<void> {
+  const changed = ['status', 'output', 'error', 'completed_at'].map((column) => `${column} = excluded.${column}`);
+  const conflict = `on conflict (run_id, step_key) do update set ${changed.join(', ')}`;
+  await tx.insertMany('automation_run_steps', STEP_COLUMNS, [STEP_COLUMNS.map((column) => row[column])], conflict);
 }

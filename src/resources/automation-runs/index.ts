@@ -4,10 +4,16 @@
  */
 export {
   cancelRunsOf,
+  claimDueRuns,
+  endRun,
   eraseRunsOf,
   findRun,
   listRunRows,
+  moveRun,
+  nextRunAt,
   stepsOfRun,
+  writeRunStep,
+  type HeldRun,
   type RunRow,
   type RunStatus,
   type RunStepRow,
