@@ -50,7 +50,7 @@ const apart = ['tidy', 'driver', 'peers', 'browser', 'bench'].map((folder) => `t
 const onBoth = [
   'test/platform/*.test.ts',
   'test/fault/{kill,late-commit,late-settle,send-statement-faults,steps}.test.ts',
-  'test/flow/{accept-turns,ambiguous,broadcasts,cancel-race,claim-plan,claims,fair-claims,falls-due,held-mail,interruptions,listen-nodes,local-hour,model}.test.ts',
+  'test/flow/{accept-turns,ambiguous,automations,broadcasts,cancel-race,claim-plan,claims,fair-claims,falls-due,held-mail,interruptions,listen-nodes,local-hour,model}.test.ts',
   'test/flow/{queue-by-hand-races,rekey,retention-model,retention,sweep,tracking,tracking-hosts,webhook-retention,webhooks-failing}.test.ts',
   'test/flow/{playground-page,webhooks-nodes,webhooks-outbox}.test.ts',
   'test/api/api-keys/list-api-keys.test.ts',

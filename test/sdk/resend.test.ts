@@ -348,10 +348,10 @@ describe('the official resend client', () => {
         { key: 'name', type: 'contact_update' as const, config: { firstName: 'Friend' } },
       ],
       connections: [
-        { from: 'start', to: 'knows' },
-        { from: 'knows', to: 'wait', type: 'condition_met' as const },
+        { from: 'start', to: 'wait' },
+        { from: 'wait', to: 'knows' },
+        { from: 'knows', to: 'add', type: 'condition_met' as const },
         { from: 'knows', to: 'name', type: 'condition_not_met' as const },
-        { from: 'wait', to: 'add' },
       ],
     };
     const { id } = await ok(resend.automations.create({ name: 'Buyers', status: 'enabled', ...graph }));
@@ -370,8 +370,8 @@ describe('the official resend client', () => {
     const runId = runs.data[0]?.id ?? '';
     expect((await ok(resend.automations.runs.get({ automationId: id, runId }))).steps.map(({ key }) => key)).toEqual([
       'start',
-      'knows',
       'wait',
+      'knows',
       'add',
       'name',
     ]);
