@@ -83,6 +83,8 @@ async function createRuns(knex: Knex): Promise<void> {
   });
   // What is to be carried out, the longest due first.
   await knex.raw("create index automation_runs_due on automation_runs (due_at) where status = 'running'");
+  // What a process that is gone had leased.
+  await knex.raw('create index automation_runs_leased on automation_runs (lease_owner) where lease_owner is not null');
   // What was done. A step that a run has not come to has no row.
   await knex.schema.createTable('automation_run_steps', (table) => {
     id(table, 'run_id').notNullable();

@@ -309,6 +309,14 @@ describe('a lease', () => {
     expect(await db.tx((tx) => moveRun(tx, { ...held, ...move }))).toBe(false);
     expect(await db.tx((tx) => endRun(tx, { ...held, status: 'completed', error: null, at: 0 }))).toBe(false);
     expect(await at.run(id)).toMatchObject({ status: 'running', started_at: null });
+    // Nor has what its own process does once it is cancelled.
+    await at.must('POST', `/automations/${id}/stop`);
+    const own = { id: run?.id ?? '', owner: 'b' };
+    expect(await db.tx((tx) => moveRun(tx, { ...own, ...move }))).toBe(false);
+    await db.run('update automation_runs set lease_owner = ? where id = ?', ['b', own.id]);
+    expect(await db.tx((tx) => moveRun(tx, { ...own, ...move }))).toBe(false);
+    expect(await db.tx((tx) => endRun(tx, { ...own, status: 'failed', error: 'x', at: 0 }))).toBe(false);
+    expect(await at.run(id)).toMatchObject({ status: 'cancelled' });
   });
 
   it('of many processes at once each run is carried by one', async () => {

@@ -109,8 +109,6 @@ const SAMPLES: { [Type in SampleType]: (id: string, now: string) => EventData[Ty
   'automation.run.failed': (id, now) => automationRun(id, now, 'failed'),
 };
 
-export const isSampleType = (type: string): type is SampleType => Object.hasOwn(SAMPLES, type);
-
 /** An event that never was, and the email it would have been about. */
 export function sampleEvent(
   type: SampleType,
