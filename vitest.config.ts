@@ -30,7 +30,7 @@ const withoutDatabase = [
 // What would be the same whatever the database behind it: what is said at a terminal; what is refused before a statement runs;
 // bytes on HTTP, SMTP and DNS. Whoever moves a file here makes sure that the statements it causes are run on both by another.
 const onSqliteAlone = [
-  'test/cli/{audience-files,first-email,sessions,starts,storage,tail,teams,webhooks-listen}.test.ts',
+  'test/cli/{audience-files,first-email,images,sessions,starts,storage,tail,teams,webhooks-listen}.test.ts',
   'test/console/*.test.ts',
   'test/api/conventions/{bodies,bodies-in-hand,credentials,http-by-hand,parameters,paths-and-methods}.test.ts',
   'test/api/conventions/{rate-limit,reach,unread-answers}.test.ts',
@@ -50,14 +50,14 @@ const apart = ['tidy', 'driver', 'peers', 'browser', 'bench'].map((folder) => `t
 const onBoth = [
   'test/platform/*.test.ts',
   'test/fault/{kill,late-commit,late-settle,send-statement-faults,steps}.test.ts',
-  'test/flow/{accept-turns,ambiguous,automations,broadcasts,cancel-race,claim-plan,claims,fair-claims,falls-due,held-mail,interruptions,listen-nodes,local-hour,model}.test.ts',
-  'test/flow/{queue-by-hand-races,rekey,retention-model,retention,sweep,tracking,tracking-hosts,webhook-retention,webhooks-failing}.test.ts',
+  'test/flow/{accept-turns,ambiguous,automations,broadcast-readers,broadcasts,cancel-race,claim-plan,claims,fair-claims,falls-due,held-mail,interruptions,listen-nodes,local-hour,model}.test.ts',
+  'test/flow/{queue-by-hand-races,rekey,retention-model,retention,sweep,tracking,tracking-hosts,tracking-machines,webhook-retention,webhooks-failing}.test.ts',
   'test/flow/{playground-page,webhooks-nodes,webhooks-outbox}.test.ts',
   'test/api/api-keys/list-api-keys.test.ts',
   'test/api/attachments/{list-attachments,where-contents-stand}.test.ts',
   'test/api/audit/audit.test.ts',
   'test/api/automations/{automations,graphs}.test.ts',
-  'test/api/broadcasts/{broadcast-leases,broadcast-report,broadcasts,local-time,send-broadcast}.test.ts',
+  'test/api/broadcasts/{broadcast-leases,broadcast-preview,broadcast-report,broadcasts,local-time,send-broadcast}.test.ts',
   'test/api/contact-imports/contact-imports.test.ts',
   'test/api/contact-properties/contact-properties.test.ts',
   'test/api/custom-events/custom-events.test.ts',
@@ -68,6 +68,7 @@ const onBoth = [
   'test/api/domains/{rotate-dkim,sweep-domains,verify-domain}.test.ts',
   'test/api/emails/{batch,history,idempotency,idempotency-between-nodes,list-emails,quotas,schedule,search-emails}.test.ts',
   'test/api/findings/findings.test.ts',
+  'test/api/images/images.test.ts',
   'test/api/inbound-rules/inbound-rules.test.ts',
   'test/api/logs/{read-logs,retention,search-logs}.test.ts',
   'test/api/metrics/{email-metrics,metrics-model}.test.ts',

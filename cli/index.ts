@@ -16,6 +16,7 @@ import { keepRest } from './commands/declare-rest.ts';
 import { addDomainClaimCommands } from './commands/domain-claims/index.ts';
 import { addDomainCommands } from './commands/domains/index.ts';
 import { addEmailCommands } from './commands/emails/index.ts';
+import { addImageCommands } from './commands/images/index.ts';
 import { addMetricsCommands } from './commands/metrics/index.ts';
 import { addReceivedEmailCommands } from './commands/received-emails/index.ts';
 import { addSystemCommands } from './commands/system/index.ts';
@@ -72,6 +73,7 @@ const PARTS: readonly (readonly [words: string, add: (program: Command, findMach
   ['segments', declare(segments, segmentContacts)],
   ['topics', declare(topics)],
   ['broadcasts', addBroadcastCommands],
+  ['images', addImageCommands],
   ['events', declare(customEvents)],
   ['automations', declare(automations, automationRuns)],
   ['suppressions', addSuppressionCommands],

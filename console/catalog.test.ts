@@ -71,7 +71,7 @@ it('an action keeps the key that people know: whoever changes this list moves a 
   expect(screens.join('\n')).toMatchInlineSnapshot(`
     "keys list: c create, u update, e revoke
     automations list: c create, u update, s stop, d duplicate, e delete
-    broadcasts list: c create, u update, s send, n cancel, m resume, d duplicate, e delete, i checklist, v checks
+    broadcasts list: c create, u update, s send, n cancel, m resume, d duplicate, e delete, i checklist, p preview, t test, v checks
     contacts imports: i import
     contact-properties list: c create, u update, d delete
     contacts segments: a add-segment, e remove-segment
@@ -82,6 +82,7 @@ it('an action keeps the key that people know: whoever changes this list moves a 
     domains: a claim, i claim-status, m claim-verify, z zone, n configure, u update, v verify, o rotate, e regenerate, d delete
     domains list: c create, a claim, u update, v verify, o rotate, e regenerate, d delete, z zone, n configure, i claim-status, m claim-verify
     emails list: s send, b batch, e reschedule, c cancel, a create a link, v revoke a link
+    images list: c upload, d delete
     inbound-rules list: c create, u update, d delete
     webhooks parked: e replay
     queue list: o hold, e retry, d drop

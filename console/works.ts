@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { AnswerOf, BodyOf, Client } from '../cli/client/index.ts';
 import { columnsOfChanges, importInWords, type Action, type Body } from '../cli/families/index.ts';
-import { importForm, mustBeReadable, readEmails } from '../cli/input/index.ts';
+import { importForm, mustBeReadable, readEmails, uploadImage } from '../cli/input/index.ts';
 import { clean, formatTable, tableColumns, tellChange, type Terminal } from '../cli/output/index.ts';
 import type { Path, Progress } from './carry-out.ts';
 
@@ -19,7 +19,11 @@ export interface Plan {
 type Operation = Action['operation'];
 
 /** Those that read a file of this machine. */
-const WORKS: Partial<Record<Operation, (body: Body) => Work>> = { createContactImport: importContacts, sendBatch };
+const WORKS: Partial<Record<Operation, (body: Body) => Work>> = {
+  createContactImport: importContacts,
+  createImage: uploadImages,
+  sendBatch,
+};
 
 /** Those that can say what they would change. */
 const PLANS: Partial<Record<Operation, (client: Client, path: Path, body: Body) => Promise<Plan>>> = {
@@ -54,6 +58,17 @@ function importContacts(body: Body): Work {
         .map(({ row, reason, value }) => `row ${row}: ${reason}  ${value ?? ''}`);
       return [said, '', ...rows, ...(data.length > rows.length ? ['… and more'] : [])].join('\n');
     }
+  };
+}
+
+function uploadImages({ file }: Body): Work {
+  return async (client, { tell }) => {
+    const addresses: string[] = [];
+    for (const one of file as string[]) {
+      tell(addresses.length, `${clean(one)} is sent`);
+      addresses.push((await uploadImage(client, one, process.cwd())).url);
+    }
+    return addresses.join('\n');
   };
 }
 

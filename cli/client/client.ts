@@ -31,8 +31,8 @@ export interface Client {
    * key, wherever the link points to.
    */
   download(file: LinkedFile, link: string): Promise<AsyncIterable<Uint8Array>>;
-  /** Sends a form with a file; answers what the API answered. */
-  upload(operation: 'createContactImport', form: FormData): Promise<unknown>;
+  /** Sends a form with a file, or a file as it is; answers what the API answered. */
+  upload(operation: 'createContactImport' | 'createImage', body: FormData | Blob): Promise<unknown>;
   /** A file that the API makes for this caller. */
   fetchFile(operation: 'exportContacts', query: Record<string, string | undefined>): Promise<AsyncIterable<Uint8Array>>;
   /** The frames of a stream of server-sent events, as they come; it ends when the server ends it or `signal` fires. */
@@ -126,10 +126,10 @@ export function createClient(options: ClientOptions): Client {
       return orLost(response.body, lost);
     },
     stream: (operation, call) => openStream(options, operation, call),
-    async upload(operation, form) {
+    async upload(operation, body) {
       const [method, path] = routeOf(operation);
       noteWrite(method);
-      const response = await send(options, path, { method, body: form });
+      const response = await send(options, path, { method, body });
       return readAnswer({ operation }, options.url, response, await response.text());
     },
     async fetchFile(operation, query) {

@@ -139,6 +139,25 @@ export function checklistInWords({ gate, checks }: AnswerOf<'getBroadcastCheckli
     .join('\n');
 }
 
+/** Subject and text as they are read, and what nothing was put in for. */
+export function previewInWords(mail: AnswerOf<'previewBroadcast'>): string {
+  const { from, to, subject, preview_text: preview, text, missing } = mail;
+  return [
+    `From: ${from}`,
+    `To: ${to}`,
+    `Subject: ${subject}`,
+    ...(preview === null ? [] : [`Preview: ${preview}`]),
+    ...(missing.length === 0 ? [] : [`Empty, without a value and a default: ${missing.join(', ')}`]),
+    '',
+    text ?? 'There is no body yet.',
+  ].join('\n');
+}
+
+const values = {
+  value: '<contact>',
+  says: 'the contact whose values are put in; without one, made-up ones are',
+} as const;
+
 export const broadcasts = {
   command: 'broadcasts',
   summary: 'write mail to many, send it to a segment, and see what came of it',
@@ -285,6 +304,40 @@ export const broadcasts = {
       path: { broadcast_id: BROADCAST },
       tell: checklistInWords,
     }),
+    actionOf('previewBroadcast', {
+      verb: 'preview',
+      key: 'p',
+      summary: 'show a broadcast as one contact would get it, and nothing is sent',
+      description:
+        'Shows subject and text with the values of a contact, named by its id or address. The links to leave are samples, which unsubscribe nobody.',
+      example: `broadcasts preview ${ID} --contact ada@example.org`,
+      path: { broadcast_id: BROADCAST },
+      flags: {
+        contact_id: { flag: 'contact', ...values },
+        email: { value: '<address>', says: 'the same by the address alone', isMore: true },
+      },
+      tell: previewInWords,
+    }),
+    actionOf('testBroadcast', {
+      verb: 'test',
+      key: 't',
+      summary: 'send a broadcast as it looks to yourself or a few others',
+      description:
+        'Sends a draft, or one that is scheduled, with [Test] before its subject to up to 10 addresses. It is ordinary mail, and in no report.',
+      example: `broadcasts test ${ID} --to me@example.com`,
+      path: { broadcast_id: BROADCAST },
+      only: {
+        when: ({ status: said }: Broadcast) => said === 'draft' || said === 'scheduled',
+        says: 'only a draft or one that is scheduled',
+      },
+      flags: {
+        to: { value: '<address>', says: 'who gets it', isRepeatable: true, isRequired: true },
+        contact_id: { flag: 'contact', ...values, value: '<id>', isMore: true },
+      },
+      print: ({ ids }) => ids.join('\n'),
+      tell: ({ ids }) =>
+        ids.length === 1 ? `A test is on its way: ${ids[0]}` : `${ids.length} tests are on their way.`,
+    }),
     actionOf('runBroadcastChecks', {
       verb: 'checks',
       key: 'v',
@@ -294,81 +347,4 @@ export const broadcasts = {
       tell: checklistInWords,
     }),
   ],
-} satisfies Family;
-
-type Recipient = ItemOf<'listBroadcastRecipients'>;
-
-const TYPES = ['sent', 'delivered', 'opened', 'clicked', 'bounced', 'complained', 'unsubscribed', 'suppressed'];
-
-export const broadcastRecipients = {
-  command: 'broadcasts',
-  summary: 'whom a broadcast went to and what came of it',
-  noun: 'a recipient',
-  list: listOf('listBroadcastRecipients', {
-    verb: 'recipients',
-    summary: 'list recipients by what came of it, newest first',
-    example: `broadcasts recipients ${ID} --type bounced`,
-    path: { broadcast_id: BROADCAST },
-    filters: {
-      type: { value: '<type>', says: 'what came of it', choices: TYPES, preset: 'sent' },
-      email: { value: '<text>', says: 'only addresses that contain this' },
-      bounce_type: {
-        value: '<type>',
-        says: 'with --type bounced: only bounces of this type',
-        choices: ['permanent', 'transient', 'undetermined'],
-      },
-    },
-    columns: [
-      { name: 'email', label: 'Address', kind: 'name' },
-      { name: 'count', label: 'Count' },
-      { name: 'bounce_type', label: 'Bounce', kind: 'state' },
-      {
-        name: 'clicked_links',
-        label: 'Links',
-        value: ({ clicked_links: links = [] }: Recipient) =>
-          links.map(({ url, clicks }) => `${clicks}× ${url}`).join(', '),
-      },
-      { name: 'contact_id', label: 'Contact', kind: 'id' },
-      ...asked<Recipient>({ name: 'id', label: 'Id', kind: 'id' }),
-    ],
-    empty: 'It came to this with nobody yet.',
-  }),
-} satisfies Family;
-
-export const broadcastExclusions = {
-  command: 'broadcasts',
-  summary: 'who was left out of a broadcast',
-  noun: 'an exclusion',
-  list: listOf('listBroadcastExclusions', {
-    verb: 'exclusions',
-    summary: 'list who was left out and why, newest first',
-    example: `broadcasts exclusions ${ID}`,
-    path: { broadcast_id: BROADCAST },
-    columns: [
-      { name: 'email', label: 'Address', kind: 'name' },
-      { name: 'reason', label: 'Reason', kind: 'state' },
-      { name: 'contact_id', label: 'Contact', kind: 'id' },
-      ...asked<ItemOf<'listBroadcastExclusions'>>({ name: 'id', label: 'Id', kind: 'id' }),
-    ],
-    empty: 'Nobody was left out.',
-  }),
-} satisfies Family;
-
-export const broadcastLinks = {
-  command: 'broadcasts',
-  summary: 'which links of a broadcast were clicked',
-  noun: 'a link',
-  list: listOf('listBroadcastLinks', {
-    verb: 'links',
-    summary: 'list the links that were clicked, and how often',
-    example: `broadcasts links ${ID}`,
-    path: { broadcast_id: BROADCAST },
-    columns: [
-      { name: 'url', label: 'Link', kind: 'long' },
-      { name: 'clicks', label: 'Clicks' },
-      { name: 'unique_clicks', label: 'Recipients' },
-      ...asked<ItemOf<'listBroadcastLinks'>>({ name: 'id', label: 'Id', kind: 'id' }),
-    ],
-    empty: 'No link was clicked yet.',
-  }),
 } satisfies Family;

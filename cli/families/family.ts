@@ -133,7 +133,7 @@ export interface Report extends Spoken {
 }
 
 /** What can be done: an operation that answers a value, or one that takes a file of this machine. */
-type Doable = OperationId | 'createContactImport';
+type Doable = OperationId | 'createContactImport' | 'createImage';
 
 export interface Action extends Spoken {
   operation: Doable;
@@ -273,7 +273,7 @@ export function actionOf<Id extends OperationId>(
   declared: Saying &
     Partial<Omit<Action, 'operation' | keyof Spoken | 'path' | 'key' | OfAnswer>> & {
       key: string;
-      flags?: Readonly<Partial<Record<BodyField<Id> | `${BodyField<Id>}.${string}` | Local, Flag>>>;
+      flags?: Readonly<Partial<Record<BodyField<Id> | `${BodyField<Id>}.${string}` | FilterOf<Id> | Local, Flag>>>;
       tell?: (answer: AnswerOf<Id>) => string;
       print?: (answer: AnswerOf<Id>) => string;
       hint?: (answer: AnswerOf<Id>, body: Body) => Advices;

@@ -47,6 +47,8 @@ export interface Flag {
   /** It is the name of a file on this machine; at the command line `-` may be standard input. */
   isFile?: true;
   orStdin?: true;
+  /** It stands in the query, and not in the body. */
+  isQuery?: true;
   isNumber?: true;
   /** true or false, at the command line an option without a value. */
   isBoolean?: true;

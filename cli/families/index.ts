@@ -6,14 +6,8 @@ export { apiKeys } from './api-keys.ts';
 export { audit, operatorAudit } from './audit.ts';
 export { automationRuns, automations } from './automations.ts';
 export { attachments } from './attachments.ts';
-export {
-  broadcastExclusions,
-  broadcastInWords,
-  broadcastLinks,
-  broadcastRecipients,
-  broadcasts,
-  resumeIt,
-} from './broadcasts.ts';
+export { broadcastExclusions, broadcastLinks, broadcastRecipients } from './broadcast-reports.ts';
+export { broadcastInWords, broadcasts, resumeIt } from './broadcasts.ts';
 export { contactProperties } from './contact-properties.ts';
 export { contactImports, importInWords } from './contact-imports.ts';
 export { contactActivity, contacts } from './contacts.ts';
@@ -44,6 +38,7 @@ export type {
 export { optionOf } from './flag.ts';
 export { inWords, readPart, readWords, valueOf } from './field-value.ts';
 export { findings, operatorFindings, toneOfFinding } from './findings.ts';
+export { images } from './images.ts';
 export { inboundRules } from './inbound-rules.ts';
 export { logs } from './logs.ts';
 export { queue, queueHolds, toneOfDelivery } from './queue.ts';

@@ -36,6 +36,8 @@ const ORDER: readonly Metric[] = [
   'clicked',
   'unique_clicked',
   'unsubscribed',
+  'machine_opened',
+  'machine_clicked',
 ];
 
 /** What a rate is a share of. */

@@ -15,4 +15,15 @@ export function callOf(
   return [operationId as OperationId, given as CallOf<OperationId>];
 }
 
-const bodyOf = (flags: Action['flags'], body: Body): object => (Object.keys(flags).length > 0 ? { body } : {});
+/** Where it has fields; those of the query apart. */
+function bodyOf(flags: Action['flags'], body: Body): object {
+  const named = Object.keys(flags);
+  const inQuery = named.filter((name) => flags[name]?.isQuery);
+  const kept = Object.entries(body);
+  return {
+    ...(named.length > inQuery.length && {
+      body: Object.fromEntries(kept.filter(([name]) => !inQuery.includes(name))),
+    }),
+    ...(inQuery.length > 0 && { query: Object.fromEntries(kept.filter(([name]) => inQuery.includes(name))) }),
+  };
+}

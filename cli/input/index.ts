@@ -8,5 +8,6 @@ export { importForm } from './import-form.ts';
 export { mustBeReadable, readEmails } from './local-file.ts';
 export { readBody, type Reading, type Typed } from './read-body.ts';
 export { readNamed, readUtf8 } from './read-message.ts';
+export { uploadImage } from './upload-image.ts';
 export { onCommandLine, type NameOption } from './read-pairs.ts';
 export { isKeyed, isSeveral, splitText } from './syntaxes.ts';

@@ -87,6 +87,10 @@ const SHAPES: Partial<Record<OperationId, (body: Body, reading: Reading) => Body
     if (id !== undefined || variables === undefined) return body;
     throw new CliFault(`${nameOf('variable')} belongs to a template; name it with ${nameOf('template')}`, 'usage');
   },
+  previewBroadcast: ({ contact_id: contact, ...body }) =>
+    typeof contact === 'string' && contact.includes('@') && body['email'] === undefined
+      ? { ...body, email: contact }
+      : { ...body, ...(contact !== undefined && { contact_id: contact }) },
   createContactProperty: (body, { nameOf }) => withFallback(body, String(body['type']), nameOf),
   updateContactProperty: async (body, { client, nameOf, path }) => {
     if (typeof body['fallback_value'] !== 'string') return body;

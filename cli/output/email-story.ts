@@ -127,6 +127,7 @@ const EVENTS: Readonly<Record<string, string>> = {
   'email.canceled': 'Canceled before it was sent.',
   'email.opened': 'Opened.',
   'email.clicked': 'A link was clicked.',
+  'email.unsubscribed': 'Its reader unsubscribed by it.',
   'email.delivered': 'Delivered, as the other side said later.',
   'email.delivery_delayed': 'Delayed, as the other side said.',
   'email.bounced': 'It bounced.',
@@ -151,8 +152,9 @@ function tellEvent(terminal: Terminal, { type, data, explanation, advice }: Even
     advice ?? undefined,
     typeof link === 'string' ? terminal.paint('dim', link) : undefined,
   ];
+  const by = data?.['machine'] === true ? ', by a machine: it counts as nobody' : '';
   return [
-    `${(EVENTS[type] ?? type).replace(/\.$/, '')}${whom}.`,
+    `${(EVENTS[type] ?? type).replace(/\.$/, '')}${whom}${by}.`,
     ...more.filter((line): line is string => typeof line === 'string' && line !== ''),
   ];
 }

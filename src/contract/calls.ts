@@ -14,6 +14,7 @@ export type PageId =
   | 'downloadReceivedRaw'
   | 'listenWebhooks'
   | 'createContactImport'
+  | 'createImage'
   | 'exportContacts';
 export type ValueId = Exclude<OperationId, PageId>;
 

@@ -99,6 +99,8 @@ export type UsageObject = Schemas['Usage'];
 
 export type CreateBroadcastRequest = Schemas['CreateBroadcastRequest'];
 export type UpdateBroadcastRequest = Schemas['UpdateBroadcastRequest'];
+export type PreviewBroadcastRequest = Schemas['PreviewBroadcastRequest'];
+export type TestBroadcastRequest = Schemas['TestBroadcastRequest'];
 export type SendBroadcastRequest = Schemas['SendBroadcastRequest'];
 export type CreateContactRequest = Schemas['CreateContactRequest'];
 export type UpdateContactRequest = Schemas['UpdateContactRequest'];

@@ -6,6 +6,8 @@ interface Counted {
   bounce?: 'Transient' | 'Permanent' | 'Undetermined';
   /** Counts every event; all others count an email once, at its first event of the kind. */
   isEvery?: true;
+  /** Counts what machines opened and clicked, and no other does. */
+  isMachine?: true;
 }
 
 /**
@@ -28,8 +30,9 @@ export const COUNTED = {
   clicked: { of: ['email.clicked'], isEvery: true },
   unique_opened: { of: ['email.opened'] },
   unique_clicked: { of: ['email.clicked'] },
-  // Nothing records it yet.
-  unsubscribed: { of: [] },
+  machine_opened: { of: ['email.opened'], isEvery: true, isMachine: true },
+  machine_clicked: { of: ['email.clicked'], isEvery: true, isMachine: true },
+  unsubscribed: { of: ['email.unsubscribed'] },
 } as const satisfies Record<string, Counted>;
 
 export type Counter = keyof typeof COUNTED;
@@ -48,9 +51,21 @@ for (const counter of COUNTERS) {
 
 const NONE: readonly Counter[] = [];
 
-/** What an event may add to; `bounce` is the type of the bounce it reports, if it reports one. */
-export function countersOf(type: string, bounce: string | undefined): readonly Counter[] {
-  const counters = BY_TYPE.get(type) ?? NONE;
-  if (type !== 'email.bounced') return counters;
-  return counters.filter((counter) => [undefined, bounce].includes(countedAs(counter).bounce));
+/** What decides which counters an event adds to. */
+export interface CountedEvent {
+  type: string;
+  /** The type of the bounce that it reports, if it reports one. */
+  bounce?: string | undefined;
+  isMachine?: boolean;
 }
+
+/** What an event may add to. */
+export function countersOf({ type, bounce, isMachine = false }: CountedEvent): readonly Counter[] {
+  const counters = BY_TYPE.get(type) ?? NONE;
+  if (type === 'email.bounced')
+    return counters.filter((counter) => [undefined, bounce].includes(countedAs(counter).bounce));
+  if (!READINGS.has(type)) return counters;
+  return counters.filter((counter) => (countedAs(counter).isMachine ?? false) === isMachine);
+}
+
+const READINGS = new Set(['email.opened', 'email.clicked']);

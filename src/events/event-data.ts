@@ -9,6 +9,11 @@ interface Recipients {
 /** One message was composed for all recipients, so that who of them has read it is known of simulated readers alone. */
 type Readers = Partial<Recipients>;
 
+/** Present where nobody has read: a mail gateway, a program that fetches ahead, a robot. */
+interface PerhapsMachine {
+  machine?: true;
+}
+
 interface Reader {
   ipAddress: string;
   userAgent: string;
@@ -107,8 +112,9 @@ export interface EventData {
     };
   };
   'email.failed': Recipients & { failed: { reason: string; message?: string } };
-  'email.opened': Readers & { open: Reader };
-  'email.clicked': Readers & { click: Reader & { link: string } };
+  'email.opened': Readers & PerhapsMachine & { open: Reader };
+  'email.clicked': Readers & PerhapsMachine & { click: Reader & { link: string } };
+  'email.unsubscribed': undefined;
   'email.received': ReceivedData;
   'domain.created': DomainData;
   'domain.updated': DomainData;

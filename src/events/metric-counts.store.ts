@@ -56,10 +56,10 @@ async function firstOfTheirKind(tx: Executor, questions: readonly OpenQuestion[]
 
 const KNOWN_ON_PG = `select w.name from jsonb_to_recordset(?::jsonb) as w(name text, subject text, type text, bounce text)
   where exists (select 1 from events where subject_id = w.subject and events.type = w.type
-    and (w.bounce is null or data::jsonb #>> '{bounce,type}' = w.bounce))`;
+    and data::jsonb ->> 'machine' is null and (w.bounce is null or data::jsonb #>> '{bounce,type}' = w.bounce))`;
 
 const KNOWN_ON_SQLITE = `select json_extract(w.value, '$.name') as name from json_each(?) as w
   where exists (select 1 from events where subject_id = json_extract(w.value, '$.subject')
-    and events.type = json_extract(w.value, '$.type')
+    and events.type = json_extract(w.value, '$.type') and json_extract(data, '$.machine') is null
     and (json_extract(w.value, '$.bounce') is null
       or json_extract(data, '$.bounce.type') = json_extract(w.value, '$.bounce')))`;

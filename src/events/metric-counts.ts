@@ -1,5 +1,5 @@
-import { countedAs, countersOf, noCounts, type Counter, type Counts } from './counters.ts';
-import type { NewEvent } from './new-event.ts';
+import { countedAs, countersOf, noCounts, type CountedEvent, type Counter, type Counts } from './counters.ts';
+import { isByMachine, type NewEvent } from './new-event.ts';
 
 export const QUARTER_MINUTES = 15;
 export const DAY_MINUTES = 1440;
@@ -33,7 +33,7 @@ export function additionsOf(events: readonly NewEvent[]): { certain: Addition[];
   const questions: OpenQuestion[] = [];
   const seen = new Set<string>();
   for (const event of events) {
-    for (const counter of countersOf(event.type, bounceTypeOf(event))) {
+    for (const counter of countersOf(countedIn(event))) {
       if (countedAs(counter).isEvery) {
         certain.push({ event, counter });
         continue;
@@ -48,8 +48,10 @@ export function additionsOf(events: readonly NewEvent[]): { certain: Addition[];
   return { certain, questions };
 }
 
-const bounceTypeOf = (event: NewEvent): string | undefined =>
-  event.type === 'email.bounced' ? event.data.bounce.type : undefined;
+function countedIn(event: NewEvent): CountedEvent {
+  if (event.type === 'email.bounced') return { type: event.type, bounce: event.data.bounce.type };
+  return { type: event.type, isMachine: isByMachine(event) };
+}
 
 /** The rows to add to, each once, in one order for everybody: transactions that write the same rows never deadlock. */
 export function countRowsOf(additions: readonly Addition[]): CountRow[] {

@@ -17,3 +17,6 @@ interface Envelope {
 }
 
 export type NewEvent = Envelope & Happening;
+
+/** Whether a machine opened or clicked, which no state and no count of people follows. */
+export const isByMachine = ({ data }: Happening): boolean => data !== undefined && 'machine' in data;

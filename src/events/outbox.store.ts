@@ -1,5 +1,5 @@
 import { uuidsIn, type Executor, type Value } from '../platform/db/index.ts';
-import type { EventType } from './vocabulary.ts';
+import { UNTOLD, type EventType } from './vocabulary.ts';
 
 interface Recorded {
   id: string;
@@ -60,11 +60,13 @@ const OUTBOXES: Record<Kind, Outbox> = {
  * between a state and who hears of it. A disabled endpoint's events are kept, but nothing is due.
  */
 export async function fillOutbox(tx: Executor, events: readonly Recorded[]): Promise<void> {
-  // Nothing can subscribe to it, so accepting mail that is not scheduled does not even look.
-  const offered = events.filter((event) => event.type !== 'email.queued');
+  // Nothing can subscribe to these, so accepting mail that is not scheduled does not even look.
+  const offered = events.filter((event) => !isUntold(event.type));
   if (offered.length === 0) return;
   await fill(tx, await subscribersOf(tx, [...new Set(offered.map((event) => event.teamId))]), offered, false);
 }
+
+const isUntold = (type: EventType): boolean => (UNTOLD as readonly EventType[]).includes(type);
 
 /**
  * Puts an event that nothing caused where a real one would be put, as a test, and answers who gets it: whoever is enabled

@@ -1,4 +1,4 @@
-/** What can be recorded. `email.queued` is ours alone: no endpoint can subscribe to it. */
+/** What can be recorded. `UNTOLD` are ours alone: no endpoint can subscribe to them. */
 export const EVENT_TYPES = [
   'email.queued',
   'email.scheduled',
@@ -12,6 +12,7 @@ export const EVENT_TYPES = [
   'email.failed',
   'email.suppressed',
   'email.canceled',
+  'email.unsubscribed',
   'email.received',
   'domain.created',
   'domain.updated',
@@ -27,3 +28,5 @@ export const EVENT_TYPES = [
 ] as const;
 
 export type EventType = (typeof EVENT_TYPES)[number];
+
+export const UNTOLD = ['email.queued', 'email.unsubscribed'] as const satisfies readonly EventType[];

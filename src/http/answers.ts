@@ -4,6 +4,13 @@ import { refuse, Refusal } from '../platform/refusal/index.ts';
 import type { Log } from '../platform/log/index.ts';
 import type { RateState } from './rate-limit.ts';
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The setting behind the route's limit of bytes, where its caller is told. */
+    limitedBy?: string;
+  }
+}
+
 /** The error body of every route. */
 export function errorBody(refusal: Refusal): Record<string, unknown> {
   return {
@@ -56,8 +63,10 @@ function fastifyRefusal(error: unknown, request: FastifyRequest): Refusal | unde
   const code = (error as { code?: unknown } | null)?.code;
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE': {
-      const limit = request.routeOptions.bodyLimit;
-      return refuse('validation_error', { status: 400, say: `The request body may have at most ${limit} bytes.` });
+      const { bodyLimit: limit, config } = request.routeOptions;
+      const setting = config.limitedBy === undefined ? '' : ` (${config.limitedBy} of this server)`;
+      const say = `The request body may have at most ${limit} bytes${setting}.`;
+      return refuse('validation_error', { status: 400, say });
     }
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return refuse('validation_error', {

@@ -4,12 +4,13 @@ import { sendAttachmentFile } from './attachment-file.ts';
 import { docsPolicy, loadDocsScript, renderDocsPage } from './docs-page.ts';
 import { exportContacts } from './contact-export.ts';
 import { listenWebhooks } from './event-stream.ts';
+import { createImage } from './image-upload.ts';
 import { createContactImport } from './import-upload.ts';
 import type { KeyPage, PublicPage } from './page.ts';
 import { sendReceivedAttachment, sendReceivedRaw } from './received-file.ts';
 import { getSharePage } from './share-page/index.ts';
 
-type KeyPageId = 'listenWebhooks' | 'createContactImport' | 'exportContacts';
+type KeyPageId = 'listenWebhooks' | 'createContactImport' | 'createImage' | 'exportContacts';
 
 export const publicPages: { [Id in Exclude<PageId, KeyPageId>]: PublicPage<Id> } = {
   getOpenapiJson({ services, reply }) {
@@ -35,7 +36,12 @@ export const publicPages: { [Id in Exclude<PageId, KeyPageId>]: PublicPage<Id> }
   downloadReceivedRaw: sendReceivedRaw,
 };
 
-export const keyPages: { [Id in KeyPageId]: KeyPage<Id> } = { listenWebhooks, createContactImport, exportContacts };
+export const keyPages: { [Id in KeyPageId]: KeyPage<Id> } = {
+  listenWebhooks,
+  createContactImport,
+  createImage,
+  exportContacts,
+};
 
 /** Made once: the document does not change while the program runs. */
 let json: Buffer | undefined;

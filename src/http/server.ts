@@ -29,6 +29,7 @@ import { createAnswerNote, type Caller } from './request-log.ts';
 import { contractTarget, knownPathsOf, parseQuery } from './target.ts';
 import { createPreferencePages } from './preference-pages/index.ts';
 import { createPlaygroundPages } from './playground-pages/index.ts';
+import { createImageRoutes } from './images.ts';
 import { createTrackingRoutes } from './tracking.ts';
 import { endSlowUploads } from './slow-uploads.ts';
 import { createUnreadAnswers } from './unread-answers.ts';
@@ -146,12 +147,11 @@ export async function startHttp(parts: Omit<HttpServices, 'requestLog' | 'execut
   }
 
   function addOperation(router: FastifyInstance, operation: OperationValidators): void {
-    const { operationId } = operation;
     const { 'x-service-permission': needs, 'x-service-scope': scope } = operation.operation;
-    const hasJson = operation.method !== 'get' && !takesForm(operation);
+    const isCounted = operation.method !== 'get' && !takesForm(operation);
     const answer = answererOf(operation, validators, services);
     const takesKey = operation.parameters.some((parameter) => parameter.name === 'Idempotency-Key');
-    const bodyLimit = holdsEmail.has(operationId) ? config.http.email_body_limit_bytes : config.http.body_limit_bytes;
+    const bodyLimit = bodyLimitOf(operation, config);
     const callerOf = new WeakMap<FastifyRequest, Caller>();
     const onSend: onSendHookHandler = (request, reply, payload, done) => {
       const caller = callerOf.get(request);
@@ -163,6 +163,7 @@ export async function startHttp(parts: Omit<HttpServices, 'requestLog' | 'execut
       method: operation.method.toUpperCase(),
       url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
       bodyLimit,
+      ...(takesBytes(operation) && { config: { limitedBy: 'images.max_bytes' } }),
       // The documented order of faults: 1 User-Agent, 2 route, 3 credential, 4 rate, 5 scope, 6 Idempotency-Key, 7 parameters, 8 body.
       onRequest: async (request, reply) => {
         const caller = needs === 'none' ? undefined : await authenticate(request);
@@ -175,7 +176,7 @@ export async function startHttp(parts: Omit<HttpServices, 'requestLog' | 'execut
         checkParameters(operation, callParameters(request));
       },
       preParsing: (request, reply, payload, done) => {
-        if (hasJson) countUpload(request, reply, callerOf.get(request)?.teamId ?? request.ip);
+        if (isCounted) countUpload(request, reply, callerOf.get(request)?.teamId ?? request.ip);
         done(null, payload);
       },
       ...(needs === 'none' || !config.logs.enabled ? {} : { onSend }),
@@ -191,11 +192,22 @@ export async function startHttp(parts: Omit<HttpServices, 'requestLog' | 'execut
   }
 }
 
+/** A picture is the whole body of its upload. */
+function bodyLimitOf(operation: OperationValidators, { http, images }: World['config']): number {
+  if (takesBytes(operation)) return images.max_bytes;
+  return holdsEmail.has(operation.operationId) ? http.email_body_limit_bytes : http.body_limit_bytes;
+}
+
 type Answers = (...exchange: Parameters<ReturnType<typeof createTrackingRoutes>>) => boolean;
 
 /** The pages that run before the API, for people without a key. */
 function publicRoutesOf(world: World, tracking: HttpServices['tracking']): Answers {
-  const all = [createTrackingRoutes(world, tracking), createPreferencePages(world), createPlaygroundPages(world)];
+  const all = [
+    createTrackingRoutes(world, tracking),
+    createImageRoutes(world),
+    createPreferencePages(world),
+    createPlaygroundPages(world),
+  ];
   return (request, response) => all.some((answers) => answers(request, response));
 }
 
@@ -229,6 +241,12 @@ function bearerOf(authenticate: ReturnType<typeof createCredentials>, onRefused:
 const takesForm = ({ operation }: OperationValidators): boolean =>
   operation.requestBody?.content['multipart/form-data'] !== undefined;
 
+/** Whether its body is a file as it is. */
+const takesBytes = ({ operation }: OperationValidators): boolean =>
+  operation.requestBody?.content['application/octet-stream'] !== undefined;
+
+const takesJson = (operation: OperationValidators): boolean => !takesForm(operation) && !takesBytes(operation);
+
 /** Form parsing is registered in a scope of its own: for all other routes, a form is a body of the wrong type. */
 async function addAll(
   server: FastifyInstance,
@@ -245,14 +263,14 @@ async function addAll(
 const NO_BODY: ParsedBody = { value: undefined, hasEscapes: false };
 
 const bodyOf = (operation: OperationValidators, request: FastifyRequest): ParsedBody =>
-  takesForm(operation)
-    ? NO_BODY
-    : unwrapped(operation, parseBody(request.body as Buffer | undefined, request.headers['content-type']));
+  takesJson(operation)
+    ? unwrapped(operation, parseBody(request.body as Buffer | undefined, request.headers['content-type']))
+    : NO_BODY;
 
 function readBody(operation: OperationValidators, request: FastifyRequest, caller: Caller | undefined): ParsedBody {
   const body = bodyOf(operation, request);
   if (caller) caller.body = body.value;
-  const isJson = operation.method !== 'get' && !takesForm(operation);
+  const isJson = operation.method !== 'get' && takesJson(operation);
   if (isJson && !checksItsOwnBody.has(operation.operationId)) checkBody(operation, body);
   return body;
 }

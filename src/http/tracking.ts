@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { clickOf, createLinkHosts, openingOf, type Tracking } from '../flow/tracking/index.ts';
 import type { World } from '../platform/world/index.ts';
-import { automatedReader, type TrackedMail } from '../protocol/track-links/index.ts';
+import { isMachineFetch } from '../protocol/machine-opens/index.ts';
+import type { TrackedMail } from '../protocol/track-links/index.ts';
 import { createClientAddress, createRequestedHost } from './client-address.ts';
 
 /** The smallest image there is: one transparent dot. */
@@ -59,9 +60,9 @@ export function createTrackingRoutes(
     const answerNotFound = (): void => answer(404, NOT_FOUND_HEADERS, NOT_FOUND);
     /** Answers only after the open or click is recorded. */
     const note = (what: { emailId: string; link?: string }, answerNow: () => void): void => {
-      if (method === 'HEAD' || automatedReader(request.headers)) return answerNow();
       const reader = { ipAddress: clientAddress(request), userAgent: request.headers['user-agent'] ?? '' };
-      tracking.note({ ...what, ...reader }, answerNow);
+      const machine = isMachineFetch({ method, headers: request.headers }) ? { machine: true as const } : {};
+      tracking.note({ ...what, ...reader, ...machine }, answerNow);
     };
     const whereItWorks = (mail: TrackedMail, go: () => void): true => {
       const works = hosts.works(mail, requestedHost(request));

@@ -9,10 +9,12 @@ import {
   listBroadcastLinks,
   listBroadcastRecipients,
   listBroadcasts,
+  previewBroadcast,
   resumeBroadcast,
   sendBroadcast,
   updateBroadcast,
 } from '../resources/broadcasts/index.ts';
+import { testBroadcast } from '../flow/campaigns/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 export const broadcasts = {
@@ -30,5 +32,7 @@ export const broadcasts = {
   listBroadcastExclusions: (ctx, { path, query }) => listBroadcastExclusions(ctx, path.broadcast_id, pageOf(query)),
   listBroadcastLinks: (ctx, { path, query }) => listBroadcastLinks(ctx, path.broadcast_id, pageOf(query)),
   getBroadcastChecklist: (ctx, { path }) => getBroadcastChecklist(ctx, path.broadcast_id),
+  previewBroadcast: (ctx, { path, body }) => previewBroadcast(ctx, path.broadcast_id, body),
+  testBroadcast: (ctx, { path, body }) => testBroadcast(ctx, ctx.services.accept, path.broadcast_id, body),
   runBroadcastChecks: (ctx, { path }) => getBroadcastChecklist(ctx, path.broadcast_id),
 } satisfies Partial<Operations>;

@@ -16,6 +16,7 @@ import { domainClaims } from './domain-claims.ts';
 import { domains } from './domains.ts';
 import { emails } from './emails.ts';
 import { findings, operatorFindings } from './findings.ts';
+import { images } from './images.ts';
 import { inboundRules } from './inbound-rules.ts';
 import { logs } from './logs.ts';
 import { metrics } from './metrics.ts';
@@ -57,6 +58,7 @@ export const operations: Operations = {
   ...domains,
   ...emails,
   ...findings,
+  ...images,
   ...inboundRules,
   ...logs,
   ...metrics,

@@ -1,6 +1,4 @@
 import { once } from 'node:events';
-import http from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { ConsoleMessage, Dialog, Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describePeers } from '../peers/peers.ts';
@@ -8,6 +6,7 @@ import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { startChromium, type Chromium } from './chromium.ts';
 import { hostileHtml, SCRIPT_RAN } from './hostile-html.ts';
 import { startOutside, type Outside } from './outside.ts';
+import { servePlain } from './serve-plain.ts';
 
 const EVIL_HOST = 'evil.example';
 const PAGES = 6;
@@ -235,22 +234,6 @@ async function clickEverything(page: Page): Promise<void> {
     await target.click({ force: true, noWaitAfter: true });
     await target.press('Enter', { noWaitAfter: true });
   }
-}
-
-async function servePlain(pages: readonly string[]): Promise<{ url: string; close(): void }> {
-  const server = http.createServer((request, response) => {
-    const page = pages[Number(request.url?.slice(1))];
-    response.writeHead(page === undefined ? 404 : 200, { 'content-type': 'text/html; charset=utf-8' });
-    response.end(page);
-  });
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close() {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
 }
 
 const TRIES = 5;

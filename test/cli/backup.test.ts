@@ -1,8 +1,10 @@
 import fs from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startApp } from '../../src/app.ts';
+import { readContent } from '../../src/resources/contents/index.ts';
 import { mailIn } from '../flow/mail.ts';
 import { driver } from '../rig/database.ts';
+import { pngOf } from '../rig/pictures.ts';
 import { startScene } from '../rig/scene.ts';
 import { Desk, expectOneLine } from './desk.ts';
 
@@ -23,6 +25,10 @@ describe('rasket backup', () => {
     const content = Buffer.from('kept in the backup').toString('base64');
     const attachments = [{ filename: 'kept.txt', content }];
     const waiting = await mail.send('x@one.example', { attachments, html: `<p>${'y'.repeat(400_000)}</p>` });
+    const pictures = [pngOf(6, 2), pngOf(6, 2, { padding: 400_000 })];
+    const images: string[] = [];
+    for (const body of pictures)
+      images.push((await scene.api('POST', '/images', { key: mail.team.key, body })).body.id as string);
     fs.writeFileSync(`${scene.dataDir}/office.key`, 'of a name server');
     const [made, ...during] = await Promise.all([
       desk.rasket(['backup', 'copies/monday', '--data', scene.dataDir]),
@@ -60,6 +66,8 @@ describe('rasket backup', () => {
     expect(states.find(({ id }) => id === waiting)?.last_event).toBe('delivered');
     expect(new Set(states.map((row) => row.last_event))).toEqual(new Set(['delivered']));
     expect(states.map(({ id }) => id)).not.toContain(after);
+    const kept = await Promise.all(images.map((id) => readContent(app.world, `${id}/image`)));
+    expect(kept.map((bytes, i) => pictures[i]?.equals(bytes))).toEqual([true, true]);
     await app.close(0);
   });
 

@@ -51,6 +51,7 @@ export const exceptions: Record<string, Exception> = {
   createBroadcast: { without: { audience_id: 'segment_id says it' } },
   updateBroadcast: { without: { audience_id: 'segment_id says it' }, beside: { '--clear': 'null' } },
   sendBroadcast: { beside: { '--watch': 'asks getBroadcast' } },
+  previewBroadcast: { beside: { '--open': 'shows the answer in a browser' } },
   sendBatch: {
     given: {
       'Idempotency-Key': { words: ['--idempotency-key', 'once'], sent: 'once' },
@@ -142,6 +143,7 @@ export const commandless: Record<string, string> = {
   getDocsScript: 'the script of that page',
   getSharePage: 'a page for a browser',
   createContactImport: 'a form with a file; contacts import has its own tests',
+  createImage: 'a file as it is; images upload has its own tests',
   exportContacts: 'a file; contacts export has its own tests',
   createAudienceContact: 'the former name of contacts create --segment',
   listAudienceContacts: 'the former name of segments contacts',

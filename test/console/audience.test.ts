@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { pngOf } from '../rig/pictures.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { keepFrame } from './keep-frame.ts';
 import { Screen } from './screen.ts';
@@ -58,6 +59,33 @@ describe('an audience in the console', () => {
     expect(data.map(({ subscription }: { subscription: string }) => subscription)).toEqual(['opt_in', 'opt_in']);
     const { data: happened } = await ask('/contacts/ada@example.org/activity');
     expect(happened.filter(({ type }: { type: string }) => /topic/.test(type))).toHaveLength(1);
+  });
+
+  it('a picture is uploaded from a file, and a broadcast is looked at and sent as a test', async () => {
+    fs.writeFileSync(path.join(seat.folder, 'logo.png'), pngOf(60, 20));
+    await go('images', 'There are no images yet.');
+    await go('upload', '› file');
+    await fill(path.join(seat.folder, 'nowhere.png'));
+    await seat.press('C-s');
+    await seat.sees('nowhere.png cannot be read');
+    await seat.press('C-u');
+    await fill(path.join(seat.folder, 'logo.png'));
+    await seat.press('C-s');
+    await seat.sees(/http\S+\/i\/[A-Za-z0-9_-]{32}/, 'image/png');
+    expect((await ask('/images')).data).toMatchObject([{ width: 60, height: 20 }]);
+    const domain = await team.domain();
+    await make('/broadcasts', { from: `news@${domain.name}`, subject: 'For you', text: 'Hello {{{FIRST_NAME}}}' });
+    await go('broadcasts', 'For you');
+    await go('preview', '› contact');
+    await fill('ada@example.org');
+    await seat.press('C-s');
+    await seat.sees('Subject: For you', 'Hello Ada');
+    await seat.press('Escape');
+    await go('test', '› to');
+    await fill('me@example.org');
+    await seat.press('C-s');
+    await seat.sees('A test is on its way');
+    expect((await ask('/emails')).data).toMatchObject([{ to: ['me@example.org'], subject: '[Test] For you' }]);
   });
 
   it('a property is declared, its fallback changed and taken away, and it is deleted by its name', async () => {

@@ -89,9 +89,19 @@ export async function readMail(data: Buffer): Promise<Omit<Arrived, 'id' | 'data
   return { html, text: mail.text ?? '', links, pixel: /<img src="([^"]*\.gif)"/.exec(html)?.[1] };
 }
 
-/** What was recorded of openings and clicks, oldest first. */
-export async function engagements(scene: Scene, emailId: string): Promise<SeenEvent[]> {
+/** As long as a click waits for what else is clicked in its email. */
+const CLICK_WAITS_MS = 7000;
+
+/** Lets everything that was opened and clicked up to now become events. */
+export async function letReadingsSettle(scene: Scene): Promise<void> {
   await scene.app.tracking?.settled();
+  scene.clock.advance(CLICK_WAITS_MS);
+  await scene.app.tracking?.settled();
+}
+
+/** What was recorded of openings and clicks, oldest first; seven seconds later, when clicks are judged. */
+export async function engagements(scene: Scene, emailId: string): Promise<SeenEvent[]> {
+  await letReadingsSettle(scene);
   const events = await scene.events(emailId);
   return events.filter(({ type }) => type === 'email.opened' || type === 'email.clicked');
 }

@@ -2,7 +2,6 @@ import { expect, it } from 'vitest';
 import { createRecordEngagements } from '../../src/flow/tracking/record-engagements.ts';
 import type { Engagement } from '../../src/flow/tracking/engagement.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
-import { HOUR } from './mail.ts';
 import { engagements, sendHtml, trackingDomain } from './reader.ts';
 
 const config = { tracking: { scheme: 'http' } } as const;
@@ -13,7 +12,7 @@ async function clicksInOne(scene: Scene, count: number): Promise<{ emailId: stri
   const html = '<a href="https://example.com/">x</a>';
   const { id: emailId } = await sendHtml(scene, team, await trackingDomain(scene, team), { html });
   await scene.settled();
-  const at = scene.clock.now() + HOUR;
+  const at = scene.clock.now();
   const clicks = Array.from({ length: count }, (_, n): Engagement => {
     const id = scene.app.world.ids.uuid();
     return { id, at, emailId, ipAddress: '192.0.2.1', userAgent: `Reader ${n}`, link: 'https://example.com/' };

@@ -6,7 +6,7 @@ import type { World } from '../../src/platform/world/index.ts';
 import { driver } from '../rig/database.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { scratchFolder } from '../rig/scratch.ts';
-import { follow, engagements, sendHtml, trackingDomain } from './reader.ts';
+import { engagements, follow, letReadingsSettle, sendHtml, trackingDomain } from './reader.ts';
 
 const HTML = '<a href="https://example.com/">x</a>';
 const config = { tracking: { scheme: 'http' } } as const;
@@ -190,7 +190,7 @@ it('a reading that no database takes is given up alone', async () => {
       }),
     );
   scene.clock.advance(2000);
-  await scene.app.tracking?.settled();
+  await letReadingsSettle(scene);
   db.tx = tx;
   const counts = [];
   for (const mail of mails) counts.push((await engagements(scene, mail.id)).length);

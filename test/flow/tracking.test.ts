@@ -5,7 +5,7 @@ import { clickToken } from '../../src/protocol/track-links/index.ts';
 import { confirmationUrl } from '../../src/resources/contacts/index.ts';
 import { linksTo } from '../rig/preference-pages.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
-import { BROWSER, follow, macOf, engagements, sendHtml, trackingDomain } from './reader.ts';
+import { BROWSER, engagements, follow, macOf, sendHtml, trackingDomain } from './reader.ts';
 
 // The verifier has no types for this module.
 const { dkimVerify } = createRequire(import.meta.url)('mailauth/lib/dkim/verify') as {
@@ -109,11 +109,11 @@ describe('an opening', () => {
       'content-length': '43',
     });
     expect(headers).not.toHaveProperty('set-cookie');
-    const timestamp = new Date(scene.clock.now()).toISOString();
+    const at = scene.clock.now();
+    const timestamp = new Date(at).toISOString();
     expect(await engagements(scene, id)).toMatchObject([
       {
-        type: 'email.opened',
-        at: scene.clock.now(),
+        ...{ type: 'email.opened', at },
         data: { open: { ipAddress: '127.0.0.1', timestamp, userAgent: BROWSER } },
       },
     ]);
@@ -131,7 +131,7 @@ describe('a click', () => {
     const timestamp = new Date(scene.clock.now()).toISOString();
     expect(await engagements(scene, id)).toMatchObject([
       {
-        type: 'email.clicked',
+        ...{ type: 'email.clicked', at: Date.parse(timestamp) },
         data: {
           click: { ipAddress: '127.0.0.1', link: TARGET, timestamp, userAgent: BROWSER },
         },
@@ -163,10 +163,8 @@ describe('a click', () => {
     await follow(scene.url, link);
     await follow(scene.url, pixel);
     await follow(scene.url, pixel);
-    expect(await typesOf(id)).toEqual(['email.clicked', 'email.opened']);
     scene.clock.advance(999);
     await follow(scene.url, link);
-    expect(await typesOf(id)).toHaveLength(2);
     scene.clock.advance(1);
     await follow(scene.url, link);
     await follow(scene.url, link, { headers: { 'user-agent': `${BROWSER} other` } });
@@ -191,47 +189,6 @@ describe('a click', () => {
     const { db } = scene.app.world;
     const sql = `select count(*) as n from events where subject_id = ?`;
     expect(Number((await db.get<{ n: number }>(sql, ['019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01']))?.n)).toBe(0);
-  });
-});
-
-describe('who is no reader gets the same and is not counted', () => {
-  it.each<[string, { method?: string; headers?: Record<string, string | null> }]>([
-    ['a link scanner', { headers: { 'user-agent': 'Barracuda Sentinel (EE)' } }],
-    ['a preview', { headers: { 'user-agent': 'Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)' } }],
-    ['curl', { headers: { 'user-agent': 'curl/8.5.0' } }],
-    ['a program without a name', { headers: { 'user-agent': null } }],
-    ['a program with an empty name', { headers: { 'user-agent': '' } }],
-    ['a browser that fetches ahead', { headers: { 'sec-purpose': 'prefetch' } }],
-    ['HEAD', { method: 'HEAD' }],
-  ])('%s', async (_who, how) => {
-    const { id, links, pixel = '' } = await send();
-    const click = await follow(scene.url, links[0] ?? '', how);
-    expect([click.status, click.headers.location]).toEqual([302, 'https://example.com/?a=1&b=%C3%BC']);
-    const opening = await follow(scene.url, pixel, how);
-    expect([opening.status, opening.headers['content-length'], opening.body.length]).toEqual([
-      ...[200, '43'],
-      how.method === 'HEAD' ? 0 : 43,
-    ]);
-    expect(await typesOf(id)).toEqual([]);
-    expect(await stateOf(id)).toBe('delivered');
-  });
-
-  it('whoever is there within two seconds of the sending', async () => {
-    const { id, links, pixel = '' } = await send();
-    // Both were accepted three seconds ago, and one waited for its turn.
-    const early = await send();
-    const { db } = scene.app.world;
-    const sentMsAgo = (ms: number, emailId: string) =>
-      db.run(`update events set created_at = ? where subject_id = ? and type = 'email.sent'`, [
-        scene.clock.now() - ms,
-        emailId,
-      ]);
-    expect([await sentMsAgo(1999, early.id), await sentMsAgo(2000, id)]).toEqual([1, 1]);
-    await follow(scene.url, early.links[0] ?? '');
-    await follow(scene.url, early.pixel ?? '');
-    await follow(scene.url, links[0] ?? '');
-    await follow(scene.url, pixel);
-    expect([await typesOf(early.id), await typesOf(id)]).toEqual([[], ['email.clicked', 'email.opened']]);
   });
 });
 

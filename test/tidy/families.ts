@@ -34,7 +34,7 @@ export const trees: Tree[] = [
         'which contact is where in an automation: events begin them and contacts end them, and know no automation',
       'broadcast-recipients': 'whom broadcasts went to: the emails write it too, and know no broadcast',
       'shared-bodies': 'the html and text of a broadcast, which its emails have in common',
-      contents: 'what emails sent and received consist of beside their rows',
+      contents: 'what emails sent and received consist of beside their rows, and the bytes of images',
       operators: 'who runs the installation: made and ended on its machine alone, so that no operation does it',
       instance: 'switches of the whole installation, which its operator moves on the machine',
     },
@@ -52,6 +52,7 @@ export const trees: Tree[] = [
     besides: {
       family: 'what a family has to say about itself, for all of them',
       flag: 'what a word or an option of a command has to say about itself, for all of them',
+      'broadcast-reports': 'what came of a broadcast, in lists of their own beside their family’s',
       'field-value': 'what a declared field shows of an item, for all of them',
       'bytes-in-words': 'how a size is read, of whatever family',
     },

@@ -5,6 +5,10 @@ import { declareFamily } from '../declare-family.ts';
 export function addBroadcastCommands(program: Command): void {
   declareFamily(program, broadcasts, {
     actions: {
+      preview: {
+        add: (command) => command.option('--open', 'show the HTML in the browser, without running any script'),
+        run: async (...call) => (await import('./preview.ts')).runPreview(...call),
+      },
       send: {
         add: (command) => command.option('--watch', 'show how far it is, until all its emails are created'),
         run: async (...call) => (await import('./send.ts')).runSend(...call),

@@ -1,13 +1,12 @@
 import type { World } from '../../platform/world/index.ts';
 import { parseMailbox, type Mailbox } from '../../protocol/address/index.ts';
 import type { Filter } from '../../protocol/contact-filter/index.ts';
-import { keysOf, parseMerge, type MergeText } from '../../protocol/merge/index.ts';
-import type { BroadcastRow } from '../../resources/broadcasts/index.ts';
-import { declaredProperties, type PropertyRow } from '../../resources/contact-properties/index.ts';
+import { mergedMail, type BroadcastRow, type MergedMail } from '../../resources/broadcasts/index.ts';
+import { declaredProperties } from '../../resources/contact-properties/index.ts';
 import { preferenceOrigin } from '../../resources/contacts/index.ts';
 import { findDomain, type DomainRow } from '../../resources/domains/index.ts';
 import { declaredFor, filterOf, findSegment } from '../../resources/segments/index.ts';
-import { findSharedBody } from '../../resources/shared-bodies/index.ts';
+import { findSharedBody, parseBody } from '../../resources/shared-bodies/index.ts';
 
 /** What all emails of a broadcast have in common, read anew for each turn. */
 export interface Route {
@@ -15,11 +14,7 @@ export interface Route {
   domain: DomainRow;
   from: Mailbox;
   replyTo: Mailbox[];
-  subject: MergeText;
-  /** Of the subject and the bodies. */
-  keys: ReadonlySet<string>;
-  bodyKeys: ReadonlySet<string>;
-  properties: readonly PropertyRow[];
+  mail: MergedMail;
   /** Where the links to leave stand. */
   origin: string;
 }
@@ -34,23 +29,18 @@ export async function readRoute(world: World, broadcast: BroadcastRow): Promise<
   if (!domain) return { failed: 'domain_deleted' };
   const body = bodyId === null ? undefined : await findSharedBody(db, bodyId);
   if (!body) throw new Error(`the body of the broadcast ${broadcast.id} is missing`);
-  const subject = parseMerge(broadcast.subject);
-  const bodyKeys = new Set([body.html, body.text].flatMap((text) => [...keysOf(parseMerge(text ?? ''))]));
   return {
     filter: await filterOf(db, segment, await declaredFor(db, teamId)),
     domain,
     from: mailboxOf(broadcast.sender),
     replyTo: (JSON.parse(broadcast.reply_to_list) as string[]).map(mailboxOf),
-    subject,
-    keys: new Set([...keysOf(subject), ...bodyKeys]),
-    bodyKeys,
-    properties: await declaredProperties(db, teamId),
+    mail: mergedMail(broadcast.subject, parseBody(body), await declaredProperties(db, teamId)),
     origin: await preferenceOrigin(world, domain.id),
   };
 }
 
-function mailboxOf(text: string): Mailbox {
+export function mailboxOf(text: string): Mailbox {
   const parsed = parseMailbox(text);
-  if (!parsed.ok) throw new Error(`a broadcast that was sent holds an address that cannot be read: ${parsed.fault}`);
+  if (!parsed.ok) throw new Error(`a broadcast holds an address that cannot be read: ${parsed.fault}`);
   return parsed.mailbox;
 }

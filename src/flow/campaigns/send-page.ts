@@ -7,13 +7,7 @@ import {
   type ExclusionReason,
   type NewRecipientRow,
 } from '../../resources/broadcast-recipients/index.ts';
-import {
-  mergeValuesOf,
-  rendered,
-  renderSubject,
-  saveProgress,
-  type BroadcastRow,
-} from '../../resources/broadcasts/index.ts';
+import { mailFor, saveProgress, type BroadcastRow } from '../../resources/broadcasts/index.ts';
 import { mayMail, membersPage, wayOutOf, type ContactRow } from '../../resources/contacts/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
 import { findDomainByName, type DomainRow } from '../../resources/domains/index.ts';
@@ -124,15 +118,7 @@ function draftFor(
   if (!parsed.ok) return undefined;
   const id = world.ids.uuid();
   const { variables, headers } = wayOutOf(world, route.origin, { contact, topicId: broadcast.topic_id, emailId: id });
-  const own = mergeValuesOf(contact, route.properties, route.keys);
-  const subject = renderSubject(route.subject, rendered(own, variables));
-  const links = Object.entries(variables).filter(([key]) => route.bodyKeys.has(key));
-  const ofBody = (values: Record<string, string>): [string, string][] =>
-    Object.entries(values).filter(([key]) => route.bodyKeys.has(key));
-  const values = {
-    given: Object.fromEntries([...ofBody(own.given), ...links]),
-    fallbacks: Object.fromEntries(ofBody(own.fallbacks)),
-  };
+  const { subject, values } = mailFor(route.mail, contact, variables);
   return {
     id,
     domain: route.domain,

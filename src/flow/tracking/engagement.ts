@@ -1,4 +1,4 @@
-/** Somebody has opened an email or followed a link in it. */
+/** Somebody or something has opened an email or followed a link in it. */
 export interface Engagement {
   /** Of the event that it becomes, given when it happened: written twice, it is still one event. */
   id: string;
@@ -8,7 +8,13 @@ export interface Engagement {
   userAgent: string;
   /** The target of a click; an opening has none. */
   link?: string;
+  /** Its request said that nobody reads. */
+  machine?: true;
 }
+
+export type Click = Engagement & { link: string };
+
+export const isClick = (engagement: Engagement): engagement is Click => engagement.link !== undefined;
 
 /** A line that a crash has cut short is none. */
 export function parseEngagement(line: string): Engagement | undefined {

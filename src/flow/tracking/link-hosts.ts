@@ -34,7 +34,7 @@ export function createLinkHosts(world: World): LinkHosts {
 
   return {
     works(mail, rawHost) {
-      const host = nameOf(rawHost);
+      const host = hostNameOf(rawHost);
       if (mail.domainId === undefined) return worksOlder(mail.emailId, host);
       const found = known.get(mail.domainId);
       if (found && found.ageMs() < FRESH_MS) return isAnswered(found.owner, host, mail);
@@ -90,6 +90,6 @@ export function createLinkHosts(world: World): LinkHosts {
 }
 
 /** As DNS knows it: without the port, in small letters. */
-const nameOf = (host: string): string => host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase();
+export const hostNameOf = (host: string): string => host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase();
 
 const parentOf = (host: string): string => host.slice(host.indexOf('.') + 1);

@@ -1,15 +1,18 @@
-import { standingAmong, type Happening } from '../../events/index.ts';
-import { isoTime } from '../../platform/clock/index.ts';
+import { standingAmong } from '../../events/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import type { World } from '../../platform/world/index.ts';
+import { isSoonAfterArrival } from '../../protocol/machine-opens/index.ts';
 import { emailRowsByIds, recordEmailEvents, type EmailEvent } from '../../resources/emails/index.ts';
-import { emptyHistory, historiesOf, type History } from './history.store.ts';
-import type { Engagement } from './engagement.ts';
+import { isClick, type Click, type Engagement } from './engagement.ts';
+import { emptyHistory, historiesOf, type History, type Kind } from './history.store.ts';
+import { readingOf } from './reading.ts';
+import { keepClicks, waitingAmong } from './tracked-clicks.store.ts';
 
 /**
  * Openings of one email, and clicks in it, that are recorded; the contract names the number. Whoever has a genuine
  * address can fetch it for ever under new names, and each event costs the team disk and time. Each kind has its own
- * limit, so that a flood of openings hides no click. Each node counts for itself what it has seen begin.
+ * limit, so that a flood of openings hides no click, and machines hide nobody. Each node counts for itself what it has
+ * seen begin.
  */
 const OF_A_KIND_MAX = 1000;
 
@@ -17,8 +20,9 @@ const OF_A_KIND_MAX = 1000;
 const REMEMBERED_MAX = 10_000;
 
 /**
- * Writes engagements down. Those that stand already change nothing; another process that writes one of them at the same time
- * makes this fail on its id, and tried again it is found.
+ * Writes engagements down. Clicks wait for what else is clicked in the same email (`judge-clicks.ts`), unless it is known
+ * already that a machine clicked. Those that stand already change nothing; another process that writes one of them at the
+ * same time makes this fail on its id, and tried again it is found.
  */
 export function createRecordEngagements(world: World): (engagements: Engagement[]) => Promise<void> {
   const remembered = new Map<string, History>();
@@ -30,8 +34,8 @@ export function createRecordEngagements(world: World): (engagements: Engagement[
       throw error;
     });
     if (remembered.size + counted.size > REMEMBERED_MAX) remembered.clear();
-    // Until it is sent, every look may find that it has been.
-    for (const [id, history] of counted) if (history.sentAt !== undefined) remembered.set(id, history);
+    // Until it is delivered, every look may find that it has been.
+    for (const [id, history] of counted) if (history.deliveredAt !== undefined) remembered.set(id, history);
   };
 }
 
@@ -42,14 +46,13 @@ async function recordEngagements(
   engagements: Engagement[],
   remembered: ReadonlyMap<string, History>,
 ): Promise<Map<string, History>> {
+  const { scanner_seconds: scannerSeconds, burst_seconds: burstSeconds } = world.config.tracking;
   const rows = await emailRowsByIds(tx, [...new Set(engagements.map((engagement) => engagement.emailId))]);
   const emails = new Map(rows.map((row) => [row.id, row]));
   const histories = await recall(tx, [...emails.keys()], remembered);
+  const standing = await standingOrWaiting(tx, engagements);
   const events: EmailEvent[] = [];
-  const standing = await standingAmong(
-    tx,
-    engagements.map((engagement) => engagement.id),
-  );
+  const waiting: Click[] = [];
   for (const engagement of engagements) {
     // Written again after a crash; the history has it.
     if (standing.has(engagement.id)) continue;
@@ -57,20 +60,35 @@ async function recordEngagements(
     const history = histories.get(engagement.emailId);
     // An email that is gone has no history to add to.
     if (!email || !history) continue;
-    if (isTooSoon(world, history.sentAt ?? email.created_at, engagement)) continue;
-    const kind = engagement.link === undefined ? 'opened' : 'clicked';
-    if (history[kind] >= OF_A_KIND_MAX) continue;
-    history[kind]++;
-    if (history[kind] === OF_A_KIND_MAX) {
-      world.log.debug(
-        { emailId: email.id, kind, max: OF_A_KIND_MAX },
-        'further readings of this email are not recorded',
-      );
-    }
-    events.push({ id: engagement.id, email, ...happeningOf(engagement), at: engagement.at });
+    const arrival = { ...history, sentAt: history.sentAt ?? email.created_at };
+    const isMachine = engagement.machine === true || isSoonAfterArrival(engagement.at, arrival, scannerSeconds * 1000);
+    if (!hasRoom(world, history, engagement, isMachine)) continue;
+    if (isClick(engagement) && !isMachine && burstSeconds > 0) waiting.push(engagement);
+    else events.push({ email, ...readingOf(engagement, isMachine) });
   }
+  await keepClicks(tx, waiting);
   await recordEmailEvents(tx, world.ids, events);
   return histories;
+}
+
+/** What was taken over from an earlier process may have been recorded by it. */
+async function standingOrWaiting(tx: Executor, engagements: readonly Engagement[]): Promise<Set<string>> {
+  const ids = engagements.map((engagement) => engagement.id);
+  // In this order: a click that is judged in between stands as an event.
+  const waiting = await waitingAmong(tx, ids);
+  return new Set([...waiting, ...(await standingAmong(tx, ids))]);
+}
+
+/** Counts it, unless there are enough of its kind. */
+function hasRoom(world: World, { counts }: History, engagement: Engagement, isMachine: boolean): boolean {
+  const kind: Kind = `${isMachine ? 'machine_' : ''}${isClick(engagement) ? 'clicked' : 'opened'}`;
+  if (counts[kind] >= OF_A_KIND_MAX) return false;
+  counts[kind]++;
+  if (counts[kind] === OF_A_KIND_MAX) {
+    const { emailId } = engagement;
+    world.log.debug({ emailId, kind, max: OF_A_KIND_MAX }, 'further readings of this email are not recorded');
+  }
+  return true;
 }
 
 /** Counted from the database once, and remembered from then on. What other nodes record is not in it. */
@@ -83,19 +101,10 @@ async function recall(
     tx,
     emailIds.filter((id) => !remembered.has(id)),
   );
-  for (const id of emailIds) if (!histories.has(id)) histories.set(id, { ...emptyHistory(), ...remembered.get(id) });
+  for (const id of emailIds) {
+    if (histories.has(id)) continue;
+    const known = remembered.get(id) ?? emptyHistory();
+    histories.set(id, { ...known, counts: { ...known.counts } });
+  }
   return histories;
-}
-
-/** Nobody reads that fast; a gateway that looks into a mail before it passes it on does. */
-function isTooSoon(world: World, sentAt: number, engagement: Engagement): boolean {
-  return engagement.at - sentAt < world.config.tracking.scanner_seconds * 1000;
-}
-
-/** Without `to`: one message was composed for all, so nobody can say which of them has opened it. */
-function happeningOf({ ipAddress, userAgent, link, at }: Engagement): Happening<'email.opened' | 'email.clicked'> {
-  const timestamp = isoTime(at);
-  return link === undefined
-    ? { type: 'email.opened', data: { open: { ipAddress, timestamp, userAgent } } }
-    : { type: 'email.clicked', data: { click: { ipAddress, link, timestamp, userAgent } } };
 }

@@ -3,9 +3,10 @@ import { isDatabaseSetback, isUniqueViolation } from '../../platform/db/index.ts
 import type { ProcessMarks } from '../../platform/process-mark/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import type { Engagement } from './engagement.ts';
+import { createClickJudge } from './judge-clicks.ts';
 import { createRecordEngagements } from './record-engagements.ts';
 import { createRepeats } from './repeats.ts';
-import { openTrackJournal } from './track-journal.ts';
+import { openTrackJournal, type TrackJournal } from './track-journal.ts';
 
 export interface Tracking {
   /**
@@ -40,36 +41,44 @@ export function createTracking(world: World, runDir: string, marks?: ProcessMark
   // An embedded database has no other process.
   const isAlone = world.db.dialect === 'sqlite';
   const journal = openTrackJournal({ runDir, owner: world.ids.uuid(), bytesMax, isAlone, marks });
+  const write = createWrite(world, journal);
   let unwritten: { engagement?: Engagement; onNoted: () => void }[] = [];
   let recording: Promise<void> | undefined;
   let cancelRetry: (() => void) | undefined;
   let cancelPause: (() => void) | undefined;
   let batchMax = BATCH_MAX;
   let isStopped = false;
-  let losing: string | undefined;
   let arrivals = 0;
+  /** When the last of what was written into the database was noted. */
+  let recordedAt = 0;
+  const judge = createClickJudge(world, () => (journal.waitingBytes() === 0 ? Infinity : recordedAt));
   if (journal.waitingBytes() > 0) {
     world.log.info({ bytes: journal.waitingBytes() }, 'recording the opens and clicks that an earlier process noted');
   }
   start();
+  judge.start();
 
   return {
-    note({ emailId, ipAddress, userAgent: wholeUserAgent, link }, onNoted) {
+    note({ emailId, ipAddress, userAgent: wholeUserAgent, link, machine }, onNoted) {
       const userAgent = wholeUserAgent.slice(0, USER_AGENT_CHARS_MAX);
       if (isStopped) return onNoted();
-      if (isRepeat(emailId, ipAddress, userAgent, link ?? '')) {
+      if (isRepeat(emailId, ipAddress, userAgent, link ?? '', machine ? 'machine' : '')) {
         // What it repeats may be waiting for its write.
         if (unwritten.length === 0) onNoted();
         else unwritten.push({ onNoted });
         return;
       }
-      const engagement = { id: world.ids.uuid(), at: world.clock.now(), emailId, ipAddress, userAgent };
+      const known = { id: world.ids.uuid(), at: world.clock.now(), emailId, ipAddress, userAgent };
       if (unwritten.length === 0) setImmediate(writeTurn);
-      unwritten.push({ engagement: link === undefined ? engagement : { ...engagement, link }, onNoted });
+      unwritten.push({
+        engagement: { ...known, ...(link !== undefined && { link }), ...(machine && { machine }) },
+        onNoted,
+      });
     },
     async settled() {
       writeTurn();
       await recordNow();
+      await judge.idle();
     },
     async close(graceMs) {
       writeTurn();
@@ -79,6 +88,7 @@ export function createTracking(world: World, runDir: string, marks?: ProcessMark
       isStopped = true;
       cancel();
       cancelRetry?.();
+      await judge.stop(graceMs);
       journal.close();
     },
   };
@@ -93,23 +103,6 @@ export function createTracking(world: World, runDir: string, marks?: ProcessMark
     if (!isWritten) return;
     arrivals += turn.length;
     start();
-  }
-
-  function write(engagements: Engagement[]): boolean {
-    try {
-      if (!journal.append(engagements)) return lose('the journal is full', { bytes: journal.waitingBytes() });
-      losing = undefined;
-      return true;
-    } catch (error) {
-      return lose('the journal cannot be written', { err: error });
-    }
-  }
-
-  /** Told once for each cause: the readers who come meanwhile would fill the log. */
-  function lose(cause: string, details: object): false {
-    if (losing !== cause) world.log.error(details, `opens and clicks are not recorded: ${cause}`);
-    losing = cause;
-    return false;
   }
 
   function start(): void {
@@ -154,6 +147,8 @@ export function createTracking(world: World, runDir: string, marks?: ProcessMark
       world.log.error({ err: error, emailId: engagements[0]?.emailId }, 'a reading could not be recorded');
     }
     journal.settle(taken);
+    recordedAt = engagements.at(-1)?.at ?? recordedAt;
+    judge.wake();
   }
 
   function retryLater(error: unknown): void {
@@ -162,6 +157,27 @@ export function createTracking(world: World, runDir: string, marks?: ProcessMark
       cancelRetry = undefined;
       start();
     });
+  }
+}
+
+/** Writes into the journal, and answers whether it could. */
+function createWrite(world: World, journal: TrackJournal): (engagements: Engagement[]) => boolean {
+  let losing: string | undefined;
+  return (engagements) => {
+    try {
+      if (!journal.append(engagements)) return lose('the journal is full', { bytes: journal.waitingBytes() });
+      losing = undefined;
+      return true;
+    } catch (error) {
+      return lose('the journal cannot be written', { err: error });
+    }
+  };
+
+  /** Told once for each cause: the readers who come meanwhile would fill the log. */
+  function lose(cause: string, details: object): false {
+    if (losing !== cause) world.log.error(details, `opens and clicks are not recorded: ${cause}`);
+    losing = cause;
+    return false;
   }
 }
 

@@ -6,6 +6,7 @@ import {
   changePreferences,
   choiceToken,
   openPreferenceLink,
+  SAMPLE_TOKEN,
   readPreferences,
   type PreferenceChange,
   type Preferences,
@@ -20,6 +21,7 @@ import {
   renderMethodRefused,
   renderNoLink,
   renderPreferences,
+  renderSample,
   renderTooLarge,
   renderUnsubscribe,
   type Done,
@@ -76,6 +78,7 @@ export function createPreferencePages(world: World): (request: IncomingMessage, 
     if (!rate.allowed) {
       return { status: 429, html: renderBusy(), headers: { 'retry-after': String(rate.retryAfterSeconds) } };
     }
+    if (token === SAMPLE_TOKEN && name !== 'confirm') return { status: 200, html: renderSample() };
     if (!link) return { status: 404, html: renderNoLink() };
     if (method !== 'POST') return show({ link, name, token }, await readPreferences(world, link));
     const form = await readForm(request);

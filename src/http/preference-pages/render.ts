@@ -91,6 +91,12 @@ export const renderNoLink = (): string =>
     '<p>It may have been cut short on its way. Open it again from the mail that it came with, or copy the whole address.</p>',
   );
 
+export const renderSample = (): string =>
+  renderPage(
+    'This link is a sample',
+    '<p>The mail that it stands in is a test or a preview, so that there is nobody to unsubscribe. In mail that is sent to readers, each has a link of its own here.</p>',
+  );
+
 export const renderMethodRefused = (): string =>
   renderPage('This cannot be done here', '<p>Open the link from the mail that it came with.</p>');
 

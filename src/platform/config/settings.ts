@@ -162,6 +162,7 @@ export const sections = {
     scheme: oneOf(['https', 'http']),
     caa_issuer: network.hostName,
     scanner_seconds: integer({ min: 0, max: 60, ...seconds }),
+    burst_seconds: integer({ min: 0, max: 60, ...seconds }),
     journal_bytes: integer({ min: 65_536, max: 1_073_741_824, ...bytes }),
   },
   webhooks: {
@@ -187,6 +188,10 @@ export const sections = {
     queued_max: integer({ min: 500, max: 1_000_000, unit: 'emails' }),
     lease_seconds: integer({ min: 1, max: 86_400, ...seconds }),
     poll_ms: integer({ min: 1, max: 60_000, unit: 'milliseconds' }),
+  },
+  images: {
+    max_bytes: integer({ min: 1024, max: 52_428_800, ...bytes }),
+    max_bytes_per_team: integer({ min: 1024, max: 1_099_511_627_776, ...bytes }),
   },
   team: {
     default_plan: text('the name of a plan', (value) => entryName.test(value)),

@@ -13,6 +13,10 @@ export interface CheckedContent {
   text: string | null;
   /** Whether a merge variable without a default prints something: a field or property of a contact, or a link of ours. */
   isKnown(key: string): boolean;
+  /** What a picture weighs that is served by us; 0 for others, which are never fetched. */
+  bytesOf?(source: string): number;
+  /** Whether a picture was served by us and is gone. */
+  isGone?(source: string): boolean;
 }
 
 /** Each check once, in the order of the contract. */
@@ -26,7 +30,7 @@ export function checkContent(content: CheckedContent): ContentCheck[] {
     checkSubject(content.subject),
     checkPreviewText(content.previewText),
     checkAltText(images),
-    checkImageWeight(images),
+    checkImageWeight(images, content),
     checkTextAndImages(content, images.length),
     checkUnsubscribe(content),
   ];
@@ -89,9 +93,20 @@ function checkAltText(images: readonly StartTag[]): ContentCheck {
 
 const IMAGE_BYTES = 1024 * 1024;
 
-/** Of the pictures that the body brings along; others are never fetched. */
-function checkImageWeight(images: readonly StartTag[]): ContentCheck {
-  const bytes = images.reduce((sum, { attributes }) => sum + embeddedBytes(attributes.get('src') ?? ''), 0);
+/** Of the pictures that the body brings along, or that are served by us; others are never fetched. */
+function checkImageWeight(
+  images: readonly StartTag[],
+  { bytesOf = () => 0, isGone = () => false }: CheckedContent,
+): ContentCheck {
+  const sources = images.map(({ attributes }) => (attributes.get('src') ?? '').trim());
+  const gone = sources.filter((source) => isGone(source));
+  if (gone.length > 0) {
+    const message = 'A picture was deleted here, or its address is cut short: readers see a gap.';
+    return { name: 'image_weight', status: 'fail', message, details: shownSome([...new Set(gone)]) };
+  }
+  // The same picture again is loaded once.
+  const served = [...new Set(sources)].reduce((sum, source) => sum + bytesOf(source), 0);
+  const bytes = sources.reduce((sum, source) => sum + embeddedBytes(source), served);
   const size = `${(bytes / IMAGE_BYTES).toFixed(1)} MB`;
   if (bytes <= IMAGE_BYTES) return passed('image_weight', 'The pictures in the body weigh no more than 1 MB.');
   const message = `The pictures in the body weigh ${size}; beyond 1 MB a mail opens slowly.`;

@@ -200,4 +200,51 @@ describe('values that strangers have written', () => {
   ])('stand as they are elsewhere: %j', (text, value) => {
     expect(render(text, { A: value })).toBe(text.replace('{{{A}}}', value));
   });
+
+  it.each<[place: string, text: string, value: string, expected: string]>([
+    ['text', '<p>{{{A}}}</p>', '<b>&', '<p>&lt;b&gt;&amp;</p>'],
+    ['an attribute in quotes', '<p title="{{{A}}}">', '" x=\'', '<p title="&quot; x=&#39;">'],
+    ['one without', '<p title={{{A}}}>', 'a b=`c`\n', '<p title=a&#32;b&#61;&#96;c&#96;&#10;>'],
+    ['the middle of one without', '<p title=x{{{A}}}y>', ' ', '<p title=x&#32;y>'],
+    ['one without, by nothing', '<p title={{{A}}} class=c>', '', '<p title="" class=c>'],
+    ['one without, behind spaces', '<p title = {{{A}}}>', 'a b', '<p title = a&#32;b>'],
+    ['a comment', '<!--{{{A}}}-->', '--!>-->', '<!--&#45;&#45;!&gt;&#45;&#45;&gt;-->'],
+    ['a comment that ends by its bracket', '<!--{{{A}}}><i {{{A}}}>-->{{{A}}}', 'x', '<!--x><i x>-->x'],
+    [
+      'a style',
+      '<style>p{color:{{{A}}}}</style>',
+      'red}*{x:url(',
+      '<style>p{color:red\\7d \\2a \\7b x\\3a url\\28 }</style>',
+    ],
+    [
+      'a colour, a number and a word',
+      '<p style="color:{{{A}}}">',
+      '#f00 1.5% Größe',
+      '<p style="color:#f00 1.5% Größe">',
+    ],
+    ['a style of one element', "<p style='color:{{{A}}}'>", "red;';", "<p style='color:red\\3b \\27 \\3b '>"],
+    ['the end of a style', '<style></sty{{{A}}}le><p {{{A}}}>', 'x', '<style></style><p >'],
+    ['a title', '<title>{{{A}}}</title><p {{{A}}}>', '</title>', '<title>&lt;/title&gt;</title><p >'],
+    ['a script', '<script>"{{{A}}}"</script>{{{A}}}', 'x', '<script>""</script>x'],
+    ['a handler', '<p OnClick="f(\'{{{A}}}\')">', "');g('", '<p OnClick="f(\'\')">'],
+    ['a page in the page', '<iframe srcdoc="{{{A}}}">', '<p>', '<iframe srcdoc="">'],
+    ['the name of a tag', '<{{{A}}}>x</{{{A}}}>', 'script', '<>x</>'],
+    ['the rest of such a name', '<scr{{{A}}}>', 'ipt', '<scr>'],
+    ['the name of an attribute', '<p {{{A}}}>', 'onclick=x', '<p >'],
+    ['the rest of such a name', '<p on{{{A}}}="x">', 'click', '<p on="x">'],
+    ['a declaration', '<!{{{A}}}><?{{{A}}}>', '--', '<!><?>'],
+    ['what only looks like a tag', '1 < 2 {{{A}}}', '<', '1 < 2 &lt;'],
+    ['text behind a bracket that opens nothing', '<3 {{{A}}}', '<', '<3 &lt;'],
+    ['a quote within the other', `<p title="it's {{{A}}}" class={{{A}}}>`, 'a b', `<p title="it's a b" class=a&#32;b>`],
+    ['a slash behind an attribute', '<p title=a/{{{A}}}>', 'b c', '<p title=a/b&#32;c>'],
+    ['an alt text', '<img alt="{{{A}}}">', 'javascript: the good parts', '<img alt="javascript: the good parts">'],
+  ])('in %s mean themselves, or are left out: %j', (_, text, value, expected) => {
+    expect(render(text, { A: value })).toBe(expected);
+  });
+
+  it('in any text a default and a fallback are no other than a value', () => {
+    const text = '<p title={{{A|a b}}} {{{B|x}}}>{{{C}}}';
+    const given = values({}, { C: '<' });
+    expect(renderMerge(text, given, { escape: 'html', areForeign: true })).toBe('<p title=a&#32;b >&lt;');
+  });
 });

@@ -1,4 +1,5 @@
 import { escapeHtml } from '../safe-html/index.ts';
+import { BEGINNING_CHARS, placesOf, type Place } from './html-places.ts';
 import { parseMerge, type MergeText, type MergeVariable } from './parse-merge.ts';
 
 /** Maps rather than objects: `constructor` is a possible key. */
@@ -13,7 +14,7 @@ type Escaping = 'html' | 'none';
 
 interface RenderOptions {
   escape: Escaping;
-  /** Values that strangers may have written: one that would make an attribute a link that runs code is left out. */
+  /** In HTML, values that strangers may have written: what would be code or a name where it stands is left out. */
   areForeign?: boolean;
 }
 
@@ -23,35 +24,50 @@ export function renderMerge(
   values: MergeValues,
   { escape, areForeign = false }: RenderOptions,
 ): string {
+  const parts = parsed(text);
+  if (areForeign && escape === 'html') return renderForeign(parts, values);
   const valueOf = reader(values, escape);
   let out = '';
-  // How the attribute value begins in which the text stands; undefined outside.
-  let attribute: string | undefined;
-  for (const part of parsed(text)) {
+  for (const part of parts) out += typeof part === 'string' ? part : valueOf(part);
+  return out;
+}
+
+/** As HTML, with values that strangers may have written: each means itself, and stays where it was put. */
+function renderForeign(parts: MergeText, values: MergeValues): string {
+  const places = placesOf(parts);
+  const valueOf = reader(values, 'none');
+  let [out, begun, variables] = ['', '', 0];
+  for (const [n, part] of parts.entries()) {
     if (typeof part === 'string') {
       out += part;
-      if (areForeign) attribute = attributeAtEnd(part, attribute);
       continue;
     }
-    const value = valueOf(part);
-    const begun = attribute === undefined ? undefined : attribute + value;
-    if (begun !== undefined && runsCode(begun)) continue;
-    out += value;
-    attribute = begun;
+    const place = places[variables++];
+    if (!place || place.is === 'nowhere') continue;
+    let value = valueOf(part);
+    if (place.is === 'link') {
+      // Several variables may make a scheme together.
+      begun = place.isFirst ? place.before : begun + place.before;
+      if (runsCode(begun + value)) value = '';
+      begun = (begun + value).slice(0, BEGINNING_CHARS);
+    }
+    out += writtenAt(place, value, parts[n + 1]);
   }
   return out;
 }
 
-/** Long enough for any scheme with what browsers pass over in it. */
-const BEGINNING_CHARS = 200;
-const OPENED = /=[\t\n\f\r ]*["']?([^"'<>]*)$/;
-
-/** What an attribute's value begins with at the end of this text; several variables may make a scheme together. */
-function attributeAtEnd(text: string, before: string | undefined): string | undefined {
-  const opened = OPENED.exec(text.slice(-BEGINNING_CHARS));
-  if (opened) return opened[1];
-  return before === undefined || /["'<>]/.test(text) ? undefined : before + text;
+function writtenAt(place: Place, value: string, next: string | MergeVariable | undefined): string {
+  const text = escapeHtml(place.is === 'css' ? escapeCss(value) : value);
+  if (place.is === 'comment') return text.replaceAll('-', '&#45;');
+  if (!place.isBare) return text;
+  // The next word would be the value of an attribute that has none.
+  if (text === '') return place.isFirst && (typeof next !== 'string' || /^[\s>]/.test(next)) ? '""' : '';
+  return text.replaceAll(/\r\n?/g, '\n').replaceAll(/[\t\n\f =`]/g, (char) => `&#${char.charCodeAt(0)};`);
 }
+
+/** Words, numbers and colours stand as they are; whatever could end a value, or begin a function, means itself (CSS Syntax §4.3.7). */
+const escapeCss = (value: string): string =>
+  value.replaceAll(/[^\w\-#%., \u0080-\u{10ffff}]/gu, (char) => `\\${char.charCodeAt(0).toString(16)} `);
 
 /** As a browser reads a scheme: without spaces and control characters, in any letter case. Pictures as data run nothing. */
 function runsCode(value: string): boolean {

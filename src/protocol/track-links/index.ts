@@ -2,7 +2,6 @@
  * Tracked links: finds the links of an HTML body and the place of its pixel, writes other addresses there, and codes
  * the tokens of those addresses. Every byte that is no link's target stays as it is. It holds no key: MACs are handed in.
  */
-export { automatedReader, AUTOMATED_READERS } from './automated-readers.ts';
 export {
   clickToken,
   openToken,

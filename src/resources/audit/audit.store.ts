@@ -37,6 +37,7 @@ const REMOVED: Readonly<Record<string, string>> = {
   'contact_property.deleted': 'select "key" from contact_properties where id = ?',
   'domain.deleted': 'select name from domains where id = ?',
   'event.deleted': 'select name from custom_events where id = ?',
+  'image.deleted': 'select content_type, bytes from images where id = ?',
   'inbound_rule.deleted': 'select pattern, action, forward_to from inbound_rules where id = ?',
   'segment.deleted': 'select name from segments where id = ?',
   'broadcast.deleted': 'select name from broadcasts where id = ?',

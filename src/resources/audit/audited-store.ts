@@ -22,6 +22,7 @@ const SUBJECT_TABLES: ReadonlySet<string> = new Set([
   'custom_events',
   'domain_claims',
   'domains',
+  'images',
   'inbound_rules',
   'operators',
   'queue_holds',

@@ -45,6 +45,8 @@ export interface RecipientRow {
   delivered: number;
   opened: number;
   clicked: number;
+  machine_opened: number;
+  machine_clicked: number;
   complained: number;
   unsubscribed: number;
   suppressed: number;

@@ -9,6 +9,7 @@ export interface LinkRow {
   url: string;
   clicks: number;
   unique_clicks: number;
+  machine_clicks: number;
 }
 
 /** How often the recipient of an email has clicked an address. */
@@ -18,13 +19,13 @@ export interface LinkClicks {
   clicks: number;
 }
 
-/** The links of a broadcast that were clicked, the one that was clicked first for the longest time last. */
+/** The links of a broadcast that people clicked, the one that was clicked first for the longest time last. */
 export async function linksPage(
   db: Executor,
   broadcastId: string,
   page: Page,
 ): Promise<{ rows: LinkRow[]; hasMore: boolean }> {
-  const sql = pageSql('broadcast_links', 'broadcast_id = ?', page);
+  const sql = pageSql('broadcast_links', 'broadcast_id = ? and clicks > 0', page);
   return pageOf(await db.all<LinkRow>(sql, [broadcastId, ...pageValues(page)]), page);
 }
 
@@ -46,9 +47,10 @@ interface Clicked {
   url: string;
   emailId: string;
   clicks: number;
+  machineClicks: number;
 }
 
-/** Counts clicks by link and by recipient; a statement for each of the tables works on all of them. */
+/** Counts clicks by link, those of people also by recipient; a statement for each of the tables works on all of them. */
 export async function countClicks(
   tx: Executor,
   newId: () => string,
@@ -61,14 +63,16 @@ export async function countClicks(
   const keys = [...links.keys()].sort();
   await tx.insertMany(
     'broadcast_links',
-    ['broadcast_id', 'url_hash', 'id', 'url', 'clicks'],
+    ['broadcast_id', 'url_hash', 'id', 'url', 'clicks', 'machine_clicks'],
     keys.flatMap((key) => {
       const group = links.get(key) ?? [];
       const [first] = group;
       const clicks = group.reduce((sum, one) => sum + one.clicks, 0);
-      return first ? [[first.broadcastId, first.hash, newId(), first.url, clicks]] : [];
+      const machineClicks = group.reduce((sum, one) => sum + one.machineClicks, 0);
+      return first ? [[first.broadcastId, first.hash, newId(), first.url, clicks, machineClicks]] : [];
     }),
-    'on conflict (broadcast_id, url_hash) do update set clicks = broadcast_links.clicks + excluded.clicks',
+    `on conflict (broadcast_id, url_hash) do update set clicks = broadcast_links.clicks + excluded.clicks,
+      machine_clicks = broadcast_links.machine_clicks + excluded.machine_clicks`,
   );
   const ids = await linkIds(
     tx,
@@ -76,7 +80,9 @@ export async function countClicks(
   );
   const firstClicks = await countByRecipient(
     tx,
-    clicked.map((one) => ({ email_id: one.emailId, link_id: ids.get(linkKey(one)) ?? '', clicks: one.clicks })),
+    clicked
+      .filter((one) => one.clicks > 0)
+      .map((one) => ({ email_id: one.emailId, link_id: ids.get(linkKey(one)) ?? '', clicks: one.clicks })),
   );
   await tx.runEach(
     'update broadcast_links set unique_clicks = unique_clicks + ? where broadcast_id = ? and url_hash = ?',
@@ -102,13 +108,15 @@ async function clickedLinks(tx: Executor, outcomes: readonly BroadcastOutcome[])
   );
   const broadcasts = new Map(rows.map((row) => [row.email_id, row.broadcast_id]));
   const found = new Map<string, Clicked>();
-  for (const { emailId, link = '' } of clicks) {
+  for (const { emailId, link = '', isMachine } of clicks) {
     const broadcastId = broadcasts.get(emailId);
     if (broadcastId === undefined) continue;
     const hash = createHash('sha256').update(link).digest('hex');
-    const known = found.get(`${emailId} ${hash}`);
-    if (known) known.clicks++;
-    else found.set(`${emailId} ${hash}`, { broadcastId, hash, url: link, emailId, clicks: 1 });
+    const key = `${emailId} ${hash}`;
+    const one = found.get(key) ?? { broadcastId, hash, url: link, emailId, clicks: 0, machineClicks: 0 };
+    if (isMachine) one.machineClicks++;
+    else one.clicks++;
+    found.set(key, one);
   }
   return [...found.values()];
 }
@@ -121,7 +129,7 @@ async function linkIds(tx: Executor, links: readonly Clicked[]): Promise<Map<str
       : "(select value->>'broadcast_id' as broadcast_id, value->>'url_hash' as url_hash from json_each(?)) as w";
   const rows = await tx.all<Pick<LinkRow, 'broadcast_id' | 'url_hash' | 'id'>>(
     `select l.broadcast_id, l.url_hash, l.id from ${wanted}
-      join broadcast_links l on l.broadcast_id = w.broadcast_id and l.url_hash = w.url_hash`,
+      cross join broadcast_links l where l.broadcast_id = w.broadcast_id and l.url_hash = w.url_hash`,
     [pairs],
   );
   return new Map(rows.map((row) => [linkKey({ broadcastId: row.broadcast_id, hash: row.url_hash }), row.id]));
@@ -132,6 +140,7 @@ async function countByRecipient(
   tx: Executor,
   clicks: readonly { email_id: string; link_id: string; clicks: number }[],
 ): Promise<Map<string, number>> {
+  if (clicks.length === 0) return new Map();
   const added = new Map(clicks.map((one) => [`${one.email_id} ${one.link_id}`, one.clicks]));
   const given =
     tx.dialect === 'pg'

@@ -8,17 +8,26 @@ const COUNTED = {
   'email.clicked': 'clicked',
   'email.complained': 'complained',
   'email.suppressed': 'suppressed',
-  unsubscribed: 'unsubscribed',
+  'email.unsubscribed': 'unsubscribed',
 } as const;
-const COUNTERS = ['sent', 'delivered', 'opened', 'clicked', 'complained', 'suppressed', 'unsubscribed'] as const;
+const BY_MACHINE = { 'email.opened': 'machine_opened', 'email.clicked': 'machine_clicked' } as const;
+const COUNTERS = [
+  ...(['sent', 'delivered', 'opened', 'clicked', 'complained', 'suppressed', 'unsubscribed'] as const),
+  ...(['machine_opened', 'machine_clicked'] as const),
+] as const;
+type Counter = (typeof COUNTERS)[number];
 
-type Change = Record<(typeof COUNTERS)[number], number> & { email_id: string; bounced: BounceType | null };
+type Change = Record<Counter, number> & { email_id: string; bounced: BounceType | null };
 
-/** Adds what happened to the reports of the broadcasts that these emails belong to, in one statement. */
+/**
+ * Adds what happened to the reports of the broadcasts that these emails belong to, in one statement. The join is ordered:
+ * SQLite with statistics of a time without broadcasts would read the whole report instead of these rows.
+ */
 export async function countOutcomes(tx: Executor, outcomes: readonly BroadcastOutcome[]): Promise<void> {
   const changes = new Map<string, Change>();
-  for (const { emailId, type, bounce } of outcomes) {
-    const counter = Object.hasOwn(COUNTED, type) ? COUNTED[type as keyof typeof COUNTED] : undefined;
+  for (const outcome of outcomes) {
+    const { emailId, type, bounce } = outcome;
+    const counter = counterOf(outcome);
     if (counter === undefined && type !== 'email.bounced') continue;
     const change = changes.get(emailId) ?? noChange(emailId);
     if (counter === undefined) change.bounced = bounce ?? 'undetermined';
@@ -30,14 +39,19 @@ export async function countOutcomes(tx: Executor, outcomes: readonly BroadcastOu
   const fields = [...COUNTERS, 'bounced'].map((name) => `d.${name}`).join(', ');
   const sql = `update broadcast_recipients set ${sets.join(', ')}, bounced = coalesce(d.bounced, broadcast_recipients.bounced)
     from (select r.broadcast_id, r.email_key, ${fields} from ${changesIn(tx)}
-      join broadcast_recipients r on r.email_id = d.email_id${inOneOrder(tx)}) as d
+      cross join broadcast_recipients r where r.email_id = d.email_id${inOneOrder(tx)}) as d
     where broadcast_recipients.broadcast_id = d.broadcast_id and broadcast_recipients.email_key = d.email_key`;
   await tx.run(sql, [JSON.stringify([...changes.values()])]);
 }
 
+function counterOf({ type, isMachine = false }: BroadcastOutcome): Counter | undefined {
+  const counted: Readonly<Record<string, Counter>> = isMachine ? BY_MACHINE : COUNTED;
+  return Object.hasOwn(counted, type) ? counted[type] : undefined;
+}
+
 const noChange = (emailId: string): Change => ({
-  email_id: emailId,
-  ...{ sent: 0, delivered: 0, opened: 0, clicked: 0, complained: 0, suppressed: 0, unsubscribed: 0, bounced: null },
+  ...{ email_id: emailId, bounced: null },
+  ...(Object.fromEntries(COUNTERS.map((name) => [name, 0])) as Record<Counter, number>),
 });
 
 function changesIn(tx: Executor): string {

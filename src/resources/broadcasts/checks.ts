@@ -1,6 +1,8 @@
 import type { Executor } from '../../platform/db/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
+import type { Store } from '../../platform/store/index.ts';
 import { checkContent, type ContentCheck } from '../../protocol/content-checks/index.ts';
+import { imagesShownIn } from '../images/index.ts';
 import { declaredProperties } from '../contact-properties/index.ts';
 import type { BroadcastContent } from './broadcasts.store.ts';
 import type { Source } from './freeze-broadcast.ts';
@@ -8,13 +10,16 @@ import { builtInKey, propertyNamed } from './merge-values.ts';
 
 /** The content checks, on what would go out now. */
 export async function runChecks(
+  store: Store,
   db: Executor,
   teamId: string,
   { subject, preview_text: previewText }: Pick<BroadcastContent, 'subject' | 'preview_text'>,
   source: Source | undefined,
 ): Promise<ContentCheck[]> {
   const properties = await declaredProperties(db, teamId);
+  const shown = await imagesShownIn(store, db, teamId, source?.html ?? '');
   return checkContent({
+    ...shown,
     subject,
     previewText,
     html: source?.html ?? null,

@@ -46,19 +46,25 @@ export async function freezeBroadcast(
   row: BroadcastRow,
   { source, domainId }: { source: Source; domainId: string },
 ): Promise<Pinned> {
-  const team = await findTeam(tx, row.team_id);
-  if (!team) throw new Error(`the team of the broadcast ${row.id} is gone`);
-  const properties = await declaredProperties(tx, row.team_id);
   const id = store.ids.uuid();
-  const bodies = composeBodies(source, { previewText: row.preview_text, team, properties });
+  const bodies = composeBodies(source, await aroundOf(tx, row));
   await insertSharedBody(tx, { id, team_id: row.team_id, ...bodies, created_at: store.clock.now() });
   return { domain_id: domainId, body_id: id, template_version_id: source.template?.versionId ?? null };
 }
 
-interface Around {
+export interface Around {
   previewText: string | null;
   team: Pick<TeamRow, 'name' | 'sender_name' | 'postal_address'>;
   properties: readonly PropertyRow[];
+}
+
+export async function aroundOf(
+  db: Executor,
+  row: Pick<BroadcastRow, 'id' | 'team_id' | 'preview_text'>,
+): Promise<Around> {
+  const team = await findTeam(db, row.team_id);
+  if (!team) throw new Error(`the team of the broadcast ${row.id} is gone`);
+  return { previewText: row.preview_text, team, properties: await declaredProperties(db, row.team_id) };
 }
 
 /** The text is made from the HTML where there is none; each of them gets the way out that it lacks. */
@@ -78,6 +84,10 @@ export const hasWayOut = (text: string): boolean => {
   const keys = keysOf(parseMerge(text));
   return LINK_KEYS.some((key) => keys.has(key));
 };
+
+/** What mail programs show behind the subject, as it stands in the HTML. */
+export const settledPreview = (template: PublishedContent | undefined, { previewText, properties }: Around): string =>
+  settled(previewText ?? '', template, properties);
 
 /** Keys of ours in their own letter case, and the fallbacks of a template where no default of the text goes before them. */
 function settled(text: string, template: PublishedContent | undefined, properties: readonly PropertyRow[]): string {

@@ -63,9 +63,7 @@ export async function runGate(
   const source = await sourceOf(tx, { ...row, team_id: teamId });
   const off = [around.sending, around.marketing].find(({ isOn }) => !isOn);
   const items: GateItem[] = [
-    domain && maySend(domain)
-      ? good('domain', `${domainName} is verified.`)
-      : bad('domain', `from: the domain ${domainName} is not verified for this team, or its sending is disabled.`),
+    domainItem(domain, domainName),
     team?.postal_address
       ? good('postal_address', 'The team has a postal address.')
       : bad(
@@ -81,12 +79,28 @@ export async function runGate(
     team?.risk_state === 'suspended'
       ? bad('team', 'The team is suspended and cannot send.')
       : good('team', 'The team may send.'),
-    source
-      ? good('body', 'There is a body.')
-      : bad('body', 'There is no body; give html, text or a published template.'),
+    bodyItem(source),
     await quotaItem(store, tx, teamId, around.members),
   ];
   return { items, isAllOff: !around.sending.isOn, domain, source };
+}
+
+const domainItem = (domain: DomainRow | undefined, name: string): GateItem =>
+  domain && maySend(domain)
+    ? good('domain', `${name} is verified.`)
+    : bad('domain', `from: the domain ${name} is not verified for this team, or its sending is disabled.`);
+
+const bodyItem = (body: Source | string | undefined): GateItem =>
+  body ? good('body', 'There is a body.') : bad('body', 'There is no body; give html, text or a published template.');
+
+/** What a test asks for, of what a send does: neither a segment nor a postal address, for it goes to nobody's list. */
+export function mustBeTestable(
+  domain: DomainRow | undefined,
+  domainName: string,
+  body: Source | string | undefined,
+): void {
+  const refusal = refusalOf({ items: [domainItem(domain, domainName), bodyItem(body)], isAllOff: false });
+  if (refusal) throw refusal;
 }
 
 async function quotaItem(store: Store, tx: Executor, teamId: string, members = 0): Promise<GateItem> {
@@ -103,7 +117,7 @@ const good = (name: GateName, message: string): GateItem => ({ name, ok: true, m
 const bad = (name: GateName, message: string): GateItem => ({ name, ok: false, message });
 
 /** The refusal for the first item that is not met; undefined where all are. */
-export function refusalOf({ items, isAllOff }: Gate): Refusal | undefined {
+export function refusalOf({ items, isAllOff }: Pick<Gate, 'items' | 'isAllOff'>): Refusal | undefined {
   const first = items.find(({ ok }) => !ok);
   if (!first) return undefined;
   if (first.name === 'quota') return refuse('marketing_quota_exceeded', { say: first.message });

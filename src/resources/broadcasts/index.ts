@@ -22,7 +22,10 @@ export {
 } from './read-broadcasts.ts';
 export { contactZones, type ContactZones } from './contact-zones.ts';
 export { freezeBroadcast } from './freeze-broadcast.ts';
-export { LINK_KEYS, mergeValuesOf, rendered, renderSubject, type RecipientValues } from './merge-values.ts';
+export { mailFor, mergedMail, type MergedMail } from './merge-values.ts';
+export { previewBroadcast, renderMail, type RenderedMail } from './preview-broadcast.ts';
+export { mustBeTestable } from './gate.ts';
+export { inOtherStatus } from './status-faults.ts';
 export {
   broadcastNames,
   countBroadcasts,

@@ -1,6 +1,7 @@
-import { renderMerge, type MergeText } from '../../protocol/merge/index.ts';
+import { keysOf, parseMerge, renderMerge, type MergeText } from '../../protocol/merge/index.ts';
 import type { PropertyRow } from '../contact-properties/index.ts';
-import { valuesOf, type ContactRow } from '../contacts/index.ts';
+import { valuesOf, type ContactRow, type WayOut } from '../contacts/index.ts';
+import type { MergedBody, SharedValues } from '../shared-bodies/index.ts';
 
 /** Merge variables that are no contact's: whoever sends gives them. */
 export const LINK_KEYS: readonly string[] = ['UNSUBSCRIBE_URL', 'PREFERENCES_URL'];
@@ -73,4 +74,41 @@ export function renderSubject(subject: string | MergeText, values: ReturnType<ty
   return renderMerge(subject, values, { escape: 'none' })
     .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
     .trim();
+}
+
+/** What the mails of a broadcast have in common of what is merged. */
+export interface MergedMail {
+  subject: MergeText;
+  /** Of the subject and the bodies. */
+  keys: ReadonlySet<string>;
+  bodyKeys: ReadonlySet<string>;
+  properties: readonly PropertyRow[];
+}
+
+export function mergedMail(
+  subject: string,
+  { html, text }: MergedBody,
+  properties: readonly PropertyRow[],
+): MergedMail {
+  const parsed = parseMerge(subject);
+  const bodyKeys = new Set([html, text].flatMap((body) => [...keysOf(body ?? [])]));
+  return { subject: parsed, keys: new Set([...keysOf(parsed), ...bodyKeys]), bodyKeys, properties };
+}
+
+/** The mail of one contact: its subject, and the values that its body is rendered with. */
+export function mailFor(
+  mail: MergedMail,
+  contact: MergedContact,
+  links: WayOut['variables'],
+): { subject: string; values: Required<SharedValues> } {
+  const own = mergeValuesOf(contact, mail.properties, mail.keys);
+  const ofBody = (values: Readonly<Record<string, string>>): [string, string][] =>
+    Object.entries(values).filter(([key]) => mail.bodyKeys.has(key));
+  return {
+    subject: renderSubject(mail.subject, rendered(own, links)),
+    values: {
+      given: Object.fromEntries([...ofBody(own.given), ...ofBody(links)]),
+      fallbacks: Object.fromEntries(ofBody(own.fallbacks)),
+    },
+  };
 }

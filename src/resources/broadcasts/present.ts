@@ -56,9 +56,10 @@ export function presentRecipient(row: RecipientRow, { type, live, clicks }: Show
     id: row.id,
     contact_id: row.contact_id !== null && live.has(row.contact_id) ? row.contact_id : null,
     email: row.email,
-    ...(type === 'opened' && { count: row.opened }),
+    ...(type === 'opened' && { count: row.opened, machine_count: row.machine_opened }),
     ...(type === 'clicked' && {
       count: row.clicked,
+      machine_count: row.machine_clicked,
       clicked_links: clicks.map((one) => ({ url: one.url, clicks: one.clicks })),
     }),
     ...(type === 'bounced' && row.bounced !== null && { bounce_type: row.bounced }),

@@ -67,7 +67,9 @@ export async function listBroadcastExclusions(ctx: Ctx, id: string, page: Page) 
 export async function listBroadcastLinks(ctx: Ctx, id: string, page: Page) {
   await broadcastOf(ctx, id);
   const { rows, hasMore } = await linksPage(ctx.store.db, id, page);
-  const data = rows.map(({ id: linkId, url, clicks, unique_clicks }) => ({ id: linkId, url, clicks, unique_clicks }));
+  const data = rows.map(({ id: linkId, url, clicks, unique_clicks, machine_clicks }) => ({
+    ...{ id: linkId, url, clicks, unique_clicks, machine_clicks },
+  }));
   return { object: 'list' as const, has_more: hasMore, data };
 }
 
@@ -77,7 +79,8 @@ export async function getBroadcastChecklist(ctx: Ctx, id: string) {
   const row = await broadcastOf(ctx, id);
   const around = await lookAround(store, teamId, row);
   const { items, source } = await runGate(store, store.db, { teamId, row, around });
-  const checks = [...(await runChecks(store.db, teamId, row, source)), ...(await checkZones(store.db, teamId, row))];
+  const zones = await checkZones(store.db, teamId, row);
+  const checks = [...(await runChecks(store, store.db, teamId, row, source)), ...zones];
   return { object: 'broadcast_checklist' as const, gate: items, checks };
 }
 

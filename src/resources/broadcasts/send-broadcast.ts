@@ -2,6 +2,7 @@ import type { SendBroadcastRequest } from '../../contract/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../access/index.ts';
+import { noteImagesOf } from '../images/index.ts';
 import { findBroadcast, lockBroadcast, markSent, type BroadcastRow } from './broadcasts.store.ts';
 import { mustPass, runChecks } from './checks.ts';
 import { freezeBroadcast } from './freeze-broadcast.ts';
@@ -47,7 +48,9 @@ export async function sendDraft(
   const refusal = refusalOf(gate);
   const { domain, source } = gate;
   if (refusal || !domain || !source) throw refusal ?? new Error('the gate passed without a domain or a body');
-  if (!isAcknowledged) mustPass(await runChecks(tx, row.team_id, row, source));
+  // Before the checks, so that no picture that they find is deleted before this is over.
+  await noteImagesOf(tx, row, source);
+  if (!isAcknowledged) mustPass(await runChecks(store, tx, row.team_id, row, source));
   const pinned = await freezeBroadcast(store, tx, row, { source, domainId: domain.id });
   await markSent(tx, row.id, { pinned, when, isLocal, isAcknowledged, at: store.clock.now() });
 }

@@ -1,4 +1,4 @@
-import { eventsOfSubjects } from '../../events/index.ts';
+import { eventsOfSubjects, isByMachine } from '../../events/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import type { Page } from '../../platform/db/index.ts';
 import { Refusal } from '../../platform/refusal/index.ts';
@@ -80,7 +80,8 @@ const emailEntry = ({ id, subject, created_at: at }: EmailRow): Entry => ({
 async function readingsOf(store: Store, emails: readonly EmailRow[]): Promise<Entry[]> {
   const subjects = new Map(emails.map(({ id, subject }) => [id, subject]));
   const events = await eventsOfSubjects(store.db, [...subjects.keys()], ['email.opened', 'email.clicked']);
-  return events.map((event): Entry => {
+  const byPeople = events.filter((event) => !isByMachine(event));
+  return byPeople.map((event): Entry => {
     const { id, at, subjectId } = event;
     const base = {
       ...nothing,

@@ -26,6 +26,8 @@ export {
   isPreferenceLink,
   openPreferenceLink,
   preferenceOrigin,
+  SAMPLE_TOKEN,
+  sampleLinks,
   wayOutOf,
   type LinkedMail,
   type WayOut,

@@ -46,6 +46,15 @@ export function wayOutOf(store: Store, origin: string, mail: LinkedMail): WayOut
   };
 }
 
+/** Stands for a token in mail that nobody gets as a reader: its pages say so, and change nothing. */
+export const SAMPLE_TOKEN = 'test';
+
+/** The links of a preview or a test, which are nobody's: whoever it is passed on to unsubscribes no contact by it. */
+export const sampleLinks = (origin: string): WayOut['variables'] => ({
+  UNSUBSCRIBE_URL: `${origin}/unsubscribe/${SAMPLE_TOKEN}`,
+  PREFERENCES_URL: `${origin}/preferences/${SAMPLE_TOKEN}`,
+});
+
 /** The link that opts a contact in to a topic. */
 export const confirmationUrl = (store: Store, origin: string, mail: LinkedMail & { topicId: string }): string =>
   `${origin}/confirm/${preferenceToken(linkOf('confirmation', mail), keysOf(store))}`;

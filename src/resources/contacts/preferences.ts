@@ -2,8 +2,9 @@ import type { Executor } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { Subscription } from '../../protocol/contact-filter/index.ts';
 import type { PreferenceLink } from '../../protocol/preference-links/index.ts';
-import { countOutcomes } from '../broadcast-recipients/index.ts';
+import { withoutEvent } from '../../events/index.ts';
 import { declaredProperties } from '../contact-properties/index.ts';
+import { emailRowsByIds, recordEmailEvents } from '../emails/index.ts';
 import { findTeam, type TeamRow } from '../teams/index.ts';
 import { choicesOf, forgetConfirmations, liveTopics, type Choice, type TopicRow } from '../topics/index.ts';
 import { optOutsAmong, type Consent, type ConsentOrigin, type ConsentSource } from './consent.store.ts';
@@ -62,7 +63,7 @@ export function changePreferences(
     if (row?.email_key !== link.emailKey) await leaveByAddress(store, tx, { link, row, before, change, origin });
     // A private topic that was just left stays in sight, so that there is a way back.
     const after = await look(tx, link, new Set(before.topics.map(({ id }) => id)));
-    if (after && hasLeft(before, after)) await reportLeaving(tx, link);
+    if (after && hasLeft(before, after)) await recordLeaving(store, tx, link);
     return after;
   });
 }
@@ -72,9 +73,16 @@ const hasLeft = (before: Preferences, after: Preferences): boolean =>
   (after.isUnsubscribed && !before.isUnsubscribed) ||
   (after.topic?.subscription === 'opt_out' && before.topic?.subscription === 'opt_in');
 
-/** In the report of the broadcast whose mail the link stands in. */
-const reportLeaving = (tx: Executor, { emailId }: PreferenceLink): Promise<void> =>
-  emailId === null ? Promise.resolve() : countOutcomes(tx, [{ emailId, type: 'unsubscribed' }]);
+/** Of the email that the link stands in, once, however often its reader comes back and leaves; while the email is kept. */
+async function recordLeaving(store: Store, tx: Executor, { emailId, teamId }: PreferenceLink): Promise<void> {
+  if (emailId === null) return;
+  // Whoever presses the button at the same time waits for the contact's row.
+  const [isFirst] = await withoutEvent(tx, [emailId], 'email.unsubscribed');
+  const [email] = isFirst === undefined ? [] : await emailRowsByIds(tx, [emailId]);
+  if (email?.team_id !== teamId) return;
+  const at = store.clock.now();
+  await recordEmailEvents(tx, store.ids, [{ type: 'email.unsubscribed', email, at, isFirst: true }]);
+}
 
 /** The address that the mail went to is no contact's, or not this one's any more. */
 async function leaveByAddress(

@@ -33,7 +33,12 @@ export {
 } from './domains.store.ts';
 export { recordStatusAfter } from './domain-state.ts';
 export { expectedRecords } from './expected-records.ts';
-export { trackingOwner, trackingOwnerAlone, type TrackingOwner } from './tracking-owner.store.ts';
+export {
+  isTrackingHostOfOthers,
+  trackingOwner,
+  trackingOwnerAlone,
+  type TrackingOwner,
+} from './tracking-owner.store.ts';
 export { composeClaimantCopy, composeSwitchedOff, switchOff, takeName, type SwitchedOff } from './transfer-domain.ts';
 export { findOwner, lockOwner } from './transfer-domain.store.ts';
 export { takesMailHere } from './takes-mail-here.ts';

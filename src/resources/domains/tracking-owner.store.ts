@@ -30,6 +30,21 @@ export async function trackingOwnerAlone(db: Executor, name: string): Promise<Tr
   return row && ownerOf(row);
 }
 
+/** Whether readers reach a verified domain of another team by this host. */
+export async function isTrackingHostOfOthers(
+  db: Executor,
+  { host, teamId, now }: { host: string; teamId: string; now: number },
+): Promise<boolean> {
+  const domain = host.slice(host.indexOf('.') + 1);
+  const rows = await db.all<Row>(`${SELECT} where d.name = ? and d.team_id <> ? and d.held_at is not null`, [
+    domain,
+    teamId,
+  ]);
+  return rows
+    .flatMap((row) => ownerOf(row).hosts)
+    .some(({ name, until }) => name === host && (until === null || now < until));
+}
+
 function ownerOf(row: Row): TrackingOwner {
   const former = readFormerSubdomains(row);
   return {

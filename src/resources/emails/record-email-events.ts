@@ -1,4 +1,11 @@
-import { LAST_EVENTS, recordEvents, type Happening, type LastEvent, type NewEvent } from '../../events/index.ts';
+import {
+  isByMachine,
+  LAST_EVENTS,
+  recordEvents,
+  type Happening,
+  type LastEvent,
+  type NewEvent,
+} from '../../events/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import type { Ids } from '../../platform/ids/index.ts';
 import { countClicks, countOutcomes, type BroadcastOutcome } from '../broadcast-recipients/index.ts';
@@ -14,19 +21,20 @@ export type EmailEvent = {
   id?: string;
   /** Given by a caller that has moved the email to the state of the event itself: whether it is the first of its type. */
   isFirst?: boolean;
-} & Happening<`email.${LastEvent}`>;
+} & Happening<`email.${LastEvent | 'unsubscribed'}`>;
 
 /**
  * Moves emails forward to the states of these events, and records the events. An email moves to a state at most once, so the
  * events of that move are the first of their type: several where deliveries of one email settle together. They are counted
- * once (`additionsOf`). Those of a broadcast are added to its report. States come before counts, in the order of `LAST_EVENTS`: transactions that write the same rows never
+ * once (`additionsOf`). What a machine opened or clicked moves nothing, and no more does a reader who leaves. Those of a broadcast are added to its report. States come before counts, in the order of `LAST_EVENTS`: transactions that write the same rows never
  * deadlock.
  */
 export async function recordEmailEvents(tx: Executor, ids: Ids, events: readonly EmailEvent[]): Promise<void> {
   if (events.length === 0) return;
   const moves = new Map<string, Set<string>>();
-  for (const { type, email, isFirst } of events) {
-    if (isFirst !== undefined) continue;
+  for (const event of events) {
+    const { type, email, isFirst } = event;
+    if (isFirst !== undefined || isByMachine(event)) continue;
     const emails = moves.get(type);
     if (emails) emails.add(email.id);
     else moves.set(type, new Set([email.id]));
@@ -59,7 +67,7 @@ async function reportToBroadcasts(tx: Executor, ids: Ids, events: readonly Email
 const BORN = new Set<string>(['email.queued', 'email.scheduled']);
 
 function outcomeOf(event: EmailEvent): BroadcastOutcome {
-  const outcome = { emailId: event.email.id, type: event.type };
+  const outcome = { emailId: event.email.id, type: event.type, isMachine: isByMachine(event) };
   if (event.type === 'email.clicked') return { ...outcome, link: event.data.click.link };
   if (event.type === 'email.bounced') return { ...outcome, bounce: BOUNCES[event.data.bounce.type] };
   return outcome;

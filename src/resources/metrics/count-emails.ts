@@ -76,8 +76,8 @@ function countsBySlot(rows: readonly EventCount[]): Map<number, Counts> {
     if (!counts) bySlot.set(slot, (counts = noCounts()));
     counts[counter] += n;
   };
-  for (const { type, bounce, slot, n } of rows) {
-    for (const counter of countersOf(type, bounce ?? undefined)) {
+  for (const { type, bounce, machine, slot, n } of rows) {
+    for (const counter of countersOf({ type, bounce: bounce ?? undefined, isMachine: machine !== null })) {
       if (countedAs(counter).isEvery) add(slot, counter, n);
       else firstSlots.set(counter, Math.min(slot, firstSlots.get(counter) ?? slot));
     }

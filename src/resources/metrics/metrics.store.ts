@@ -95,11 +95,12 @@ export function emailsAcceptedIn(
   return db.all<EmailOfDomain>(sql, values);
 }
 
-/** Events of one type, and of one type of bounce, that happened to one email within one quarter of an hour. */
+/** Events of one type, of one type of bounce, and of machines or people, that happened to one email within one quarter of an hour. */
 export interface EventCount {
   subject_id: string;
   type: string;
   bounce: string | null;
+  machine: number | null;
   slot: number;
   n: number;
 }
@@ -109,10 +110,12 @@ const TYPES = [...new Set(COUNTERS.flatMap((counter) => countedAs(counter).of))]
 export function eventCountsOf(db: Executor, emailIds: readonly string[]): Promise<EventCount[]> {
   const among = textsIn(db.dialect, 'subject_id', emailIds);
   const bounce = db.dialect === 'pg' ? `data::jsonb #>> '{bounce,type}'` : `json_extract(data, '$.bounce.type')`;
+  const machine = db.dialect === 'pg' ? `data::jsonb ->> 'machine'` : `json_extract(data, '$.machine')`;
   const sql = `select subject_id, type, case when type = 'email.bounced' then ${bounce} end as bounce,
+      case when type in ('email.opened', 'email.clicked') and ${machine} is not null then 1 end as machine,
       created_at / ${QUARTER_MS} as slot, count(*) as n
     from events where ${among.sql} and type in (${TYPES.map((type) => `'${type}'`).join(', ')})
-    group by 1, 2, 3, 4`;
+    group by 1, 2, 3, 4, 5`;
   return db.all<EventCount>(sql, [among.value]);
 }
 

@@ -39,6 +39,9 @@ export const METRICS: readonly Metric[] = [
   'unsubscribe_rate',
 ];
 
+/** What machines did, beside what people did: of whoever names it. */
+export const NAMED_METRICS: readonly Metric[] = ['machine_opened', 'machine_clicked'];
+
 /** The metrics asked for; a rate is a percentage with two decimals, and of nothing it is 0. */
 export function presentCounts(counts: Counts, metrics: readonly Metric[]): Partial<Record<Metric, number>> {
   return Object.fromEntries(

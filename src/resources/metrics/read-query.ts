@@ -4,7 +4,7 @@ import { refuse, type Refusal } from '../../platform/refusal/index.ts';
 import { parseIsoTime } from '../../protocol/iso-time/index.ts';
 import { findTimeZone, type TimeZone } from '../../protocol/time-zone/index.ts';
 import type { Granularity } from './periods.ts';
-import { METRICS, type Metric } from './rates.ts';
+import { METRICS, NAMED_METRICS, type Metric } from './rates.ts';
 import { QUARTER_MS } from './slots.ts';
 
 export type MetricsQuery = QueryOf<'getEmailMetrics'>;
@@ -36,7 +36,7 @@ export function readMetricsQuery(query: MetricsQuery, now: number): Asked {
     ...readRange(query, zone, now),
     zone,
     granularity: query.granularity ?? 'daily',
-    metrics: readNames('metrics', query.metrics, METRICS) ?? METRICS,
+    metrics: readNames('metrics', query.metrics, [...METRICS, ...NAMED_METRICS]) ?? METRICS,
     dimensions: readNames('dimensions', query.dimensions, DIMENSIONS) ?? [],
     domainIds: readIds('domain_id', query.domain_id),
     emailIds: readIds('email_id', query.email_id),

@@ -3,4 +3,11 @@
  * recipient, and its body is rendered where it is read: composed, or shown. A shared body never changes.
  */
 export { findSharedBody, insertSharedBody, type SharedBodyRow } from './shared-bodies.store.ts';
-export { renderSharedBody, type RenderedBody, type SharedValues } from './render-shared-body.ts';
+export {
+  parseBody,
+  renderBody,
+  renderSharedBody,
+  type MergedBody,
+  type RenderedBody,
+  type SharedValues,
+} from './render-shared-body.ts';

@@ -14,9 +14,12 @@ export interface RenderedBody {
   text: string | null;
 }
 
-interface ParsedBody {
+export interface MergedBody {
   html: MergeText | null;
   text: MergeText | null;
+}
+
+interface ParsedBody extends MergedBody {
   chars: number;
 }
 
@@ -29,7 +32,11 @@ let keptChars = 0;
 export async function renderSharedBody(db: Executor, id: string, values: string): Promise<RenderedBody | undefined> {
   const body = kept.get(id) ?? (await load(db, id));
   if (!body) return undefined;
-  const { given, fallbacks = {} } = JSON.parse(values) as SharedValues;
+  return renderBody(body, JSON.parse(values) as SharedValues);
+}
+
+/** A body with one recipient's values in it. */
+export function renderBody(body: MergedBody, { given, fallbacks = {} }: SharedValues): RenderedBody {
   const merge = { given: new Map(Object.entries(given)), fallbacks: new Map(Object.entries(fallbacks)) };
   return {
     html: body.html && renderMerge(body.html, merge, { escape: 'html', areForeign: true }),
@@ -37,12 +44,16 @@ export async function renderSharedBody(db: Executor, id: string, values: string)
   };
 }
 
+export function parseBody({ html, text }: RenderedBody): MergedBody {
+  const parse = (written: string | null): MergeText | null => (written === null ? null : parseMerge(written));
+  return { html: parse(html), text: parse(text) };
+}
+
 async function load(db: Executor, id: string): Promise<ParsedBody | undefined> {
   const row = await findSharedBody(db, id);
   if (!row) return undefined;
-  const parse = (text: string | null): MergeText | null => (text === null ? null : parseMerge(text));
   const chars = (row.html?.length ?? 0) + (row.text?.length ?? 0);
-  const body = { html: parse(row.html), text: parse(row.text), chars };
+  const body = { ...parseBody(row), chars };
   if (chars > KEPT_CHARS_MAX) return body;
   if (!kept.has(id)) keptChars += chars;
   kept.set(id, body);

@@ -74,6 +74,6 @@ export function suppressionsAmong(
   const source =
     tx.dialect === 'pg'
       ? `jsonb_array_elements(?::jsonb) as w(pair) join suppressions on team_id = (w.pair->>0)::uuid and email_key = w.pair->>1`
-      : `json_each(?) as w join suppressions on team_id = json_extract(w.value, '$[0]') and email_key = json_extract(w.value, '$[1]')`;
+      : `json_each(?) as w cross join suppressions on team_id = json_extract(w.value, '$[0]') and email_key = json_extract(w.value, '$[1]')`;
   return tx.all<SuppressedAddress>(`select team_id, email_key, origin from ${source}`, [JSON.stringify(wanted)]);
 }

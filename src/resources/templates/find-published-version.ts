@@ -30,7 +30,12 @@ export async function findPublishedContent(
   id: string,
 ): Promise<PublishedContent | undefined> {
   const template = await findTemplate(db, teamId, id);
-  const row = template?.published_version_id ? await findVersion(db, template.published_version_id) : undefined;
+  return template?.published_version_id ? findVersionContent(db, template.published_version_id) : undefined;
+}
+
+/** The same of one version, whichever is published since. */
+export async function findVersionContent(db: Executor, versionId: string): Promise<PublishedContent | undefined> {
+  const row = await findVersion(db, versionId);
   if (!row) return undefined;
   const declared = readVariables(row.variables).filter(({ fallback }) => fallback !== null);
   const fallbacks = new Map(declared.map(({ key, fallback }) => [key, String(fallback)]));

@@ -8,7 +8,12 @@ export { deleteTemplate } from './delete-template.ts';
 export { duplicateTemplate } from './duplicate-template.ts';
 export { publishTemplate } from './publish-template.ts';
 export { getTemplate, listTemplates } from './read-templates.ts';
-export { findPublishedContent, findPublishedVersion, type PublishedContent } from './find-published-version.ts';
+export {
+  findPublishedContent,
+  findPublishedVersion,
+  findVersionContent,
+  type PublishedContent,
+} from './find-published-version.ts';
 export { findTemplate } from './templates.store.ts';
 export { resolveTemplate, type ResolvedTemplate, type TemplateUse } from './resolve-template.ts';
 export { valueFaults } from './read-values.ts';

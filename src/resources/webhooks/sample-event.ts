@@ -1,10 +1,10 @@
-import { type EventData, type EventType, type Happening, type RecordedEvent } from '../../events/index.ts';
+import { type UNTOLD, type EventData, type EventType, type Happening, type RecordedEvent } from '../../events/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import type { Ids } from '../../platform/ids/index.ts';
 import type { ToldEmail } from './payload.ts';
 
 /** What endpoints can be sent, of what can happen. */
-export type SampleType = Exclude<EventType, 'email.queued'>;
+export type SampleType = Exclude<EventType, (typeof UNTOLD)[number]>;
 
 const EXPECTED = 'someone@example.org';
 const to = [EXPECTED];

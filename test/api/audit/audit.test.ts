@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { contractOperations } from '../../rig/api.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+import { pngOf } from '../../rig/pictures.ts';
 import { receiveMail } from '../../rig/received-mail.ts';
 import { plantWebhook } from '../../rig/webhooks.ts';
 import { labelOf } from '../conventions/sample-calls.ts';
@@ -120,6 +121,11 @@ const changes: Record<
     const id = await newAutomation();
     return { path: `/automations/${id}/duplicate`, subject: id };
   },
+  deleteImage: async () => {
+    const body = pngOf(1, 1);
+    const { id } = (await scene.api('POST', '/images', { key: team.key, body })).body;
+    return { path: `/images/${id}`, removes: { content_type: 'image/png', bytes: body.length } };
+  },
   createSegment: async () => ({ path: '/segments', body: { name: 'All' } }),
   updateSegment: async () => ({ path: `/segments/${await newSegment()}`, body: { name: 'Others' } }),
   deleteSegment: async () => ({ path: `/segments/${await newSegment()}`, removes: { name: 'Some' } }),
@@ -173,6 +179,8 @@ const changes: Record<
 /** What the contract leaves out of the audit log, with the reason of each. */
 const unaudited: Record<string, string> = {
   runBroadcastChecks: 'looks, and changes nothing',
+  previewBroadcast: 'as runBroadcastChecks',
+  testBroadcast: 'as sendEmail',
   sendEmail: 'every email has its own record: GET /emails and its events',
   sendBatch: 'as sendEmail',
   updateEmail: 'an event of the email',
@@ -196,7 +204,7 @@ const unaudited: Record<string, string> = {
 
 /** They need name servers, providers, endpoints that answer, a file or a broadcast that is held; their mechanism is the same. */
 const elsewhere = [
-  ...['claimDomain', 'configureDomainDns', 'createContactImport', 'createWebhook', 'exportContacts'],
+  ...['claimDomain', 'configureDomainDns', 'createContactImport', 'createImage', 'createWebhook', 'exportContacts'],
   'resumeBroadcast',
 ];
 

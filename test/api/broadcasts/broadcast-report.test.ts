@@ -75,11 +75,20 @@ describe('GET /broadcasts/{id}/recipients', () => {
     await count([
       ...[of('a', 'email.delivered'), of('b', 'email.delivered'), of('a', 'email.opened'), of('a', 'email.opened')],
       ...[of('c', 'email.bounced', { bounce: 'permanent' }), of('d', 'email.bounced', { bounce: 'transient' })],
-      ...[of('b', 'email.complained'), of('a', 'unsubscribed'), of('e', 'email.suppressed'), of('f', 'email.bounced')],
+      ...[
+        of('b', 'email.complained'),
+        of('a', 'email.unsubscribed'),
+        of('e', 'email.suppressed'),
+        of('f', 'email.bounced'),
+      ],
       // What no report counts, and an email of no broadcast.
       ...[of('a', 'email.queued'), of('a', 'toString'), { emailId: scene.app.world.ids.uuid(), type: 'email.sent' }],
     ]);
-    await count([of('a', 'email.opened')]);
+    await count([
+      of('a', 'email.opened'),
+      of('a', 'email.opened', { isMachine: true }),
+      of('b', 'email.opened', { isMachine: true }),
+    ]);
     const found: Record<string, string> = {};
     for (const type of TYPES) found[type] = (await names(`type=${type}`)).join('');
     expect(found).toEqual({
@@ -87,7 +96,13 @@ describe('GET /broadcasts/{id}/recipients', () => {
       ...{ unsubscribed: 'a', suppressed: 'e' },
     });
     const [opened] = await page('recipients?type=opened');
-    expect(opened).toEqual({ id: opened?.['id'], contact_id: contacts['a'], email: 'a@example.org', count: 3 });
+    expect(opened).toEqual({
+      id: opened?.['id'],
+      contact_id: contacts['a'],
+      email: 'a@example.org',
+      count: 3,
+      machine_count: 1,
+    });
     const bounced = await page('recipients?type=bounced');
     expect(bounced.map((one) => one['bounce_type'])).toEqual(['undetermined', 'transient', 'permanent']);
     expect(await names('type=bounced&bounce_type=permanent')).toEqual(['c']);
@@ -144,8 +159,8 @@ describe('clicks', () => {
     await count([click('a', one), click('a', two), click('c', one), { ...click('c', one), link: undefined }]);
     const links = await page('clicked-links');
     expect(links).toEqual([
-      { id: links[0]?.['id'], url: two, clicks: 1, unique_clicks: 1 },
-      { id: links[1]?.['id'], url: one, clicks: 5, unique_clicks: 3 },
+      { id: links[0]?.['id'], url: two, clicks: 1, unique_clicks: 1, machine_clicks: 0 },
+      { id: links[1]?.['id'], url: one, clicks: 5, unique_clicks: 3, machine_clicks: 0 },
     ]);
     expect(await page('clicked-links?limit=1')).toEqual([links[0]]);
     expect(await page(`clicked-links?after=${links[0]?.['id']}`)).toEqual([links[1]]);
@@ -161,6 +176,28 @@ describe('clicks', () => {
           { url: two, clicks: 1 },
         ],
       ],
+    ]);
+  });
+
+  it('of machines stand beside those of people, and alone nowhere', async () => {
+    const { emails, count, page } = await reported(['a', 'b']);
+    const click = (name: string, link: string, isMachine: boolean) => ({
+      ...{ emailId: emails[name] ?? '', type: 'email.clicked', link, isMachine },
+    });
+    const [one, two] = ['https://example.com/1', 'https://example.com/2'];
+    await count([click('a', one, true), click('a', one, false), click('b', one, true), click('b', two, true)]);
+    await count([click('a', one, true)]);
+    const links = await page('clicked-links');
+    expect(links).toEqual([{ id: links[0]?.['id'], url: one, clicks: 1, unique_clicks: 1, machine_clicks: 3 }]);
+    expect(await page('recipients?type=clicked')).toMatchObject([
+      { email: 'a@example.org', count: 1, machine_count: 2, clicked_links: [{ url: one, clicks: 1 }] },
+    ]);
+    // A person who comes later is the first.
+    await count([click('b', two, false)]);
+    const all = (await page('clicked-links')).toSorted((a, b) => (String(a['url']) < String(b['url']) ? -1 : 1));
+    expect(all).toMatchObject([
+      { url: one, clicks: 1, unique_clicks: 1, machine_clicks: 3 },
+      { url: two, clicks: 1, unique_clicks: 1, machine_clicks: 1 },
     ]);
   });
 

@@ -7,7 +7,7 @@ import {
   makers,
   mayBeBareList,
   sampleCall,
-  takesForm,
+  takesFile,
   takesList,
   withBody,
   type Operation,
@@ -27,7 +27,7 @@ describe('request bodies', () => {
   });
   afterAll(() => scene.close());
 
-  const writing = keyed.filter((operation) => operation.method !== 'get' && !takesForm(operation));
+  const writing = keyed.filter((operation) => operation.method !== 'get' && !takesFile(operation));
   // A list of emails is held to all this entry by entry, in test/api/emails/batch.test.ts.
   const ofObjects = writing.filter((operation) => !takesList(operation));
   const badBody = { status: 400, body: { statusCode: 400, name: 'validation_error' } };

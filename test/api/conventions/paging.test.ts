@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { pngOf } from '../../rig/pictures.ts';
 import { receiveMail } from '../../rig/received-mail.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { plantWebhook, plantWebhookEvent } from '../../rig/webhooks.ts';
@@ -58,6 +59,12 @@ const listed: Listed[] = [
     },
     half: () => 'search=even&status=draft',
     every: 'status=draft',
+  },
+  {
+    family: 'images',
+    path: '/images',
+    make: async (scene, team, i) =>
+      (await scene.api('POST', '/images', { key: team.key, body: pngOf(1, 1, { salt: `${i}` }) })).body.id,
   },
   {
     family: 'domains',

@@ -1,4 +1,5 @@
 import { contractOperations } from '../../rig/api.ts';
+import { pngOf } from '../../rig/pictures.ts';
 import { formOf } from '../../rig/forms.ts';
 import type { Scene, Team } from '../../rig/scene.ts';
 import { receiveMail } from '../../rig/received-mail.ts';
@@ -62,9 +63,9 @@ export const pagedLists = lists.filter((operation) => operation.parameters.some(
 /** A signed link needs its proof in the query before anything else is looked at; its family tests what is wrong with it. */
 export const unsigned = operations.filter(({ parameters }) => !parameters.some((p) => p.in === 'query' && p.required));
 export const takesList = (operation: Operation): boolean => Array.isArray(sampleCall(operation).body);
-/** Its body is a form with a file, which its family tests. */
-export const takesForm = (operation: Operation): boolean =>
-  operation.operation.requestBody?.content['multipart/form-data'] !== undefined;
+/** Its body is a form with a file, or a file as it is, which its family tests. */
+export const takesFile = ({ operation: { requestBody } }: Operation): boolean =>
+  requestBody !== undefined && requestBody.content['application/json'] === undefined;
 /** Its body may also be a bare list, which its family tests. */
 export const mayBeBareList = (operation: Operation): boolean => operation.operation['x-bare-list'] !== undefined;
 export const withBody = operations.filter(
@@ -121,6 +122,7 @@ export const makers: Record<string, (scene: Scene, team: Team) => Promise<string
   broadcast_id: async (scene, team) =>
     (await scene.api('POST', '/broadcasts', { key: team.key, body: { from: 'a@example.org', subject: 'One' } })).body
       .id,
+  image_id: async (scene, team) => (await scene.api('POST', '/images', { key: team.key, body: pngOf(1, 1) })).body.id,
   import_id: async (scene, team) =>
     (await scene.api('POST', '/contacts/imports', { key: team.key, ...formOf('email\none@example.org\n') })).body.id,
   topic_id: async (scene, team) =>

@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openWorld } from '../../../src/open-world.ts';
-import { recordEvents, type NewEvent } from '../../../src/events/index.ts';
+import { isByMachine, recordEvents, type NewEvent } from '../../../src/events/index.ts';
 import { instanceKeyPath } from '../../../src/platform/secrets/index.ts';
 import type { World } from '../../../src/platform/world/index.ts';
 import { madeUp } from '../../rig/events.ts';
@@ -15,7 +15,16 @@ import { dice, testSeed } from '../../rig/seed.ts';
 const QUARTER = 900_000;
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-const TYPES = ['queued', 'scheduled', 'sent', 'delivery_delayed', 'delivered', 'opened', 'clicked'] as const;
+const TYPES = [
+  'queued',
+  'scheduled',
+  'sent',
+  'delivery_delayed',
+  'delivered',
+  'opened',
+  'clicked',
+  'unsubscribed',
+] as const;
 const TROUBLES = ['bounced', 'complained', 'failed', 'suppressed', 'canceled'] as const;
 const BOUNCES = ['Transient', 'Permanent', 'Undetermined'] as const;
 const ZONES = ['UTC', 'Europe/Berlin', 'Asia/Kolkata', 'Asia/Kathmandu', 'America/New_York', 'Australia/Lord_Howe'];
@@ -61,7 +70,13 @@ async function history(
   const events = times.map((at): Event => {
     const { id, ...email } = oneOf(emails);
     const type = `email.${below(4) === 0 ? oneOf(TROUBLES) : oneOf(TYPES)}` as const;
-    const data = type === 'email.bounced' ? { data: { bounce: { type: oneOf(BOUNCES) } } } : {};
+    const isReading = type === 'email.opened' || type === 'email.clicked';
+    const data =
+      type === 'email.bounced'
+        ? { data: { bounce: { type: oneOf(BOUNCES) } } }
+        : isReading && below(2) === 0
+          ? { data: { machine: true } }
+          : {};
     return { ...madeUp({ teamId: team.id, subjectId: id, type, at, ...data }), ...email };
   });
   return { emails, events };
@@ -78,6 +93,8 @@ const insertEmails = (team: Team, emails: readonly Email[]) =>
 async function record(world: World, events: readonly Event[]): Promise<void> {
   const seen = new Set<string>();
   const known = events.map((event) => {
+    // Only what people read is ever said to be the first.
+    if (isByMachine(event)) return event;
     const name = `${event.subjectId} ${event.type.replace('scheduled', 'queued')}`;
     const isFirst = !seen.has(name) && below(2) === 0;
     seen.add(name);
@@ -110,6 +127,7 @@ function naive(
   for (const event of events) {
     const kind = event.type.slice('email.'.length);
     if (kind === 'queued' || kind === 'scheduled') add(event, 'received');
+    else if (isByMachine(event)) add(event, `machine_${kind}`, false);
     else if (kind === 'opened' || kind === 'clicked') {
       add(event, kind, false);
       add(event, `unique_${kind}`);
@@ -138,7 +156,7 @@ function nameOfPeriod(at: number, granularity: string, zone: string): string {
 }
 
 const COUNTS =
-  'received,delivered,complained,suppressed,bounced,bounced_transient,bounced_permanent,bounced_undetermined,opened,clicked,unsubscribed,delivery_delayed,failed,sent,unique_opened,unique_clicked';
+  'received,delivered,complained,suppressed,bounced,bounced_transient,bounced_permanent,bounced_undetermined,opened,clicked,unsubscribed,delivery_delayed,failed,sent,unique_opened,unique_clicked,machine_opened,machine_clicked';
 
 async function ask(team: Team, query: Record<string, string>) {
   const search = new URLSearchParams({ metrics: COUNTS, ...query }).toString();

@@ -78,7 +78,7 @@ describe('POST /webhooks', () => {
     });
 
     it('whatever is recorded can be subscribed to, but for what is ours alone', () => {
-      expect(EVENT_TYPES.filter((type) => !TYPES.includes(type))).toEqual(['email.queued']);
+      expect(EVENT_TYPES.filter((type) => !TYPES.includes(type))).toEqual(['email.queued', 'email.unsubscribed']);
     });
 
     it.each(['?a=b', '/', '/hooks?secret=%41&x=1', '/h%C3%B6ks', `/${'a'.repeat(2048 - 1 - at0().length)}`])(

@@ -1,6 +1,7 @@
 import type { BatchError, SendEmailRequest, SentBatch, SentEmail } from '../../../contract/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import type { Ctx } from '../../../resources/access/index.ts';
+import type { EmailDraft } from '../../../resources/emails/index.ts';
 import { createAcceptPrepared, type AcceptPrepared } from './accept-prepared.ts';
 import { fetchAttachments } from './fetch-attachments.ts';
 import { prepareForward, type Forward } from './forward.ts';
@@ -11,7 +12,7 @@ import { createOnce } from './once.ts';
 import { createSendingGate } from './sending-gate.ts';
 import { prepareAll, prepareGood } from './prepare-batch.ts';
 import { createSendingDomainOf, type SendingDomainOf } from './sending-domain.ts';
-import { createPrepare } from './prepare.ts';
+import { createPrepare, type Prepared } from './prepare.ts';
 import { mustBeWithinQuota } from './quota.ts';
 import { readSubmitted, type SubmissionEnvelope } from './read-submitted.ts';
 import type { AcceptedRows } from './rows.ts';
@@ -28,6 +29,8 @@ export interface Accept {
   acceptEmail(ctx: Ctx, input: SendEmailRequest, idempotency?: Idempotency): Promise<SentEmail>;
   /** Accepts all of them in one commit, in the order given; `inputs` has a gap where `refused` names an index. */
   acceptBatch(ctx: Ctx, inputs: (SendEmailRequest | undefined)[], options: BatchOptions): Promise<SentBatch>;
+  /** Accepts drafts that no caller wrote as they are, all of them or none, as transactional mail; answers their ids. */
+  acceptDrafts(ctx: Ctx, drafts: readonly EmailDraft[]): Promise<string[]>;
   /** Accepts a message that a client composed: sent as it is, signed, without headers for us, to the envelope's recipients. */
   acceptMessage(ctx: Ctx, spooled: Spooled, envelope: SubmissionEnvelope): Promise<SentEmail>;
   /** Accepts a received message to be forwarded, byte for byte behind headers of ours; once for each key. */
@@ -76,6 +79,14 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
           return acceptPrepared(ctx, [prepared], { ...TRANSACTIONAL, once: idempotency, answerOf: idOf });
         }),
       ),
+    async acceptDrafts(ctx, drafts) {
+      await mustBeOn();
+      const domainOf = sendingDomainOf(ctx);
+      const prepared: Prepared[] = [];
+      for (const draft of drafts) prepared.push({ draft, domain: await domainOf(draft), templateId: null });
+      const answerOf = (emails: AcceptedRows[]): string[] => emails.map(({ email }) => email.id);
+      return acceptPrepared(ctx, prepared, { ...TRANSACTIONAL, once: undefined, answerOf });
+    },
     ...acceptComposed(world, { sendingDomainOf, mustBeOn, once, acceptPrepared }),
     async mayBegin({ teamId }) {
       await mustBeOn();

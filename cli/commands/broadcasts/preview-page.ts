@@ -1,0 +1,29 @@
+import type { AnswerOf } from '../../client/index.ts';
+
+/**
+ * The mail in a frame without any right, and under a policy that the frame has too: no script runs, no form is sent, and
+ * nothing but pictures, styles and fonts is loaded. Whoever wrote the mail need not be trusted.
+ */
+export function previewPage({
+  subject,
+  from,
+  to,
+  preview_text: preview,
+  html,
+  text,
+}: AnswerOf<'previewBroadcast'>): string {
+  const policy =
+    "default-src 'none'; img-src http: https: data:; style-src 'unsafe-inline' http: https:; font-src http: https: data:; form-action 'none'; base-uri 'none'";
+  const mail = html ?? `<pre style="white-space:pre-wrap">${escaped(text ?? '')}</pre>`;
+  const lines = [`From: ${from}`, `To: ${to}`, ...(preview === null ? [] : [`Preview: ${preview}`])];
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${escaped(policy)}">
+<meta name="referrer" content="no-referrer"><title>${escaped(subject)}</title>
+<style>body{margin:0;font:1rem/1.5 system-ui,sans-serif}header{padding:.75rem 1rem;border-bottom:1px solid #ccc}h1{font-size:1.125rem;margin:0}iframe{border:0;width:100%;height:calc(100vh - 9rem)}</style></head>
+<body><header><h1>${escaped(subject)}</h1>${lines.map((line) => `<div>${escaped(line)}</div>`).join('')}</header>
+<iframe sandbox title="The mail" srcdoc="${escaped(mail)}"></iframe></body></html>
+`;
+}
+
+const SIGNS: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+const escaped = (written: string): string => written.replaceAll(/[&<>"]/g, (sign) => SIGNS[sign] ?? sign);

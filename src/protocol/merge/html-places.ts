@@ -1,0 +1,210 @@
+import type { MergeText } from './parse-merge.ts';
+
+/** What a value is to a browser where it stands. */
+export interface Place {
+  /**
+   * `nowhere` is where no escape keeps a value from being code or a name: in a script, in an event handler, in a page within
+   * the page, among the names of tags and attributes.
+   */
+  is: 'text' | 'comment' | 'link' | 'css' | 'nowhere';
+  /** Of an attribute without quotes, which a space would end. */
+  isBare: boolean;
+  /** Of a link: what stands in the attribute between the variable before, or the beginning, and this one. */
+  before: string;
+  /** Of a link: the first variable of its attribute. */
+  isFirst: boolean;
+}
+
+const places = new WeakMap<object, readonly Place[]>();
+
+/** The places of the variables of an HTML text, in their order; found once for a text that is rendered often. */
+export function placesOf(text: MergeText): readonly Place[] {
+  let found = places.get(text);
+  if (!found) {
+    const reader = new PlaceReader();
+    found = text.flatMap((part) => (typeof part === 'string' ? reader.read(part) : [reader.place()]));
+    places.set(text, found);
+  }
+  return found;
+}
+
+/** Of what a browser would call so (HTML §13.2.5), as far as it decides what a value may do. */
+type State =
+  | 'text'
+  | 'tag open'
+  | 'tag name'
+  | 'before name'
+  | 'name'
+  | 'after name'
+  | 'before value'
+  | 'value'
+  | 'declaration'
+  | 'comment'
+  /** In an element that holds no other: until its end tag. */
+  | 'raw';
+
+const SPACE = /[\t\n\f\r ]/;
+const RAW = new Set(['script', 'style', 'title', 'textarea', 'xmp', 'iframe', 'noembed', 'noframes']);
+/** What is read, and leads nowhere. */
+const PLAIN = /^(?:title|alt|value|placeholder|label|summary|aria-.*|data-.*)$/;
+const CODE = /^(?:on.*|srcdoc)$/;
+/** Long enough for any scheme with what browsers pass over in it. */
+export const BEGINNING_CHARS = 200;
+
+class PlaceReader {
+  #state: State = 'text';
+  /** The name of the tag and of the attribute as they are read, in lower case. */
+  #tag = '';
+  #attribute = '';
+  #quote = '';
+  #value = '';
+  #isFirst = true;
+  /** The end of what was read last, by which comments and elements end. */
+  #tail = '';
+
+  /** Where a variable stands that comes now; reading goes on behind it. */
+  place(): Place {
+    if (this.#state === 'before value') {
+      const is = this.#kind();
+      // A value that begins without quotes has none.
+      this.#begin('');
+      this.#isFirst = false;
+      return { is, isBare: true, before: '', isFirst: true };
+    }
+    const place: Place = { is: this.#kind(), isBare: false, before: this.#value, isFirst: this.#isFirst };
+    if (this.#state === 'value') {
+      place.isBare = this.#quote === '';
+      this.#value = '';
+      this.#isFirst = false;
+    }
+    // What is put in here ends nothing; nothing is put in nowhere.
+    if (place.is !== 'nowhere') this.#tail = 'x';
+    return place;
+  }
+
+  #kind(): Place['is'] {
+    switch (this.#state) {
+      case 'text':
+        return 'text';
+      case 'comment':
+        return 'comment';
+      case 'raw':
+        if (this.#tag === 'script' || /<\/[a-z]*$/i.test(this.#tail)) return 'nowhere';
+        return this.#tag === 'style' ? 'css' : 'text';
+      case 'value':
+      case 'before value':
+        if (CODE.test(this.#attribute)) return 'nowhere';
+        if (this.#attribute === 'style') return 'css';
+        return PLAIN.test(this.#attribute) ? 'text' : 'link';
+      default:
+        return 'nowhere';
+    }
+  }
+
+  /** Answers nothing, which is the place of no variable. */
+  read(text: string): [] {
+    for (const char of text) this.#step(char);
+    return [];
+  }
+
+  #step(char: string): void {
+    switch (this.#state) {
+      case 'text':
+        if (char === '<') this.#enter('tag open');
+        return;
+      case 'tag open':
+        return this.#afterBracket(char);
+      case 'tag name':
+        if (SPACE.test(char) || char === '/') this.#enter('before name');
+        else if (char === '>') this.#endTag();
+        else this.#tag += char.toLowerCase();
+        return;
+      case 'declaration':
+        this.#tail += char;
+        if (this.#tail === '--') this.#enter('comment');
+        else if (char === '>') this.#enter('text');
+        return;
+      case 'comment':
+        this.#keep(char);
+        // "<!-->" and "<!--->" are whole comments, which is read here as their end.
+        if (char === '>' && /(?:--!?|^-?)>$/.test(this.#tail)) this.#enter('text');
+        return;
+      case 'raw':
+        this.#keep(char);
+        if (/[\t\n\f\r />]/.test(char) && this.#tail.toLowerCase().slice(0, -1).endsWith(`</${this.#tag}`)) {
+          this.#tag = '';
+          this.#enter(char === '>' ? 'text' : 'before name');
+        }
+        return;
+      default:
+        return this.#inTag(char);
+    }
+  }
+
+  #afterBracket(char: string): void {
+    const isEndTag = this.#tag === '/';
+    if (/[a-z]/i.test(char)) {
+      // An end tag opens no element.
+      this.#tag = isEndTag ? `/${char.toLowerCase()}` : char.toLowerCase();
+      this.#state = 'tag name';
+    } else if (char === '/' && !isEndTag) this.#tag = '/';
+    else if (char === '!' && !isEndTag) this.#enter('declaration');
+    else if (char === '>' || !(isEndTag || char === '?')) this.#enter(char === '<' ? 'tag open' : 'text');
+    else {
+      // Whatever follows, it is no comment with dashes.
+      this.#enter('declaration');
+      this.#tail = 'x';
+    }
+  }
+
+  #inTag(char: string): void {
+    if (this.#state === 'value') return this.#inValue(char);
+    if (char === '>') return this.#endTag();
+    if (this.#state === 'before value') {
+      if (SPACE.test(char)) return;
+      const isQuote = char === '"' || char === "'";
+      this.#begin(isQuote ? char : '');
+      if (!isQuote) this.#value = char;
+      return;
+    }
+    if (char === '=' && this.#state !== 'before name') this.#state = 'before value';
+    else if (char === '/') this.#state = 'before name';
+    else if (SPACE.test(char)) this.#state = this.#state === 'name' ? 'after name' : this.#state;
+    else if (this.#state === 'name') this.#attribute += char.toLowerCase();
+    else {
+      this.#attribute = char.toLowerCase();
+      this.#state = 'name';
+    }
+  }
+
+  #inValue(char: string): void {
+    if (this.#quote === '' ? SPACE.test(char) : char === this.#quote) this.#state = 'before name';
+    else if (this.#quote === '' && char === '>') this.#endTag();
+    else if (this.#value.length < BEGINNING_CHARS) this.#value += char;
+  }
+
+  #begin(quote: string): void {
+    this.#state = 'value';
+    this.#quote = quote;
+    this.#value = '';
+    this.#isFirst = true;
+  }
+
+  #endTag(): void {
+    const isRaw = RAW.has(this.#tag);
+    this.#state = isRaw ? 'raw' : 'text';
+    this.#tail = '';
+    if (!isRaw) this.#tag = '';
+  }
+
+  #enter(state: State): void {
+    this.#state = state;
+    this.#tail = '';
+    if (state === 'tag open') this.#tag = '';
+  }
+
+  /** As much as the longest end tag has. */
+  #keep(char: string): void {
+    this.#tail = (this.#tail + char).slice(-12);
+  }
+}

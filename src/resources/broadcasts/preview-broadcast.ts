@@ -1,0 +1,122 @@
+import type { PreviewBroadcastRequest } from '../../contract/index.ts';
+import { invalidFields, notFound, refuse } from '../../platform/refusal/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import { parseMailbox } from '../../protocol/address/index.ts';
+import { mergedChars, type MergeText } from '../../protocol/merge/index.ts';
+import type { Ctx } from '../access/index.ts';
+import { contactNamed, preferenceOrigin, sampleLinks } from '../contacts/index.ts';
+import { findDomainByName, type DomainRow } from '../domains/index.ts';
+import { findSharedBody, parseBody, renderBody, type MergedBody, type SharedValues } from '../shared-bodies/index.ts';
+import { findVersionContent } from '../templates/index.ts';
+import { findBroadcast, type BroadcastRow } from './broadcasts.store.ts';
+import { aroundOf, composeBodies, settledPreview, sourceOf, type Bodies } from './freeze-broadcast.ts';
+import { LINK_KEYS, mailFor, mergedMail, mergeValuesOf, rendered, type MergedContact } from './merge-values.ts';
+
+export interface RenderedMail extends Bodies {
+  from: string;
+  /** Whose values stand in it. */
+  to: string;
+  subject: string;
+  preview_text: string | null;
+  /** Keys that nothing was put in for. */
+  missing: string[];
+  domainName: string;
+  domain: DomainRow | undefined;
+}
+
+/** Stands for a contact where none is named: it has a name, and no property. */
+const SAMPLE: MergedContact = {
+  email: 'reader@example.com',
+  first_name: 'Alex',
+  last_name: 'Example',
+  properties: null,
+};
+
+export async function previewBroadcast(ctx: Ctx, id: string, input: PreviewBroadcastRequest = {}) {
+  const { contact_id: contactId, email } = input;
+  if (contactId !== undefined && email !== undefined) {
+    const message = 'email and contact_id both name the contact; give one of the two.';
+    throw invalidFields([{ path: 'email', message }]);
+  }
+  const row = await findBroadcast(ctx.store.db, ctx.teamId, id);
+  if (!row) throw notFound('Broadcast');
+  const { domain: _, domainName: __, ...mail } = await renderMail(ctx, row, contactId ?? email);
+  return { object: 'broadcast_preview' as const, ...mail };
+}
+
+/** The mail that a contact would get, named by id or address, but that the links to leave are samples. */
+export async function renderMail(
+  { store, teamId }: Ctx,
+  row: BroadcastRow,
+  contactName: string | undefined,
+): Promise<RenderedMail> {
+  const { db } = store;
+  const contact = contactName === undefined ? SAMPLE : await contactNamed(db, teamId, contactName);
+  const parsedFrom = parseMailbox(row.sender);
+  const domainName = parsedFrom.ok ? parsedFrom.mailbox.domain : '';
+  const domain = await findDomainByName(db, teamId, domainName);
+  const links = sampleLinks(domain ? await preferenceOrigin(store, domain.id) : store.origin());
+  const around = await aroundOf(db, row);
+  const { bodies, previewText } = await contentOf(store, row, around);
+  const body = parseBody(bodies);
+  const mail = mergedMail(row.subject, body, around.properties);
+  const { subject, values } = mailFor(mail, contact, links);
+  mustFit(body, values);
+  const preview = mergedMail(previewText, NO_BODY, around.properties);
+  const shown = mailFor(preview, contact, links).subject;
+  const texts = [mail.subject, preview.subject, body.html ?? [], body.text ?? []];
+  return {
+    from: row.sender,
+    to: contact.email,
+    subject,
+    preview_text: shown === '' ? null : shown,
+    ...renderBody(body, values),
+    missing: missingIn(texts, mergeValuesOf(contact, around.properties, [...mail.keys, ...preview.keys])),
+    domainName,
+    domain,
+  };
+}
+
+const NO_BODY: MergedBody = { html: null, text: null };
+
+/** What is fixed already, or what a send would fix now. */
+async function contentOf(
+  { db }: Store,
+  row: BroadcastRow,
+  around: Awaited<ReturnType<typeof aroundOf>>,
+): Promise<{ bodies: Bodies; previewText: string }> {
+  if (row.body_id !== null) {
+    const fixed = await findSharedBody(db, row.body_id);
+    const template =
+      row.template_version_id === null ? undefined : await findVersionContent(db, row.template_version_id);
+    return {
+      bodies: { html: fixed?.html ?? null, text: fixed?.text ?? null },
+      previewText: settledPreview(template, around),
+    };
+  }
+  const source = await sourceOf(db, row);
+  return {
+    bodies: source ? composeBodies(source, around) : { html: null, text: null },
+    previewText: settledPreview(source?.template, around),
+  };
+}
+
+const CHARS_MAX = 8 * 1024 * 1024;
+
+/** A short text can repeat a long value a hundred thousand times: the length is computed before rendering. */
+function mustFit({ html, text }: MergedBody, { given, fallbacks }: Required<SharedValues>): void {
+  const merge = rendered({ given, fallbacks }, {});
+  const chars = mergedChars(html ?? [], merge, { escape: 'html' }) + mergedChars(text ?? [], merge, { escape: 'none' });
+  if (chars <= CHARS_MAX) return;
+  throw refuse('validation_error', {
+    status: 422,
+    say: `With these values html and text would have ${chars} characters; a preview shows at most ${CHARS_MAX}.`,
+  });
+}
+
+function missingIn(texts: readonly MergeText[], { given, fallbacks }: ReturnType<typeof mergeValuesOf>): string[] {
+  const bare = texts
+    .flat()
+    .flatMap((part) => (typeof part === 'string' || part.inlineDefault !== undefined ? [] : part.key));
+  return [...new Set(bare)].filter((key) => !(key in given) && !(key in fallbacks) && !LINK_KEYS.includes(key));
+}

@@ -1,0 +1,21 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { countOutcomes } from '../../../src/resources/broadcast-recipients/index.ts';
+import { plansOf } from '../../rig/plans.ts';
+import { startScene, type Scene } from '../../rig/scene.ts';
+
+let scene: Scene;
+beforeAll(async () => {
+  scene = await startScene({ roles: ['http'] });
+});
+afterAll(() => scene.close());
+
+describe('the report of a broadcast', () => {
+  it('is counted by the index, also with statistics of a time when it was empty', async () => {
+    const { db, ids } = scene.app.world;
+    await db.run('analyze');
+    const outcome = { emailId: ids.uuid(), type: 'email.delivered' };
+    const plans = await plansOf(db, () => countOutcomes(db, [outcome]), 'update broadcast_recipients');
+    expect(plans).toHaveLength(1);
+    if (db.dialect === 'sqlite') expect(plans[0]).not.toMatch(/SCAN r\b/);
+  });
+});
