@@ -49,8 +49,9 @@ const apart = ['tidy', 'driver', 'peers', 'browser', 'bench'].map((folder) => `t
 // a store out. The other files run on PostgreSQL as the project `pg-rest`, in `npm run test:all`.
 const onBoth = [
   'test/platform/*.test.ts',
-  'test/fault/{kill,late-commit,late-settle,send-statement-faults,steps}.test.ts',
-  'test/flow/{accept-turns,ambiguous,automations,broadcast-readers,broadcasts,cancel-race,claim-plan,claims,fair-claims,falls-due,held-mail,interruptions,listen-nodes,local-hour,model}.test.ts',
+  'test/fault/{broadcast-busy,kill,late-commit,late-settle,send-statement-faults,steps}.test.ts',
+  'test/flow/{accept-turns,ambiguous,automations,broadcast-holds,broadcast-readers,broadcast-upkeep,broadcasts,cancel-race,claim-plan}.test.ts',
+  'test/flow/{claims,fair-claims,falls-due,held-mail,interruptions,listen-nodes,local-hour,model,restored-copy}.test.ts',
   'test/flow/{queue-by-hand-races,rekey,retention-model,retention,sweep,tracking,tracking-hosts,tracking-machines,webhook-retention,webhooks-failing}.test.ts',
   'test/flow/{playground-page,webhooks-nodes,webhooks-outbox}.test.ts',
   'test/api/api-keys/list-api-keys.test.ts',
@@ -67,7 +68,7 @@ const onBoth = [
   'test/api/domain-claims/{races,verify-claim}.test.ts',
   'test/api/domains/{rotate-dkim,sweep-domains,verify-domain}.test.ts',
   'test/api/emails/{batch,history,idempotency,idempotency-between-nodes,list-emails,quotas,schedule,search-emails}.test.ts',
-  'test/api/findings/findings.test.ts',
+  'test/api/findings/*.test.ts',
   'test/api/images/images.test.ts',
   'test/api/inbound-rules/inbound-rules.test.ts',
   'test/api/logs/{read-logs,retention,search-logs}.test.ts',

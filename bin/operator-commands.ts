@@ -220,10 +220,11 @@ function addSending(program: Command): void {
     .command('sending')
     .summary('switch all sending of this installation off and on')
     .description(
-      'Shows whether this installation sends, or switches it. While it is off, sends are refused with 503 and nothing leaves the queue; everything else works. With --marketing it is about mail to many alone: broadcasts are refused with 403, all other mail goes on. A running server sees it at once.',
+      'Shows whether this installation sends, or switches it. While it is off, sends are refused with 503 and nothing leaves the queue; everything else works. With --marketing it is about mail to many alone: broadcasts are refused with 403, all other mail goes on. A restored copy begins switched off, because it would send what the original sends; switching it on confirms that the original sends no more. A running server sees it at once.',
     )
     .addArgument(new Argument('[state]', 'what it is to be; left out, it is only shown').choices(['on', 'off']))
     .option('--marketing', 'only mail to many')
+    .option('--broadcasts', 'with on: resume the broadcasts that are held since this copy was restored')
     .option('--reason <text>', 'why it is off, on one line; callers are told')
     .option(...DATA)
     .option(...CONFIG)

@@ -61,7 +61,9 @@ const blameOn =
 /** With what the help of the whole program says. */
 async function addClientHalf(program: Command, first: string | undefined): Promise<void> {
   const { addClientCommands, EXIT_CODES } = await import('../cli/index.ts');
-  addClientCommands(program, first, async (env) => (await import('./commands/examine-machine.ts')).findMachine(env));
+  addClientCommands(program, first, async (env, named) =>
+    (await import('./commands/examine-machine.ts')).findMachine(env, named),
+  );
   const codes = EXIT_CODES.map(({ code, says }) => `  ${String(code).padStart(2)}  ${says}`).join('\n');
   program.addHelpText(
     'after',

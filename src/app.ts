@@ -51,6 +51,7 @@ import {
 } from './flow/webhooks/index.ts';
 import { startHttp, type HttpPort } from './http/index.ts';
 import { migrateStore } from './open-store.ts';
+import { recogniseCopy } from './recognise-copy.ts';
 import { closeWorld, openWorld, type WorldOptions } from './open-world.ts';
 import { stopwatch, systemClock, type Clock } from './platform/clock/index.ts';
 import type { Config } from './platform/config/index.ts';
@@ -122,7 +123,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const bound: { url?: string } = {};
     const world = await openWorld({ ...options, boundUrl: () => bound.url });
     toStop.push(() => closeWorld(world));
-    await migrateStore(world);
+    await prepareData(world);
     const node = createNode(world, { version: options.version, roles: [...roles] });
     toStop.push(node.stop);
     const marks = openProcessMarks(options.dataDir);
@@ -179,6 +180,12 @@ export async function startApp(options: AppOptions): Promise<App> {
     await close(0);
     throw error;
   }
+}
+
+/** Before anything is sent. */
+async function prepareData(world: World): Promise<void> {
+  await migrateStore(world);
+  await recogniseCopy(world);
 }
 
 interface SmtpParts {

@@ -2,8 +2,10 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { chmod, copyFile, mkdir, open, rename } from 'node:fs/promises';
 import path from 'node:path';
 import { blobsFolder, copyBlobs } from '../../src/platform/blobs/index.ts';
+import { isoTime } from '../../src/platform/clock/index.ts';
 import type { Config } from '../../src/platform/config/index.ts';
 import { writeSnapshot } from '../../src/platform/db/index.ts';
+import { writeCopyMark } from '../../src/platform/installation-mark/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { dataFolder, mustBeInitialised, readConfig, withStore, type DataOptions } from './open.ts';
 
@@ -23,7 +25,7 @@ export async function backup(target: string, options: DataOptions): Promise<void
   }
   const part = `${folder}.part`;
   rmSync(part, { recursive: true, force: true });
-  const copied = await withStore(config, dataDir, async ({ db }) => {
+  const copied = await withStore(config, dataDir, async ({ clock, db }) => {
     try {
       const database = path.join(part, databaseName(config));
       await mkdir(path.dirname(database), { recursive: true, mode: 0o700 });
@@ -31,6 +33,7 @@ export async function backup(target: string, options: DataOptions): Promise<void
       // After the database: content is stored before its row, so that whatever the snapshot names is there.
       const blobs = await copyBlobs(blobsFolder(dataDir), blobsFolder(part));
       await copyFiles(dataDir, part, config);
+      writeCopyMark(part, isoTime(clock.now()));
       await sync(part);
       await rename(part, folder);
       return blobs;
@@ -41,6 +44,7 @@ export async function backup(target: string, options: DataOptions): Promise<void
   });
   await sync(path.dirname(folder));
   console.log(`${folder} holds the database, the keys and ${copied} files of content.`);
+  console.log('A server that is started on it sends nothing until you confirm it with: rasket sending on');
 }
 
 /** Where the restored folder looks for it with the same settings; a file elsewhere is put into the folder. */

@@ -1,11 +1,12 @@
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
-import type { Machine, MachineLook } from '../../cli/commands/machine.ts';
+import type { Machine, MachineLook, NamedMachine } from '../../cli/commands/machine.ts';
 import { closeStore, openStore } from '../../src/open-store.ts';
 import { systemClock } from '../../src/platform/clock/index.ts';
 import type { Config } from '../../src/platform/config/index.ts';
 import { schemaState } from '../../src/platform/db/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
+import { readCopyMark } from '../../src/platform/installation-mark/index.ts';
 import { certificateFilesOf, examineCertificate } from '../../src/platform/server-tls/index.ts';
 import {
   certificateFindings,
@@ -17,19 +18,33 @@ import {
 } from '../../src/resources/findings/index.ts';
 import { explain, OperatorFault } from '../explain.ts';
 import { becomeOwnerOf, findInstallation } from '../installation.ts';
-import { DEVELOPMENT_MARK, mustBeInitialised, readConfig } from './open.ts';
-import { addressOf } from './ready-file.ts';
+import { DEVELOPMENT_MARK, mustBeInitialised, onSameFolder, readConfig, type DataOptions } from './open.ts';
+import { addressOf, runningUrl } from './ready-file.ts';
 
-/** The installation of this machine, or that of RASKET_DATA; a development server is asked with its own key instead. */
-export function findMachine(env: Readonly<Record<string, string | undefined>>): Machine | undefined {
-  const named = env.RASKET_DATA ?? findInstallation()?.data;
+/** The one that is named, or the installation of this machine; a development server is asked with its own key instead. */
+export function findMachine(
+  env: Readonly<Record<string, string | undefined>>,
+  { data: typed, config: file }: NamedMachine,
+): Machine | undefined {
+  const named = typed ?? env.RASKET_DATA ?? findInstallation()?.data;
   if (named === undefined) return undefined;
   const data = path.resolve(named);
-  if (existsSync(path.join(data, DEVELOPMENT_MARK)) || !isThere(data)) return undefined;
+  if (!isThere(data) || isDevelopment(data)) return undefined;
+  const options = { data, ...(file === undefined ? {} : { config: file }) };
   let config: Config | undefined;
-  const settings = (): Config => (config ??= readConfig({ data }));
-  return { data, url: isReadable(data) ? urlOf(data, settings) : undefined, look: () => look(data, settings) };
+  const settings = (): Config => (config ??= readConfig(options));
+  const mayLook = isReadable(data);
+  return {
+    data,
+    mayLook,
+    ...(mayLook ? whereIs(data, settings) : { url: undefined }),
+    look: () => look(options, settings),
+  };
 }
+
+/** One that was begun there, or has run there. */
+const isDevelopment = (data: string): boolean =>
+  [DEVELOPMENT_MARK, 'run/dev.json'].some((name) => existsSync(path.join(data, name)));
 
 const isThere = (data: string): boolean => statSync(data, { throwIfNoEntry: false })?.isDirectory() ?? false;
 
@@ -39,17 +54,24 @@ function isReadable(data: string): boolean {
   return me === undefined || me === 0 || me === statSync(data).uid;
 }
 
-/** Settings that cannot be read are told by the look. */
-function urlOf(data: string, settings: () => Config): string | undefined {
+function whereIs(data: string, settings: () => Config): Pick<Machine, 'url' | 'whyNoUrl'> {
   try {
-    return addressOf(data, settings());
+    const { http } = settings();
+    const isKnown = http.public_url !== '' || http.port !== 0;
+    const url = isKnown ? addressOf(data, settings()) : runningUrl(data);
+    if (url !== undefined) return { url };
+    return { url, whyNoUrl: 'http.port is 0, so that the system chooses a port when it starts, and none runs' };
   } catch {
-    return undefined;
+    // The look tells why.
+    return { url: undefined, whyNoUrl: 'where it listens stands in settings that cannot be read' };
   }
 }
 
+type Named = Required<Pick<DataOptions, 'data'>> & DataOptions;
+
 /** Writes nothing, migrates nothing, and stops at nothing. */
-async function look(data: string, settings: () => Config): Promise<MachineLook> {
+async function look(options: Named, settings: () => Config): Promise<MachineLook> {
+  const { data } = options;
   const nothing: MachineLook = { data, nodes: [], findings: [], problems: [], notAsked: [] };
   if (!isReadable(data)) {
     const says = `Not looked at: the installation in ${data}, which root and the account of its service may read. Do that with: sudo rasket doctor`;
@@ -58,14 +80,15 @@ async function look(data: string, settings: () => Config): Promise<MachineLook> 
   try {
     const config = settings();
     becomeOwnerOf(data);
-    const { nodes, findings } = presentForOperator(await lookWith(config, data));
+    const { nodes, findings } = presentForOperator(await lookWith(config, options));
     return { ...nothing, nodes, findings };
   } catch (error) {
     return { ...nothing, problems: explain(error) };
   }
 }
 
-async function lookWith(config: Config, dataDir: string): Promise<Look> {
+async function lookWith(config: Config, options: Named): Promise<Look> {
+  const { data: dataDir } = options;
   mustBeInitialised(dataDir);
   const log = createLog({ level: 'error', format: 'pretty' });
   const store = await openStore({ config, dataDir, log });
@@ -75,10 +98,11 @@ async function lookWith(config: Config, dataDir: string): Promise<Look> {
       throw new OperatorFault(
         `The database is of an older version of rasket (${pending.length} migrations are missing); start the server, or run: rasket migrate --data ${dataDir}`,
       );
-    const found = await lookAtInstallation(store);
+    const found = withCopy(dataDir, await lookAtInstallation(store));
     if (found.nodes.length > 0) return found;
+    const start = await startOf(options);
     const findings = found.findings.map((finding) =>
-      finding.code === 'delivery_not_running' ? notRunning(dataDir) : finding,
+      finding.code === 'delivery_not_running' ? notRunning(dataDir, start) : finding,
     );
     return { ...found, findings: [...findings, ...ofCertificate(config, dataDir)] };
   } finally {
@@ -86,8 +110,20 @@ async function lookWith(config: Config, dataDir: string): Promise<Look> {
   }
 }
 
-const notRunning = (data: string): Finding =>
-  findingOf('delivery_not_running', { summary: `No server runs on ${data}, or it has said nothing for two minutes.` });
+/** Of a copy that no server was started on yet. */
+function withCopy(dataDir: string, found: Look): Look {
+  const isKnown = readCopyMark(dataDir) === undefined || found.findings.some(({ code }) => code === 'restored');
+  return isKnown ? found : { ...found, findings: [findingOf('restored'), ...found.findings] };
+}
+
+const startOf = async (options: Named): Promise<string> =>
+  findInstallation()?.data === options.data ? 'systemctl start rasket' : onSameFolder('rasket serve', options);
+
+const notRunning = (data: string, command: string): Finding =>
+  findingOf('delivery_not_running', {
+    summary: `No server runs on ${data}, or it has said nothing for two minutes.`,
+    advice: { words: 'Start one', command },
+  });
 
 /** What a server that is started now would find. */
 function ofCertificate(config: Config, dataDir: string): Finding[] {

@@ -1,3 +1,6 @@
+import { readCopyMark } from '../../src/platform/installation-mark/index.ts';
+import { recogniseCopy } from '../../src/recognise-copy.ts';
+import { countRestored, resumeRestored } from '../../src/resources/broadcasts/index.ts';
 import {
   createSendSwitch,
   setSending,
@@ -9,22 +12,34 @@ import { dataFolder, readConfig, withStore, type DataOptions } from './open.ts';
 
 interface SendingOptions extends DataOptions {
   marketing?: boolean;
+  broadcasts?: boolean;
   reason?: string;
   json?: boolean;
 }
 
 /** Shows the switches, or moves one first: a running server sees it at its next send. */
 export async function sending(wanted: string | undefined, options: SendingOptions): Promise<void> {
-  const { reason, marketing = false } = options;
+  const { reason, marketing = false, broadcasts = false } = options;
   const words = `sending${marketing ? ' off --marketing' : ' off'}`;
   if (reason !== undefined && wanted !== 'off') throw new OperatorFault(`--reason goes with: rasket ${words}`);
+  if (broadcasts && (wanted !== 'on' || marketing))
+    throw new OperatorFault('--broadcasts goes with: rasket sending on');
   const name: SendSwitchName = marketing ? 'sending.marketing' : 'sending';
-  const [all, toMany] = await withStore(
+  const [all, toMany, restored] = await withStore(
     readConfig(options),
     dataFolder(options),
     async (store) => {
+      // A copy that no server was started on yet would switch sending off again.
+      if (readCopyMark(store.dataDir) !== undefined) {
+        await recogniseCopy(store);
+      }
       if (wanted !== undefined) await setSending(store, { isOn: wanted === 'on', reason }, name);
-      return [await createSendSwitch(store)(), await createSendSwitch(store, 'sending.marketing')()] as const;
+      if (broadcasts) await resumeRestored(store.db, store.clock.now());
+      return [
+        await createSendSwitch(store)(),
+        await createSendSwitch(store, 'sending.marketing')(),
+        await countRestored(store.db),
+      ] as const;
     },
     wanted === undefined
       ? {}
@@ -36,11 +51,16 @@ export async function sending(wanted: string | undefined, options: SendingOption
       reason: all.reason,
       marketing: wordOf(toMany),
       marketing_reason: toMany.reason,
+      restored_broadcasts: restored,
     };
     return console.log(JSON.stringify(said));
   }
   if (!marketing) console.log(sentenceOf('Sending', all));
   if (marketing || !toMany.isOn) console.log(sentenceOf('Marketing mail', toMany));
+  if (restored > 0) {
+    const them = restored === 1 ? '1 broadcast is held' : `${restored} broadcasts are held`;
+    console.log(`${them} since this copy was restored; all of them go on with: rasket sending on --broadcasts`);
+  }
 }
 
 const wordOf = ({ isOn }: SendSwitch): string => (isOn ? 'on' : 'off');

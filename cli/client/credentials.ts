@@ -23,6 +23,8 @@ export interface TargetInput {
   apiKey?: string | undefined;
   data?: string | undefined;
   profile?: string | undefined;
+  /** That of the data folder which was named, in the place of `data`: it knows an address at most, and no key. */
+  installation?: { url: string | undefined } | undefined;
   /** A login that cannot be read is noted only, for what looks at everything. */
   needsKey?: boolean;
   env: Readonly<Record<string, string | undefined>>;
@@ -30,6 +32,8 @@ export interface TargetInput {
   cwd?: string;
 }
 
+/** What an address is from that its installation on this machine says. */
+export const OF_MACHINE = 'that of this machine';
 export const DEFAULT_URL = 'http://127.0.0.1:3000';
 
 /** What is typed for a command stands for itself: what was set for the shell is for another server then, its key too. */
@@ -43,15 +47,18 @@ export function namesServer({ url, data, profile }: Pick<TargetInput, 'url' | 'd
  * address and nowhere else: naming another server must not hand it over. A name that leads nowhere is a fault: what was
  * meant for one server must not be done to another.
  */
-export function findTarget({ url, apiKey, data, profile, needsKey = true, env, cwd = '' }: TargetInput): Target {
+export function findTarget(given: TargetInput): Target {
+  const { url, apiKey, data, profile, installation, needsKey = true, env, cwd = '' } = given;
   if (profile !== undefined && data !== undefined) {
     const says = `--profile ${profile} is one server and --data ${data} another; name one of them`;
     throw new CredentialsFault(says, { isMisuse: true });
   }
-  const isTyped = namesServer({ url, data, profile });
-  const address = namedUrl(url, isTyped ? {} : env);
+  const isTyped = installation !== undefined || namesServer({ url, data, profile });
+  const address = namedUrl(url, isTyped ? {} : env) ?? addressOf(installation);
   const key = namedKey(apiKey, isTyped && url === undefined ? {} : env);
   if (address && key) return { ...address, ...key };
+  // What is kept is for other servers.
+  if (installation && !address) return { url: DEFAULT_URL, urlFrom: 'default', ...(key ?? { keyFrom: 'none' }) };
   const named = isTyped ? { data, profile } : { data: dataOf(undefined, env, cwd), profile: env.RASKET_PROFILE };
   const notes: string[] = [];
   const onUnreadable = needsKey || named.profile ? undefined : (why: string): void => void notes.push(why);
@@ -67,6 +74,9 @@ export function findTarget({ url, apiKey, data, profile, needsKey = true, env, c
   const note = notes[0] ?? (other && whyNot(other, isOf(other)));
   return { ...where, keyFrom: 'none', ...(note === undefined ? {} : { note }) };
 }
+
+const addressOf = (installation: TargetInput['installation']) =>
+  installation?.url === undefined ? undefined : { url: installation.url, urlFrom: OF_MACHINE };
 
 const whyNot = ({ from, url, development }: Stored, isThere: boolean): string =>
   development && isThere ? notRunning(development).message : `The key in ${from} is for ${url}.`;

@@ -67,6 +67,10 @@ export const NAME_IT: Advice = {
   words: 'Next: keep the key for the right address with',
   command: ['login', '--url', 'URL'],
 };
+/** What answered is no server of this API. */
+export const anotherProgram = (url: string): NoAnswer =>
+  new NoAnswer({ url, cause: `${url} answered, but is no rasket: another program listens there.`, advice: NAME_IT });
+
 const START: readonly Advice[] = [
   { words: 'Next: start the server again, with its --data', command: ['serve'] },
   { words: 'Or one for development, as npm start does, with', command: ['dev'] },

@@ -14,11 +14,20 @@ export {
 } from './advice.ts';
 export { createClient, type Client, type ClientOptions, type LinkedFile, type StreamCall } from './client.ts';
 export type { StreamFrame } from './event-stream.ts';
-export { checkKey, dataOf, DEFAULT_URL, findTarget, readUrl, type Target, type TargetInput } from './credentials.ts';
+export {
+  checkKey,
+  dataOf,
+  DEFAULT_URL,
+  findTarget,
+  OF_MACHINE,
+  readUrl,
+  type Target,
+  type TargetInput,
+} from './credentials.ts';
 export { mustRun, startOf, type Development } from './development.ts';
 export { CredentialsFault } from './credentials-fault.ts';
 export { readHistory, type EmailHistory, type Forwarded } from './email-history.ts';
-export { ApiFault, NAME_IT, NoAnswer } from './faults.ts';
+export { anotherProgram, ApiFault, NoAnswer } from './faults.ts';
 export {
   checkProfile,
   forgetKey,

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { act, declareCommand, exampleOf } from './declare.ts';
+import { declareCommand, exampleOf } from './declare.ts';
+import type { DoctorOptions } from './doctor.ts';
 import type { FindMachine } from './machine.ts';
 
 /** Which server, with which key: said once by `login`, forgotten by `logout`, explained by `doctor`. */
@@ -42,12 +43,17 @@ export function addAccessCommands(program: Command, findMachine?: FindMachine): 
         (await import('./profiles.ts')).showProfiles(terminal, env, options.json ?? false),
       );
     });
-  declareCommand(program, 'doctor', {
+  const doctor = declareCommand(program, 'doctor', {
     summary: 'say which server and key are in force, whether they work, and what is wrong',
     description:
       'Says which server and key are in force and whether they work, and what is wrong with the server, the gravest first. On the machine of an installation, as root or as the account of its service, it looks at the installation itself and needs no key for that. It ends with 1 where something does not work.',
     example: 'doctor',
   })
     .alias('status')
-    .action(act(async (session) => (await import('./doctor.ts')).examine(session, findMachine), { key: false }));
+    .option('--config <file>', 'the settings of the installation on this machine (RASKET_CONFIG)')
+    .action(async (options: DoctorOptions, command: Command) =>
+      (await import('./doctor.ts')).runDoctor(command, options, findMachine),
+    );
+  const data = doctor.options.find(({ long }) => long === '--data');
+  if (data) data.description = 'the data folder of an installation on this machine, or of a development server';
 }

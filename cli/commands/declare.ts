@@ -1,4 +1,5 @@
 import { Help, InvalidArgumentError, type Command, type Option } from 'commander';
+import { isCommon } from './common-options.ts';
 import type { CommonOptions, Needs, Session } from './session.ts';
 
 export { collect } from './collect.ts';
@@ -33,12 +34,9 @@ export function declareCommand(
 /** Of a page of help: what is typed behind the program’s name. */
 export const exampleOf = (words: string): string => `\nExample:\n  ${['rasket', words].join(' ')}`;
 
-const COMMON = new Set(['--json', '--url', '--api-key', '--profile', '--data']);
-
 /** What a command has of its own is what its reader is looking for. */
 function commonLast(this: Help, command: Command): Option[] {
   const options = Help.prototype.visibleOptions.call(this, command);
-  const isCommon = (option: Option): boolean => COMMON.has(option.long ?? '');
   return [...options.filter((option) => !isCommon(option)), ...options.filter(isCommon)];
 }
 

@@ -1,3 +1,5 @@
+import path from 'node:path';
+import type { Command } from 'commander';
 import type { Finding, ReadyFinding } from '../../src/contract/index.ts';
 import {
   ApiFault,
@@ -5,19 +7,31 @@ import {
   describeStore,
   lookForStore,
   NoAnswer,
+  OF_MACHINE,
   type Client,
   type Environment,
 } from '../client/index.ts';
 import { columnsOfFindings, findingRows } from '../families/findings.ts';
-import { EXIT, explainFault, formatPairs, formatTable, setOne, shownFields, tableColumns } from '../output/index.ts';
-import type { Session } from './declare.ts';
+import {
+  CliFault,
+  EXIT,
+  explainFault,
+  formatPairs,
+  formatTable,
+  processOf,
+  setOne,
+  shownFields,
+  tableColumns,
+} from '../output/index.ts';
 import { isSendingKey } from './login.ts';
 import type { FindMachine, Machine, MachineLook } from './machine.ts';
+import { inSession, type CommonOptions, type Session } from './session.ts';
 import { askReady, formatChecks } from './system/ready.ts';
 
 interface Examined {
   version: string;
-  url: string;
+  /** Null where it is not known, and nobody was asked. */
+  url: string | null;
   url_from: string;
   key: string | null;
   key_from: string;
@@ -35,15 +49,36 @@ interface Examined {
   not_asked: string[];
 }
 
+export interface DoctorOptions extends CommonOptions {
+  config?: string;
+}
+
 /** Looks at everything that has to work for any other command to work, and stops at nothing. */
-export async function examine(session: Session, findMachine?: FindMachine): Promise<void> {
+export async function runDoctor(command: Command, options: DoctorOptions, findMachine?: FindMachine): Promise<void> {
+  const { env, cwd } = processOf(command);
+  const [data, config] = [options.data, options.config].map((name) => name && path.resolve(cwd(), name));
+  const machine = await findMachine?.(env, { data, config });
+  const isNamed = machine !== undefined && data !== undefined && options.profile === undefined;
+  const needs = { key: false, ...(isNamed ? { installation: { url: machine.url } } : {}) };
+  const { data: _, ...others } = options;
+  await inSession(command, isNamed ? others : options, needs, async (session) => {
+    if (config !== undefined && !machine) {
+      const says =
+        '--config goes with the installation of this machine, and there is none; name its folder with --data';
+      throw new CliFault(says, 'usage');
+    }
+    await examine(session, machine, isNamed);
+  });
+}
+
+async function examine(session: Session, machine: Machine | undefined, isNamed: boolean): Promise<void> {
   const { terminal, isJson, fail, target } = session;
-  const { examined, exitCode } = await look(session, await findMachine?.(session.process.env));
+  const { examined, exitCode } = await look(session, machine, isNamed);
   if (exitCode !== EXIT.done) fail(exitCode);
   if (isJson) return terminal.printJson(examined);
   const pairs = formatPairs(terminal, [
     ['Version', examined.version],
-    ['Server', `${examined.url} (${examined.url_from})`],
+    ['Server', examined.url === null ? 'not known' : `${examined.url} (${examined.url_from})`],
     [
       'API key',
       examined.key === null
@@ -70,30 +105,31 @@ function findingsTable({ terminal, sayCommand }: Session, findings: Examined['fi
     : formatTable(terminal, rows, tableColumns(terminal, shownFields(columnsOfFindings(rows))));
 }
 
+interface Looking {
+  session: Session;
+  examined: Examined;
+  /** What is at fault, and how the command ends for it: by the first of all. */
+  add(problem: string, exitCode: number): void;
+  /** The same of a fault that is no defect of ours. */
+  note(error: unknown): null;
+}
+
 /** It ends as whatever was asked of this server with this key would: by the first thing that keeps it from working. */
-async function look(session: Session, machine: Machine | undefined): Promise<{ examined: Examined; exitCode: number }> {
+async function look(
+  session: Session,
+  machine: Machine | undefined,
+  isNamed: boolean,
+): Promise<{ examined: Examined; exitCode: number }> {
   const { target, version, process, say } = session;
   // Where no server was named it is the one of this machine, wherever that listens.
-  const url = (target.urlFrom === 'default' ? machine?.url : undefined) ?? target.url;
-  const isHere = machine !== undefined && (url === machine.url || target.urlFrom === 'default');
-  const client = url === target.url ? session.client : createClient({ ...target, url, version });
-  const problems: string[] = [];
-  const notAsked: string[] = [];
-  let exitCode: number = EXIT.done;
-  const add = (problem: string, itsCode: number): void => {
-    problems.push(problem);
-    exitCode ||= itsCode;
-  };
-  const note = (error: unknown): null => {
-    const explanation = explainFault(error, { key: target, say });
-    if (!explanation) throw error;
-    add(explanation.lines.join('\n'), explanation.exitCode);
-    return null;
-  };
+  const isDefault = target.urlFrom === 'default';
+  const isUnknown = isDefault && machine?.url === undefined && (isNamed || machine?.mayLook === true);
+  const url = (isDefault ? machine?.url : undefined) ?? target.url;
+  const isHere = machine !== undefined && (isNamed || isDefault || url === machine.url);
   const examined: Examined = {
     version,
-    url,
-    url_from: url === target.url ? target.urlFrom : 'that of this machine',
+    url: isUnknown ? null : url,
+    url_from: isUnknown ? 'none' : url === target.url ? target.urlFrom : OF_MACHINE,
     key: target.apiKey === undefined ? null : `${target.apiKey.slice(0, SHOWN)}…`,
     key_from: target.keyFrom,
     key_state: null,
@@ -101,17 +137,57 @@ async function look(session: Session, machine: Machine | undefined): Promise<{ e
     ready: null,
     machine: null,
     findings: [],
-    problems,
-    not_asked: notAsked,
+    problems: [],
+    not_asked: [],
   };
+  let exitCode: number = EXIT.done;
+  const add: Looking['add'] = (problem, itsCode) => {
+    examined.problems.push(problem);
+    exitCode ||= itsCode;
+  };
+  const note: Looking['note'] = (error) => {
+    // How a server of this machine is started, its own finding says.
+    const fault =
+      isHere && error instanceof NoAnswer ? new NoAnswer({ ...error, cause: error.message, advice: [] }) : error;
+    const explanation = explainFault(fault, { key: target, say });
+    if (!explanation) throw error;
+    add(explanation.lines.join('\n'), explanation.exitCode);
+    return null;
+  };
+  const looking: Looking = { session, examined, add, note };
+  if (isUnknown) examined.not_asked.push(...notKnown(machine));
+  else examined.findings = await askServer(looking, url, isHere && machine.mayLook);
+  if (isHere) examined.findings = withMachine(examined.findings, await lookHere(machine, examined, add));
+  // What was named was not looked at.
+  if (isNamed && machine?.mayLook === false) exitCode ||= EXIT.failed;
+  if (examined.findings.some(({ severity }) => severity === 'error')) exitCode ||= EXIT.failed;
+  return { examined, exitCode };
+}
+
+/** Where the folder may not be looked at, its look says so. */
+const notKnown = (machine: Machine | undefined): string[] =>
+  machine?.whyNoUrl === undefined
+    ? []
+    : [`Not asked: the server of this folder, as nobody knows where it listens: ${machine.whyNoUrl}.`];
+
+/** Answers what is wrong, in as much detail as the key allows. */
+async function askServer(
+  { session, examined, add, note }: Looking,
+  url: string,
+  needsNoKey: boolean,
+): Promise<Examined['findings']> {
+  const { target, version, say } = session;
+  const client = url === target.url ? session.client : createClient({ ...target, url, version });
   examined.ready = await askReady(client).catch(note);
   if (examined.ready && 'message' in examined.ready) add(examined.ready.message, EXIT.server);
   let findings: Examined['findings'] = examined.ready?.findings ?? [];
   if (target.apiKey === undefined) {
     const says = `No API key is set. ${say(setOne({ ...target, url }))}`;
     // To look at the installation takes no key, where it may be looked at.
-    if (isHere && machine.url !== undefined)
-      notAsked.push(`Not asked, without a key: whether one is accepted, and what is wrong for its team. ${says}`);
+    if (needsNoKey)
+      examined.not_asked.push(
+        `Not asked, without a key: whether one is accepted, and what is wrong for its team. ${says}`,
+      );
     else add(says, EXIT.auth);
   } else if (examined.ready) {
     examined.key_state = await tryKey(client, target.apiKey).then(
@@ -123,10 +199,7 @@ async function look(session: Session, machine: Machine | undefined): Promise<{ e
       findings = await askFindings(client, target.apiKey, findings).catch((error) => note(error) ?? findings);
   }
   if (isInClear(url)) add(`${url} is not encrypted: whoever is on the way can read the key. Use https.`, EXIT.failed);
-  if (isHere) findings = withMachine(findings, await lookHere(machine, examined, add));
-  examined.findings = findings;
-  if (findings.some(({ severity }) => severity === 'error')) exitCode ||= EXIT.failed;
-  return { examined, exitCode };
+  return findings;
 }
 
 const OF_TEAM = 'accepted';

@@ -13,11 +13,24 @@ export interface MachineLook {
 /** The installation on this machine, which needs no key to be looked at. */
 export interface Machine {
   data: string;
-  /** Where its server listens, or would. */
+  /** Where its server listens, or would; undefined where nobody knows. */
   url: string | undefined;
+  /** Why that is not known to who may look. */
+  whyNoUrl?: string;
+  /** Its data folder is for root and the account of its service. */
+  mayLook: boolean;
   /** Only after everything else: as root, the process is the account of the service from here on. */
   look(): Promise<MachineLook>;
 }
 
+/** What was typed; a path that is whole. */
+export interface NamedMachine {
+  data?: string | undefined;
+  config?: string | undefined;
+}
+
 /** Finds it; the command line hands in what knows data folders, because these commands touch none. */
-export type FindMachine = (env: Readonly<Record<string, string | undefined>>) => Promise<Machine | undefined>;
+export type FindMachine = (
+  env: Readonly<Record<string, string | undefined>>,
+  named: NamedMachine,
+) => Promise<Machine | undefined>;

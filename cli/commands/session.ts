@@ -5,6 +5,7 @@ import {
   findTarget,
   listOfAdvice,
   mustRun,
+  type Advised,
   type Advices,
   type Client,
   type Target,
@@ -15,14 +16,18 @@ import {
   EXIT,
   explainFault,
   openTerminal,
+  callOf,
   processOf,
   sayOnLine,
   setOne,
+  type Chosen,
   type CommandProcess,
   type Explanation,
+  type Say,
   type Terminal,
 } from '../output/index.ts';
 import type { SayCommand } from '../families/family.ts';
+import { isCommon } from './common-options.ts';
 import { nameOptions } from './name-options.ts';
 import { tellWaits } from './tell-waits.ts';
 import { chosenBy, typeAgain } from './type-again.ts';
@@ -59,6 +64,8 @@ export interface CommonOptions {
 
 export interface Needs {
   key: boolean;
+  /** Where the installation listens whose data folder was named; its address may be unknown. */
+  installation?: { url: string | undefined };
   /** It draws a screen of its own, in which no other line may stand. */
   screen?: true;
 }
@@ -67,18 +74,22 @@ export interface Needs {
 export async function inSession(
   command: Command,
   options: CommonOptions,
-  { key: needsKey, screen: hasScreen }: Needs,
+  { key: needsKey, screen: hasScreen, installation }: Needs,
   perform: (session: Session) => Promise<void>,
 ): Promise<void> {
   const process = processOf(command);
   const terminal = terminalOf(process);
-  const sayOne = sayOnLine(chosenBy(command));
-  const say = (advices: Advices): string => listOfAdvice(advices).map(sayOne).join('\n');
+  const sayOne = exceptItself(command, sayOnLine(installation ? chosenAt(installation.url) : chosenBy(command)));
+  const say = (advices: Advices): string =>
+    listOfAdvice(advices)
+      .flatMap((advice) => sayOne(advice) ?? [])
+      .join('\n');
   const isJson = options.json ?? false;
   let inUse: Target | undefined;
   const work = async (): Promise<void> => {
     const { url, apiKey, data, profile } = options;
-    const target = (inUse = findTarget({ url, apiKey, data, profile, needsKey, env: process.env, cwd: process.cwd() }));
+    const named = { url, apiKey, data, profile, installation };
+    const target = (inUse = findTarget({ ...named, needsKey, env: process.env, cwd: process.cwd() }));
     if (needsKey && target.apiKey === undefined) throw noKey(target);
     const version = versionOf(command);
     // Whoever has several servers sees on which one something is about to change.
@@ -107,6 +118,27 @@ export function atTerminal(
   const process = processOf(command);
   const terminal = terminalOf(process);
   return report({ process, terminal, isJson: false }, () => perform(terminal, process));
+}
+
+const chosenAt = (url: string | undefined): Chosen => ({
+  options: url === undefined ? [] : [['--url', url]],
+  isKeyTyped: false,
+});
+
+/** Nobody is helped by what was just typed. */
+const exceptItself =
+  (command: Command, say: Say): Say =>
+  (advice) =>
+    advice.command && isTyped(command, advice.command) ? undefined : say(advice);
+
+function isTyped(command: Command, [called, ...words]: Advised): boolean {
+  const path = chainOf(command).slice(1);
+  if (callOf(called) !== path.map((one) => one.name()).join(' ')) return false;
+  // With options of its own it was another question.
+  const isPlain = command.options.every(
+    (option) => isCommon(option) || command.getOptionValueSource(option.attributeName()) !== 'cli',
+  );
+  return isPlain && words.every((word) => command.args.includes(word));
 }
 
 const terminalOf = ({ stdout: out, stderr: err, env }: CommandProcess): Terminal => openTerminal({ out, err, env });

@@ -44,13 +44,23 @@ export const broadcastProgressInWords = ({ recipients, excluded, total }: Broadc
   return `${recipients + excluded}${of}: ${recipients} emails, ${excluded} left out`;
 };
 
+const heldInWords = ({ reason, detail }: NonNullable<Broadcast['held']>): string =>
+  detail === null ? reason : `${reason}, ${detail}`;
+
+/** To how many recipients it came, in a few words. */
+const countsInWords = ({ counts }: AnswerOf<'getBroadcast'>): string =>
+  Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .map(([what, count]) => `${count} ${what}`)
+    .join(', ');
+
 /** Status, progress and what it waits for, in a line each. */
 export function broadcastInWords(broadcast: Broadcast): string[] {
   const { status, held } = broadcast;
   const [reason, next] = 'failed_reason' in broadcast ? [broadcast.failed_reason, broadcast.next_at] : [null, null];
   return [
     `${status}  ${broadcastProgressInWords(broadcast)}`,
-    ...(held === null ? [] : [`It is held: ${held.reason}.`]),
+    ...(held === null ? [] : [`It is held: ${heldInWords(held)}.`]),
     ...(reason === null ? [] : [`It failed: ${reason}.`]),
     ...(next === null ? [] : [`It goes on at ${next}: contacts get it at their local hour.`]),
   ];
@@ -65,11 +75,13 @@ const status: Field<Broadcast> = {
   words: ({ status: said, held }) => (held === null ? said : `${said}, held`),
   tone: ({ status: said, held }) => (held === null ? TONES[said] : 'bad'),
 };
+/** Of a list, in 80 columns too. */
 const progress: Field<Broadcast> = {
   name: 'recipients',
   label: 'Progress',
-  value: broadcastProgressInWords,
+  value: ({ recipients, excluded, total }) => `${recipients + excluded}${total === null ? '' : `/${total}`}`,
 };
+const progressOfOne: Field<Broadcast> = { ...progress, value: broadcastProgressInWords };
 const created: Field<Broadcast> = { name: 'created_at', label: 'Created', kind: 'time' };
 const scheduled: Field<Broadcast> = { name: 'scheduled_at', label: 'Scheduled', kind: 'time' };
 const sent: Field<Broadcast> = { name: 'sent_at', label: 'Sent', kind: 'time' };
@@ -78,7 +90,7 @@ const topic: Field<Broadcast> = { name: 'topic_id', label: 'Topic', kind: 'id' }
 const held: Field<Broadcast> = {
   name: 'held',
   label: 'Held',
-  value: ({ held: hold }) => (hold === null ? '' : `since ${hold.since}: ${hold.reason}`),
+  value: ({ held: hold }) => (hold === null ? '' : `since ${hold.since}: ${heldInWords(hold)}`),
 };
 const rest: Field<Broadcast>[] = [
   { name: 'excluded', label: 'Left out' },
@@ -177,7 +189,8 @@ export const broadcasts = {
     example: `broadcasts get ${ID}`,
     path: { broadcast_id: BROADCAST },
     fields: [
-      ...[id, name, status, progress, held],
+      ...[id, name, status, progressOfOne, held],
+      { name: 'counts', label: 'Came of it', value: countsInWords },
       { name: 'waiting_reason', label: 'Waits for' },
       { name: 'next_at', label: 'Goes on', kind: 'time' },
       { name: 'failed_reason', label: 'Failed' },
@@ -262,7 +275,10 @@ export const broadcasts = {
       summary: 'stop a broadcast; what was created already goes out',
       example: `broadcasts cancel ${ID}`,
       path: { broadcast_id: BROADCAST },
-      only: { when: isUnderWay, says: 'only one that is scheduled, queued or being sent' },
+      only: {
+        when: (broadcast: Broadcast) => isUnderWay(broadcast) || broadcast.held !== null,
+        says: 'only one that is scheduled, queued, being sent or held',
+      },
       done: 'Canceled',
       destroys: {
         says: 'cancel the broadcast for good; emails that were created already go out',

@@ -59,6 +59,9 @@ function callIn(line: string): Advised | undefined {
   return undefined;
 }
 
+/** The words behind `rasket` that call it, as one text. */
+export const callOf = (called: Advised[0]): string => wordsOf(called).join(' ');
+
 /** The words behind `rasket` that call it. */
 function wordsOf(called: Advised[0]): string[] {
   if (isByHand(called)) return called.split(' ');

@@ -218,6 +218,9 @@ const BY_REASON: Readonly<Record<string, Advice>> = {
   },
 };
 
+/** What helps against a reason that stands beside other things. */
+export const adviceOfReason = (reason: string): Advice | undefined => BY_REASON[reason];
+
 /** What is advised to whoever was refused. */
 export function adviceFor(fault: ApiFault, key?: KeyInUse): readonly Advice[] {
   const { operation, sent, body } = fault;

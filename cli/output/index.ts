@@ -2,7 +2,7 @@
  * What people and programs read: tables, items, JSON, and faults in words. It promises that nothing a stranger wrote
  * reaches the terminal as a control character; it never calls the API.
  */
-export { commandsIn, isByHand, keyOf, sayOnLine, type Chosen, type Say } from './advice.ts';
+export { callOf, commandsIn, isByHand, keyOf, sayOnLine, type Chosen, type Say } from './advice.ts';
 export { clean, cleanJson, cleanLines } from './clean.ts';
 export { CliFault } from './cli-fault.ts';
 export { processOf, type CommandProcess } from './command-process.ts';
@@ -22,7 +22,7 @@ export {
 } from './items.ts';
 export { setOne, type KeyInUse } from './key-advice.ts';
 export { formatPairs, formatTable, openTable, type Column, type Table } from './table.ts';
-export { listFor } from './fault-advice.ts';
+export { adviceOfReason, listFor } from './fault-advice.ts';
 export { fitProse } from './prose.ts';
 export { openTerminal, type Style, type Terminal, type TerminalInput } from './terminal.ts';
 export { formatTime } from './time.ts';

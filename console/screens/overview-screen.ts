@@ -1,4 +1,4 @@
-import { ApiFault, type Advice, type AnswerOf } from '../../cli/client/index.ts';
+import { anotherProgram, ApiFault, type Advice, type AnswerOf } from '../../cli/client/index.ts';
 import { toneOfFinding, usage, usageInWords, type Tone } from '../../cli/families/index.ts';
 import { clean, sayOnLine, styleOf } from '../../cli/output/index.ts';
 import { bars, bold, clockOf, faint, gauge, shownWidth, wrap } from '../draw/text.ts';
@@ -78,7 +78,9 @@ export class OverviewScreen implements Screen {
   /** A server that is not ready answers as an error and yet says everything. */
   async #ready(signal: AbortSignal): Promise<Pick<AnswerOf<'getReady'>, 'checks'> & { findings?: readonly unknown[] }> {
     try {
-      return await this.#host.client.call('getReady', {}, signal);
+      const ready = await this.#host.client.call('getReady', {}, signal);
+      if (Array.isArray(ready.checks)) return ready;
+      throw anotherProgram(this.#host.client.url);
     } catch (error) {
       if (error instanceof ApiFault && 'checks' in error.body) return error.body as never;
       throw error;
@@ -96,7 +98,7 @@ export class OverviewScreen implements Screen {
     return [
       ...this.#health().flatMap((line) => wrap(line, columns)),
       '',
-      ...(metrics ? this.#mail(metrics, height, columns) : [faint('  Loading …')]),
+      ...(metrics ? this.#mail(metrics, height, columns) : this.#fault === '' ? [faint('  Loading …')] : []),
       '',
       ...this.#queue(rows >= 28 ? 6 : 3).flatMap((line) => wrap(line, columns)),
       ...this.#attention().flatMap((line) => wrap(line, columns)),
@@ -110,7 +112,7 @@ export class OverviewScreen implements Screen {
 
   #health(): string[] {
     const { version, checks, findings = [], at } = this.#seen;
-    if (!checks) return [faint('  Loading …')];
+    if (!checks) return [this.#fault === '' ? faint('  Loading …') : this.#tone('bad', `  ✗ ${clean(this.#fault)}`)];
     const failed = checks.filter(({ ok }) => !ok);
     const isReady = failed.length === 0;
     const [state, ...wrong] = [

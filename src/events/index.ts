@@ -23,6 +23,7 @@ export { eventIdOf, publicEventId } from './event-id.ts';
 export { isByMachine, type NewEvent } from './new-event.ts';
 export type { ContactData, DomainData, EventData, Happening, ReceivedData, SuppressionData } from './event-data.ts';
 export { COUNTERS, countedAs, countersOf, noCounts, type Counter, type Counts } from './counters.ts';
+export { shardOf } from './metric-counts.store.ts';
 export { DAY_MINUTES, domainScope, QUARTER_MINUTES, TEAM_SCOPE } from './metric-counts.ts';
 export { LAST_EVENTS, statesBefore, foldLastEvent } from './last-event.ts';
 export type { LastEvent } from './last-event.ts';

@@ -26,7 +26,7 @@ export async function countEvents(tx: Executor, ids: Ids, events: readonly NewEv
 const shards = new WeakMap<Ids, number>();
 
 /** Any number of this process's own: two nodes that meet on one only wait for each other. */
-function shardOf(ids: Ids): number {
+export function shardOf(ids: Ids): number {
   let shard = shards.get(ids);
   if (shard === undefined) shards.set(ids, (shard = Number.parseInt(ids.hex(2), 16) & 0x7fff));
   return shard;

@@ -15,7 +15,8 @@ import {
   updateBroadcast,
 } from '../resources/broadcasts/index.ts';
 import { testBroadcast } from '../flow/campaigns/index.ts';
-import { pageOf, type Operations } from './operation.ts';
+import { freeBroadcastMail } from '../flow/mail/queue-admin/index.ts';
+import { pageOf, type OperationCtx, type Operations } from './operation.ts';
 
 export const broadcasts = {
   createBroadcast: (ctx, { body }) => createBroadcast(ctx, body),
@@ -24,8 +25,8 @@ export const broadcasts = {
   updateBroadcast: (ctx, { path, body }) => updateBroadcast(ctx, path.broadcast_id, body),
   deleteBroadcast: (ctx, { path }) => deleteBroadcast(ctx, path.broadcast_id),
   sendBroadcast: (ctx, { path, body }) => sendBroadcast(ctx, path.broadcast_id, body),
-  cancelBroadcast: (ctx, { path }) => cancelBroadcast(ctx, path.broadcast_id),
-  resumeBroadcast: (ctx, { path }) => resumeBroadcast(ctx, path.broadcast_id),
+  cancelBroadcast: (ctx, { path }) => thenFreeMail(ctx, cancelBroadcast(ctx, path.broadcast_id)),
+  resumeBroadcast: (ctx, { path }) => thenFreeMail(ctx, resumeBroadcast(ctx, path.broadcast_id)),
   duplicateBroadcast: (ctx, { path }) => duplicateBroadcast(ctx, path.broadcast_id),
   listBroadcastRecipients: (ctx, { path, query }) =>
     listBroadcastRecipients(ctx, path.broadcast_id, query, pageOf(query)),
@@ -36,3 +37,13 @@ export const broadcasts = {
   testBroadcast: (ctx, { path, body }) => testBroadcast(ctx, ctx.services.accept, path.broadcast_id, body),
   runBroadcastChecks: (ctx, { path }) => getBroadcastChecklist(ctx, path.broadcast_id),
 } satisfies Partial<Operations>;
+
+/** The mail of a broadcast that was held goes on with it, or is taken out of the queue. */
+async function thenFreeMail<Answer extends { id: string }>(
+  { store, services }: OperationCtx,
+  change: Promise<Answer>,
+): Promise<Answer> {
+  const answer = await change;
+  if ((await freeBroadcastMail(store, answer.id)) > 0) services.wakeQueue();
+  return answer;
+}

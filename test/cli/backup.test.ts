@@ -18,58 +18,69 @@ afterEach(() => desk.clear());
 
 describe('rasket backup', () => {
   // skipped because a PostgreSQL database is backed up there
-  it.skipIf(driver === 'pg')('makes a folder that sends what waited, made while mail is accepted', async () => {
-    // Accepts and sends nothing: all of it waits. What is large is kept in files, the rest in the database.
-    await using scene = await startScene({ roles: ['http'] });
-    const mail = await mailIn(scene);
-    const content = Buffer.from('kept in the backup').toString('base64');
-    const attachments = [{ filename: 'kept.txt', content }];
-    const waiting = await mail.send('x@one.example', { attachments, html: `<p>${'y'.repeat(400_000)}</p>` });
-    const pictures = [pngOf(6, 2), pngOf(6, 2, { padding: 400_000 })];
-    const images: string[] = [];
-    for (const body of pictures)
-      images.push((await scene.api('POST', '/images', { key: mail.team.key, body })).body.id as string);
-    fs.writeFileSync(`${scene.dataDir}/office.key`, 'of a name server');
-    const [made, ...during] = await Promise.all([
-      desk.rasket(['backup', 'copies/monday', '--data', scene.dataDir]),
-      ...Array.from({ length: 20 }, (_, n) => mail.send(`during${n}@one.example`, { attachments })),
-    ]);
-    expect(made, made.stderr).toMatchObject({ code: 0, stderr: '' });
-    expect(during).toHaveLength(20);
-    expect(fs.readdirSync(desk.at('copies'))).toEqual(['monday']);
-    const folder = desk.at('copies/monday');
-    expect(fs.readdirSync(folder).sort()).toEqual([
-      'blobs',
-      'installation.id',
-      'instance.key',
-      'office.key',
-      'rasket.db',
-    ]);
-    expect(fs.statSync(folder).mode & 0o777).toBe(0o700);
-    expect(fs.statSync(`${folder}/instance.key`).mode & 0o777).toBe(0o600);
-    expectOneLine(
-      await desk.rasket(['backup', 'copies/monday', '--data', scene.dataDir]),
-      /has files in it; name a new/,
-    );
-    const after = await mail.send('after@one.example');
-    await scene.app.close(0);
+  it.skipIf(driver === 'pg')(
+    'makes a folder that sends what waited once confirmed, made while mail is accepted',
+    async () => {
+      // Accepts and sends nothing: all of it waits. What is large is kept in files, the rest in the database.
+      await using scene = await startScene({ roles: ['http'] });
+      const mail = await mailIn(scene);
+      const content = Buffer.from('kept in the backup').toString('base64');
+      const attachments = [{ filename: 'kept.txt', content }];
+      const waiting = await mail.send('x@one.example', { attachments, html: `<p>${'y'.repeat(400_000)}</p>` });
+      const pictures = [pngOf(6, 2), pngOf(6, 2, { padding: 400_000 })];
+      const images: string[] = [];
+      for (const body of pictures)
+        images.push((await scene.api('POST', '/images', { key: mail.team.key, body })).body.id as string);
+      fs.writeFileSync(`${scene.dataDir}/office.key`, 'of a name server');
+      const [made, ...during] = await Promise.all([
+        desk.rasket(['backup', 'copies/monday', '--data', scene.dataDir]),
+        ...Array.from({ length: 20 }, (_, n) => mail.send(`during${n}@one.example`, { attachments })),
+      ]);
+      expect(made, made.stderr).toMatchObject({ code: 0, stderr: '' });
+      expect(during).toHaveLength(20);
+      expect(fs.readdirSync(desk.at('copies'))).toEqual(['monday']);
+      const folder = desk.at('copies/monday');
+      expect(fs.readdirSync(folder).sort()).toEqual([
+        'blobs',
+        'copy-made-at',
+        'installation.id',
+        'instance.key',
+        'office.key',
+        'rasket.db',
+      ]);
+      expect(fs.statSync(folder).mode & 0o777).toBe(0o700);
+      expect(fs.statSync(`${folder}/instance.key`).mode & 0o777).toBe(0o600);
+      expectOneLine(
+        await desk.rasket(['backup', 'copies/monday', '--data', scene.dataDir]),
+        /has files in it; name a new/,
+      );
+      const after = await mail.send('after@one.example');
+      await scene.app.close(0);
 
-    const { config, clock, log } = scene.app.world;
-    const app = await startApp({ config, dataDir: folder, clock, log, version: '0.0.0-test', roles: ['delivery'] });
-    await app.queue?.idle();
-    const arrived = scene.sink.messages.filter(({ rcptTo }) => rcptTo.join() === 'x@one.example');
-    expect(arrived).toHaveLength(1);
-    const bytes = arrived[0]?.data.toString('latin1') ?? '';
-    expect(bytes).toContain(content);
-    expect(bytes).toMatch(/^DKIM-Signature:/m);
-    const states = await app.world.db.all<{ id: string; last_event: string }>('select id, last_event from emails');
-    expect(states.find(({ id }) => id === waiting)?.last_event).toBe('delivered');
-    expect(new Set(states.map((row) => row.last_event))).toEqual(new Set(['delivered']));
-    expect(states.map(({ id }) => id)).not.toContain(after);
-    const kept = await Promise.all(images.map((id) => readContent(app.world, `${id}/image`)));
-    expect(kept.map((bytes, i) => pictures[i]?.equals(bytes))).toEqual([true, true]);
-    await app.close(0);
-  });
+      const looked = await desk.rasket(['doctor'], { env: { RASKET_DATA: folder } });
+      expect(looked.stdout).toMatch(/\brestored\b.*rasket sending on/s);
+      // Before any server: the confirmation is about the copy, and stays.
+      const shown = await desk.rasket(['sending', '--data', folder]);
+      expect(shown.stdout).toMatch(/^Sending is off: restored from a backup of 2.*, not confirmed\.\n$/);
+      const confirmed = await desk.rasket(['sending', 'on', '--data', folder]);
+      expect(confirmed.stdout).toBe('Sending is on.\n');
+      const { config, clock, log } = scene.app.world;
+      const app = await startApp({ config, dataDir: folder, clock, log, version: '0.0.0-test', roles: ['delivery'] });
+      await app.queue?.idle();
+      const arrived = scene.sink.messages.filter(({ rcptTo }) => rcptTo.join() === 'x@one.example');
+      expect(arrived).toHaveLength(1);
+      const bytes = arrived[0]?.data.toString('latin1') ?? '';
+      expect(bytes).toContain(content);
+      expect(bytes).toMatch(/^DKIM-Signature:/m);
+      const states = await app.world.db.all<{ id: string; last_event: string }>('select id, last_event from emails');
+      expect(states.find(({ id }) => id === waiting)?.last_event).toBe('delivered');
+      expect(new Set(states.map((row) => row.last_event))).toEqual(new Set(['delivered']));
+      expect(states.map(({ id }) => id)).not.toContain(after);
+      const kept = await Promise.all(images.map((id) => readContent(app.world, `${id}/image`)));
+      expect(kept.map((bytes, i) => pictures[i]?.equals(bytes))).toEqual([true, true]);
+      await app.close(0);
+    },
+  );
 
   // runs only with PostgreSQL, which has a backup of its own
   it.runIf(driver === 'pg')('says what to copy where the database is a server’s', async () => {

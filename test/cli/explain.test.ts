@@ -222,3 +222,26 @@ it('what a stranger wrote never steers the terminal', async () => {
   const { stdout } = await speak(['explain', ID, '--transcript'], answer, { columns: 100 });
   expect(stdout).not.toContain('\u001B[2J');
 });
+
+it('says what machines did, and who left by it', async () => {
+  const open = { ipAddress: '192.0.2.1', userAgent: 'Mozilla/5.0', timestamp: at(2) };
+  const click = { ...open, link: 'https://example.com/' };
+  const events = [
+    event(4, 'email.unsubscribed'),
+    event(3, 'email.clicked', { click, machine: true }),
+    event(2, 'email.opened', { open, machine: true }),
+    event(1, 'email.opened', { open }),
+  ];
+  const answer = telling(email({ last_event: 'opened' }), events, { data: [], pending: [] });
+  const { stdout } = await speak(['explain', ID], answer);
+  expect(stdout).toContain(`${at(1)}
+  Opened.
+${at(2)}
+  Opened, by a machine: it counts as nobody.
+${at(3)}
+  A link was clicked, by a machine: it counts as nobody.
+  https://example.com/
+${at(4)}
+  Its reader unsubscribed by it.
+`);
+});

@@ -155,7 +155,7 @@ describe('on the machine of an installation', () => {
     const without = { env: { ...env, RASKET_API_KEY: undefined, RASKET_URL: undefined } };
 
     const stopped = await desk.run(['doctor', '--json'], without);
-    expect(stopped.code, stopped.stdout).toBe(69);
+    expect(stopped.code, stopped.stdout).toBe(1);
     const said = JSON.parse(stopped.stdout);
     expect(said.findings.map(({ code }: { code: string }) => code)).toEqual([
       'delivery_not_running',
@@ -173,9 +173,57 @@ describe('on the machine of an installation', () => {
     expect(running.stdout).toContain(`port ${port} has another program`);
     expect(running.stdout).toMatch(/The certificate .*expired\.pem expired at/);
     expect(running.stdout).toMatch(/This machine +\S*data, /);
+    expect(running.stdout).not.toContain('rasket doctor');
     expect(running.stdout).toMatch(/Not asked, without a key: .*rasket login --url http:\/\/127\.0\.0\.1:\d+/);
     expect(running.stdout).toMatch(/database.*ok/);
     await server.stop();
     await new Promise<void>((done) => other.close(() => done()));
+  });
+
+  it('doctor takes folder and settings by --data and --config, and asks for no key where no port is known', async () => {
+    const database = await desk.database();
+    const data = desk.at('typed');
+    const file = desk.write(
+      'typed.toml',
+      '[http]\nport = 0\n[smtp]\nhost = "127.0.0.1"\n[submission]\nports = [0]\ntls_ports = []\n[receiving]\nports = []\n',
+    );
+    // What is set for the shell is for another server.
+    const env = {
+      ...database,
+      RASKET_DATA: desk.at('other'),
+      RASKET_URL: 'http://127.0.0.1:9',
+      RASKET_API_KEY: 'rk_other',
+    };
+    expect((await desk.rasket(['init', '--data', 'typed'], { env })).code).toBe(0);
+    const doctor = (...more: string[]) => desk.run(['doctor', '--data', 'typed', ...more], { env });
+
+    const stopped = await doctor('--config', 'typed.toml');
+    expect(stopped.code, stopped.stdout).toBe(1);
+    expect(stopped.stdout).toMatch(new RegExp(`^This machine +${data}$`, 'm'));
+    expect(stopped.stdout).toContain(`rasket serve --data ${data} --config ${file}`);
+    expect(stopped.stdout).toMatch(/Not asked: the server.*http\.port is 0/);
+    for (const asked of ['login', 'API key is set', '127.0.0.1:', 'rasket doctor'])
+      expect(stopped.stdout).not.toContain(asked);
+    const { url, problems } = JSON.parse((await doctor('--config', 'typed.toml', '--json')).stdout);
+    expect([url, problems]).toEqual([null, []]);
+
+    const server = await desk.serve(['serve', '--data', 'typed', '--config', 'typed.toml'], { env: database });
+    const running = await doctor('--config', 'typed.toml');
+    expect(running.code, running.stdout).toBe(0);
+    expect(running.stdout).toMatch(/^Server +http:\/\/127\.0\.0\.1:\d+ \(that of this machine\)$/m);
+    expect(running.stdout).toMatch(/^API key +none$/m);
+    expect(running.stdout).toMatch(/database.*ok/);
+    await server.stop();
+
+    const missing = await doctor('--config', 'nowhere.toml');
+    expect(missing.code).toBe(1);
+    expect(missing.stdout).toContain('nowhere.toml');
+    expect(missing.stdout).not.toContain('login');
+    expect(
+      await desk.rasket(['doctor', '--config', 'typed.toml'], { env: { ...env, RASKET_DATA: undefined } }),
+    ).toMatchObject({
+      code: 64,
+      stderr: expect.stringMatching(/--config .*--data/),
+    });
   });
 });

@@ -1,5 +1,7 @@
+import net, { type AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import type { Asked, Reply } from './contract-server.ts';
+import { runInProcess } from './in-process.ts';
 import { speak } from './spoken.ts';
 
 const ID = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77';
@@ -152,6 +154,11 @@ const PLACES: [words: string[], answer: (asked: Asked) => Reply, command: string
   [['doctor'], () => refused(401, 'invalid_api_key', 'The API key is not valid.'), 'rasket login'],
 ];
 
+const at = (url: string) => ({
+  env: { ...process.env, RASKET_URL: url, RASKET_API_KEY: 'rk_test' },
+  cwd: process.cwd(),
+});
+
 describe('a line that says what to type next', () => {
   it('doctor and ready say that another program answers where its answer is no readiness', async () => {
     for (const command of ['doctor', 'ready']) {
@@ -159,6 +166,18 @@ describe('a line that says what to type next', () => {
       expect(`${stdout}${stderr}`).toContain('answered, but is no rasket: another program listens there');
       expect(code).toBe(69);
     }
+  });
+
+  it('doctor helps where ready finds nothing out, and never advises itself', async () => {
+    const server = net.createServer((socket) => socket.on('error', () => undefined).destroy());
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const ready = await runInProcess(['ready'], at(url));
+    expect(ready).toMatchObject({ code: 69, stderr: expect.stringContaining(`rasket doctor --url ${url}`) });
+    const doctor = await runInProcess(['doctor'], at(url));
+    expect(doctor).toMatchObject({ code: 69, stdout: expect.stringContaining('broke before the answer came') });
+    expect(doctor.stdout + doctor.stderr).not.toContain('rasket doctor');
+    await new Promise<void>((done) => server.close(() => done()));
   });
 
   it('commands of findings go to the server that was asked, and what is typed on its machine stands as it was told', async () => {

@@ -65,7 +65,7 @@ describeAtTerminal('the life of the console', () => {
   ])('%s in answer to everything ends no screen', async (_, status, body) => {
     const server = await startAnswering(() => ({ status, body }));
     await using seat = await Seat.take({ url: server.url, key: 'rk_x' });
-    await seat.sees(/^ overview/m, status === 200 ? 'something that is not rasket’s' : server.url);
+    await seat.sees(/^ overview/m, status === 200 ? 'is no rasket: another program listens' : server.url);
     for (const [at, name] of SECTIONS.entries()) {
       await seat.press(String((at + 2) % 10));
       await seat.sees(new RegExp(`^ ${name}`, 'm'));
@@ -111,7 +111,7 @@ String.prototype.padEnd = function (...given) {
     await seat.sees(IS_THERE);
     isStrange = true;
     await seat.press('r');
-    await seat.sees('something that is not rasket’s');
+    await seat.sees('is no rasket: another program listens');
     isStrange = false;
     await seat.press('r');
     await seat.sees('✓ ready', IS_THERE);

@@ -119,6 +119,10 @@ const plants: Record<string, Record<string, string>[]> = {
     { 'README.md': 'Read [the map](src/MAP.md).' },
     { 'src/flows.md': 'Read `flow/mail/queue/claim.ts`.' },
   ],
+  'every test that a README calls by its title exists': [
+    { 'README.md': 'Held by `test/app.test.ts` “starts”.' },
+    { 'README.md': 'Held by `test/app.test.ts` “starts”, “ends”.', 'test/app.test.ts': "it('starts', () => {});\n" },
+  ],
   'a file or function that the map names stands where it says': [
     { 'src/README.md': 'Read `app` of `resources/emails/index.ts`.' },
     { 'src/flows.md': '1. `sendEmail` (`resources/emails/send-email.ts`)' },

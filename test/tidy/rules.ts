@@ -1,4 +1,4 @@
-import { findDeadCitations } from './citations.ts';
+import { findDeadCitations, findUntitledTests } from './citations.ts';
 import { findUnknownContractWords } from './contract-words.ts';
 import { findFamilyGaps } from './families.ts';
 import { findFixedSchedules } from './fixed-days.ts';
@@ -25,6 +25,7 @@ export const rules: Rule[] = [
   { promise: 'a table is written by the stores of one folder', find: findSecondWriters },
   { promise: 'a write names its table in its first words', find: findUnheardWrites },
   { promise: 'every path that a README cites exists', find: findDeadCitations },
+  { promise: 'every test that a README calls by its title exists', find: findUntitledTests },
   { promise: 'a file or function that the map names stands where it says', find: findNamesOutOfPlace },
   { promise: 'a family has the same name in every tree', find: findFamilyGaps },
   { promise: 'the contract has no word that a validator would skip', find: findUnknownContractWords },

@@ -13,6 +13,8 @@ export function addBroadcastCommands(program: Command): void {
         add: (command) => command.option('--watch', 'show how far it is, until all its emails are created'),
         run: async (...call) => (await import('./send.ts')).runSend(...call),
       },
+      checklist: { run: async (...call) => (await import('./checklist.ts')).runChecklist(...call) },
+      checks: { run: async (...call) => (await import('./checklist.ts')).runChecklist(...call) },
     },
   });
   for (const family of [broadcastRecipients, broadcastExclusions, broadcastLinks]) declareFamily(program, family);

@@ -1,5 +1,5 @@
 import type { NotReadyObject, ReadyCheck, ReadyObject } from '../../../src/contract/index.ts';
-import { ApiFault, NAME_IT, NoAnswer, type Client } from '../../client/index.ts';
+import { anotherProgram, ApiFault, type Client } from '../../client/index.ts';
 import { readiness } from '../../families/system.ts';
 import { columnsOfFindings, findingRows } from '../../families/findings.ts';
 import { EXIT, formatTable, tableColumns, type Terminal } from '../../output/index.ts';
@@ -21,8 +21,7 @@ export async function askReady(client: Client): Promise<ReadyObject | NotReadyOb
   try {
     const ready = await client.call('getReady', {});
     if (Array.isArray(ready.checks) && Array.isArray(ready.failed)) return ready;
-    const cause = `${client.url} answered, but is no rasket: another program listens there.`;
-    throw new NoAnswer({ url: client.url, cause, advice: NAME_IT });
+    throw anotherProgram(client.url);
   } catch (error) {
     if (error instanceof ApiFault && 'checks' in error.body) return error.body as unknown as NotReadyObject;
     throw error;

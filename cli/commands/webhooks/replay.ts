@@ -138,12 +138,19 @@ async function listUndelivered(
   const found: Undelivered[] = [];
   const retried: string[] = [];
   let left = 0;
-  for (const { id, status, endpoint } of await endpointsOf(session, only)) {
+  for (const { id, status, endpoint, events_parked: parked } of await endpointsOf(session, only)) {
     const events: Undelivered[] = [];
     for (const kind of kinds) events.push(...(await eventsOf(session, kind, { webhook: id, since: since[kind] })));
     if (status === 'enabled') {
       found.push(...events);
       if (kinds.includes('failed')) retried.push(...(await tellRetried(session, id)));
+    }
+    if (status !== 'enabled' && !kinds.includes('parked') && parked > 0) {
+      session.terminal.progress('');
+      session.terminal.warn(
+        `rasket: ${id} (${endpoint}) is disabled, and ${count(parked, ['parked'])} wait there, which --failed leaves. ` +
+          session.say({ ...enable(id), words: 'Enable it, and replay them with --parked' }),
+      );
     }
     if (status !== 'enabled' && events.length > 0) {
       session.terminal.progress('');

@@ -1,7 +1,9 @@
 import { createLeasedLoop, leasesOf, type LeasedLoop } from '../../platform/work-loop/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { claimDueBroadcasts, nextBroadcastAt, type BroadcastRow } from '../../resources/broadcasts/index.ts';
+import { broadcastsInQueue } from '../mail/queue/index.ts';
 import { createCarryBroadcast } from './carry-broadcast.ts';
+import { judgeBroadcasts } from './judge-broadcasts.ts';
 
 export type Broadcasts = LeasedLoop;
 
@@ -18,6 +20,8 @@ export function createBroadcastLoop(world: World, wakeQueue: () => void): Broadc
     describe: ({ id }) => ({ broadcastId: id }),
     lease: { owner, ms: leaseSeconds * 1000, leases: leasesOf(db, 'broadcasts') },
     async claim({ limit }, lease) {
+      // Before the claim, and once a look: most broadcasts have all their emails in the queue before the first of them bounces.
+      await judgeBroadcasts(world, await broadcastsInQueue(db));
       const items = await db.tx((tx) => claimDueBroadcasts(tx, { ...lease, limit }));
       const nextAt = (): Promise<number | undefined> => nextBroadcastAt(db, lease.now);
       return { items, left: items.length === limit ? 'more' : 'nothing', nextAt };

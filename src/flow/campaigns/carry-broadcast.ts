@@ -8,6 +8,7 @@ import {
   type BroadcastRow,
   type Obstacle,
 } from '../../resources/broadcasts/index.ts';
+import { judgeBroadcasts } from './judge-broadcasts.ts';
 import type { Pass } from './pass.ts';
 import { endPass, readPass, startPass } from './passes.ts';
 import { readRoute, type Route } from './read-route.ts';
@@ -74,7 +75,7 @@ export function createCarryBroadcast(
     const pause = (until: number, reason: Obstacle | undefined): Promise<void> =>
       pauseBroadcast(db, { id: broadcast.id, owner, until, reason });
     for (let page = 0; page < PAGES_A_TURN; page++) {
-      if (signal.aborted) return;
+      if (signal.aborted || (await judgeBroadcasts(world, [broadcast.id])).size > 0) return;
       const reason = await whyWaits(broadcast, route);
       if (reason) return pause(clock.now() + PAUSE_MS[reason], reason);
       const limit = pageSize(broadcast.rate_per_minute);

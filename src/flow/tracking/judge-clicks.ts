@@ -5,13 +5,15 @@ import { burstsAmong, isSoonAfterArrival } from '../../protocol/machine-opens/in
 import { emailRowsByIds, recordEmailEvents, type EmailEvent } from '../../resources/emails/index.ts';
 import { clicksRecorded, emptyHistory, historiesOf } from './history.store.ts';
 import { readingOf } from './reading.ts';
-import { oldestClickAt, removeClicks, takeClicks, waitingClicksOf } from './tracked-clicks.store.ts';
+import { oldestClickAt, removeClicks, takeClicks, waitingClicksOf, type Sought } from './tracked-clicks.store.ts';
 
 /** What another node has noted reaches the database within this time, unless that is down. */
 const LAG_MS = 2000;
 /** What a node left behind that is no more. */
 const POLL_MS = 10_000;
-const BATCH_MAX = 512;
+/** Emails with a click or two, as usual, or the many of one that is scanned again and again. */
+const OLDEST_MAX = 64;
+const BATCH_MAX = 1024;
 
 /**
  * Tells clicks of people from a burst, as a mail gateway makes that follows every link, once whatever belongs to the burst
@@ -52,10 +54,10 @@ export function createClickJudge(world: World, allNotedUntil: () => number): Wor
   /** Answers whether there may be more. */
   async function judgeOrGiveUp(until: number): Promise<boolean> {
     try {
-      const count = await world.db.tx((tx) => judge(world, tx, until, batchMax));
-      const mayBeMore = count === batchMax;
+      const sought = { until, oldest: Math.min(OLDEST_MAX, batchMax), limit: batchMax };
+      const count = await world.db.tx((tx) => judge(world, tx, sought));
       batchMax = BATCH_MAX;
-      return mayBeMore;
+      return count > 0;
     } catch (error) {
       if (isDatabaseSetback(error)) throw error;
       // Some click cannot be written: smaller and smaller batches find out which.
@@ -68,7 +70,7 @@ export function createClickJudge(world: World, allNotedUntil: () => number): Wor
   async function giveUp(until: number, error: unknown): Promise<void> {
     batchMax = BATCH_MAX;
     const [click] = await world.db.tx(async (tx) => {
-      const taken = await takeClicks(tx, until, 1);
+      const taken = await takeClicks(tx, { until, oldest: 1, limit: 1 });
       await removeClicks(
         tx,
         taken.map(({ id }) => id),
@@ -80,8 +82,8 @@ export function createClickJudge(world: World, allNotedUntil: () => number): Wor
 }
 
 /** Makes events of clicks up to a time; answers how many it took. */
-async function judge(world: World, tx: Executor, until: number, limit: number): Promise<number> {
-  const taken = await takeClicks(tx, until, limit);
+async function judge(world: World, tx: Executor, sought: Sought): Promise<number> {
+  const taken = await takeClicks(tx, sought);
   const [first] = taken;
   if (!first) return 0;
   const { scanner_seconds: scannerSeconds, burst_seconds: burstSeconds } = world.config.tracking;
@@ -91,7 +93,7 @@ async function judge(world: World, tx: Executor, until: number, limit: number): 
   const histories = await historiesOf(tx, ids);
   // In this order: what another node judges in between is recorded.
   const waiting = await waitingClicksOf(tx, ids);
-  const recorded = await clicksRecorded(tx, ids, { from: first.at - burstMs, until: until + burstMs });
+  const recorded = await clicksRecorded(tx, ids, { from: first.at - burstMs, until: sought.until + burstMs });
   const bursts = new Map(
     ids.map((id) => [id, burstsAmong([...(waiting.get(id) ?? []), ...(recorded.get(id) ?? [])], burstMs)]),
   );

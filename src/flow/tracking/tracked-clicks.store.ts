@@ -28,11 +28,25 @@ export async function waitingAmong(tx: Executor, ids: readonly string[]): Promis
   return new Set(rows.map((row) => row.id));
 }
 
-/** Takes the clicks up to a time that have waited longest, at most `limit`; another node's are passed over. */
-export async function takeClicks(tx: Executor, until: number, limit: number): Promise<Click[]> {
+export interface Sought {
+  /** Only those that were clicked by then. */
+  until: number;
+  /** So many of those that have waited longest say whose clicks are taken. */
+  oldest: number;
+  /** At most so many are taken. */
+  limit: number;
+}
+
+/**
+ * Takes the clicks of emails whose clicks have waited longest, of each email as many as there are: to judge one, all of its
+ * email are read. Another node's are passed over.
+ */
+export async function takeClicks(tx: Executor, { until, oldest, limit }: Sought): Promise<Click[]> {
   const lock = tx.dialect === 'pg' ? ' for update skip locked' : '';
-  const sql = `select * from tracked_clicks where clicked_at <= ? order by clicked_at, id limit ?${lock}`;
-  return (await tx.all<ClickRow>(sql, [until, limit])).map(clickOf);
+  const sql = `select * from tracked_clicks where clicked_at <= ? and email_id in (
+      select email_id from tracked_clicks where clicked_at <= ? order by clicked_at, id limit ?)
+    order by clicked_at, id limit ?${lock}`;
+  return (await tx.all<ClickRow>(sql, [until, until, oldest, limit])).map(clickOf);
 }
 
 /** All that waits of these emails, taken or not. */

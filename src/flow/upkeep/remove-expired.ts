@@ -8,6 +8,7 @@ import { removeSharesOf } from '../../resources/shares/index.ts';
 import { expiredEmailIds, teamsWithExpired } from './expired.store.ts';
 import { removeCaptured } from '../mail/capture/index.ts';
 import { expiriesOf, type Expiry } from './expiries.ts';
+import { removeReport } from './remove-reports.ts';
 import { createRoundRobin, pickTeams } from './round-robin.ts';
 
 export interface Removed {
@@ -15,6 +16,8 @@ export interface Removed {
   received: number;
   events: number;
   caught: number;
+  /** Rows of the reports of broadcasts. */
+  reported: number;
   /** Pages of the database file given back to the system. */
   pages: number;
 }
@@ -44,7 +47,7 @@ export function createRemoval(store: Store): () => Promise<Removed> {
   const roundRobin = createRoundRobin(BATCHES_MAX);
 
   return async () => {
-    const removed: Removed = { emails: 0, received: 0, events: 0, caught: 0, pages: 0 };
+    const removed: Removed = { emails: 0, received: 0, events: 0, caught: 0, reported: 0, pages: 0 };
     const teams = await pickTeams(await expiriesOf(store, warnOf), (some) => teamsWithExpired(store.db, some));
     await roundRobin(teams, (team) => removeBatch(team, removed));
     removed.pages = await giveBack(store);
@@ -70,9 +73,11 @@ export function createRemoval(store: Store): () => Promise<Removed> {
     const received = await removeReceived(team, removed);
     const caught = await removeCaptured(store.db, team, BATCH);
     await removeBlobs(store, caught);
+    const report = await removeReport(store, team, BATCH);
     removed.events += events;
     removed.caught += caught.length;
-    return isMore || received === BATCH || events === BATCH || caught.length === BATCH;
+    removed.reported += report.rows;
+    return isMore || received === BATCH || events === BATCH || caught.length === BATCH || report.isMore;
   }
 
   /** What was received is done with from the first; answers how much there was. */

@@ -27,6 +27,15 @@ export function integer(range: { min: number; max: number; unit: string }): Kind
   );
 }
 
+/** A share in per cent, with decimals. */
+export function percent(): Kind<number> {
+  return kindOf(
+    'a number from 0 to 100 (per cent)',
+    (raw): raw is number => typeof raw === 'number' && raw >= 0 && raw <= 100,
+    (line) => (/^\d{1,3}(\.\d{1,6})?$/.test(line.trim()) ? Number(line) : line),
+  );
+}
+
 /** A limit that 0 switches off: null inside the program, so that 0 cannot be mistaken for "nothing allowed". */
 export function integerOrNone(range: { max: number; unit: string }): Kind<number | null> {
   const counted = integer({ min: 0, ...range });

@@ -1,6 +1,6 @@
 import type { Region as ContractRegion } from '../../contract/index.ts';
 import { validate as isCronText } from 'node-cron';
-import { flag, integer, integerOrNone, list, oneOf, text, textOrEmpty } from './kind.ts';
+import { flag, integer, integerOrNone, list, oneOf, percent, text, textOrEmpty } from './kind.ts';
 import type { Kind } from './kind.ts';
 import * as network from './network-kinds.ts';
 
@@ -185,6 +185,9 @@ export const sections = {
   broadcasts: {
     max_at_once: integer({ min: 1, max: 100, unit: 'broadcasts' }),
     overdue_hours: integer({ min: 1, max: 8760, unit: 'hours' }),
+    hold_bounce_percent: percent(),
+    hold_complaint_percent: percent(),
+    hold_after: integer({ min: 1, max: 1_000_000, unit: 'emails' }),
     queued_max: integer({ min: 500, max: 1_000_000, unit: 'emails' }),
     lease_seconds: integer({ min: 1, max: 86_400, ...seconds }),
     poll_ms: integer({ min: 1, max: 60_000, unit: 'milliseconds' }),

@@ -9,6 +9,8 @@ import path from 'node:path';
 import { holdFile } from '../db/index.ts';
 import { nodeIdOf } from './node-id.ts';
 
+export { nodeIdOf };
+
 /** Each part has at most 36 characters, none of them a line end, and may be empty. */
 export interface ProcessMark {
   boot: string;

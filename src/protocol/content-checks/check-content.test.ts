@@ -48,6 +48,16 @@ describe('variables', () => {
 
 describe('links', () => {
   it.each([
+    ['<a href={{{PLAN}}}>x</a>', 'fail'],
+    ['<a title="it\'s" href=https://example.com/{{{PLAN}}}>x</a>', 'fail'],
+    ['<img alt="" src = {{{PLAN}}}>', 'fail'],
+    ['<a href="https://example.com/?a={{{PLAN}}}" title="b = {{{PLAN}}}">x</a>', 'pass'],
+    ['<p>a = {{{PLAN}}} <b>a={{{PLAN}}}</b></p>', 'pass'],
+  ])('%s, a merge variable in an attribute: %s', (written, status) => {
+    expect(statusOf('links', body(written))).toBe(status);
+  });
+
+  it.each([
     '',
     ' ',
     '#',

@@ -25,7 +25,7 @@ export function checkContent(content: CheckedContent): ContentCheck[] {
   const images = tags.filter(({ name }) => name === 'img');
   return [
     checkVariables(content),
-    checkLinks(tags),
+    checkLinks(tags, content.html ?? ''),
     checkLinkTypes(tags),
     checkSubject(content.subject),
     checkPreviewText(content.previewText),

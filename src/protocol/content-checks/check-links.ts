@@ -15,8 +15,30 @@ interface Link {
 /** Addresses that open another program than a browser, on purpose. */
 const OTHER_PROGRAMS = /^(?:mailto|tel|sms):./i;
 
+/** As far back as the beginning of a tag is looked for, and so many variables: a hostile body costs no more. */
+const TAG_CHARS = 2000;
+const LOOKED_AT = 1000;
+
+/** Merge variables in attributes without quotes: a value with a blank would end the attribute, and begin another one. */
+function unquotedIn(html: string): string[] {
+  const found: string[] = [];
+  let at = html.indexOf('{{{');
+  for (let looked = 0; at >= 0 && looked < LOOKED_AT; looked++, at = html.indexOf('{{{', at + 3)) {
+    const before = html.slice(Math.max(0, at - TAG_CHARS), at);
+    const tag = before.slice(before.lastIndexOf('<')).replaceAll(/"[^"]*"|'[^']*'/g, '""');
+    if (/^<[a-z][^>"']*(?:""[^>"']*)*$/i.test(tag) && /[\s"][\w:-]+\s*=\s*[^\s"]*$/.test(tag.slice(-200)))
+      found.push(`${tag}${html.slice(at, at + 40)}`);
+  }
+  return found;
+}
+
 /** Each link has to lead somewhere from within a mail program, where no page is. */
-export function checkLinks(tags: readonly StartTag[]): ContentCheck {
+export function checkLinks(tags: readonly StartTag[], html = ''): ContentCheck {
+  const unquoted = unquotedIn(html);
+  if (unquoted.length > 0) {
+    const message = 'An attribute with a merge variable has no quotes; write them, such as href="{{{url}}}".';
+    return { name: 'links', status: 'fail', message, details: shownSome(unquoted) };
+  }
   const links = linksOf(tags);
   const broken = links.filter((link) => !link.isOpen && !runsCode(link.address) && !leadsSomewhere(link.address));
   if (broken.length === 0) {

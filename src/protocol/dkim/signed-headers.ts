@@ -25,12 +25,12 @@ const signedIfPresent = new Set([
   'list-post',
   'list-subscribe',
   'list-archive',
-  // RFC 8058 §4: both must be covered for one-click unsubscription.
-  'list-unsubscribe',
-  'list-unsubscribe-post',
   'feedback-id',
   'auto-submitted',
 ]);
+// Where they stand, no other one can be added that leads readers who want to leave to somebody else. RFC 8058 §4: both must be
+// covered for one-click unsubscription.
+const oversignedIfPresent = new Set(['list-unsubscribe', 'list-unsubscribe-post']);
 const oversignedSet = new Set(oversigned);
 
 export type SignedHeaders = {
@@ -44,7 +44,7 @@ export function selectSignedHeaders(headers: readonly HeaderField[]): SignedHead
   const values = new Map<string, string[]>();
   for (const [name, value] of headers) {
     const lower = name.toLowerCase();
-    if (!oversignedSet.has(lower) && !signedIfPresent.has(lower)) continue;
+    if (![oversignedSet, oversignedIfPresent, signedIfPresent].some((names) => names.has(lower))) continue;
     const known = values.get(lower);
     if (known === undefined) values.set(lower, [value]);
     else known.push(value);
@@ -63,7 +63,11 @@ export function selectSignedHeaders(headers: readonly HeaderField[]): SignedHead
     take(name);
     names.push(name);
   }
-  for (const name of values.keys()) if (!oversignedSet.has(name)) take(name);
+  for (const name of values.keys()) {
+    if (oversignedSet.has(name)) continue;
+    take(name);
+    if (oversignedIfPresent.has(name)) names.push(name);
+  }
   return { names, canonical };
 }
 

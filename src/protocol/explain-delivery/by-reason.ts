@@ -76,6 +76,10 @@ const REASONS: Readonly<Record<string, Explanation>> = {
     sentence: 'The operator of this server took it out of the queue.',
     advice: 'Ask the operator before sending it again.',
   },
+  broadcast_canceled: {
+    sentence: 'Its broadcast was canceled while it was held.',
+    advice: null,
+  },
   ambiguous_submission: {
     sentence:
       'The connection broke just when the message had been handed over, and nobody has said since whether it arrived.',

@@ -128,6 +128,7 @@ const CASES: [Ended, RegExp, RegExp | null][] = [
   [ours('failed', 'ambiguous_submission'), /handed over/, /Ask the recipient/],
   [ours('failed', 'domain_removed'), /removed/, /send anew/],
   [ours('failed', 'dropped_by_operator'), /operator/, /Ask the operator/],
+  [ours('failed', 'broadcast_canceled'), /canceled while it was held/, null],
   [ours('ambiguous', null), /may have arrived/, /never sent a second time/],
 ];
 

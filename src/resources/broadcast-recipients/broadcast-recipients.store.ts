@@ -9,6 +9,7 @@ import {
   type Page,
   type Value,
 } from '../../platform/db/index.ts';
+import { erasedKey } from './erasure.store.ts';
 import type { BounceType } from './outcome.ts';
 
 export type RecipientType =
@@ -32,11 +33,12 @@ export type ExclusionReason =
 
 export interface RecipientRow {
   broadcast_id: string;
-  /** The address as suppressions compare it. */
+  /** The address as suppressions compare it, or what stands for it once its contact was erased. */
   email_key: string;
   /** A UUIDv7: the order of the report. */
   id: string;
   contact_id: string | null;
+  /** Empty once its contact was erased. */
   email: string;
   /** Null where the address was left out. */
   email_id: string | null;
@@ -60,26 +62,31 @@ export type NewRecipientRow = Pick<
 
 const NEW_COLUMNS = ['broadcast_id', 'email_key', 'id', 'contact_id', 'email', 'email_id', 'excluded'] as const;
 
+/** A contact that was erased a moment ago is not named again. */
+const asReported = (row: NewRecipientRow): NewRecipientRow =>
+  row.excluded === 'deleted' ? { ...row, email_key: erasedKey(row.email_key), email: '' } : row;
+
 /** Leaves an address that the broadcast has already as it is; answers how many are new. */
 export function insertRecipients(tx: Executor, rows: readonly NewRecipientRow[]): Promise<number> {
   return tx.insertMany(
     'broadcast_recipients',
     NEW_COLUMNS,
-    rows.map((row) => NEW_COLUMNS.map((column) => row[column])),
+    rows.map(asReported).map((row) => NEW_COLUMNS.map((column) => row[column])),
     'on conflict (broadcast_id, email_key) do nothing',
   );
 }
 
-/** Of these addresses, those that the broadcast has already. */
+/** Of these addresses, those that the broadcast has already, also where they were erased since. */
 export async function recipientsAmong(
   db: Executor,
   broadcastId: string,
   emailKeys: readonly string[],
 ): Promise<Set<string>> {
-  const among = textsIn(db.dialect, 'email_key', emailKeys);
+  const keyOf = new Map(emailKeys.flatMap((key) => [key, erasedKey(key)].map((stored) => [stored, key] as const)));
+  const among = textsIn(db.dialect, 'email_key', [...keyOf.keys()]);
   const sql = `select email_key from broadcast_recipients where broadcast_id = ? and ${among.sql}`;
   const rows = await db.all<{ email_key: string }>(sql, [broadcastId, among.value]);
-  return new Set(rows.map((row) => row.email_key));
+  return new Set(rows.flatMap((row) => keyOf.get(row.email_key) ?? []));
 }
 
 /** The contacts that these emails went to; emails of no broadcast have none. */
@@ -119,7 +126,7 @@ export async function recipientsPage(
   const matches: { sql: string; value: Value }[] = [];
   if (email !== undefined) {
     const position = db.dialect === 'pg' ? 'strpos' : 'instr';
-    matches.push({ sql: `${position}(email_key, ?) > 0`, value: email.toLowerCase() });
+    matches.push({ sql: `email <> '' and ${position}(email_key, ?) > 0`, value: email.toLowerCase() });
   }
   if (bounceType !== undefined) matches.push({ sql: 'bounced = ?', value: bounceType });
   if (matches.length === 0) return plainPage(db, where, page);

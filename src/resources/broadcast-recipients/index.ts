@@ -13,7 +13,8 @@ export {
   type RecipientRow,
   type RecipientType,
 } from './broadcast-recipients.store.ts';
+export { eraseRecipient, removeLinks, removeRecipients } from './erasure.store.ts';
 export { clicksOf, linksPage, type LinkClicks, type LinkRow } from './links.store.ts';
 export { countClicks } from './links.store.ts';
-export { countOutcomes } from './outcomes.store.ts';
+export { countOutcomes, countsOf, type BroadcastCounts } from './outcomes.store.ts';
 export type { BounceType, BroadcastOutcome } from './outcome.ts';

@@ -56,8 +56,10 @@ export async function countClicks(
   newId: () => string,
   outcomes: readonly BroadcastOutcome[],
 ): Promise<void> {
-  const clicked = await clickedLinks(tx, outcomes);
-  if (clicked.length === 0) return;
+  const found = await clickedLinks(tx, outcomes);
+  if (found.length === 0) return;
+  const known = await linkIds(tx, eachOnce(found));
+  const clicked = await withinLimit(tx, found, known);
   const links = Map.groupBy(clicked, linkKey);
   // In one order everywhere: two nodes that locked two links in opposite orders would wait for each other.
   const keys = [...links.keys()].sort();
@@ -74,10 +76,7 @@ export async function countClicks(
     `on conflict (broadcast_id, url_hash) do update set clicks = broadcast_links.clicks + excluded.clicks,
       machine_clicks = broadcast_links.machine_clicks + excluded.machine_clicks`,
   );
-  const ids = await linkIds(
-    tx,
-    [...links.values()].flatMap((group) => group.slice(0, 1)),
-  );
+  const ids = keys.every((key) => known.has(key)) ? known : await linkIds(tx, eachOnce(clicked));
   const firstClicks = await countByRecipient(
     tx,
     clicked
@@ -96,6 +95,54 @@ export async function countClicks(
 }
 
 const linkKey = ({ broadcastId, hash }: Pick<Clicked, 'broadcastId' | 'hash'>): string => `${broadcastId} ${hash}`;
+
+const eachOnce = (clicked: readonly Clicked[]): Clicked[] => [
+  ...new Map(clicked.map((one) => [linkKey(one), one])).values(),
+];
+
+/** A link that holds a value of its recipient is another link for each of them. */
+const LINKS_MAX = 1000;
+/** Stands for all links beyond: no hash and no address looks like it. */
+const OTHER = 'other';
+
+/**
+ * The first links of a broadcast that are clicked have a row each, all others one together. Two nodes that add links at the same
+ * moment may exceed the limit by what one of them adds.
+ */
+async function withinLimit(
+  tx: Executor,
+  clicked: readonly Clicked[],
+  known: ReadonlyMap<string, string>,
+): Promise<Clicked[]> {
+  const fresh = eachOnce(clicked).filter((one) => !known.has(linkKey(one)));
+  if (fresh.length === 0) return [...clicked];
+  const counts = await countLinks(tx, [...new Set(fresh.map((one) => one.broadcastId))]);
+  const beyond = new Set(
+    [...Map.groupBy(fresh, (one) => one.broadcastId)].flatMap(([id, links]) =>
+      links.slice(Math.max(0, LINKS_MAX - (counts.get(id) ?? 0))).map(linkKey),
+    ),
+  );
+  const counted = new Map<string, Clicked>();
+  for (const one of clicked) {
+    const link = beyond.has(linkKey(one)) ? { ...one, hash: OTHER, url: OTHER } : one;
+    const key = `${link.emailId} ${link.hash}`;
+    const { clicks = 0, machineClicks = 0 } = counted.get(key) ?? {};
+    counted.set(key, {
+      ...link,
+      clicks: link.clicks + clicks,
+      machineClicks: link.machineClicks + machineClicks,
+    });
+  }
+  return [...counted.values()];
+}
+
+async function countLinks(tx: Executor, broadcastIds: readonly string[]): Promise<Map<string, number>> {
+  const among = uuidsIn(tx.dialect, 'broadcast_id', broadcastIds);
+  const sql = `select broadcast_id, count(*) as n from broadcast_links
+    where ${among.sql} and url_hash <> '${OTHER}' group by broadcast_id`;
+  const rows = await tx.all<{ broadcast_id: string; n: number }>(sql, [among.value]);
+  return new Map(rows.map((row) => [row.broadcast_id, Number(row.n)]));
+}
 
 /** Each link of each email once, as far as the email belongs to a broadcast. */
 async function clickedLinks(tx: Executor, outcomes: readonly BroadcastOutcome[]): Promise<Clicked[]> {

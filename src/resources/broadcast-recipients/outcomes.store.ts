@@ -1,4 +1,6 @@
-import type { Executor } from '../../platform/db/index.ts';
+import { shardOf } from '../../events/index.ts';
+import { uuidsIn, type Executor } from '../../platform/db/index.ts';
+import type { Ids } from '../../platform/ids/index.ts';
 import type { BounceType, BroadcastOutcome } from './outcome.ts';
 
 const COUNTED = {
@@ -11,37 +13,73 @@ const COUNTED = {
   'email.unsubscribed': 'unsubscribed',
 } as const;
 const BY_MACHINE = { 'email.opened': 'machine_opened', 'email.clicked': 'machine_clicked' } as const;
-const COUNTERS = [
-  ...(['sent', 'delivered', 'opened', 'clicked', 'complained', 'suppressed', 'unsubscribed'] as const),
-  ...(['machine_opened', 'machine_clicked'] as const),
-] as const;
+const BY_PEOPLE = ['sent', 'delivered', 'opened', 'clicked', 'complained', 'suppressed', 'unsubscribed'] as const;
+const COUNTERS = [...BY_PEOPLE, 'machine_opened', 'machine_clicked'] as const;
+const SUMS = [...BY_PEOPLE, 'bounced'] as const;
 type Counter = (typeof COUNTERS)[number];
 
-type Change = Record<Counter, number> & { email_id: string; bounced: BounceType | null };
+type Change = Record<Counter | 'bounces', number> & { email_id: string; bounced: BounceType | null };
+
+/** How many recipients of a broadcast it came to, each counted once. */
+export type BroadcastCounts = Record<(typeof SUMS)[number], number>;
 
 /**
- * Adds what happened to the reports of the broadcasts that these emails belong to, in one statement. The join is ordered:
- * SQLite with statistics of a time without broadcasts would read the whole report instead of these rows.
+ * Adds what happened to the reports of the broadcasts that these emails belong to, in one statement, and to their sums. The join
+ * is ordered: SQLite with statistics of a time without broadcasts would read the whole report instead of these rows.
  */
-export async function countOutcomes(tx: Executor, outcomes: readonly BroadcastOutcome[]): Promise<void> {
+export async function countOutcomes(tx: Executor, ids: Ids, outcomes: readonly BroadcastOutcome[]): Promise<void> {
   const changes = new Map<string, Change>();
   for (const outcome of outcomes) {
     const { emailId, type, bounce } = outcome;
     const counter = counterOf(outcome);
     if (counter === undefined && type !== 'email.bounced') continue;
     const change = changes.get(emailId) ?? noChange(emailId);
-    if (counter === undefined) change.bounced = bounce ?? 'undetermined';
-    else change[counter]++;
+    if (counter === undefined) {
+      change.bounced = bounce ?? 'undetermined';
+      change.bounces++;
+    } else change[counter]++;
     changes.set(emailId, change);
   }
   if (changes.size === 0) return;
-  const sets = COUNTERS.map((name) => `${name} = broadcast_recipients.${name} + d.${name}`);
-  const fields = [...COUNTERS, 'bounced'].map((name) => `d.${name}`).join(', ');
+  const sets = [...COUNTERS, 'bounces'].map((name) => `${name} = broadcast_recipients.${name} + d.${name}`);
+  const fields = [...COUNTERS, 'bounces', 'bounced'].map((name) => `d.${name}`).join(', ');
   const sql = `update broadcast_recipients set ${sets.join(', ')}, bounced = coalesce(d.bounced, broadcast_recipients.bounced)
     from (select r.broadcast_id, r.email_key, ${fields} from ${changesIn(tx)}
       cross join broadcast_recipients r where r.email_id = d.email_id${inOneOrder(tx)}) as d
     where broadcast_recipients.broadcast_id = d.broadcast_id and broadcast_recipients.email_key = d.email_key`;
-  await tx.run(sql, [JSON.stringify([...changes.values()])]);
+  const values = [JSON.stringify([...changes.values()])];
+  if ((await tx.run(sql, values)) > 0) await addToSums(tx, ids, values);
+}
+
+/** Behind the rows themselves: what holds no more than was added has happened for the first time. */
+async function addToSums(tx: Executor, ids: Ids, values: string[]): Promise<void> {
+  const first = (name: string): string => `sum(case when d.${name} > 0 and r.${name} = d.${name} then 1 else 0 end)`;
+  const sums = SUMS.map((name) => first(name === 'bounced' ? 'bounces' : name)).join(', ');
+  const adds = SUMS.map((name) => `${name} = broadcast_counts.${name} + excluded.${name}`).join(', ');
+  const shard = tx.dialect === 'pg' ? shardOf(ids) : 0;
+  await tx.run(
+    `insert into broadcast_counts (broadcast_id, shard, ${SUMS.join(', ')})
+      select r.broadcast_id, ${shard}, ${sums} from ${changesIn(tx)}
+        cross join broadcast_recipients r where r.email_id = d.email_id group by r.broadcast_id order by 1
+      on conflict (broadcast_id, shard) do update set ${adds}`,
+    values,
+  );
+}
+
+/** By broadcast; one that nothing came of is missing. */
+export async function countsOf(db: Executor, broadcastIds: readonly string[]): Promise<Map<string, BroadcastCounts>> {
+  const among = uuidsIn(db.dialect, 'broadcast_id', broadcastIds);
+  const sums = SUMS.map((name) => `sum(${name}) as ${name}`).join(', ');
+  const rows = await db.all<BroadcastCounts & { broadcast_id: string }>(
+    `select broadcast_id, ${sums} from broadcast_counts where ${among.sql} group by broadcast_id`,
+    [among.value],
+  );
+  return new Map(
+    rows.map(({ broadcast_id: id, ...counts }) => {
+      const numbers = SUMS.map((name) => [name, Number(counts[name])] as const);
+      return [id, Object.fromEntries(numbers) as BroadcastCounts];
+    }),
+  );
 }
 
 function counterOf({ type, isMachine = false }: BroadcastOutcome): Counter | undefined {
@@ -50,16 +88,18 @@ function counterOf({ type, isMachine = false }: BroadcastOutcome): Counter | und
 }
 
 const noChange = (emailId: string): Change => ({
-  ...{ email_id: emailId, bounced: null },
+  ...{ email_id: emailId, bounced: null, bounces: 0 },
   ...(Object.fromEntries(COUNTERS.map((name) => [name, 0])) as Record<Counter, number>),
 });
 
 function changesIn(tx: Executor): string {
   if (tx.dialect === 'pg') {
-    const counters = COUNTERS.map((name) => `${name} int`).join(', ');
+    const counters = [...COUNTERS, 'bounces'].map((name) => `${name} int`).join(', ');
     return `jsonb_to_recordset(?::jsonb) as d(email_id uuid, bounced text, ${counters})`;
   }
-  const fields = ['email_id', 'bounced', ...COUNTERS].map((name) => `value->>'${name}' as ${name}`).join(', ');
+  const fields = ['email_id', 'bounced', 'bounces', ...COUNTERS]
+    .map((name) => `value->>'${name}' as ${name}`)
+    .join(', ');
   return `(select ${fields} from json_each(?)) as d`;
 }
 

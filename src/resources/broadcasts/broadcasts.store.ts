@@ -1,6 +1,7 @@
 import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../platform/db/index.ts';
 import { nextTurn } from '../../platform/clock/index.ts';
 import { earliestAt } from './contact-zones.ts';
+import { COVER_MAIL } from './holds.store.ts';
 import type { When } from './read-when.ts';
 
 /** Why a broadcast that is being sent does not move at the moment; it goes on by itself. */
@@ -71,6 +72,8 @@ export interface BroadcastRow extends BroadcastContent {
   waiting_reason: WaitingReason | null;
   held_reason: string | null;
   held_since: number | null;
+  /** The figures that held it, in words. */
+  held_detail: string | null;
   failed_reason: string | null;
 }
 
@@ -83,7 +86,7 @@ const NEW = ['id', 'team_id', 'status', 'created_at', 'updated_at', ...CONTENT] 
 /** What a list shows: no bodies. */
 const LISTED = [
   ...(['id', 'name', 'subject', 'segment_id', 'topic_id', 'status', 'created_at', 'scheduled_at', 'sent_at'] as const),
-  ...(['recipients', 'excluded', 'total', 'held_reason', 'held_since'] as const),
+  ...(['recipients', 'excluded', 'total', 'held_reason', 'held_since', 'held_detail'] as const),
 ] as const;
 export type ListedBroadcast = Pick<BroadcastRow, (typeof LISTED)[number]>;
 
@@ -182,20 +185,40 @@ export interface SendMark {
   at: number;
 }
 
-/** Whoever sends it finds at its next page that it is canceled. Answers whether this call canceled it. */
+/**
+ * Whoever sends it finds at its next page that it is canceled. What holds its mail stays, until that is taken out of the queue.
+ * Answers whether this call canceled it.
+ */
 export async function markCanceled(tx: Executor, id: string, at: number): Promise<boolean> {
-  const sql = `update broadcasts set status = 'canceled', held_reason = null, held_since = null, waiting_reason = null,
-    lease_owner = null, lease_until = null, updated_at = ? where id = ? and status in ('scheduled', 'queued', 'sending')`;
+  const kept = (column: string): string => `${column} = case when held_reason in ${COVER_MAIL} then ${column} end`;
+  const sql = `update broadcasts set status = 'canceled', ${kept('held_since')}, ${kept('held_reason')}, waiting_reason = null,
+    lease_owner = null, lease_until = null, updated_at = ? where id = ? and (status in ('scheduled', 'queued', 'sending')
+      or (status = 'sent' and held_reason is not null))`;
   return (await tx.run(sql, [at, id])) === 1;
 }
 
-/** Answers whether it was held. What should have gone out by now does so: it would be found overdue again. */
-export async function clearHold(tx: Executor, id: string, at: number): Promise<boolean> {
-  const sql = `update broadcasts set held_reason = null, held_since = null, updated_at = ?,
+/** What had come of a broadcast at some moment. */
+export interface Outcomes {
+  delivered: number;
+  bounced: number;
+  complained: number;
+}
+
+/**
+ * Answers whether it was held. What should have gone out by now does so: it would be found overdue again. From here on it is judged
+ * by what comes after `seen`.
+ */
+export async function clearHold(
+  tx: Executor,
+  id: string,
+  { at, seen }: { at: number; seen: Outcomes },
+): Promise<boolean> {
+  const sql = `update broadcasts set held_reason = null, held_since = null, held_detail = null, updated_at = ?,
+    resumed_delivered = ?, resumed_bounced = ?, resumed_complained = ?,
     status = case when status = 'scheduled' and coalesce(next_at, scheduled_at) <= ? then 'queued' else status end,
     next_at = case when next_at <= ? then ? else next_at end
-    where id = ? and held_reason is not null and status in ('scheduled', 'queued', 'sending')`;
-  return (await tx.run(sql, [at, at, at, at, id])) === 1;
+    where id = ? and held_reason is not null and status <> 'canceled'`;
+  return (await tx.run(sql, [at, seen.delivered, seen.bounced, seen.complained, at, at, at, id])) === 1;
 }
 
 /** By id; deleted ones are missing. */

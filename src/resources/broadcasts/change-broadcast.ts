@@ -2,6 +2,7 @@ import type { UpdateBroadcastRequest } from '../../contract/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../access/index.ts';
+import { countsOf } from '../broadcast-recipients/index.ts';
 import {
   clearHold,
   deleteBroadcastRow,
@@ -44,16 +45,17 @@ export async function cancelBroadcast({ store, teamId }: Ctx, id: string) {
   await store.db.tx(async (tx) => {
     const row = await locked(tx, teamId, id);
     if (await markCanceled(tx, id, store.clock.now())) return;
-    throw inOtherStatus(row, 'only one that is scheduled, queued or being sent can be canceled', 403);
+    throw inOtherStatus(row, 'only one that is scheduled, queued, being sent or held can be canceled', 403);
   });
   return broadcastNamed(id);
 }
 
-/** It goes on where it was held: what its pages have sent is sent. */
+/** It goes on where it was held: what its pages have sent is sent. What has come of that holds it no more. */
 export async function resumeBroadcast({ store, teamId }: Ctx, id: string) {
   await store.db.tx(async (tx) => {
     const row = await locked(tx, teamId, id);
-    if (await clearHold(tx, id, store.clock.now())) return;
+    const seen = (await countsOf(tx, [id])).get(id) ?? { delivered: 0, bounced: 0, complained: 0 };
+    if (await clearHold(tx, id, { at: store.clock.now(), seen })) return;
     throw inOtherStatus(row, 'only one that is held can be resumed', 403);
   });
   return broadcastNamed(id);

@@ -1,27 +1,25 @@
-import type { Executor } from '../../platform/db/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
-import type { Store } from '../../platform/store/index.ts';
 import { checkContent, type ContentCheck } from '../../protocol/content-checks/index.ts';
-import { imagesShownIn } from '../images/index.ts';
-import { declaredProperties } from '../contact-properties/index.ts';
+import type { PropertyRow } from '../contact-properties/index.ts';
+import type { ImagesShown } from '../images/index.ts';
 import type { BroadcastContent } from './broadcasts.store.ts';
 import type { Source } from './freeze-broadcast.ts';
 import { builtInKey, propertyNamed } from './merge-values.ts';
 
+interface Checked {
+  written: Pick<BroadcastContent, 'subject' | 'preview_text'>;
+  source: Source | undefined;
+  properties: readonly PropertyRow[];
+  /** The pictures of the body that are our own. */
+  shown: ImagesShown;
+}
+
 /** The content checks, on what would go out now. */
-export async function runChecks(
-  store: Store,
-  db: Executor,
-  teamId: string,
-  { subject, preview_text: previewText }: Pick<BroadcastContent, 'subject' | 'preview_text'>,
-  source: Source | undefined,
-): Promise<ContentCheck[]> {
-  const properties = await declaredProperties(db, teamId);
-  const shown = await imagesShownIn(store, db, teamId, source?.html ?? '');
+export function runChecks({ written, source, properties, shown }: Checked): ContentCheck[] {
   return checkContent({
     ...shown,
-    subject,
-    previewText,
+    subject: written.subject,
+    previewText: written.preview_text,
     html: source?.html ?? null,
     text: source?.text ?? null,
     isKnown: (key) =>

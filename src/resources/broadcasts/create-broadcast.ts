@@ -3,6 +3,7 @@ import type { Ctx } from '../access/index.ts';
 import { insertBroadcast, lockBroadcast, type BroadcastContent, type NewBroadcastRow } from './broadcasts.store.ts';
 import { lookAround } from './gate.ts';
 import { mustBeAddressed, readNewContent, readTemplateId } from './read-content.ts';
+import { prepareContent } from './prepare-content.ts';
 import { readWhen } from './read-when.ts';
 import { sendDraft } from './send-broadcast.ts';
 
@@ -17,6 +18,7 @@ export async function createBroadcast(ctx: Ctx, input: CreateBroadcastRequest) {
   const isSent = input.send === true;
   const around = isSent ? await lookAround(store, teamId, content) : undefined;
   const row = draftOf(ctx, content);
+  const prepared = isSent ? await prepareContent(store, row) : undefined;
   await store.db.tx(async (tx) => {
     await mustBeAddressed(tx, teamId, {
       segmentId: isSent ? null : content.segment_id,
@@ -24,12 +26,9 @@ export async function createBroadcast(ctx: Ctx, input: CreateBroadcastRequest) {
     });
     await insertBroadcast(tx, row);
     const draft = around && (await lockBroadcast(tx, teamId, row.id));
-    if (draft)
-      await sendDraft(store, tx, draft, {
-        ...{ around, when },
-        isLocal: draft.local_time === 1,
-        isAcknowledged: input.acknowledge_checks === true,
-      });
+    const isAcknowledged = input.acknowledge_checks === true;
+    const isLocal = draft?.local_time === 1;
+    if (draft) await sendDraft(store, tx, draft, { around, prepared, when, isLocal, isAcknowledged });
   });
   return broadcastNamed(row.id);
 }

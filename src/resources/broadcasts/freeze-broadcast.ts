@@ -44,10 +44,9 @@ export async function freezeBroadcast(
   store: Store,
   tx: Executor,
   row: BroadcastRow,
-  { source, domainId }: { source: Source; domainId: string },
+  { source, bodies, domainId }: { source: Source; bodies: Bodies; domainId: string },
 ): Promise<Pinned> {
   const id = store.ids.uuid();
-  const bodies = composeBodies(source, await aroundOf(tx, row));
   await insertSharedBody(tx, { id, team_id: row.team_id, ...bodies, created_at: store.clock.now() });
   return { domain_id: domainId, body_id: id, template_version_id: source.template?.versionId ?? null };
 }

@@ -35,6 +35,18 @@ export {
   type Obstacle,
   type WaitingReason,
 } from './broadcasts.store.ts';
+export { endedReport, forgetReport } from './reports.store.ts';
+export {
+  COVER_MAIL,
+  countRestored,
+  holdForOutcome,
+  holdRestored,
+  judgeable,
+  mailHoldsAmong,
+  resumeRestored,
+  type HeldForOutcome,
+  type MailHold,
+} from './holds.store.ts';
 export {
   beginBroadcast,
   beginPass,

@@ -119,7 +119,7 @@ export const finishBroadcast = (tx: Executor, { id, owner, at }: Held & { at: nu
 export const holdBroadcast = (
   tx: Executor,
   { id, owner, reason, at }: Held & { reason: string; at: number },
-): Promise<boolean> => end(tx, { id, owner }, 'held_reason = ?, held_since = ?', [reason, at]);
+): Promise<boolean> => end(tx, { id, owner }, 'held_reason = ?, held_since = ?, held_detail = null', [reason, at]);
 
 /** It ends here; what was accepted goes out. */
 export const failBroadcast = (

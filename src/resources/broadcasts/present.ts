@@ -1,5 +1,5 @@
 import { isoTime } from '../../platform/clock/index.ts';
-import type { LinkClicks, RecipientRow, RecipientType } from '../broadcast-recipients/index.ts';
+import type { BroadcastCounts, LinkClicks, RecipientRow, RecipientType } from '../broadcast-recipients/index.ts';
 import type { BroadcastRow, ListedBroadcast } from './broadcasts.store.ts';
 
 export function presentBroadcastItem(row: ListedBroadcast) {
@@ -18,13 +18,13 @@ export function presentBroadcastItem(row: ListedBroadcast) {
     excluded: row.excluded,
     total: row.total,
     held:
-      row.held_reason === null || row.held_since === null
+      row.held_reason === null || row.held_since === null || row.status === 'canceled'
         ? null
-        : { reason: row.held_reason, since: isoTime(row.held_since) },
+        : { reason: row.held_reason, since: isoTime(row.held_since), detail: row.held_detail },
   };
 }
 
-export function presentBroadcast(row: BroadcastRow) {
+export function presentBroadcast(row: BroadcastRow, counts: BroadcastCounts = NOTHING_CAME) {
   return {
     object: 'broadcast' as const,
     ...presentBroadcastItem(row),
@@ -40,8 +40,16 @@ export function presentBroadcast(row: BroadcastRow) {
     waiting_reason: row.waiting_reason,
     next_at: row.waiting_reason === 'local_hour' && row.next_at !== null ? isoTime(row.next_at) : null,
     failed_reason: row.failed_reason,
+    counts,
   };
 }
+
+const NOTHING_CAME: BroadcastCounts = {
+  ...{ sent: 0, delivered: 0, opened: 0, clicked: 0, bounced: 0, complained: 0, unsubscribed: 0, suppressed: 0 },
+};
+
+/** Null once its contact was erased. */
+export const emailIn = ({ email }: Pick<RecipientRow, 'email'>): string | null => (email === '' ? null : email);
 
 interface Shown {
   type: RecipientType;
@@ -55,7 +63,7 @@ export function presentRecipient(row: RecipientRow, { type, live, clicks }: Show
   return {
     id: row.id,
     contact_id: row.contact_id !== null && live.has(row.contact_id) ? row.contact_id : null,
-    email: row.email,
+    email: emailIn(row),
     ...(type === 'opened' && { count: row.opened, machine_count: row.machine_opened }),
     ...(type === 'clicked' && {
       count: row.clicked,

@@ -3,16 +3,19 @@ import type { Page } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
 import { foldText } from '../../protocol/contact-filter/index.ts';
 import type { Ctx } from '../access/index.ts';
-import { clicksOf, exclusionsPage, linksPage, recipientsPage } from '../broadcast-recipients/index.ts';
+import { clicksOf, countsOf, exclusionsPage, linksPage, recipientsPage } from '../broadcast-recipients/index.ts';
+import { declaredProperties } from '../contact-properties/index.ts';
+import { imagesShownIn } from '../images/index.ts';
 import { findContactsByIds } from '../contacts/index.ts';
 import { findBroadcast, listBroadcastRows, type BroadcastRow } from './broadcasts.store.ts';
 import { checkZones } from './check-zones.ts';
 import { runChecks } from './checks.ts';
 import { lookAround, runGate } from './gate.ts';
-import { presentBroadcast, presentBroadcastItem, presentRecipient } from './present.ts';
+import { emailIn, presentBroadcast, presentBroadcastItem, presentRecipient } from './present.ts';
 
 export async function getBroadcast(ctx: Ctx, id: string) {
-  return presentBroadcast(await broadcastOf(ctx, id));
+  const row = await broadcastOf(ctx, id);
+  return presentBroadcast(row, (await countsOf(ctx.store.db, [id])).get(id));
 }
 
 export async function listBroadcasts({ store, teamId }: Ctx, query: QueryOf<'listBroadcasts'>, page: Page) {
@@ -59,7 +62,7 @@ export async function listBroadcastExclusions(ctx: Ctx, id: string, page: Page) 
   const data = rows.flatMap((row) =>
     row.excluded === null
       ? []
-      : [{ id: row.id, contact_id: liveId(row.contact_id, live), email: row.email, reason: row.excluded }],
+      : [{ id: row.id, contact_id: liveId(row.contact_id, live), email: emailIn(row), reason: row.excluded }],
   );
   return { object: 'list' as const, has_more: hasMore, data };
 }
@@ -80,7 +83,9 @@ export async function getBroadcastChecklist(ctx: Ctx, id: string) {
   const around = await lookAround(store, teamId, row);
   const { items, source } = await runGate(store, store.db, { teamId, row, around });
   const zones = await checkZones(store.db, teamId, row);
-  const checks = [...(await runChecks(store, store.db, teamId, row, source)), ...zones];
+  const properties = await declaredProperties(store.db, teamId);
+  const shown = await imagesShownIn(store, store.db, teamId, source?.html ?? '');
+  const checks = [...runChecks({ written: row, source, properties, shown }), ...zones];
   return { object: 'broadcast_checklist' as const, gate: items, checks };
 }
 

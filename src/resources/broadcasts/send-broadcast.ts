@@ -4,9 +4,10 @@ import { notFound, refuse } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { noteImagesOf } from '../images/index.ts';
 import { findBroadcast, lockBroadcast, markSent, type BroadcastRow } from './broadcasts.store.ts';
-import { mustPass, runChecks } from './checks.ts';
+import { mustPass } from './checks.ts';
 import { freezeBroadcast } from './freeze-broadcast.ts';
 import { lookAround, refusalOf, runGate, type Surroundings } from './gate.ts';
+import { prepareContent, stillPrepared, type PreparedContent } from './prepare-content.ts';
 import { readWhen, type When } from './read-when.ts';
 import { inOtherStatus } from './status-faults.ts';
 
@@ -16,12 +17,13 @@ export async function sendBroadcast({ store, teamId }: Ctx, id: string, input: S
   const seen = await findBroadcast(store.db, teamId, id);
   if (!seen) throw notFound('Broadcast');
   const around = await lookAround(store, teamId, seen);
+  const prepared = seen.status === 'draft' ? await prepareContent(store, seen) : undefined;
   await store.db.tx(async (tx) => {
     const row = await lockBroadcast(tx, teamId, id);
     if (!row) throw notFound('Broadcast');
     if (row.status !== 'draft') throw inOtherStatus(row, 'only a draft can be sent', 403);
     await sendDraft(store, tx, row, {
-      ...{ around, when },
+      ...{ around, prepared, when },
       isLocal: input.local_time ?? row.local_time === 1,
       isAcknowledged: input.acknowledge_checks === true,
     });
@@ -31,6 +33,8 @@ export async function sendBroadcast({ store, teamId }: Ctx, id: string, input: S
 
 interface Sending {
   around: Surroundings;
+  /** Before the transaction, which others wait for. */
+  prepared: PreparedContent | undefined;
   when: When | null;
   isLocal: boolean;
   isAcknowledged: boolean;
@@ -41,7 +45,7 @@ export async function sendDraft(
   store: Ctx['store'],
   tx: Executor,
   row: BroadcastRow,
-  { around, when, isLocal, isAcknowledged }: Sending,
+  { around, prepared, when, isLocal, isAcknowledged }: Sending,
 ): Promise<void> {
   if (isLocal && when === null) throw localTimeOfNow();
   const gate = await runGate(store, tx, { teamId: row.team_id, row, around });
@@ -50,8 +54,9 @@ export async function sendDraft(
   if (refusal || !domain || !source) throw refusal ?? new Error('the gate passed without a domain or a body');
   // Before the checks, so that no picture that they find is deleted before this is over.
   await noteImagesOf(tx, row, source);
-  if (!isAcknowledged) mustPass(await runChecks(store, tx, row.team_id, row, source));
-  const pinned = await freezeBroadcast(store, tx, row, { source, domainId: domain.id });
+  const { checks, bodies } = await stillPrepared(store, tx, { row, source, before: prepared });
+  if (!isAcknowledged) mustPass(checks);
+  const pinned = await freezeBroadcast(store, tx, row, { source, bodies, domainId: domain.id });
   await markSent(tx, row.id, { pinned, when, isLocal, isAcknowledged, at: store.clock.now() });
 }
 

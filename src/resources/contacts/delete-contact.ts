@@ -2,6 +2,7 @@ import { eraseEventsOf, recordEvents } from '../../events/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { eraseRunsOf } from '../automation-runs/index.ts';
+import { eraseRecipient } from '../broadcast-recipients/index.ts';
 import { declaredProperties } from '../contact-properties/index.ts';
 import { removeMemberships } from '../segments/index.ts';
 import { removeChoicesOf, removeConfirmationsOf } from '../topics/index.ts';
@@ -14,8 +15,8 @@ import { contactData } from './tell.ts';
 import { removeValues } from './values.store.ts';
 
 /**
- * Erases a contact: its row, its values, what it chose and what was recorded of it. Its consent records, and when its address was
- * asked about a topic, stay, as they know a hash alone; the last event shows it to the team's endpoints as it was.
+ * Erases a contact: its row, its values, what it chose, what was recorded of it, and its address in the reports of
+ * broadcasts. Its consent records, its rows there, and when its address was asked about a topic, stay, as they know a hash alone; the last event shows it to the team's endpoints as it was.
  */
 export async function deleteContact({ store, teamId }: Ctx, name: string, segment?: string) {
   const id = await store.db.tx(async (tx) => {
@@ -28,6 +29,7 @@ export async function deleteContact({ store, teamId }: Ctx, name: string, segmen
     await removeChoicesOf(tx, row.id);
     await removeConfirmationsOf(tx, row.id);
     await eraseRunsOf(tx, row.id, store.clock.now());
+    await eraseRecipient(tx, teamId, row.email_key);
     await erasePayloads(tx, teamId, await eraseEventsOf(tx, row.id));
     await recordEvents(tx, store.ids, [
       { teamId, type: 'contact.deleted', subjectId: row.id, data, at: store.clock.now() },

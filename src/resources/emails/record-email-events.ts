@@ -59,7 +59,7 @@ export async function recordEmailEvents(tx: Executor, ids: Ids, events: readonly
 async function reportToBroadcasts(tx: Executor, ids: Ids, events: readonly EmailEvent[]): Promise<void> {
   const outcomes = events.filter(({ email, type }) => email.broadcast_id !== null && !BORN.has(type)).map(outcomeOf);
   if (outcomes.length === 0) return;
-  await countOutcomes(tx, outcomes);
+  await countOutcomes(tx, ids, outcomes);
   await countClicks(tx, () => ids.uuid(), outcomes);
 }
 

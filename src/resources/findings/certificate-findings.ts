@@ -7,13 +7,18 @@ const DAY_MS = 86_400_000;
 const EXPIRING_MS = 14 * DAY_MS;
 const EXPIRING_SHARE = 1 / 5;
 
+const here = (words: string) => ({ words: `On the server’s machine, ${words}`, command: null });
+
 /** What is wrong with the certificate that the SMTP ports show. */
 export function certificateFindings(
   { file, startsAt, endsAt, fault }: CertificateStanding,
   { now, isCapturing }: { now: number; isCapturing: boolean },
 ): Finding[] {
   const subjects = file === '' ? [] : [file];
-  if (fault !== undefined) return [findingOf('certificate_unusable', { summary: `${fault}.`, subjects }), ...expiry()];
+  if (fault !== undefined) {
+    const unusable = { summary: `${fault}.`, subjects, advice: here('mend its files') };
+    return [findingOf('certificate_unusable', unusable), ...expiry()];
+  }
   return expiry();
 
   function expiry(): Finding[] {
@@ -21,11 +26,12 @@ export function certificateFindings(
     if (endsAt === undefined) return file === '' && !isCapturing ? [findingOf('certificate_self_signed')] : [];
     if (endsAt <= now) {
       const summary = `The certificate ${file} expired at ${isoTime(endsAt)}.`;
-      return [findingOf('certificate_expired', { summary, subjects, since: endsAt })];
+      const advice = here('put a renewed one in its place');
+      return [findingOf('certificate_expired', { summary, subjects, since: endsAt, advice })];
     }
     const lifeMs = startsAt === undefined ? Infinity : endsAt - startsAt;
     if (endsAt - now > Math.min(EXPIRING_MS, lifeMs * EXPIRING_SHARE)) return [];
     const summary = `The certificate ${file} expires at ${isoTime(endsAt)}.`;
-    return [findingOf('certificate_expiring', { summary, subjects })];
+    return [findingOf('certificate_expiring', { summary, subjects, advice: here('renew it') })];
   }
 }

@@ -26,6 +26,12 @@ const team = (severity: Known['severity'], says: string, words: string, command:
 
 /** Every code with what is said of it where no more is known, the gravest first. */
 export const KNOWN: Readonly<Record<FindingCode, Known>> = {
+  restored: installation(
+    'error',
+    'This installation is a restored copy, and sends nothing until that is confirmed.',
+    `${HERE}once the original sends no more, confirm it`,
+    'rasket sending on',
+  ),
   sending_off: installation(
     'error',
     'Sending is switched off.',
@@ -97,6 +103,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     'Mail is held back by an operator.',
     'As an operator, see the holds',
     'rasket queue holds',
+  ),
+  broadcast_held: team(
+    'warning',
+    'A broadcast is held.',
+    'See why, then resume or cancel it',
+    'rasket broadcasts list',
   ),
   marketing_off: team(
     'warning',

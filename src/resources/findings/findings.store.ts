@@ -62,6 +62,21 @@ export interface Hold {
 export const holdsInForce = (db: Executor): Promise<Hold[]> =>
   db.all('select kind, value, reason, created_at from queue_holds order by id');
 
+export interface HeldBroadcast {
+  id: string;
+  name: string;
+  held_reason: string;
+  held_since: number;
+  held_detail: string | null;
+}
+
+/** The condition is that of the index. */
+export const heldBroadcasts = (db: Executor, whose: Whose): Promise<HeldBroadcast[]> =>
+  db.all(
+    `select id, name, held_reason, held_since, held_detail from broadcasts
+      where held_reason is not null and status <> 'canceled' ${ofTeam(whose)} limit ${COUNTED_MAX}`,
+    valuesOf(whose),
+  );
 /** The same, each with how many deliveries of a team it keeps, counted a little beyond `COUNTED_MAX`. */
 export async function holdsOverTeam(db: Executor, teamId: string): Promise<(Hold & { waiting: number })[]> {
   const waiting = `select count(*) from (select 1 from deliveries d where d.hold_id = h.id and d.team_id = ?

@@ -60,10 +60,11 @@ const MINUTE_MS = 60_000;
 const LANES = ['transactional', 'marketing', 'retrying', 'retrying_marketing'];
 
 async function ofSending(store: Store): Promise<Finding[]> {
-  const { isOn, reason } = await createSendSwitch(store)();
+  const { isOn, reason, isRestored = false } = await createSendSwitch(store)();
   if (!isOn) {
     const why = reason === null ? '' : `: ${reason}`;
     const since = await sendSwitchMovedAt(store);
+    if (isRestored) return [findingOf('restored', { since })];
     return [findingOf('sending_off', { summary: `Sending is switched off${why}.`, since })];
   }
   const before = store.clock.now() - store.config.delivery.overdue_minutes * MINUTE_MS;

@@ -6,6 +6,7 @@ import {
   broadcastsDue,
   domainsInTrouble,
   emailsOfTeam,
+  heldBroadcasts,
   holdsInForce,
   holdsOverTeam,
   webhooksInTrouble,
@@ -22,6 +23,7 @@ export async function teamFindings(store: Store, teamId?: string): Promise<Findi
     ...(await ofDomains(store, teamId)),
     ...(await ofWebhooks(store, teamId)),
     ...(await ofHolds(store, teamId)),
+    ...(await ofBroadcasts(store, teamId)),
     ...(await ofMarketing(store, teamId)),
   ];
 }
@@ -148,6 +150,28 @@ async function ofMarketing(store: Store, teamId: string | undefined): Promise<Fi
     command: null,
   };
   return [findingOf('marketing_off', { summary: `${off} ${many}.`, since, subjects: waiting, advice })];
+}
+
+async function ofBroadcasts({ db }: Store, teamId: string | undefined): Promise<Finding[]> {
+  const rows = await heldBroadcasts(db, { teamId });
+  const theirs = teamId === undefined ? 'With a key of its team, see' : 'See';
+  return together(
+    'broadcast_held',
+    rows.map(({ id, held_since: since }) => ({ name: id, since })),
+    (id) => {
+      const row = rows.find((one) => one.id === id);
+      // What a broadcast is called is its team's.
+      const name = teamId === undefined ? id : (row?.name ?? id);
+      return {
+        summary: `The broadcast ${name} is held: ${row?.held_detail ?? row?.held_reason ?? ''}.`,
+        advice: {
+          words: `${theirs} what it is about, then resume or cancel it`,
+          command: `rasket broadcasts get ${id}`,
+        },
+      };
+    },
+    (count) => ({ summary: `${count} broadcasts are held.` }),
+  );
 }
 
 type Said = Partial<Pick<Finding, 'summary' | 'advice'>>;

@@ -46,6 +46,8 @@ export async function openImage(store: Store, { id }: ImageRow): Promise<Readabl
 
 /** What a body shows of its team's pictures, and which of the addresses under our own host lead nowhere. */
 export interface ImagesShown {
+  /** Those that there are, in one order. */
+  known: readonly (readonly [token: string, bytes: number])[];
   bytesOf(address: string): number;
   isGone(address: string): boolean;
 }
@@ -57,6 +59,7 @@ export async function imagesShownIn(store: Store, db: Executor, teamId: string, 
   const origin = store.origin();
   const tokenOf = (address: string): string | undefined => [...tokensIn(address)][0];
   return {
+    known: [...bytes].sort(([a], [b]) => (a < b ? -1 : 1)),
     bytesOf: (address) => bytes.get(tokenOf(address) ?? '') ?? 0,
     isGone(address) {
       if (!address.startsWith(`${origin}/`)) return false;

@@ -10,10 +10,12 @@ export {
   mustHaveDatabase,
 } from './installation.ts';
 export { sealAnew, type SealedAnew } from './seal-anew.ts';
+export { isAway, settleHere } from './home.ts';
 export {
   createSendSwitch,
   sendSwitchMovedAt,
   setSending,
+  switchOffRestored,
   type SendSwitch,
   type SendSwitchName,
 } from './send-switch.ts';

@@ -31,6 +31,20 @@ export async function addSetting(db: Executor, name: string, value: unknown, at:
   );
 }
 
+/** Of a database server: which one it is, and which of its databases this is. Always the same with SQLite. */
+export async function databaseIdentity(db: Executor): Promise<string> {
+  if (db.dialect !== 'pg') return 'sqlite';
+  const which = 'from pg_database where datname = current_database()';
+  const asked = await db.get<{ may: boolean }>(
+    "select has_function_privilege('pg_control_system()', 'execute') as may from pg_database limit 1",
+  );
+  const sql = asked?.may
+    ? `select oid, (select system_identifier::text from pg_control_system()) as server ${which}`
+    : `select oid, '' as server ${which}`;
+  const row = await db.get<{ server: string; oid: number }>(sql);
+  return `${row?.server} ${row?.oid}`;
+}
+
 export interface SealedRow {
   id: string;
   sealed: string;

@@ -1,4 +1,5 @@
 import { refuse } from '../../platform/refusal/index.ts';
+import type { Executor } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { readChangedAt, readSetting, writeSetting } from './instance.store.ts';
 
@@ -6,6 +7,8 @@ export interface SendSwitch {
   isOn: boolean;
   /** What the operator gave for switching it off; null where none was given, and while it is on. */
   reason: string | null;
+  /** It was switched off because the installation is a restored copy. */
+  isRestored?: boolean;
 }
 
 /** Of all mail, and of mail to many alone. */
@@ -38,4 +41,17 @@ export async function setSending(
   }
   const value: SendSwitch = { isOn: wanted.isOn, reason: wanted.isOn || reason === '' ? null : reason };
   await writeSetting(store.db, switchName, value, store.clock.now());
+}
+
+/** Off until somebody says that the original of this copy sends no more. */
+export async function switchOffRestored(
+  tx: Executor,
+  { madeAt, at }: { madeAt: string | undefined; at: number },
+): Promise<void> {
+  const before = await readSetting<SendSwitch>(tx, 'sending');
+  const was =
+    before?.isOn === false && !before.isRestored && before.reason !== null ? `; before: ${before.reason}` : '';
+  const from = madeAt === undefined ? 'restored copy' : `restored from a backup of ${madeAt}`;
+  const reason = `${from}, not confirmed${was}`.slice(0, REASON_CHARS_MAX);
+  await writeSetting(tx, 'sending', { isOn: false, reason, isRestored: true } satisfies SendSwitch, at);
 }

@@ -15,3 +15,6 @@ export const insertSharedBody = (tx: Executor, row: SharedBodyRow): Promise<numb
 
 export const findSharedBody = (db: Executor, id: string): Promise<SharedBodyRow | undefined> =>
   db.get<SharedBodyRow>('select * from shared_bodies where id = ?', [id]);
+
+export const removeSharedBody = (tx: Executor, id: string): Promise<number> =>
+  tx.run('delete from shared_bodies where id = ?', [id]);

@@ -57,7 +57,7 @@ async function reported(names: readonly string[]): Promise<Report> {
     emails: Object.fromEntries(rows.map((row) => [row.email.split('@')[0], row.email_id ?? ''])),
     count: (outcomes) =>
       db.tx(async (tx) => {
-        await countOutcomes(tx, outcomes);
+        await countOutcomes(tx, ids, outcomes);
         await countClicks(tx, () => ids.uuid(), outcomes);
       }),
     names: async (query) =>
@@ -89,6 +89,11 @@ describe('GET /broadcasts/{id}/recipients', () => {
       of('a', 'email.opened', { isMachine: true }),
       of('b', 'email.opened', { isMachine: true }),
     ]);
+    // However often it happened to each of them.
+    await count([of('c', 'email.bounced', { bounce: 'permanent' }), of('b', 'email.complained')]);
+    expect((await desk.get(id)).counts).toEqual({
+      ...{ sent: 4, delivered: 2, opened: 1, clicked: 0, bounced: 3, complained: 1, unsubscribed: 1, suppressed: 1 },
+    });
     const found: Record<string, string> = {};
     for (const type of TYPES) found[type] = (await names(`type=${type}`)).join('');
     expect(found).toEqual({
@@ -127,13 +132,25 @@ describe('GET /broadcasts/{id}/recipients', () => {
     expect(await names('type=delivered&email=ada')).toEqual([]);
   });
 
-  it('a contact that was deleted since has no id', async () => {
-    const { desk, contacts, emails, count, page } = await reported(['a', 'xb']);
+  it('a contact that was deleted since is named no more, neither by its id nor by its address', async () => {
+    const { id, desk, contacts, emails, count, names, page } = await reported(['a', 'xb', 'c']);
     await count([{ emailId: emails['a'] ?? '', type: 'email.sent' }]);
+    // As one that was sent has it.
+    await scene.app.world.db.run('update broadcasts set body_id = id where id = ?', [id]);
     await desk.call('DELETE', `/contacts/${contacts['a']}`);
     await desk.call('DELETE', `/contacts/${contacts['xb']}`);
-    expect(await page('recipients?type=sent')).toMatchObject([{ contact_id: null, email: 'a@example.org' }]);
-    expect(await page('exclusions')).toMatchObject([{ contact_id: null, email: 'xb@example.org' }]);
+    expect(await page('recipients?type=sent')).toMatchObject([{ contact_id: null, email: null }]);
+    expect(await page('exclusions')).toMatchObject([{ contact_id: null, email: null }]);
+    // What stands in place of the address is found by nothing that it contains.
+    expect(await page('recipients?type=sent&email=a')).toEqual([]);
+    const rows = await scene.app.world.db.all('select * from broadcast_recipients where broadcast_id = ?', [id]);
+    expect(JSON.stringify(rows)).not.toMatch(/"(a|xb)@/);
+    expect(JSON.stringify(rows)).toMatch(/"c@/);
+    await count([{ emailId: emails['a'] ?? '', type: 'email.delivered' }]);
+    expect(await page('recipients?type=delivered')).toHaveLength(1);
+    const { db } = scene.app.world;
+    expect(await recipientsAmong(db, id, ['a@example.org', 'b@example.org'])).toEqual(new Set(['a@example.org']));
+    expect(await names('type=opened')).toEqual([]);
   });
 
   it.each([
@@ -176,6 +193,37 @@ describe('clicks', () => {
           { url: two, clicks: 1 },
         ],
       ],
+    ]);
+  });
+
+  it('of more than a thousand links, the rest count together', async () => {
+    const { emails, count, page } = await reported(['a', 'b']);
+    const click = (name: string, n: number) => ({
+      ...{ emailId: emails[name] ?? '', type: 'email.clicked', link: `https://example.com/?reader=${n}` },
+    });
+    const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, i) => from + i);
+    await count(range(0, 990).map((n) => click('a', n)));
+    await count(range(980, 1030).map((n) => click('a', n)));
+    await count([...range(1030, 1040).map((n) => click('b', n)), click('b', 5)]);
+    const links: Record<string, unknown>[] = [];
+    for (let after = ''; ;) {
+      const part = await page(`clicked-links?limit=100${after}`);
+      links.push(...part);
+      if (part.length < 100) break;
+      after = `&after=${part.at(-1)?.['id']}`;
+    }
+    expect(links).toHaveLength(1001);
+    // Thirty of the first reader, ten of the second.
+    expect(links.find(({ url }) => url === 'other')).toMatchObject({ clicks: 40, unique_clicks: 2 });
+    expect(links.find(({ url }) => url === 'https://example.com/?reader=5')).toMatchObject({
+      clicks: 2,
+      unique_clicks: 2,
+    });
+    expect(links.reduce((sum, { clicks }) => sum + Number(clicks), 0)).toBe(990 + 50 + 11);
+    const [b] = await page('recipients?type=clicked');
+    expect(b?.['clicked_links']).toEqual([
+      { url: 'other', clicks: 10 },
+      { url: 'https://example.com/?reader=5', clicks: 1 },
     ]);
   });
 

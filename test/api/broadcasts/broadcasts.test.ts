@@ -35,6 +35,9 @@ describe('POST /broadcasts', () => {
       status: 'draft',
       created_at: new Date(scene.clock.now()).toISOString(),
       ...{ recipients: 0, excluded: 0, total: null, waiting_reason: null, held: null, failed_reason: null },
+      counts: {
+        ...{ sent: 0, delivered: 0, opened: 0, clicked: 0, bounced: 0, complained: 0, unsubscribed: 0, suppressed: 0 },
+      },
       ...{ local_time: false, next_at: null },
     });
   });

@@ -14,7 +14,7 @@ describe('the report of a broadcast', () => {
     const { db, ids } = scene.app.world;
     await db.run('analyze');
     const outcome = { emailId: ids.uuid(), type: 'email.delivered' };
-    const plans = await plansOf(db, () => countOutcomes(db, [outcome]), 'update broadcast_recipients');
+    const plans = await plansOf(db, () => countOutcomes(db, ids, [outcome]), 'update broadcast_recipients');
     expect(plans).toHaveLength(1);
     if (db.dialect === 'sqlite') expect(plans[0]).not.toMatch(/SCAN r\b/);
   });

@@ -4,6 +4,7 @@ import { holdBroadcast, claimDueBroadcasts } from '../../../src/resources/broadc
 import { setSending } from '../../../src/resources/instance/index.ts';
 import { findSharedBody } from '../../../src/resources/shared-bodies/index.ts';
 import { administerTeam } from '../../../src/resources/teams/index.ts';
+import type { ApiAnswer } from '../../rig/api.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { ADDRESS, openDesk, said, type Desk } from './drafting.ts';
 
@@ -197,6 +198,38 @@ describe('content checks', () => {
 });
 
 describe('what is fixed when it is sent', () => {
+  it('is what the draft says at that moment, also when it was changed since its content was checked', async () => {
+    const desk = await openDesk(scene);
+    const id = await desk.make({ html: '<p>before</p>' });
+    const { db } = scene.app.world;
+    const { all, tx } = db;
+    let isChecked = false;
+    let changed: Promise<ApiAnswer> | undefined;
+    // Between the look at the content and the transaction of the send.
+    db.all = ((...args: Parameters<typeof all>) => {
+      isChecked ||= args[0].includes('contact_properties');
+      return all.apply(db, args);
+    }) as typeof all;
+    db.tx = (async (...args: Parameters<typeof tx>) => {
+      if (isChecked && !changed) {
+        changed = desk.call('PATCH', `/broadcasts/${id}`, { html: '<p>after</p>' });
+        await changed;
+      }
+      return tx.apply(db, args);
+    }) as typeof tx;
+    try {
+      expect((await send(desk, id)).status).toBe(200);
+    } finally {
+      Object.assign(db, { all, tx });
+    }
+    expect((await changed)?.status).toBe(200);
+    const body = await db.get<{ html: string }>(
+      'select s.html from broadcasts b join shared_bodies s on s.id = b.body_id where b.id = ?',
+      [id],
+    );
+    expect(body?.html).toContain('<p>after</p>');
+  });
+
   it('a new version of the template and another postal address change nothing', async () => {
     const desk = await openDesk(scene);
     await desk.call('POST', '/templates', { name: 'T', html: '<body><p>First</p></body>', alias: 'v' });

@@ -32,7 +32,10 @@ export async function dropWaiting({ store }: OperatorCtx<World>, input: BodyOf<'
   for await (const ids of untouchedIds(store.db, selection, BATCH_ROWS)) {
     const { count, logLines } = await store.db.tx(async (tx) => {
       const rows = await takeUntouched(tx, ids);
-      return { count: rows.length, logLines: await settleDropped(store, tx, rows, reason) };
+      return {
+        count: rows.length,
+        logLines: await settleDropped(store, tx, rows, { reason: 'dropped_by_operator', detail: reason }),
+      };
     });
     deliveries += count;
     for (const say of logLines) say(store.mailLog);

@@ -1,8 +1,9 @@
 import type { BodyOf } from '../../../contract/index.ts';
-import { isoTime, nextTurn } from '../../../platform/clock/index.ts';
-import type { Db, Page } from '../../../platform/db/index.ts';
+import { isoTime } from '../../../platform/clock/index.ts';
+import type { Page } from '../../../platform/db/index.ts';
 import { notFound, refuse } from '../../../platform/refusal/index.ts';
 import type { Store } from '../../../platform/store/index.ts';
+import type { World } from '../../../platform/world/index.ts';
 import type { OperatorCtx } from '../../../resources/access/index.ts';
 import { findTeam } from '../../../resources/teams/index.ts';
 import {
@@ -14,15 +15,15 @@ import {
   lockHolds,
   removeHold,
   holdsWithDeliveries,
-  releaseHeld,
   type HoldRow,
   type Selection,
 } from '../queue/index.ts';
+import { freeBroadcastMail } from './broadcast-mail.ts';
 import { readSelection } from './selection.ts';
+import { wakeAll } from './wake-all.ts';
 
 /** Every claim reads them all. */
 const HOLDS_MAX = 1000;
-const BATCH_ROWS = 500;
 
 export async function createHold({ store, actor }: OperatorCtx, input: BodyOf<'createQueueHold'>) {
   const selection = readSelection(input);
@@ -68,23 +69,14 @@ export async function releaseHold({ store }: OperatorCtx, id: string) {
 }
 
 /** Gives back what rests for holds that are over: of a release that was killed, or a claim that was older than it. */
-export async function releaseEndedHolds(store: Store): Promise<number> {
+export async function releaseEndedHolds(store: World): Promise<number> {
   const resting = await holdsWithDeliveries(store.db);
   if (resting.length === 0) return 0;
   const inForce = new Set((await holdsInForce(store.db)).map((hold) => hold.id));
   let woken = 0;
-  for (const id of resting) if (!inForce.has(id)) woken += await wakeAll(store, id);
+  // What no hold of the queue keeps is kept by its broadcast, as long as that is held.
+  for (const id of resting) if (!inForce.has(id)) woken += await freeBroadcastMail(store, id);
   return woken;
-}
-
-async function wakeAll({ db, clock }: { db: Db } & Pick<Store, 'clock'>, holdId: string): Promise<number> {
-  let woken = 0;
-  for (;;) {
-    const some = await db.tx((tx) => releaseHeld(tx, holdId, clock.now(), BATCH_ROWS));
-    woken += some;
-    if (some < BATCH_ROWS) return woken;
-    await nextTurn();
-  }
 }
 
 export const presentHold = (row: HoldRow) => ({

@@ -4,6 +4,7 @@
  * never touched.
  */
 export { createHold, listHolds, releaseEndedHolds, releaseHold } from './holds.ts';
+export { freeBroadcastMail } from './broadcast-mail.ts';
 export { dropWaiting, retryWaiting } from './change-waiting.ts';
 export { listWaiting } from './list-waiting.ts';
 export { readQueue } from './read-queue.ts';

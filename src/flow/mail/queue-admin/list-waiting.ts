@@ -2,7 +2,7 @@ import { isoTime } from '../../../platform/clock/index.ts';
 import type { Page } from '../../../platform/db/index.ts';
 import type { Store } from '../../../platform/store/index.ts';
 import { suspendedTeams } from '../../../resources/teams/index.ts';
-import { holdsInForce, waitingPage, type WaitingFilter, type WaitingRow } from '../queue/index.ts';
+import { holdsOnMail, waitingPage, type WaitingFilter, type WaitingRow } from '../queue/index.ts';
 import { lastAttempts } from './last-attempts.ts';
 import { asStored } from './selection.ts';
 
@@ -17,7 +17,8 @@ export async function listWaiting({ db, clock }: Store, filter: WaitingFilter, p
   const moment = { now: clock.now(), suspendedTeams: await suspendedTeams(db) };
   const { rows, hasMore } = await waitingPage(db, narrowed, { ...moment, page });
   const last = await lastAttempts(db, rows);
-  const reasons = new Map((await holdsInForce(db)).map(({ id, reason }) => [id, reason]));
+  const broadcastIds = [...new Set(rows.flatMap((row) => row.broadcast_id ?? []))];
+  const reasons = new Map((await holdsOnMail(db, broadcastIds)).map(({ id, reason }) => [id, reason]));
   const present = (row: WaitingRow) => ({
     id: row.id,
     email_id: row.email_id,

@@ -15,7 +15,7 @@ import {
   type DeliveryRow,
   type DueWork,
 } from './deliveries.store.ts';
-import { holdsInForce } from './holds.store.ts';
+import { holdsOnMail } from './holds.store.ts';
 import type { AtLimit } from './in-flight.ts';
 import { isRetrying, laneNumber, type Lane } from './lanes.ts';
 import { leftSince } from './opt-outs.ts';
@@ -122,7 +122,7 @@ function hasTeamWith(rows: readonly DeliveryRow[], count: number): boolean {
 /** Holds are read in the transaction of the claim: once a hold is committed, no delivery that it covers is begun. */
 async function withoutHeld(tx: Executor, owner: string, due: DeliveryRow[], now: number): Promise<DeliveryRow[]> {
   if (due.length === 0) return due;
-  const holds = await holdsInForce(tx);
+  const holds = await holdsOnMail(tx, [...new Set(due.flatMap((row) => row.broadcast_id ?? []))]);
   if (holds.length === 0) return due;
   const holdOn = new Map(holds.map(({ id, kind, value }) => [`${kind} ${value}`, id]));
   // What was handed off is settled in spite of a hold.
@@ -131,7 +131,8 @@ async function withoutHeld(tx: Executor, owner: string, due: DeliveryRow[], now:
       ? undefined
       : (holdOn.get(`destination ${row.destination}`) ??
         holdOn.get(`team_id ${row.team_id}`) ??
-        holdOn.get(`email_id ${row.email_id}`));
+        holdOn.get(`email_id ${row.email_id}`) ??
+        holdOn.get(`broadcast_id ${row.broadcast_id}`));
   const held = due.filter((row) => holdOf(row) !== undefined);
   for (const [holdId, rows] of Map.groupBy(held, holdOf)) {
     const ids = rows.map((row) => row.id);

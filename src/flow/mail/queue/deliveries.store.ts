@@ -79,6 +79,26 @@ export async function waitingOfBroadcast(db: Executor, broadcastId: string, max:
   return Number((await db.get<{ n: number }>(sql, [broadcastId, max]))?.n ?? 0);
 }
 
+/** The broadcasts that have mail in the queue. The query jumps from one to the next in the index and reads no rows between. */
+export async function broadcastsInQueue(db: Executor): Promise<string[]> {
+  const rows = await db.all<{ id: string }>(
+    `with recursive broadcast(id) as (
+      select * from (select broadcast_id from deliveries where broadcast_id is not null order by broadcast_id limit 1) as first
+      union all
+      select (select broadcast_id from deliveries where broadcast_id is not null and broadcast_id > broadcast.id
+          order by broadcast_id limit 1)
+        from broadcast where broadcast.id is not null)
+    select id from broadcast where id is not null`,
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Some deliveries of a broadcast that nobody has in hand, and that are not in doubt. */
+export async function untouchedOfBroadcast(db: Executor, broadcastId: string, limit: number): Promise<string[]> {
+  const sql = `select id from deliveries where broadcast_id = ? and lease_owner is null and handed_off_at is null limit ?`;
+  return (await db.all<{ id: string }>(sql, [broadcastId, limit])).map(({ id }) => id);
+}
+
 /** What may be claimed: the mail of one lane, so that however much another lane has, no other mail waits for it. */
 export interface DueWork {
   lane: Lane;

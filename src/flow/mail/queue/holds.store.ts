@@ -1,3 +1,4 @@
+import { COVER_MAIL } from '../../../resources/broadcasts/index.ts';
 import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../../platform/db/index.ts';
 
 /** What an operator's command may select; each is the name of a column. */
@@ -38,6 +39,20 @@ export function holdsById(db: Executor, ids: readonly string[], limit: number): 
 /** All holds; there are few, and every claim reads them. */
 export const holdsInForce = (db: Executor): Promise<(Selection & { id: string; reason: string })[]> =>
   db.all('select id, kind, value, reason from queue_holds');
+
+export interface HoldOnMail extends Pick<HoldRow, 'id' | 'value' | 'reason'> {
+  kind: SelectionKind | 'broadcast_id';
+}
+
+/** The same with those of these broadcasts that are held themselves, in one statement. Such a hold has the id of its broadcast. */
+export function holdsOnMail(db: Executor, broadcastIds: readonly string[]): Promise<HoldOnMail[]> {
+  if (broadcastIds.length === 0) return holdsInForce(db);
+  const among = uuidsIn(db.dialect, 'id', broadcastIds);
+  const sql = `select id, kind, value, reason from queue_holds
+    union all select id, 'broadcast_id' as kind, cast(id as text) as value, held_reason as reason from broadcasts
+      where ${among.sql} and held_reason in ${COVER_MAIL}`;
+  return db.all(sql, [among.value]);
+}
 
 /** Whether an operator holds all mail of a team. */
 export const isTeamHeld = async (db: Executor, teamId: string): Promise<boolean> =>

@@ -17,6 +17,7 @@ export {
   holdsById,
   holdPage,
   holdsInForce,
+  holdsOnMail,
   insertHold,
   isTeamHeld,
   lockHolds,
@@ -43,6 +44,7 @@ export {
   type WaitingRow,
 } from './waiting.store.ts';
 export {
+  broadcastsInQueue,
   emailOf,
   endDoubt,
   hasDeliveries,
@@ -52,6 +54,7 @@ export {
   removeClaimed,
   removeUnclaimed,
   reschedule,
+  untouchedOfBroadcast,
   waitingOfBroadcast,
   type DeliveryRow,
 } from './deliveries.store.ts';

@@ -5,7 +5,11 @@ export type Outcome =
   | Exclude<RecipientOutcome, { kind: 'suppressed' }>
   /** `origin` is why the address is on the list, or that its contact left; the simulator's has none. */
   | { kind: 'suppressed'; address: string; origin?: 'bounce' | 'complaint' | 'manual' | 'opt_out' }
-  | { kind: 'failed'; address: string; reason: 'ambiguous_submission' | 'domain_removed' | 'domain_unverified' }
+  | {
+      kind: 'failed';
+      address: string;
+      reason: 'ambiguous_submission' | 'domain_removed' | 'domain_unverified' | 'broadcast_canceled';
+    }
   /** `detail`: why, in the operator's words. */
   | { kind: 'failed'; address: string; reason: 'dropped_by_operator'; detail: string }
   /** A local error kept the message from being composed or handed over; the log says which. */

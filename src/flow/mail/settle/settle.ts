@@ -34,21 +34,19 @@ export function createSettle(world: World, owner: string): Settle {
   };
 }
 
-/** Records that the operator dropped these deliveries, in the transaction that removed them. Answers log lines for after the commit. */
+/** By an operator, in whose words, or with the broadcast that they belong to. */
+type Dropped = { reason: 'dropped_by_operator'; detail: string } | { reason: 'broadcast_canceled' };
+
+/** Records that these deliveries were dropped, in the transaction that removed them. Answers log lines for after the commit. */
 export async function settleDropped(
   world: World,
   tx: Executor,
   rows: readonly DeliveryRow[],
-  detail: string,
+  why: Dropped,
 ): Promise<Conclusion['logLines']> {
   const settled = rows.map((row): Settlement => {
     const addresses = JSON.parse(row.recipients) as string[];
-    const outcomes = addresses.map((address): Outcome => ({
-      kind: 'failed',
-      address,
-      reason: 'dropped_by_operator',
-      detail,
-    }));
+    const outcomes = addresses.map((address): Outcome => ({ kind: 'failed', address, ...why }));
     const conclusion = conclude(world, row, outcomes);
     return { email: emailOf(row), conclusion, notices: noticesOf(world, row, outcomes, conclusion) };
   });

@@ -1,0 +1,27 @@
+import { closeSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import path from 'node:path';
+
+/** Stands in a folder that `rasket backup` made, until a process has taken note of it. */
+const COPY_MARK = 'copy-made-at';
+
+/** When the copy was made that this folder is, in ISO 8601; undefined where it is none. */
+export function readCopyMark(dataDir: string): string | undefined {
+  try {
+    return readFileSync(path.join(dataDir, COPY_MARK), 'utf8').trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return undefined;
+  }
+}
+
+export function writeCopyMark(dataDir: string, madeAt: string): void {
+  const handle = openSync(path.join(dataDir, COPY_MARK), 'w', 0o600);
+  try {
+    writeSync(handle, `${madeAt}\n`);
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+export const removeCopyMark = (dataDir: string): void => rmSync(path.join(dataDir, COPY_MARK), { force: true });

@@ -1,0 +1,33 @@
+import { isoTime } from './platform/clock/index.ts';
+import { readCopyMark, removeCopyMark } from './platform/installation-mark/index.ts';
+import { nodeIdOf } from './platform/process-mark/index.ts';
+import type { Store } from './platform/store/index.ts';
+import { holdRestored } from './resources/broadcasts/index.ts';
+import { isAway, settleHere, switchOffRestored } from './resources/instance/index.ts';
+
+/**
+ * Asked once before anything is sent. A copy that was restored has waiting what the original has sent since, or will send: all
+ * sending is switched off, and each broadcast that is scheduled or under way is held, until an operator confirms that the original
+ * sends no more. Answers whether this is a copy that was not recognised before.
+ */
+export async function recogniseCopy(store: Store): Promise<boolean> {
+  const { clock, dataDir, db, log } = store;
+  const madeAt = readCopyMark(dataDir);
+  const nodeId = nodeIdOf(dataDir);
+  const isCopy = madeAt !== undefined || (await isAway(store, nodeId));
+  const at = clock.now();
+  const broadcasts = await db.tx(async (tx) => {
+    await settleHere(tx, { nodeId, at });
+    if (!isCopy) return 0;
+    await switchOffRestored(tx, { madeAt, at });
+    return holdRestored(tx, at);
+  });
+  if (!isCopy) return false;
+  // Behind the commit: a crash in between is a copy that is recognised once more.
+  removeCopyMark(dataDir);
+  log.warn(
+    { broadcasts, madeAt: madeAt ?? null, at: isoTime(at) },
+    'this installation is a restored copy and sends nothing; once the original sends no more, confirm it with: rasket sending on',
+  );
+  return true;
+}

@@ -1,0 +1,67 @@
+import { nextTurn } from '../../platform/clock/index.ts';
+import type { Executor } from '../../platform/db/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import type { ContentCheck } from '../../protocol/content-checks/index.ts';
+import { imagesShownIn } from '../images/index.ts';
+import type { BroadcastContent, BroadcastRow } from './broadcasts.store.ts';
+import { runChecks } from './checks.ts';
+import { aroundOf, composeBodies, sourceOf, type Bodies, type Source } from './freeze-broadcast.ts';
+
+type Written = Pick<BroadcastContent, 'subject' | 'preview_text' | 'html' | 'text' | 'template_id'> &
+  Pick<BroadcastRow, 'id' | 'team_id'>;
+
+/** All that checks and bodies are made from. */
+type Inputs = Awaited<ReturnType<typeof inputsOf>>;
+
+/** What a send needs of the content; it takes up to seconds for the largest bodies. */
+export interface PreparedContent {
+  inputs: Inputs;
+  checks: ContentCheck[];
+  bodies: Bodies;
+}
+
+/** Undefined where there is no body. */
+export async function prepareContent(store: Store, row: Written): Promise<PreparedContent | undefined> {
+  const source = await sourceOf(store.db, row);
+  return source && prepareFrom(await inputsOf(store, store.db, row, source));
+}
+
+/** What was prepared before the transaction, if it still holds there; otherwise the content was changed meanwhile and is prepared anew. */
+export async function stillPrepared(
+  store: Store,
+  tx: Executor,
+  { row, source, before }: { row: Written; source: Source; before: PreparedContent | undefined },
+): Promise<PreparedContent> {
+  const now = await inputsOf(store, tx, row, source);
+  return before && isSame(before.inputs, now) ? before : prepareFrom(now);
+}
+
+async function prepareFrom(inputs: Inputs): Promise<PreparedContent> {
+  const { source, around, subject, shown } = inputs;
+  const written = { subject, preview_text: around.previewText };
+  const checks = runChecks({ written, source, properties: around.properties, shown });
+  await nextTurn();
+  return { inputs, checks, bodies: composeBodies(source, around) };
+}
+
+async function inputsOf(store: Store, db: Executor, row: Written, source: Source) {
+  const around = await aroundOf(db, row);
+  const shown = await imagesShownIn(store, db, row.team_id, source.html ?? '');
+  return { subject: row.subject, source, around, shown };
+}
+
+/** A published version never changes, and is known by its id. */
+function isSame(a: Inputs, b: Inputs): boolean {
+  return (
+    a.subject === b.subject &&
+    a.source.template?.versionId === b.source.template?.versionId &&
+    a.source.html === b.source.html &&
+    a.source.text === b.source.text &&
+    JSON.stringify(partsOf(a)) === JSON.stringify(partsOf(b))
+  );
+}
+
+function partsOf({ around: { previewText, team, properties }, shown }: Inputs) {
+  const { name, sender_name, postal_address } = team;
+  return { previewText, name, sender_name, postal_address, properties, images: shown.known };
+}

@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest';
+import { startScene } from '../../rig/scene.ts';
+
+it('a broadcast that is held is told to its team by its name and with the figures, to the operator by its id, and to no other team', async () => {
+  await using scene = await startScene({ roles: ['http', 'delivery'] });
+  const [team, other, operator] = [await scene.team(), await scene.team(), await scene.operator()];
+  const draft = { from: 'news@example.com', subject: 'News of November' };
+  const { id } = (await scene.api('POST', '/broadcasts', { key: team.key, body: draft })).body;
+  const detail = '12 of 150 emails bounced (8 %); the limit is 5 %';
+  await scene.app.world.db.run(
+    "update broadcasts set status = 'sent', held_reason = 'bounces', held_detail = ?, held_since = ? where id = ?",
+    [detail, scene.clock.now(), id],
+  );
+  const since = new Date(scene.clock.now()).toISOString();
+  const held = { code: 'broadcast_held', severity: 'warning', subjects: [id], since };
+  const findings = async (path: string, key?: string): Promise<Record<string, unknown>[]> =>
+    (await scene.api('GET', path, key === undefined ? {} : { key })).body.findings;
+  expect(await findings('/findings', team.key)).toMatchObject([
+    {
+      ...{ ...held, summary: `The broadcast News of November is held: ${detail}.` },
+      advice: { command: `rasket broadcasts get ${id}` },
+    },
+  ]);
+  expect(await findings('/operator/findings', operator)).toMatchObject([
+    { ...held, summary: `The broadcast ${id} is held: ${detail}.` },
+  ]);
+  expect(await findings('/ready')).toMatchObject([{ code: 'broadcast_held', summary: 'A broadcast is held.' }]);
+  expect(await findings('/findings', other.key)).toEqual([]);
+  await scene.api('POST', `/broadcasts/${id}/resume`, { key: team.key });
+  expect(await findings('/ready')).toEqual([]);
+});

@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startScene, type Scene } from '../rig/scene.ts';
+import { campaignIn, type Campaign } from './campaign.ts';
+import { HOUR, MINUTE, SECOND } from './mail.ts';
+
+const many = (count: number, name: string, domain: string): string[] =>
+  Array.from({ length: count }, (_, i) => `${name}${i}@${domain}`);
+const arrivedAt = (scene: Scene, subject: string): string[] =>
+  scene.sink.messages.filter(({ data }) => data.includes(`Subject: ${subject}\r\n`)).flatMap(({ rcptTo }) => rcptTo);
+
+/** One second, which is a look of the loop. */
+async function look(scene: Scene): Promise<void> {
+  scene.clock.advance(SECOND);
+  await scene.settled();
+}
+
+const HOST = 'mail.holds.example';
+
+/** Nobody lives at bad.example; shut.example takes nothing for now, as long as it is closed. */
+function sinkOf(): { isShut: boolean; script: (command: string) => string | undefined } {
+  const sink = {
+    isShut: true,
+    script(command: string): string | undefined {
+      if (!command.startsWith('RCPT')) return undefined;
+      if (command.includes('@bad.example')) return '550 5.1.1 No such user';
+      return sink.isShut && command.includes('@shut.example') ? '450 4.2.1 Later' : undefined;
+    },
+  };
+  return sink;
+}
+
+describe('a broadcast', () => {
+  let scene: Scene;
+  let sink: ReturnType<typeof sinkOf>;
+  beforeAll(async () => {
+    sink = sinkOf();
+    scene = await startScene({
+      sink,
+      config: { broadcasts: { hold_after: 10 }, instance: { host: HOST }, delivery: { retry_minutes: [5] } },
+    });
+  });
+  afterAll(() => scene.close());
+
+  /** Half of the addresses bounce, in pages of two, five seconds apart. */
+  async function bouncing(subject: string): Promise<{ campaign: Campaign; id: string }> {
+    const campaign = await campaignIn(scene);
+    // The last to come are mailed first.
+    const pairs = Array.from({ length: 20 }, (_, i) => [`good${i}@one.example`, `gone${subject}${i}@bad.example`]);
+    await campaign.addContacts(pairs.flat());
+    return { campaign, id: await campaign.broadcast({ subject, rate_per_minute: 24 }) };
+  }
+
+  const goOn = async (seconds: number): Promise<void> => {
+    for (let i = 0; i < seconds; i++) await look(scene);
+  };
+
+  it('whose emails bounce is held with the figures, and no page follows; resumed, it is judged by what comes after', async () => {
+    const { campaign, id } = await bouncing('Bouncing');
+    await goOn(60);
+    expect(await campaign.get(id)).toMatchObject({
+      status: 'sending',
+      recipients: 10,
+      held: { reason: 'bounces', detail: '5 of 10 emails bounced (50 %); the limit is 5 %' },
+      counts: { sent: 10, delivered: 5, bounced: 5, complained: 0 },
+    });
+    expect(arrivedAt(scene, 'Bouncing')).toHaveLength(5);
+    expect((await campaign.call('POST', `/broadcasts/${id}/resume`)).status).toBe(200);
+    await look(scene);
+    // What held it holds it no more.
+    expect(await campaign.get(id)).toMatchObject({ status: 'sending', held: null });
+    await goOn(60);
+    expect(await campaign.get(id)).toMatchObject({
+      recipients: 20,
+      held: { reason: 'bounces', detail: '5 of 10 emails bounced (50 %); the limit is 5 %' },
+      counts: { delivered: 10, bounced: 10 },
+    });
+  });
+
+  it('few of which bounce goes on, whatever share they are', async () => {
+    const campaign = await campaignIn(scene);
+    await campaign.addContacts([...many(18, 'good', 'one.example'), ...many(2, 'gone', 'bad.example')]);
+    const id = await campaign.broadcast({ subject: 'Few', rate_per_minute: 24 });
+    await goOn(80);
+    expect(await campaign.get(id)).toMatchObject({ status: 'sent', held: null, counts: { bounced: 2, delivered: 18 } });
+  });
+
+  it('that is reported as spam is held', async () => {
+    const campaign = await campaignIn(scene);
+    await campaign.addContacts(many(20, 'complained+', `simulator.${HOST}`));
+    const id = await campaign.broadcast({ subject: 'Spam', rate_per_minute: 24 });
+    await goOn(60);
+    expect(await campaign.get(id)).toMatchObject({
+      ...{ status: 'sending', recipients: 10, counts: { delivered: 10, complained: 10 } },
+      held: { reason: 'complaints', detail: '10 of 10 emails were reported as spam (100 %); the limit is 0.3 %' },
+    });
+  });
+
+  /** All its emails are in the queue before the first bounces; those to shut.example are tried again later. */
+  async function queued(subject: string): Promise<{ campaign: Campaign; id: string }> {
+    sink.isShut = true;
+    const campaign = await campaignIn(scene);
+    await campaign.addContacts([...many(10, `gone${subject}`, 'bad.example'), ...many(4, 'later', 'shut.example')]);
+    const id = await campaign.broadcast({ subject });
+    await scene.settled();
+    await look(scene);
+    expect(await campaign.get(id)).toMatchObject({ status: 'sent', recipients: 14, held: { reason: 'bounces' } });
+    sink.isShut = false;
+    scene.clock.advance(6 * MINUTE);
+    await scene.settled();
+    return { campaign, id };
+  }
+
+  const waits = async (state: string): Promise<{ hold_reason: string | null }[]> => {
+    const answer = await scene.api('GET', `/operator/queue/deliveries?state=${state}`, { key: await scene.operator() });
+    return answer.body.data;
+  };
+
+  it('keeps the mail that waits in the queue too, until it is resumed', async () => {
+    const { campaign, id } = await queued('Queued');
+    expect(arrivedAt(scene, 'Queued')).toEqual([]);
+    expect((await waits('held')).map(({ hold_reason: reason }) => reason)).toEqual(Array(4).fill('bounces'));
+    // The job of every minute leaves what is held as it is.
+    await scene.app.jobs.find(({ name }) => name === 'release-ended-holds')?.run();
+    expect(await waits('held')).toHaveLength(4);
+    expect((await campaign.call('POST', `/broadcasts/${id}/resume`)).status).toBe(200);
+    await scene.settled();
+    expect(arrivedAt(scene, 'Queued').sort()).toEqual(many(4, 'later', 'shut.example'));
+    expect(await campaign.get(id)).toMatchObject({ status: 'sent', held: null });
+  });
+
+  it('that is canceled while it is held takes its mail out of the queue', async () => {
+    const { campaign, id } = await queued('Dropped');
+    expect((await campaign.call('POST', `/broadcasts/${id}/cancel`)).status).toBe(200);
+    expect(await waits('held')).toEqual([]);
+    scene.clock.advance(HOUR);
+    await scene.settled();
+    expect(arrivedAt(scene, 'Dropped')).toEqual([]);
+    expect(await campaign.get(id)).toMatchObject({ status: 'canceled', held: null });
+    const emails = (await campaign.read('/emails?limit=100')).data as { to: string[]; last_event: string }[];
+    const ended = emails.filter(({ to }) => to[0]?.endsWith('@shut.example'));
+    expect(ended.map(({ last_event: state }) => state)).toEqual(Array(4).fill('failed'));
+    expect((await campaign.call('POST', `/broadcasts/${id}/resume`)).status).toBe(403);
+  });
+});

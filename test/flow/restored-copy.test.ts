@@ -1,0 +1,120 @@
+// an installation --> rasket backup, or pg_dump and the data folder --> the same again elsewhere, while the original may still run
+import { cpSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { expect, inject, it, onTestFinished } from 'vitest';
+import { startApp, type App } from '../../src/app.ts';
+import { resumeRestored } from '../../src/resources/broadcasts/index.ts';
+import { createSendSwitch, setSending } from '../../src/resources/instance/index.ts';
+import { createApi } from '../rig/api.ts';
+import { driver } from '../rig/database.ts';
+import { createDatabase, dropDatabase } from '../rig/database-server.ts';
+import { startScene, type Scene } from '../rig/scene.ts';
+import { scratchFolder } from '../rig/scratch.ts';
+import { Desk } from '../cli/desk.ts';
+import { campaignIn } from './campaign.ts';
+import { HOUR, mailIn } from './mail.ts';
+
+interface Copy {
+  start(): Promise<App>;
+  /** `rasket sending on`, and with --broadcasts. */
+  confirm(app: App, more?: { broadcasts?: boolean }): Promise<void>;
+}
+
+/** What the original holds, restored elsewhere; the original is stopped. */
+async function restore(scene: Scene): Promise<Copy> {
+  const { config, clock, log } = scene.app.world;
+  let dataDir = path.join(scratchFolder('rasket-copy-'), 'restored');
+  let { database } = config;
+  if (driver === 'pg') {
+    await scene.app.close(0);
+    const name = new URL(database.url).pathname.slice(1);
+    const made = await createDatabase(inject('pgUrl'), name);
+    onTestFinished(() => dropDatabase(inject('pgUrl'), made.name));
+    database = { ...database, url: made.url };
+    cpSync(scene.dataDir, dataDir, { recursive: true });
+  } else {
+    const desk = new Desk();
+    onTestFinished(() => desk.clear());
+    dataDir = desk.at('restored');
+    const made = await desk.rasket(['backup', dataDir, '--data', scene.dataDir]);
+    expect(made).toMatchObject({ code: 0, stderr: '' });
+    expect(made.stdout.trim().split('\n').at(-1)).toMatch(/sends nothing until you confirm.*rasket sending on$/);
+    await scene.app.close(0);
+  }
+  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+  const settings = { ...config, database };
+  return {
+    async start() {
+      const roles = ['http', 'delivery'] as const;
+      const app = await startApp({ config: settings, dataDir, clock, log, version: '0.0.0-test', roles });
+      onTestFinished(() => app.close(0));
+      return app;
+    },
+    async confirm(app, { broadcasts = false } = {}) {
+      await setSending(app.world, { isOn: true });
+      if (broadcasts) await resumeRestored(app.world.db, clock.now());
+    },
+  };
+}
+
+async function settle(app: App): Promise<void> {
+  for (let round = 0; round < 2; round++) for (const part of [app.broadcasts, app.queue]) await part?.idle();
+}
+
+const arrived = (scene: Scene): string[] => scene.sink.messages.flatMap(({ rcptTo }) => rcptTo).sort();
+
+it('a restored copy sends nothing that waits or is scheduled until that is confirmed, and broadcasts only once they are resumed', async () => {
+  await using scene = await startScene({ roles: ['http'] });
+  const campaign = await campaignIn(scene);
+  const mail = await mailIn(scene);
+  const at = new Date(scene.clock.now() + HOUR).toISOString();
+  await campaign.addContacts(['reader@one.example']);
+  const id = await campaign.broadcast({ subject: 'Scheduled', scheduled_at: at });
+  await mail.send('queued@one.example');
+  await mail.send('later@one.example', { scheduled_at: at });
+  const copy = await restore(scene);
+  const app = await copy.start();
+  scene.clock.advance(2 * HOUR);
+  await settle(app);
+  expect(arrived(scene)).toEqual([]);
+
+  const api = createApi(app.http?.url ?? '');
+  const ready = await api('GET', '/ready');
+  expect(ready.body.findings).toMatchObject([
+    { code: 'restored', severity: 'error', advice: { command: 'rasket sending on' } },
+    { code: 'broadcast_held' },
+  ]);
+  const read = async () => (await api('GET', `/broadcasts/${id}`, { key: campaign.team.key })).body;
+  expect(await read()).toMatchObject({ status: 'scheduled', held: { reason: 'restored' } });
+  expect((await createSendSwitch(app.world)()).reason).toMatch(/^restored .*not confirmed$/);
+
+  await copy.confirm(app);
+  scene.clock.advance(HOUR);
+  await settle(app);
+  expect(arrived(scene)).toEqual(['later@one.example', 'queued@one.example']);
+  expect((await api('GET', '/ready')).body.findings).toMatchObject([{ code: 'broadcast_held' }]);
+  await copy.confirm(app, { broadcasts: true });
+  scene.clock.advance(HOUR);
+  await settle(app);
+  expect(arrived(scene)).toContain('reader@one.example');
+  expect(await read()).toMatchObject({ status: 'sent', held: null });
+});
+
+it('once confirmed, it starts again as any other; and so does the original', async () => {
+  await using scene = await startScene({ roles: ['http'] });
+  await scene.restart();
+  expect(await createSendSwitch(scene.app.world)()).toMatchObject({ isOn: true });
+  const mail = await mailIn(scene);
+  await mail.send('queued@one.example');
+  const copy = await restore(scene);
+  const first = await copy.start();
+  expect(await createSendSwitch(first.world)()).toMatchObject({ isOn: false, isRestored: true });
+  await first.close(0);
+  const again = await copy.start();
+  expect(await createSendSwitch(again.world)(), 'nobody has confirmed it').toMatchObject({ isOn: false });
+  await copy.confirm(again);
+  await again.close(0);
+  const confirmed = await copy.start();
+  await settle(confirmed);
+  expect(arrived(scene)).toEqual(['queued@one.example']);
+});
