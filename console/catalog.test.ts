@@ -70,12 +70,14 @@ it('an action keeps the key that people know: whoever changes this list moves a 
   });
   expect(screens.join('\n')).toMatchInlineSnapshot(`
     "keys list: c create, u update, e revoke
+    automations list: c create, u update, s stop, d duplicate, e delete
     broadcasts list: c create, u update, s send, n cancel, m resume, d duplicate, e delete, i checklist, p preview, t test, v checks
     contacts imports: i import
     contact-properties list: c create, u update, d delete
     contacts segments: a add-segment, e remove-segment
     contacts topics: s set-topics
     contacts list: c create, u update, d delete, a add-segment, e remove-segment, s set-topics
+    events list: c create, s send, u update, d delete
     domains: a claim, z zone, n configure, i claim-status, m claim-verify, u update, v verify, o rotate, e regenerate, d delete
     domains: a claim, i claim-status, m claim-verify, z zone, n configure, u update, v verify, o rotate, e regenerate, d delete
     domains list: c create, a claim, u update, v verify, o rotate, e regenerate, d delete, z zone, n configure, i claim-status, m claim-verify

@@ -14,6 +14,7 @@ import {
   removeImportFiles,
   type Imports,
 } from './flow/audience/index.ts';
+import { createAutomationLoop, type Automations } from './flow/automations/index.ts';
 import { createBroadcastLoop, type Broadcasts } from './flow/campaigns/index.ts';
 import { createComposer } from './flow/mail/compose/index.ts';
 import { createCapture, createDeliver, deliverOptionsOf, type Deliver } from './flow/mail/deliver/index.ts';
@@ -83,6 +84,7 @@ export interface App {
   queue: Queue | undefined;
   webhooks: WebhookSender | undefined;
   imports: Imports | undefined;
+  automations: Automations | undefined;
   broadcasts: Broadcasts | undefined;
   confirmations: ReturnType<typeof createConfirmations> | undefined;
   tracking: Tracking | undefined;
@@ -167,7 +169,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       queue: mail?.queue,
       webhooks,
       imports: audience?.imports,
-      broadcasts: audience?.broadcasts,
+      ...{ automations: audience?.automations, broadcasts: audience?.broadcasts },
       confirmations: audience?.confirmations,
       tracking,
       jobs,
@@ -210,14 +212,21 @@ async function startSmtpPorts(world: World, options: AppOptions, { roles, accept
 function createAudience(world: World, accept: Accept, wakeQueue: () => void) {
   const imports = createImportLoop(world);
   const broadcasts = createBroadcastLoop(world, wakeQueue);
+  const automations = createAutomationLoop(world, wakeQueue);
   const confirmations = createConfirmations(world, accept);
   return {
-    ...{ imports, broadcasts, confirmations },
-    // Batches and pages are short, and the next start goes on behind them: they get no grace.
-    stops: [() => imports.stop(0), () => broadcasts.stop(0), confirmations.stop] satisfies Stop[],
+    ...{ imports, broadcasts, automations, confirmations },
+    // Batches, pages and steps are short, and the next start goes on behind them: they get no grace.
+    stops: [
+      () => imports.stop(0),
+      () => broadcasts.stop(0),
+      () => automations.stop(0),
+      confirmations.stop,
+    ] satisfies Stop[],
     async start() {
       await imports.start();
       await broadcasts.start();
+      await automations.start();
       confirmations.start();
     },
   };

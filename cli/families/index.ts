@@ -4,12 +4,14 @@
  */
 export { apiKeys } from './api-keys.ts';
 export { audit, operatorAudit } from './audit.ts';
+export { automationRuns, automations } from './automations.ts';
 export { attachments } from './attachments.ts';
 export { broadcastExclusions, broadcastLinks, broadcastRecipients } from './broadcast-reports.ts';
 export { broadcastInWords, broadcasts, resumeIt } from './broadcasts.ts';
 export { contactProperties } from './contact-properties.ts';
 export { contactImports, importInWords } from './contact-imports.ts';
 export { contactActivity, contacts } from './contacts.ts';
+export { customEvents } from './custom-events.ts';
 export { columnsOfChanges, dns } from './dns.ts';
 export { domainClaims } from './domain-claims.ts';
 export { domains } from './domains.ts';

@@ -32,7 +32,7 @@ type JsonIn<Request> = [Request] extends [never]
     : never;
 
 /** What an operation answers when it does what it was asked. */
-export type AnswerOf<Id extends OperationId> = BodyUnder<operations[Id]['responses'], 200 | 201>;
+export type AnswerOf<Id extends OperationId> = BodyUnder<operations[Id]['responses'], 200 | 201 | 202>;
 /** Whatever an operation may answer with a body of its own, by status. */
 export type BodyUnder<Responses, Status> = {
   [Key in keyof Responses]: Key extends Status

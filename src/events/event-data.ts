@@ -74,6 +74,17 @@ export interface ContactData {
   unsubscribed: boolean;
 }
 
+export interface AutomationRunData {
+  id: string;
+  automation_id: string;
+  contact_id: string;
+  status: 'running' | 'completed' | 'failed';
+  started_at: string;
+  completed_at: string | null;
+  /** Why it failed. */
+  error: string | null;
+}
+
 /** What each type of event adds to its envelope. Who records one cannot forget a field, and who reads one needs no cast. */
 export interface EventData {
   'email.queued': undefined;
@@ -113,6 +124,9 @@ export interface EventData {
   'contact.created': ContactData;
   'contact.updated': ContactData;
   'contact.deleted': ContactData;
+  'automation.run.started': AutomationRunData;
+  'automation.run.completed': AutomationRunData;
+  'automation.run.failed': AutomationRunData;
 }
 
 export type BounceType = 'Permanent' | 'Transient' | 'Undetermined';

@@ -3,6 +3,7 @@ import type { Ids } from '../platform/ids/index.ts';
 import { countEvents } from './metric-counts.store.ts';
 import type { Happening } from './event-data.ts';
 import type { NewEvent } from './new-event.ts';
+import { enrol, isEnrolling } from './enrol.store.ts';
 import { fillOutbox } from './outbox.store.ts';
 import type { EventType } from './vocabulary.ts';
 
@@ -17,7 +18,7 @@ export async function standingAmong(tx: Executor, ids: readonly string[]): Promi
 
 const COLUMNS = ['id', 'team_id', 'type', 'subject_id', 'data', 'created_at'] as const;
 
-/** Records what happened, adds it to the metrics and puts it into the outbox, in the caller's transaction. */
+/** Records what happened, adds it to the metrics and tells who subscribes to it, in the caller's transaction. */
 export async function recordEvents(tx: Executor, ids: Ids, events: readonly NewEvent[]): Promise<void> {
   if (events.length === 0) return;
   await countEvents(tx, ids, events);
@@ -32,6 +33,9 @@ export async function recordEvents(tx: Executor, ids: Ids, events: readonly NewE
   ]);
   await tx.insertMany('events', COLUMNS, rows);
   await fillOutbox(tx, recorded);
+  for (const { type, teamId, subjectId: contactId, data: payload, at } of recorded) {
+    if (isEnrolling(type)) await enrol(tx, ids, { teamId, contactId, by: { type }, payload, at });
+  }
 }
 
 interface EventRow {

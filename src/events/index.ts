@@ -1,7 +1,7 @@
 /**
  * The append-only record of what happened. An event is written in the transaction that changed the state, so neither
- * can stand without the other. It is counted there as well, because metrics are sums of those counts, and put into the
- * outbox of every webhook that subscribes to it. Events are never changed; they go when the plan of their team keeps
+ * can stand without the other. It is counted there as well, because metrics are sums of those counts, and told to all that
+ * subscribe to it: the outboxes of endpoints and listeners, and automations that start at it. Events are never changed; they go when the plan of their team keeps
  * them no longer.
  */
 export {
@@ -17,6 +17,7 @@ export {
 export { removeEventsOf, removeOtherEvents } from './remove-events.store.ts';
 export type { RecordedEvent } from './events.store.ts';
 export { offerSample } from './outbox.store.ts';
+export { enrol, ENROLLING_TYPES, type EnrollingType } from './enrol.store.ts';
 export { withoutWebhooks } from './without-webhooks.ts';
 export { eventIdOf, publicEventId } from './event-id.ts';
 export { isByMachine, type NewEvent } from './new-event.ts';

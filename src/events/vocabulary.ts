@@ -22,6 +22,9 @@ export const EVENT_TYPES = [
   'contact.created',
   'contact.updated',
   'contact.deleted',
+  'automation.run.started',
+  'automation.run.completed',
+  'automation.run.failed',
 ] as const;
 
 export type EventType = (typeof EVENT_TYPES)[number];

@@ -1,10 +1,10 @@
 import type { Db, Executor } from '../platform/db/index.ts';
 
-/** The tables of events that wait to be sent to endpoints and listeners. */
-const OUTBOX: readonly string[] = ['webhook_events', 'webhook_listener_events'];
+/** The tables in which what subscribes to events finds them. */
+const OUTBOX: readonly string[] = ['webhook_events', 'webhook_listener_events', 'automation_runs'];
 
 /**
- * A database that records and counts events, and queues them for no endpoint and no listener except the endpoint `but`: for
+ * A database that records and counts events, and queues them for no endpoint except `but`, no listener and no automation: for
  * sample data.
  */
 export const withoutWebhooks = (db: Db, but?: string): Db =>

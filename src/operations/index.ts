@@ -5,10 +5,12 @@
 import { apiKeys } from './api-keys.ts';
 import { attachments } from './attachments.ts';
 import { audit, operatorAudit } from './audit.ts';
+import { automations } from './automations.ts';
 import { broadcasts } from './broadcasts.ts';
 import { contactImports } from './contact-imports.ts';
 import { contactProperties } from './contact-properties.ts';
 import { contacts } from './contacts.ts';
+import { customEvents } from './custom-events.ts';
 import { dns } from './dns.ts';
 import { domainClaims } from './domain-claims.ts';
 import { domains } from './domains.ts';
@@ -45,10 +47,12 @@ export const operations: Operations = {
   ...apiKeys,
   ...attachments,
   ...audit,
+  ...automations,
   ...broadcasts,
   ...contactImports,
   ...contactProperties,
   ...contacts,
+  ...customEvents,
   ...dns,
   ...domainClaims,
   ...domains,

@@ -12,6 +12,11 @@ const filter = {
   words: ['--filter', '{"all":[{"field":"unsubscribed","op":"eq","value":false}]}'],
   sent: { all: [{ field: 'unsubscribed', op: 'eq', value: false }] },
 };
+const schema = { words: ['--schema', '{"total":"number"}'], sent: { total: 'number' } };
+const graph = {
+  steps: { words: ['--steps', '[{"key":"start"}]'], sent: [{ key: 'start' }] },
+  connections: { words: ['--connections', '[]'], sent: [] },
+};
 const variables = {
   words: ['A', 'B=x=y:z', 'C:number', 'D:number=2.5'].flatMap((variable) => ['--variable', variable]),
   sent: [
@@ -94,6 +99,11 @@ export const exceptions: Record<string, Exception> = {
     },
   },
   updateContactProperty: { beside: { '--clear-fallback': 'null in the field' } },
+  createEvent: { given: { schema } },
+  updateEvent: { given: { schema }, beside: { '--clear-schema': 'null in the field' } },
+  sendEvent: { given: { payload: { words: ['--payload', '{"total": 40}'], sent: { total: 40 } } } },
+  createAutomation: { given: graph },
+  updateAutomation: { given: graph },
   createSegment: { given: { filter } },
   previewSegment: { given: { filter } },
   addSuppressions: { given: { emails: two } },

@@ -69,6 +69,11 @@ describe.each(operations)('$operationId', ({ operation, operationId, method, pat
       'team:write',
       'broadcasts:read',
       'broadcasts:write',
+      'events:read',
+      'events:write',
+      'events:send',
+      'automations:read',
+      'automations:write',
       null,
     ]).toContain(operation['x-service-scope']);
     expect(operation.security).toEqual(isOpen ? [] : undefined);

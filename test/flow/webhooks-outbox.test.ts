@@ -65,6 +65,45 @@ describe('the outbox', () => {
   });
 });
 
+describe('events of several teams that are recorded together', () => {
+  it('are told to the subscribers of their own team alone', async () => {
+    await using scene = await startWriting();
+    const teams = [await scene.team(), await scene.team()];
+    const { world } = scene.app;
+    const steps = [{ key: 'start', type: 'trigger', config: { event_name: 'rasket:contact.created' } }];
+    const subscribed = await Promise.all(
+      teams.map(async ({ key, ...team }) => {
+        const body = { name: 'A', status: 'enabled', steps, connections: [] };
+        const { id } = (await scene.api('POST', '/automations', { key, body })).body;
+        return { hook: await plantWebhook(scene, { key, ...team } as never), automation: id as string };
+      }),
+    );
+    const at = world.clock.now();
+    const subjects = teams.map(() => world.ids.uuid());
+    const data = {
+      ...{ segment_ids: [], audience_id: null, created_at: '', updated_at: '', email: 'a@b.example' },
+      ...{ first_name: null, last_name: null, unsubscribed: false },
+    };
+    const events = teams.flatMap(({ id: teamId }, i) => {
+      const subjectId = subjects[i] ?? '';
+      return [
+        { teamId, type: 'email.sent' as const, subjectId, at },
+        { teamId, type: 'contact.created' as const, subjectId, at, data: { id: subjectId, ...data } },
+      ];
+    });
+    await world.db.tx((tx) => recordEvents(tx, world.ids, events));
+    for (const [i, { hook, automation }] of subscribed.entries()) {
+      const told = await world.db.all(
+        'select subject_id from webhook_events join events on events.id = event_id where webhook_id = ?',
+        [hook],
+      );
+      expect(told).toEqual([{ subject_id: subjects[i] }]);
+      const sql = 'select contact_id from automation_runs where automation_id = ?';
+      expect(await world.db.all(sql, [automation])).toEqual([{ contact_id: subjects[i] }]);
+    }
+  });
+});
+
 describe('the body of an event', () => {
   it('is the same bytes whoever asks first, also when two ask at once', async () => {
     await using scene = await startWriting();

@@ -41,6 +41,8 @@ describe('the official resend client', () => {
       'segments',
       'topics',
       'broadcasts',
+      'events',
+      'automations',
       'logs',
       'usage',
     ] as const) {
@@ -325,6 +327,68 @@ describe('the official resend client', () => {
     expect(await ok(resend.broadcasts.clickedLinks(id))).toEqual(nobody);
     const sent = await ok(resend.broadcasts.create({ ...draft, send: true, scheduledAt: 'in 1 hour' } as never));
     expect((await ok(resend.broadcasts.get(sent.id))).status).toBe('scheduled');
+  });
+
+  it('declares events, sends them, and starts automations by them', async () => {
+    const event = await ok(resend.events.create({ name: 'order.placed', schema: { total: 'number' } }));
+    expect(await ok(resend.events.get('order.placed'))).toMatchObject({ object: 'event', id: event.id });
+    expect(await ok(resend.events.update(event.id, { schema: null }))).toEqual({ object: 'event', id: event.id });
+    expect((await ok(resend.events.list({ limit: 5 }))).data).toMatchObject([{ name: 'order.placed', schema: null }]);
+    const segment = await ok(resend.segments.create({ name: 'Buyers' }));
+    const graph = {
+      steps: [
+        { key: 'start', type: 'trigger' as const, config: { eventName: 'order.placed' } },
+        {
+          key: 'knows',
+          type: 'condition' as const,
+          config: { type: 'rule' as const, field: 'first_name', operator: 'exists' as const },
+        },
+        { key: 'wait', type: 'delay' as const, config: { duration: '3 days' } },
+        { key: 'add', type: 'add_to_segment' as const, config: { segmentId: segment.id } },
+        { key: 'name', type: 'contact_update' as const, config: { firstName: 'Friend' } },
+      ],
+      connections: [
+        { from: 'start', to: 'wait' },
+        { from: 'wait', to: 'knows' },
+        { from: 'knows', to: 'add', type: 'condition_met' as const },
+        { from: 'knows', to: 'name', type: 'condition_not_met' as const },
+      ],
+    };
+    const { id } = await ok(resend.automations.create({ name: 'Buyers', status: 'enabled', ...graph }));
+    expect(await ok(resend.automations.get(id))).toMatchObject({
+      ...{ object: 'automation', id, name: 'Buyers', status: 'enabled' },
+      steps: [{ config: { event_name: 'order.placed' } }, { key: 'knows' }, { key: 'wait' }, { key: 'add' }, {}],
+    });
+    const contact = await ok(resend.contacts.create({ email: 'buyer@example.org' }));
+    const sent = { event: 'order.placed', payload: { total: 40 } };
+    expect(await ok(resend.events.send({ ...sent, contactId: contact.id }))).toEqual({
+      ...{ object: 'event', event: 'order.placed' },
+    });
+    await ok(resend.events.send({ ...sent, email: 'buyer@example.org' }));
+    const runs = await ok(resend.automations.runs.list({ automationId: id, status: ['running', 'failed'], limit: 5 }));
+    expect(runs.data).toMatchObject([{ status: 'running' }, { status: 'running' }]);
+    const runId = runs.data[0]?.id ?? '';
+    expect((await ok(resend.automations.runs.get({ automationId: id, runId }))).steps.map(({ key }) => key)).toEqual([
+      'start',
+      'wait',
+      'knows',
+      'add',
+      'name',
+    ]);
+    const copy = await ok(resend.automations.duplicate(id));
+    expect(await ok(resend.automations.update(copy.id, { name: 'Others', ...graph }))).toMatchObject({ id: copy.id });
+    expect((await ok(resend.automations.list({ status: 'disabled' }))).data).toMatchObject([{ name: 'Others' }]);
+    // The client knows no step that opts into a topic, and sends null in its place.
+    const unknown = [{ key: 'start', type: 'topic_update', config: {} }] as never;
+    expect((await resend.automations.create({ name: 'x', steps: unknown, connections: [] })).error).toMatchObject({
+      ...{ statusCode: 422, name: 'validation_error' },
+      message: expect.stringMatching(/^steps\.0 must be an object/),
+    });
+    expect(await ok(resend.automations.stop(id))).toEqual({ object: 'automation', id, status: 'disabled' });
+    expect(await ok(resend.automations.remove(id))).toEqual({ object: 'automation', id, deleted: true });
+    await ok(resend.contacts.remove(contact.id));
+    await ok(resend.segments.remove(segment.id));
+    expect(await ok(resend.events.remove(event.id))).toMatchObject({ object: 'event', deleted: true });
   });
 
   it('keeps contacts, their properties, segments and topics', async () => {

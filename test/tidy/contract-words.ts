@@ -44,7 +44,7 @@ const places: Record<string, Record<string, string>> = {
   example: words('summary value'),
   schema: {
     ...words('type format description const enum default pattern required writeOnly x-message'),
-    ...words('minLength maxLength minimum maximum minItems maxItems minProperties'),
+    ...words('minLength maxLength minimum maximum minItems maxItems minProperties maxProperties'),
     ...words('x-example x-page-of x-plural x-reference-to x-deleted x-id-prefix'),
     ...{
       items: 'schema',

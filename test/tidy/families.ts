@@ -30,6 +30,8 @@ export const trees: Tree[] = [
     },
     besides: {
       access: 'who may do what: asked by every family, owned by none',
+      'automation-runs':
+        'which contact is where in an automation: events begin them and contacts end them, and know no automation',
       'broadcast-recipients': 'whom broadcasts went to: the emails write it too, and know no broadcast',
       'shared-bodies': 'the html and text of a broadcast, which its emails have in common',
       contents: 'what emails sent and received consist of beside their rows, and the bytes of images',

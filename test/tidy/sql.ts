@@ -59,6 +59,12 @@ export const alsoWrittenBy: Record<string, { folder: string; why: string }[]> = 
       why: 'the outbox is filled in the transaction that records the event, and events know no resource',
     },
   ],
+  automation_runs: [
+    {
+      folder: 'src/events',
+      why: 'a run begins in the transaction that records the event, and events know no resource',
+    },
+  ],
   webhook_listener_events: [
     {
       folder: 'src/events',

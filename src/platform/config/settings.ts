@@ -177,6 +177,11 @@ export const sections = {
     lease_seconds: integer({ min: 1, max: 86_400, ...seconds }),
     poll_ms: integer({ min: 1, max: 60_000, unit: 'milliseconds' }),
   },
+  automations: {
+    max_at_once: integer({ min: 1, max: 1000, unit: 'runs' }),
+    lease_seconds: integer({ min: 1, max: 86_400, ...seconds }),
+    poll_ms: integer({ min: 1, max: 60_000, unit: 'milliseconds' }),
+  },
   broadcasts: {
     max_at_once: integer({ min: 1, max: 100, unit: 'broadcasts' }),
     overdue_hours: integer({ min: 1, max: 8760, unit: 'hours' }),

@@ -10,7 +10,7 @@ export interface Leases {
 }
 
 /** Tables with the columns `id` (a UUID), `lease_owner` and `lease_until`, whose stores take the leases. */
-type LeasedTable = 'broadcasts' | 'contact_imports';
+type LeasedTable = 'automation_runs' | 'broadcasts' | 'contact_imports';
 
 export const leasesOf = (db: Db, table: LeasedTable): Leases => ({
   async renew(ids, { owner, until }) {

@@ -33,8 +33,10 @@ export async function insertAudit(tx: Executor, row: AuditRow): Promise<void> {
 /** By what people know a thing that is removed: its id says nothing once it is gone. */
 const REMOVED: Readonly<Record<string, string>> = {
   'api_key.revoked': 'select name from api_keys where id = ?',
+  'automation.deleted': 'select name from automations where id = ?',
   'contact_property.deleted': 'select "key" from contact_properties where id = ?',
   'domain.deleted': 'select name from domains where id = ?',
+  'event.deleted': 'select name from custom_events where id = ?',
   'image.deleted': 'select content_type, bytes from images where id = ?',
   'inbound_rule.deleted': 'select pattern, action, forward_to from inbound_rules where id = ?',
   'segment.deleted': 'select name from segments where id = ?',

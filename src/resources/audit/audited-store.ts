@@ -16,8 +16,10 @@ export interface Audited<Held extends Store> {
 /** What is made there is what the entry is about. */
 const SUBJECT_TABLES: ReadonlySet<string> = new Set([
   'api_keys',
+  'automations',
   'contact_imports',
   'contact_properties',
+  'custom_events',
   'domain_claims',
   'domains',
   'images',

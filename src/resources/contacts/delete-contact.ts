@@ -1,6 +1,7 @@
 import { eraseEventsOf, recordEvents } from '../../events/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../access/index.ts';
+import { eraseRunsOf } from '../automation-runs/index.ts';
 import { eraseRecipient } from '../broadcast-recipients/index.ts';
 import { declaredProperties } from '../contact-properties/index.ts';
 import { removeMemberships } from '../segments/index.ts';
@@ -27,6 +28,7 @@ export async function deleteContact({ store, teamId }: Ctx, name: string, segmen
     await removeMemberships(tx, row.id);
     await removeChoicesOf(tx, row.id);
     await removeConfirmationsOf(tx, row.id);
+    await eraseRunsOf(tx, row.id, store.clock.now());
     await eraseRecipient(tx, teamId, row.email_key);
     await erasePayloads(tx, teamId, await eraseEventsOf(tx, row.id));
     await recordEvents(tx, store.ids, [

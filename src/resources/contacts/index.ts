@@ -42,6 +42,8 @@ export {
 export { hashOfEmail } from './consent.store.ts';
 export { findContactsByIds, type ContactRow } from './contacts.store.ts';
 export { contactNamed } from './find-contact.ts';
+export { chooseByApi } from './contact-topics.ts';
+export { writeChange } from './write-change.ts';
 export { updateContact } from './update-contact.ts';
 export { valuesOf } from './property-values.ts';
 export { countAudience } from './audience.store.ts';

@@ -16,4 +16,5 @@ export {
 } from './find-published-version.ts';
 export { findTemplate } from './templates.store.ts';
 export { resolveTemplate, type ResolvedTemplate, type TemplateUse } from './resolve-template.ts';
+export { valueFaults } from './read-values.ts';
 export { updateTemplate } from './update-template.ts';

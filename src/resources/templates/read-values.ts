@@ -1,4 +1,4 @@
-import { invalidFields, type FieldFault } from '../../platform/refusal/index.ts';
+import { invalidFields, Refusal, type FieldFault } from '../../platform/refusal/index.ts';
 import { keysOf } from '../../protocol/merge/index.ts';
 import { isOneLine } from './content.ts';
 import type { PublishedVersion } from './published-versions.ts';
@@ -51,4 +51,23 @@ function faultAt(key: string, says: string): FieldFault {
   const shown = key.length > KEY_CHARS_SHOWN ? `${key.slice(0, KEY_CHARS_SHOWN)}…` : key;
   const path = `template.variables.${shown}`;
   return { path, message: `${path} ${says}` };
+}
+
+/** What a send with these values would be refused for; those that are only known later are held to be right. */
+export function valueFaults(
+  version: PublishedVersion,
+  given: Readonly<Record<string, unknown>>,
+  { rendersSubject, isLater }: { rendersSubject: boolean; isLater: (value: unknown) => boolean },
+): string[] {
+  const assumed = Object.entries(given).map(([key, value]) => {
+    const stands = version.variables.get(key)?.type === 'number' ? 0 : 'x';
+    return [key, isLater(value) ? stands : value];
+  });
+  try {
+    readValues(version, Object.fromEntries(assumed) as Record<string, unknown>, rendersSubject);
+    return [];
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return (error.errors ?? []).map(({ message }) => message);
+  }
 }

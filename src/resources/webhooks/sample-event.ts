@@ -38,6 +38,16 @@ const contact = (id: string, now: string): EventData['contact.created'] => ({
   unsubscribed: false,
 });
 
+const automationRun = (
+  id: string,
+  now: string,
+  status: EventData['automation.run.started']['status'],
+): EventData['automation.run.started'] => ({
+  ...{ id, automation_id: id, contact_id: id, status, started_at: now },
+  completed_at: status === 'running' ? null : now,
+  error: status === 'failed' ? 'thanks: the template does not exist any more' : null,
+});
+
 /** What a sample of each type says, of a subject with this id: the compiler misses no type and no field. */
 const SAMPLES: { [Type in SampleType]: (id: string, now: string) => EventData[Type] } = {
   'email.scheduled': () => undefined,
@@ -94,9 +104,10 @@ const SAMPLES: { [Type in SampleType]: (id: string, now: string) => EventData[Ty
   'contact.created': contact,
   'contact.updated': contact,
   'contact.deleted': contact,
+  'automation.run.started': (id, now) => automationRun(id, now, 'running'),
+  'automation.run.completed': (id, now) => automationRun(id, now, 'completed'),
+  'automation.run.failed': (id, now) => automationRun(id, now, 'failed'),
 };
-
-export const isSampleType = (type: string): type is SampleType => Object.hasOwn(SAMPLES, type);
 
 /** An event that never was, and the email it would have been about. */
 export function sampleEvent(

@@ -25,8 +25,16 @@ type Entry = {
   details: Record<string, unknown> | null;
   [more: string]: unknown;
 };
-const entries = async (path = '/audit', key = team.key): Promise<Entry[]> =>
-  (await scene.api('GET', `${path}?limit=100`, { key })).body.data;
+/** All of them, newest first. */
+async function entries(path = '/audit', key = team.key): Promise<Entry[]> {
+  const all: Entry[] = [];
+  for (let after = ''; ;) {
+    const { data, has_more: hasMore } = (await scene.api('GET', `${path}?limit=100${after}`, { key })).body;
+    all.push(...(data as Entry[]));
+    if (!hasMore) return all;
+    after = `&after=${all.at(-1)?.id}`;
+  }
+}
 
 const audited = contractOperations().filter(({ operation }) => operation['x-service-audit'] !== undefined);
 
@@ -101,6 +109,17 @@ const changes: Record<
   duplicateBroadcast: async () => {
     const id = await newBroadcast();
     return { path: `/broadcasts/${id}/duplicate`, subject: id };
+  },
+  createEvent: async () => ({ path: '/events', body: { name: 'order.placed' } }),
+  updateEvent: async () => ({ path: `/events/${await newEvent()}`, body: { schema: { total: 'number' } } }),
+  deleteEvent: async () => ({ path: `/events/${await newEvent()}`, removes: { name: `event${made}` } }),
+  createAutomation: async () => ({ path: '/automations', body: { name: 'Welcome', ...(await newGraph()) } }),
+  updateAutomation: async () => ({ path: `/automations/${await newAutomation()}`, body: { status: 'enabled' } }),
+  deleteAutomation: async () => ({ path: `/automations/${await newAutomation()}`, removes: { name: 'Welcome' } }),
+  stopAutomation: async () => ({ path: `/automations/${await newAutomation({ status: 'enabled' })}/stop` }),
+  duplicateAutomation: async () => {
+    const id = await newAutomation();
+    return { path: `/automations/${id}/duplicate`, subject: id };
   },
   deleteImage: async () => {
     const body = pngOf(1, 1);
@@ -178,6 +197,7 @@ const unaudited: Record<string, string> = {
   removeContactFromSegment: 'as createContact',
   updateContactTopics: 'as createContact, with a consent record of its own',
   previewSegment: 'changes nothing',
+  sendEvent: 'by applications at any rate; what it starts is GET /automations/{automation_id}/runs',
   replayWebhookEvent: 'the same event once more: GET /webhooks/{id}/events',
   triggerWebhook: 'an event that never happened, marked as such in the outbox',
 };
@@ -210,6 +230,14 @@ const newBroadcast = async (more: object = {}) => {
   };
   return idOfNew('/broadcasts', { ...content, ...more });
 };
+const newEvent = () => idOfNew('/events', { name: `event${++made}` });
+const newGraph = async () => {
+  await newEvent();
+  const config = { event_name: `event${made}` };
+  return { steps: [{ key: 'start', type: 'trigger', config }], connections: [] };
+};
+const newAutomation = async (more: object = {}) =>
+  idOfNew('/automations', { name: 'Welcome', ...(await newGraph()), ...more });
 const newTopic = () => idOfNew('/topics', { name: 'Offers', default_subscription: 'opt_in' });
 const newSuppression = () => idOfNew('/suppressions', { email: `gone${++made}@nowhere.example` });
 let domains = 0;

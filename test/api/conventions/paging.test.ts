@@ -118,6 +118,23 @@ const listed: Listed[] = [
     half: () => 'search=even',
   },
   {
+    family: 'events',
+    path: '/events',
+    make: async (scene, team, i) =>
+      (await scene.api('POST', '/events', { key: team.key, body: { name: `n${i}` } })).body.id,
+  },
+  {
+    family: 'automations',
+    path: '/automations',
+    make: async (scene, team, i) => {
+      const steps = [{ key: 'start', type: 'trigger', config: { event_name: 'rasket:contact.created' } }];
+      const body = { name: `${i % 2 === 0 ? 'Even' : 'Odd'} ${i}`, steps, connections: [] };
+      return (await scene.api('POST', '/automations', { key: team.key, body })).body.id;
+    },
+    half: () => 'search=even',
+    every: 'status=disabled',
+  },
+  {
     family: 'topics',
     path: '/topics',
     make: async (scene, team, i) =>
@@ -308,6 +325,7 @@ describe('lists', () => {
       'GET /broadcasts/{broadcast_id}/clicked-links',
       'GET /broadcasts/{broadcast_id}/exclusions',
       'GET /broadcasts/{broadcast_id}/recipients',
+      'GET /automations/{automation_id}/runs',
       'GET /contacts',
       'GET /segments/{segment}/contacts',
       'GET /audiences/{segment}/contacts',

@@ -58,8 +58,10 @@ describe('path and query parameters', () => {
     const taking = unsigned.filter(({ parameters }) => parameters.some((p) => p.in === 'path' && p.name !== 'token'));
     for (const operation of taking) {
       const name = operation.parameters.find((p) => p.in === 'path')?.name ?? '';
-      // Nearly every word may be the alias of a template.
-      for (const id of name === 'template' ? wrong.filter((text) => text.startsWith('%')) : wrong) {
+      // Nearly every word may be the alias of a template or the name of an event.
+      for (const id of ['template', 'identifier'].includes(name)
+        ? wrong.filter((text) => text.startsWith('%'))
+        : wrong) {
         const { method, path, body } = sampleCall(operation, { [name]: id });
         const answer = await scene.api(method, path, { key: team.key, body });
         expect(answer, `${method} ${path}`).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } });

@@ -128,6 +128,21 @@ export const makers: Record<string, (scene: Scene, team: Team) => Promise<string
   topic_id: async (scene, team) =>
     (await scene.api('POST', '/topics', { key: team.key, body: { name: 'One', default_subscription: 'opt_in' } })).body
       .id,
+  identifier: async (scene, team) =>
+    (await scene.api('POST', '/events', { key: team.key, body: { name: 'one' } })).body.id,
+  automation_id: async (scene, team) => {
+    const config = { event_name: 'rasket:contact.updated' };
+    const graph = { steps: [{ key: 'start', type: 'trigger', config }], connections: [] };
+    const body = { name: 'One', status: 'enabled', ...graph };
+    return (await scene.api('POST', '/automations', { key: team.key, body })).body.id;
+  },
+  // Of the automation that was made before it, for both stand in one path.
+  run_id: async (scene, team) => {
+    await scene.api('POST', '/contacts', { key: team.key, body: { email: 'run@example.org' } });
+    await scene.api('PATCH', '/contacts/run@example.org', { key: team.key, body: { first_name: 'Run' } });
+    const { body } = await scene.api('GET', '/automations', { key: team.key });
+    return (await scene.api('GET', `/automations/${body.data[0].id}/runs`, { key: team.key })).body.data[0].id;
+  },
   suppression: async (scene, team) =>
     (await scene.api('POST', '/suppressions', { key: team.key, body: { email: 'gone@example.org' } })).body.id,
 };

@@ -1,0 +1,27 @@
+import { createLeasedLoop, leasesOf, type LeasedLoop } from '../../platform/work-loop/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { claimDueRuns, nextRunAt, type RunRow } from '../../resources/automation-runs/index.ts';
+import { createCarryRun } from './carry-run.ts';
+
+export type Automations = LeasedLoop;
+
+/**
+ * The work loop of automations, woken by the commit that begins a run: each run that is due is claimed with a lease and
+ * carried step by step, until it has to wait or is over. `wakeQueue` is called when mail was accepted.
+ */
+export function createAutomationLoop(world: World, wakeQueue: () => void): Automations {
+  const { db, config, ids } = world;
+  const { max_at_once: atOnceMax, lease_seconds: leaseSeconds, poll_ms: pollMs } = config.automations;
+  const owner = ids.uuid();
+  return createLeasedLoop<RunRow>(world, {
+    ...{ name: 'automations', wakeOn: ['automation_runs'], pollMs, atOnceMax },
+    describe: ({ id, automation_id: automationId }) => ({ runId: id, automationId }),
+    lease: { owner, ms: leaseSeconds * 1000, leases: leasesOf(db, 'automation_runs') },
+    async claim({ limit }, lease) {
+      const items = await db.tx((tx) => claimDueRuns(tx, { ...lease, limit }));
+      const nextAt = (): Promise<number | undefined> => nextRunAt(db, lease.now);
+      return { items, left: items.length === limit ? 'more' : 'nothing', nextAt };
+    },
+    carry: createCarryRun(world, { owner, wakeQueue }),
+  });
+}

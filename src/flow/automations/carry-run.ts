@@ -1,0 +1,77 @@
+import { nextTurn } from '../../platform/clock/index.ts';
+import { Refusal } from '../../platform/refusal/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import type { RunRow } from '../../resources/automation-runs/index.ts';
+import { findGraph, type ConnectionType, type Graph, type Step } from '../../resources/automations/index.ts';
+import { RunWriter, TakenOver } from './run-writer.ts';
+import { createTakeStep } from './take-step.ts';
+import { Postponed } from './taken.ts';
+
+interface Parts {
+  owner: string;
+  wakeQueue(): void;
+}
+
+/** Carries a run from the step where it stands until it has to wait, or is over. Each step is one transaction, with all it does. */
+export function createCarryRun(
+  world: World,
+  { owner, wakeQueue }: Parts,
+): (run: RunRow, signal: AbortSignal) => Promise<void> {
+  const takeStep = createTakeStep(world);
+  const writer = new RunWriter(world, owner);
+
+  return async (run, signal) => {
+    const graph = await graphOf(world, run);
+    let now = run;
+    let step = run.step_key === null ? triggerOf(graph) : stepAt(graph, run.step_key);
+    try {
+      while (step && !signal.aborted) {
+        const next = await carry(now, step, graph);
+        if (next === 'waits') return;
+        now = { ...now, started_at: now.started_at ?? world.clock.now(), step_key: next?.key ?? null };
+        step = next;
+        await nextTurn();
+      }
+    } catch (error) {
+      if (!(error instanceof TakenOver)) throw error;
+    }
+  };
+
+  /** Answers the step that follows at once; undefined where the run is over. */
+  async function carry(run: RunRow, step: Step, graph: Graph): Promise<Step | 'waits' | undefined> {
+    try {
+      const taken = await takeStep(run, step);
+      if (taken.waitsUntil !== undefined) {
+        await writer.wait(run, step, taken.waitsUntil);
+        return 'waits';
+      }
+      const next = nextOf(graph, step, taken.way ?? 'default');
+      await writer.finish(run, { step, taken, next });
+      taken.afterwards?.();
+      if (taken.hasMail) wakeQueue();
+      return next;
+    } catch (error) {
+      if (error instanceof Postponed) {
+        await writer.putBack(run, error.until);
+        return 'waits';
+      }
+      if (!(error instanceof Refusal)) throw error;
+      await writer.fail(run, step, error.message);
+      return undefined;
+    }
+  }
+}
+
+async function graphOf({ db }: World, { id, automation_id: automationId, version }: RunRow): Promise<Graph> {
+  const graph = await findGraph(db, automationId, version);
+  if (graph === undefined) throw new Error(`the version of the automation of the run ${id} is missing`);
+  return JSON.parse(graph) as Graph;
+}
+
+const triggerOf = ({ steps }: Graph): Step | undefined => steps.find(({ type }) => type === 'trigger');
+const stepAt = ({ steps }: Graph, wanted: string): Step | undefined => steps.find(({ key }) => key === wanted);
+
+function nextOf(graph: Graph, { key }: Step, way: ConnectionType): Step | undefined {
+  const found = graph.connections.find(({ from, type }) => from === key && type === way);
+  return found && stepAt(graph, found.to);
+}

@@ -1,0 +1,107 @@
+import { recordEvents } from '../../events/index.ts';
+import { isoTime } from '../../platform/clock/index.ts';
+import type { Executor } from '../../platform/db/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { endRun, moveRun, writeRunStep, type RunRow } from '../../resources/automation-runs/index.ts';
+import type { Step } from '../../resources/automations/index.ts';
+import type { Taken } from './taken.ts';
+
+/** It was cancelled, or another process has it. */
+export class TakenOver extends Error {}
+
+interface Note {
+  status: 'waiting' | 'completed' | 'failed';
+  output: object | null;
+  error?: object;
+}
+
+/** Writes what becomes of the runs that this process has, each step in a transaction of its own. */
+export class RunWriter {
+  readonly #world: World;
+  readonly #owner: string;
+
+  constructor(world: World, owner: string) {
+    this.#world = world;
+    this.#owner = owner;
+  }
+
+  /** Tries the step again later; nothing was done. */
+  async putBack({ id, step_key: stepKey }: RunRow, dueAt: number): Promise<void> {
+    const held = { id, owner: this.#owner };
+    if (!(await moveRun(this.#world.db, { ...held, stepKey, dueAt, startedAt: null }))) throw new TakenOver();
+  }
+
+  async wait(run: RunRow, step: Step, until: number): Promise<void> {
+    await this.#world.db.tx(async (tx) => {
+      await this.#begin(tx, run);
+      await this.#move(tx, run, { stepKey: step.key, dueAt: until });
+      await this.#note(tx, run, step, { status: 'waiting', output: { until: isoTime(until) } });
+    });
+  }
+
+  async finish(
+    run: RunRow,
+    { step, taken, next }: { step: Step; taken: Taken; next: Step | undefined },
+  ): Promise<void> {
+    await this.#world.db.tx(async (tx) => {
+      await this.#begin(tx, run);
+      // First, so that what the step does is not done where the run was cancelled.
+      if (next) await this.#move(tx, run, { stepKey: next.key, dueAt: this.#now() });
+      else await this.#end(tx, run, 'completed', null);
+      const output = (await taken.work?.(tx)) ?? taken.output ?? null;
+      await this.#note(tx, run, step, { status: 'completed', output });
+    });
+  }
+
+  async fail(run: RunRow, step: Step, message: string): Promise<void> {
+    await this.#world.db.tx(async (tx) => {
+      await this.#begin(tx, run);
+      await this.#end(tx, run, 'failed', `${step.key}: ${message}`);
+      await this.#note(tx, run, step, { status: 'failed', output: null, error: { message } });
+    });
+  }
+
+  /** Told with the first thing that the run does. */
+  async #begin(tx: Executor, run: RunRow): Promise<void> {
+    if (run.started_at === null) await this.#tell(tx, run, { status: 'running', completedAt: null, error: null });
+  }
+
+  async #move(tx: Executor, { id }: RunRow, to: { stepKey: string; dueAt: number }): Promise<void> {
+    const isHeld = await moveRun(tx, { id, owner: this.#owner, ...to, startedAt: this.#now() });
+    if (!isHeld) throw new TakenOver();
+  }
+
+  async #end(tx: Executor, run: RunRow, status: 'completed' | 'failed', error: string | null): Promise<void> {
+    const at = this.#now();
+    if (!(await endRun(tx, { id: run.id, owner: this.#owner, status, error, at }))) throw new TakenOver();
+    await this.#tell(tx, run, { status, completedAt: at, error });
+  }
+
+  async #note(tx: Executor, { id }: RunRow, { key }: Step, { status, output, error }: Note): Promise<void> {
+    const at = this.#now();
+    await writeRunStep(tx, {
+      ...{ run_id: id, step_key: key, status, output: output && JSON.stringify(output) },
+      ...{ error: error === undefined ? null : JSON.stringify(error), started_at: at },
+      completed_at: status === 'waiting' ? null : at,
+    });
+  }
+
+  async #tell(
+    tx: Executor,
+    { id, team_id: teamId, automation_id, contact_id, started_at: startedAt }: RunRow,
+    told: { status: 'running' | 'completed' | 'failed'; completedAt: number | null; error: string | null },
+  ): Promise<void> {
+    const { status, completedAt, error } = told;
+    const at = this.#now();
+    const type = `automation.run.${status === 'running' ? 'started' : status}` as const;
+    const data = {
+      ...{ id, automation_id, contact_id, status, started_at: isoTime(Number(startedAt ?? at)) },
+      ...{ completed_at: completedAt === null ? null : isoTime(completedAt), error },
+    };
+    await recordEvents(tx, this.#world.ids, [{ teamId, type, subjectId: id, at, data }]);
+  }
+
+  #now(): number {
+    return this.#world.clock.now();
+  }
+}

@@ -1,0 +1,76 @@
+import type { Executor } from '../../platform/db/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { parseIsoTime } from '../../protocol/iso-time/index.ts';
+import { stepsOfRun, type RunRow } from '../../resources/automation-runs/index.ts';
+import { durationMs, meetsRule, type Step } from '../../resources/automations/index.ts';
+import { declaredProperties } from '../../resources/contact-properties/index.ts';
+import { chooseByApi, contactNamed, writeChange } from '../../resources/contacts/index.ts';
+import { addMembers, findSegment } from '../../resources/segments/index.ts';
+import { liveTopics } from '../../resources/topics/index.ts';
+import { sendStep } from './send-step.ts';
+import { fieldsOf, gone, type Taken } from './taken.ts';
+
+type Config = Readonly<Record<string, unknown>>;
+
+/** Refuses what can never be done any more, which fails the run. */
+export function createTakeStep(world: World): (run: RunRow, step: Step) => Promise<Taken> {
+  const { db, clock } = world;
+
+  return async (run, step) => {
+    const { config } = step;
+    switch (step.type) {
+      case 'trigger':
+        return {};
+      case 'delay':
+        return delay(run, step);
+      case 'condition':
+        return condition(run, config);
+      case 'contact_update':
+        return { work: (tx) => update(tx, run, config) };
+      case 'add_to_segment':
+        return { work: (tx) => add(tx, run, config) };
+      case 'topic_update':
+        return { work: (tx) => choose(tx, run, config) };
+      case 'send_email':
+        return sendStep(world, run, config);
+    }
+  };
+
+  /** The first time it waits; when the run comes back to it, it is over. */
+  async function delay(run: RunRow, { key, config }: Step): Promise<Taken> {
+    const before = (await stepsOfRun(db, run.id)).find((one) => one.step_key === key);
+    if (before) return { output: JSON.parse(before.output ?? '{}') as object };
+    const { duration, until } = config as { duration?: string; until?: string };
+    const at = duration === undefined ? parseIsoTime(until ?? '')?.ms : clock.now() + (durationMs(duration) ?? 0);
+    return { waitsUntil: Math.max(at ?? 0, clock.now()) };
+  }
+
+  async function condition({ team_id: teamId, contact_id: contactId }: RunRow, config: Config): Promise<Taken> {
+    const contact = await contactNamed(db, teamId, contactId);
+    const isMet = meetsRule(config, fieldsOf(contact, await declaredProperties(db, teamId)));
+    return { way: isMet ? 'condition_met' : 'condition_not_met', output: { met: isMet } };
+  }
+
+  async function update(tx: Executor, { team_id: teamId, contact_id: id }: RunRow, change: Config): Promise<undefined> {
+    const before = await contactNamed(tx, teamId, id, true);
+    const declared = await declaredProperties(tx, teamId);
+    await writeChange(world, tx, { before, change, declared, source: 'api' });
+  }
+
+  async function add(tx: Executor, { team_id: teamId, contact_id: id }: RunRow, config: Config): Promise<undefined> {
+    const contact = await contactNamed(tx, teamId, id, true);
+    const segment = await findSegment(tx, teamId, (config['segment_id'] as string).toLowerCase());
+    if (!segment) throw gone('segment');
+    await addMembers(tx, [{ segment_id: segment.id, contact_id: contact.id }]);
+  }
+
+  /** A topic that asks first is asked for by mail. */
+  async function choose(tx: Executor, { team_id: teamId, contact_id: id }: RunRow, config: Config): Promise<undefined> {
+    const { topic_id: topic, subscription } = config as { topic_id: string; subscription: 'opt_in' | 'opt_out' };
+    const contact = await contactNamed(tx, teamId, id, true);
+    const live = await liveTopics(tx, teamId);
+    const topicId = topic.toLowerCase();
+    if (!live.some((one) => one.id === topicId)) throw gone('topic');
+    await chooseByApi(world, tx, contact, { choices: [{ id: topicId, subscription }], live });
+  }
+}

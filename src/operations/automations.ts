@@ -1,0 +1,24 @@
+import {
+  createAutomation,
+  deleteAutomation,
+  duplicateAutomation,
+  getAutomation,
+  getAutomationRun,
+  listAutomationRuns,
+  listAutomations,
+  stopAutomation,
+  updateAutomation,
+} from '../resources/automations/index.ts';
+import { pageOf, type Operations } from './operation.ts';
+
+export const automations = {
+  createAutomation: (ctx, { body }) => createAutomation(ctx, body),
+  listAutomations: (ctx, { query = {} }) => listAutomations(ctx, query, pageOf(query)),
+  getAutomation: (ctx, { path }) => getAutomation(ctx, path.automation_id),
+  updateAutomation: (ctx, { path, body }) => updateAutomation(ctx, path.automation_id, body),
+  deleteAutomation: (ctx, { path }) => deleteAutomation(ctx, path.automation_id),
+  stopAutomation: (ctx, { path }) => stopAutomation(ctx, path.automation_id),
+  duplicateAutomation: (ctx, { path }) => duplicateAutomation(ctx, path.automation_id),
+  listAutomationRuns: (ctx, { path, query = {} }) => listAutomationRuns(ctx, path.automation_id, query, pageOf(query)),
+  getAutomationRun: (ctx, { path }) => getAutomationRun(ctx, path.automation_id, path.run_id),
+} satisfies Partial<Operations>;

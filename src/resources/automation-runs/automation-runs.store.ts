@@ -1,0 +1,152 @@
+import { pageOf, pageSql, pageValues, withoutCommitNotice, type Executor, type Page } from '../../platform/db/index.ts';
+
+export type RunStatus = 'running' | 'completed' | 'failed' | 'cancelled';
+
+/** A contact on its way through a version of an automation. It is begun by `enrol` of the events. */
+export interface RunRow {
+  id: string;
+  team_id: string;
+  automation_id: string;
+  version: number;
+  contact_id: string;
+  /** JSON: what the event that started it said. */
+  payload: string | null;
+  status: RunStatus;
+  /** The step that is carried out next; null for the first. */
+  step_key: string | null;
+  due_at: number;
+  created_at: number;
+  started_at: number | null;
+  completed_at: number | null;
+  error: string | null;
+}
+
+/** What was done of a run. */
+export interface RunStepRow {
+  run_id: string;
+  step_key: string;
+  status: 'running' | 'waiting' | 'completed' | 'failed';
+  /** JSON. */
+  output: string | null;
+  error: string | null;
+  started_at: number;
+  completed_at: number | null;
+}
+
+export function findRun(
+  db: Executor,
+  { teamId, automationId }: { teamId: string; automationId: string },
+  id: string,
+): Promise<RunRow | undefined> {
+  const sql = 'select * from automation_runs where id = ? and automation_id = ? and team_id = ?';
+  return db.get<RunRow>(sql, [id, automationId, teamId]);
+}
+
+export const stepsOfRun = (db: Executor, runId: string): Promise<RunStepRow[]> =>
+  db.all<RunStepRow>('select * from automation_run_steps where run_id = ?', [runId]);
+
+/** A page, newest first. One look for each status, so that an index serves each. */
+export async function listRunRows(
+  db: Executor,
+  automationId: string,
+  statuses: readonly RunStatus[] | undefined,
+  page: Page,
+): Promise<{ rows: RunRow[]; hasMore: boolean }> {
+  if (!statuses) {
+    const sql = pageSql('automation_runs', 'automation_id = ?', page);
+    return pageOf(await db.all<RunRow>(sql, [automationId, ...pageValues(page)]), page);
+  }
+  const sql = pageSql('automation_runs', 'automation_id = ? and status = ?', page);
+  const found: RunRow[] = [];
+  for (const status of new Set(statuses)) {
+    found.push(...(await db.all<RunRow>(sql, [automationId, status, ...pageValues(page)])));
+  }
+  const isBack = page.before !== undefined;
+  const inOrder = found.sort((a, b) => (a.id < b.id === isBack ? -1 : 1));
+  return pageOf(inOrder.slice(0, page.limit + 1), page);
+}
+
+const CANCELLED = `update automation_runs set status = 'cancelled', completed_at = ?, lease_owner = null, lease_until = null
+  where status = 'running'`;
+
+/** Whoever carries one out finds at its next step that it is over. */
+export async function cancelRunsOf(tx: Executor, automationId: string, at: number): Promise<void> {
+  await tx.run(`${CANCELLED} and automation_id = ?`, [at, automationId]);
+}
+
+/** Of a contact that is erased nothing goes on, and nothing that was said of it stays. */
+export async function eraseRunsOf(tx: Executor, contactId: string, at: number): Promise<void> {
+  await tx.run(`${CANCELLED} and contact_id = ?`, [at, contactId]);
+  await tx.run('update automation_runs set payload = null where contact_id = ?', [contactId]);
+  await tx.run(
+    `update automation_run_steps set output = null, error = null
+      where run_id in (select id from automation_runs where contact_id = ?)`,
+    [contactId],
+  );
+}
+
+/** Takes runs that are due and that no process has, those first that have waited longest. */
+export async function claimDueRuns(
+  tx: Executor,
+  { owner, now, until, limit }: { owner: string; now: number; until: number; limit: number },
+): Promise<RunRow[]> {
+  const lock = tx.dialect === 'pg' ? ' for update skip locked' : '';
+  const sql = withoutCommitNotice(`update automation_runs set lease_owner = ?, lease_until = ? where id in (
+      select id from automation_runs where status = 'running' and due_at <= ?
+        and (lease_until is null or lease_until <= ?) order by due_at, id limit ?${lock})
+    returning *`);
+  const rows = await tx.all<RunRow>(sql, [owner, until, now, now, limit]);
+  return rows.sort((a, b) => Number(a.due_at) - Number(b.due_at) || (a.id < b.id ? -1 : 1));
+}
+
+/** When the next run falls due that is not due yet. */
+export async function nextRunAt(db: Executor, now: number): Promise<number | undefined> {
+  const sql = "select min(due_at) as at from automation_runs where status = 'running' and due_at > ?";
+  const row = await db.get<{ at: number | null }>(sql, [now]);
+  return row?.at === null || row?.at === undefined ? undefined : Number(row.at);
+}
+
+/** A run, and the process that has it. */
+export interface HeldRun {
+  id: string;
+  owner: string;
+}
+
+/**
+ * Moves a run to a step that is due at a time, in the transaction of what it did. Answers false where it was cancelled or
+ * taken over: that transaction has to fail.
+ */
+export async function moveRun(
+  tx: Executor,
+  {
+    id,
+    owner,
+    stepKey,
+    dueAt,
+    startedAt,
+  }: HeldRun & { stepKey: string | null; dueAt: number; startedAt: number | null },
+): Promise<boolean> {
+  const sql =
+    withoutCommitNotice(`update automation_runs set step_key = ?, due_at = ?, started_at = coalesce(started_at, ?)
+    where id = ? and lease_owner = ? and status = 'running'`);
+  return (await tx.run(sql, [stepKey, dueAt, startedAt, id, owner])) === 1;
+}
+
+/** Ends a run; false as `moveRun` answers it. */
+export async function endRun(
+  tx: Executor,
+  { id, owner, status, error, at }: HeldRun & { status: 'completed' | 'failed'; error: string | null; at: number },
+): Promise<boolean> {
+  const sql = withoutCommitNotice(`update automation_runs set status = ?, error = ?, completed_at = ?,
+      started_at = coalesce(started_at, ?) where id = ? and lease_owner = ? and status = 'running'`);
+  return (await tx.run(sql, [status, error, at, at, id, owner])) === 1;
+}
+
+const STEP_COLUMNS = ['run_id', 'step_key', 'status', 'output', 'error', 'started_at', 'completed_at'] as const;
+
+/** Writes what was done at a step; one that waited keeps when it began. */
+export async function writeRunStep(tx: Executor, row: RunStepRow): Promise<void> {
+  const changed = ['status', 'output', 'error', 'completed_at'].map((column) => `${column} = excluded.${column}`);
+  const conflict = `on conflict (run_id, step_key) do update set ${changed.join(', ')}`;
+  await tx.insertMany('automation_run_steps', STEP_COLUMNS, [STEP_COLUMNS.map((column) => row[column])], conflict);
+}

@@ -1,0 +1,20 @@
+/**
+ * Runs of automations: which contact is where in which version. A run is begun by the event that it starts at, in that
+ * event's transaction. It promises that nothing of a contact that is erased, or of an automation that is stopped, goes on.
+ */
+export {
+  cancelRunsOf,
+  claimDueRuns,
+  endRun,
+  eraseRunsOf,
+  findRun,
+  listRunRows,
+  moveRun,
+  nextRunAt,
+  stepsOfRun,
+  writeRunStep,
+  type HeldRun,
+  type RunRow,
+  type RunStatus,
+  type RunStepRow,
+} from './automation-runs.store.ts';

@@ -1,0 +1,126 @@
+import type { BodyOf } from '../../contract/index.ts';
+import type { Executor } from '../../platform/db/index.ts';
+import { notFound, refuse } from '../../platform/refusal/index.ts';
+import type { Ctx } from '../access/index.ts';
+import { cancelRunsOf } from '../automation-runs/index.ts';
+import { declaredProperties } from '../contact-properties/index.ts';
+import {
+  findGraph,
+  insertAutomation,
+  insertVersion,
+  lockAutomation,
+  markAutomationDeleted,
+  saveAutomation,
+  type AutomationRow,
+} from './automations.store.ts';
+import { checkConfigs } from './check-configs.ts';
+import { checkNames, type Trigger } from './check-names.ts';
+import { Faults } from './faults.ts';
+import { readGraph } from './read-graph.ts';
+
+const named = (id: string) => ({ object: 'automation' as const, id });
+
+export async function createAutomation(ctx: Ctx, input: BodyOf<'createAutomation'>) {
+  const { store, teamId } = ctx;
+  const { name, status = 'disabled', steps, connections } = input;
+  const now = store.clock.now();
+  const id = store.ids.uuid();
+  await store.db.tx(async (tx) => {
+    const { graph, trigger } = await checkedGraph(ctx, tx, { steps, connections });
+    await insertAutomation(tx, {
+      ...{ id, team_id: teamId, name, status, version: 1, ...trigger, created_at: now, updated_at: now },
+    });
+    await insertVersion(tx, { automationId: id, version: 1, graph, at: now });
+  });
+  return named(id);
+}
+
+/** Steps and connections write the next version; runs that have begun keep theirs. */
+export async function updateAutomation(ctx: Ctx, id: string, input: BodyOf<'updateAutomation'>) {
+  const { name, status, steps, connections } = input;
+  if (Object.values(input).every((value) => value === undefined)) {
+    throw refused('The body must have at least one of name, status, and steps with connections.');
+  }
+  if ((steps === undefined) !== (connections === undefined)) {
+    const [given, missing] = steps === undefined ? ['connections', 'steps'] : ['steps', 'connections'];
+    throw refused(`${given} goes with ${missing}: a version is written as a whole.`, missing);
+  }
+  await changed(ctx, id, async (tx, row) => {
+    const next: AutomationRow = { ...row, name: name ?? row.name, status: status ?? row.status };
+    if (steps !== undefined && connections !== undefined) {
+      const { graph, trigger } = await checkedGraph(ctx, tx, { steps, connections });
+      Object.assign(next, trigger, { version: row.version + 1 });
+      await insertVersion(tx, { automationId: id, version: next.version, graph, at: ctx.store.clock.now() });
+    }
+    await saveAutomation(tx, { ...next, updated_at: ctx.store.clock.now() });
+  });
+  return named(id);
+}
+
+export async function stopAutomation(ctx: Ctx, id: string) {
+  const { clock } = ctx.store;
+  await changed(ctx, id, async (tx, row) => {
+    if (row.status === 'enabled') await saveAutomation(tx, { ...row, status: 'disabled', updated_at: clock.now() });
+    await cancelRunsOf(tx, id, clock.now());
+  });
+  return { ...named(id), status: 'disabled' as const };
+}
+
+export async function deleteAutomation(ctx: Ctx, id: string) {
+  const { clock } = ctx.store;
+  await changed(ctx, id, async (tx) => {
+    await markAutomationDeleted(tx, id, clock.now());
+    await cancelRunsOf(tx, id, clock.now());
+  });
+  return { ...named(id), deleted: true as const };
+}
+
+const COPY = ' (copy)';
+const NAME_CHARS_MAX = 200;
+
+/** The graph as it stands, whatever of what it names is still there: the copy begins disabled. */
+export async function duplicateAutomation(ctx: Ctx, id: string) {
+  const { store } = ctx;
+  const copyId = store.ids.uuid();
+  await changed(ctx, id, async (tx, row) => {
+    const now = store.clock.now();
+    const name = `${row.name.slice(0, NAME_CHARS_MAX - COPY.length)}${COPY}`;
+    await insertAutomation(tx, {
+      ...{ ...row, id: copyId, name, status: 'disabled', version: 1, created_at: now, updated_at: now },
+    });
+    const graph = (await findGraph(tx, id, row.version)) ?? '';
+    await insertVersion(tx, { automationId: copyId, version: 1, graph, at: now });
+  });
+  return named(copyId);
+}
+
+async function changed(
+  { store, teamId }: Ctx,
+  id: string,
+  change: (tx: Executor, row: AutomationRow) => Promise<void>,
+): Promise<void> {
+  await store.db.tx(async (tx) => {
+    const row = await lockAutomation(tx, teamId, id);
+    if (!row) throw notFound('Automation');
+    await change(tx, row);
+  });
+}
+
+/** As it is stored, and what starts it; refused with one entry for each step at fault. */
+async function checkedGraph(
+  { store, teamId }: Ctx,
+  tx: Executor,
+  { steps, connections }: { steps: readonly unknown[]; connections: readonly unknown[] },
+): Promise<{ graph: string; trigger: Trigger }> {
+  const faults = new Faults();
+  const graph = readGraph(steps, connections, faults);
+  const properties = new Map((await declaredProperties(tx, teamId)).map(({ key, type }) => [key, type]));
+  checkConfigs(graph, { now: store.clock.now(), properties }, faults);
+  const trigger = await checkNames(tx, teamId, graph, faults);
+  const refusal = faults.refusal();
+  if (refusal) throw refusal;
+  return { graph: JSON.stringify(graph), trigger };
+}
+
+const refused = (say: string, path = '') =>
+  refuse('validation_error', { status: 422, say, ...(path !== '' && { errors: [{ path, message: say }] }) });

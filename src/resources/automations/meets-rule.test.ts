@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest';
+import { meetsRule } from './meets-rule.ts';
+
+const ada: Record<string, string | number | boolean | null> = {
+  ...{ email: 'Ada@Example.org', first_name: 'Ädä', last_name: null, unsubscribed: false },
+  ...{ 'properties.seats': 3, 'properties.note': '' },
+};
+const meets = (rule: object): boolean => meetsRule(rule as Record<string, unknown>, (field) => ada[field] ?? null);
+const rule = (field: string, operator: string, value?: unknown) => ({ type: 'rule', field, operator, value });
+
+it.each([
+  [rule('email', 'eq', 'ada@example.ORG'), true],
+  [rule('email', 'neq', 'ada@example.org'), false],
+  [rule('first_name', 'starts_with', 'äD'), true],
+  [rule('email', 'ends_with', '@example.org'), true],
+  [rule('email', 'contains', 'EXAMPLE'), true],
+  [rule('email', 'contains', 'nothing'), false],
+  [rule('last_name', 'contains', 'x'), false],
+  [rule('last_name', 'eq', null), true],
+  [rule('last_name', 'neq', 'x'), true],
+  [rule('last_name', 'exists'), false],
+  [rule('last_name', 'is_empty'), true],
+  [rule('properties.note', 'exists'), true],
+  [rule('properties.note', 'is_empty'), true],
+  [rule('unsubscribed', 'eq', false), true],
+  [rule('unsubscribed', 'neq', false), false],
+  [rule('properties.seats', 'gt', 3), false],
+  [rule('properties.seats', 'gte', 3), true],
+  [rule('properties.seats', 'lt', 4), true],
+  [rule('properties.seats', 'lte', 2), false],
+  [rule('properties.nothing', 'lt', 4), false],
+])('%j is %j', (one, expected) => {
+  expect(meets(one)).toBe(expected);
+});
+
+it('groups are all or any of their rules', () => {
+  const [yes, no] = [rule('email', 'exists'), rule('last_name', 'exists')];
+  expect(meets({ type: 'and', rules: [yes, no] })).toBe(false);
+  expect(meets({ type: 'or', rules: [no, { type: 'and', rules: [yes, yes] }] })).toBe(true);
+});

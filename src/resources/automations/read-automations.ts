@@ -1,0 +1,80 @@
+import type { QueryOf } from '../../contract/index.ts';
+import { isoTime } from '../../platform/clock/index.ts';
+import type { Page } from '../../platform/db/index.ts';
+import { notFound } from '../../platform/refusal/index.ts';
+import type { Ctx } from '../access/index.ts';
+import {
+  findRun,
+  listRunRows,
+  stepsOfRun,
+  type RunRow,
+  type RunStatus,
+  type RunStepRow,
+} from '../automation-runs/index.ts';
+import { findAutomation, findGraph, listAutomationRows, type AutomationRow } from './automations.store.ts';
+import { inGraphOrder, type Graph, type Step } from './graph.ts';
+
+export async function getAutomation(ctx: Ctx, id: string) {
+  const row = await automationOf(ctx, id);
+  const { steps, connections } = await graphOf(ctx, id, row.version);
+  return { object: 'automation' as const, ...present(row), steps: [...steps], connections: [...connections] };
+}
+
+export async function listAutomations({ store, teamId }: Ctx, query: QueryOf<'listAutomations'>, page: Page) {
+  const { status, search } = query;
+  const { rows, hasMore } = await listAutomationRows(store.db, teamId, { status, search }, page);
+  return { object: 'list' as const, has_more: hasMore, data: rows.map(present) };
+}
+
+export async function listAutomationRuns(ctx: Ctx, id: string, { status }: QueryOf<'listAutomationRuns'>, page: Page) {
+  await automationOf(ctx, id);
+  const statuses = status?.split(',') as RunStatus[] | undefined;
+  const { rows, hasMore } = await listRunRows(ctx.store.db, id, statuses, page);
+  return { object: 'list' as const, has_more: hasMore, data: rows.map(presentRun) };
+}
+
+/** With the steps of its version, those that it has not come to among them. */
+export async function getAutomationRun(ctx: Ctx, id: string, runId: string) {
+  const { store, teamId } = ctx;
+  await automationOf(ctx, id);
+  const run = await findRun(store.db, { teamId, automationId: id }, runId);
+  if (!run) throw notFound('Run');
+  const graph = await graphOf(ctx, id, run.version);
+  const done = new Map((await stepsOfRun(store.db, runId)).map((step) => [step.step_key, step]));
+  const steps = inGraphOrder(graph).map((step) => presentStep(run, step, done.get(step.key)));
+  return { object: 'automation_run' as const, ...presentRun(run), steps };
+}
+
+async function automationOf({ store, teamId }: Ctx, id: string): Promise<AutomationRow> {
+  const row = await findAutomation(store.db, teamId, id);
+  if (!row) throw notFound('Automation');
+  return row;
+}
+
+const graphOf = async ({ store }: Ctx, id: string, version: number): Promise<Graph> =>
+  JSON.parse((await findGraph(store.db, id, version)) ?? '{"steps":[],"connections":[]}') as Graph;
+
+const present = ({ id, name, status, created_at: created, updated_at: updated }: AutomationRow) => ({
+  ...{ id, name, status },
+  ...{ created_at: isoTime(created), updated_at: isoTime(updated) },
+});
+
+const timeOrNull = (at: number | null): string | null => (at === null ? null : isoTime(at));
+
+const presentRun = ({ id, status, started_at: started, completed_at: completed, created_at: created }: RunRow) => ({
+  ...{ id, status, started_at: timeOrNull(started), completed_at: timeOrNull(completed) },
+  created_at: isoTime(created),
+});
+
+function presentStep(run: RunRow, { key, type }: Step, done: RunStepRow | undefined) {
+  const { started_at: started = null, completed_at: completed = null } = done ?? {};
+  return {
+    ...{ key, type, status: done?.status ?? (run.status === 'running' ? ('pending' as const) : ('skipped' as const)) },
+    ...{ output: objectIn(done?.output), error: objectIn(done?.error) },
+    ...{ started_at: timeOrNull(started), completed_at: timeOrNull(completed) },
+    created_at: isoTime(started ?? run.created_at),
+  };
+}
+
+const objectIn = (json: string | null | undefined): Record<string, unknown> | null =>
+  json === null || json === undefined ? null : (JSON.parse(json) as Record<string, unknown>);

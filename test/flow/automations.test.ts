@@ -1,0 +1,338 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createAutomationLoop } from '../../src/flow/automations/index.ts';
+import { claimDueRuns, endRun, moveRun } from '../../src/resources/automation-runs/index.ts';
+import { line, start, step, supply, wait, type Supplies } from '../api/automations/graph.ts';
+import { startScene, type Scene } from '../rig/scene.ts';
+import { HOUR, MINUTE } from './mail.ts';
+
+const DAY = 24 * HOUR;
+
+/** What a team does with its automations. */
+function desk(scene: Scene, has: Supplies) {
+  const call = (method: string, path: string, body?: unknown) =>
+    scene.api(method, path, { key: has.team.key, ...(body === undefined ? {} : { body }) });
+  const must = async (method: string, path: string, body?: unknown) => {
+    const answer = await call(method, path, body);
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.text}`);
+    return answer.body;
+  };
+  const get = async (path: string) => must('GET', path);
+  return {
+    ...{ call, must, get },
+    automate: async (...steps: { key: string }[]): Promise<string> =>
+      (await must('POST', '/automations', { name: 'A', status: 'enabled', ...line(start, ...steps) })).id as string,
+    send: (payload: object = {}, contact = has.contact) =>
+      must('POST', '/events/send', { event: 'order', contact_id: contact, payload }),
+    /** The newest run, with its steps by their keys. */
+    async run(automation: string) {
+      const [{ id }] = (await get(`/automations/${automation}/runs`)).data;
+      const run = await get(`/automations/${automation}/runs/${id}`);
+      const steps = run.steps as { key: string; status: string; output: object | null; error: object | null }[];
+      return { ...run, by: Object.fromEntries(steps.map((one) => [one.key, one])) } as {
+        id: string;
+        status: string;
+        started_at: string | null;
+        completed_at: string | null;
+        by: Record<string, { status: string; output: Record<string, unknown> | null; error: object | null }>;
+      };
+    },
+  };
+}
+
+const mail = (
+  key: string,
+  has: Supplies,
+  variables: object = { PRODUCT: { var: 'event.product' } },
+  more: object = {},
+) => step(key, 'send_email', { template: { id: has.template, variables }, ...more });
+const arrived = (scene: Scene, subject: string): string[] =>
+  scene.sink.messages.filter(({ data }) => data.includes(`Subject: ${subject}\r\n`)).flatMap(({ rcptTo }) => rcptTo);
+
+describe('a run', () => {
+  let scene: Scene;
+  let has: Supplies;
+  let at: ReturnType<typeof desk>;
+  beforeAll(async () => {
+    scene = await startScene();
+  });
+  afterAll(() => scene.close());
+  beforeEach(async () => {
+    has = await supply(scene);
+    at = desk(scene, has);
+    scene.sink.messages.length = 0;
+  });
+
+  it('does each step once, and tells of its beginning and its end', async () => {
+    const id = await at.automate(
+      step('name', 'contact_update', { first_name: 'Ada', unsubscribed: false, properties: { plan: 'pro', seats: 3 } }),
+      step('add', 'add_to_segment', { segment_id: has.segment }),
+      step('news', 'topic_update', { topic_id: has.topic, subscription: 'opt_in' }),
+      mail('thanks', has, { PRODUCT: { var: 'event.product' }, TOTAL: { var: 'event.total' } }, { subject: 'Yours' }),
+    );
+    await at.send({ product: '<Tea>', total: 40 });
+    await scene.settled();
+    const run = await at.run(id);
+    const now = new Date(scene.clock.now()).toISOString();
+    expect(run).toMatchObject({ status: 'completed', started_at: now, completed_at: now });
+    expect(Object.values(run.by).map(({ status }) => status)).toEqual(Array.from({ length: 5 }, () => 'completed'));
+    expect(await at.get(`/contacts/${has.contact}`)).toMatchObject({
+      ...{ first_name: 'Ada', properties: { plan: 'pro', seats: 3 } },
+    });
+    expect((await at.get(`/segments/${has.segment}/contacts`)).data).toMatchObject([{ id: has.contact }]);
+    expect((await at.get(`/contacts/${has.contact}/topics`)).data).toMatchObject([{ subscription: 'opt_in' }]);
+    expect(arrived(scene, 'Yours')).toEqual(['ada@example.org']);
+    const email = await at.get(`/emails/${run.by['thanks']?.output?.['email_id'] as string}`);
+    expect(email).toMatchObject({ html: '<p>&lt;Tea&gt; 40</p>', last_event: 'delivered' });
+    const data = String(scene.sink.messages[0]?.data);
+    expect(data).toMatch(/List-Unsubscribe: <http.*\/unsubscribe\//);
+    expect(data).toContain('List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n');
+    const told = await scene.events(run.id);
+    expect(told.map(({ type }) => type)).toEqual(['automation.run.started', 'automation.run.completed']);
+  });
+
+  it('prints what the contact has, and falls back where neither it nor the event has anything', async () => {
+    const id = await at.automate(
+      mail('m', has, { PRODUCT: { var: 'contact.email' }, TOTAL: { var: 'event.nothing' } }),
+    );
+    await at.send();
+    await scene.settled();
+    const { by } = await at.run(id);
+    expect(await at.get(`/emails/${by['m']?.output?.['email_id'] as string}`)).toMatchObject({
+      html: '<p>ada@example.org 0</p>',
+    });
+  });
+
+  it('waits as long as it is told, also over a restart, and not twice', async () => {
+    const until = new Date(scene.clock.now() + 5 * DAY).toISOString();
+    const id = await at.automate(
+      wait('days', '3 days'),
+      mail('first', has),
+      step('until', 'delay', { until }),
+      mail('last', has),
+    );
+    await at.send({ product: 'Tea' });
+    await scene.settled();
+    expect(await at.run(id)).toMatchObject({
+      ...{
+        status: 'running',
+        by: { start: { status: 'completed' }, days: { status: 'waiting' }, first: { status: 'pending' } },
+      },
+    });
+    scene.clock.advance(3 * DAY - MINUTE);
+    await scene.settled();
+    expect(arrived(scene, 'Thanks')).toEqual([]);
+    await scene.restart();
+    scene.clock.advance(MINUTE);
+    await scene.settled();
+    expect(arrived(scene, 'Thanks')).toHaveLength(1);
+    expect(await at.run(id)).toMatchObject({
+      by: { days: { status: 'completed' }, until: { status: 'waiting', output: { until } } },
+    });
+    scene.clock.advance(2 * DAY);
+    await scene.settled();
+    expect(arrived(scene, 'Thanks')).toHaveLength(2);
+    expect(await at.run(id)).toMatchObject({ status: 'completed' });
+  });
+
+  it('goes one way at a condition, by what the contact is at that moment', async () => {
+    const steps = [
+      ...[
+        start,
+        wait('later'),
+        step('paying', 'condition', { type: 'rule', field: 'properties.plan', operator: 'eq', value: 'PRO' }),
+      ],
+      ...[mail('yes', has, undefined, { subject: 'Yes' }), mail('no', has, undefined, { subject: 'No' })],
+    ];
+    const connections = [
+      ...[
+        { from: 'start', to: 'later' },
+        { from: 'later', to: 'paying' },
+      ],
+      { from: 'paying', to: 'yes', type: 'condition_met' },
+      { from: 'paying', to: 'no', type: 'condition_not_met' },
+    ];
+    const { id } = await at.must('POST', '/automations', { name: 'A', status: 'enabled', steps, connections });
+    await at.send({ product: 'Tea' });
+    await scene.settled();
+    await at.must('PATCH', `/contacts/${has.contact}`, { properties: { plan: 'pro' } });
+    scene.clock.advance(DAY);
+    await scene.settled();
+    expect([arrived(scene, 'Yes'), arrived(scene, 'No')]).toEqual([['ada@example.org'], []]);
+    expect(await at.run(id as string)).toMatchObject({
+      ...{ status: 'completed', by: { paying: { output: { met: true } }, no: { status: 'skipped' } } },
+    });
+  });
+
+  it('keeps its version, and goes on when its automation is disabled', async () => {
+    const id = await at.automate(wait('later'), mail('old', has));
+    await at.send({ product: 'Tea' });
+    await scene.settled();
+    await at.must('PATCH', `/automations/${id}`, { ...line(start), status: 'disabled' });
+    scene.clock.advance(DAY);
+    await scene.settled();
+    expect(arrived(scene, 'Thanks')).toEqual(['ada@example.org']);
+  });
+
+  it.each([
+    ['stopped', 'POST', (id: string) => `/automations/${id}/stop`],
+    ['deleted', 'DELETE', (id: string) => `/automations/${id}`],
+    ['over because its contact is erased', 'DELETE', () => '/contacts/ada@example.org'],
+  ])('that is %s while it waits does nothing more', async (_, method, pathOf) => {
+    const id = await at.automate(wait('later'), mail('never', has));
+    await at.send({ product: 'Tea' });
+    await scene.settled();
+    await at.must(method, pathOf(id));
+    scene.clock.advance(DAY);
+    await scene.settled();
+    expect(scene.sink.messages).toEqual([]);
+    const sql = 'select status from automation_runs where automation_id = ?';
+    expect(await scene.app.world.db.all(sql, [id])).toEqual([{ status: 'cancelled' }]);
+  });
+
+  it('passes over an email that the contact may not be sent, and goes on', async () => {
+    const id = await at.automate(
+      mail('a', has, undefined, { topic_id: has.topic }),
+      mail('b', has),
+      wait('w'),
+      mail('c', has),
+    );
+    await at.send({ product: 'Tea' });
+    await scene.settled();
+    await at.must('PATCH', `/contacts/${has.contact}`, { unsubscribed: true });
+    scene.clock.advance(DAY);
+    await scene.settled();
+    expect(arrived(scene, 'Thanks')).toHaveLength(1);
+    expect(await at.run(id)).toMatchObject({
+      status: 'completed',
+      by: { a: { output: { skipped: 'topic_opt_out' } }, c: { output: { skipped: 'unsubscribed' } } },
+    });
+  });
+
+  it('fails where a step can never be done, and says which and why', async () => {
+    const id = await at.automate(wait('later'), mail('gone', has), mail('after', has));
+    await at.send({ product: 'Tea' });
+    await scene.settled();
+    await at.must('DELETE', `/templates/${has.template}`);
+    scene.clock.advance(DAY);
+    await scene.settled();
+    const run = await at.run(id);
+    expect(run).toMatchObject({
+      status: 'failed',
+      by: { gone: { status: 'failed', error: { message: 'Template not found.' } }, after: { status: 'skipped' } },
+    });
+    const [, failed] = await scene.events(run.id);
+    expect(failed).toMatchObject({ type: 'automation.run.failed' });
+    const row = await scene.app.world.db.get('select error from automation_runs where id = ?', [run.id]);
+    expect(row).toEqual({ error: 'gone: Template not found.' });
+  });
+
+  it('fails where its event lacks what its template needs', async () => {
+    const id = await at.automate(mail('m', has));
+    await at.send();
+    await scene.settled();
+    expect(await at.run(id)).toMatchObject({
+      ...{ status: 'failed', by: { m: { error: { message: expect.stringContaining('PRODUCT is missing') } } } },
+    });
+  });
+
+  it('waits for its domain to be verified again', async () => {
+    const id = await at.automate(mail('m', has));
+    const { db } = scene.app.world;
+    await db.run("update domains set status = 'pending', verified_at = null where team_id = ?", [has.team.id]);
+    await at.send({ product: 'Tea' });
+    await scene.settled();
+    expect(await at.run(id)).toMatchObject({
+      status: 'running',
+      started_at: expect.any(String),
+      by: { m: { status: 'pending' } },
+    });
+    await db.run("update domains set status = 'verified', verified_at = 1 where team_id = ?", [has.team.id]);
+    scene.clock.advance(5 * MINUTE);
+    await scene.settled();
+    expect(arrived(scene, 'Thanks')).toHaveLength(1);
+    expect(await at.run(id)).toMatchObject({ status: 'completed' });
+  });
+
+  it('of hundreds, each is carried out once, also over stops in their midst', async () => {
+    const id = await at.automate(mail('m', has), step('add', 'add_to_segment', { segment_id: has.segment }));
+    const contacts = await Promise.all(
+      Array.from(
+        { length: 60 },
+        async (_, i) => (await at.must('POST', '/contacts', { email: `c${i}@one.example` })).id,
+      ),
+    );
+    for (const [i, contact] of contacts.entries()) {
+      await at.send({ product: 'Tea' }, contact as string);
+      if (i % 20 === 19) await scene.restart();
+    }
+    await scene.settled();
+    expect(arrived(scene, 'Thanks').sort()).toEqual(contacts.map((_, i) => `c${i}@one.example`).sort());
+    const sql = 'select status, count(*) as n from automation_runs where automation_id = ? group by status';
+    const rows = await scene.app.world.db.all<{ status: string; n: number }>(sql, [id]);
+    expect(rows.map(({ status, n }) => [status, Number(n)])).toEqual([['completed', 60]]);
+  });
+});
+
+it('a quota that is used up is waited for, and the email then sent once', async () => {
+  await using scene = await startScene({ config: { plans: { standard: { daily_cap: 1 } } } });
+  const has = await supply(scene);
+  const at = desk(scene, has);
+  const id = await at.automate(mail('one', has), mail('two', has));
+  await at.send({ product: 'Tea' });
+  await scene.settled();
+  expect(await at.run(id)).toMatchObject({
+    status: 'running',
+    by: { one: { status: 'completed' }, two: { status: 'pending' } },
+  });
+  scene.clock.advance(DAY);
+  await scene.settled();
+  expect(await at.run(id)).toMatchObject({ status: 'completed' });
+  expect(arrived(scene, 'Thanks')).toHaveLength(2);
+});
+
+describe('a lease', () => {
+  it('is one process’s, until it runs out, and what another does meanwhile has no effect', async () => {
+    await using scene = await startScene({ roles: ['http'] });
+    const has = await supply(scene);
+    const at = desk(scene, has);
+    const id = await at.automate(mail('m', has));
+    await at.send({ product: 'Tea' });
+    const { db } = scene.app.world;
+    const claim = (owner: string, now: number) =>
+      db.tx((tx) => claimDueRuns(tx, { owner, now, until: now + 1000, limit: 10 }));
+    const now = scene.clock.now();
+    const [run] = await claim('a', now);
+    expect(await claim('b', now + 999)).toEqual([]);
+    expect(await claim('b', now + 1000)).toMatchObject([{ id: run?.id }]);
+    const held = { id: run?.id ?? '', owner: 'a' };
+    const move = { stepKey: 'm', dueAt: 0, startedAt: 0 };
+    expect(await db.tx((tx) => moveRun(tx, { ...held, ...move }))).toBe(false);
+    expect(await db.tx((tx) => endRun(tx, { ...held, status: 'completed', error: null, at: 0 }))).toBe(false);
+    expect(await at.run(id)).toMatchObject({ status: 'running', started_at: null });
+    // Nor has what its own process does once it is cancelled.
+    await at.must('POST', `/automations/${id}/stop`);
+    const own = { id: run?.id ?? '', owner: 'b' };
+    expect(await db.tx((tx) => moveRun(tx, { ...own, ...move }))).toBe(false);
+    await db.run('update automation_runs set lease_owner = ? where id = ?', ['b', own.id]);
+    expect(await db.tx((tx) => moveRun(tx, { ...own, ...move }))).toBe(false);
+    expect(await db.tx((tx) => endRun(tx, { ...own, status: 'failed', error: 'x', at: 0 }))).toBe(false);
+    expect(await at.run(id)).toMatchObject({ status: 'cancelled' });
+  });
+
+  it('of many processes at once each run is carried by one', async () => {
+    await using scene = await startScene({ roles: ['http'] });
+    const has = await supply(scene);
+    const at = desk(scene, has);
+    const id = await at.automate(mail('m', has), mail('n', has));
+    for (let n = 0; n < 20; n++) await at.send({ product: 'Tea' });
+    const loops = Array.from({ length: 3 }, () => createAutomationLoop(scene.app.world, () => undefined));
+    // On SQLite a start takes the leases of processes that are gone: they begin one behind the other, before any carries.
+    await Promise.all(loops.map((loop) => loop.start()));
+    for (const loop of loops) await loop.idle();
+    for (const loop of loops) await loop.stop(0);
+    const { db } = scene.app.world;
+    const sql = 'select count(*) as n from emails where team_id = ?';
+    expect(Number((await db.get<{ n: number }>(sql, [has.team.id]))?.n)).toBe(40);
+    expect(await at.run(id)).toMatchObject({ status: 'completed' });
+  });
+});
