@@ -1,4 +1,14 @@
-import type { Advice, AnswerOf } from '../client/index.ts';
+import type { AnswerOf } from '../client/index.ts';
+import {
+  abTestInWords,
+  broadcastProgressInWords,
+  checklistInWords,
+  countsInWords,
+  heldInWords,
+  previewInWords,
+  resumeIt,
+  type Broadcast,
+} from './broadcast-words.ts';
 import {
   actionOf,
   asked,
@@ -10,15 +20,12 @@ import {
   type Family,
   type Field,
   type Flag,
-  type ItemOf,
   type Key,
   type Tone,
 } from './family.ts';
 
 const BROADCAST: Key = { word: 'broadcast', says: 'the id of the broadcast' };
 const ID = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e50';
-
-type Broadcast = ItemOf<'listBroadcasts'> | AnswerOf<'getBroadcast'>;
 
 const TONES: Record<Broadcast['status'], Tone> = {
   draft: 'plain',
@@ -31,58 +38,6 @@ const TONES: Record<Broadcast['status'], Tone> = {
 };
 
 const isUnderWay = ({ status }: Broadcast): boolean => ['scheduled', 'queued', 'sending'].includes(status);
-
-/** Of one that is held. */
-export const resumeIt = ({ id: heldId }: Broadcast): Advice => ({
-  words: 'Go on with',
-  command: ['resumeBroadcast', heldId],
-});
-
-/** How far sending has come, in a few words. */
-export const broadcastProgressInWords = ({ recipients, excluded, total }: Broadcast): string => {
-  const of = total === null ? '' : ` of ${total}`;
-  return `${recipients + excluded}${of}: ${recipients} emails, ${excluded} left out`;
-};
-
-const heldInWords = ({ reason, detail }: NonNullable<Broadcast['held']>): string =>
-  detail === null ? reason : `${reason}, ${detail}`;
-
-/** To how many recipients it came, in a few words. */
-const countsInWords = ({ counts }: AnswerOf<'getBroadcast'>): string =>
-  Object.entries(counts)
-    .filter(([, count]) => count > 0)
-    .map(([what, count]) => `${count} ${what}`)
-    .join(', ');
-
-/** Status, progress and what it waits for, in a line each. */
-export function broadcastInWords(broadcast: Broadcast): string[] {
-  const { status, held } = broadcast;
-  const [reason, next, waits] =
-    'failed_reason' in broadcast
-      ? [broadcast.failed_reason, broadcast.next_at, broadcast.waiting_reason]
-      : [null, null, null];
-  return [
-    `${status}  ${broadcastProgressInWords(broadcast)}`,
-    ...(held === null ? [] : [`It is held: ${heldInWords(held)}.`]),
-    ...(reason === null ? [] : [`It failed: ${reason}.`]),
-    ...(next === null
-      ? []
-      : [
-          `It goes on at ${next}${waits === 'ab_test' ? ', when its subject is decided.' : ': contacts get it at their local hour.'}`,
-        ]),
-  ];
-}
-
-/** The subjects that it tries, and what that has come to. */
-export function abTestInWords({ ab: test }: AnswerOf<'getBroadcast'>): string {
-  if (test === null) return '';
-  const tried = test.variants.map(
-    ({ subject, recipients, clicked }) => `${JSON.stringify(subject)} clicked by ${clicked} of ${recipients}`,
-  );
-  const how = { clicks: 'by clicks', tie: 'the first of several with as many clicks', no_clicks: 'as nobody clicked' };
-  const said = test.decided_by === null ? [] : [`goes on with ${JSON.stringify(test.winner)}, ${how[test.decided_by]}`];
-  return [`${test.test_percent} % for ${test.wait_minutes} minutes`, ...tried, ...said].join('; ');
-}
 
 const id: Field<Broadcast> = { name: 'id', label: 'Id', kind: 'id' };
 const name: Field<Broadcast> = { name: 'name', label: 'Name', kind: 'name' };
@@ -170,33 +125,6 @@ const sending = {
   local_time: LOCAL_TIME,
   acknowledge_checks: { says: 'send although checks of the content fail', isBoolean: true },
 } as const satisfies Readonly<Record<string, Flag>>;
-
-/** What a send would be told, a line each. */
-export function checklistInWords({ gate, checks }: AnswerOf<'getBroadcastChecklist'>): string {
-  const lines = [
-    ...gate.map((item) => ({ state: item.ok ? 'ok' : 'missing', name: item.name, message: item.message, details: [] })),
-    ...checks.map((check) => ({ ...check, state: check.status === 'pass' ? 'ok' : check.status })),
-  ];
-  return lines
-    .map(({ state, name: what, message, details }) =>
-      [`${state.padEnd(7)}  ${what.padEnd(15)}  ${message}`, ...details.map((one) => `         - ${one}`)].join('\n'),
-    )
-    .join('\n');
-}
-
-/** Subject and text as they are read, and what nothing was put in for. */
-export function previewInWords(mail: AnswerOf<'previewBroadcast'>): string {
-  const { from, to, subject, preview_text: preview, text, missing } = mail;
-  return [
-    `From: ${from}`,
-    `To: ${to}`,
-    `Subject: ${subject}`,
-    ...(preview === null ? [] : [`Preview: ${preview}`]),
-    ...(missing.length === 0 ? [] : [`Empty, without a value and a default: ${missing.join(', ')}`]),
-    '',
-    text ?? 'There is no body yet.',
-  ].join('\n');
-}
 
 const values = {
   value: '<contact>',

@@ -1,0 +1,83 @@
+import type { Advice, AnswerOf } from '../client/index.ts';
+import type { ItemOf } from './family.ts';
+
+export type Broadcast = ItemOf<'listBroadcasts'> | AnswerOf<'getBroadcast'>;
+
+/** Of one that is held. */
+export const resumeIt = ({ id: heldId }: Broadcast): Advice => ({
+  words: 'Go on with',
+  command: ['resumeBroadcast', heldId],
+});
+
+/** How far sending has come, in a few words. */
+export const broadcastProgressInWords = ({ recipients, excluded, total }: Broadcast): string => {
+  const of = total === null ? '' : ` of ${total}`;
+  return `${recipients + excluded}${of}: ${recipients} emails, ${excluded} left out`;
+};
+
+export const heldInWords = ({ reason, detail }: NonNullable<Broadcast['held']>): string =>
+  detail === null ? reason : `${reason}, ${detail}`;
+
+/** To how many recipients it came, in a few words. */
+export const countsInWords = ({ counts }: AnswerOf<'getBroadcast'>): string =>
+  Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .map(([what, count]) => `${count} ${what}`)
+    .join(', ');
+
+/** Status, progress and what it waits for, in a line each. */
+export function broadcastInWords(broadcast: Broadcast): string[] {
+  const { status, held } = broadcast;
+  const [reason, next, waits] =
+    'failed_reason' in broadcast
+      ? [broadcast.failed_reason, broadcast.next_at, broadcast.waiting_reason]
+      : [null, null, null];
+  return [
+    `${status}  ${broadcastProgressInWords(broadcast)}`,
+    ...(held === null ? [] : [`It is held: ${heldInWords(held)}.`]),
+    ...(reason === null ? [] : [`It failed: ${reason}.`]),
+    ...(next === null
+      ? []
+      : [
+          `It goes on at ${next}${waits === 'ab_test' ? ', when its subject is decided.' : ': contacts get it at their local hour.'}`,
+        ]),
+  ];
+}
+
+/** The subjects that it tries, and what that has come to. */
+export function abTestInWords({ ab: test }: AnswerOf<'getBroadcast'>): string {
+  if (test === null) return '';
+  const tried = test.variants.map(
+    ({ subject, recipients, clicked }) => `${JSON.stringify(subject)} clicked by ${clicked} of ${recipients}`,
+  );
+  const how = { clicks: 'by clicks', tie: 'the first of several with as many clicks', no_clicks: 'as nobody clicked' };
+  const said = test.decided_by === null ? [] : [`goes on with ${JSON.stringify(test.winner)}, ${how[test.decided_by]}`];
+  return [`${test.test_percent} % for ${test.wait_minutes} minutes`, ...tried, ...said].join('; ');
+}
+
+/** What a send would be told, a line each. */
+export function checklistInWords({ gate, checks }: AnswerOf<'getBroadcastChecklist'>): string {
+  const lines = [
+    ...gate.map((item) => ({ state: item.ok ? 'ok' : 'missing', name: item.name, message: item.message, details: [] })),
+    ...checks.map((check) => ({ ...check, state: check.status === 'pass' ? 'ok' : check.status })),
+  ];
+  return lines
+    .map(({ state, name: what, message, details }) =>
+      [`${state.padEnd(7)}  ${what.padEnd(15)}  ${message}`, ...details.map((one) => `         - ${one}`)].join('\n'),
+    )
+    .join('\n');
+}
+
+/** Subject and text as they are read, and what nothing was put in for. */
+export function previewInWords(mail: AnswerOf<'previewBroadcast'>): string {
+  const { from, to, subject, preview_text: preview, text, missing } = mail;
+  return [
+    `From: ${from}`,
+    `To: ${to}`,
+    `Subject: ${subject}`,
+    ...(preview === null ? [] : [`Preview: ${preview}`]),
+    ...(missing.length === 0 ? [] : [`Empty, without a value and a default: ${missing.join(', ')}`]),
+    '',
+    text ?? 'There is no body yet.',
+  ].join('\n');
+}
