@@ -19,6 +19,10 @@ export interface RunRow {
   started_at: number | null;
   completed_at: number | null;
   error: string | null;
+  /** How many runs, one started by the effects of the other, led to it. */
+  depth: number;
+  /** How often the step where it stands failed by an error of the service. */
+  tries: number;
 }
 
 /** What was done of a run. */
