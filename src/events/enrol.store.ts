@@ -1,8 +1,7 @@
 import { textsIn, uuidsIn, type Executor, type Value } from '../platform/db/index.ts';
 import type { Ids } from '../platform/ids/index.ts';
 import { normalizeAddress, parseMailbox } from '../protocol/address/index.ts';
-import { isByMachine } from './new-event.ts';
-import type { RecordedEvent } from './events.store.ts';
+import { isByMachine, type NewEvent } from './new-event.ts';
 
 /** The types of recorded events that automations may start at, of a contact or of an email that one was sent. */
 const OF_CONTACTS = ['contact.created', 'contact.updated'] as const;
@@ -42,7 +41,7 @@ export async function enrol(tx: Executor, ids: Ids, enrolment: Enrolment): Promi
 }
 
 /** Does so for what was recorded, where it is of a contact, or of an email that went to one; not where a machine opened or clicked. */
-export async function enrolByEvents(tx: Executor, ids: Ids, events: readonly RecordedEvent[]): Promise<void> {
+export async function enrolByEvents(tx: Executor, ids: Ids, events: readonly NewEvent[]): Promise<void> {
   for (const event of events) {
     const { type, teamId, subjectId, data: payload, at, depth } = event;
     const ofContact = OF_CONTACTS.find((one) => one === type);
@@ -112,7 +111,7 @@ async function whyNot(
  * The contacts whom an event of an email is about: whose address it names, or else the only one that it went to. Of an email to
  * several, who of them has read it is not known. They are held: one that is erased meanwhile would leave its run behind.
  */
-async function contactsOf(tx: Executor, { teamId, subjectId, data }: RecordedEvent): Promise<string[]> {
+async function contactsOf(tx: Executor, { teamId, subjectId, data }: NewEvent): Promise<string[]> {
   const named = data !== undefined && 'to' in data ? data.to : undefined;
   const addresses = named && named.length > 0 ? named : await soleRecipient(tx, subjectId);
   if (addresses.length === 0) return [];

@@ -60,11 +60,8 @@ export function createTakeStep(world: World): (run: RunRow, step: Step) => Promi
   }
 
   /** What begins runs in turn stands one deeper; a change that changes nothing begins none. */
-  async function update(
-    tx: Executor,
-    { team_id: teamId, contact_id: id, depth }: RunRow,
-    change: Config,
-  ): Promise<undefined> {
+  async function update(tx: Executor, run: RunRow, change: Config): Promise<undefined> {
+    const { team_id: teamId, contact_id: id, depth } = run;
     const before = await contactNamed(tx, teamId, id, true);
     const declared = await declaredProperties(tx, teamId);
     const after = await writeChange(world, tx, { before, change, declared, source: 'api' });

@@ -76,15 +76,10 @@ export function createRemoval(store: Store): () => Promise<Removed> {
     const received = await removeReceived(team, removed);
     const caught = await removeCaptured(store.db, team, BATCH);
     await removeBlobs(store, caught);
-    const report = await removeReport(store, team, BATCH);
-    const runs = await store.db.tx((tx) => removeEndedRuns(tx, team, BATCH));
-    removed.runs += runs;
+    const isMoreWritten = await removeWritten(store, team, removed);
     removed.events += events;
     removed.caught += caught.length;
-    removed.reported += report.rows;
-    return (
-      isMore || received === BATCH || events === BATCH || caught.length === BATCH || runs === BATCH || report.isMore
-    );
+    return isMore || received === BATCH || events === BATCH || caught.length === BATCH || isMoreWritten;
   }
 
   /** What was received is done with from the first; answers how much there was. */
@@ -114,6 +109,15 @@ export function createRemoval(store: Store): () => Promise<Removed> {
     removed.emails += emails.length;
     removed.events += events;
   }
+}
+
+/** What automations and broadcasts wrote of themselves; answers whether there may be more. */
+async function removeWritten(store: Store, team: Expiry, removed: Removed): Promise<boolean> {
+  const report = await removeReport(store, team, BATCH);
+  const runs = await store.db.tx((tx) => removeEndedRuns(tx, team, BATCH));
+  removed.reported += report.rows;
+  removed.runs += runs;
+  return report.isMore || runs === BATCH;
 }
 
 const idsOf = (rows: readonly { id: string }[]): string[] => rows.map(({ id }) => id);
