@@ -9,7 +9,7 @@ import { startSink, type Sink } from '../rig/sink.ts';
 import { installProgram, type Program } from './program.ts';
 
 const RUNS = scaled(300);
-const KILLS = Math.min(20, scaled(4));
+const KILLS = Math.min(20, scaled(6));
 const SUBJECTS = ['First', 'Second'];
 const addressOf = (i: number): string => `reader${i}@list.example.org`;
 const everyAddress = Array.from({ length: RUNS }, (_, i) => addressOf(i));
