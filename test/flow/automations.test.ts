@@ -134,6 +134,30 @@ describe('a run', () => {
     expect(await at.run(id)).toMatchObject({ status: 'completed' });
   });
 
+  it('waits through a clock that goes back an hour and then forward forty days, and is carried out once', async () => {
+    const id = await at.automate(
+      wait('days', '3 days'),
+      mail('first', has),
+      wait('month', '30 days'),
+      mail('last', has),
+    );
+    await at.send({ product: 'Tea' });
+    await scene.settled();
+    scene.clock.advance(-HOUR);
+    await scene.settled();
+    expect(await at.run(id)).toMatchObject({ status: 'running', by: { days: { status: 'waiting' } } });
+    expect(arrived(scene, 'Thanks')).toEqual([]);
+    scene.clock.advance(40 * DAY);
+    await scene.settled();
+    // The second delay begins where the first was found to be over.
+    expect(arrived(scene, 'Thanks')).toHaveLength(1);
+    expect(await at.run(id)).toMatchObject({ status: 'running', by: { month: { status: 'waiting' } } });
+    scene.clock.advance(30 * DAY);
+    await scene.settled();
+    expect(arrived(scene, 'Thanks')).toHaveLength(2);
+    expect(await at.run(id)).toMatchObject({ status: 'completed' });
+  });
+
   it('goes one way at a condition, by what the contact is at that moment', async () => {
     const steps = [
       ...[

@@ -16,6 +16,7 @@ const BY_MACHINE = { 'email.opened': 'machine_opened', 'email.clicked': 'machine
 const BY_PEOPLE = ['sent', 'delivered', 'opened', 'clicked', 'complained', 'suppressed', 'unsubscribed'] as const;
 const COUNTERS = [...BY_PEOPLE, 'machine_opened', 'machine_clicked'] as const;
 const SUMS = [...BY_PEOPLE, 'bounced'] as const;
+const ADDED = [...COUNTERS, 'bounces'] as const;
 type Counter = (typeof COUNTERS)[number];
 
 type Change = Record<Counter | 'bounces', number> & { email_id: string; bounced: BounceType | null };
@@ -23,10 +24,7 @@ type Change = Record<Counter | 'bounces', number> & { email_id: string; bounced:
 /** How many recipients of a broadcast it came to, each counted once. */
 export type BroadcastCounts = Record<(typeof SUMS)[number], number>;
 
-/**
- * Adds what happened to the reports of the broadcasts that these emails belong to, in one statement, and to their sums. The join
- * is ordered: SQLite with statistics of a time without broadcasts would read the whole report instead of these rows.
- */
+/** Adds what happened to the reports of the broadcasts that these emails belong to, and to their sums. */
 export async function countOutcomes(tx: Executor, ids: Ids, outcomes: readonly BroadcastOutcome[]): Promise<void> {
   const changes = new Map<string, Change>();
   for (const outcome of outcomes) {
@@ -41,14 +39,29 @@ export async function countOutcomes(tx: Executor, ids: Ids, outcomes: readonly B
     changes.set(emailId, change);
   }
   if (changes.size === 0) return;
-  const sets = [...COUNTERS, 'bounces'].map((name) => `${name} = broadcast_recipients.${name} + d.${name}`);
-  const fields = [...COUNTERS, 'bounces', 'bounced'].map((name) => `d.${name}`).join(', ');
-  const sql = `update broadcast_recipients set ${sets.join(', ')}, bounced = coalesce(d.bounced, broadcast_recipients.bounced)
+  if ((await addToRows(tx, [...changes.values()])) > 0)
+    await addToSums(tx, ids, [JSON.stringify([...changes.values()])]);
+}
+
+/**
+ * Answers how many rows there were. On SQLite row by row: joined, with statistics of a time when there were no broadcasts, it
+ * would read the whole report.
+ */
+async function addToRows(tx: Executor, changes: readonly Change[]): Promise<number> {
+  if (tx.dialect === 'sqlite') {
+    const adds = ADDED.map((name) => `${name} = ${name} + ?`).join(', ');
+    const sql = `update broadcast_recipients set ${adds}, bounced = coalesce(?, bounced) where email_id = ?`;
+    const values = changes.map((one) => [...ADDED.map((name) => one[name]), one.bounced, one.email_id]);
+    return (await tx.runEach(sql, values)).reduce((sum, changed) => sum + changed, 0);
+  }
+  const sets = ADDED.map((name) => `${name} = broadcast_recipients.${name} + d.${name}`).join(', ');
+  const fields = [...ADDED, 'bounced'].map((name) => `d.${name}`).join(', ');
+  // Two nodes that locked the rows of two emails in opposite orders would wait for each other.
+  const sql = `update broadcast_recipients set ${sets}, bounced = coalesce(d.bounced, broadcast_recipients.bounced)
     from (select r.broadcast_id, r.email_key, ${fields} from ${changesIn(tx)}
-      cross join broadcast_recipients r where r.email_id = d.email_id${inOneOrder(tx)}) as d
+      join broadcast_recipients r on r.email_id = d.email_id order by r.email_id for update of r) as d
     where broadcast_recipients.broadcast_id = d.broadcast_id and broadcast_recipients.email_key = d.email_key`;
-  const values = [JSON.stringify([...changes.values()])];
-  if ((await tx.run(sql, values)) > 0) await addToSums(tx, ids, values);
+  return tx.run(sql, [JSON.stringify(changes)]);
 }
 
 /** Behind the rows themselves: what holds no more than was added has happened for the first time. */
@@ -94,14 +107,9 @@ const noChange = (emailId: string): Change => ({
 
 function changesIn(tx: Executor): string {
   if (tx.dialect === 'pg') {
-    const counters = [...COUNTERS, 'bounces'].map((name) => `${name} int`).join(', ');
+    const counters = ADDED.map((name) => `${name} int`).join(', ');
     return `jsonb_to_recordset(?::jsonb) as d(email_id uuid, bounced text, ${counters})`;
   }
-  const fields = ['email_id', 'bounced', 'bounces', ...COUNTERS]
-    .map((name) => `value->>'${name}' as ${name}`)
-    .join(', ');
+  const fields = ['email_id', 'bounced', ...ADDED].map((name) => `value->>'${name}' as ${name}`).join(', ');
   return `(select ${fields} from json_each(?)) as d`;
 }
-
-/** Two nodes that locked the rows of two emails in opposite orders would wait for each other. */
-const inOneOrder = (tx: Executor): string => (tx.dialect === 'pg' ? ' order by r.email_id for update of r' : '');

@@ -16,6 +16,6 @@ describe('the report of a broadcast', () => {
     const outcome = { emailId: ids.uuid(), type: 'email.delivered' };
     const plans = await plansOf(db, () => countOutcomes(db, ids, [outcome]), 'update broadcast_recipients');
     expect(plans).toHaveLength(1);
-    if (db.dialect === 'sqlite') expect(plans[0]).not.toMatch(/SCAN r\b/);
+    if (db.dialect === 'sqlite') expect(plans[0]).not.toMatch(/SCAN/);
   });
 });
