@@ -141,6 +141,10 @@ it('runs of automations stand still in a restored copy, also where nothing is ma
   scene.clock.advance(48 * HOUR);
   await settle(app);
   expect(await read()).toEqual(['running', null]);
+  await setSending(app.world, { isOn: false, reason: 'not yet' });
+  scene.clock.advance(HOUR);
+  await settle(app);
+  expect(await read(), 'to switch it off confirms nothing').toEqual(['running', null]);
   await copy.confirm(app);
   scene.clock.advance(HOUR);
   await settle(app);
